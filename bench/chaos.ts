@@ -4,8 +4,8 @@ import { cpus, loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
-import { type ChaosVerdict, chaos, TROUBLES } from '../simulation/cluster/chaos/chaos.ts'
-import type { TroubleVerdict } from '../simulation/cluster/chaos/fault-under-load.ts'
+import { type ChaosVerdict, chaos, FAULTS } from '../simulation/cluster/chaos/chaos.ts'
+import type { FaultVerdict } from '../simulation/cluster/chaos/fault-under-load.ts'
 import { chaosTable } from './report/chaos-table.ts'
 import { conclude, type Figure, never, shown } from './report/figures.ts'
 
@@ -26,8 +26,8 @@ const { values } = parseArgs({
   },
 })
 const [rounds, sessions, lease] = [Number(values.rounds), Number(values.sessions), Number(values.lease)]
-const unknown = values.only.filter(name => !TROUBLES.includes(name))
-if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}; there is ${TROUBLES.join(', ')}`)
+const unknown = values.only.filter(name => !FAULTS.includes(name))
+if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}; there is ${FAULTS.join(', ')}`)
 
 // Ends the processes that were started, which a signal alone would not.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
@@ -49,7 +49,7 @@ const isWhole = values.only.length === 0 && isNoLess()
 if (isWhole) writeFileSync(fileURLToPath(new URL('chaos.md', import.meta.url)), page())
 conclude({ bench: 'chaos', figures: verdict.verdicts.map(figureOf), details: { table, left_out: verdict.leftOut } })
 
-function figureOf({ name, strokes, sessions, writes, wrong }: TroubleVerdict): Figure {
+function figureOf({ name, strokes, sessions, writes, wrong }: FaultVerdict): Figure {
   const counts = Object.fromEntries(Object.entries(wrong).map(([kind, all]) => [kind, all.length]))
   return never(`chaos ${name}: ${strokes} strokes, ${sessions} sessions, ${shown(writes)} acknowledged writes`, counts)
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { systemClock } from '@lcm/runtime/clock'
-import { openCluster } from '../simulation/cluster/clusters/worker-cluster.ts'
+import { openWorkerCluster } from '../simulation/cluster/clusters/worker-cluster.ts'
 import { startFailoverRun, type Verdict } from '../simulation/cluster/failover.ts'
 import { cdfChart } from './report/cdf.ts'
 import { conclude, type Figure, never, p99AtMost, told, wordsOf } from './report/figures.ts'
@@ -26,7 +26,7 @@ const SETTLE_MS = 1_000
 
 const lease = Number(values.lease)
 const etcd = await startEtcd()
-const cluster = await openCluster({ etcd: etcd.endpoints, leaseTtlSeconds: lease })
+const cluster = await openWorkerCluster({ etcd: etcd.endpoints, leaseTtlSeconds: lease })
 const took = { kill: [] as number[], handover: [] as number[], freeze: [] as number[] }
 let verdict: Verdict
 try {

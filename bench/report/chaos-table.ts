@@ -1,5 +1,5 @@
 import type { ChaosVerdict } from '../../simulation/cluster/chaos/chaos.ts'
-import { type TroubleVerdict, WRONGS } from '../../simulation/cluster/chaos/fault-under-load.ts'
+import { type FaultVerdict, VIOLATIONS } from '../../simulation/cluster/chaos/fault-under-load.ts'
 import { shown } from './figures.ts'
 import { sorted } from './quantiles.ts'
 
@@ -7,16 +7,16 @@ const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' |
 
 /** One line for each trouble, with what must not happen in columns of its own. */
 export function chaosTable({ verdicts, leftOut }: ChaosVerdict): string {
-  const head = ['trouble', 'times', 'well again after (half, all)', 'sessions', 'writes', ...WRONGS.map(plural)]
+  const head = ['trouble', 'times', 'well again after (half, all)', 'sessions', 'writes', ...VIOLATIONS.map(plural)]
   const told = verdicts.map(({ name, told }) => `* **${name}**: ${told}.`)
   const left = leftOut.map(each => `* Left out: ${each}.`)
   return [row(head), row(head.map(() => '---')), ...verdicts.map(rowOf), '', ...told, ...left].join('\n')
 }
 
-function rowOf({ name, strokes, backAfterMs, sessions, writes, wrong }: TroubleVerdict): string {
+function rowOf({ name, strokes, backAfterMs, sessions, writes, wrong }: FaultVerdict): string {
   const ordered = sorted(backAfterMs)
   const [half, all] = [ordered[(ordered.length - 1) >> 1], ordered.at(-1)].map(secondsOf)
-  return row([name, strokes, `${half}, ${all}`, sessions, shown(writes), ...WRONGS.map(kind => wrong[kind].length)])
+  return row([name, strokes, `${half}, ${all}`, sessions, shown(writes), ...VIOLATIONS.map(kind => wrong[kind].length)])
 }
 
 const secondsOf = (ms: number | undefined): string =>

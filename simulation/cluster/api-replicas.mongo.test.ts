@@ -11,7 +11,7 @@ import {
   remove,
   report,
 } from './clusters/api-replicas.ts'
-import { goneBack, lasting, listenTo } from './load/event-log.ts'
+import { durableEvents, openEventLog, versionsGoingBack } from './load/event-log.ts'
 
 const LIMIT_MS = 120_000
 const WRITERS = 50
@@ -48,8 +48,8 @@ const outcome = (call: Promise<unknown>): Promise<string> =>
 describe('the events of two replicas', { timeout: LIMIT_MS }, () => {
   it('are the same at the same positions, and can be resumed at the other from every one of them', async () => {
     const epoch = await replicas.newTerm()
-    const atA = await listenTo([a.client])
-    const atB = await listenTo([b.client], atA.from)
+    const atA = await openEventLog([a.client])
+    const atB = await openEventLog([b.client], atA.from)
     const made = await times(20, index => create(replicaOf(index), `same-${index}`))
     await times(made.length, async index => {
       const id = made[index]?.id ?? ''
@@ -60,19 +60,19 @@ describe('the events of two replicas', { timeout: LIMIT_MS }, () => {
     await Promise.all([atA.untilHeard(ends), atB.untilHeard(ends)])
     await Promise.all([atA.stop(), atB.stop()])
 
-    expect(lasting(atB.heard)).toEqual(lasting(atA.heard))
-    expect(lasting(atA.heard).length).toBeGreaterThanOrEqual(20)
+    expect(durableEvents(atB.heard)).toEqual(durableEvents(atA.heard))
+    expect(durableEvents(atA.heard).length).toBeGreaterThanOrEqual(20)
     for (const log of [atA, atB]) {
-      expect(goneBack(log.heard)).toEqual([])
+      expect(versionsGoingBack(log.heard)).toEqual([])
       expect(log).toMatchObject({ resets: 0, breaks: 0 })
     }
     for (const [index, position] of [atA.from, ...atA.heard.map(each => each.position)].entries()) {
       const rest = new Set(atA.heard.slice(index))
-      const told = lasting(atA.heard).filter(each => rest.has(each))
-      const resumed = await listenTo([replicaOf(index + 1).client], position)
+      const told = durableEvents(atA.heard).filter(each => rest.has(each))
+      const resumed = await openEventLog([replicaOf(index + 1).client], position)
       await resumed.untilHeard(told.map(({ id, version }) => [id, version]))
       await resumed.stop()
-      expect(lasting(resumed.heard), `after ${position}`).toEqual(told)
+      expect(durableEvents(resumed.heard), `after ${position}`).toEqual(told)
       expect(resumed).toMatchObject({ resets: 0, breaks: 0 })
     }
   })
@@ -89,7 +89,7 @@ describe('the events of two replicas', { timeout: LIMIT_MS }, () => {
         const query = { q: 'listed-', limit: 1000 }
         const { items, revision } = await lister.client.call('listWorkers', { query })
         const versions = new Map(items.map(({ id, version }) => [id, version]))
-        const log = await listenTo([follower.client], revision)
+        const log = await openEventLog([follower.client], revision)
         // Whatever the list did not have yet is told, one version after the other or a newer one.
         const now = await times(made.length, index => read(lister, made[index]?.id ?? ''))
         await log.untilHeard(
@@ -189,7 +189,7 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
       }
       return refusals
     })
-    await listenTo([a.client]).then(async log => {
+    await openEventLog([a.client]).then(async log => {
       await log.untilHeard(workers.map(({ id }) => [id, 3]))
       await log.stop()
     })

@@ -1,9 +1,9 @@
 import { expect } from 'vitest'
-import type { OpenPlace } from './clusters/rolling-clusters.ts'
+import type { OpenRollingCluster } from './clusters/rolling-clusters.ts'
 import { rollingRestart } from './rolling-restart.ts'
 
 /** One replica of every service is restarted with a warning, and then one without. */
-export async function expectNothingLost(place: OpenPlace, sessions: number): Promise<void> {
+export async function expectNothingLost(place: OpenRollingCluster, sessions: number): Promise<void> {
   // What was lost is asked here, and not how long the gaps were.
   const plan = { sessions, workers: 1, passes: ['SIGTERM', 'SIGKILL'], gaugeEveryMs: 250 } as const
   const verdict = await rollingRestart(place, plan)

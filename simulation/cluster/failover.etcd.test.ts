@@ -1,6 +1,6 @@
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { describe, expect, it, type TestContext } from 'vitest'
-import { openCluster } from './clusters/worker-cluster.ts'
+import { openWorkerCluster } from './clusters/worker-cluster.ts'
 import { eventually, startFailoverRun } from './failover.ts'
 import type { ServiceProcess } from './processes/service-process.ts'
 
@@ -19,7 +19,7 @@ async function opened({ onTestFinished }: TestContext, size: Size = {}) {
   const { members = 1, leaseTtlSeconds = LEASE_TTL_SECONDS } = size
   const etcd = await startEtcd({ members })
   onTestFinished(() => etcd.close(), LIMIT_MS)
-  const cluster = await openCluster({ etcd: etcd.endpoints, leaseTtlSeconds })
+  const cluster = await openWorkerCluster({ etcd: etcd.endpoints, leaseTtlSeconds })
   onTestFinished(() => cluster.close(), LIMIT_MS)
   return { etcd, cluster, run: await startFailoverRun(cluster) }
 }

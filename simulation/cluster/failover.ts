@@ -1,6 +1,6 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
-import type { Cluster } from './clusters/worker-cluster.ts'
+import type { WorkerCluster } from './clusters/worker-cluster.ts'
 import type { ServiceProcess } from './processes/service-process.ts'
 import { staleWritesAccepted, terms, termsOutOfOrder } from './write-history.ts'
 
@@ -46,7 +46,7 @@ export interface Verdict {
   readonly writes: number
 }
 
-export async function startFailoverRun(cluster: Cluster): Promise<FailoverRun> {
+export async function startFailoverRun(cluster: WorkerCluster): Promise<FailoverRun> {
   const processes = new Map<string, ServiceProcess>()
   let started = 0
   let minds = 0
@@ -97,10 +97,10 @@ export async function startFailoverRun(cluster: Cluster): Promise<FailoverRun> {
   }
 }
 
-const workersOf = async (cluster: Cluster): Promise<readonly Worker[]> =>
+const workersOf = async (cluster: WorkerCluster): Promise<readonly Worker[]> =>
   (await cluster.client.call('listWorkers', { query: { limit: 100 } })).items
 
-const converged = (cluster: Cluster) =>
+const converged = (cluster: WorkerCluster) =>
   eventually(
     'convergence',
     async () => {
@@ -111,7 +111,7 @@ const converged = (cluster: Cluster) =>
   )
 
 /** When somebody other than `instance` was accepted as the leader, after `ms`. */
-const nextTerm = (cluster: Cluster, instance: string, ms: number) =>
+const nextTerm = (cluster: WorkerCluster, instance: string, ms: number) =>
   eventually(
     'a new term',
     () => {
@@ -121,7 +121,7 @@ const nextTerm = (cluster: Cluster, instance: string, ms: number) =>
     LOOK_AT_FLEET_EVERY_MS,
   )
 
-async function judge(cluster: Cluster): Promise<Verdict> {
+async function judge(cluster: WorkerCluster): Promise<Verdict> {
   const all = await converged(cluster)
   const owned = new Set(all.map(worker => worker.ec2_instance_id))
   const live = cluster.cloud.machines().filter(machine => machine.state !== 'terminated')

@@ -1,7 +1,7 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
 import { systemClock } from '@lcm/runtime/clock'
 import { create, label, type Replica, type Replicas } from './clusters/api-replicas.ts'
-import { type EventLog, goneBack, listenTo } from './load/event-log.ts'
+import { type EventLog, openEventLog, versionsGoingBack } from './load/event-log.ts'
 
 /** What a writer was told of one worker that nobody else writes. */
 interface Diary {
@@ -45,14 +45,14 @@ const CALM_MS = 300
 export async function killStorm(replicas: Replicas, kills: number): Promise<StormVerdict> {
   const diaries = await Promise.all(Array.from({ length: WRITERS }, () => newDiary(replicas.a)))
   const storm: Storm = { isOver: false, replicas: replicas.both, diaries }
-  const wanderer = await listenTo(replicas.both.map(({ client }) => client))
+  const wanderer = await openEventLog(replicas.both.map(({ client }) => client))
   const writing = diaries.map((diary, index) => write(storm, diary, index))
   const toldAfterMs: number[] = []
   const survivors: EventLog[] = []
   try {
     for (let kill = 0; kill < kills; kill += 1) {
       const [victim, survivor] = kill % 2 === 0 ? [replicas.a, replicas.b] : [replicas.b, replicas.a]
-      const log = await listenTo([survivor.client])
+      const log = await openEventLog([survivor.client])
       const openedAt = systemClock.monotonic()
       survivors.push(log)
       await systemClock.sleep(CALM_MS)
@@ -73,7 +73,7 @@ export async function killStorm(replicas: Replicas, kills: number): Promise<Stor
     uncertain: sum(diaries, ({ uncertain }) => uncertain.size),
     writesLost: (await Promise.all(replicas.both.map(replica => lostAt(replica, diaries)))).flat(),
     ...(await auditVerdict(replicas.b, diaries)),
-    eventsGoneBack: sum([...survivors, wanderer], ({ heard }) => goneBack(heard).length),
+    eventsGoneBack: sum([...survivors, wanderer], ({ heard }) => versionsGoingBack(heard).length),
     resets: sum([...survivors, wanderer], log => log.resets),
     toldAfterMs,
   }

@@ -10,7 +10,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterEach, expect, it } from 'vitest'
 import { z } from 'zod'
-import { followWorkers, whatLasts } from './load/follow-workers.ts'
+import { durableFields, followWorkers } from './load/follow-workers.ts'
 
 const LCM = fileURLToPath(new URL('../../dist/lcm.mjs', import.meta.url))
 const LIMIT_MS = 120_000
@@ -87,6 +87,6 @@ it('kill -9 in the middle of a launch leaves one machine, and the rest of the fl
   const owned = healed.map(worker => worker.ec2_instance_id ?? '').sort()
   expect(await machines(last.simControl)).toEqual(owned)
   expect(healed.map(worker => worker.launch?.n)).toEqual(healed.map(() => 1))
-  for (const before of fleet) expect(healed.map(whatLasts)).toContainEqual(whatLasts(before))
+  for (const before of fleet) expect(healed.map(durableFields)).toContainEqual(durableFields(before))
   expect(await end('SIGINT')).toBe(0)
 })

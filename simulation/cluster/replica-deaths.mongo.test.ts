@@ -3,7 +3,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create, label, openReplicas, type Replica, type Replicas, remove } from './clusters/api-replicas.ts'
 import { killStorm } from './kill-storm.ts'
-import { listenTo } from './load/event-log.ts'
+import { openEventLog } from './load/event-log.ts'
 
 const LIMIT_MS = 180_000
 const KILLS = 6
@@ -57,7 +57,7 @@ describe('kill -9 of a replica', { timeout: LIMIT_MS }, () => {
     const epoch = await replicas.newTerm()
     const { replica: victim, etcd } = await replicas.startGated('untold')
     const [old, removed] = [await create(victim, 'untold-old'), await create(victim, 'untold-removed')]
-    const log = await listenTo([replicas.a.client])
+    const log = await openEventLog([replicas.a.client])
     etcd.shut()
     const made = await create(victim, 'untold-new')
     await label(victim, old.id, 1)

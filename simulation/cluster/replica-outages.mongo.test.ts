@@ -3,7 +3,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create, label, openReplicas, type Replica, type Replicas, remove } from './clusters/api-replicas.ts'
 import { eventually } from './failover.ts'
-import { lasting, listenTo } from './load/event-log.ts'
+import { durableEvents, openEventLog } from './load/event-log.ts'
 
 const LIMIT_MS = 180_000
 /** The API itself promises an answer within 25 seconds; the rest is for a busy machine. */
@@ -68,7 +68,7 @@ describe('a store that does not answer', { timeout: LIMIT_MS }, () => {
     const { id } = await create(replicas.a, 'frozen')
     // Also opens the connections on which requests will wait for answers that do not come.
     expect((await askBoth(id)).filter(answer => !isOk(answer))).toEqual([])
-    const log = await listenTo(replicas.both.map(({ client }) => client))
+    const log = await openEventLog(replicas.both.map(({ client }) => client))
     server.freeze()
     try {
       for (const answers of [await askBoth(id), await askBoth(id)]) {
@@ -92,8 +92,8 @@ describe('an etcd that is gone', { timeout: LIMIT_MS }, () => {
     const { a, b, etcd } = replicas
     const [before, removed] = [await create(a, 'etcd-before'), await create(b, 'etcd-removed')]
     const epoch = await replicas.newTerm()
-    const atA = await listenTo([a.client])
-    const atB = await listenTo([b.client], atA.from)
+    const atA = await openEventLog([a.client])
+    const atB = await openEventLog([b.client], atA.from)
     const logs = [atA, atB]
     await etcd.members[0]?.kill()
     const made = [await create(a, 'etcd-a'), await create(b, 'etcd-b')]
@@ -119,7 +119,7 @@ describe('an etcd that is gone', { timeout: LIMIT_MS }, () => {
     await Promise.all(logs.map(log => log.untilHeard(all)))
     expect(atA).toMatchObject({ resets: 0, breaks: 0 })
     expect(atB.resets).toBe(0)
-    expect(lasting(atB.heard)).toEqual(lasting(atA.heard))
+    expect(durableEvents(atB.heard)).toEqual(durableEvents(atA.heard))
     await Promise.all(logs.map(log => log.stop()))
   })
 })

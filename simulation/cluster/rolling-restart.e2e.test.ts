@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { type OpenPlace, onSqlite } from './clusters/rolling-clusters.ts'
+import { type OpenRollingCluster, onSqlite } from './clusters/rolling-clusters.ts'
 import { expectNothingLost } from './expect-nothing-lost.ts'
 
 const LIMIT_MS = 180_000
 
-let place: OpenPlace
+let place: OpenRollingCluster
 beforeAll(async () => {
   place = await onSqlite({ leaseTtlSeconds: 5 })
 }, LIMIT_MS)

@@ -3,10 +3,10 @@ import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS, leads, type SessionCluster } from './clusters/session-cluster.ts'
 import { eventually } from './failover.ts'
-import { type SchoolDay, schoolDay } from './load/class-load.ts'
-import { type GapGauge, gapGauge } from './load/downtime-gauge.ts'
-import { goneBack, listenTo } from './load/event-log.ts'
-import { enrolled } from './load/learner.ts'
+import { type ClassLoad, classLoad } from './load/class-load.ts'
+import { type DowntimeGauge, downtimeGauge } from './load/downtime-gauge.ts'
+import { openEventLog, versionsGoingBack } from './load/event-log.ts'
+import { enroll } from './load/learner.ts'
 import { retryingClient } from './load/retrying-client.ts'
 import { startWriter } from './load/writer.ts'
 
@@ -19,7 +19,7 @@ export interface RestartableApi {
   restart(signal: NodeJS.Signals): Promise<number | null>
 }
 
-export interface RollingPlace {
+export interface RollingCluster {
   readonly cluster: SessionCluster
   readonly apis: readonly RestartableApi[]
   readonly adminToken: string
@@ -61,17 +61,17 @@ export interface RollingVerdict {
 }
 
 /** One service after the other, replica by replica, each once the one before is ready; while a class comes and goes. */
-export async function rollingRestart(place: RollingPlace, plan: RollingPlan): Promise<RollingVerdict> {
+export async function rollingRestart(place: RollingCluster, plan: RollingPlan): Promise<RollingVerdict> {
   const { cluster, apis, adminToken } = place
   const client = retryingClient(
     apis.map(({ url }) => url),
     adminToken,
   )
-  const learner = await enrolled(cluster, { client, workers: plan.workers, topology: ONE_HOST, isLicensed: true })
-  const listener = await listenTo(apis.map(api => api.client))
+  const learner = await enroll(cluster, { client, workers: plan.workers, topology: ONE_HOST, isLicensed: true })
+  const listener = await openEventLog(apis.map(api => api.client))
   const gauges = openGauges(cluster, client, plan.gaugeEveryMs)
   const writer = startWriter(client, learner.workerId)
-  const day = schoolDay(client, learner)
+  const day = classLoad(client, learner)
   const badExits = await restartAll(place, plan, day)
   await day.over()
   const writesLost = await writer.stop()
@@ -90,7 +90,7 @@ export async function rollingRestart(place: RollingPlace, plan: RollingPlan): Pr
     launchedTwice: Math.abs((await cluster.machinesLaunched()) - workers.length),
     missed: [
       ...missed,
-      ...goneBack(listener.heard).map(({ id, version }) => `${id} went back to ${version}`),
+      ...versionsGoingBack(listener.heard).map(({ id, version }) => `${id} went back to ${version}`),
       ...Array.from({ length: listener.resets }, () => 'the listener had to read everything anew'),
     ],
     writes: writer.acknowledged,
@@ -120,7 +120,7 @@ const restartsOf = ({ passes }: RollingPlan): readonly Restart[] =>
   passes.flatMap((signal, pass) => [...CONTROLLERS, 'api' as const].map(service => ({ service, signal, pass })))
 
 /** In the first half everybody comes, in the second everybody goes. Answers what ended in another way than it should. */
-async function restartAll(place: RollingPlace, plan: RollingPlan, day: SchoolDay): Promise<readonly string[]> {
+async function restartAll(place: RollingCluster, plan: RollingPlan, day: ClassLoad): Promise<readonly string[]> {
   const restarts = restartsOf(plan)
   const half = restarts.length / 2
   const bad: string[] = []
@@ -142,7 +142,7 @@ async function restartAll(place: RollingPlace, plan: RollingPlan, day: SchoolDay
   return bad
 }
 
-async function carryOut({ cluster, apis }: RollingPlace, { service, signal, pass }: Restart): Promise<number | null> {
+async function carryOut({ cluster, apis }: RollingCluster, { service, signal, pass }: Restart): Promise<number | null> {
   if (service === 'api') {
     const api = apis[pass % apis.length]
     const code = (await api?.restart(signal)) ?? null
@@ -168,9 +168,9 @@ export const untilReady = (url: string) =>
 function openGauges(cluster: SessionCluster, client: Client, everyMs?: number) {
   const someoneLeads = async (service: ServiceName) =>
     (await Promise.all(cluster.replicasOf(service).map(leads))).includes(true)
-  const api = gapGauge(async () => (await client.call('listWorkers', { query: { limit: 1 } })) !== null, everyMs)
-  const leaders = new Map<ServiceName, GapGauge>(
-    CONTROLLERS.map(service => [service, gapGauge(() => someoneLeads(service), everyMs)]),
+  const api = downtimeGauge(async () => (await client.call('listWorkers', { query: { limit: 1 } })) !== null, everyMs)
+  const leaders = new Map<ServiceName, DowntimeGauge>(
+    CONTROLLERS.map(service => [service, downtimeGauge(() => someoneLeads(service), everyMs)]),
   )
   return { api, leaders }
 }

@@ -3,23 +3,23 @@ import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CONTROLLERS, inTime, openSessionCluster, type SessionCluster } from './clusters/session-cluster.ts'
-import { enrolled, isRunning, type Learner } from './load/learner.ts'
+import { enroll, isRunning, type Learner } from './load/learner.ts'
 import type { ServiceProcess } from './processes/service-process.ts'
-import { type OneApi, startOneApi } from './processes/single-api.ts'
+import { type SingleApi, startSingleApi } from './processes/single-api.ts'
 import { expectAccess, sessionStories } from './session-story.ts'
 
 const LEASE_TTL_SECONDS = 5
 const LIMIT_MS = 120_000
 
 let etcd: EtcdServer
-let api: OneApi
+let api: SingleApi
 let cluster: SessionCluster
 let learner: Learner
 beforeAll(async () => {
   etcd = await startEtcd()
-  api = await startOneApi({ etcd: etcd.endpoints, leaseTtlSeconds: LEASE_TTL_SECONDS })
+  api = await startSingleApi({ etcd: etcd.endpoints, leaseTtlSeconds: LEASE_TTL_SECONDS })
   cluster = await openSessionCluster(api.household, api.url)
-  learner = await enrolled(cluster)
+  learner = await enroll(cluster)
 }, LIMIT_MS)
 afterAll(async () => {
   await cluster.close()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { openReplicas, type Replicas } from './clusters/api-replicas.ts'
 import { openSessionCluster, type SessionCluster } from './clusters/session-cluster.ts'
-import { enrolled, type Learner } from './load/learner.ts'
+import { enroll, type Learner } from './load/learner.ts'
 import { startBalancer } from './processes/balancer.ts'
 import { sessionStories } from './session-story.ts'
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
   replicas = await openReplicas()
   balancer = await startBalancer(replicas.both.map(({ url }) => url))
   cluster = await openSessionCluster(replicas.household, balancer.url)
-  learner = await enrolled(cluster)
+  learner = await enroll(cluster)
 }, LIMIT_MS)
 afterAll(async () => {
   const defects = replicas.defects()

@@ -4,16 +4,16 @@ import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-serve
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CONTROLLERS } from './clusters/session-cluster.ts'
 import { eventually } from './failover.ts'
-import { type Household, openHousehold } from './processes/process-environment.ts'
+import { openProcessEnvironment, type ProcessEnvironment } from './processes/process-environment.ts'
 import { type ServiceProcess, startSimulator, startWaitingProcess } from './processes/service-process.ts'
 
 const LIMIT_MS = 60_000
 
 let etcd: EtcdServer
-let household: Household
+let household: ProcessEnvironment
 beforeAll(async () => {
   etcd = await startEtcd()
-  household = openHousehold({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
+  household = openProcessEnvironment({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
 }, LIMIT_MS)
 afterAll(async () => {
   await household.close()

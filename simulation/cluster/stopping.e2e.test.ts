@@ -5,8 +5,8 @@ import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-serve
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from './failover.ts'
-import { type Gate, startGate } from './processes/cuttable-proxy.ts'
-import { type Household, openHousehold } from './processes/process-environment.ts'
+import { type CuttableProxy, startCuttableProxy } from './processes/cuttable-proxy.ts'
+import { openProcessEnvironment, type ProcessEnvironment } from './processes/process-environment.ts'
 import { type ServiceProcess, startEmbedded, startSimulator } from './processes/service-process.ts'
 
 const LIMIT_MS = 60_000
@@ -14,14 +14,14 @@ const LIMIT_MS = 60_000
 const VERY_LONG_SECONDS = '100'
 
 let etcd: EtcdServer
-let household: Household
+let household: ProcessEnvironment
 let api: ServiceProcess
 let token: string
 const folder = mkdtempSync(join(tmpdir(), 'lcm-stopping-'))
 
 beforeAll(async () => {
   etcd = await startEtcd()
-  household = openHousehold({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
+  household = openProcessEnvironment({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
   api = await startApi('0')
   const body = JSON.stringify({ name: 'wc', role: 'controller', service: 'worker-controller' })
   token = Object(await (await asAdmin(api, '/api/v1/tokens', { method: 'POST', body })).json()).secret
@@ -81,12 +81,12 @@ describe('an API that is asked to end', { timeout: LIMIT_MS }, () => {
 
 describe('a controller that is asked to end in the middle of its work', { timeout: LIMIT_MS }, () => {
   let cloud: ServiceProcess
-  let gate: Gate
+  let gate: CuttableProxy
   let leader: ServiceProcess
   let standby: ServiceProcess
   beforeAll(async () => {
     cloud = await startSimulator(600)
-    gate = await startGate(new URL(cloud.url).host)
+    gate = await startCuttableProxy(new URL(cloud.url).host)
     const place = { service: 'worker-controller', token, api: api.url, cloud: `http://${gate.endpoint}` } as const
     leader = await household.startController('first', place)
     await untilLeads(leader)

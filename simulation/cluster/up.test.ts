@@ -10,7 +10,7 @@ import { StartupError } from '@lcm/lcm/serve/startup-error'
 import { type UpOptions, up } from '@lcm/lcm/serve/up'
 import { systemClock } from '@lcm/runtime/clock'
 import { describe, expect, it } from 'vitest'
-import { followWorkers, whatLasts } from './load/follow-workers.ts'
+import { durableFields, followWorkers } from './load/follow-workers.ts'
 
 const SPEED = 1_200
 const scratch = () => mkdtempSync(join(tmpdir(), 'lcm-up-'))
@@ -100,7 +100,7 @@ describe('the embedded profile', () => {
     }
     await whileUp(dataDir, async ({ client }) => {
       const after = await untilAll(client, 'RUNNING')
-      expect(after.map(whatLasts)).toEqual(before.map(whatLasts))
+      expect(after.map(durableFields)).toEqual(before.map(durableFields))
       for (const { id } of before) await client.call('stopWorker', { params: { id }, body: {} })
       await untilAll(client, 'STOPPED')
       for (const { id } of before) await client.call('terminateWorker', { params: { id }, body: {} })

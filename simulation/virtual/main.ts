@@ -23,11 +23,11 @@ import { MUTANTS } from './mutants/mutants.ts'
 import { crashes } from './runs/command-crashes.ts'
 import { huntAll } from './runs/command-mutants.ts'
 import { replay, wholeRuns } from './runs/command-runs.ts'
-import { USAGE, UsageError, type Wish, wishOf } from './runs/options.ts'
+import { type Command, parseCommand, USAGE, UsageError } from './runs/options.ts'
 
 const USAGE_EXIT_CODE = 2
 
-function fulfil(wish: Wish): Promise<{ readonly runs: number; readonly failures: number }> {
+function fulfil(wish: Command): Promise<{ readonly runs: number; readonly failures: number }> {
   switch (wish.what) {
     case 'runs':
       return wholeRuns(wish)
@@ -47,7 +47,7 @@ function showUsage(): void {
 
 async function simulate(args: readonly string[]): Promise<void> {
   const names = MUTANTS.map(({ name }) => name)
-  const count = await fulfil(wishOf(args, names))
+  const count = await fulfil(parseCommand(args, names))
   process.stdout.write(`${JSON.stringify(count)}\n`)
   process.exitCode = count.failures === 0 && count.runs > 0 ? 0 : 1
 }

@@ -6,10 +6,10 @@ import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS, openSessionCluster, type SessionCluster } from '../clusters/session-cluster.ts'
 import { retryingClient } from '../load/retrying-client.ts'
 import { type Exchange, recordingProxy } from '../processes/recording-proxy.ts'
-import { type OneApi, startOneApi } from '../processes/single-api.ts'
+import { type SingleApi, startSingleApi } from '../processes/single-api.ts'
 import { clockFile, stepClock } from './clock-file.ts'
-import { startWire, startWireToPort, type Wire } from './cuttable-connections.ts'
-import { openPeerWires, type PeerWires } from './etcd-peer-connections.ts'
+import { type Connection, startConnection, startConnectionToPort } from './cuttable-connections.ts'
+import { type EtcdPeerConnections, openEtcdPeerConnections } from './etcd-peer-connections.ts'
 import { preloadEnv } from './preload-env.ts'
 import type { SmallDisk } from './small-disk.ts'
 
@@ -18,9 +18,9 @@ import type { SmallDisk } from './small-disk.ts'
  * wire of the API and of a controller can be shut, and those between the members of etcd; so can the wall clocks of the API and of
  * the controllers be set wrong. The clocks of etcd and of the cloud are those of the machine.
  */
-export interface ChaosPlace {
+export interface ChaosCluster {
   readonly etcd: EtcdServer
-  readonly api: OneApi
+  readonly api: SingleApi
   readonly cluster: SessionCluster
   /** The administrator, who asks again where nobody answers. */
   readonly client: Client
@@ -28,13 +28,13 @@ export interface ChaosPlace {
   /** Where the API keeps its documents, if that can be filled. */
   readonly disk: SmallDisk | null
   /** By the name of a process. */
-  wireToEtcd(name: string): Wire
-  wireToApi(name: string): Wire
+  wireToEtcd(name: string): Connection
+  wireToApi(name: string): Connection
   /** Of a controller: to the API of EC2, and to every CML. */
-  wireToEc2(name: string): Wire
-  wireToCml(name: string): Wire
+  wireToEc2(name: string): Connection
+  wireToCml(name: string): Connection
   /** Between the members of etcd. */
-  readonly peers: PeerWires
+  readonly peers: EtcdPeerConnections
   stepClock(name: string, wrongByMs: number): void
   /** What each service said to the API. */
   readonly histories: ReadonlyMap<ServiceName, Exchange[]>
@@ -47,20 +47,20 @@ const CML_PORT = 8443
 /** EC2 forgets a terminated machine after an hour of its time, and that must be longer than anything is down. */
 const CLOUD_SPEED = 200
 
-export async function openChaosPlace(options: {
+export async function openChaosCluster(options: {
   leaseTtlSeconds: number
   disk?: SmallDisk | null
-}): Promise<ChaosPlace> {
+}): Promise<ChaosCluster> {
   const { leaseTtlSeconds, disk = null } = options
-  const peers = openPeerWires()
+  const peers = openEtcdPeerConnections()
   const etcd = await startEtcd({ members: 3, peerWay: peers.way })
-  const wires: Record<'etcd' | 'api' | 'ec2' | 'cml', Map<string, Wire>> = {
-    etcd: new Map([['api', await startWire(etcd.endpoints)]]),
+  const wires: Record<'etcd' | 'api' | 'ec2' | 'cml', Map<string, Connection>> = {
+    etcd: new Map([['api', await startConnection(etcd.endpoints)]]),
     ...{ api: new Map(), ec2: new Map(), cml: new Map() },
   }
   const closing: (() => unknown)[] = []
   const histories = new Map<ServiceName, Exchange[]>(CONTROLLERS.map(service => [service, []]))
-  const api = await startOneApi({
+  const api = await startSingleApi({
     etcd: wireOf(wires.etcd, 'api').endpoints,
     leaseTtlSeconds,
     env: folder => ({
@@ -76,10 +76,10 @@ export async function openChaosPlace(options: {
     const proxy = await recordingProxy({ instance: name, target: api.url, clock: systemClock, record })
     closing.push(() => proxy.close())
     const own = {
-      etcd: await startWire(etcd.endpoints),
-      api: await startWire([new URL(proxy.url).host]),
-      ec2: await startWire([new URL(cloud).host]),
-      cml: await startWireToPort(CML_PORT),
+      etcd: await startConnection(etcd.endpoints),
+      api: await startConnection([new URL(proxy.url).host]),
+      ec2: await startConnection([new URL(cloud).host]),
+      cml: await startConnectionToPort(CML_PORT),
     }
     for (const to of ['etcd', 'api', 'ec2', 'cml'] as const) wires[to].set(name, own[to])
     const preloads = preloadEnv({
@@ -117,7 +117,7 @@ export async function openChaosPlace(options: {
   }
 }
 
-function wireOf(wires: ReadonlyMap<string, Wire>, name: string): Wire {
+function wireOf(wires: ReadonlyMap<string, Connection>, name: string): Connection {
   const wire = wires.get(name)
   if (wire === undefined) throw new Error(`there is no wire of ${name}`)
   return wire

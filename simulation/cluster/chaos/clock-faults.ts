@@ -1,8 +1,8 @@
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS } from '../clusters/session-cluster.ts'
-import type { ChaosPlace } from './chaos-cluster.ts'
-import type { Stroke, Trouble } from './fault-under-load.ts'
+import type { ChaosCluster } from './chaos-cluster.ts'
+import type { Fault, FaultStep } from './fault-under-load.ts'
 import { repeated } from './process-faults.ts'
 
 const HOUR_MS = 3_600_000
@@ -17,7 +17,7 @@ const ANSWER_MS_MAX = 2_000
 const WRONG_FOR_MS = 6_000
 
 /** Only wall clocks go wrong: nobody can set the monotonic one. */
-export const clockSteps = (rounds: number): Trouble => ({
+export const clockSteps = (rounds: number): Fault => ({
   name: 'clocks',
   told:
     'the wall clock of each leading controller is set an hour ahead, an hour back, and right again; so is that of the API by two ' +
@@ -26,7 +26,7 @@ export const clockSteps = (rounds: number): Trouble => ({
 })
 
 /** Those who book while the API is ahead would wait until their time has come: it is set back while they come. */
-const steps = (controllerMs: number, apiMs: number): readonly Stroke[] => [
+const steps = (controllerMs: number, apiMs: number): readonly FaultStep[] => [
   ...CONTROLLERS.map(service => ({
     what: `clock of ${service} wrong by ${controllerMs / HOUR_MS} h`,
     strike: stepLeader(service, controllerMs),
@@ -36,7 +36,7 @@ const steps = (controllerMs: number, apiMs: number): readonly Stroke[] => [
 
 const stepLeader =
   (service: ServiceName, ms: number) =>
-  async (place: ChaosPlace): Promise<void> => {
+  async (place: ChaosCluster): Promise<void> => {
     const { name, url } = await place.cluster.leaderOf(service)
     place.stepClock(name, ms)
     try {
@@ -50,7 +50,7 @@ const stepLeader =
 
 const stepApi =
   (ms: number) =>
-  async ({ api, stepClock }: ChaosPlace): Promise<void> => {
+  async ({ api, stepClock }: ChaosCluster): Promise<void> => {
     stepClock('api', ms)
     try {
       await systemClock.sleep(WRONG_FOR_MS)

@@ -1,7 +1,7 @@
-import { type Gate, startGate, startGateToPort } from '../processes/cuttable-proxy.ts'
+import { type CuttableProxy, startCuttableProxy, startCuttableProxyToPort } from '../processes/cuttable-proxy.ts'
 
 /** All ways of one process to one server. While they are shut nothing comes through, and nobody is told. */
-export interface Wire {
+export interface Connection {
   readonly endpoints: readonly string[]
   /** How many connections were ever made by it. */
   readonly passed: number
@@ -10,14 +10,15 @@ export interface Wire {
   close(): void
 }
 
-export const startWire = async (targets: readonly string[]): Promise<Wire> =>
-  wireOf(await Promise.all(targets.map(startGate)))
+export const startConnection = async (targets: readonly string[]): Promise<Connection> =>
+  wireOf(await Promise.all(targets.map(startCuttableProxy)))
 
 /** To one port of every machine. */
-export const startWireToPort = async (port: number): Promise<Wire> => wireOf([await startGateToPort(port)])
+export const startConnectionToPort = async (port: number): Promise<Connection> =>
+  wireOf([await startCuttableProxyToPort(port)])
 
-function wireOf(gates: readonly Gate[]): Wire {
-  const all = (act: (gate: Gate) => void) => () => {
+function wireOf(gates: readonly CuttableProxy[]): Connection {
+  const all = (act: (gate: CuttableProxy) => void) => () => {
     for (const gate of gates) act(gate)
   }
   return {

@@ -1,8 +1,8 @@
 import type { EtcdMember } from '@lcm/coordination/testing/etcd-server'
-import { type Gate, startGate } from '../processes/cuttable-proxy.ts'
+import { type CuttableProxy, startCuttableProxy } from '../processes/cuttable-proxy.ts'
 
 /** The wires between the members of one etcd. */
-export interface PeerWires {
+export interface EtcdPeerConnections {
   /** By the name of a member and where it listens: where the others are to look for it. */
   readonly way: (name: string, address: string) => Promise<string>
   /** From now on nothing comes from the member to the others, nor from them to it. Its clients still reach it. */
@@ -11,11 +11,11 @@ export interface PeerWires {
   close(): void
 }
 
-export function openPeerWires(): PeerWires {
-  const gates = new Map<string, Gate>()
+export function openEtcdPeerConnections(): EtcdPeerConnections {
+  const gates = new Map<string, CuttableProxy>()
   return {
     async way(name, address) {
-      const gate = await startGate(address)
+      const gate = await startCuttableProxy(address)
       gates.set(name, gate)
       return gate.endpoint
     },

@@ -1,32 +1,32 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS } from '../clusters/session-cluster.ts'
-import { schoolDay } from '../load/class-load.ts'
-import { type EventLog, goneBack, listenTo } from '../load/event-log.ts'
+import { classLoad } from '../load/class-load.ts'
+import { type EventLog, openEventLog, versionsGoingBack } from '../load/event-log.ts'
 import { type Learner, LICENSE } from '../load/learner.ts'
 import { startWriter } from '../load/writer.ts'
 import { untilReady, versionsNow } from '../rolling-restart.ts'
 import { staleWritesAccepted, termsOutOfOrder } from '../write-history.ts'
-import type { ChaosPlace } from './chaos-cluster.ts'
-import { machinesAstray, watchMachines } from './machine-watch.ts'
-import { type BookWatch, watchBooks } from './reservation-watch.ts'
-import { judgedAtRest } from './settled-state.ts'
+import type { ChaosCluster } from './chaos-cluster.ts'
+import { orphanedMachines, watchMachines } from './machine-watch.ts'
+import { type ReservationWatch, watchReservations } from './reservation-watch.ts'
+import { judgeSettledState } from './settled-state.ts'
 
 /** One thing that goes wrong, and is over when it resolves. It throws where something did not behave as it must. */
-export interface Stroke {
+export interface FaultStep {
   readonly what: string
-  strike(place: ChaosPlace): Promise<void>
+  strike(place: ChaosCluster): Promise<void>
 }
 
-export interface Trouble {
+export interface Fault {
   readonly name: string
   /** For the report: what is done. */
   readonly told: string
-  readonly strokes: readonly Stroke[]
+  readonly strokes: readonly FaultStep[]
   /** Whether the way back begins with the stroke, as it does where nothing is held back on purpose; else with its end. */
   readonly isOverAtOnce?: boolean
 }
 
-export interface TroubleVerdict {
+export interface FaultVerdict {
   readonly name: string
   readonly told: string
   readonly strokes: number
@@ -35,10 +35,10 @@ export interface TroubleVerdict {
   /** By stroke: until everything was well again. */
   readonly backAfterMs: readonly number[]
   /** By kind: what must not happen, each in words. */
-  readonly wrong: Readonly<Record<Wrong, readonly string[]>>
+  readonly wrong: Readonly<Record<Violation, readonly string[]>>
 }
 
-export const WRONGS = [
+export const VIOLATIONS = [
   'write lost',
   'session lost',
   'lab astray',
@@ -52,7 +52,7 @@ export const WRONGS = [
   'stale write',
   'misbehavior',
 ] as const
-export type Wrong = (typeof WRONGS)[number]
+export type Violation = (typeof VIOLATIONS)[number]
 
 export interface Load {
   readonly learner: Learner
@@ -62,16 +62,16 @@ export interface Load {
 }
 
 /** Does one stroke after the other, each when all is well again, while a class comes and goes, and judges what is left. */
-export async function underLoad(place: ChaosPlace, trouble: Trouble, load: Load): Promise<TroubleVerdict> {
+export async function faultUnderLoad(place: ChaosCluster, trouble: Fault, load: Load): Promise<FaultVerdict> {
   const { client, cluster } = place
   const { name, told, strokes, isOverAtOnce = false } = trouble
   const before = counted(place)
   const atFirst = new Map(await versionsNow(client))
-  const listener = await listenTo([place.api.client])
+  const listener = await openEventLog([place.api.client])
   const writer = startWriter(client, load.learner.workerId)
   const watch = watchMachines(cluster)
-  const books = watchBooks(client)
-  const day = schoolDay(client, load.learner)
+  const books = watchReservations(client)
+  const day = classLoad(client, load.learner)
   const half = Math.ceil(strokes.length / 2)
   const spare = await cordonedWorker(place, name)
   const backAfterMs: number[] = []
@@ -103,7 +103,7 @@ export async function underLoad(place: ChaosPlace, trouble: Trouble, load: Load)
       'write lost': writesLost,
       'session lost': lost,
       'lab astray': labsAstray,
-      'machine astray': await machinesAstray(cluster, client),
+      'machine astray': await orphanedMachines(cluster, client),
       'machine twice': await watch.stop(),
       ...(await judged(place, books)),
       'change missed': missed,
@@ -113,8 +113,8 @@ export async function underLoad(place: ChaosPlace, trouble: Trouble, load: Load)
 }
 
 /** While it was given away, and now that all is at rest. */
-async function judged({ cluster, client }: ChaosPlace, watch: BookWatch) {
-  const [rest, ever] = [await judgedAtRest(cluster, client), await watch.stop()]
+async function judged({ cluster, client }: ChaosCluster, watch: ReservationWatch) {
+  const [rest, ever] = [await judgeSettledState(cluster, client), await watch.stop()]
   const unseen = ever.looks > 0 ? [] : ['nobody saw a book with anything in it']
   return {
     'license astray': rest.licenses,
@@ -125,7 +125,7 @@ async function judged({ cluster, client }: ChaosPlace, watch: BookWatch) {
 }
 
 /** A worker to be launched, licensed and ended in the middle of it all. No session goes there. */
-async function cordonedWorker({ client }: ChaosPlace, name: string): Promise<string> {
+async function cordonedWorker({ client }: ChaosCluster, name: string): Promise<string> {
   const { id } = await client.call('createWorker', {
     body: { template_name: 'metal', name: `spare-${name}`, license: LICENSE },
   })
@@ -134,7 +134,7 @@ async function cordonedWorker({ client }: ChaosPlace, name: string): Promise<str
 }
 
 /** Until one of each controller leads, all are ready, and a write is acknowledged. */
-async function untilWell({ cluster, api, client }: ChaosPlace): Promise<void> {
+async function untilWell({ cluster, api, client }: ChaosCluster): Promise<void> {
   await untilReady(api.url)
   await Promise.all(
     CONTROLLERS.map(async service => {
@@ -148,7 +148,7 @@ async function untilWell({ cluster, api, client }: ChaosPlace): Promise<void> {
 /** What has not changed since `atFirst`, as sessions of an earlier class, is told to nobody who came later. */
 async function missedBy(
   listener: EventLog,
-  { client }: ChaosPlace,
+  { client }: ChaosCluster,
   atFirst: ReadonlyMap<string, number>,
 ): Promise<readonly string[]> {
   const changed = (await versionsNow(client)).filter(([id, version]) => atFirst.get(id) !== version)
@@ -159,13 +159,13 @@ async function missedBy(
   await listener.stop()
   return [
     ...missed,
-    ...goneBack(listener.heard).map(({ id, version }) => `${id} went back to ${version}`),
+    ...versionsGoingBack(listener.heard).map(({ id, version }) => `${id} went back to ${version}`),
     ...Array.from({ length: listener.resets }, () => 'the listener had to read everything anew'),
   ]
 }
 
 /** What only grows, from trouble to trouble. */
-function counted(place: ChaosPlace) {
+function counted(place: ChaosCluster) {
   const histories = [...place.histories]
   const stale = histories.flatMap(([service, history]) =>
     [...staleWritesAccepted(history), ...termsOutOfOrder(history)].map(

@@ -40,7 +40,7 @@ export function watchMachines(cluster: SessionCluster): MachineWatch {
 const isAtRest = ({ status, desired_status }: WorkerView): boolean => status === desired_status
 
 /** Machines that no worker has and workers without theirs, once every worker is what it should be. */
-export async function machinesAstray(cluster: SessionCluster, client: Client): Promise<readonly string[]> {
+export async function orphanedMachines(cluster: SessionCluster, client: Client): Promise<readonly string[]> {
   const all = async () => (await client.call('listWorkers', { query: { limit: 1000, include_terminated: true } })).items
   const atRest = async () => ((await all()).every(isAtRest) ? true : null)
   await eventually('rest of all workers', atRest, LOOK_EVERY_MS, REST_MS_MAX).catch(() => undefined)

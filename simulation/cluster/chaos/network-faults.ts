@@ -3,15 +3,15 @@ import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS, leads } from '../clusters/session-cluster.ts'
 import { eventually } from '../failover.ts'
-import type { ChaosPlace } from './chaos-cluster.ts'
-import type { Wire } from './cuttable-connections.ts'
-import type { Trouble } from './fault-under-load.ts'
+import type { ChaosCluster } from './chaos-cluster.ts'
+import type { Connection } from './cuttable-connections.ts'
+import type { Fault } from './fault-under-load.ts'
 import { PAST_LEASE_MS, repeated, untilAnotherLeads } from './process-faults.ts'
 
 /** How long etcd goes without a member, and without all. */
 const DOWN_MS = 3_000
 
-export const memberLosses = (rounds: number): Trouble => ({
+export const memberLosses = (rounds: number): Fault => ({
   name: 'etcd',
   told: 'kill -9 of the leading member of three, of another, and of all at once; started again on what they had',
   strokes: repeated(rounds, [
@@ -23,7 +23,7 @@ export const memberLosses = (rounds: number): Trouble => ({
 })
 
 /** Two of three must be enough: the others lead on and write while it is gone. */
-async function loseMember({ etcd, cluster }: ChaosPlace, isLeading: boolean): Promise<void> {
+async function loseMember({ etcd, cluster }: ChaosCluster, isLeading: boolean): Promise<void> {
   const leader = await etcd.leader()
   const lost = isLeading ? leader : etcd.members.find(member => member !== leader)
   await lost?.kill()
@@ -35,14 +35,14 @@ async function loseMember({ etcd, cluster }: ChaosPlace, isLeading: boolean): Pr
   }
 }
 
-async function loseAll({ etcd }: ChaosPlace): Promise<void> {
+async function loseAll({ etcd }: ChaosCluster): Promise<void> {
   await Promise.all(etcd.members.map(member => member.kill()))
   await systemClock.sleep(DOWN_MS)
   await Promise.all(etcd.members.map(member => member.restart()))
 }
 
 /** Wires that swallow everything and end no connection, which is the worst that a network does. */
-export const partitions = (rounds: number): Trouble => ({
+export const partitions = (rounds: number): Fault => ({
   name: 'partitions',
   told:
     'wires that swallow everything for longer than a lease: each leader from etcd (not from the API and the cloud), ' +
@@ -57,7 +57,7 @@ export const partitions = (rounds: number): Trouble => ({
 })
 
 /** Two of three must be enough, though the third still takes connections. */
-async function cutMember(place: ChaosPlace, isLeading: boolean): Promise<void> {
+async function cutMember(place: ChaosCluster, isLeading: boolean): Promise<void> {
   const { etcd, peers, cluster } = place
   const leader = await etcd.leader()
   const alone = isLeading ? leader : etcd.members.find(member => member !== leader)
@@ -82,7 +82,7 @@ const untilSplit = (alone: EtcdMember, id: bigint, others: readonly EtcdMember[]
   })
 
 /** What the cloud does not answer is not known, and nothing is done on it. */
-export const cloudCuts = (rounds: number): Trouble => ({
+export const cloudCuts = (rounds: number): Fault => ({
   name: 'cloud-cuts',
   told:
     'wires that swallow everything for longer than a lease: the leading worker-controller from EC2 and then from every CML, the ' +
@@ -95,7 +95,7 @@ export const cloudCuts = (rounds: number): Trouble => ({
   ]),
 })
 
-async function cutFromCloud(place: ChaosPlace, service: ServiceName, way: 'wireToEc2' | 'wireToCml'): Promise<void> {
+async function cutFromCloud(place: ChaosCluster, service: ServiceName, way: 'wireToEc2' | 'wireToCml'): Promise<void> {
   // Whoever never spoke to the cloud, or has another way there, would not notice.
   const { name, url } = await eventually(`a ${service} that leads and uses its wire to the cloud`, async () => {
     const leader = await place.cluster.leaderOf(service)
@@ -109,7 +109,7 @@ async function cutFromCloud(place: ChaosPlace, service: ServiceName, way: 'wireT
 
 const cutFromEtcd =
   (service: ServiceName) =>
-  async (place: ChaosPlace): Promise<void> => {
+  async (place: ChaosCluster): Promise<void> => {
     const leader = await place.cluster.leaderOf(service)
     await whileShut(place.wireToEtcd(leader.name), async () => {
       await Promise.all([untilAnotherLeads(place.cluster.replicasOf(service), leader), pastLease(place)])
@@ -120,14 +120,14 @@ const cutFromEtcd =
 /** Whoever can not reach the API keeps its seat or gives it up, but does nothing meanwhile. */
 const cutFromApi =
   (service: ServiceName) =>
-  async (place: ChaosPlace): Promise<void> => {
+  async (place: ChaosCluster): Promise<void> => {
     const leader = await place.cluster.leaderOf(service)
     await whileShut(place.wireToApi(leader.name), () => pastLease(place))
   }
 
-const pastLease = ({ leaseMs }: ChaosPlace) => systemClock.sleep(leaseMs + PAST_LEASE_MS)
+const pastLease = ({ leaseMs }: ChaosCluster) => systemClock.sleep(leaseMs + PAST_LEASE_MS)
 
-async function whileShut(wire: Wire, work: () => Promise<unknown>): Promise<void> {
+async function whileShut(wire: Connection, work: () => Promise<unknown>): Promise<void> {
   wire.shut()
   try {
     await work()

@@ -3,14 +3,14 @@ import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS, leads } from '../clusters/session-cluster.ts'
 import { eventually } from '../failover.ts'
 import type { ServiceProcess } from '../processes/service-process.ts'
-import type { ChaosPlace } from './chaos-cluster.ts'
-import type { Stroke, Trouble } from './fault-under-load.ts'
+import type { ChaosCluster } from './chaos-cluster.ts'
+import type { Fault, FaultStep } from './fault-under-load.ts'
 
 /** Beyond the lease, so that nobody can think that it is still held. */
 export const PAST_LEASE_MS = 1_000
 
 /** kill -9 of everything that can be killed, one after the other. */
-export const kills = (rounds: number): Trouble => ({
+export const kills = (rounds: number): Fault => ({
   name: 'kills',
   isOverAtOnce: true,
   told: 'kill -9 of the leader and the standby of each controller, of the API and of the cloud, in turn',
@@ -24,20 +24,20 @@ export const kills = (rounds: number): Trouble => ({
 
 const killLeader =
   (service: ServiceName) =>
-  async ({ cluster }: ChaosPlace): Promise<void> => {
+  async ({ cluster }: ChaosCluster): Promise<void> => {
     await cluster.end(await cluster.leaderOf(service), 'SIGKILL')
     await cluster.startStandby(service)
   }
 
 const killStandby =
   (service: ServiceName) =>
-  async ({ cluster }: ChaosPlace): Promise<void> => {
+  async ({ cluster }: ChaosCluster): Promise<void> => {
     await cluster.end(await cluster.standbyOf(service), 'SIGKILL')
     await cluster.startStandby(service)
   }
 
 /** As if the power went. */
-export const powerCuts = (rounds: number): Trouble => ({
+export const powerCuts = (rounds: number): Fault => ({
   name: 'power-cut',
   isOverAtOnce: true,
   told: 'kill -9 of every process at once, etcd too, and all started again',
@@ -47,7 +47,7 @@ export const powerCuts = (rounds: number): Trouble => ({
   ]),
 })
 
-async function cutPower({ cluster, api, etcd }: ChaosPlace): Promise<void> {
+async function cutPower({ cluster, api, etcd }: ChaosCluster): Promise<void> {
   const crew = CONTROLLERS.flatMap(service => cluster.replicasOf(service).map(each => ({ service, each })))
   await Promise.all([
     ...crew.map(({ each }) => cluster.forget(each)),
@@ -60,7 +60,7 @@ async function cutPower({ cluster, api, etcd }: ChaosPlace): Promise<void> {
 }
 
 /** Leaders and the API stand still for longer than a lease, and go on as if nothing had happened. */
-export const freezes = (rounds: number): Trouble => ({
+export const freezes = (rounds: number): Fault => ({
   name: 'freezes',
   told: 'SIGSTOP of each leader until another leads and past the lease, of the API past the lease, then SIGCONT',
   strokes: repeated(rounds, [
@@ -71,7 +71,7 @@ export const freezes = (rounds: number): Trouble => ({
 
 const freezeLeader =
   (service: ServiceName) =>
-  async ({ cluster, leaseMs }: ChaosPlace): Promise<void> => {
+  async ({ cluster, leaseMs }: ChaosCluster): Promise<void> => {
     const frozen = await cluster.leaderOf(service)
     frozen.signal('SIGSTOP')
     try {
@@ -84,7 +84,7 @@ const freezeLeader =
     }
   }
 
-async function freezeApi({ api, leaseMs }: ChaosPlace): Promise<void> {
+async function freezeApi({ api, leaseMs }: ChaosCluster): Promise<void> {
   const frozen = api.process
   frozen.signal('SIGSTOP')
   await systemClock.sleep(leaseMs + PAST_LEASE_MS)
@@ -101,5 +101,5 @@ export const untilAnotherLeads = (replicas: readonly ServiceProcess[], than: Ser
     50,
   )
 
-export const repeated = (rounds: number, strokes: readonly Stroke[]): readonly Stroke[] =>
+export const repeated = (rounds: number, strokes: readonly FaultStep[]): readonly FaultStep[] =>
   Array.from({ length: rounds }, () => strokes).flat()

@@ -6,12 +6,12 @@ import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
 const LOOK_EVERY_MS = 500
 
 /** Looks again and again at what workers have given away, while it is given and taken back. */
-export interface BookWatch {
+export interface ReservationWatch {
   /** Stops, and answers what was ever wrong. */
   stop(): Promise<{ readonly books: readonly string[]; readonly moves: readonly string[]; readonly looks: number }>
 }
 
-export function watchBooks(client: Client): BookWatch {
+export function watchReservations(client: Client): ReservationWatch {
   const stopping = new AbortController()
   const [books, moves] = [new Set<string>(), new Set<string>()]
   let looks = 0

@@ -1,29 +1,36 @@
 import { aServingWorker, aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { brokenChain, licensesAstray, type Moves, roomKept, unannounced, undecidedMoves } from './settled-rules.ts'
+import {
+  brokenChain,
+  type Moves,
+  orphanedLicenses,
+  unannouncedMachines,
+  undecidedMoves,
+  wrongReservations,
+} from './settled-rules.ts'
 
 const holder = aServingWorker({ name: 'metal-1', ec2_instance_id: 'i-1' })
 const without = { ...holder, license: { ...holder.license, status: 'UNREGISTERED' as const } }
 const seat = { instance_id: 'i-1', left_behind: false }
 
 it('finds licenses that nobody holds, that are held twice, and that are only said to be held', () => {
-  expect(licensesAstray([seat], [holder])).toEqual([])
-  expect(licensesAstray([seat], [{ ...holder, status: 'TERMINATED' }])).toEqual([
+  expect(orphanedLicenses([seat], [holder])).toEqual([])
+  expect(orphanedLicenses([seat], [{ ...holder, status: 'TERMINATED' }])).toEqual([
     'the license of i-1 is held by nobody',
   ])
-  expect(licensesAstray([seat], [without])).toEqual(['the license of i-1 is held by nobody'])
-  expect(licensesAstray([seat, seat], [holder])).toEqual(['i-1 has two licenses'])
-  expect(licensesAstray([{ ...seat, left_behind: true }], [holder])).toEqual(['the license of i-1 was left behind'])
-  expect(licensesAstray([], [holder])).toEqual(['metal-1 says that it is registered, and is not'])
+  expect(orphanedLicenses([seat], [without])).toEqual(['the license of i-1 is held by nobody'])
+  expect(orphanedLicenses([seat, seat], [holder])).toEqual(['i-1 has two licenses'])
+  expect(orphanedLicenses([{ ...seat, left_behind: true }], [holder])).toEqual(['the license of i-1 was left behind'])
+  expect(orphanedLicenses([], [holder])).toEqual(['metal-1 says that it is registered, and is not'])
 })
 
 it('finds room and ports that are kept for those who are gone', () => {
   const needs = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
   const worker = aServingWorker({ name: 'w', reservations: { 'ls-1': needs }, ports: { 'lr-1': { a: 2000 } } })
   const session = aSession({ id: 'ls-1', status: 'RUNNING', lab_record_id: 'lr-1' })
-  expect(roomKept([worker], [session])).toEqual([])
+  expect(wrongReservations([worker], [session])).toEqual([])
   const kept = ['w keeps room for ls-1', 'w keeps ports for lr-1']
-  expect(roomKept([worker], [{ ...session, status: 'TERMINATED' }])).toEqual(kept)
+  expect(wrongReservations([worker], [{ ...session, status: 'TERMINATED' }])).toEqual(kept)
 })
 
 const move = (version: number, from: Moves[number]['from'], to: Moves[number]['to']): Moves[number] => ({
@@ -52,7 +59,9 @@ it('finds moves without a decision in the same write', () => {
 
 it('finds machines that came or went though nobody had said so', () => {
   const moves = [born, move(2, 'PENDING', 'PROVISIONING')]
-  expect(unannounced('w', [{ state: 'running' }], moves)).toEqual([])
-  expect(unannounced('w', [{ state: 'running' }], [born])).toEqual(['w was launched, and nobody had said so'])
-  expect(unannounced('w', [{ state: 'terminated' }], moves)).toEqual(['w was terminated, and nobody had said so'])
+  expect(unannouncedMachines('w', [{ state: 'running' }], moves)).toEqual([])
+  expect(unannouncedMachines('w', [{ state: 'running' }], [born])).toEqual(['w was launched, and nobody had said so'])
+  expect(unannouncedMachines('w', [{ state: 'terminated' }], moves)).toEqual([
+    'w was terminated, and nobody had said so',
+  ])
 })

@@ -9,7 +9,7 @@ import type { SimulatedSeat } from '../clusters/session-cluster.ts'
 export type Moves = z.infer<typeof History>['items']
 
 /** Licenses that the Smart Account counts for nobody who says so, and those that somebody says to have and has not. */
-export function licensesAstray(
+export function orphanedLicenses(
   seats: readonly SimulatedSeat[],
   workers: readonly Pick<WorkerView, 'name' | 'status' | 'ec2_instance_id' | 'license'>[],
 ): string[] {
@@ -29,7 +29,7 @@ export function licensesAstray(
 }
 
 /** Room and ports that are still in a book, though whoever had them is gone. */
-export function roomKept(
+export function wrongReservations(
   workers: readonly Pick<WorkerView, 'name' | 'status' | 'reservations' | 'ports'>[],
   sessions: readonly Pick<LabletSession, 'id' | 'status' | 'lab_record_id'>[],
 ): string[] {
@@ -74,7 +74,11 @@ export function undecidedMoves(
 export const GONE: ReadonlySet<string> = new Set(['terminated', 'shutting-down'])
 
 /** What was done to the cloud though no write had announced it. */
-export function unannounced(name: string, machines: readonly { readonly state: string }[], moves: Moves): string[] {
+export function unannouncedMachines(
+  name: string,
+  machines: readonly { readonly state: string }[],
+  moves: Moves,
+): string[] {
   const has = (status: string) => moves.some(({ to }) => to === status)
   return [
     ...(machines.length > 0 && !has('PROVISIONING') ? [`${name} was launched, and nobody had said so`] : []),

@@ -5,13 +5,19 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
 import type { SessionCluster } from '../clusters/session-cluster.ts'
 import { eventually } from '../failover.ts'
-import { brokenChain, licensesAstray, roomKept, unannounced, undecidedMoves } from './settled-rules.ts'
+import {
+  brokenChain,
+  orphanedLicenses,
+  unannouncedMachines,
+  undecidedMoves,
+  wrongReservations,
+} from './settled-rules.ts'
 
 const LOOK_EVERY_MS = 500
 /** What is under way when all workers are what they should be. */
 const SETTLE_MS_MAX = 60_000
 
-export interface AtRest {
+export interface SettledState {
   readonly licenses: readonly string[]
   readonly books: readonly string[]
   readonly moves: readonly string[]
@@ -19,13 +25,13 @@ export interface AtRest {
 }
 
 /** What the API, the cloud and the Smart Account say of each other, once every worker is what it should be. */
-export async function judgedAtRest(cluster: SessionCluster, client: Client): Promise<AtRest> {
+export async function judgeSettledState(cluster: SessionCluster, client: Client): Promise<SettledState> {
   const workersNow = () =>
     readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true } }))
   const sessionsNow = () =>
     readList(page => client.call('listSessions', { query: { ...page, include_finished: true } }))
-  const licenses = await lasting(async () => licensesAstray(await cluster.seats(), (await workersNow()).items))
-  const books = await lasting(async () => roomKept((await workersNow()).items, (await sessionsNow()).items))
+  const licenses = await lasting(async () => orphanedLicenses(await cluster.seats(), (await workersNow()).items))
+  const books = await lasting(async () => wrongReservations((await workersNow()).items, (await sessionsNow()).items))
   const judged = await Promise.all((await workersNow()).items.map(worker => judgedWorker(cluster, client, worker)))
   const ofSessions = (await sessionsNow()).items.flatMap(illegalMovesOfSession)
   return {
@@ -54,6 +60,6 @@ async function judgedWorker(cluster: SessionCluster, client: Client, worker: Wor
   const machines = (await cluster.machines()).filter(({ tags }) => tags[TAG.workerId] === worker.id)
   return {
     moves: brokenChain(worker, moves),
-    undecided: [...undecidedMoves(worker, moves, decisions), ...unannounced(worker.name, machines, moves)],
+    undecided: [...undecidedMoves(worker, moves, decisions), ...unannouncedMachines(worker.name, machines, moves)],
   }
 }

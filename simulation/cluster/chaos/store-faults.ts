@@ -1,14 +1,14 @@
 import { ApiError } from '@lcm/client/api-error'
 import { systemClock } from '@lcm/runtime/clock'
 import { eventually } from '../failover.ts'
-import type { ChaosPlace } from './chaos-cluster.ts'
-import type { Trouble } from './fault-under-load.ts'
+import type { ChaosCluster } from './chaos-cluster.ts'
+import type { Fault } from './fault-under-load.ts'
 import { repeated } from './process-faults.ts'
 import type { SmallDisk } from './small-disk.ts'
 
 const FULL_FOR_MS = 3_000
 
-export const fullDisks = (rounds: number): Trouble => ({
+export const fullDisks = (rounds: number): Fault => ({
   name: 'disk-full',
   told: 'not one free block on the disk of the store, until writes are refused and for 3 s more; also kill -9 of the API then',
   strokes: repeated(rounds, [
@@ -17,7 +17,7 @@ export const fullDisks = (rounds: number): Trouble => ({
   ]),
 })
 
-async function fillDisk(place: ChaosPlace): Promise<void> {
+async function fillDisk(place: ChaosCluster): Promise<void> {
   const disk = diskOf(place)
   disk.fill()
   try {
@@ -29,7 +29,7 @@ async function fillDisk(place: ChaosPlace): Promise<void> {
   }
 }
 
-async function fillAndKill(place: ChaosPlace): Promise<void> {
+async function fillAndKill(place: ChaosCluster): Promise<void> {
   const disk = diskOf(place)
   disk.fill()
   const { process } = place.api
@@ -44,7 +44,7 @@ async function fillAndKill(place: ChaosPlace): Promise<void> {
 }
 
 /** The API must live on and say that nothing was written. */
-const untilRefused = ({ api }: ChaosPlace) =>
+const untilRefused = ({ api }: ChaosCluster) =>
   eventually('a refused write', async () => {
     const refusal = await api.client.call('createLoginLink', {}).then(
       () => null,
@@ -56,12 +56,12 @@ const untilRefused = ({ api }: ChaosPlace) =>
   })
 
 /** What is there can be read all the same. */
-async function readOn({ api }: ChaosPlace): Promise<void> {
+async function readOn({ api }: ChaosCluster): Promise<void> {
   const { items } = await api.client.call('listWorkers', { query: { limit: 10 } })
   if (items.length === 0) throw new Error('nothing can be read on a full disk')
 }
 
-export const readOnlyDisks = (rounds: number): Trouble => ({
+export const readOnlyDisks = (rounds: number): Fault => ({
   name: 'read-only',
   told: 'the API is killed and started on a disk that can only be read; then the disk can be written again',
   strokes: repeated(rounds, [
@@ -71,7 +71,7 @@ export const readOnlyDisks = (rounds: number): Trouble => ({
 })
 
 /** It must say why it can not go on: by its exit, or by what it answers. */
-async function startReadOnly(place: ChaosPlace): Promise<void> {
+async function startReadOnly(place: ChaosCluster): Promise<void> {
   const disk = diskOf(place)
   const { process } = place.api
   process.signal('SIGKILL')
@@ -89,7 +89,7 @@ async function startReadOnly(place: ChaosPlace): Promise<void> {
   await place.api.start()
 }
 
-function diskOf({ disk }: ChaosPlace): SmallDisk {
+function diskOf({ disk }: ChaosCluster): SmallDisk {
   if (disk === null) throw new Error('the store is on no disk of its own')
   return disk
 }

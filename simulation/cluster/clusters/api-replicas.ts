@@ -5,8 +5,8 @@ import type { WorkerView } from '@lcm/contract/worker-bodies'
 import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { systemClock } from '@lcm/runtime/clock'
 import { type MongoServer, startMongo } from '@lcm/store/testing/mongo-server'
-import { type Gate, startGate } from '../processes/cuttable-proxy.ts'
-import { type Household, openHousehold } from '../processes/process-environment.ts'
+import { type CuttableProxy, startCuttableProxy } from '../processes/cuttable-proxy.ts'
+import { openProcessEnvironment, type ProcessEnvironment } from '../processes/process-environment.ts'
 
 /** One process of the control plane. It keeps its address over a restart. */
 export interface Replica {
@@ -37,9 +37,9 @@ export interface Replicas {
   readonly mongo: MongoServer
   readonly etcd: EtcdServer
   /** Where further processes of theirs can be started. */
-  readonly household: Household
+  readonly household: ProcessEnvironment
   /** A further replica that can be held back from the store and from etcd. The store must be ours. */
-  startGated(name: string): Promise<{ replica: Replica; mongo: Gate; etcd: Gate }>
+  startGated(name: string): Promise<{ replica: Replica; mongo: CuttableProxy; etcd: CuttableProxy }>
   /** Makes a new leader of the worker-controller known, and answers its epoch. */
   newTerm(): Promise<number>
   /** What went wrong inside a request, in any process and life. There must be nothing. */
@@ -47,7 +47,7 @@ export interface Replicas {
   close(): Promise<void>
 }
 
-interface Home extends Household {
+interface Home extends ProcessEnvironment {
   controllerToken: string
 }
 
@@ -56,13 +56,13 @@ export async function openReplicas(): Promise<Replicas> {
   const store = new URL(mongo.uri)
   store.pathname = `/${mongo.database()}`
   const household: Home = {
-    ...openHousehold({ etcd: etcd.endpoints, store: () => store.href }),
+    ...openProcessEnvironment({ etcd: etcd.endpoints, store: () => store.href }),
     controllerToken: '',
   }
   const [a, b] = await Promise.all([startReplica(household, 'a'), startReplica(household, 'b')])
   const body = { name: 'wc', role: 'controller', service: 'worker-controller' } as const
   household.controllerToken = (await a.client.call('createToken', { body })).secret
-  const gates: Gate[] = []
+  const gates: CuttableProxy[] = []
   let epoch = 0
   return {
     a,
@@ -73,7 +73,7 @@ export async function openReplicas(): Promise<Replicas> {
     household,
     async startGated(name) {
       const { host, pathname } = store
-      const gated = { mongo: await startGate(host), etcd: await startGate(etcd.endpoints[0] ?? '') }
+      const gated = { mongo: await startCuttableProxy(host), etcd: await startCuttableProxy(etcd.endpoints[0] ?? '') }
       gates.push(gated.mongo, gated.etcd)
       const replica = await startReplica(household, name, {
         LCM_STORE: `mongodb://${gated.mongo.endpoint}${pathname}`,

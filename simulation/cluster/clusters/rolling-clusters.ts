@@ -1,20 +1,20 @@
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { startBalancer } from '../processes/balancer.ts'
-import { startOneApi } from '../processes/single-api.ts'
-import type { RestartableApi, RollingPlace } from '../rolling-restart.ts'
+import { startSingleApi } from '../processes/single-api.ts'
+import type { RestartableApi, RollingCluster } from '../rolling-restart.ts'
 import { openReplicas, type Replica } from './api-replicas.ts'
 import { openSessionCluster } from './session-cluster.ts'
 
-export interface OpenPlace extends RollingPlace {
+export interface OpenRollingCluster extends RollingCluster {
   /** What went wrong inside a request, in any process. There must be nothing. */
   defects(): readonly string[]
   close(): Promise<void>
 }
 
 /** One API on SQLite with two of each controller. */
-export async function onSqlite(options: { leaseTtlSeconds: number }): Promise<OpenPlace> {
+export async function onSqlite(options: { leaseTtlSeconds: number }): Promise<OpenRollingCluster> {
   const etcd = await startEtcd()
-  const api = await startOneApi({ etcd: etcd.endpoints, ...options })
+  const api = await startSingleApi({ etcd: etcd.endpoints, ...options })
   const { household } = api
   const cluster = await openSessionCluster(household, api.url)
   return {
@@ -31,7 +31,7 @@ export async function onSqlite(options: { leaseTtlSeconds: number }): Promise<Op
 }
 
 /** Two APIs on a server that speaks MongoDB, with two of each controller that find them through a balancer. */
-export async function onMongo(): Promise<OpenPlace> {
+export async function onMongo(): Promise<OpenRollingCluster> {
   const replicas = await openReplicas()
   const balancer = await startBalancer(replicas.both.map(({ url }) => url))
   const cluster = await openSessionCluster(replicas.household, balancer.url)

@@ -6,7 +6,7 @@ import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 import { eventually } from '../failover.ts'
-import type { ControllerPlace, Household } from '../processes/process-environment.ts'
+import type { ControllerEnvironment, ProcessEnvironment } from '../processes/process-environment.ts'
 import { type ServiceProcess, type SimulatorPlace, startSimulator } from '../processes/service-process.ts'
 
 export const CONTROLLERS = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
@@ -80,11 +80,11 @@ export interface SessionClusterOptions {
   /** How many times faster than life the cloud is. */
   readonly speed?: number
   /** What is different for a controller of this name, and by where the cloud is. */
-  readonly wire?: (name: string, service: ServiceName, cloud: string) => Promise<Partial<ControllerPlace>>
+  readonly wire?: (name: string, service: ServiceName, cloud: string) => Promise<Partial<ControllerEnvironment>>
 }
 
 export async function openSessionCluster(
-  household: Household,
+  household: ProcessEnvironment,
   api: string,
   options: SessionClusterOptions = {},
 ): Promise<SessionCluster> {

@@ -6,10 +6,10 @@ import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { type Exchange, recordingProxy } from '../processes/recording-proxy.ts'
 import type { ServiceProcess } from '../processes/service-process.ts'
-import { startOneApi } from '../processes/single-api.ts'
+import { startSingleApi } from '../processes/single-api.ts'
 
 /** Real processes of the API and the worker-controller on a real etcd, with a recording proxy between each and the API. */
-export interface Cluster {
+export interface WorkerCluster {
   readonly client: Client
   readonly cloud: SimModel
   readonly history: readonly Exchange[]
@@ -18,18 +18,18 @@ export interface Cluster {
   close(): Promise<void>
 }
 
-export async function openCluster(options: {
+export async function openWorkerCluster(options: {
   etcd: readonly string[]
   leaseTtlSeconds: number
   speed?: number
-}): Promise<Cluster> {
+}): Promise<WorkerCluster> {
   const clock = systemClock
   // By chance, since two of one seed would have the same addresses.
   const cloud = openSimModel({ seed: randomInt(2 ** 32), clock, speed: options.speed ?? 600 })
   const sim = await startSimServer({ model: cloud, clock, log: silentLogger })
   const proxies = new Set<{ close(): void }>()
   const history: Exchange[] = []
-  const { household, url, client, restart } = await startOneApi(options)
+  const { household, url, client, restart } = await startSingleApi(options)
   const service = 'worker-controller'
   const { secret: token } = await client.call('createToken', { body: { name: 'wc', role: 'controller', service } })
 

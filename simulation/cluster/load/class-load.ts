@@ -4,7 +4,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { type Learner, WHOLE_STORY } from './learner.ts'
 
 /** A class that books its sessions, works in them, and leaves. */
-export interface SchoolDay {
+export interface ClassLoad {
   /** So many have asked for their session; nobody waits for it. */
   bookUpTo(count: number): void
   /** Waits until every session that was booked runs, and counts their labs. */
@@ -20,7 +20,7 @@ const LOOK_EVERY_MS = 200
 const PATIENCE_MS = 240_000
 const ENDED = ['TERMINATED', 'EXPIRED', 'ARCHIVED']
 
-export function schoolDay(client: Client, learner: Learner): SchoolDay {
+export function classLoad(client: Client, learner: Learner): ClassLoad {
   const booked: Promise<LabletSession>[] = []
   const canceled: Promise<unknown>[] = []
   const lost: string[] = []

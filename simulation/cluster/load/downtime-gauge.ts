@@ -3,12 +3,12 @@ import { systemClock } from '@lcm/runtime/clock'
 const LOOK_EVERY_MS = 25
 
 /** Looks again and again whether something holds, and remembers the longest time between two looks that found it so. */
-export interface GapGauge {
+export interface DowntimeGauge {
   readonly longestMs: number
   stop(): Promise<void>
 }
 
-export function gapGauge(holds: () => Promise<boolean>, everyMs = LOOK_EVERY_MS): GapGauge {
+export function downtimeGauge(holds: () => Promise<boolean>, everyMs = LOOK_EVERY_MS): DowntimeGauge {
   const stopping = new AbortController()
   let heldAt: number | null = null
   let longest = 0

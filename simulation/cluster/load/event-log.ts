@@ -4,7 +4,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { eventually } from '../failover.ts'
 
 /** One change as a stream told it. */
-export interface Heard {
+export interface LoggedEvent {
   readonly position: string
   readonly type: string
   readonly id: string
@@ -15,7 +15,7 @@ export interface Heard {
 export interface EventLog {
   /** The revision of the list that it began with. */
   readonly from: string
-  readonly heard: readonly Heard[]
+  readonly heard: readonly LoggedEvent[]
   /** How often a stream broke and was resumed, at the next client where there are several. */
   readonly breaks: number
   /** How often it was told to read everything again. */
@@ -28,12 +28,12 @@ export interface EventLog {
 const RECONNECT_MS = 50
 
 /** Resolves when the first stream is open. Begins at the revision of a list unless a position is given, as clients do. */
-export async function listenTo(clients: readonly Client[], after?: string): Promise<EventLog> {
+export async function openEventLog(clients: readonly Client[], after?: string): Promise<EventLog> {
   // A list is as good as having heard: what changed before it is told to nobody who follows from its revision.
   const list = after === undefined ? await listOf(clients) : { revision: after, items: [] }
   const { revision: from } = list
   const stopping = new AbortController()
-  const heard: Heard[] = []
+  const heard: LoggedEvent[] = []
   const newest = new Map(list.items.map(({ id, version }) => [id, version]))
   const count = { breaks: 0, resets: 0, opened: 0 }
 
@@ -95,7 +95,7 @@ async function listOf([client]: readonly Client[]) {
 }
 
 /** Versions of one resource that did not grow from one event to the next. There must be none. */
-export function goneBack(heard: readonly Heard[]): readonly Heard[] {
+export function versionsGoingBack(heard: readonly LoggedEvent[]): readonly LoggedEvent[] {
   const last = new Map<string, number>()
   return heard.filter(({ id, version }) => {
     const before = last.get(id) ?? 0
@@ -105,7 +105,7 @@ export function goneBack(heard: readonly Heard[]): readonly Heard[] {
 }
 
 /** Without what a stream tells only as long as the resource is there: all of a removed one but its removal. */
-export function lasting(heard: readonly Heard[]): readonly Heard[] {
+export function durableEvents(heard: readonly LoggedEvent[]): readonly LoggedEvent[] {
   const removed = new Set(heard.filter(({ type }) => type.endsWith('.deleted')).map(({ id }) => id))
   return heard.filter(({ id, type }) => type.endsWith('.deleted') || !removed.has(id))
 }

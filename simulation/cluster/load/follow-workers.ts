@@ -17,7 +17,7 @@ export async function followWorkers(
 }
 
 /** What no crash and no restart may change; what it costs grows, and the next visit to its CML may tell more of it. */
-export const whatLasts = (worker: WorkerView) => {
+export const durableFields = (worker: WorkerView) => {
   const { id, name, status, ec2_instance_id, https_endpoint, launch, state_history } = worker
   return { id, name, status, ec2_instance_id, https_endpoint, launch, state_history }
 }

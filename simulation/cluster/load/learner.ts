@@ -37,7 +37,7 @@ export const LICENSE = { product: 'CML_Personal40', token: 'token-of-the-class' 
 const DEFINITION = 'two-routers'
 
 /** Defines the lab, makes workers, and waits until they serve. */
-export async function enrolled(cluster: SessionCluster, enrolment: Enrolment = {}): Promise<Learner> {
+export async function enroll(cluster: SessionCluster, enrolment: Enrolment = {}): Promise<Learner> {
   const { client = cluster.client, workers = 1, isLicensed = false } = enrolment
   const { topology = readFileSync(TWO_ROUTERS, 'utf8') } = enrolment
   await client.call('createDefinition', { body: { name: DEFINITION, topology } })

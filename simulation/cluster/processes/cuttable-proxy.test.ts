@@ -1,6 +1,6 @@
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
-import { type Gate, startGate, startGateToPort } from './cuttable-proxy.ts'
+import { type CuttableProxy, startCuttableProxy, startCuttableProxyToPort } from './cuttable-proxy.ts'
 
 const closing: (() => unknown)[] = []
 afterEach(() => {
@@ -29,14 +29,14 @@ function caller(host: string, endpoint: string): { say(text: string): void; hear
   return { say: text => void socket.write(text), heard: () => heard, socket }
 }
 
-const opened = (gate: Gate): Gate => {
+const opened = (gate: CuttableProxy): CuttableProxy => {
   closing.push(() => gate.close())
   return gate
 }
 
 it('holds back only those who began with certain words, the old and the new, and gives it to them when it opens', async () => {
   const { port } = await shouter()
-  const gate = opened(await startGate(`127.0.0.1:${port}`))
+  const gate = opened(await startCuttableProxy(`127.0.0.1:${port}`))
   const [ann, bob] = [caller('127.0.0.1', gate.endpoint), caller('127.0.0.1', gate.endpoint)]
   ann.say('ann ')
   bob.say('bob ')
@@ -55,7 +55,7 @@ it('holds back only those who began with certain words, the old and the new, and
 
 it('leads to a port of whichever loopback address it is asked at', async () => {
   const { port } = await shouter('127.77.0.1')
-  const gate = opened(await startGateToPort(port))
+  const gate = opened(await startCuttableProxyToPort(port))
   const ann = caller('127.77.0.1', gate.endpoint)
   gate.shut()
   ann.say('ann')

@@ -1,7 +1,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 
 /** Stands between a process and a server and can hold back what they say, in either direction, without ending a connection. */
-export interface Gate {
+export interface CuttableProxy {
   /** `host:port`, for whoever is to be held back. */
   readonly endpoint: string
   /** How many connections were ever made through it. */
@@ -14,10 +14,10 @@ export interface Gate {
   close(): void
 }
 
-export const startGate = (target: string): Promise<Gate> => gateTo(() => target, '127.0.0.1')
+export const startCuttableProxy = (target: string): Promise<CuttableProxy> => gateTo(() => target, '127.0.0.1')
 
 /** For a port at any loopback address: whoever asks this gate at an address of theirs is led to that port there. */
-export const startGateToPort = (port: number): Promise<Gate> =>
+export const startCuttableProxyToPort = (port: number): Promise<CuttableProxy> =>
   gateTo(({ localAddress = '' }) => (localAddress.startsWith('127.') ? `${localAddress}:${port}` : null), '0.0.0.0')
 
 /** One connection, and what was held back of it. */
@@ -30,7 +30,7 @@ interface Passage {
   readonly kept: Buffer[]
 }
 
-async function gateTo(targetOf: (inner: Socket) => string | null, listenAt: string): Promise<Gate> {
+async function gateTo(targetOf: (inner: Socket) => string | null, listenAt: string): Promise<CuttableProxy> {
   const passages = new Set<Passage>()
   let passed = 0
   let isShut = false
@@ -42,7 +42,7 @@ async function gateTo(targetOf: (inner: Socket) => string | null, listenAt: stri
     passage.inner.pause()
     passage.outer.pause()
   }
-  const shut: Gate['shut'] = only => {
+  const shut: CuttableProxy['shut'] = only => {
     isShut = true
     isMeant = only
     for (const passage of passages) holdBack(passage, passage.opening)

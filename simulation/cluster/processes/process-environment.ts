@@ -7,7 +7,7 @@ import type { ServiceName } from '@lcm/domain/actor'
 import { REGIONS, type ServiceProcess, startProcess } from './service-process.ts'
 
 /** What the processes of one cluster have in common: a folder, an etcd, the first administrator. They end together. */
-export interface Household {
+export interface ProcessEnvironment {
   readonly folder: string
   readonly adminToken: string
   /** What an API reads. */
@@ -21,14 +21,14 @@ export interface Household {
     within?: readonly string[],
   ): Promise<ServiceProcess>
   /** Runs a controller that knows the simulated cloud, on a free port. */
-  startController(name: string, controller: ControllerPlace): Promise<ServiceProcess>
+  startController(name: string, controller: ControllerEnvironment): Promise<ServiceProcess>
   /** What went wrong inside a request, in any process. There must be nothing. */
   defects(): readonly string[]
   /** kill -9 of whatever still runs. */
   close(): Promise<void>
 }
 
-export interface ControllerPlace {
+export interface ControllerEnvironment {
   readonly service: ServiceName
   readonly token: string
   /** Where it finds the API, and the cloud. */
@@ -38,12 +38,12 @@ export interface ControllerPlace {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export function openHousehold(options: {
+export function openProcessEnvironment(options: {
   etcd: readonly string[]
   /** By the folder: where the API keeps its documents. */
   store: (folder: string) => string
   leaseTtlSeconds?: number
-}): Household {
+}): ProcessEnvironment {
   const folder = mkdtempSync(join(tmpdir(), 'lcm-cluster-'))
   const adminToken = randomBytes(16).toString('hex')
   writeFileSync(join(folder, 'admin'), adminToken)
@@ -62,7 +62,7 @@ export function openHousehold(options: {
     LCM_CLOUD: 'sim',
   }
   const processes: ServiceProcess[] = []
-  const start: Household['start'] = async (name, args, env, within) => {
+  const start: ProcessEnvironment['start'] = async (name, args, env, within) => {
     const started = await startProcess(name, args, { ...shared, ...env }, within)
     processes.push(started)
     return started
@@ -84,7 +84,10 @@ export function openHousehold(options: {
 }
 
 /** Each reads what it needs of it. */
-const controllerEnv = (name: string, { service, token, api, cloud, env }: ControllerPlace): Record<string, string> => ({
+const controllerEnv = (
+  name: string,
+  { service, token, api, cloud, env }: ControllerEnvironment,
+): Record<string, string> => ({
   CONTROL_PLANE_API_URL: api,
   LCM_SERVICE_TOKEN: token,
   LCM_FLEET: 'cluster-test',

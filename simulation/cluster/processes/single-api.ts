@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
-import { type Household, openHousehold } from './process-environment.ts'
+import { openProcessEnvironment, type ProcessEnvironment } from './process-environment.ts'
 import type { ServiceProcess } from './service-process.ts'
 
 /** One process of the control plane on SQLite. It keeps its address over a restart. */
-export interface OneApi {
-  readonly household: Household
+export interface SingleApi {
+  readonly household: ProcessEnvironment
   readonly url: string
   /** The administrator. */
   readonly client: Client
@@ -19,7 +19,7 @@ export interface OneApi {
   start(): Promise<void>
 }
 
-export interface OneApiOptions {
+export interface SingleApiOptions {
   readonly etcd: readonly string[]
   readonly leaseTtlSeconds: number
   /** What else it reads, by the folder of its household. */
@@ -28,8 +28,8 @@ export interface OneApiOptions {
   readonly within?: readonly string[]
 }
 
-export async function startOneApi(options: OneApiOptions): Promise<OneApi> {
-  const household = openHousehold({ ...options, store: folder => `sqlite:${join(folder, 'lcm.sqlite')}` })
+export async function startSingleApi(options: SingleApiOptions): Promise<SingleApi> {
+  const household = openProcessEnvironment({ ...options, store: folder => `sqlite:${join(folder, 'lcm.sqlite')}` })
   const env = { ...household.apiEnv, ...options.env?.(household.folder) }
   const start = (port: string) => household.start('api', ['control-plane-api', '--port', port], env, options.within)
   let api = await start('0')

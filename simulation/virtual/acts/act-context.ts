@@ -1,32 +1,32 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type Learners, learners } from '../people/learners.ts'
-import { type Hands, hands } from '../people/manual-changes.ts'
-import { type People, people } from '../people/operator.ts'
+import { type ManualChanges, manualChanges } from '../people/manual-changes.ts'
+import { type Operator, operator } from '../people/operator.ts'
 import type { World } from '../world/world.ts'
 import type { Act } from './act.ts'
-import { type Crew, crew } from './controller-replicas.ts'
+import { type ControllerReplicas, controllerReplicas } from './controller-replicas.ts'
 import type { RunSize } from './plan.ts'
 
 /** Everybody and everything that acts are done by and to. */
-export interface Stage {
+export interface ActContext {
   readonly world: World
   readonly size: RunSize
-  readonly ask: People
-  readonly hand: Hands
+  readonly ask: Operator
+  readonly hand: ManualChanges
   readonly learner: Learners
-  readonly crew: Crew
+  readonly replicas: ControllerReplicas
 }
 
 /** What an act does. What it can't do now it does not do: it throws. */
-export type Perform = (stage: Stage, act: Act) => unknown
+export type Perform = (stage: ActContext, act: Act) => unknown
 
-export const setStage = (world: World, size: RunSize): Stage => ({
+export const actContext = (world: World, size: RunSize): ActContext => ({
   world,
   size,
-  ask: people(world),
-  hand: hands(world),
+  ask: operator(world),
+  hand: manualChanges(world),
   learner: learners(world),
-  crew: crew(world),
+  replicas: controllerReplicas(world),
 })
 
 /** The one of them that the share points at. */
@@ -37,10 +37,10 @@ export function pick<T>(items: readonly T[], share: number): T {
 }
 
 /** In the order of their making, so that a share means the same one for as long as they live. */
-export const living = ({ world }: Pick<Stage, 'world'>): readonly Worker[] =>
+export const living = ({ world }: Pick<ActContext, 'world'>): readonly Worker[] =>
   world.workers().filter(({ status }) => status !== 'TERMINATED')
 
-export const machineOf = (stage: Stage, { who }: Act): string =>
+export const machineOf = (stage: ActContext, { who }: Act): string =>
   pick(
     living(stage).flatMap(({ ec2_instance_id }) => ec2_instance_id ?? []),
     who,

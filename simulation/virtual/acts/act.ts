@@ -33,7 +33,7 @@ export const LEARNER_ACTS = {
 } as const
 
 /** What is done behind LCM's back. */
-export const HAND_ACTS = {
+export const MANUAL_ACTS = {
   'stop a machine': 3,
   'start a machine': 3,
   'kill a machine': 2,
@@ -82,7 +82,7 @@ export const FAULT_ACTS = {
   'lose the next launch': 0,
 } as const
 
-export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...HAND_ACTS, ...FAULT_ACTS } as const
+export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...MANUAL_ACTS, ...FAULT_ACTS } as const
 export type ActName = keyof typeof ACTS
 
 /**

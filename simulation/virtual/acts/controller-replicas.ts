@@ -2,33 +2,33 @@ import type { ControllerProcess } from '../world/controller-process.ts'
 import type { Life, PortCalls } from '../world/port-calls.ts'
 import type { World } from '../world/world.ts'
 
-export const CREW_SERVICES = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
-export type CrewService = (typeof CREW_SERVICES)[number]
+export const REPLICATED_SERVICES = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
+export type ReplicatedService = (typeof REPLICATED_SERVICES)[number]
 
 /** Two processes of every controller, each on a machine of its own, and whoever dies is replaced there after a while. */
-export interface Crew {
-  of(service: CrewService): readonly ControllerProcess[]
-  whoLives(service: CrewService, life: Life): ControllerProcess | undefined
-  callsOf(service: CrewService): PortCalls
-  kill(service: CrewService, victim: ControllerProcess | undefined, replacedAfterMs: number): void
+export interface ControllerReplicas {
+  of(service: ReplicatedService): readonly ControllerProcess[]
+  ownerOf(service: ReplicatedService, life: Life): ControllerProcess | undefined
+  callsOf(service: ReplicatedService): PortCalls
+  kill(service: ReplicatedService, victim: ControllerProcess | undefined, replacedAfterMs: number): void
   freeze(victim: ControllerProcess, forMs: number): void
   /** The clock of one of the machines jumps, and whoever is started there finds it so. The answer sets it back. */
-  jumpClock(service: CrewService, share: number, ms: number): () => void
+  jumpClock(service: ReplicatedService, share: number, ms: number): () => void
   /** Everybody is there and awake again, now. */
   restore(): void
   readonly kills: number
 }
 
 interface Machine {
-  readonly service: CrewService
+  readonly service: ReplicatedService
   process: ControllerProcess | null
   aheadMs: number
 }
 
 const PER_SERVICE = 2
 
-export function crew(world: World): Crew {
-  const machines: readonly Machine[] = CREW_SERVICES.flatMap(service =>
+export function controllerReplicas(world: World): ControllerReplicas {
+  const machines: readonly Machine[] = REPLICATED_SERVICES.flatMap(service =>
     Array.from({ length: PER_SERVICE }, () => ({ service, process: null, aheadMs: 0 })),
   )
   const asleep = new Set<ControllerProcess>()
@@ -45,12 +45,12 @@ export function crew(world: World): Crew {
   const wake = (sleeper: ControllerProcess) => {
     if (asleep.delete(sleeper)) sleeper.thaw()
   }
-  const of = (service: CrewService) =>
+  const of = (service: ReplicatedService) =>
     machines.flatMap(machine => (machine.service === service && machine.process !== null ? [machine.process] : []))
   machines.forEach(fill)
   return {
     of,
-    whoLives: (service, life) => of(service).find(process => process.lives(life)),
+    ownerOf: (service, life) => of(service).find(process => process.lives(life)),
     callsOf: service => (service === 'worker-controller' ? world.calls : world.sessions.calls[service]),
     kill(service, victim, replacedAfterMs) {
       const machine = machines.find(each => each.service === service && each.process === victim)

@@ -1,7 +1,7 @@
-import type { NO_TROUBLE } from '../faults/random-faults.ts'
+import type { NO_FAULTS } from '../faults/random-faults.ts'
 import type { Act, FAULT_ACTS } from './act.ts'
-import { type Perform, pick, type Stage } from './act-context.ts'
-import { CREW_SERVICES } from './controller-replicas.ts'
+import { type ActContext, type Perform, pick } from './act-context.ts'
+import { REPLICATED_SERVICES } from './controller-replicas.ts'
 
 const CALLS_AHEAD_MAX = 40
 const STORE_CALLS_AHEAD_MAX = 300
@@ -15,24 +15,24 @@ const TROUBLE_RATE_MAX = 0.3
 /** In the cloud's own seconds, which pass thirty times as fast. */
 const UNKNOWN_S = 3_600
 
-const serviceOf = ({ who }: Act) => pick(CREW_SERVICES, who)
+const serviceOf = ({ who }: Act) => pick(REPLICATED_SERVICES, who)
 /** Whole milliseconds: virtual time would stand still before a fraction of one. */
 const part = (share: number, mostMs: number) => Math.round(share * mostMs)
 /** Another digit of the same draw. */
 const again = (share: number) => (share * 10) % 1
-const victimOf = ({ crew }: Stage, act: Act) => pick(crew.of(serviceOf(act)), again(act.who))
-const later = ({ world }: Stage, { forMs }: Act, undo: () => void) => world.time.clock.after(forMs, undo)
+const victimOf = ({ replicas: crew }: ActContext, act: Act) => pick(crew.of(serviceOf(act)), again(act.who))
+const later = ({ world }: ActContext, { forMs }: Act, undo: () => void) => world.time.clock.after(forMs, undo)
 
-function troubled(stage: Stage, act: Act, rate: keyof typeof NO_TROUBLE): void {
-  const { trouble } = stage.world
+function troubled(stage: ActContext, act: Act, rate: keyof typeof NO_FAULTS): void {
+  const { faults: trouble } = stage.world
   trouble[rate] = act.much * TROUBLE_RATE_MAX
   later(stage, act, () => {
     trouble[rate] = 0
   })
 }
 
-function blocked(stage: Stage, act: Act, way: 'isCmlCut' | 'isWrongAccount'): void {
-  const { ways } = stage.world
+function blocked(stage: ActContext, act: Act, way: 'isCmlCut' | 'isWrongAccount'): void {
+  const { access: ways } = stage.world
   ways[way] = true
   later(stage, act, () => {
     ways[way] = false
@@ -42,26 +42,26 @@ function blocked(stage: Stage, act: Act, way: 'isCmlCut' | 'isWrongAccount'): vo
 /** What happens to the processes of LCM and between them. What lasts is over after its time. */
 export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'kill a process': (stage, act) =>
-    stage.crew.kill(serviceOf(act), victimOf(stage, act), part(act.much, REPLACED_MS_MAX)),
+    stage.replicas.kill(serviceOf(act), victimOf(stage, act), part(act.much, REPLACED_MS_MAX)),
   'kill a process at a call'(stage, act) {
     const service = serviceOf(act)
-    const calls = stage.crew.callsOf(service)
+    const calls = stage.replicas.callsOf(service)
     const when = again(act.much) < 0.5 ? 'before' : 'after'
     const call = calls.made + Math.floor(act.much * CALLS_AHEAD_MAX)
     calls.crashAt(call, when, caller =>
-      stage.crew.kill(service, stage.crew.whoLives(service, caller), part(act.much, REPLACED_MS_MAX)),
+      stage.replicas.kill(service, stage.replicas.ownerOf(service, caller), part(act.much, REPLACED_MS_MAX)),
     )
   },
   'freeze a process'(stage, act) {
-    stage.crew.freeze(victimOf(stage, act), part(0.5, act.forMs))
+    stage.replicas.freeze(victimOf(stage, act), part(0.5, act.forMs))
     stage.world.coordination.faults.loseLease(serviceOf(act))
   },
   'freeze a process at a call'(stage, act) {
     const service = serviceOf(act)
-    const calls = stage.crew.callsOf(service)
+    const calls = stage.replicas.callsOf(service)
     calls.crashAt(calls.made + part(act.much, CALLS_AHEAD_MAX), 'after', caller => {
-      const victim = stage.crew.whoLives(service, caller)
-      if (victim !== undefined) stage.crew.freeze(victim, act.forMs)
+      const victim = stage.replicas.ownerOf(service, caller)
+      if (victim !== undefined) stage.replicas.freeze(victim, act.forMs)
       stage.world.coordination.faults.loseLease(service)
     })
   },
@@ -70,7 +70,7 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     stage.world.coordination.faults.loseLease(serviceOf(act), { noticedAfterMs: part(act.much, ZOMBIE_MS_MAX) }),
   'jump a clock'(stage, act) {
     const jumpMs = part(2 * act.much - 1, JUMP_MS_MAX)
-    later(stage, act, stage.crew.jumpClock(serviceOf(act), again(act.who), jumpMs))
+    later(stage, act, stage.replicas.jumpClock(serviceOf(act), again(act.who), jumpMs))
   },
   'break the streams': ({ world }) => world.coordination.faults.breakStreams(),
   'forget old changes': ({ world }) => world.coordination.faults.compact(),

@@ -1,11 +1,11 @@
 import { METAL } from '../world/control-plane.ts'
 import { CML_LOGIN, LICENSE } from '../world/planted-secrets.ts'
 import type { Act, FLEET_ACTS } from './act.ts'
-import { living, type Perform, pick, type Stage } from './act-context.ts'
+import { type ActContext, living, type Perform, pick } from './act-context.ts'
 
 const HOUR_MS = 3_600_000
-const idOf = (stage: Stage, { who }: Act): string => pick(living(stage), who).id
-const hasRoom = (stage: Stage) => living(stage).length < stage.size.workers
+const idOf = (stage: ActContext, { who }: Act): string => pick(living(stage), who).id
+const hasRoom = (stage: ActContext) => living(stage).length < stage.size.workers
 /** The one that workers have from the beginning, one of another product, and one that no Smart Account knows. */
 const LICENSES = [LICENSE, { ...LICENSE, product: 'CML_Personal' }, { ...LICENSE, token: 'an-invalid-token' }]
 const nameOf = ({ who }: Act) => `w${Math.floor(who * 10_000)}`

@@ -2,11 +2,14 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { LAB_NAMES } from '../people/learners.ts'
 import { LEARNER_NAMES } from '../world/control-plane.ts'
 import type { LEARNER_ACTS } from './act.ts'
-import { machineOf, type Perform, pick, type Stage } from './act-context.ts'
+import { type ActContext, machineOf, type Perform, pick } from './act-context.ts'
 
 const MINUTE_MS = 60_000
 
-const open = ({ world }: Stage, isMeant: (session: LabletSession) => boolean = () => true): readonly LabletSession[] =>
+const open = (
+  { world }: ActContext,
+  isMeant: (session: LabletSession) => boolean = () => true,
+): readonly LabletSession[] =>
   [...world.sessions.sessions.values()].filter(session => !isFinal(session.status) && isMeant(session))
 
 /** What learners do. */

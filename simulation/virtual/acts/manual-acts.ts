@@ -1,7 +1,7 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { FLEET } from '../world/controller-process.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
-import type { HAND_ACTS } from './act.ts'
+import type { MANUAL_ACTS } from './act.ts'
 import { machineOf, type Perform, pick } from './act-context.ts'
 
 const OFFERINGS = ['us-east-1a', 'us-east-1b'].flatMap(zone => ['m5zn.metal', 'm5.metal'].map(type => ({ zone, type })))
@@ -16,7 +16,7 @@ const BROKEN = [
 const BROKEN_TIMES = 5
 
 /** What is done behind LCM's back. What lasts is undone after its time. */
-export const handActs: Readonly<Record<keyof typeof HAND_ACTS, Perform>> = {
+export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   'stop a machine': (stage, act) => stage.hand.stop(machineOf(stage, act)),
   'start a machine': (stage, act) => stage.hand.start(machineOf(stage, act)),
   'kill a machine': (stage, act) => stage.hand.terminate(machineOf(stage, act)),

@@ -1,18 +1,18 @@
 import { ApiError } from '@lcm/client/api-error'
 import type { Act, ActName } from './act.ts'
-import type { Perform, Stage } from './act-context.ts'
+import type { ActContext, Perform } from './act-context.ts'
 import { faultActs } from './fault-acts.ts'
 import { fleetActs } from './fleet-acts.ts'
 import { learnerActs } from './learner-acts.ts'
-import { handActs } from './manual-acts.ts'
+import { manualActs } from './manual-acts.ts'
 
-const PERFORMED: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...handActs, ...faultActs }
+const PERFORMED: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...manualActs, ...faultActs }
 
 /** The behavior fingerprint was recorded with this spelling. */
 const RECORDED_AS: Partial<Record<ActName, string>> = { 'create with a license': 'create with a licen\x63e' }
 
 /** Does it, if it can be done. Whoever is told no has been answered, and what is not there can't be touched. */
-export async function perform(stage: Stage, act: Act): Promise<void> {
+export async function perform(stage: ActContext, act: Act): Promise<void> {
   const { time } = stage.world
   const recorded = RECORDED_AS[act.act] ?? act.act
   time.trace(`somebody: ${act.act}`)

@@ -1,5 +1,5 @@
 import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
-import { type Act, type ActName, FAULT_ACTS, FLEET_ACTS, HAND_ACTS, LEARNER_ACTS } from './act.ts'
+import { type Act, type ActName, FAULT_ACTS, FLEET_ACTS, LEARNER_ACTS, MANUAL_ACTS } from './act.ts'
 
 /**
  * How fast everything goes. `brisk`: controllers look as often as they ship, in a cloud that boots thirty times as fast, and
@@ -74,7 +74,7 @@ function shares({ workers, pace }: RunSize, isStorm: boolean): Share[] {
     return [
       { weights: FLEET_ACTS, perHour: 40 },
       { weights: LEARNER_ACTS, perHour: 30 },
-      { weights: HAND_ACTS, perHour: 15 },
+      { weights: MANUAL_ACTS, perHour: 15 },
       { weights: FAULT_ACTS, perHour: 25 },
     ]
   const people = [
@@ -82,7 +82,7 @@ function shares({ workers, pace }: RunSize, isStorm: boolean): Share[] {
     { weights: LEARNER_ACTS, perHour: 6 + workers / 8 },
   ]
   if (!isStorm) return people
-  return [...people, { weights: HAND_ACTS, perHour: 8 + workers / 10 }, { weights: FAULT_ACTS, perHour: 30 }]
+  return [...people, { weights: MANUAL_ACTS, perHour: 8 + workers / 10 }, { weights: FAULT_ACTS, perHour: 30 }]
 }
 
 function drawn({ fromMs, toMs, isStorm }: Spell, size: RunSize, random: SeededRandom): Act[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { crashRun, somePoints, undisturbed } from './crash-run.ts'
+import { callsOf, crashRun, somePoints } from './crash-run.ts'
 import { PATHS } from './worker-paths.ts'
 
 const SEED = 7
@@ -8,7 +8,7 @@ const LOOKS_SAMPLED = 12
 const CRASHES_MIN = 300
 
 const SAMPLE = await Promise.all(
-  PATHS.map(async path => ({ path, points: somePoints(await undisturbed(path, SEED), LOOKS_SAMPLED) })),
+  PATHS.map(async path => ({ path, points: somePoints(await callsOf(path, SEED), LOOKS_SAMPLED) })),
 )
 
 describe('a controller that dies', () => {

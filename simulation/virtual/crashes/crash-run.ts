@@ -18,7 +18,7 @@ export const RESTARTED_AFTER_MS = 20_000
 const SETTLED_MS = 60_000
 
 /** The port calls of a path that nothing disturbs. */
-export async function undisturbed(path: Path, seed: number): Promise<readonly string[]> {
+export async function callsOf(path: Path, seed: number): Promise<readonly string[]> {
   const world = await openWorld(seed, path.options)
   world.startController('one')
   await finish(path, world)

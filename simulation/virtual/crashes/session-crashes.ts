@@ -1,6 +1,6 @@
 import { type Learners, learners, SETTLED_MS } from '../people/learners.ts'
-import { type Hands, hands } from '../people/manual-changes.ts'
-import { type People, people } from '../people/operator.ts'
+import { type ManualChanges, manualChanges } from '../people/manual-changes.ts'
+import { type Operator, operator } from '../people/operator.ts'
 import { MINUTE_MS } from '../world/durations.ts'
 import { SESSION_SERVICES, type SessionService } from '../world/session-processes.ts'
 import { openWorld, type World, type WorldOptions } from '../world/world.ts'
@@ -8,8 +8,8 @@ import { type CrashPoint, RESTARTED_AFTER_MS } from './crash-run.ts'
 
 interface Scene {
   readonly world: World
-  readonly ask: People
-  readonly hand: Hands
+  readonly ask: Operator
+  readonly hand: ManualChanges
   readonly learner: Learners
 }
 
@@ -134,7 +134,7 @@ async function finish(path: SessionPath, world: World): Promise<void> {
   world.startController('one')
   const learner = learners(world)
   await learner.define()
-  await path.walk({ world, ask: people(world), hand: hands(world), learner })
+  await path.walk({ world, ask: operator(world), hand: manualChanges(world), learner })
   await world.runFor(SETTLED_MS)
   const { machines } = world.invariants
   const labs = [...machines].reduce((sum, id) => sum + (world.cloud.cml.sceneOf(id)?.server.labs_made ?? 0), 0)

@@ -1,16 +1,16 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { type Hands, hands } from '../people/manual-changes.ts'
-import { type People, people } from '../people/operator.ts'
+import { type ManualChanges, manualChanges } from '../people/manual-changes.ts'
+import { type Operator, operator } from '../people/operator.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import type { World, WorldOptions } from '../world/world.ts'
 
 interface Scene {
   readonly world: World
-  readonly ask: People
-  readonly hand: Hands
+  readonly ask: Operator
+  readonly hand: ManualChanges
 }
 
 /** One way through the life of a worker, with what must be true at its end. */
@@ -36,7 +36,7 @@ const path = (name: string, walk: (scene: Scene) => Promise<void>, limits: Limit
   name,
   machines: limits.machines ?? 1,
   options: { speed: 20, ...limits.options },
-  walk: world => walk({ world, ask: people(world), hand: hands(world) }),
+  walk: world => walk({ world, ask: operator(world), hand: manualChanges(world) }),
 })
 
 const untilLicense = ({ world }: Scene, status: Worker['license']['status']) =>
@@ -160,10 +160,10 @@ export const PATHS: readonly Path[] = [
     'a boot that fails once',
     async ({ world, ask }) => {
       await ask.set({ idle_detection_enabled: false })
-      world.ways.isCmlCut = true
+      world.access.isCmlCut = true
       const id = await ask.create('metal-1')
       await world.until(id, 'FAILED')
-      world.ways.isCmlCut = false
+      world.access.isCmlCut = false
       await world.until(id, 'RUNNING')
     },
     { options: IMPATIENT },

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isLook } from '../world/port-calls.ts'
-import { undisturbed } from './crash-run.ts'
+import { callsOf } from './crash-run.ts'
 import { PATHS } from './worker-paths.ts'
-import { haunted } from './zombie.ts'
+import { runZombie } from './zombie.ts'
 
 const SEED = 11
 const LOOKS_SAMPLED = 60
@@ -11,10 +11,10 @@ const ZOMBIE_PATHS = PATHS.filter(({ name }) => /^launch|^drain|^register|^termi
 
 describe('a controller that slept through its lease', () => {
   it.each(ZOMBIE_PATHS)('changes nothing any more in $name', async path => {
-    const names = await undisturbed(path, SEED)
+    const names = await callsOf(path, SEED)
     const calls = [...names.keys()].filter(call => !isLook(names[call] ?? '') || call % LOOKS_SAMPLED === 0)
     for (const call of calls) {
-      expect(await haunted(path, SEED, call), `asleep after call ${call} ${names[call]}`).toEqual({
+      expect(await runZombie(path, SEED, call), `asleep after call ${call} ${names[call]}`).toEqual({
         mutations: [],
         writes: [],
       })

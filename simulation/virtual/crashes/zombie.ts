@@ -4,7 +4,7 @@ import type { Path } from './worker-paths.ts'
 
 const FROZEN_MS = 90_000
 
-export interface Doings {
+export interface ZombieEffects {
   readonly mutations: readonly string[]
   readonly writes: readonly string[]
 }
@@ -13,7 +13,7 @@ export interface Doings {
  * Falls asleep with an answer on its way, loses its lease, and wakes when another has long gone on. The answer is what it did
  * after that.
  */
-export async function haunted(path: Path, seed: number, call: number): Promise<Doings> {
+export async function runZombie(path: Path, seed: number, call: number): Promise<ZombieEffects> {
   const world = await openWorld(seed, path.options)
   const zombie = world.startController('zombie')
   world.startController('two')

@@ -7,7 +7,7 @@ const PAUSE_MS = 2_000
 const IN_PROGRESS_MS = 30_000
 
 /** People who hear nothing ask again, and say by a key that it is the same request. */
-export function repeating(dispatch: Dispatch, clock: Clock): Dispatch {
+export function withClientRetries(dispatch: Dispatch, clock: Clock): Dispatch {
   let asked = 0
   return async first => {
     asked += 1

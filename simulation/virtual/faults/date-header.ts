@@ -2,7 +2,7 @@ import type { Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 
 /** Answers as they come by HTTP: each says in whole seconds when it was sent. */
-export const dated =
+export const withDateHeader =
   (dispatch: Dispatch, clock: Pick<Clock, 'now'>): Dispatch =>
   async request => {
     const response = await dispatch(request)

@@ -1,7 +1,7 @@
 export type When = 'before' | 'after'
 
 /** What is to strike before or after a call that is known by its number. */
-export interface Strokes<Caller> {
+export interface FaultPoints<Caller> {
   plan(call: number, when: When, act: (caller: Caller) => void): void
   /** Does what was planned for that moment, and answers whether there was anything. */
   strike(call: number, when: When, caller: Caller): boolean
@@ -15,7 +15,7 @@ interface Stroke<Caller> {
   readonly act: (caller: Caller) => void
 }
 
-export function strokes<Caller>(): Strokes<Caller> {
+export function faultPoints<Caller>(): FaultPoints<Caller> {
   let planned: readonly Stroke<Caller>[] = []
   return {
     plan(call, when, act) {

@@ -1,9 +1,9 @@
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
-import { never, strokes, type When } from './fault-points.ts'
+import { faultPoints, never, type When } from './fault-points.ts'
 
 /** What a process of the API can reach, until it dies. From then on nothing it asks for happens, and nobody answers it. */
-export interface Mortality {
+export interface Killable {
   readonly isAlive: boolean
   store(store: Store): Store
   changeKeys(keys: ChangeKeys): ChangeKeys
@@ -16,10 +16,10 @@ export interface Mortality {
 
 type Method<A extends readonly unknown[], R> = (...args: A) => Promise<R>
 
-export function mortality(): Mortality {
+export function killable(): Killable {
   let isAlive = true
   let made = 0
-  const planned = strokes<void>()
+  const planned = faultPoints<void>()
 
   const gate =
     <A extends readonly unknown[], R>(call: Method<A, R>): Method<A, R> =>

@@ -5,7 +5,7 @@ import { type Collection, type Document, type Kind, type Store, StoreError } fro
 import type { SeededRandom } from '@lcm/testkit/seeded-random'
 
 /** What goes wrong between the parts of LCM itself now, as the share of calls that it strikes. */
-export interface Trouble {
+export interface RandomFaults {
   /** Requests to the API that are lost, or whose answers are lost or late. */
   apiRate: number
   /** Calls of CML that fail, are late, or have their effect without anybody hearing of it. */
@@ -18,12 +18,12 @@ export interface Trouble {
   struck: number
 }
 
-export const NO_TROUBLE = { apiRate: 0, cmlRate: 0, storeRate: 0, rivalRate: 0 } as const
+export const NO_FAULTS = { apiRate: 0, cmlRate: 0, storeRate: 0, rivalRate: 0 } as const
 
-export const openTrouble = (): Trouble => ({ ...NO_TROUBLE, struck: 0 })
+export const randomFaults = (): RandomFaults => ({ ...NO_FAULTS, struck: 0 })
 
-export interface TroubleParts {
-  readonly trouble: Trouble
+export interface RandomFaultParts {
+  readonly trouble: RandomFaults
   readonly random: SeededRandom
   readonly clock: Clock
 }
@@ -31,7 +31,7 @@ export interface TroubleParts {
 const DELAY_MS_MAX = 8_000
 
 /** The way to the API as a controller meets it. */
-export function unreliable(dispatch: Dispatch, { trouble, random, clock }: TroubleParts): Dispatch {
+export function unreliable(dispatch: Dispatch, { trouble, random, clock }: RandomFaultParts): Dispatch {
   return async request => {
     if (trouble.apiRate === 0 || random.float() >= trouble.apiRate) return dispatch(request)
     trouble.struck += 1
@@ -50,7 +50,7 @@ const REFUSALS = ['database is locked (SQLITE_BUSY)', 'disk I/O error (SQLITE_IO
 const READ_SHARE = 1 / 8
 
 /** The store as the API meets it. A write that is refused may have happened all the same: nobody was told. */
-export function unreliableStore(store: Store, { trouble, random }: TroubleParts): Store {
+export function unreliableStore(store: Store, { trouble, random }: RandomFaultParts): Store {
   const strikes = (share: number) => trouble.storeRate > 0 && random.float() < share * trouble.storeRate
   const refused = () => {
     trouble.struck += 1
@@ -94,7 +94,7 @@ export function unreliableStore(store: Store, { trouble, random }: TroubleParts)
 }
 
 /** The store as one of two processes of the API meets it. Writers in one process wait for each other, so only others can win. */
-export function rivalled(store: Store, { trouble, random }: TroubleParts): Store {
+export function withConcurrentWrites(store: Store, { trouble, random }: RandomFaultParts): Store {
   return {
     ...store,
     collection<T extends Document>(kind: Kind<T>): Collection<T> {

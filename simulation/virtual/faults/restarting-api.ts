@@ -4,7 +4,7 @@ import type { ControlPlane } from '@lcm/control-plane/control-plane'
 import type { HostedService } from '@lcm/runtime'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import type { When } from './fault-points.ts'
-import { type Mortality, mortality } from './killable-store.ts'
+import { type Killable, killable } from './killable-store.ts'
 
 /** The process of the API: it can die in the middle of anything, and is started anew on the same store. */
 export interface RestartingApi {
@@ -20,12 +20,12 @@ export interface RestartingApi {
 
 export interface ApiParts {
   readonly time: VirtualTime
-  open(mortal: Mortality): Promise<ControlPlane>
+  open(mortal: Killable): Promise<ControlPlane>
   run(service: HostedService): () => void
 }
 
 interface Life {
-  readonly mortal: Mortality
+  readonly mortal: Killable
   readonly waiting: Set<(error: Error) => void>
   plane: ControlPlane | null
   abandoned: readonly (() => void)[]
@@ -40,7 +40,7 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
 
   async function start(): Promise<void> {
     if (life !== null) return
-    const mine: Life = { mortal: mortality(), waiting: new Set(), plane: null, abandoned: [] }
+    const mine: Life = { mortal: killable(), waiting: new Set(), plane: null, abandoned: [] }
     life = mine
     try {
       const plane = await open(mine.mortal)

@@ -7,22 +7,22 @@ import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
 import { CLOCK_MS_MAX } from '../world/controller-process.ts'
-import type { Decided } from './decision-index.ts'
+import type { DecisionIndex } from './decision-index.ts'
 import type { Mutation } from './mutation.ts'
 
 const SERVICE = 'worker-controller'
 
-export interface WitnessParts {
+export interface CloudMutationMonitorParts {
   readonly cloud: SimModel
   readonly workers: Collection<Worker>
   readonly leaks: Collection<LicenseLeak>
-  readonly decided: Decided
+  readonly decided: DecisionIndex
   now(): number
   saw(mutation: Mutation): void
   violated(rule: string): void
 }
 
-export interface Witness {
+export interface CloudMutationMonitor {
   compute(by: string, compute: Compute): Compute
   cml(by: string, cml: CmlSystem): CmlSystem
   workerOf(machine: string): Promise<Worker | null>
@@ -44,7 +44,7 @@ function announcedAt({ entered_status_at, license }: Worker, act: Mutation['act'
 }
 
 /** Whatever announced it was a decision or a person's word, and nothing older than what the worker is now explains it. */
-async function isDecided(decided: Decided, act: Mutation['act'], worker: Worker): Promise<boolean> {
+async function isDecided(decided: DecisionIndex, act: Mutation['act'], worker: Worker): Promise<boolean> {
   const [resource, since] = [`worker:${worker.id}`, announcedAt(worker, act)]
   return (await decided.has(SERVICE, resource, since)) || decided.hasPersonSaid(resource, since)
 }
@@ -56,14 +56,23 @@ interface Tagging {
 }
 
 /** Only the name, and only of machines that LCM launched. */
-function beforeTag({ now, saw, violated }: WitnessParts, by: string, { machine, worker, tags }: Tagging): void {
+function beforeTag(
+  { now, saw, violated }: CloudMutationMonitorParts,
+  by: string,
+  { machine, worker, tags }: Tagging,
+): void {
   saw({ atMs: now(), by, service: SERVICE, act: 'tag', machine, worker: worker?.id ?? null })
   if (worker === null || worker.origin === 'DISCOVERY') violated(`${by}: tags ${machine}, which LCM did not launch`)
   const others = Object.keys(tags).filter(key => key !== TAG.name)
   if (others.length > 0) violated(`${by}: sets ${others.join(', ')} of ${machine}`)
 }
 
-async function beforeTermination(parts: WitnessParts, by: string, worker: Worker, machine: string): Promise<void> {
+async function beforeTermination(
+  parts: CloudMutationMonitorParts,
+  by: string,
+  worker: Worker,
+  machine: string,
+): Promise<void> {
   if (worker.desired_status !== 'TERMINATED') parts.violated(`${by}: terminates ${worker.name}, which nobody asked for`)
   const isHeld = parts.cloud.cml.smartAccount().some(seat => seat.instance_id === machine)
   const leaks = isHeld ? await parts.leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
@@ -71,7 +80,7 @@ async function beforeTermination(parts: WitnessParts, by: string, worker: Worker
 }
 
 /** Stands between controllers and the cloud, and knows of every change whether a write has announced it. */
-export function witness(parts: WitnessParts): Witness {
+export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMutationMonitor {
   const { cloud, workers, decided, violated } = parts
   const ofMachine = async (machine: string): Promise<Worker | null> =>
     (await workers.list({ where: { ec2_instance_id: machine }, limit: 1 }))[0] ?? null

@@ -4,7 +4,7 @@ import type { Journal, JournalEntry } from '@lcm/store/store'
 const ENTRIES_MAX = 200
 
 /** What the journal says of why the cloud is changed. It is asked before the change: what explains it must be there by then. */
-export interface Decided {
+export interface DecisionIndex {
   /** Whether that service has decided on it, and not before `since`. */
   has(service: string, resource: string, since: string): Promise<boolean>
   /** Whether what it is since then follows from the word of a person, which is on record with the same write. */
@@ -13,7 +13,7 @@ export interface Decided {
   hasGivenUp(machine: string): Promise<boolean>
 }
 
-export function decided(journal: Journal): Decided {
+export function decisionIndex(journal: Journal): DecisionIndex {
   return {
     async has(service, resource, since) {
       const query = { streams: ['decision'], subject: resource, from: since, limit: ENTRIES_MAX }

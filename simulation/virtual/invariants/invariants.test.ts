@@ -5,7 +5,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { invariants } from './invariants.ts'
-import { wishes } from './requested-state.ts'
+import { requestedState } from './requested-state.ts'
 
 function watched() {
   const clock = manualClock()
@@ -18,7 +18,7 @@ function watched() {
     workers: store.collection(RESOURCES.workers),
     leaks: store.collection(RESOURCES.leaks),
     journal: store.journal,
-    wishes: wishes([], now),
+    wishes: requestedState([], now),
     now,
     isBlind: () => false,
   })

@@ -9,10 +9,10 @@ import { MINUTE_MS } from '../world/durations.ts'
 import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
 import { mistakenLicenses, overdrawnLicenses } from './license/owned-licenses.ts'
 import type { Mutation } from './mutation.ts'
-import type { Wishes } from './requested-state.ts'
+import type { RequestedState } from './requested-state.ts'
 import { untoldRefusals } from './worker/refused-logins.ts'
 import { untoldPowerRefusals } from './worker/refused-power.ts'
-import { brakeRule } from './worker/stop-brake.ts'
+import { stopBrake } from './worker/stop-brake.ts'
 import { hastyStops } from './worker/stop-cooldown.ts'
 
 /** How long a live machine of the fleet may go without a record. */
@@ -32,7 +32,7 @@ export interface InvariantParts {
   readonly workers: Collection<Worker>
   readonly leaks: Collection<LicenseLeak>
   readonly journal: Journal
-  readonly wishes: Wishes
+  readonly wishes: RequestedState
   now(): number
   /** Whether nobody can see what is there. */
   isBlind(): boolean
@@ -46,9 +46,9 @@ export interface Invariants {
   /** A controller changes the cloud. */
   mutated(mutation: Mutation): void
   /** What takes a look into the store, for now and then. */
-  look(): Promise<void>
+  check(): Promise<void>
   /** The same where nothing is under way that would excuse anything. */
-  lookAtRest(): Promise<void>
+  checkSettled(): Promise<void>
   /** The same with all that ever happened, for the end of a run. */
   finally(): Promise<void>
   /** Refuses to believe in writes of older terms of that service that were taken. */
@@ -68,7 +68,7 @@ export function invariants(parts: InvariantParts): Invariants {
   const since = new Map<string, number>()
   let checkedMs = Number.NEGATIVE_INFINITY
   const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
-  const brake = brakeRule(parts)
+  const brake = stopBrake(parts)
   const licenses = lostLicenses(parts)
   const taken: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()
@@ -108,8 +108,8 @@ export function invariants(parts: InvariantParts): Invariants {
       if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
     },
-    look: async () => (await licenses.unrecorded()).forEach(violated),
-    lookAtRest: async () => (await wrongAtRest(parts, licenses)).forEach(violated),
+    check: async () => (await licenses.unrecorded()).forEach(violated),
+    checkSettled: async () => (await wrongAtRest(parts, licenses)).forEach(violated),
     finally: async () => (await wrongInTheEnd(parts, licenses)).forEach(violated),
     fenced:
       (by, dispatch, service = 'worker-controller') =>

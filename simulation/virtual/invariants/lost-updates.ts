@@ -1,7 +1,7 @@
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 
 /** No write that was answered `ok` took the place of a version that its author had not read. */
-export function neverWrittenOver(store: Store, violated: (rule: string) => void): Store {
+export function withoutLostUpdates(store: Store, violated: (rule: string) => void): Store {
   return {
     ...store,
     collection<T extends Document>(kind: Kind<T>): Collection<T> {

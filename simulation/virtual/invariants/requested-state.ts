@@ -1,9 +1,9 @@
 import type { ApiRequest, Dispatch } from '@lcm/contract/wire'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
-import { type SaidSettings, saidSettings } from './settings-history.ts'
+import { type SettingsHistory, settingsHistory } from './settings-history.ts'
 
 /** What people asked of each worker: the last wishes, and when somebody last touched it. */
-export interface Wishes {
+export interface RequestedState {
   /** The API as people meet it. */
   heard(dispatch: Dispatch): Dispatch
   /** What is wanted in people's name, and nobody of them wanted. */
@@ -11,7 +11,7 @@ export interface Wishes {
   /** A wish that was taken and came to nothing, for when all has come to rest. */
   forgotten(worker: Worker): readonly string[]
   lastTouchedMs(workerId: string): number
-  readonly settings: Pick<SaidSettings, 'leastAt'>
+  readonly settings: Pick<SettingsHistory, 'leastAt'>
 }
 
 const WISHED: Readonly<Record<string, DesiredStatus>> = { start: 'RUNNING', stop: 'STOPPED', terminate: 'TERMINATED' }
@@ -23,11 +23,11 @@ type Answer = 'taken' | 'refused' | 'unknown'
 /** Who is told no has not been heard; of a server's failure nobody knows. */
 const answerOf = (status: number): Answer => (status < 300 ? 'taken' : status < 500 ? 'refused' : 'unknown')
 
-export function wishes(people: readonly string[], now: () => number): Wishes {
+export function requestedState(people: readonly string[], now: () => number): RequestedState {
   const recent = recentWishes()
   const last = lastWishes()
   const touchedMs = new Map<string, number>()
-  const settings = saidSettings(now)
+  const settings = settingsHistory(now)
 
   /** What is to be told how the request was answered. */
   function noted(request: ApiRequest, id: string, verb: string): ((answer: Answer) => void)[] {

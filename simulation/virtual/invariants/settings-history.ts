@@ -2,7 +2,7 @@ import { SETTING_DEFAULTS, type SettingsPatch } from '@lcm/domain/fleet/settings
 import { MINUTE_MS } from '../world/durations.ts'
 
 /** News takes a moment, and a setting holds for whoever reads it next. */
-export const NEWS_MS = 2 * MINUTE_MS
+export const UPDATE_MS = 2 * MINUTE_MS
 
 type Counted = 'min_workers' | 'idle_timeout_seconds' | 'scale_down_cooldown_seconds'
 
@@ -13,14 +13,14 @@ interface Held {
 }
 
 /** What people said of the settings, and what may have held at any moment. */
-export interface SaidSettings {
+export interface SettingsHistory {
   /** Tells what to do once it is known whether it was taken; of a server's failure nobody knows. */
   said(patch: SettingsPatch): (answer: 'taken' | 'refused' | 'unknown') => void
   /** The mildest that may have held then, or a moment before. */
   leastAt(name: Counted, atMs: number): number
 }
 
-export function saidSettings(now: () => number): SaidSettings {
+export function settingsHistory(now: () => number): SettingsHistory {
   let held: readonly Held[] = [{ values: {}, fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }]
   return {
     said(patch) {
@@ -38,7 +38,7 @@ export function saidSettings(now: () => number): SaidSettings {
       }
     },
     leastAt(name, atMs) {
-      const possible = held.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + NEWS_MS >= atMs)
+      const possible = held.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + UPDATE_MS >= atMs)
       return Math.min(...possible.map(({ values }) => values[name] ?? SETTING_DEFAULTS[name]))
     },
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { undisturbed } from '../crashes/crash-run.ts'
+import { callsOf } from '../crashes/crash-run.ts'
 import { PATHS } from '../crashes/worker-paths.ts'
-import { haunted } from '../crashes/zombie.ts'
+import { runZombie } from '../crashes/zombie.ts'
 import type { Defects } from '../world/world.ts'
 import { failureWithout, hunt } from './hunt.ts'
 import { MUTANTS } from './mutants.ts'
@@ -84,14 +84,14 @@ describe('a controller that goes on as if it still led', () => {
 
   const path = PATHS.find(({ name }) => name === 'register and deregister')
   if (path === undefined) throw new Error('there is no such path')
-  const calledAt = async () => (await undisturbed(path, SEED)).indexOf('api.GET secrets')
+  const calledAt = async () => (await callsOf(path, SEED)).indexOf('api.GET secrets')
 
   it('is found by what it does after it slept', async () => {
     const defects = { ...path, options: { ...path.options, defects: { election } } }
-    await expect(haunted(defects, SEED, await calledAt())).rejects.toThrow(/^zombie: register/m)
+    await expect(runZombie(defects, SEED, await calledAt())).rejects.toThrow(/^zombie: register/m)
   })
 
   it('is none of ours', async () => {
-    expect(await haunted(path, SEED, await calledAt())).toEqual({ mutations: [], writes: [] })
+    expect(await runZombie(path, SEED, await calledAt())).toEqual({ mutations: [], writes: [] })
   })
 })

@@ -26,7 +26,7 @@ function useToken({ ec2 }: World['cloud'], attempt: string, { zone, type }: Offe
 }
 
 /** What is done behind LCM's back, on EC2 and on CML servers. */
-export function hands({ cloud, worker, noteUse }: World) {
+export function manualChanges({ cloud, worker, noteUse }: World) {
   const named = (id: string) => ({ ids: [id] })
   const attributes = { disable_api_termination: null, disable_api_stop: null, instance_type: null }
 
@@ -91,7 +91,7 @@ export function hands({ cloud, worker, noteUse }: World) {
   }
 }
 
-export type Hands = ReturnType<typeof hands>
+export type ManualChanges = ReturnType<typeof manualChanges>
 
 /** Somebody registers a server on its own page. */
 const registerByHand = (cloud: World['cloud'], machine: string): void =>

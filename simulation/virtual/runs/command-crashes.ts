@@ -1,4 +1,4 @@
-import { crashRun, everyPoint, somePoints, undisturbed } from '../crashes/crash-run.ts'
+import { callsOf, crashRun, everyPoint, somePoints } from '../crashes/crash-run.ts'
 import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from '../crashes/session-crashes.ts'
 import { PATHS } from '../crashes/worker-paths.ts'
 import { SESSION_SERVICES } from '../world/session-processes.ts'
@@ -35,7 +35,7 @@ export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: nu
   }
   for (let seed = from; seed < from + seeds; seed += 1) {
     for (const path of PATHS) {
-      const names = await undisturbed(path, seed)
+      const names = await callsOf(path, seed)
       for (const point of everyPoint(names)) await counted.run(() => crashRun(path, seed, point))
       terminal.say(`seed ${seed}, ${path.name}: ${names.length} calls`)
     }

@@ -10,7 +10,7 @@ import { counting, type Summary, wordsOf } from './summary.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { wholeRun } from './whole-run.ts'
 
-export interface Asked {
+export interface RunCommand {
   readonly size: RunSize
   readonly from: number
   readonly count: number
@@ -21,7 +21,7 @@ const SHRINK_SECONDS_MAX = 60
 const SHRUNK_MAX = 3
 
 /** Many runs, each failure shrunk and written to a file. */
-export async function wholeRuns({ size, from, count }: Asked): Promise<Summary> {
+export async function wholeRuns({ size, from, count }: RunCommand): Promise<Summary> {
   const terminal = openTerminal()
   const counted = counting()
   let shrunk = 0

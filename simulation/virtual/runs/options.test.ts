@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { planOf } from '../acts/plan.ts'
-import { UsageError, wishOf } from './options.ts'
+import { parseCommand, UsageError } from './options.ts'
 import { planIn } from './plan-file.ts'
 
 const MUTANTS = ['no fencing', 'skip as done']
-const wish = (...args: string[]) => wishOf(args, MUTANTS)
+const wish = (...args: string[]) => parseCommand(args, MUTANTS)
 const brisk = { workers: 3, hours: 0.5, pace: 'brisk' }
 
 describe('what is asked of the simulation', () => {

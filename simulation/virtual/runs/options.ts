@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import type { RunSize } from '../acts/plan.ts'
 
 /** What somebody who starts the simulation wants of it. */
-export type Wish =
+export type Command =
   | { readonly what: 'runs'; readonly from: number; readonly count: number; readonly size: RunSize }
   | { readonly what: 'replay'; readonly file: string }
   | { readonly what: 'mutants'; readonly names: readonly string[] }
@@ -30,7 +30,7 @@ const SIZED: readonly string[] = ['seed', 'runs']
 const MANY: readonly string[] = ['runs', 'crashes']
 
 /** Reads the options, or says in one sentence what is wrong with them. `known`: the names of all mutants. */
-export function wishOf(args: readonly string[], known: readonly string[]): Wish {
+export function parseCommand(args: readonly string[], known: readonly string[]): Command {
   const { values, positionals } = parsed(args)
   const kinds = KINDS.filter(kind => values[kind] !== undefined)
   const [kind] = kinds

@@ -1,9 +1,9 @@
 import { isFinal } from '@lcm/domain/session/lablet-session'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { living, type Stage } from '../acts/act-context.ts'
+import { type ActContext, living } from '../acts/act-context.ts'
 import { undone } from '../acts/manual-acts.ts'
-import { NO_TROUBLE } from '../faults/random-faults.ts'
+import { NO_FAULTS } from '../faults/random-faults.ts'
 import { misnamedMachines } from '../invariants/worker/machine-names.ts'
 import { FLEET } from '../world/controller-process.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
@@ -12,7 +12,7 @@ import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
  * From the end of all faults until everything is as wanted and nothing is left of anything. A start that never succeeds has four
  * tries of half an hour, with 65 minutes between them, and then a license may take two hours to be given back.
  */
-export const CONVERGED_MS_MAX = 6 * HOUR_MS
+export const SETTLED_MS_MAX = 6 * HOUR_MS
 /** Twice the longest pause between two tries to name a machine. */
 const NAMED_MS_MAX = HOUR_MS
 const SETTLED_MS = 12 * MINUTE_MS
@@ -21,15 +21,15 @@ const QUIET_MS = 10 * MINUTE_MS
 const ROUTINE = /\/(discoveries|cleanup|idle-checks|decisions)$/
 
 /** Undoes what keeps a fleet from coming to rest: faults, and what only people can mend. */
-export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
+export async function stopFaults({ world, ask, hand, replicas: crew }: ActContext): Promise<void> {
   world.time.trace('calm')
   crew.restore()
   const { faults } = world.coordination
   faults.setDelivery(undefined)
   faults.freezeStreams(false)
-  world.ways.isCmlCut = false
-  world.ways.isWrongAccount = false
-  Object.assign(world.trouble, NO_TROUBLE)
+  world.access.isCmlCut = false
+  world.access.isWrongAccount = false
+  Object.assign(world.faults, NO_FAULTS)
   await world.api.restore()
   world.cloud.faults.usePreset('plain')
   world.cloud.faults.reset()
@@ -47,14 +47,14 @@ export async function calm({ world, ask, hand, crew }: Stage): Promise<void> {
 }
 
 /** Every session over, every worker as it is wanted, nothing left of anything; then nobody writes any more. */
-export async function comeToRest({ world }: Stage): Promise<void> {
+export async function untilSettled({ world }: ActContext): Promise<void> {
   const sessions = () => [...world.sessions.sessions.values()]
   const stateOf = (machine: string) => world.cloud.machine(machine)?.state ?? 'terminated'
   const isThere = (machine: string) => stateOf(machine) !== 'terminated'
   const costs = (machine: string) => isThere(machine) && stateOf(machine) !== 'stopped'
   const isSettled = (worker: Worker) => isAtRest(worker, costs) && isMachineKnown(worker, isThere)
   const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isSettled)
-  const latestMs = world.time.clock.monotonic() + CONVERGED_MS_MAX
+  const latestMs = world.time.clock.monotonic() + SETTLED_MS_MAX
   const untilTrue = async (what: string, isSo: () => boolean, unrest: () => readonly string[], limitMs = Infinity) => {
     try {
       await world.untilTrue(what, isSo, Math.min(limitMs, latestMs - world.time.clock.monotonic()))
@@ -80,7 +80,7 @@ export async function comeToRest({ world }: Stage): Promise<void> {
     misnamed,
     NAMED_MS_MAX,
   )
-  await world.invariants.lookAtRest()
+  await world.invariants.checkSettled()
   await staysQuiet(world)
 }
 
@@ -114,14 +114,14 @@ function isAtRest(worker: Worker, costs: (machine: string) => boolean): boolean 
 }
 
 /** A fleet at rest writes nothing, once the last words of what led there are said. */
-async function staysQuiet(world: Stage['world']): Promise<void> {
+async function staysQuiet(world: ActContext['world']): Promise<void> {
   await world.runFor(SETTLED_MS)
   const taken = world.invariants.taken.length
   const mutations = world.mutations.length
-  const news = world.newsCount()
+  const news = world.eventCount()
   await world.runFor(QUIET_MS)
   const said = world.invariants.taken.slice(taken).flatMap(({ what }) => (ROUTINE.test(what) ? [] : [what]))
   const done = world.mutations.slice(mutations).map(({ act, machine }) => `${act} ${machine}`)
   if (said.length + done.length > 0) throw world.failure(`a fleet at rest did ${[...said, ...done]}`)
-  if (world.newsCount() > news) throw world.failure(`a fleet at rest told ${world.newsCount() - news} changes`)
+  if (world.eventCount() > news) throw world.failure(`a fleet at rest told ${world.eventCount() - news} changes`)
 }

@@ -1,5 +1,5 @@
 import { MINUTE_MS } from '../world/durations.ts'
-import { CONVERGED_MS_MAX } from './settle.ts'
+import { SETTLED_MS_MAX } from './settle.ts'
 import type { Outcome } from './whole-run.ts'
 
 /** What many runs came to together. */
@@ -48,8 +48,8 @@ export function counting(): Counting {
       sessions: sum(({ ends }) => Object.values(ends).reduce((total, each) => total + each, 0)),
       kills: sum(({ kills }) => kills),
       faults: sum(({ faults }) => faults),
-      longest_rest_minutes: Math.max(0, ...outcomes.map(({ restMinutes }) => restMinutes)),
-      rest_minutes_max: CONVERGED_MS_MAX / MINUTE_MS,
+      longest_rest_minutes: Math.max(0, ...outcomes.map(({ settleMinutes: restMinutes }) => restMinutes)),
+      rest_minutes_max: SETTLED_MS_MAX / MINUTE_MS,
       seconds: Math.round(seconds),
       fingerprint: folded(outcomes.map(({ hash }) => hash)),
       behavior_fingerprint: folded(outcomes.map(({ behavior }) => behavior)),

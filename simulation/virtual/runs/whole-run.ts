@@ -1,14 +1,14 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isFault } from '../acts/act.ts'
-import { living, type Stage, setStage } from '../acts/act-context.ts'
+import { type ActContext, actContext, living } from '../acts/act-context.ts'
 import { perform } from '../acts/perform.ts'
 import type { Plan, RunSize } from '../acts/plan.ts'
 import { METAL } from '../world/control-plane.ts'
-import { UNHURRIED } from '../world/controller-settings.ts'
+import { RELAXED_SETTINGS } from '../world/controller-settings.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { USER_DATA } from '../world/planted-secrets.ts'
 import { type Defects, openWorld, type World, type WorldOptions } from '../world/world.ts'
-import { calm, comeToRest } from './settle.ts'
+import { stopFaults, untilSettled } from './settle.ts'
 
 /** What came of a run in which everything held. */
 export interface Outcome {
@@ -20,7 +20,7 @@ export interface Outcome {
   /** Hours of workers that were there, from the first act to the last. */
   readonly workerHours: number
   /** Virtual time from the end of all faults until everything had come to rest. */
-  readonly restMinutes: number
+  readonly settleMinutes: number
   readonly launches: number
   /** How many sessions ended how: by status, and by the first word of what went wrong. */
   readonly ends: Readonly<Record<string, number>>
@@ -40,7 +40,7 @@ const LOOK_MS = 30 * MINUTE_MS
 
 const OPTIONS: Readonly<Record<RunSize['pace'], WorldOptions>> = {
   brisk: { speed: 30, labsCountedMs: 5_000 },
-  long: { speed: 10, labsCountedMs: MINUTE_MS, settings: UNHURRIED },
+  long: { speed: 10, labsCountedMs: MINUTE_MS, settings: RELAXED_SETTINGS },
 }
 
 /**
@@ -52,7 +52,7 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
   // From too few to enough for everybody.
   const licencesOwned = 1 + (seed % size.workers)
   const world = await openWorld(seed, { ...OPTIONS[size.pace], licencesOwned, defects })
-  const stage = setStage(world, size)
+  const stage = actContext(world, size)
   await stage.learner.define()
   await plantUserData(world)
   await stage.ask.set({
@@ -71,8 +71,8 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
   if (untilMs === Number.POSITIVE_INFINITY) await world.untilTrue('an answer to everybody', () => pending.size === 0)
   const fromMs = world.time.clock.monotonic()
   if (untilMs === Number.POSITIVE_INFINITY) {
-    await calm(stage)
-    await comeToRest(stage)
+    await stopFaults(stage)
+    await untilSettled(stage)
   }
   const restMinutes = Math.round((world.time.clock.monotonic() - fromMs) / MINUTE_MS)
   await world.close()
@@ -81,11 +81,11 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
     behavior: world.time.behaviorHash(),
     virtualHours: world.time.clock.monotonic() / HOUR_MS,
     workerHours: passed.workerHours(),
-    restMinutes,
+    settleMinutes: restMinutes,
     launches: world.mutations.filter(({ act }) => act === 'launch').length,
     ends: tally([...world.sessions.sessions.values()]),
-    kills: stage.crew.kills + world.api.kills,
-    faults: acts.filter(({ act }) => isFault(act)).length + world.trouble.struck,
+    kills: stage.replicas.kills + world.api.kills,
+    faults: acts.filter(({ act }) => isFault(act)).length + world.faults.struck,
   }
 }
 
@@ -96,7 +96,7 @@ async function plantUserData({ client }: World): Promise<void> {
 }
 
 /** Time that passes from act to act, with a look at everything every half hour. */
-function passage(world: World, stage: Stage, { onProgress }: RunOptions) {
+function passage(world: World, stage: ActContext, { onProgress }: RunOptions) {
   const { clock } = world.time
   const startMs = clock.monotonic()
   let workerMs = 0
@@ -112,7 +112,7 @@ function passage(world: World, stage: Stage, { onProgress }: RunOptions) {
     async to(toMs: number): Promise<void> {
       while (nextLookMs < toMs) {
         await step(nextLookMs)
-        await world.invariants.look()
+        await world.invariants.check()
         onProgress?.(nextLookMs / HOUR_MS)
         nextLookMs += LOOK_MS
       }

@@ -80,12 +80,12 @@ describe('a cloud that suddenly shows nothing', () => {
     await ask.set({ idle_detection_enabled: false, orphan_action: 'terminate' })
     const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => ask.create(`metal-${n}`)))
     for (const id of ids) await world.until(id, 'RUNNING')
-    world.ways.isWrongAccount = true
+    world.access.isWrongAccount = true
     await world.runFor(55 * MINUTE_MS)
     const lost = () => world.workers().filter(each => each.status === 'TERMINATED').length
     expect(lost()).toBeGreaterThan(0)
     expect(lost()).toBeLessThanOrEqual(2)
-    world.ways.isWrongAccount = false
+    world.access.isWrongAccount = false
     await world.runFor(30 * MINUTE_MS)
     expect(lost()).toBeLessThanOrEqual(2)
     expect(world.workers().filter(each => each.status === 'RUNNING')).toHaveLength(10 - lost())

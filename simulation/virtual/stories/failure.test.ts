@@ -25,7 +25,7 @@ async function scaledUp({ world }: Story): Promise<string> {
 describe('a boot that never gets ready', () => {
   it('is tried again after 5, 15 and 45 minutes; then its machine is stopped, and a retry starts over', async () => {
     const { world, ask, hand, done } = await aStory(401)
-    world.ways.isCmlCut = true
+    world.access.isCmlCut = true
     const id = await ask.create('metal-1')
     await world.until(id, 'FAILED')
     const machine = await hand.machineOf(id)
@@ -39,7 +39,7 @@ describe('a boot that never gets ready', () => {
     const { version } = given
     await world.runFor(2 * HOUR_MS)
     expect((await world.worker(id)).version).toBe(version)
-    world.ways.isCmlCut = false
+    world.access.isCmlCut = false
     await ask.retry(id)
     expect(await world.until(id, 'RUNNING')).toMatchObject({ ec2_instance_id: machine, failures: 0 })
     await done()
@@ -48,7 +48,7 @@ describe('a boot that never gets ready', () => {
   it('ends the worker where it was bought automatically and never ran', async () => {
     const story = await aStory(402)
     const { world, done } = story
-    world.ways.isCmlCut = true
+    world.access.isCmlCut = true
     const id = await scaledUp(story)
     const ended = await world.until(id, 'TERMINATED', 5 * HOUR_MS)
     expect(ended).toMatchObject({ origin: 'SCALE_UP', desired_by: 'clean-up' })
@@ -58,7 +58,7 @@ describe('a boot that never gets ready', () => {
 
   it('can be terminated at any time', async () => {
     const { world, ask, done } = await aStory(403)
-    world.ways.isCmlCut = true
+    world.access.isCmlCut = true
     const id = await ask.create('metal-1')
     await world.until(id, 'FAILED')
     await ask.terminate(id)

@@ -148,14 +148,14 @@ describe('a license of which nobody heard whether the Smart Account has it back'
   it('is nobody’s worry when its end was written down and only its confirmation is outstanding', async () => {
     const { world, one, ask, hand, id, next, done } = await inDoubt(138)
     next(() => {
-      world.ways.isCmlCut = true
+      world.access.isCmlCut = true
     })
     await ask.terminate(id)
     await world.untilTrue('given back', () => hand.seats().length === 0)
     await world.runFor(MINUTE_MS)
     expect(await world.worker(id)).toMatchObject({ license: { status: 'DEREGISTERING', unsettled: null } })
     one.kill()
-    world.ways.isCmlCut = false
+    world.access.isCmlCut = false
     world.startController('two')
     await world.until(id, 'TERMINATED')
     expect(await ask.leaks()).toEqual([])

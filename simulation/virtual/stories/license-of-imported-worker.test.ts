@@ -38,7 +38,7 @@ it('the license of a machine that was found stopped is given back before it goes
 
 it('the license of a found machine whose CML does not answer is waited for, and then on record', async () => {
   const story = await licensedByHand(912)
-  story.world.ways.isCmlCut = true
+  story.world.access.isCmlCut = true
   await terminated(story, await found(story))
   expect(story.hand.seats()).toHaveLength(1)
   expect(await story.ask.leaks()).toHaveLength(1)

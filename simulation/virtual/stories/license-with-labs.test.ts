@@ -53,11 +53,11 @@ describe('a worker that is terminated while labs keep its license', () => {
     const story = await licensedClass(123)
     const { world, ask, hand, id, machine, over } = story
     hand.onCml(machine, 'POST start-lab', { username: 'ada' })
-    world.ways.isCmlCut = true
+    world.access.isCmlCut = true
     await world.untilTrue('silence', () => world.workers()[0]?.service_status === 'UNAVAILABLE')
     await ask.terminate(id)
     await world.runFor(5 * MINUTE_MS)
-    world.ways.isCmlCut = false
+    world.access.isCmlCut = false
     await goneInOrder(story)
     await over()
   })

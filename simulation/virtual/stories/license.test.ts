@@ -57,7 +57,7 @@ describe('a license', () => {
 
   it('of a server that nobody reaches is waited for two hours, then recorded as lost', async () => {
     const { world, ask, hand, id, done } = await licensed(104)
-    world.ways.isCmlCut = true
+    world.access.isCmlCut = true
     await ask.terminate(id)
     await world.until(id, 'TERMINATING')
     await world.runFor(115 * MINUTE_MS)
@@ -73,10 +73,10 @@ describe('a license', () => {
 
   it('of a server that comes back in time is given back all the same', async () => {
     const { world, ask, hand, id, done } = await licensed(105)
-    world.ways.isCmlCut = true
+    world.access.isCmlCut = true
     await ask.terminate(id)
     await world.runFor(HOUR_MS)
-    world.ways.isCmlCut = false
+    world.access.isCmlCut = false
     await world.until(id, 'TERMINATED', 10 * MINUTE_MS)
     expect(hand.seats()).toEqual([])
     expect(await ask.leaks()).toEqual([])

@@ -2,7 +2,7 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { describe, expect, it } from 'vitest'
-import { people } from '../people/operator.ts'
+import { operator } from '../people/operator.ts'
 import { MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import { openWorld, type World } from '../world/world.ts'
@@ -66,7 +66,7 @@ describe('an API that dies in the middle of a request', () => {
   const POINTS = Array.from({ length: 12 }, (_, call) => (['before', 'after'] as const).map(when => ({ call, when })))
   it('carries out once what is asked again with the same key, wherever it died', async () => {
     const world = await openWorld(403)
-    const ask = people(world)
+    const ask = operator(world)
     await ask.set({ max_workers_per_region: 2 * POINTS.length })
     for (const { call, when } of POINTS.flat()) {
       const name = `${when}-${call}`
@@ -86,10 +86,10 @@ describe('a request of a person that is lost on its way there or back', () => {
     await ask.createAndRun('metal-1')
     const { id, timeslot } = await learner.book('one', { duration_minutes: 30 })
     await learner.until(id, 'RUNNING')
-    world.trouble.apiRate = 0.5
+    world.faults.apiRate = 0.5
     for (let minutes = 1; minutes <= 10; minutes += 1)
       await awaited(world, world.client.call('extendSession', { params: { id }, body: { minutes: 1 } }))
-    world.trouble.apiRate = 0
+    world.faults.apiRate = 0
     const extended = await world.session(id)
     expect(Date.parse(extended.timeslot.end) - Date.parse(timeslot.end)).toBe(10 * MINUTE_MS)
     await over()

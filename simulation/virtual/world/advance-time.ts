@@ -19,7 +19,7 @@ export class SimulationFailure extends Error {
   }
 }
 
-export interface Passing {
+export interface TimeControl {
   /** Throws if anything that must hold did not. */
   judge(): void
   failure(message: string): SimulationFailure
@@ -28,7 +28,7 @@ export interface Passing {
 }
 
 /** How time passes while somebody watches. */
-export function passing(time: VirtualTime, watched: Invariants, steps: readonly (() => void)[]): Passing {
+export function timeControl(time: VirtualTime, watched: Invariants, steps: readonly (() => void)[]): TimeControl {
   const failure = (message: string) => {
     const said = [`seed ${time.seed}: ${message}`, ...watched.violations]
     const rule = watched.violations[0] ?? message

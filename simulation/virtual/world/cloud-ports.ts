@@ -7,20 +7,20 @@ import { simCmlLabs } from '@lcm/cloud-sim/in-process/cml-labs'
 import { simCmlSystem } from '@lcm/cloud-sim/in-process/cml-system'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import type { SimModel } from '@lcm/cloud-sim/model'
-import type { TroubleParts } from '../faults/random-faults.ts'
+import type { RandomFaultParts } from '../faults/random-faults.ts'
 
 /** What can be done to the ways between LCM and the cloud. */
-export interface Ways {
+export interface CloudAccess {
   /** Our credentials lead into another account: answers are complete and show none of our machines. */
   isWrongAccount: boolean
   /** No CML server can be reached. */
   isCmlCut: boolean
 }
 
-export const openWays = (): Ways => ({ isWrongAccount: false, isCmlCut: false })
+export const cloudAccess = (): CloudAccess => ({ isWrongAccount: false, isCmlCut: false })
 
 /** EC2 as a controller meets it, with calls and answers lost as the fault plan says. */
-export function computeOver(cloud: SimModel, ways: Ways): Compute {
+export function computeOver(cloud: SimModel, ways: CloudAccess): Compute {
   const compute = faultyCompute(simCompute(cloud), cloud)
   return {
     list: async (...asked) => (ways.isWrongAccount ? [] : compute.list(...asked)),
@@ -35,7 +35,7 @@ export function computeOver(cloud: SimModel, ways: Ways): Compute {
 }
 
 /** CML as a controller meets it. */
-export function cmlOver(cloud: SimModel, ways: Ways, troubles: TroubleParts): CmlSystem {
+export function cmlOver(cloud: SimModel, ways: CloudAccess, troubles: RandomFaultParts): CmlSystem {
   const cml = simCmlSystem(cloud)
   const reaching = overWays(ways, troubles)
   return {
@@ -52,7 +52,7 @@ export function cmlOver(cloud: SimModel, ways: Ways, troubles: TroubleParts): Cm
 }
 
 /** Labs as a controller meets them. */
-export function labsOver(cloud: SimModel, ways: Ways, troubles: TroubleParts): CmlLabs {
+export function labsOver(cloud: SimModel, ways: CloudAccess, troubles: RandomFaultParts): CmlLabs {
   const labs = simCmlLabs(cloud)
   const reaching = overWays(ways, troubles)
   return {
@@ -74,7 +74,7 @@ const CML_DELAY_MS_MAX = 10_000
 
 /** A call may be refused or late on its way there, and its answer may be lost on its way back. */
 const overWays =
-  (ways: Ways, { trouble, random, clock }: TroubleParts) =>
+  (ways: CloudAccess, { trouble, random, clock }: RandomFaultParts) =>
   <A extends readonly unknown[], R>(call: (...asked: A) => Promise<R>) =>
   async (...asked: A): Promise<R> => {
     if (ways.isCmlCut) throw cut()

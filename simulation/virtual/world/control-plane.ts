@@ -18,7 +18,7 @@ export const METAL = WorkerTemplateSpec.parse({
   cost_per_hour_usd: 4,
 })
 
-export interface PlaneParts {
+export interface ControlPlaneParts {
   readonly time: VirtualTime
   readonly store: Store
   readonly changeKeys: ChangeKeys
@@ -28,7 +28,7 @@ export interface PlaneParts {
 }
 
 /** The API without its sockets, with everybody who may ask it. */
-export async function openPlane(parts: PlaneParts): Promise<ControlPlane> {
+export async function openControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
   const { time, store, changeKeys, templates, secretKey, log } = parts
   const plane = controlPlane({
     store,

@@ -26,7 +26,7 @@ export const REGIONS = {
   'us-east-1': { security_group_ids: [], subnets: ['subnet-use1a', 'subnet-use1b'], key_name: null, default_tags: {} },
 }
 
-export interface Surroundings {
+export interface ControllerEnvironment {
   readonly time: VirtualTime
   readonly calls: PortCalls
   readonly coordination: LocalCoordination
@@ -67,16 +67,19 @@ export interface Started {
 export const CLOCK_MS_MAX = 3_000
 
 /** As `serve` gives it to a controller: time is the API's, told with each of its answers. */
-export function heardClock({ clock: own }: Life, clockOf: Surroundings['clockOf']) {
+export function syncedClock({ clock: own }: Life, clockOf: ControllerEnvironment['clockOf']) {
   const { clock, hearing } = apiClock(own)
   return { clock: clockOf(clock, own), hearing }
 }
 
-export function startController({ instanceId, aheadMs = 0 }: Started, around: Surroundings): ControllerProcess {
+export function startController(
+  { instanceId, aheadMs = 0 }: Started,
+  around: ControllerEnvironment,
+): ControllerProcess {
   const { coordination, token, logger } = around
   const life = around.calls.life()
   life.jump(aheadMs)
-  const { clock, hearing } = heardClock(life, around.clockOf)
+  const { clock, hearing } = syncedClock(life, around.clockOf)
   const client = apiClient(hearing(life.watch(callName, traced(around.dispatch, around.time))), { token })
   const decisions = decisionLog({ client: apiClient(hearing(around.dispatch), { token }), clock, logger, instanceId })
   const election = around.elect(life.electing(coordination.election('worker-controller', instanceId)))

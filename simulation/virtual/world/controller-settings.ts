@@ -15,7 +15,7 @@ const MINUTE_MS = 60_000
  * For whole days with many workers: who has heard of nothing looks every ten minutes instead of twice a minute, and into CML every
  * hour. What people, events and timers set in motion goes on as quickly as ever.
  */
-export const UNHURRIED: Settings = {
+export const RELAXED_SETTINGS: Settings = {
   worker: {
     reconcileIntervalMs: 10 * MINUTE_MS,
     metricsIntervalMs: 60 * MINUTE_MS,

@@ -6,7 +6,7 @@ import type { HostedService } from '@lcm/runtime'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 
 /** Everything as last told by events. */
-export interface Following {
+export interface EventFollower {
   readonly workers: Map<string, Worker>
   readonly sessions: Map<string, LabletSession>
   readonly labs: Map<string, LabRecord>
@@ -16,13 +16,13 @@ export interface Following {
 }
 
 /** Who hears of what is told before it counts as told. Versions in quick succession are told as one. */
-export interface Told {
+export interface EventHandlers {
   worker?(worker: Worker, before: Worker | undefined): void
   session?(session: LabletSession, before: LabletSession | undefined): void
 }
 
 /** Puts every status that is told into the run's behavior fingerprint. */
-export const statusesTold = ({ behavior }: Pick<VirtualTime, 'behavior'>): Required<Told> => ({
+export const hashStatuses = ({ behavior }: Pick<VirtualTime, 'behavior'>): Required<EventHandlers> => ({
   worker: (worker, before) => {
     if (before === undefined || workerLine(worker) !== workerLine(before)) behavior(workerLine(worker))
   },
@@ -35,7 +35,7 @@ const workerLine = ({ id, status, desired_status, license }: Worker): string =>
 const sessionLine = ({ id, status, desired_status, worker_id }: LabletSession): string =>
   `${id} ${status} ${desired_status} ${worker_id}`
 
-export function openFollowing(): Following {
+export function eventFollower(): EventFollower {
   let told = 0
   return {
     workers: new Map(),
@@ -51,8 +51,8 @@ export function openFollowing(): Following {
 /** What a console would show, by the same events. */
 export const followAll = (
   client: Client,
-  { workers, sessions, labs, tell }: Following,
-  told: readonly Told[],
+  { workers, sessions, labs, tell }: EventFollower,
+  told: readonly EventHandlers[],
 ): HostedService => ({
   name: 'follower',
   async run(signal) {

@@ -5,7 +5,7 @@ import { type Clock, sleepOn } from '@lcm/runtime/clock'
  * A process that can be stopped in its tracks and go on later, as by SIGSTOP: no timer fires, no answer arrives and no signal
  * aborts while it sleeps. What it missed comes when it wakes: answers first, then timers, and last that its lease is gone.
  */
-export interface Sleeper {
+export interface FreezableProcess {
   readonly clock: Clock
   freeze(): void
   /** Its own wall clock jumps; deadlines and timers do not notice. */
@@ -17,7 +17,7 @@ export interface Sleeper {
   watching<Hint>(source: WatchSource<Hint>): WatchSource<Hint>
 }
 
-export function sleeper(outside: Clock): Sleeper {
+export function freezableProcess(outside: Clock): FreezableProcess {
   const wakes = new Set<() => void>()
   const parked = new Set<() => void>()
   const aborts: (() => void)[] = []

@@ -1,13 +1,13 @@
 import type { HostedService } from '@lcm/runtime'
 
-export interface Processes {
+export interface HostedProcesses {
   /** The answer abandons the service: the dead are not waited for, since what they waited for never comes. */
   run(service: HostedService): () => void
   stop(letTimePass: () => Promise<void>): Promise<void>
 }
 
 /** Services that run side by side and end together. */
-export function openProcesses(): Processes {
+export function hostedProcesses(): HostedProcesses {
   const running = new Set<{ stop: AbortController; ended: Promise<void> }>()
   let isOver = false
   return {

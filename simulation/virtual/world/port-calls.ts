@@ -1,8 +1,8 @@
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
-import { never, strokes, type When } from '../faults/fault-points.ts'
-import { type Sleeper, sleeper } from './freezable-process.ts'
+import { faultPoints, never, type When } from '../faults/fault-points.ts'
+import { type FreezableProcess, freezableProcess } from './freezable-process.ts'
 
-export interface Life extends Sleeper {
+export interface Life extends FreezableProcess {
   /** Counts each call by its name, and lets none through once the process is dead. */
   watch<A extends readonly unknown[], R>(
     nameOf: (...args: A) => string,
@@ -27,10 +27,10 @@ export interface PortCalls {
 
 export function portCalls(time: VirtualTime): PortCalls {
   const names: string[] = []
-  const planned = strokes<Life>()
+  const planned = faultPoints<Life>()
 
   function life(): Life {
-    const asleep = sleeper(time.clock)
+    const asleep = freezableProcess(time.clock)
     let alive = true
     const watch = <A extends readonly unknown[], R>(
       nameOf: (...args: A) => string,

@@ -11,7 +11,7 @@ import type { LocalCoordination } from '@lcm/coordination/local/coordination'
 import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
-import { type ControllerProcess, callName, heardClock, processOf, traced } from './controller-process.ts'
+import { type ControllerProcess, callName, processOf, syncedClock, traced } from './controller-process.ts'
 import type { Settings } from './controller-settings.ts'
 import { CML_LOGIN } from './planted-secrets.ts'
 import { type Life, type PortCalls, portCalls } from './port-calls.ts'
@@ -25,7 +25,7 @@ export interface SessionProcesses {
   readonly calls: Readonly<Record<SessionService, PortCalls>>
 }
 
-export interface SessionSurroundings {
+export interface SessionEnvironment {
   readonly time: VirtualTime
   readonly coordination: LocalCoordination
   /** As that process meets them. */
@@ -39,7 +39,7 @@ export interface SessionSurroundings {
   run(service: HostedService): () => void
 }
 
-export function sessionProcesses(around: SessionSurroundings): SessionProcesses {
+export function sessionProcesses(around: SessionEnvironment): SessionProcesses {
   const calls = { 'resource-scheduler': portCalls(around.time), 'lablet-controller': portCalls(around.time) }
   return {
     calls,
@@ -72,9 +72,9 @@ interface Named {
 }
 
 /** What both are given, so that it can be cut off. */
-function partsOf({ time, coordination, tokens, ...around }: SessionSurroundings, life: Life, named: Named) {
+function partsOf({ time, coordination, tokens, ...around }: SessionEnvironment, life: Life, named: Named) {
   const { service, instanceId } = named
-  const { clock, hearing } = heardClock(life, around.clockOf)
+  const { clock, hearing } = syncedClock(life, around.clockOf)
   const { logger } = around
   const token = service === 'resource-scheduler' ? tokens.scheduler : tokens.lablets
   const dispatch = around.dispatch(instanceId, service)

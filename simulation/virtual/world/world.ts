@@ -18,30 +18,36 @@ import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { Store } from '@lcm/store/store'
 import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
 import { type VirtualTime, virtualTime } from '@lcm/testkit/virtual-time'
-import { repeating } from '../faults/client-retries.ts'
-import { dated } from '../faults/date-header.ts'
-import type { Mortality } from '../faults/killable-store.ts'
-import { openTrouble, rivalled, type Trouble, unreliable, unreliableStore } from '../faults/random-faults.ts'
+import { withClientRetries } from '../faults/client-retries.ts'
+import { withDateHeader } from '../faults/date-header.ts'
+import type { Killable } from '../faults/killable-store.ts'
+import {
+  type RandomFaults,
+  randomFaults,
+  unreliable,
+  unreliableStore,
+  withConcurrentWrites,
+} from '../faults/random-faults.ts'
 import { type RestartingApi, restartingApi } from '../faults/restarting-api.ts'
-import { witness } from '../invariants/cloud-mutation-monitor.ts'
-import { decided } from '../invariants/decision-index.ts'
+import { cloudMutationMonitor } from '../invariants/cloud-mutation-monitor.ts'
+import { decisionIndex } from '../invariants/decision-index.ts'
 import { type Invariants, invariants } from '../invariants/invariants.ts'
-import { neverWrittenOver } from '../invariants/lost-updates.ts'
+import { withoutLostUpdates } from '../invariants/lost-updates.ts'
 import type { Mutation } from '../invariants/mutation.ts'
-import { wishes } from '../invariants/requested-state.ts'
-import { type LogLevel, scanningLogger, secretless } from '../invariants/secret/leaked-secrets.ts'
+import { requestedState } from '../invariants/requested-state.ts'
+import { type LogLevel, scanningLogger, withoutLeakedSecrets } from '../invariants/secret/leaked-secrets.ts'
 import { sentSecrets } from '../invariants/secret/sent-secrets.ts'
-import { labWitness } from '../invariants/session/lab-mutation-monitor.ts'
+import { labMutationMonitor } from '../invariants/session/lab-mutation-monitor.ts'
 import { type SessionInvariants, sessionInvariants } from '../invariants/session/session-invariants.ts'
 import { outageBackoff } from '../invariants/worker/outage-backoff.ts'
-import { workerRules } from '../invariants/worker/worker-invariants.ts'
-import { type Passing, passing } from './advance-time.ts'
-import { cmlOver, computeOver, labsOver, openWays, type Ways } from './cloud-ports.ts'
-import { type LearnerName, METAL, openPlane, TOKENS } from './control-plane.ts'
+import { workerInvariants } from '../invariants/worker/worker-invariants.ts'
+import { type TimeControl, timeControl } from './advance-time.ts'
+import { type CloudAccess, cloudAccess, cmlOver, computeOver, labsOver } from './cloud-ports.ts'
+import { type LearnerName, METAL, openControlPlane, TOKENS } from './control-plane.ts'
 import { type ControllerProcess, FLEET, startController } from './controller-process.ts'
 import type { Settings } from './controller-settings.ts'
-import { type Following, followAll, openFollowing, statusesTold } from './event-follower.ts'
-import { openProcesses } from './hosted-processes.ts'
+import { type EventFollower, eventFollower, followAll, hashStatuses } from './event-follower.ts'
+import { hostedProcesses } from './hosted-processes.ts'
 import { CML_LOGIN } from './planted-secrets.ts'
 import { type PortCalls, portCalls } from './port-calls.ts'
 import { type SessionProcesses, sessionProcesses } from './session-processes.ts'
@@ -79,7 +85,7 @@ export interface Defects {
 }
 
 /** The whole system in one process on virtual time: API, store, coordination, controllers, cloud. One seed, one run. */
-export interface World extends Pick<Passing, 'runFor' | 'untilTrue' | 'failure'> {
+export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failure'> {
   readonly time: VirtualTime
   /** As an admin. */
   readonly client: Client
@@ -89,8 +95,8 @@ export interface World extends Pick<Passing, 'runFor' | 'untilTrue' | 'failure'>
   readonly scheduler: Client
   readonly cloud: SimModel
   readonly store: Store
-  readonly ways: Ways
-  readonly trouble: Trouble
+  readonly access: CloudAccess
+  readonly faults: RandomFaults
   /** What strikes by chance between the parts of LCM. */
   readonly chance: SeededRandom
   readonly calls: PortCalls
@@ -99,9 +105,9 @@ export interface World extends Pick<Passing, 'runFor' | 'untilTrue' | 'failure'>
   /** Every change of the cloud that a controller has asked for. */
   readonly mutations: readonly Mutation[]
   /** The controllers of sessions, and what must hold of theirs. */
-  readonly sessions: SessionProcesses & SessionInvariants & Pick<Following, 'sessions' | 'labs'>
+  readonly sessions: SessionProcesses & SessionInvariants & Pick<EventFollower, 'sessions' | 'labs'>
   /** How many changes were told by events. */
-  newsCount(): number
+  eventCount(): number
   /** Somebody uses the CML server on that machine. */
   noteUse(machine: string): void
   startController(instanceId: string, aheadMs?: number): ControllerProcess
@@ -124,8 +130,8 @@ function openGround(seed: number, options: WorldOptions) {
   const { clock } = time
   // A stream of its own: what strikes must not depend on what else is drawn.
   const chance = seededRandom(seed + 0.375 * 2 ** 52)
-  const trouble = openTrouble()
-  const following = openFollowing()
+  const trouble = randomFaults()
+  const following = eventFollower()
   const usedMs = new Map<string, number>()
   return {
     ...{ time, clock, chance, trouble, following, usedMs, defects, seed },
@@ -138,9 +144,9 @@ function openGround(seed: number, options: WorldOptions) {
       adminPassword: CML_LOGIN.password,
       ...(licencesOwned === undefined ? {} : { licencesOwned }),
     }),
-    ways: openWays(),
+    ways: cloudAccess(),
     calls: portCalls(time),
-    processes: openProcesses(),
+    processes: hostedProcesses(),
     settings: mergedSettings(options.settings, defects.settings),
     troubles: { trouble, random: chance, clock },
   }
@@ -165,7 +171,7 @@ function openWatch(ground: Ground, labsCountedMs: number) {
     journal: store.journal,
   }
   const seen = { cloud, latest, fleet: FLEET, ...records, now }
-  const heard = wishes(['admin'], now)
+  const heard = requestedState(['admin'], now)
   const watched = invariants({ ...seen, wishes: heard, isBlind: () => ways.isWrongAccount })
   const { violated } = watched
   const saw = (mutation: Mutation) => {
@@ -177,11 +183,11 @@ function openWatch(ground: Ground, labsCountedMs: number) {
   }
   const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
   const parts = { cloud, fleet: FLEET, workers: latest, sessions: following.sessions, wishes: heard, now, violated }
-  const rules = workerRules({ ...parts, usedMs: machine => usedMs.get(machine) ?? Number.NEGATIVE_INFINITY })
-  const witnessing = { ...seen, decided: decided(store.journal), violated, saw }
-  const asWitness = witness(witnessing)
+  const rules = workerInvariants({ ...parts, usedMs: machine => usedMs.get(machine) ?? Number.NEGATIVE_INFINITY })
+  const witnessing = { ...seen, decided: decisionIndex(store.journal), violated, saw }
+  const asWitness = cloudMutationMonitor(witnessing)
   const kinds = { sessions: store.collection(RESOURCES.sessions), labs: store.collection(RESOURCES.labs) }
-  const labsSeen = labWitness({ ...witnessing, ...kinds, workerOf: asWitness.workerOf })
+  const labsSeen = labMutationMonitor({ ...witnessing, ...kinds, workerOf: asWitness.workerOf })
   const guarded = sentSecrets({ cloud, mutations, workerOf: asWitness.workerOf, violated })
   return { watched, mutations, heard, sessions, rules, asWitness, labsSeen, guarded }
 }
@@ -191,17 +197,20 @@ async function openApi(ground: Ground, violated: (rule: string) => void, { templ
   const { time, clock, defects, troubles, processes } = ground
   const logger = scanningLogger(violated, onLog)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
-  const kept = neverWrittenOver((defects.store ?? same)(unreliableStore(ground.store, troubles)), violated)
+  const kept = withoutLostUpdates((defects.store ?? same)(unreliableStore(ground.store, troubles)), violated)
   const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
   // Who follows must not miss what happens while the API is down: what is told is judged against what is there.
-  const observer = await openPlane({ ...parts, store: ground.store, changeKeys: local.changeKeys })
-  const open = (mortal: Mortality) => {
-    const store = mortal.store(rivalled(kept, troubles))
-    return openPlane({ ...parts, store, changeKeys: mortal.changeKeys(local.changeKeys) })
+  const observer = await openControlPlane({ ...parts, store: ground.store, changeKeys: local.changeKeys })
+  const open = (mortal: Killable) => {
+    const store = mortal.store(withConcurrentWrites(kept, troubles))
+    return openControlPlane({ ...parts, store, changeKeys: mortal.changeKeys(local.changeKeys) })
   }
   const api = await restartingApi({ time, run: processes.run, open })
   const met: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
-  const dispatch = dated(secretless((defects.api ?? same)(met), { controllerTokens, violated }), clock)
+  const dispatch = withDateHeader(
+    withoutLeakedSecrets((defects.api ?? same)(met), { controllerTokens, violated }),
+    clock,
+  )
   return { logger, local, api, dispatch }
 }
 
@@ -213,10 +222,10 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const { violated } = watched
   const { logger, local, api, dispatch } = await openApi(ground, violated, options)
   const coordination = { ...local, changeKeys: (defects.changeKeys ?? same)(local.changeKeys) }
-  const byPeople = repeating(heard.heard(unreliable(dispatch, troubles)), clock)
+  const byPeople = withClientRetries(heard.heard(unreliable(dispatch, troubles)), clock)
   const client = apiClient(byPeople, { token: TOKENS.admin })
   processes.run(
-    followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules, statusesTold(time)]),
+    followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules, hashStatuses(time)]),
   )
   const asked = (by: string, service: string) =>
     watched.fenced(by, (defects.asking ?? same)(unreliable(dispatch, troubles), service), service)
@@ -225,16 +234,16 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const backedOff = outageBackoff({ cloud, now: () => clock.now(), violated })
   const labsOf = (by: string) => guarded(watch.labsSeen(by, (defects.labs ?? same)(labsOver(cloud, ways, troubles))))
   const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: asked })
-  const going = passing(time, watched, [watched.step, sessions.step])
+  const going = timeControl(time, watched, [watched.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
-    ...{ time, client, api, cloud, ways, calls, coordination, mutations, ...going },
-    ...{ store: ground.store, chance: ground.chance, trouble: ground.trouble },
+    ...{ time, client, api, cloud, access: ways, calls, coordination, mutations, ...going },
+    ...{ store: ground.store, chance: ground.chance, faults: ground.trouble },
     learner: name => apiClient(byPeople, { token: name }),
     scheduler: apiClient(dispatch, { token: TOKENS.scheduler }),
     invariants: watched,
     sessions: { ...sessions, ...following, ...controllers },
-    newsCount: () => following.count(),
+    eventCount: () => following.count(),
     noteUse: machine => void ground.usedMs.set(machine, clock.now()),
     startController: (instanceId, aheadMs = 0) =>
       startController(

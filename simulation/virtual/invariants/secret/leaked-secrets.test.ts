@@ -1,7 +1,7 @@
 import type { Dispatch } from '@lcm/contract/wire'
 import { describe, expect, it } from 'vitest'
 import { CML_LOGIN } from '../../world/planted-secrets.ts'
-import { scanningLogger, secretless } from './leaked-secrets.ts'
+import { scanningLogger, withoutLeakedSecrets } from './leaked-secrets.ts'
 
 const SECRET = CML_LOGIN.password
 const NEVER = new AbortController().signal
@@ -10,7 +10,7 @@ function watched(body: string) {
   const found: string[] = []
   const answer: Dispatch = async () => ({ status: 200, headers: {}, body })
   const parts = { controllerTokens: ['controller'], violated: (rule: string) => void found.push(rule) }
-  const dispatch = secretless(answer, parts)
+  const dispatch = withoutLeakedSecrets(answer, parts)
   const ask = (method: string, url: string, token: string, sent: string | null = null) =>
     dispatch({ method, url, headers: { authorization: `Bearer ${token}` }, body: sent, signal: NEVER })
   return { found, ask }

@@ -18,7 +18,7 @@ export interface SecretParts {
 }
 
 /** No answer and no event holds what was planted as a secret, except for controllers, and no controller writes it anywhere. */
-export function secretless(dispatch: Dispatch, { controllerTokens, violated }: SecretParts): Dispatch {
+export function withoutLeakedSecrets(dispatch: Dispatch, { controllerTokens, violated }: SecretParts): Dispatch {
   const authorized = new Set(controllerTokens.map(token => `Bearer ${token}`))
   return async request => {
     const isController = authorized.has(request.headers.authorization ?? '')

@@ -6,7 +6,7 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Collection } from '@lcm/store/store'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
-import type { Decided } from '../decision-index.ts'
+import type { DecisionIndex } from '../decision-index.ts'
 import type { LabAct, Mutation } from '../mutation.ts'
 
 const SERVICE = 'lablet-controller'
@@ -27,9 +27,9 @@ const ASKED: Readonly<Record<string, readonly LabAct[]>> = {
   delete: ['stop', 'wipe', 'delete'],
 }
 
-export interface LabWitnessParts {
+export interface LabMutationMonitorParts {
   readonly cloud: SimModel
-  readonly decided: Decided
+  readonly decided: DecisionIndex
   readonly sessions: Collection<LabletSession>
   readonly labs: Collection<LabRecord>
   workerOf(machine: string): Promise<{ readonly id: string; readonly name: string } | null>
@@ -46,7 +46,7 @@ interface Changed {
 }
 
 /** Stands between a controller and the labs, and knows of every change whether it was announced, and whether it was decided. */
-export function labWitness(parts: LabWitnessParts): (by: string, labs: CmlLabs) => CmlLabs {
+export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string, labs: CmlLabs) => CmlLabs {
   const { cloud, decided } = parts
 
   /** The records that the lab may be meant by: its own, and that of the session that it is named after. */

@@ -10,7 +10,7 @@ const ON_THE_WAY: readonly Worker['status'][] = ['PENDING', 'PROVISIONING', 'STA
  * Pending work of size S never buys more workers than packing S needs: not by one flight, and not by a second one while the
  * first is on its way. A flight is known by the moment that all its workers have in common.
  */
-export function overbought(
+export function overbuying(
   worker: Worker,
   workers: Iterable<Worker>,
   sessions: ReadonlyMap<string, LabletSession>,

@@ -7,14 +7,14 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
-import type { Following } from '../../world/event-follower.ts'
+import type { EventFollower } from '../../world/event-follower.ts'
 
 /** A new leader, a few looks, and CML calls that fail for a while. */
 const STOPPED_MS_MAX = 15 * MINUTE_MS
 
 export interface RestartedLabParts {
   readonly cloud: SimModel
-  readonly following: Pick<Following, 'workers' | 'sessions'>
+  readonly following: Pick<EventFollower, 'workers' | 'sessions'>
   readonly clock: Pick<Clock, 'now'>
 }
 
@@ -51,7 +51,10 @@ export function restartedLabs({ cloud, following, clock }: RestartedLabParts): (
  * A lab that is stopped after a restart of its machine is not blamed on a person: no act stops a lab. A controller that believes
  * so leaves the lab to people.
  */
-export function blamedOnPerson({ id, worker_id, conditions }: LabletSession, workers: Following['workers']): string[] {
+export function blamedOnPerson(
+  { id, worker_id, conditions }: LabletSession,
+  workers: EventFollower['workers'],
+): string[] {
   const stopped = conditions.find(({ type, status }) => type === LAB_STOPPED && status)
   const history = workers.get(worker_id ?? '')?.state_history ?? []
   const ranAt = history.findIndex(({ to }) => to === 'RUNNING')

@@ -5,13 +5,13 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { openFollowing } from '../../world/event-follower.ts'
+import { eventFollower } from '../../world/event-follower.ts'
 import { sessionInvariants } from './session-invariants.ts'
 
 function watched() {
   const clock = manualClock()
   const found: string[] = []
-  const following = openFollowing()
+  const following = eventFollower()
   const cloud = openSimModel({ seed: 1, clock })
   const violated = (rule: string) => void found.push(rule)
   return { found, following, clock, ...sessionInvariants({ cloud, following, clock, labsCountedMs: 1000, violated }) }

@@ -11,11 +11,11 @@ import { overbooked, sharedPorts } from '@lcm/testkit/book-rules'
 import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
-import type { Following, Told } from '../../world/event-follower.ts'
+import type { EventFollower, EventHandlers } from '../../world/event-follower.ts'
 import { isStoppedAsIdle } from '../worker/idle-stop.ts'
-import { overbought } from './overbuying.ts'
+import { overbuying } from './overbuying.ts'
 import { blamedOnPerson, restartedLabs } from './restarted-labs.ts'
-import { begunInTime } from './start-deadline.ts'
+import { startDeadline } from './start-deadline.ts'
 
 const STEP_MS = MINUTE_MS
 /** News of a write takes a moment, and so does an end that goes on under a new leader. */
@@ -32,14 +32,14 @@ const TEARDOWN_MS_MAX = PIPELINE_STEPS.teardown.reduce(
 
 export interface SessionInvariantParts {
   readonly cloud: SimModel
-  readonly following: Following
+  readonly following: EventFollower
   readonly clock: Pick<Clock, 'now'>
   readonly labsCountedMs: number
   violated(rule: string): void
 }
 
 export interface SessionInvariants {
-  readonly told: Required<Pick<Told, 'worker' | 'session'>>
+  readonly told: Required<Pick<EventHandlers, 'worker' | 'session'>>
   /** Cheap enough to be called between any two timers. */
   step(): void
   /** Labs that are there, ours by their titles, on machines that are not gone: each with its session. */
@@ -62,7 +62,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
   const { clock, following, violated } = parts
   const { workers, sessions } = following
   const since = new Map<string, number>()
-  const notBegun = begunInTime(following, clock)
+  const notBegun = startDeadline(following, clock)
   const stoppedLabs = restartedLabs(parts)
   let steppedMs = Number.NEGATIVE_INFINITY
   let countedMs = Number.NEGATIVE_INFINITY
@@ -81,7 +81,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       worker(worker, before) {
         for (const rule of [...overbooked(worker), ...sharedPorts(worker), ...stoppedInUse(worker, before)])
           violated(rule)
-        if (before === undefined) for (const rule of overbought(worker, workers.values(), sessions)) violated(rule)
+        if (before === undefined) for (const rule of overbuying(worker, workers.values(), sessions)) violated(rule)
       },
       session(session, before) {
         const isNew = before?.status !== session.status
@@ -151,7 +151,7 @@ function stoppedInUse(worker: Worker, before: Worker | undefined): string[] {
 }
 
 /** Room and ports that a worker still has in its book, less those of labs that nobody can see while it does not run. */
-function keptWithoutNeed(worker: Worker, { labs, sessions }: Following): string[] {
+function keptWithoutNeed(worker: Worker, { labs, sessions }: EventFollower): string[] {
   const { id, name, status, reservations, ports } = worker
   const isUnseen = status === 'STOPPED' || status === 'FAILED'
   const unseen = isUnseen ? [...labs.values()].filter(({ worker_id }) => worker_id === id) : []

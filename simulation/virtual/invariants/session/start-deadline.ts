@@ -2,14 +2,14 @@ import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Following } from '../../world/event-follower.ts'
+import type { EventFollower } from '../../world/event-follower.ts'
 
 /** Longer than it takes a new leader to look at everything, with troubles on the way. */
 const BEGUN_MS_MAX = 20 * 60_000
 
 /** A session that has a place which runs, and whose time has come, is begun with: its time is not spent on waiting for nobody. */
-export function begunInTime(
-  { sessions, workers }: Pick<Following, 'sessions' | 'workers'>,
+export function startDeadline(
+  { sessions, workers }: Pick<EventFollower, 'sessions' | 'workers'>,
   clock: Pick<Clock, 'now'>,
 ): () => readonly string[] {
   const since = new Map<string, number>()

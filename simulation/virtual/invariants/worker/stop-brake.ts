@@ -9,7 +9,7 @@ export interface BrakeParts {
 }
 
 /** Machines that no record stands for are given up one by one, and few within an hour. */
-export function brakeRule({ latest, now }: BrakeParts): (mutation: Mutation) => readonly string[] {
+export function stopBrake({ latest, now }: BrakeParts): (mutation: Mutation) => readonly string[] {
   const given = new Map<string, number>()
   let largest = 0
   return ({ act, machine, worker }) => {

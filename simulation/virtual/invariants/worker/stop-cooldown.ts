@@ -1,7 +1,7 @@
 import { FLEET_SCALING_ID } from '@lcm/domain/fleet/fleet-scaling'
 import { toMs } from '@lcm/domain/instant'
 import type { Journal } from '@lcm/store/store'
-import type { Wishes } from '../requested-state.ts'
+import type { RequestedState } from '../requested-state.ts'
 
 const STOPS_MAX = 1_000
 
@@ -9,7 +9,7 @@ const STOPS_MAX = 1_000
  * Between two automatic stops there is at least the cooldown. They are counted where they are allowed: what a crash has left in
  * between is made up for later, and then comes closer to the next.
  */
-export async function hastyStops(journal: Journal, settings: Wishes['settings']): Promise<readonly string[]> {
+export async function hastyStops(journal: Journal, settings: RequestedState['settings']): Promise<readonly string[]> {
   const subject = `fleet_scaling:${FLEET_SCALING_ID}`
   const entries = await journal.query({ streams: ['scaling'], subject, limit: STOPS_MAX })
   const atMs = entries

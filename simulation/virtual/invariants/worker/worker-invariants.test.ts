@@ -4,8 +4,8 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { wishes } from '../requested-state.ts'
-import { workerRules } from './worker-invariants.ts'
+import { requestedState } from '../requested-state.ts'
+import { workerInvariants } from './worker-invariants.ts'
 
 const NEVER = new AbortController().signal
 const ask = (status: number, verb: string, body: object = {}, method = 'POST') => ({
@@ -16,12 +16,12 @@ const ask = (status: number, verb: string, body: object = {}, method = 'POST') =
 async function threeWorkers(min_workers: number) {
   const clock = manualClock()
   const found: string[] = []
-  const heard = wishes(['admin'], () => clock.now())
+  const heard = requestedState(['admin'], () => clock.now())
   const { dispatch, request } = ask(200, 'settings', { min_workers }, 'PATCH')
   await heard.heard(dispatch)(request)
   const running = (id: string) => aWorker({ id, name: id, status: 'RUNNING', desired_status: 'RUNNING' })
   const workers = new Map(['w-1', 'w-2', 'w-3'].map(id => [id, running(id)]))
-  const rules = workerRules({
+  const rules = workerInvariants({
     cloud: openSimModel({ seed: 1, clock }),
     fleet: 'ours',
     workers,
@@ -59,7 +59,7 @@ describe('the least number of workers', () => {
 })
 
 describe('a wish', () => {
-  const heardOf = () => wishes(['admin'], () => 0)
+  const heardOf = () => requestedState(['admin'], () => 0)
   const stopped = aWorker({ id: 'w-1', desired_status: 'STOPPED' })
   const running = aWorker({ id: 'w-1', desired_status: 'RUNNING' })
 

@@ -7,33 +7,33 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
 import { MINUTE_MS } from '../../world/durations.ts'
 import { CML_LOGIN } from '../../world/planted-secrets.ts'
-import type { Wishes } from '../requested-state.ts'
-import { NEWS_MS } from '../settings-history.ts'
+import type { RequestedState } from '../requested-state.ts'
+import { UPDATE_MS } from '../settings-history.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
 import { isToldRefused, refusesLogin } from './refused-logins.ts'
 
 /** The first failure and every retry of the policy. */
 const FAILURES_MAX = 4
 
-export interface WorkerRuleParts {
+export interface WorkerInvariantParts {
   readonly cloud: SimModel
   readonly fleet: string
   readonly workers: ReadonlyMap<string, Worker>
   readonly sessions: ReadonlyMap<string, LabletSession>
-  readonly wishes: Wishes
+  readonly wishes: RequestedState
   now(): number
   violated(rule: string): void
   /** When somebody last used that machine, as far as anybody knows. */
   usedMs(machine: string): number
 }
 
-export interface WorkerRules {
+export interface WorkerInvariants {
   /** Before it counts as told. */
   worker(worker: Worker, before: Worker | undefined): void
 }
 
 /** What must hold of one version of a worker after another. */
-export function workerRules(parts: WorkerRuleParts): WorkerRules {
+export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants {
   /** Whom others than the policy itself took away a moment ago: the policy may not have heard of it. */
   const leftMs = new Map<string, number>()
   const isRunning = ({ status, desired_status, drain }: Worker) =>
@@ -45,7 +45,7 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
     const least = parts.wishes.settings.leastAt('min_workers', nowMs)
     const idleMs = parts.wishes.settings.leastAt('idle_timeout_seconds', nowMs) * 1000 - MINUTE_MS
     const others = [...parts.workers.values()].filter(
-      each => each.id !== worker.id && (isRunning(each) || nowMs - (leftMs.get(each.id) ?? 0) < NEWS_MS),
+      each => each.id !== worker.id && (isRunning(each) || nowMs - (leftMs.get(each.id) ?? 0) < UPDATE_MS),
     )
     const ran = worker.state_history.findLast(({ to }) => to === 'RUNNING')
     const usedMs = lastUseMs(worker, parts)
@@ -55,7 +55,7 @@ export function workerRules(parts: WorkerRuleParts): WorkerRules {
       ...said(nowMs - usedMs < idleMs, `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after somebody used it`),
       ...said(ran !== undefined && nowMs - toMs(ran.at) < idleMs, 'so soon after it came to run'),
       ...said(
-        before.desired_until !== null && toMs(before.desired_until) - NEWS_MS > nowMs,
+        before.desired_until !== null && toMs(before.desired_until) - UPDATE_MS > nowMs,
         'against the word of a person',
       ),
       ...said(isToldRefused(before) && refusesLogin(parts.cloud, before), 'though its CML refuses LCM'),
@@ -96,7 +96,7 @@ function restless({ name, state_history }: Worker, touchedMs: number): string[] 
 }
 
 /** When a person last used a worker, or a session on it ended. */
-const lastUseMs = ({ id, ec2_instance_id }: Worker, { sessions, usedMs }: WorkerRuleParts): number =>
+const lastUseMs = ({ id, ec2_instance_id }: Worker, { sessions, usedMs }: WorkerInvariantParts): number =>
   Math.max(
     usedMs(ec2_instance_id ?? ''),
     ...[...sessions.values()].filter(({ worker_id }) => worker_id === id).map(endMs),
@@ -108,7 +108,7 @@ function endMs({ state_history, timeslot }: LabletSession): number {
 }
 
 /** What LCM does itself does not count as use. */
-function usedByOurselves(worker: Worker, before: Worker, parts: WorkerRuleParts): string[] {
+function usedByOurselves(worker: Worker, before: Worker, parts: WorkerInvariantParts): string[] {
   const { last_activity_at: at } = worker.activity
   if (at === null || at === before.activity.last_activity_at || toMs(at) <= lastUseMs(worker, parts)) return []
   if (hasLabOfPeople(worker, parts)) return []
@@ -116,14 +116,14 @@ function usedByOurselves(worker: Worker, before: Worker, parts: WorkerRuleParts)
 }
 
 /** A person's own lab goes on doing things after the person has left. */
-function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerRuleParts): boolean {
+function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerInvariantParts): boolean {
   const scene = cloud.cml.sceneOf(ec2_instance_id ?? '')
   const admin = scene?.server.users.find(({ username }) => username === CML_LOGIN.username)
   return scene?.labs.some(({ owner }) => owner !== admin?.id) ?? false
 }
 
 /** A machine of another fleet is never ours. */
-function foreign({ name, origin, ec2_instance_id }: Worker, { cloud, fleet }: WorkerRuleParts): string[] {
+function foreign({ name, origin, ec2_instance_id }: Worker, { cloud, fleet }: WorkerInvariantParts): string[] {
   if (origin !== 'DISCOVERY' || ec2_instance_id === null) return []
   const owner = cloud.machine(ec2_instance_id)?.tags[TAG.fleet]
   return owner !== undefined && owner !== fleet ? [`${name} is a machine of ${owner}`] : []
@@ -140,7 +140,7 @@ function placedBehindClosedDoors(worker: Worker, before: Worker): string[] {
 }
 
 /** Room is given back only when the lab that took it is known to have stopped. */
-function freedTooEarly(worker: Worker, before: Worker, { cloud, now }: WorkerRuleParts): string[] {
+function freedTooEarly(worker: Worker, before: Worker, { cloud, now }: WorkerInvariantParts): string[] {
   const freed = Object.keys(before.reservations).filter(id => worker.reservations[id] === undefined)
   if (freed.length === 0 || worker.ec2_instance_id === null) return []
   if (cloud.machine(worker.ec2_instance_id)?.state !== 'running') return []
