@@ -12,7 +12,7 @@ export interface FleetSize {
   readonly ofTheFirst?: number
   /** What people did to the second worker: entries that a query for its decisions must not pass over one by one. */
   readonly auditOfTheSecond?: number
-  /** Those that nothing is left to do for. */
+  /** Workers that need no further action. */
   readonly terminated?: boolean
 }
 

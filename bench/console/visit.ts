@@ -1,7 +1,7 @@
 import { systemClock } from '@lcm/runtime/clock'
 import type { Tab } from './tab.ts'
 
-/** What is done on the page of workers while frames are counted. */
+/** Actions on the workers page while frames are counted. */
 
 /** One step of so many pixels each frame, down and up again. */
 export const scroll = (tab: Tab, seconds: number, pixels: number): Promise<unknown> =>

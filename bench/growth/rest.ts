@@ -15,7 +15,7 @@ export interface AtRest {
   /** By `<service>: <method> <path>`. */
   readonly apiCallsPerMinute: Readonly<Record<string, number>>
   readonly storeMb: number
-  /** Whose version grew, though nothing happened. */
+  /** Documents whose version grew although nothing happened. */
   readonly workersWritten: number
   readonly longestBlockMs: number
 }

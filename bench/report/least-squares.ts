@@ -1,7 +1,7 @@
 export interface Fit {
   readonly slope: number
   readonly intercept: number
-  /** Of the slope. Neighbours in time are alike, so they count for fewer than they are. */
+  /** Standard error of the slope. Consecutive samples are correlated, so they count as fewer. */
   readonly standardError: number
 }
 

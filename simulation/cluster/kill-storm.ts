@@ -10,7 +10,7 @@ interface Diary {
   readonly askedAt: number
   /** By version: what was acknowledged. */
   readonly acknowledged: Map<number, number>
-  /** Nobody answered: it may have happened or not. */
+  /** No answer: the request may or may not have taken effect. */
   readonly uncertain: Set<number>
 }
 

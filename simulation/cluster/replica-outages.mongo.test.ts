@@ -97,7 +97,7 @@ describe('an etcd that is gone', { timeout: LIMIT_MS }, () => {
     const logs = [atA, atB]
     await etcd.members[0]?.kill()
     const made = [await create(a, 'etcd-a'), await create(b, 'etcd-b')]
-    const labelled = await label(b, before.id, 1)
+    const labeled = await label(b, before.id, 1)
     await remove([a, b], removed.id, epoch)
     const { items } = await b.client.call('listWorkers', { query: { q: 'etcd-' } })
     expect(items.map(({ name }) => name).toSorted()).toEqual(['etcd-a', 'etcd-b', 'etcd-before'])
@@ -115,7 +115,7 @@ describe('an etcd that is gone', { timeout: LIMIT_MS }, () => {
     })
 
     await etcd.members[0]?.restart()
-    const all = [...made.map(({ id }) => [id, 1] as const), [labelled.id, 2] as const, [removed.id, 4] as const]
+    const all = [...made.map(({ id }) => [id, 1] as const), [labeled.id, 2] as const, [removed.id, 4] as const]
     await Promise.all(logs.map(log => log.untilHeard(all)))
     expect(atA).toMatchObject({ resets: 0, breaks: 0 })
     expect(atB.resets).toBe(0)

@@ -27,7 +27,7 @@ import { type Command, parseCommand, USAGE, UsageError } from './runs/options.ts
 
 const USAGE_EXIT_CODE = 2
 
-function fulfil(wish: Command): Promise<{ readonly runs: number; readonly failures: number }> {
+function execute(wish: Command): Promise<{ readonly runs: number; readonly failures: number }> {
   switch (wish.what) {
     case 'runs':
       return wholeRuns(wish)
@@ -40,14 +40,14 @@ function fulfil(wish: Command): Promise<{ readonly runs: number; readonly failur
   }
 }
 
-/** How it is used is an answer, no mistake. */
+/** `--help` prints the usage and succeeds. */
 function showUsage(): void {
   process.stdout.write(`${USAGE}\n`)
 }
 
 async function simulate(args: readonly string[]): Promise<void> {
   const names = MUTANTS.map(({ name }) => name)
-  const count = await fulfil(parseCommand(args, names))
+  const count = await execute(parseCommand(args, names))
   process.stdout.write(`${JSON.stringify(count)}\n`)
   process.exitCode = count.failures === 0 && count.runs > 0 ? 0 : 1
 }

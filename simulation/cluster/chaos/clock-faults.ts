@@ -25,7 +25,7 @@ export const clockSteps = (rounds: number): Fault => ({
   strokes: repeated(rounds, [...steps(HOUR_MS, -API_MS), ...steps(-HOUR_MS, API_MS)]),
 })
 
-/** Those who book while the API is ahead would wait until their time has come: it is set back while they come. */
+/** Bookings made while the API clock is ahead would wait for their start time, so the clock is set back first. */
 const steps = (controllerMs: number, apiMs: number): readonly FaultStep[] => [
   ...CONTROLLERS.map(service => ({
     what: `clock of ${service} wrong by ${controllerMs / HOUR_MS} h`,

@@ -56,7 +56,7 @@ export type Violation = (typeof VIOLATIONS)[number]
 
 export interface Load {
   readonly learner: Learner
-  /** Who come in the first half of the strokes and go in the second. */
+  /** Sessions that are booked in the first half of the steps and canceled in the second. */
   readonly sessions: number
   readonly say: (line: string) => void
 }

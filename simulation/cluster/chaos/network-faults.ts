@@ -96,7 +96,7 @@ export const cloudCuts = (rounds: number): Fault => ({
 })
 
 async function cutFromCloud(place: ChaosCluster, service: ServiceName, way: 'wireToEc2' | 'wireToCml'): Promise<void> {
-  // Whoever never spoke to the cloud, or has another way there, would not notice.
+  // A controller that never used the connection, or has another one, would not notice the cut.
   const { name, url } = await eventually(`a ${service} that leads and uses its wire to the cloud`, async () => {
     const leader = await place.cluster.leaderOf(service)
     return place[way](leader.name).passed > 0 ? leader : null
@@ -117,7 +117,7 @@ const cutFromEtcd =
     })
   }
 
-/** Whoever can not reach the API keeps its seat or gives it up, but does nothing meanwhile. */
+/** A leader that can't reach the API keeps or resigns its leadership, and changes nothing meanwhile. */
 const cutFromApi =
   (service: ServiceName) =>
   async (place: ChaosCluster): Promise<void> => {

@@ -1,4 +1,4 @@
-/** What is loaded before a service, each with what it is to know. */
+/** NODE_OPTIONS that preload modules before a service, each with its parameters. */
 export function preloadEnv(preloads: Readonly<Record<string, Readonly<Record<string, string>>>>): {
   readonly NODE_OPTIONS: string
 } {

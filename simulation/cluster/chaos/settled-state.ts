@@ -14,7 +14,7 @@ import {
 } from './settled-rules.ts'
 
 const LOOK_EVERY_MS = 500
-/** What is under way when all workers are what they should be. */
+/** Time for work still in progress after all workers have reached their desired state. */
 const SETTLE_MS_MAX = 60_000
 
 export interface SettledState {
@@ -42,7 +42,7 @@ export async function judgeSettledState(cluster: SessionCluster, client: Client)
   }
 }
 
-/** What is wrong for so long that it is not only under way. */
+/** Violations that last longer than work in progress would. */
 async function lasting(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
   let wrong: readonly string[] = []
   const isRight = async () => {

@@ -13,7 +13,7 @@ export interface SmallDisk {
   /** Leaves not one free block. */
   fill(): void
   makeRoom(): void
-  /** Nobody may have a file open for writing there. */
+  /** No process may have a file open for writing there. */
   setReadOnly(isReadOnly: boolean): void
   freeBytes(): number
   close(): Promise<void>
@@ -54,7 +54,7 @@ function diskOf(keeper: ChildProcess, folder: string): SmallDisk {
     within,
     freeBytes,
     fill() {
-      // Whoever writes at the same time may take what was free a moment ago, or leave some.
+      // Concurrent writers may use space that was free a moment ago, or leave some.
       for (let n = 0; freeBytes() > 0; n += 1)
         try {
           writeFileSync(`${ballast}-${n}`, Buffer.alloc(freeBytes()))

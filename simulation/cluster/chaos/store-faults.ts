@@ -55,7 +55,7 @@ const untilRefused = ({ api }: ChaosCluster) =>
     throw new Error(`a write on a full disk ended with ${String(refusal)}`)
   })
 
-/** What is there can be read all the same. */
+/** Existing documents stay readable. */
 async function readOn({ api }: ChaosCluster): Promise<void> {
   const { items } = await api.client.call('listWorkers', { query: { limit: 10 } })
   if (items.length === 0) throw new Error('nothing can be read on a full disk')

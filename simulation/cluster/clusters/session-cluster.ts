@@ -22,7 +22,7 @@ export interface FaceAnswer {
 export interface SessionCluster {
   /** The administrator. */
   readonly client: Client
-  /** Who leads, once exactly one of those that live does. */
+  /** The leader, once exactly one live process leads. */
   leaderOf(service: ServiceName): Promise<ServiceProcess>
   standbyOf(service: ServiceName): Promise<ServiceProcess>
   /** All of its processes that nobody has ended. */
@@ -79,7 +79,7 @@ export interface SessionClusterOptions {
   readonly cloudFolder?: string
   /** How many times faster than life the cloud is. */
   readonly speed?: number
-  /** What is different for a controller of this name, and by where the cloud is. */
+  /** Extra settings for the controller of this name, by the address of the cloud. */
   readonly wire?: (name: string, service: ServiceName, cloud: string) => Promise<Partial<ControllerEnvironment>>
 }
 

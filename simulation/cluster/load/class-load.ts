@@ -49,7 +49,7 @@ export function classLoad(client: Client, learner: Learner): ClassLoad {
     bookUpTo(count) {
       while (booked.length < count) {
         const session = learner.book()
-        // Whoever waits for all of them is told.
+        // The caller that awaits all bookings gets the error.
         session.catch(() => undefined)
         booked.push(session)
       }

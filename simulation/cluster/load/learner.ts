@@ -22,7 +22,7 @@ export interface Learner {
 }
 
 interface Enrolment {
-  /** Whom the learner asks, if not the cluster's own. */
+  /** The API of the learner, if not the cluster's own. */
   readonly client?: Client
   readonly workers?: number
   /** The lab that is shipped, unless another is given. */

@@ -5,7 +5,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 
 const WRITE_EVERY_MS = 50
-const Labelled = z.object({ labels: z.object({ n: z.string() }) })
+const Labeled = z.object({ labels: z.object({ n: z.string() }) })
 
 /** Writes one label after the other to a worker, each until it is acknowledged, and remembers what it was told. */
 export interface Writer {
@@ -27,7 +27,7 @@ export function startWriter(client: Client, id: string): Writer {
       await systemClock.sleep(WRITE_EVERY_MS, stopping.signal)
     }
   })()
-  // Whoever stops it is told what went wrong.
+  // `stop` reports the error.
   ended.catch(() => undefined)
   return {
     get acknowledged() {
@@ -57,7 +57,7 @@ async function offRecord(client: Client, id: string, labels: readonly string[]):
   )
   const times = new Map<string, number>()
   for (const { after } of items) {
-    const { data } = Labelled.safeParse(after)
+    const { data } = Labeled.safeParse(after)
     if (data !== undefined) times.set(data.labels.n, (times.get(data.labels.n) ?? 0) + 1)
   }
   return labels.flatMap(label => {

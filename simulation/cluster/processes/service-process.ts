@@ -56,7 +56,7 @@ export const startSimulator = (
   return startLcm('sim', [...args, ...data], { env: {}, isAt: /AWS_ENDPOINT_URL=(http:\S+)/ })
 }
 
-/** Whoever ends in the middle leaves nothing behind that would speak to the next who is given its ports. */
+/** A test that ends early leaves no process behind that would answer on a reused port. */
 const living = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL')

@@ -18,7 +18,7 @@ export interface ActContext {
 }
 
 /** What an act does. What it can't do now it does not do: it throws. */
-export type Perform = (stage: ActContext, act: Act) => unknown
+export type Perform = (context: ActContext, act: Act) => unknown
 
 export const actContext = (world: World, size: RunSize): ActContext => ({
   world,
@@ -40,8 +40,8 @@ export function pick<T>(items: readonly T[], share: number): T {
 export const living = ({ world }: Pick<ActContext, 'world'>): readonly Worker[] =>
   world.workers().filter(({ status }) => status !== 'TERMINATED')
 
-export const machineOf = (stage: ActContext, { who }: Act): string =>
+export const machineOf = (context: ActContext, { who }: Act): string =>
   pick(
-    living(stage).flatMap(({ ec2_instance_id }) => ec2_instance_id ?? []),
+    living(context).flatMap(({ ec2_instance_id }) => ec2_instance_id ?? []),
     who,
   )

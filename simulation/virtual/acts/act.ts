@@ -32,7 +32,7 @@ export const LEARNER_ACTS = {
   pry: 2,
 } as const
 
-/** What is done behind LCM's back. */
+/** Manual changes in EC2 and CML that LCM isn't told about. */
 export const MANUAL_ACTS = {
   'stop a machine': 3,
   'start a machine': 3,

@@ -20,77 +20,77 @@ const serviceOf = ({ who }: Act) => pick(REPLICATED_SERVICES, who)
 const part = (share: number, mostMs: number) => Math.round(share * mostMs)
 /** Another digit of the same draw. */
 const again = (share: number) => (share * 10) % 1
-const victimOf = ({ replicas: crew }: ActContext, act: Act) => pick(crew.of(serviceOf(act)), again(act.who))
+const victimOf = ({ replicas }: ActContext, act: Act) => pick(replicas.of(serviceOf(act)), again(act.who))
 const later = ({ world }: ActContext, { forMs }: Act, undo: () => void) => world.time.clock.after(forMs, undo)
 
-function troubled(stage: ActContext, act: Act, rate: keyof typeof NO_FAULTS): void {
-  const { faults: trouble } = stage.world
-  trouble[rate] = act.much * TROUBLE_RATE_MAX
-  later(stage, act, () => {
-    trouble[rate] = 0
+function troubled(context: ActContext, act: Act, rate: keyof typeof NO_FAULTS): void {
+  const { faults } = context.world
+  faults[rate] = act.much * TROUBLE_RATE_MAX
+  later(context, act, () => {
+    faults[rate] = 0
   })
 }
 
-function blocked(stage: ActContext, act: Act, way: 'isCmlCut' | 'isWrongAccount'): void {
-  const { access: ways } = stage.world
-  ways[way] = true
-  later(stage, act, () => {
-    ways[way] = false
+function blocked(context: ActContext, act: Act, way: 'isCmlCut' | 'isWrongAccount'): void {
+  const { access } = context.world
+  access[way] = true
+  later(context, act, () => {
+    access[way] = false
   })
 }
 
 /** What happens to the processes of LCM and between them. What lasts is over after its time. */
 export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
-  'kill a process': (stage, act) =>
-    stage.replicas.kill(serviceOf(act), victimOf(stage, act), part(act.much, REPLACED_MS_MAX)),
-  'kill a process at a call'(stage, act) {
+  'kill a process': (context, act) =>
+    context.replicas.kill(serviceOf(act), victimOf(context, act), part(act.much, REPLACED_MS_MAX)),
+  'kill a process at a call'(context, act) {
     const service = serviceOf(act)
-    const calls = stage.replicas.callsOf(service)
+    const calls = context.replicas.callsOf(service)
     const when = again(act.much) < 0.5 ? 'before' : 'after'
     const call = calls.made + Math.floor(act.much * CALLS_AHEAD_MAX)
     calls.crashAt(call, when, caller =>
-      stage.replicas.kill(service, stage.replicas.ownerOf(service, caller), part(act.much, REPLACED_MS_MAX)),
+      context.replicas.kill(service, context.replicas.ownerOf(service, caller), part(act.much, REPLACED_MS_MAX)),
     )
   },
-  'freeze a process'(stage, act) {
-    stage.replicas.freeze(victimOf(stage, act), part(0.5, act.forMs))
-    stage.world.coordination.faults.loseLease(serviceOf(act))
+  'freeze a process'(context, act) {
+    context.replicas.freeze(victimOf(context, act), part(0.5, act.forMs))
+    context.world.coordination.faults.loseLease(serviceOf(act))
   },
-  'freeze a process at a call'(stage, act) {
+  'freeze a process at a call'(context, act) {
     const service = serviceOf(act)
-    const calls = stage.replicas.callsOf(service)
+    const calls = context.replicas.callsOf(service)
     calls.crashAt(calls.made + part(act.much, CALLS_AHEAD_MAX), 'after', caller => {
-      const victim = stage.replicas.ownerOf(service, caller)
-      if (victim !== undefined) stage.replicas.freeze(victim, act.forMs)
-      stage.world.coordination.faults.loseLease(service)
+      const victim = context.replicas.ownerOf(service, caller)
+      if (victim !== undefined) context.replicas.freeze(victim, act.forMs)
+      context.world.coordination.faults.loseLease(service)
     })
   },
-  'lose a lease': (stage, act) => stage.world.coordination.faults.loseLease(serviceOf(act)),
-  'lead as a zombie': (stage, act) =>
-    stage.world.coordination.faults.loseLease(serviceOf(act), { noticedAfterMs: part(act.much, ZOMBIE_MS_MAX) }),
-  'jump a clock'(stage, act) {
+  'lose a lease': (context, act) => context.world.coordination.faults.loseLease(serviceOf(act)),
+  'lead as a zombie': (context, act) =>
+    context.world.coordination.faults.loseLease(serviceOf(act), { noticedAfterMs: part(act.much, ZOMBIE_MS_MAX) }),
+  'jump a clock'(context, act) {
     const jumpMs = part(2 * act.much - 1, JUMP_MS_MAX)
-    later(stage, act, stage.replicas.jumpClock(serviceOf(act), again(act.who), jumpMs))
+    later(context, act, context.replicas.jumpClock(serviceOf(act), again(act.who), jumpMs))
   },
   'break the streams': ({ world }) => world.coordination.faults.breakStreams(),
   'forget old changes': ({ world }) => world.coordination.faults.compact(),
-  'hold the streams'(stage, act) {
-    stage.world.coordination.faults.freezeStreams(true)
-    later(stage, act, () => stage.world.coordination.faults.freezeStreams(false))
+  'hold the streams'(context, act) {
+    context.world.coordination.faults.freezeStreams(true)
+    later(context, act, () => context.world.coordination.faults.freezeStreams(false))
   },
-  'drop and double events'(stage, act) {
-    const { faults } = stage.world.coordination
-    faults.setDelivery(() => ({ copies: stage.world.chance.int(3) }))
-    later(stage, act, () => faults.setDelivery(undefined))
+  'drop and double events'(context, act) {
+    const { faults } = context.world.coordination
+    faults.setDelivery(() => ({ copies: context.world.chance.int(3) }))
+    later(context, act, () => faults.setDelivery(undefined))
   },
-  'delay events'(stage, act) {
-    const { faults } = stage.world.coordination
-    faults.setDelivery(() => ({ delayMs: stage.world.chance.int(DELAY_MS_MAX) }))
-    later(stage, act, () => faults.setDelivery(undefined))
+  'delay events'(context, act) {
+    const { faults } = context.world.coordination
+    faults.setDelivery(() => ({ delayMs: context.world.chance.int(DELAY_MS_MAX) }))
+    later(context, act, () => faults.setDelivery(undefined))
   },
-  'cut CML': (stage, act) => blocked(stage, act, 'isCmlCut'),
-  'lose answers of CML': (stage, act) => troubled(stage, act, 'cmlRate'),
-  'lose requests': (stage, act) => troubled(stage, act, 'apiRate'),
+  'cut CML': (context, act) => blocked(context, act, 'isCmlCut'),
+  'lose answers of CML': (context, act) => troubled(context, act, 'cmlRate'),
+  'lose requests': (context, act) => troubled(context, act, 'apiRate'),
   'kill the API': ({ world }, act) => world.api.kill(part(act.much, API_DOWN_MS_MAX)),
   'kill the API at a call': ({ world }, act) =>
     world.api.killAt(
@@ -98,23 +98,23 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
       again(act.much) < 0.5 ? 'before' : 'after',
       part(act.who, API_DOWN_MS_MAX),
     ),
-  'lose writes': (stage, act) => troubled(stage, act, 'storeRate'),
-  'write beside us': (stage, act) => troubled(stage, act, 'rivalRate'),
-  'turn the cloud hostile'(stage, act) {
-    stage.world.cloud.faults.usePreset('hostile')
-    later(stage, { ...act, forMs: 2 * act.forMs }, () => stage.world.cloud.faults.usePreset('plain'))
+  'lose writes': (context, act) => troubled(context, act, 'storeRate'),
+  'write beside us': (context, act) => troubled(context, act, 'rivalRate'),
+  'turn the cloud hostile'(context, act) {
+    context.world.cloud.faults.usePreset('hostile')
+    later(context, { ...act, forMs: 2 * act.forMs }, () => context.world.cloud.faults.usePreset('plain'))
   },
-  'show no machines': (stage, act) => blocked(stage, act, 'isWrongAccount'),
-  'cut EC2'(stage, act) {
-    stage.world.cloud.faults.patch({ lost_request_rate: 1 })
-    later(stage, act, () => stage.world.cloud.faults.patch({ lost_request_rate: 0 }))
+  'show no machines': (context, act) => blocked(context, act, 'isWrongAccount'),
+  'cut EC2'(context, act) {
+    context.world.cloud.faults.patch({ lost_request_rate: 1 })
+    later(context, act, () => context.world.cloud.faults.patch({ lost_request_rate: 0 }))
   },
   // It is launched, and for a while nobody can find it.
-  'lose the next launch'(stage, act) {
-    const { faults } = stage.world.cloud
+  'lose the next launch'(context, act) {
+    const { faults } = context.world.cloud
     const { unknown_at_first_s } = faults.plan()
     faults.script({ action: 'RunInstances', times: 1, fault: 'lost_answer' })
     faults.patch({ unknown_at_first_s: UNKNOWN_S })
-    later(stage, act, () => faults.patch({ unknown_at_first_s }))
+    later(context, act, () => faults.patch({ unknown_at_first_s }))
   },
 }

@@ -4,58 +4,58 @@ import type { Act, FLEET_ACTS } from './act.ts'
 import { type ActContext, living, type Perform, pick } from './act-context.ts'
 
 const HOUR_MS = 3_600_000
-const idOf = (stage: ActContext, { who }: Act): string => pick(living(stage), who).id
-const hasRoom = (stage: ActContext) => living(stage).length < stage.size.workers
+const idOf = (context: ActContext, { who }: Act): string => pick(living(context), who).id
+const hasCapacity = (context: ActContext) => living(context).length < context.size.workers
 /** The one that workers have from the beginning, one of another product, and one that no Smart Account knows. */
 const LICENSES = [LICENSE, { ...LICENSE, product: 'CML_Personal' }, { ...LICENSE, token: 'an-invalid-token' }]
 const nameOf = ({ who }: Act) => `w${Math.floor(who * 10_000)}`
 
 /** What people ask of the fleet. */
 export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
-  create: (stage, act) =>
-    hasRoom(stage) &&
-    stage.ask.create(nameOf(act), { idle_detection_enabled: act.much < 0.7, protected: act.much > 0.97 }),
-  async 'create with a license'(stage, act) {
-    if (!hasRoom(stage)) return
-    const id = await stage.ask.create(nameOf(act), { license: LICENSE })
-    await stage.world.client.call('putWorkerCredentials', { params: { id }, body: CML_LOGIN })
+  create: (context, act) =>
+    hasCapacity(context) &&
+    context.ask.create(nameOf(act), { idle_detection_enabled: act.much < 0.7, protected: act.much > 0.97 }),
+  async 'create with a license'(context, act) {
+    if (!hasCapacity(context)) return
+    const id = await context.ask.create(nameOf(act), { license: LICENSE })
+    await context.world.client.call('putWorkerCredentials', { params: { id }, body: CML_LOGIN })
   },
-  start: (stage, act) => stage.ask.start(idOf(stage, act)),
-  stop: (stage, act) => stage.ask.stop(idOf(stage, act), { force: act.much < 0.3 }),
-  terminate: (stage, act) => stage.ask.terminate(idOf(stage, act), { force: act.much < 0.3 }),
-  drain: (stage, act) =>
-    stage.ask.drain(idOf(stage, act), {
+  start: (context, act) => context.ask.start(idOf(context, act)),
+  stop: (context, act) => context.ask.stop(idOf(context, act), { force: act.much < 0.3 }),
+  terminate: (context, act) => context.ask.terminate(idOf(context, act), { force: act.much < 0.3 }),
+  drain: (context, act) =>
+    context.ask.drain(idOf(context, act), {
       timeout_seconds: 60 + Math.floor(act.much * 1_800),
       // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
       then: act.much < 0.3 ? 'TERMINATED' : 'STOPPED',
     }),
-  'cancel a drain': (stage, act) =>
-    stage.ask.cancelDrain(
+  'cancel a drain': (context, act) =>
+    context.ask.cancelDrain(
       pick(
-        living(stage).filter(({ drain }) => drain !== null),
+        living(context).filter(({ drain }) => drain !== null),
         act.who,
       ).id,
     ),
-  license: (stage, act) => stage.ask.license(idOf(stage, act), pick(LICENSES, act.much)),
-  unlicense: (stage, act) => stage.ask.unlicense(idOf(stage, act)),
-  retry: (stage, act) =>
-    stage.ask.retry(
+  license: (context, act) => context.ask.license(idOf(context, act), pick(LICENSES, act.much)),
+  unlicense: (context, act) => context.ask.unlicense(idOf(context, act)),
+  retry: (context, act) =>
+    context.ask.retry(
       pick(
-        living(stage).filter(({ status }) => status === 'FAILED'),
+        living(context).filter(({ status }) => status === 'FAILED'),
         act.who,
       ).id,
     ),
-  refresh: (stage, act) => stage.ask.refresh(idOf(stage, act)),
-  rename: (stage, act) => stage.ask.rename(idOf(stage, act), `renamed${Math.floor(act.much * 10_000)}`),
-  repin: (stage, act) => stage.ask.repin(idOf(stage, act)),
-  cordon: ({ world, ...stage }, act) =>
+  refresh: (context, act) => context.ask.refresh(idOf(context, act)),
+  rename: (context, act) => context.ask.rename(idOf(context, act), `renamed${Math.floor(act.much * 10_000)}`),
+  repin: (context, act) => context.ask.repin(idOf(context, act)),
+  cordon: ({ world, ...context }, act) =>
     world.client.call('patchWorker', {
-      params: { id: idOf({ world, ...stage }, act) },
+      params: { id: idOf({ world, ...context }, act) },
       body: { cordoned: act.much < 0.5 },
     }),
-  hold: ({ world, ...stage }, act) =>
+  hold: ({ world, ...context }, act) =>
     world.client.call('startWorker', {
-      params: { id: idOf({ world, ...stage }, act) },
+      params: { id: idOf({ world, ...context }, act) },
       body: { until: new Date(world.time.clock.now() + act.much * 3 * HOUR_MS).toISOString() },
     }),
   'edit a template'({ world }, { much }) {

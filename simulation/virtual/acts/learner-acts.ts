@@ -21,27 +21,27 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
     const body = { duration_minutes, ...(isNow ? {} : { start }) }
     return learner.book(pick(LAB_NAMES, who), body, pick(LEARNER_NAMES, (who * 7) % 1))
   },
-  cancel: (stage, { who }) => stage.learner.cancel(pick(open(stage), who).id),
-  extend: ({ world, ...stage }, { who, much }) =>
+  cancel: (context, { who }) => context.learner.cancel(pick(open(context), who).id),
+  extend: ({ world, ...context }, { who, much }) =>
     world.client.call('extendSession', {
-      params: { id: pick(open({ world, ...stage }), who).id },
+      params: { id: pick(open({ world, ...context }), who).id },
       body: { minutes: 1 + Math.floor(much * 20) },
     }),
-  'place anew': ({ world, ...stage }, { who }) =>
+  'place anew': ({ world, ...context }, { who }) =>
     world.client.call('requeueSession', {
       params: {
         id: pick(
-          open({ world, ...stage }, ({ status }) => status === 'SCHEDULED'),
+          open({ world, ...context }, ({ status }) => status === 'SCHEDULED'),
           who,
         ).id,
       },
       body: {},
     }),
-  'start its lab anew': ({ world, ...stage }, { who }) =>
-    world.client.call('retrySession', { params: { id: pick(open({ world, ...stage }), who).id }, body: {} }),
-  'use a server': (stage, act) => stage.hand.somebodyUses(machineOf(stage, act)),
-  async pry({ world, ...stage }, { who, much }) {
-    const session = pick(open({ world, ...stage }), who)
+  'start its lab anew': ({ world, ...context }, { who }) =>
+    world.client.call('retrySession', { params: { id: pick(open({ world, ...context }), who).id }, body: {} }),
+  'use a server': (context, act) => context.hand.somebodyUses(machineOf(context, act)),
+  async pry({ world, ...context }, { who, much }) {
+    const session = pick(open({ world, ...context }), who)
     const stranger = pick(
       LEARNER_NAMES.filter(name => name !== session.owner),
       much,

@@ -15,43 +15,43 @@ const BROKEN = [
 /** A server that somebody has to mend stays broken for longer than a network. */
 const BROKEN_TIMES = 5
 
-/** What is done behind LCM's back. What lasts is undone after its time. */
+/** Manual changes in EC2 and CML that LCM isn't told about. Lasting ones are undone after their time. */
 export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
-  'stop a machine': (stage, act) => stage.hand.stop(machineOf(stage, act)),
-  'start a machine': (stage, act) => stage.hand.start(machineOf(stage, act)),
-  'kill a machine': (stage, act) => stage.hand.terminate(machineOf(stage, act)),
-  'untag a machine': (stage, act) => stage.hand.untag(machineOf(stage, act), TAG.fleet),
-  'name a machine': (stage, act) => stage.hand.tag(machineOf(stage, act), { [TAG.name]: `by hand ${act.much}` }),
-  'protect a machine': (stage, act) => stage.hand.protect(machineOf(stage, act), true),
-  'replace a certificate': (stage, act) => stage.hand.onCml(machineOf(stage, act), 'POST replace-certificate'),
-  'lose the Smart Account'(stage, act) {
-    const machine = machineOf(stage, act)
-    stage.hand.smartAccountReached(machine, false)
-    stage.world.time.clock.after(act.forMs, () => undone(() => stage.hand.smartAccountReached(machine, true)))
+  'stop a machine': (context, act) => context.hand.stop(machineOf(context, act)),
+  'start a machine': (context, act) => context.hand.start(machineOf(context, act)),
+  'kill a machine': (context, act) => context.hand.terminate(machineOf(context, act)),
+  'untag a machine': (context, act) => context.hand.untag(machineOf(context, act), TAG.fleet),
+  'name a machine': (context, act) => context.hand.tag(machineOf(context, act), { [TAG.name]: `by hand ${act.much}` }),
+  'protect a machine': (context, act) => context.hand.protect(machineOf(context, act), true),
+  'replace a certificate': (context, act) => context.hand.onCml(machineOf(context, act), 'POST replace-certificate'),
+  'lose the Smart Account'(context, act) {
+    const machine = machineOf(context, act)
+    context.hand.smartAccountReached(machine, false)
+    context.world.time.clock.after(act.forMs, () => undone(() => context.hand.smartAccountReached(machine, true)))
   },
-  'break a server'(stage, act) {
-    const machine = machineOf(stage, act)
-    stage.hand.onCml(machine, 'PATCH faults', pick(BROKEN, act.much))
-    const mend = () => undone(() => stage.hand.onCml(machine, 'DELETE faults'))
-    stage.world.time.clock.after(BROKEN_TIMES * act.forMs, mend)
+  'break a server'(context, act) {
+    const machine = machineOf(context, act)
+    context.hand.onCml(machine, 'PATCH faults', pick(BROKEN, act.much))
+    const mend = () => undone(() => context.hand.onCml(machine, 'DELETE faults'))
+    context.world.time.clock.after(BROKEN_TIMES * act.forMs, mend)
   },
-  'change a CML password'(stage, act) {
-    const machine = machineOf(stage, act)
-    const set = (password: string) => stage.hand.onCml(machine, 'POST password', { ...CML_LOGIN, password })
+  'change a CML password'(context, act) {
+    const machine = machineOf(context, act)
+    const set = (password: string) => context.hand.onCml(machine, 'POST password', { ...CML_LOGIN, password })
     set('set-behind-our-back')
-    stage.world.time.clock.after(act.forMs, () => undone(() => set(CML_LOGIN.password)))
+    context.world.time.clock.after(act.forMs, () => undone(() => set(CML_LOGIN.password)))
   },
-  'remove labs': (stage, act) => stage.hand.removeLabs(machineOf(stage, act)),
+  'remove labs': (context, act) => context.hand.removeLabs(machineOf(context, act)),
   'plant a foreign machine': ({ hand }, { who, much }) =>
     hand.plant({ [TAG.fleet]: much < 0.5 ? 'another-fleet' : '', [TAG.discovery]: 'true', [TAG.name]: `f${who}` }),
   'plant a machine to be found': ({ hand }, { who, much }) =>
     hand.plant({ [TAG.name]: `found${who}`, ...(much < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }) }),
-  'retire a machine': (stage, act) => stage.world.cloud.incidents.retire(machineOf(stage, act), act.forMs / 1000),
-  'tag a machine with a foreign endpoint'(stage, act) {
-    const stranger = stage.world.cloud
+  'retire a machine': (context, act) => context.world.cloud.incidents.retire(machineOf(context, act), act.forMs / 1000),
+  'tag a machine with a foreign endpoint'(context, act) {
+    const stranger = context.world.cloud
       .machines()
       .find(({ endpoint, tags }) => endpoint !== null && tags[TAG.fleet] !== FLEET)
-    stage.hand.tag(machineOf(stage, act), { [TAG.endpoint]: stranger?.endpoint ?? '' })
+    context.hand.tag(machineOf(context, act), { [TAG.endpoint]: stranger?.endpoint ?? '' })
   },
   'use the next launch tokens'({ hand, world }) {
     for (const { id, status, launch } of world.workers())
@@ -64,7 +64,7 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   },
 }
 
-/** What is gone by now needs no mending. */
+/** A machine that is gone needs no undo. */
 export function undone(undo: () => unknown): void {
   try {
     undo()

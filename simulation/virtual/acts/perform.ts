@@ -12,12 +12,12 @@ const PERFORMED: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learner
 const RECORDED_AS: Partial<Record<ActName, string>> = { 'create with a license': 'create with a licen\x63e' }
 
 /** Does it, if it can be done. Whoever is told no has been answered, and what is not there can't be touched. */
-export async function perform(stage: ActContext, act: Act): Promise<void> {
-  const { time } = stage.world
+export async function perform(context: ActContext, act: Act): Promise<void> {
+  const { time } = context.world
   const recorded = RECORDED_AS[act.act] ?? act.act
   time.trace(`somebody: ${act.act}`)
   try {
-    await PERFORMED[act.act](stage, act)
+    await PERFORMED[act.act](context, act)
     time.behavior(`${recorded} done`)
   } catch (error) {
     time.behavior(`${recorded} refused ${error instanceof ApiError ? error.problem.status : ''}`)

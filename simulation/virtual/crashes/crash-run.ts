@@ -3,7 +3,7 @@ import { isLook } from '../world/port-calls.ts'
 import { openWorld, type World } from '../world/world.ts'
 import type { Path } from './worker-paths.ts'
 
-/** Who goes on after a crash: one that stood by already, or the same again after a while. */
+/** The successor after a crash: a standby, or the same process restarted after a delay. */
 const SUCCESSIONS = ['standby', 'restart'] as const
 export type Succession = (typeof SUCCESSIONS)[number]
 
@@ -25,7 +25,7 @@ export async function callsOf(path: Path, seed: number): Promise<readonly string
   return world.calls.names
 }
 
-/** Walks the path with a controller that dies there. Rejects unless everything is as if nothing had happened. */
+/** Runs the path with a controller that dies at the crash point. Rejects unless the outcome equals an undisturbed run. */
 export async function crashRun(path: Path, seed: number, point: CrashPoint): Promise<void> {
   const world = await openWorld(seed, path.options)
   const one = world.startController('one')
@@ -55,7 +55,7 @@ export const everyPoint = (names: readonly string[]): CrashPoint[] =>
     (['before', 'after'] as const).flatMap(when => SUCCESSIONS.map(heir => ({ call, when, heir }))),
   )
 
-/** Around each kind of changing call once, and around some looks; successions in turns. */
+/** Before and after each kind of mutating call once and some reads, with alternating successors. */
 export function somePoints(names: readonly string[], looksSampled: number): CrashPoint[] {
   const seen = new Set<string>()
   const calls = [...names.keys()].filter(call => {

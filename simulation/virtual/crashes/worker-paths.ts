@@ -60,7 +60,7 @@ async function ended(scene: Scene, id: string): Promise<void> {
   if (leaks.length > 0) throw new Error(`a license was given up: ${leaks[0]?.reason}`)
 }
 
-/** Who gave it back did not live to say so, and another one went on: then nobody can know more than that it may be lost. */
+/** A license returned by a controller that died before reporting it: its successor can only record a possible leak. */
 function isFairDoubt({ world }: Scene, { reason }: { readonly reason: string }): boolean {
   const lastBy = (what: string) => world.mutations.findLast(({ act }) => act === what)?.by
   return reason.includes('nobody heard its answer') && lastBy('deregister') !== lastBy('terminate')

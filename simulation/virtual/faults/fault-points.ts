@@ -1,6 +1,6 @@
 export type When = 'before' | 'after'
 
-/** What is to strike before or after a call that is known by its number. */
+/** Faults planned before or after the call with a given number. */
 export interface FaultPoints<Caller> {
   plan(call: number, when: When, act: (caller: Caller) => void): void
   /** Does what was planned for that moment, and answers whether there was anything. */

@@ -46,7 +46,7 @@ export function unreliable(dispatch: Dispatch, { trouble, random, clock }: Rando
 
 const REFUSALS = ['database is locked (SQLITE_BUSY)', 'disk I/O error (SQLITE_IOERR)'] as const
 
-/** Whoever writes has read several times before. */
+/** Writes follow several reads, so reads fail less often. */
 const READ_SHARE = 1 / 8
 
 /** The store as the API meets it. A write that is refused may have happened all the same: nobody was told. */

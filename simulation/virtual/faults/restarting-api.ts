@@ -31,7 +31,7 @@ interface Life {
   abandoned: readonly (() => void)[]
 }
 
-/** Whoever watches over a process starts it again after so long. */
+/** Delay until the supervisor restarts a process. */
 const RETRIED_MS = 1_000
 
 export async function restartingApi({ time, open, run }: ApiParts): Promise<RestartingApi> {

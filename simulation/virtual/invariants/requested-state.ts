@@ -6,7 +6,7 @@ import { type SettingsHistory, settingsHistory } from './settings-history.ts'
 export interface RequestedState {
   /** The API as people meet it. */
   heard(dispatch: Dispatch): Dispatch
-  /** What is wanted in people's name, and nobody of them wanted. */
+  /** Desired states recorded for users that no user requested. */
   unheardOf(worker: Worker): readonly string[]
   /** A wish that was taken and came to nothing, for when all has come to rest. */
   forgotten(worker: Worker): readonly string[]
@@ -20,7 +20,7 @@ const TOUCH = /\/workers\/(w-[^/?]+)(?:\/([a-z-]+))?/
 const WISHES_KEPT = 4
 
 type Answer = 'taken' | 'refused' | 'unknown'
-/** Who is told no has not been heard; of a server's failure nobody knows. */
+/** A refused request has no effect; after a server error the effect is unknown. */
 const answerOf = (status: number): Answer => (status < 300 ? 'taken' : status < 500 ? 'refused' : 'unknown')
 
 export function requestedState(people: readonly string[], now: () => number): RequestedState {
@@ -29,7 +29,7 @@ export function requestedState(people: readonly string[], now: () => number): Re
   const touchedMs = new Map<string, number>()
   const settings = settingsHistory(now)
 
-  /** What is to be told how the request was answered. */
+  /** Callback that receives the status of the answer. */
   function noted(request: ApiRequest, id: string, verb: string): ((answer: Answer) => void)[] {
     const body = () => JSON.parse(request.body ?? '{}')
     const isDrain = verb === 'drain'

@@ -9,7 +9,7 @@ import { answering, asking, at, type Mutant, storing } from './mutant.ts'
 const ONE = [at(0, 'create')]
 /** Idle after a quarter of an hour, and none has to run. */
 const SOON_IDLE = at(1, 'change settings')
-/** Somebody works on it all day long. */
+/** A user works on the server all day. */
 const USED = [...ONE, SOON_IDLE, ...Array.from({ length: 30 }, (_, n) => at(15 + 5 * n, 'use a server'))]
 const BUSY_API = [
   ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
@@ -290,7 +290,7 @@ const withoutLeaks = (store: Store): Store => ({
 /** What was once known of people's doings is forgotten with every write. */
 const forgetful = storing(RESOURCES.workers, worker => ({ ...worker, activity: NO_ACTIVITY }))
 
-/** Whoever reads the settings finds no least number in them. */
+/** Settings are read without `min_workers`. */
 const withoutLeast = (store: Store): Store => ({
   ...store,
   collection<T extends Document>(kind: Kind<T>): Collection<T> {

@@ -26,7 +26,7 @@ export const at = (
   { who = 0, much = 0, forMinutes = 1 }: { who?: number; much?: number; forMinutes?: number } = {},
 ): Act => ({ atMs: Math.round(minute * MINUTE_MS), act, who, much, forMs: forMinutes * MINUTE_MS })
 
-/** What is asked of the API, changed on its way there. */
+/** Requests to the API, changed on the way. */
 export const asking =
   (isMeant: RegExp, change: (body: Record<string, unknown>, request: ApiRequest) => unknown) =>
   (dispatch: Dispatch): Dispatch =>

@@ -33,7 +33,7 @@ const QUICK = [
   'password of the fleet for a found machine',
   'launch token alone is proof',
 ]
-/** Those in whose story something goes wrong that whoever is right must bear. */
+/** Mutants whose story contains faults that the correct code must survive. */
 const HARD_STORIES = [
   'no client token',
   'lost launch taken for unsent',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { hunt } from './hunt.ts'
 import { ruleMutants } from './rule-mutants.ts'
 
-/** Those that show themselves only at the end of a long story are left to `npm run sim -- --mutants`. */
+/** Mutants found only at the end of a long story; `npm run sim -- --mutants` runs them. */
 const SLOW = ['licensed without a license', 'cooldown forgotten', 'given up and left running']
 
 it.each(ruleMutants.filter(({ name }) => !SLOW.includes(name)))('a defect on purpose is found: $name', async mutant => {

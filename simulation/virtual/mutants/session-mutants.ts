@@ -25,14 +25,14 @@ function hiding(labs: CmlLabs, hidden: Set<string>): CmlLabs {
 
 /** As it ships. */
 const DEBOUNCE_MS = 500
-/** Nobody looks without hearing of a change: whoever looks every half minute is only late where something was not heard. */
+/** Polling is off: with a poll every half minute a lost event only causes a delay. */
 const DEAF = {
   worker: { pollingEnabled: false },
   scheduler: { pollingEnabled: false },
   lablets: { pollingEnabled: false },
 } as const
 
-/** What is told of changes, to one process after the other. `listening` is anew for each of them. */
+/** Change events as each process receives them. `listening` is created for each process. */
 const filtered = (keys: ChangeKeys, listening: () => (key: string) => boolean): ChangeKeys => ({
   ...keys,
   source(prefix) {
@@ -48,7 +48,7 @@ const filtered = (keys: ChangeKeys, listening: () => (key: string) => boolean): 
   },
 })
 
-/** Whoever was heard of within the window is not heard of again until it is over. */
+/** A key that was seen within the window is dropped until the window ends. */
 function leadingEdgeOnly(windowMs: number, nowMs: () => number): (key: string) => boolean {
   const heardMs = new Map<string, number>()
   return key => {

@@ -25,7 +25,7 @@ function useToken({ ec2 }: World['cloud'], attempt: string, { zone, type }: Offe
   ec2.runInstances(REGION, { ...request, count: 1, tags, canonical: 'of a stranger' })
 }
 
-/** What is done behind LCM's back, on EC2 and on CML servers. */
+/** Manual changes on EC2 and CML servers that LCM isn't told about. */
 export function manualChanges({ cloud, worker, noteUse }: World) {
   const named = (id: string) => ({ ids: [id] })
   const attributes = { disable_api_termination: null, disable_api_stop: null, instance_type: null }
@@ -93,7 +93,7 @@ export function manualChanges({ cloud, worker, noteUse }: World) {
 
 export type ManualChanges = ReturnType<typeof manualChanges>
 
-/** Somebody registers a server on its own page. */
+/** Registers a server on its own page, as a person would. */
 const registerByHand = (cloud: World['cloud'], machine: string): void =>
   asAdmin(cloud, machine, 'POST /licensing/registration', { token: 'by-hand' })
 

@@ -17,7 +17,7 @@ export interface RunCommand {
 }
 
 const SHRINK_SECONDS_MAX = 60
-/** More failures than these are only counted. */
+/** Further failures are only counted. */
 const SHRUNK_MAX = 3
 
 /** Many runs, each failure shrunk and written to a file. */
@@ -44,7 +44,7 @@ export async function wholeRuns({ size, from, count }: RunCommand): Promise<Summ
   return summary
 }
 
-/** The shortest list of acts that still leads there, for people and for `--replay`. */
+/** Prints the shortest list of acts that still fails, and writes it for `--replay`. */
 async function explain(plan: Plan, failure: SimulationFailure, terminal: Terminal): Promise<void> {
   const startedS = terminal.cpuSeconds()
   const { plan: short, runs } = await shrink(plan, failure, {

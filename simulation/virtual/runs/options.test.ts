@@ -30,7 +30,7 @@ describe('what is asked of the simulation', () => {
   ])('%j is understood', (args, expected) => expect(wish(...args)).toEqual(expected))
 
   it.each([
-    [[], 'say what to simulate: one of --seed, --runs, --replay, --mutants, --crashes.'],
+    [[], 'choose one of --seed, --runs, --replay, --mutants, --crashes.'],
     [['--seed', 'abc'], '--seed takes a whole number from 0, and not "abc".'],
     [['--seed', '1.5'], '--seed takes a whole number from 0, and not "1.5".'],
     [['--seed', '9'.repeat(20)], '--seed takes a whole number'],
@@ -43,10 +43,10 @@ describe('what is asked of the simulation', () => {
     [['--runs', '3', '--from', 'x'], '--from takes a whole number from 0, and not "x".'],
     [['--crashes', ''], '--crashes takes a whole number from 1, and not "".'],
     [['--mutants', 'none such'], 'there is no mutant "none such"; there is "no fencing", "skip as done".'],
-    [['--seed', '1', '--runs', '2'], '--seed, --runs can not be had together.'],
-    [['--seed', '1', '--from', '2'], '--from means nothing with --seed.'],
-    [['--mutants', '--hours', '2'], '--hours means nothing with --mutants.'],
-    [['--seed', '1', 'no fencing'], 'no fencing means nothing with --seed.'],
+    [['--seed', '1', '--runs', '2'], "--seed, --runs can't be combined."],
+    [['--seed', '1', '--from', '2'], "--from can't be used with --seed."],
+    [['--mutants', '--hours', '2'], "--hours can't be used with --mutants."],
+    [['--seed', '1', 'no fencing'], "no fencing can't be used with --seed."],
     [['--speed', '1'], "Unknown option '--speed'"],
     [['--seed'], "Option '--seed <value>' argument missing"],
   ])('%j is refused with what is wrong and what there is', (args, words) => {

@@ -1,25 +1,25 @@
 import { parseArgs } from 'node:util'
 import type { RunSize } from '../acts/plan.ts'
 
-/** What somebody who starts the simulation wants of it. */
+/** The parsed command line. */
 export type Command =
   | { readonly what: 'runs'; readonly from: number; readonly count: number; readonly size: RunSize }
   | { readonly what: 'replay'; readonly file: string }
   | { readonly what: 'mutants'; readonly names: readonly string[] }
   | { readonly what: 'crashes'; readonly from: number; readonly count: number }
 
-/** Its message is for whoever typed the options. */
+/** Its message is shown to the user. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
 export const USAGE = `usage: npm run sim -- one of
-  --seed N [--hours H] [--workers W]             one run; without a size, half an hour with three workers
-  --runs K [--from N] [--hours H] [--workers W]  many of them
-  --replay FILE                                  a plan that a failing run has written
-  --mutants [NAME ...]                           hunt every defect that was made on purpose, or these
-  --crashes K [--from N]                         a crash before and after every port call, for so many seeds
-The last line of the output is the count as JSON.`
+  --seed N [--hours H] [--workers W]             one run; default size: half an hour, three workers
+  --runs K [--from N] [--hours H] [--workers W]  many runs
+  --replay FILE                                  replay a plan written by a failed run
+  --mutants [NAME ...]                           hunt all mutants, or only these
+  --crashes K [--from N]                         crash before and after every port call, for K seeds
+The last line of the output is a JSON summary.`
 
 const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
@@ -34,15 +34,15 @@ export function parseCommand(args: readonly string[], known: readonly string[]):
   const { values, positionals } = parsed(args)
   const kinds = KINDS.filter(kind => values[kind] !== undefined)
   const [kind] = kinds
-  if (kind === undefined) throw refused(`say what to simulate: one of ${withDashes(KINDS)}`)
-  if (kinds.length > 1) throw refused(`${withDashes(kinds)} can not be had together`)
+  if (kind === undefined) throw refused(`choose one of ${withDashes(KINDS)}`)
+  if (kinds.length > 1) throw refused(`${withDashes(kinds)} can't be combined`)
   const misplaced = [
     ...(SIZED.includes(kind) ? [] : (['hours', 'workers'] as const)),
     ...(MANY.includes(kind) ? [] : (['from'] as const)),
   ].find(name => values[name] !== undefined)
-  if (misplaced !== undefined) throw refused(`--${misplaced} means nothing with --${kind}`)
+  if (misplaced !== undefined) throw refused(`--${misplaced} can't be used with --${kind}`)
   if (kind !== 'mutants' && positionals.length > 0)
-    throw refused(`${positionals.join(' ')} means nothing with --${kind}`)
+    throw refused(`${positionals.join(' ')} can't be used with --${kind}`)
   switch (kind) {
     case 'seed':
       return { what: 'runs', from: whole('seed', values.seed, 0), count: 1, size: sizeOf(values) }

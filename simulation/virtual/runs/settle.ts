@@ -17,13 +17,13 @@ export const SETTLED_MS_MAX = 6 * HOUR_MS
 const NAMED_MS_MAX = HOUR_MS
 const SETTLED_MS = 12 * MINUTE_MS
 const QUIET_MS = 10 * MINUTE_MS
-/** What is asked now and then whether or not there is anything to say. */
+/** Periodic requests that run whether or not anything has changed. */
 const ROUTINE = /\/(discoveries|cleanup|idle-checks|decisions)$/
 
 /** Undoes what keeps a fleet from coming to rest: faults, and what only people can mend. */
-export async function stopFaults({ world, ask, hand, replicas: crew }: ActContext): Promise<void> {
+export async function stopFaults({ world, ask, hand, replicas }: ActContext): Promise<void> {
   world.time.trace('calm')
-  crew.restore()
+  replicas.restore()
   const { faults } = world.coordination
   faults.setDelivery(undefined)
   faults.freezeStreams(false)
@@ -34,7 +34,7 @@ export async function stopFaults({ world, ask, hand, replicas: crew }: ActContex
   world.cloud.faults.usePreset('plain')
   world.cloud.faults.reset()
   await ask.set({ idle_detection_enabled: false })
-  // Whose end is near has no more use for a certificate.
+  // A worker that is terminating needs no certificate.
   for (const { id } of living({ world })) await ask.repin(id).catch(() => undefined)
   for (const { instance, state, tags } of world.cloud.machines()) {
     if (state === 'terminated') continue
@@ -84,7 +84,7 @@ export async function untilSettled({ world }: ActContext): Promise<void> {
   await staysQuiet(world)
 }
 
-/** Whoever has lost its machine is not at rest, whatever its record says: nobody has noticed yet. */
+/** A worker without its machine isn't settled, whatever its record says: no controller has noticed yet. */
 const isMachineKnown = ({ status, ec2_instance_id: machine }: Worker, isThere: (machine: string) => boolean): boolean =>
   status === 'TERMINATED' || machine === null || isThere(machine)
 

@@ -10,7 +10,7 @@ import { USER_DATA } from '../world/planted-secrets.ts'
 import { type Defects, openWorld, type World, type WorldOptions } from '../world/world.ts'
 import { stopFaults, untilSettled } from './settle.ts'
 
-/** What came of a run in which everything held. */
+/** The result of a run without violations. */
 export interface Outcome {
   /** The run's identity: the same plan gives the same. */
   readonly hash: string
@@ -19,7 +19,7 @@ export interface Outcome {
   readonly virtualHours: number
   /** Hours of workers that were there, from the first act to the last. */
   readonly workerHours: number
-  /** Virtual time from the end of all faults until everything had come to rest. */
+  /** Virtual time from the end of all faults until the system settled. */
   readonly settleMinutes: number
   readonly launches: number
   /** How many sessions ended how: by status, and by the first word of what went wrong. */
@@ -30,7 +30,7 @@ export interface Outcome {
 
 export interface RunOptions {
   readonly defects?: Defects
-  /** Nothing after this virtual time matters: for a run that is repeated because of what happens before. */
+  /** Stops the run at this virtual time. */
   readonly untilMs?: number
   /** Called now and then, with the virtual hour. */
   onProgress?(hour: number): void
@@ -52,27 +52,27 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
   // From too few to enough for everybody.
   const licencesOwned = 1 + (seed % size.workers)
   const world = await openWorld(seed, { ...OPTIONS[size.pace], licencesOwned, defects })
-  const stage = actContext(world, size)
-  await stage.learner.define()
+  const context = actContext(world, size)
+  await context.learner.define()
   await plantUserData(world)
-  await stage.ask.set({
+  await context.ask.set({
     max_workers_per_region: size.workers + Math.ceil(size.workers / 10),
     min_workers: Math.floor(size.workers / 4),
   })
-  const passed = passage(world, stage, options)
+  const passed = passage(world, context, options)
   const pending = new Set<Promise<void>>()
   for (const act of acts) {
     await passed.to(Math.min(act.atMs, untilMs))
     if (act.atMs >= untilMs) break
-    const performed: Promise<void> = perform(stage, act).finally(() => pending.delete(performed))
+    const performed: Promise<void> = perform(context, act).finally(() => pending.delete(performed))
     pending.add(performed)
   }
   await passed.to(Math.min(size.hours * HOUR_MS, untilMs))
   if (untilMs === Number.POSITIVE_INFINITY) await world.untilTrue('an answer to everybody', () => pending.size === 0)
   const fromMs = world.time.clock.monotonic()
   if (untilMs === Number.POSITIVE_INFINITY) {
-    await stopFaults(stage)
-    await untilSettled(stage)
+    await stopFaults(context)
+    await untilSettled(context)
   }
   const restMinutes = Math.round((world.time.clock.monotonic() - fromMs) / MINUTE_MS)
   await world.close()
@@ -84,7 +84,7 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
     settleMinutes: restMinutes,
     launches: world.mutations.filter(({ act }) => act === 'launch').length,
     ends: tally([...world.sessions.sessions.values()]),
-    kills: stage.replicas.kills + world.api.kills,
+    kills: context.replicas.kills + world.api.kills,
     faults: acts.filter(({ act }) => isFault(act)).length + world.faults.struck,
   }
 }
@@ -96,7 +96,7 @@ async function plantUserData({ client }: World): Promise<void> {
 }
 
 /** Time that passes from act to act, with a look at everything every half hour. */
-function passage(world: World, stage: ActContext, { onProgress }: RunOptions) {
+function passage(world: World, context: ActContext, { onProgress }: RunOptions) {
   const { clock } = world.time
   const startMs = clock.monotonic()
   let workerMs = 0
@@ -104,7 +104,7 @@ function passage(world: World, stage: ActContext, { onProgress }: RunOptions) {
   async function step(toMs: number): Promise<void> {
     const ms = startMs + toMs - clock.monotonic()
     if (ms <= 0) return
-    workerMs += living(stage).length * ms
+    workerMs += living(context).length * ms
     await world.runFor(ms)
   }
   return {

@@ -9,7 +9,7 @@ export interface Story {
   readonly one: ControllerProcess
   /** What people ask of the API. */
   readonly ask: Operator
-  /** What is done behind our back. */
+  /** Manual changes that LCM isn't told about. */
   readonly hand: ManualChanges
   /** Checks once more what must hold, and ends the world. */
   done(): Promise<void>

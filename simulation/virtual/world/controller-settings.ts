@@ -2,7 +2,7 @@ import type { LabletControllerConfig } from '@lcm/controllers/lablet/config'
 import type { ResourceSchedulerConfig } from '@lcm/controllers/scheduler/config'
 import type { WorkerControllerConfig } from '@lcm/controllers/worker/config'
 
-/** What is set otherwise than it ships. */
+/** Settings that differ from the defaults. */
 export interface Settings {
   readonly worker?: Partial<WorkerControllerConfig>
   readonly scheduler?: Partial<ResourceSchedulerConfig>

@@ -15,7 +15,7 @@ export interface EventFollower {
   tell(): void
 }
 
-/** Who hears of what is told before it counts as told. Versions in quick succession are told as one. */
+/** Handlers called before a received event is recorded. Versions in quick succession arrive as one event. */
 export interface EventHandlers {
   worker?(worker: Worker, before: Worker | undefined): void
   session?(session: LabletSession, before: LabletSession | undefined): void

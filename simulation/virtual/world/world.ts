@@ -108,7 +108,7 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
   readonly sessions: SessionProcesses & SessionInvariants & Pick<EventFollower, 'sessions' | 'labs'>
   /** How many changes were told by events. */
   eventCount(): number
-  /** Somebody uses the CML server on that machine. */
+  /** Records that the CML server on that machine is used. */
   noteUse(machine: string): void
   startController(instanceId: string, aheadMs?: number): ControllerProcess
   worker(id: string): Promise<Worker>
@@ -159,7 +159,7 @@ const mergedSettings = (first: Settings = {}, second: Settings = {}): Settings =
   lablets: { ...first.lablets, ...second.lablets },
 })
 
-/** Those who see to it that what must hold does. */
+/** Opens the invariants and the monitors. */
 function openWatch(ground: Ground, labsCountedMs: number) {
   const { time, cloud, store, ways, following, clock, usedMs } = ground
   const now = () => clock.now()
@@ -199,7 +199,7 @@ async function openApi(ground: Ground, violated: (rule: string) => void, { templ
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
   const kept = withoutLostUpdates((defects.store ?? same)(unreliableStore(ground.store, troubles)), violated)
   const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
-  // Who follows must not miss what happens while the API is down: what is told is judged against what is there.
+  // The follower must not miss changes while the API is down: events are checked against the store.
   const observer = await openControlPlane({ ...parts, store: ground.store, changeKeys: local.changeKeys })
   const open = (mortal: Killable) => {
     const store = mortal.store(withConcurrentWrites(kept, troubles))

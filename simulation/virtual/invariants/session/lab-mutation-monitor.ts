@@ -88,7 +88,7 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
     const worker = machine === null ? null : await parts.workerOf(machine)
     if (machine === null || worker === null) return
     const lab = cloud.cml.sceneOf(machine)?.labs.find(({ id }) => id === at.labId)
-    // What is not there can't be changed.
+    // A missing lab can't be changed.
     if (at.labId !== null && lab === undefined) return
     const title = at.title ?? lab?.title ?? ''
     parts.saw({ atMs: parts.now(), by, service: SERVICE, act: `${act} lab`, machine, worker: worker.id })

@@ -45,7 +45,7 @@ export interface SessionInvariants {
   /** Labs that are there, ours by their titles, on machines that are not gone: each with its session. */
   labsThere(): readonly LabThere[]
   /**
-   * What is still taken, though every session is over; for the end of a run. What a lab may still take of a worker that does not
+   * Capacity still reserved after every session has ended; for the end of a run. Capacity of a lab on a worker that does not
    * run is kept until somebody can look, and nothing else.
    */
   leftovers(): readonly string[]
@@ -118,13 +118,13 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
 const isLate = ({ status, timeslot }: LabletSession, nowMs: number): boolean =>
   !isFinal(status) && nowMs > toMs(timeslot.end) + GRACE_MS + TEARDOWN_MS_MAX + LEADERLESS_MS
 
-/** Nobody's time is cut short: not by a cancel, not because something was lost. */
+/** Sessions are never cut short, neither by a cancel nor by a loss. */
 function endedEarly({ id, desired_status, last_error, timeslot }: LabletSession, nowMs: number): string[] {
   const isEarly = desired_status === 'RUNNING' && last_error === null && nowMs < toMs(timeslot.end) - CLOCK_MS_MAX
   return isEarly ? [`${id} was ended ${Math.round((toMs(timeslot.end) - nowMs) / MINUTE_MS)} min too early`] : []
 }
 
-/** Who is told that a lab is ready has a lab whose nodes were started. */
+/** A session reported as READY has a lab whose nodes were started. */
 function notReady({ id, worker_id }: LabletSession, { cloud, following, clock }: SessionInvariantParts): string[] {
   const machine = following.workers.get(worker_id ?? '')?.ec2_instance_id ?? null
   if (machine === null || cloud.machine(machine)?.state !== 'running') return []

@@ -34,7 +34,7 @@ export interface WorkerInvariants {
 
 /** What must hold of one version of a worker after another. */
 export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants {
-  /** Whom others than the policy itself took away a moment ago: the policy may not have heard of it. */
+  /** Workers stopped a moment ago by something other than the policy, which may not have seen it yet. */
   const leftMs = new Map<string, number>()
   const isRunning = ({ status, desired_status, drain }: Worker) =>
     status === 'RUNNING' && desired_status === 'RUNNING' && drain === null
@@ -129,7 +129,7 @@ function foreign({ name, origin, ec2_instance_id }: Worker, { cloud, fleet }: Wo
   return owner !== undefined && owner !== fleet ? [`${name} is a machine of ${owner}`] : []
 }
 
-/** Who leaves or is closed gets nothing new. */
+/** Workers that are draining or terminating get no new sessions. */
 function placedBehindClosedDoors(worker: Worker, before: Worker): string[] {
   const isClosed =
     (before.drain !== null && before.drain.requested_at === worker.drain?.requested_at) ||
