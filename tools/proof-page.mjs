@@ -73,9 +73,9 @@ const PARTS = [
   ],
   [
     Object.keys(RUNS),
-    'The whole system on virtual time: people, hands and faults at random, until everything is at rest again. Storms look as often ' +
-      'as it ships; whole days less often where nothing is heard of (simulation/virtual/world/controller-settings.ts). Seconds are those of one core. The ' +
-      'fingerprint is of all runs: the same code gives the same.',
+    'The whole system on virtual time: random users, manual changes and faults, until everything has settled. Storms poll at the ' +
+      'default intervals, whole days less often (simulation/virtual/world/controller-settings.ts). Seconds are CPU seconds of one ' +
+      'core. The fingerprint covers all runs: the same code gives the same one.',
     proofs =>
       table(
         RUNS_HEAD,
