@@ -39,7 +39,6 @@ const ALLOWED: Readonly<Record<string, Readonly<Record<string, number>>>> = {
     'packages/cloud-aws': 8,
     'packages/cloud-sim': 17,
     'packages/contract': 28,
-    'packages/control-plane': 50,
     'packages/controllers': 32,
     'packages/domain': 41,
     'packages/runtime': 1,

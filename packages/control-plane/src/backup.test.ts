@@ -5,10 +5,10 @@ import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import type { Role } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startServer } from './http/server.ts'
-import { aPlane } from './testing/a-plane.ts'
 
 async function* given(...texts: string[]): AsyncGenerator<Uint8Array> {
   for (const text of texts) yield Buffer.from(text)
@@ -22,7 +22,7 @@ const backupOf = (file: () => AsyncIterable<Uint8Array>) => async () => file()
 
 describe('a backup', () => {
   it('is for administrators, and leaves an audit entry', async () => {
-    const plane = aPlane({ backup: backupOf(() => given('all')) })
+    const plane = aControlPlane({ backup: backupOf(() => given('all')) })
     expect(await plane.send('POST', 'backup', { as: 'operator' })).toMatchObject({ status: 403 })
     const { status, headers, file } = await plane.send('POST', 'backup')
     expect([status, headers]).toEqual([
@@ -38,7 +38,7 @@ describe('a backup', () => {
   })
 
   it('is refused where the store has its own tools', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     expect(await plane.send('POST', 'backup')).toMatchObject({ status: 501, json: { code: 'backup_unavailable' } })
     expect((await plane.send('GET', 'audit')).json.items).toEqual([])
   })
@@ -48,7 +48,7 @@ describe('a backup', () => {
     const made = new Promise<void>(resolve => {
       finish = resolve
     })
-    const plane = aPlane({
+    const plane = aControlPlane({
       backup: async () => {
         await made
         return given('late')
@@ -68,7 +68,7 @@ describe('over HTTP', () => {
   })
 
   async function serve(file: () => AsyncIterable<Uint8Array>, more: { clock?: ManualClock } = {}) {
-    const plane = aPlane({ backup: backupOf(file) })
+    const plane = aControlPlane({ backup: backupOf(file) })
     const server = await startServer({
       dispatch: plane.dispatch,
       clock: systemClock,
@@ -159,7 +159,7 @@ describe('over HTTP', () => {
   })
 })
 
-/** More than any buffer on the way holds. */
+/** More than all buffers hold. */
 function endless() {
   const chunk = Buffer.alloc(256 * 1024)
   let bytes = 0

@@ -32,7 +32,7 @@ async function enter(days: readonly number[]): Promise<void> {
 const left = async (stream: string) =>
   (await fleet.journal(stream, 'worker:w-1')).map(({ body }) => ('day' in body ? body.day : ''))
 
-/** Lets the housekeeping have its round. */
+/** Runs housekeeping once. */
 async function tidyUp(): Promise<void> {
   const stop = fleet.run()
   await fleet.clock.advance(0)

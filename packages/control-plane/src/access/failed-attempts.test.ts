@@ -1,7 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 import { ACCESS_LIMITS } from './access-limits.ts'
 import { addressKey, type FailedAttempts, failedAttempts } from './failed-attempts.ts'
 
@@ -124,11 +124,11 @@ it.each([
 
 describe('through the API', () => {
   const remote = '127.0.0.1'
-  const ask = (plane: ReturnType<typeof aPlane>, token: string) =>
+  const ask = (plane: ReturnType<typeof aControlPlane>, token: string) =>
     plane.send('GET', 'info', { remote, headers: { authorization: `Bearer ${token}` } })
 
   it('a known caller is not locked out by a stranger at the same address', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     expect((await ask(plane, 'operator')).status).toBe(200)
     for (let i = 0; i < 20; i++) expect((await ask(plane, 'wrong')).status).toBe(401)
     expect((await ask(plane, 'operator')).status).toBe(200)
@@ -136,7 +136,7 @@ describe('through the API', () => {
   })
 
   it('a token that was never seen before has to wait as well', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     for (let i = 0; i < 20; i++) expect((await ask(plane, 'wrong')).status).toBe(401)
     expect(await ask(plane, 'admin')).toMatchObject({
       status: 429,
@@ -148,14 +148,14 @@ describe('through the API', () => {
   })
 
   it('login links are tried no more often', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     const open = () => plane.send('GET', '/login?code=guess', { remote })
     for (let i = 0; i < 20; i++) expect((await open()).status).toBe(303)
     expect((await open()).status).toBe(429)
   })
 
   it('a signed-out page may retry without limit', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     for (let i = 0; i < 30; i++) {
       const headers = i % 2 === 0 ? {} : { cookie: 'lcm_session=of-another-installation' }
       const { signal } = new AbortController()

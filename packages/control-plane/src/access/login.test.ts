@@ -1,19 +1,19 @@
 import { openSqliteStore } from '@lcm/store/sqlite/store'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../resources.ts'
-import { aPlane } from '../testing/a-plane.ts'
 
-type Plane = ReturnType<typeof aPlane>
+type Plane = ReturnType<typeof aControlPlane>
 
 let plane: Plane
 beforeEach(() => {
-  plane = aPlane()
+  plane = aControlPlane()
 })
 
 const HOST = 'localhost:8080'
 const ORIGIN = { origin: `http://${HOST}` }
 
-/** As a browser would: without a token, with whatever cookie and origin it has. */
+/** A request of a browser: no token, with its cookie and origin. */
 const browse = (method: string, url: string, headers: Record<string, string> = {}, on = plane) =>
   on.dispatch({ method, url, headers: { host: HOST, ...headers }, body: null, signal: new AbortController().signal })
 
@@ -74,7 +74,7 @@ describe('a login link', () => {
   it('works on another replica, and still only once', async () => {
     const secretKey = new Uint8Array(32).fill(7)
     const store = openSqliteStore(':memory:')
-    const [one, two] = [aPlane({ store, secretKey }), aPlane({ store, secretKey })]
+    const [one, two] = [aControlPlane({ store, secretKey }), aControlPlane({ store, secretKey })]
     const url = `/login?code=${await one.access.createLoginCode(actor('admin'))}`
     const answers = await Promise.all([one, two, one, two].map(on => browse('GET', url, {}, on)))
     const cookies = answers.map(cookieOf).filter(each => each !== '')
@@ -126,7 +126,7 @@ describe('a browser session', () => {
   })
 
   it('is of this installation', async () => {
-    expect(await whoIs(await cookie(), aPlane({ secretKey: new Uint8Array(32) }))).toBe(401)
+    expect(await whoIs(await cookie(), aControlPlane({ secretKey: new Uint8Array(32) }))).toBe(401)
   })
 
   it('stays apart from that of another LCM on the same machine', async () => {
@@ -179,13 +179,13 @@ describe('a browser session', () => {
     ['http://lcm.example', 'https', false],
     [null, 'https', false],
   ])('is for https alone when it came that way: public %s, forwarded %s', async (publicUrl, proto, secure) => {
-    plane = aPlane({ publicUrl })
+    plane = aControlPlane({ publicUrl })
     const answer = await browse('GET', await linkFor(), { 'x-forwarded-proto': proto })
     expect(answer.headers['set-cookie']?.endsWith('; Secure')).toBe(secure)
   })
 
   it('acts from the public address when a proxy asks under another name', async () => {
-    plane = aPlane({ publicUrl: 'https://lcm.example' })
+    plane = aControlPlane({ publicUrl: 'https://lcm.example' })
     const headers = { cookie: await cookie(), host: HOST }
     const act = (origin: string) => browse('POST', '/api/v1/login-links', { ...headers, origin })
     expect((await act('https://lcm.example')).status).toBe(201)
@@ -218,7 +218,7 @@ describe('the metrics', () => {
   })
 
   it('are for everybody when that is wanted', async () => {
-    plane = aPlane({ metricsPublic: true })
+    plane = aControlPlane({ metricsPublic: true })
     expect(await browse('GET', '/metrics')).toMatchObject({ status: 200, body: expect.stringContaining('# metrics\n') })
   })
 })

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { systemClock } from '@lcm/runtime/clock'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 import { aKey, fakeProvider, OIDC } from './testing/fake-provider.ts'
 import { REAL_AUDIENCE, REAL_CLIENT, realProvider } from './testing/real-provider.ts'
 
-type Plane = ReturnType<typeof aPlane>
+type Plane = ReturnType<typeof aControlPlane>
 
 const HOST = 'localhost:8080'
 const CALLBACK = `http://${HOST}/login/callback`
@@ -32,11 +32,11 @@ describe('with a real provider', () => {
     provider = await realProvider(CALLBACK)
     const { issuer } = provider
     const oidc = { issuer, audience: REAL_AUDIENCE, clientId: REAL_CLIENT, roleClaim: 'roles' }
-    plane = aPlane({ clock: systemClock, oidc })
+    plane = aControlPlane({ clock: systemClock, oidc })
   })
   afterAll(() => provider.close())
 
-  /** Begins a login and lets the provider send the browser back. */
+  /** Starts a login and lets the provider redirect the browser back. */
   async function toCallback(account: string) {
     const begun = await browse(plane, '/login')
     const back = await provider.signIn(begun.headers.location ?? '', account)
@@ -107,7 +107,7 @@ describe('with a provider in the process', () => {
   let plane: Plane
   beforeEach(async () => {
     fake = fakeProvider(() => plane.clock.now())
-    plane = aPlane({ oidc: OIDC, fetch: fake.fetch })
+    plane = aControlPlane({ oidc: OIDC, fetch: fake.fetch })
     fake.state.keys = [await aKey('k1')]
   })
 
@@ -119,7 +119,7 @@ describe('with a provider in the process', () => {
   const ask = async (claims: Record<string, unknown> = {}) =>
     plane.send('GET', 'info', { headers: { authorization: `Bearer ${await signed(claims)}` } })
 
-  /** A login up to the callback, which the provider answers with these claims. */
+  /** A login up to the callback, with these claims of the provider. */
   async function callback(claims: Record<string, unknown> = {}, waitMs = 0) {
     const begun = await browse(plane, '/login')
     const { searchParams } = new URL(begun.headers.location ?? '')
@@ -145,7 +145,7 @@ describe('with a provider in the process', () => {
   })
 
   it('sends the browser back to the public address', async () => {
-    plane = aPlane({ oidc: OIDC, fetch: fake.fetch, publicUrl: 'https://lcm.example' })
+    plane = aControlPlane({ oidc: OIDC, fetch: fake.fetch, publicUrl: 'https://lcm.example' })
     const begun = await browse(plane, '/login', { 'x-forwarded-proto': 'https' })
     expect(new URL(begun.headers.location ?? '').searchParams.get('redirect_uri')).toBe(
       'https://lcm.example/login/callback',
@@ -170,7 +170,7 @@ describe('with a provider in the process', () => {
 
   it('works on any replica', async () => {
     const secretKey = new Uint8Array(32).fill(3)
-    const replicas = [1, 2].map(() => aPlane({ oidc: OIDC, fetch: fake.fetch, secretKey }))
+    const replicas = [1, 2].map(() => aControlPlane({ oidc: OIDC, fetch: fake.fetch, secretKey }))
     const [one = plane, two = plane] = replicas
     plane = one
     const begun = await browse(one, '/login')
@@ -228,18 +228,18 @@ describe('with a provider in the process', () => {
 
   it('ends the sessions of a provider that is no longer set up', async () => {
     const secretKey = new Uint8Array(32).fill(3)
-    plane = aPlane({ oidc: OIDC, fetch: fake.fetch, secretKey })
+    plane = aControlPlane({ oidc: OIDC, fetch: fake.fetch, secretKey })
     const [cookie = ''] = cookiesOf(await callback())
     const statusOn = async (on: Plane) => (await browse(on, '/api/v1/info', { cookie })).status
     expect(await statusOn(plane)).toBe(200)
-    expect(await statusOn(aPlane({ secretKey }))).toBe(401)
+    expect(await statusOn(aControlPlane({ secretKey }))).toBe(401)
     const elsewhere = { ...OIDC, issuer: 'https://other.example' }
-    expect(await statusOn(aPlane({ secretKey, oidc: elsewhere, fetch: fake.fetch }))).toBe(401)
+    expect(await statusOn(aControlPlane({ secretKey, oidc: elsewhere, fetch: fake.fetch }))).toBe(401)
   })
 })
 
 it('without a provider nothing asks one', async () => {
-  const plane = aPlane()
+  const plane = aControlPlane()
   expect(await browse(plane, '/login')).toMatchObject(FAILED)
   expect((await browse(plane, '/login/callback?code=c&state=s')).status).toBe(404)
   expect(JSON.parse(String((await browse(plane, '/api/v1/info')).body))).not.toHaveProperty('sign_in')

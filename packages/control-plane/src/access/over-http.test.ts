@@ -1,8 +1,8 @@
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { systemClock } from '@lcm/runtime/clock'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { afterEach, expect, it } from 'vitest'
 import { startServer } from '../http/server.ts'
-import { aPlane } from '../testing/a-plane.ts'
 
 let server: Awaited<ReturnType<typeof startServer>>
 afterEach(() => server.close())
@@ -10,7 +10,7 @@ afterEach(() => server.close())
 const HERE = { clock: systemClock, host: 'localhost', port: 0, hostnames: ['localhost'], consoleDir: null }
 
 it('counts wrong tokens by the address that they come from', async () => {
-  server = await startServer({ ...HERE, dispatch: aPlane().dispatch })
+  server = await startServer({ ...HERE, dispatch: aControlPlane().dispatch })
   const ask = (token: string) => fetch(`${server.url}/api/v1/info`, { headers: { authorization: `Bearer ${token}` } })
   const answers = await Promise.all(Array.from({ length: 30 }, () => ask('wrong')))
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(20)
@@ -19,7 +19,7 @@ it('counts wrong tokens by the address that they come from', async () => {
 })
 
 it('logs in and out', async () => {
-  const plane = aPlane()
+  const plane = aControlPlane()
   server = await startServer({ ...HERE, dispatch: plane.dispatch })
   const { url } = (await plane.send('POST', 'login-links')).json
   const login = await fetch(`${server.url}${url}`, { redirect: 'manual' })

@@ -6,12 +6,12 @@ import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { Document, Kind } from '@lcm/store/store'
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../resources.ts'
 import { TOPOLOGY } from '../testing/a-course.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
-import { METAL } from '../testing/a-plane.ts'
 import { crash } from '../testing/interruptible-store.ts'
 
 const LICENSE = 'zQ1xL-license-token-4f1c9e'
@@ -20,7 +20,7 @@ const PASSWORD = 'zQ3xP-cml-password-9b3d20'
 const USER_DATA = 'zQ4xU-user-data-script-c0ffee'
 const BEARER = 'zQ5xB-bearer-token-51deca'
 const WRONG_BEARER = 'zQ6xW-wrong-bearer-8ad0be'
-/** What is no secret: wherever this is found, a secret would have been found too. */
+/** A public text: wherever it is found, a secret would be found too. */
 const CANARY = 'zQ7xC-canary-of-no-secret-1234'
 
 const secrets: string[] = [LICENSE, NEW_LICENSE, PASSWORD, USER_DATA, BEARER, WRONG_BEARER]
@@ -33,10 +33,10 @@ let ids: Record<string, string>
 let streams: Awaited<ReturnType<Fleet['follow']>>[]
 let stop: () => Promise<void>
 
-/** Every kind of document there is, also those that are added later. */
+/** Every kind of document, including future ones. */
 const kindNames = Object.values(RESOURCES).map(({ name }) => name)
 
-/** The text itself and every way in which it could be written down, wherever it begins in a longer text. */
+/** The text in every encoding, at any offset in a longer text. */
 function spellings(text: string): string[] {
   const bytes = Buffer.from(text)
   const shifted = [0, 1, 2].map(shift => {
@@ -49,12 +49,12 @@ function spellings(text: string): string[] {
   const hex = bytes.toString('hex')
   return [beginningOf(text), encodeURIComponent(text), ...base64, hex, hex.toUpperCase(), [...text].reverse().join('')]
 }
-/** Parsers like to quote the first characters of what they did not understand. */
+/** Parsers quote the first characters of what they can't parse. */
 const beginningOf = (text: string) => text.slice(0, text.startsWith('lcm_') ? 12 : 6)
 const found = (where: string, texts: readonly string[] = secrets) =>
   texts.filter(text => spellings(text).some(spelling => where.includes(spelling)))
 
-/** Every answer is kept, but for those whose purpose it is to tell a secret. */
+/** Every response is kept, except those that are meant to carry a secret. */
 async function ask(method: string, path: string, more: Parameters<Fleet['send']>[2] = {}, isSecret = false) {
   const answer = await fleet.send(method, path, more)
   if (!isSecret) said.push(JSON.stringify({ ...answer, json: null }))
@@ -97,7 +97,7 @@ async function plant(): Promise<Record<string, string>> {
   }
 }
 
-/** Requests that fail with a secret in them, in every way that requests fail. */
+/** Requests that fail with a secret in them, in every way a request can fail. */
 async function fail(id: string): Promise<void> {
   const license = `workers/${id}/license`
   const bodies: [string, string, object][] = [
@@ -134,7 +134,7 @@ async function fail(id: string): Promise<void> {
     expect((await ask('GET', 'workers', { headers: { authorization }, remote: '192.0.2.1' })).status).toBe(401)
 }
 
-/** Failures inside: of the store, and of ourselves. */
+/** Internal failures: of the store and of LCM. */
 async function breakDown(id: string): Promise<void> {
   const put = { headers: bearer, json: { product: 'x', token: LICENSE } }
   const broken = () => {

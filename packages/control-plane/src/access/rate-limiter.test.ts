@@ -1,7 +1,7 @@
 import type { Actor } from '@lcm/domain/actor'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 import { ACCESS_LIMITS } from './access-limits.ts'
 import { rateLimiter } from './rate-limiter.ts'
 
@@ -15,7 +15,7 @@ beforeEach(() => {
   clock = manualClock()
 })
 
-/** How many of a thousand requests at once are let through. */
+/** Number of requests out of a thousand that pass at once. */
 function taken(rate: ReturnType<typeof rateLimiter>, actor: Actor): number {
   for (let count = 0; count < 1000; count++) {
     try {
@@ -66,7 +66,7 @@ describe('the rate of one caller', () => {
 })
 
 it('is answered with 429 and the time to wait, to callers from outside', async () => {
-  const plane = aPlane({ limits: { requestsPerSecond: 1, burst: 2 } })
+  const plane = aControlPlane({ limits: { requestsPerSecond: 1, burst: 2 } })
   const ask = (remote?: string) => plane.send('GET', 'info', remote === undefined ? {} : { remote })
   expect([(await ask('10.0.0.1')).status, (await ask('10.0.0.2')).status]).toEqual([200, 200])
   expect(await ask('10.0.0.3')).toMatchObject({

@@ -1,6 +1,6 @@
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 import { revocableStream } from './revocable-stream.ts'
 
 let clock: ReturnType<typeof manualClock>
@@ -87,7 +87,7 @@ describe('a stream', () => {
 describe('the event stream', () => {
   const HOST = 'localhost:8080'
 
-  async function events(plane: ReturnType<typeof aPlane>, headers: Record<string, string>, remote?: string) {
+  async function events(plane: ReturnType<typeof aControlPlane>, headers: Record<string, string>, remote?: string) {
     const { signal } = new AbortController()
     const answer = await plane.dispatch({
       method: 'GET',
@@ -108,7 +108,7 @@ describe('the event stream', () => {
   }
 
   it('ends when its token is revoked', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     const token = (await plane.send('POST', 'tokens', { json: { name: 'x', role: 'user' } })).json
     const stream = await events(plane, { authorization: `Bearer ${token.secret}` })
     await plane.clock.advance(60_000)
@@ -119,14 +119,14 @@ describe('the event stream', () => {
   })
 
   it('is one request, however long it is open', async () => {
-    const plane = aPlane({ limits: { requestsPerSecond: 0.001, burst: 1 } })
+    const plane = aControlPlane({ limits: { requestsPerSecond: 0.001, burst: 1 } })
     const stream = await events(plane, { authorization: 'Bearer user' }, '10.0.0.1')
     await plane.clock.advance(60_000)
     expect(stream.hasEnded()).toBe(false)
   })
 
   it('ends when its token is over', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     const expires_at = new Date(plane.clock.now() + 7_000).toISOString()
     const token = (await plane.send('POST', 'tokens', { json: { name: 'x', role: 'user', expires_at } })).json
     const stream = await events(plane, { authorization: `Bearer ${token.secret}` })
@@ -137,7 +137,7 @@ describe('the event stream', () => {
   })
 
   it('ends with the session of the browser', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     const { url } = (await plane.send('POST', 'login-links')).json
     const login = await plane.send('GET', url, { headers: { host: HOST } })
     const cookie = login.headers['set-cookie']?.split(';')[0] ?? ''

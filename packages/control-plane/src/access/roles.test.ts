@@ -1,11 +1,11 @@
 import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 
 /**
- * Who may call what, written down a second time on purpose: a slip in the contract's own table must not pass unseen. Letters:
- * a(dmin) o(perator) (author) t u(ser) w(orker-controller) s(cheduler, resource-) l(ablet-controller).
+ * Access table, repeated on purpose: a mistake in the contract's own table must not pass unnoticed. Letters: a(dmin)
+ * o(perator) (author) t u(ser) w(orker-controller) s(cheduler, resource-) l(ablet-controller).
  */
 const EXPECTED: Readonly<Record<RouteName, string>> = {
   listWorkers: 'aotuwsl',
@@ -121,16 +121,16 @@ const CALLERS: Readonly<Record<string, Actor>> = {
   l: controller('lablet-controller'),
 }
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 beforeAll(() => {
-  plane = aPlane()
+  plane = aControlPlane()
   for (const [letter, actor] of Object.entries(CALLERS)) plane.access.grant(`caller-${letter}`, actor)
 })
 
 const ask = (method: string, path: string, letter: string, json?: object) =>
   plane.send(method, path, { headers: { authorization: `Bearer caller-${letter}` }, json })
 
-/** A service may speak for itself only, so its own name stands in the path. */
+/** A service may report only for itself, so its own name is in the path. */
 const pathOf = ({ path }: RouteSpec, { service }: Actor) =>
   path
     .slice(1)

@@ -1,11 +1,11 @@
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 
-/** Keys that write down what is published, and take their time for it where a clock is given. */
+/** Keys that record what is published, with a delay where a clock is given. */
 function recorded(keys: ChangeKeys, wait: () => Promise<void> = async () => undefined) {
   const published: string[] = []
   const recording: ChangeKeys = {
@@ -21,8 +21,8 @@ function recorded(keys: ChangeKeys, wait: () => Promise<void> = async () => unde
 
 const someKeys = () => localCoordination({ clock: manualClock(), firstEpoch: () => 1 }).changeKeys
 
-/** Runs what stands beside the requests while `work` goes on. */
-async function running(plane: ReturnType<typeof aPlane>, work: () => Promise<void>): Promise<void> {
+/** Runs the background services during `work`. */
+async function running(plane: ReturnType<typeof aControlPlane>, work: () => Promise<void>): Promise<void> {
   const stop = new AbortController()
   const ended = Promise.all(plane.services.map(service => service.run(stop.signal)))
   await work()
@@ -34,7 +34,7 @@ async function running(plane: ReturnType<typeof aPlane>, work: () => Promise<voi
 it('publishes missing and outdated keys at its start, and no others', async () => {
   const store = openSqliteStore(':memory:')
   const { keys, published } = recorded(someKeys())
-  const first = aPlane({ store, changeKeys: keys })
+  const first = aControlPlane({ store, changeKeys: keys })
   const ids: string[] = []
   await running(first, async () => {
     for (let n = 0; n < 100; n += 1) ids.push((await first.create()).id)
@@ -43,12 +43,12 @@ it('publishes missing and outdated keys at its start, and no others', async () =
   expect(new Set(published).size).toBeGreaterThanOrEqual(ids.length)
 
   published.length = 0
-  const again = aPlane({ store, changeKeys: keys })
+  const again = aControlPlane({ store, changeKeys: keys })
   await running(again, () => again.clock.advance(0))
   expect(published).toEqual([])
 
   const anew = recorded(someKeys())
-  const rebuilt = aPlane({ store, changeKeys: anew.keys })
+  const rebuilt = aControlPlane({ store, changeKeys: anew.keys })
   await running(rebuilt, () => rebuilt.clock.advance(0))
   expect(anew.published.filter(key => key.startsWith('/lcm/workers/')).toSorted()).toEqual(
     ids.map(id => `/lcm/workers/${id}`).toSorted(),
@@ -57,14 +57,14 @@ it('publishes missing and outdated keys at its start, and no others', async () =
 
 it('publishes new commits while it restores old keys', async () => {
   const store = openSqliteStore(':memory:')
-  const before = aPlane({ store, changeKeys: someKeys() })
+  const before = aControlPlane({ store, changeKeys: someKeys() })
   await running(before, async () => {
     for (let n = 0; n < 300; n += 1) await before.create()
     await before.clock.advance(0)
   })
   const clock = manualClock()
   const { keys, published } = recorded(someKeys(), () => clock.sleep(10))
-  const plane = aPlane({ store, changeKeys: keys })
+  const plane = aControlPlane({ store, changeKeys: keys })
   await running(plane, async () => {
     await plane.clock.advance(0)
     const { id } = await plane.create()

@@ -1,11 +1,11 @@
 import { apiClient, type PositionedEvent } from '@lcm/client/client'
 import type { Role } from '@lcm/domain/actor'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 beforeEach(() => {
-  plane = aPlane()
+  plane = aControlPlane()
 })
 
 /** Collects events until `stop`, as a client would. */

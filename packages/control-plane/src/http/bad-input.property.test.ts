@@ -2,22 +2,22 @@ import { mayCall } from '@lcm/contract/access'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import type { ApiResponse } from '@lcm/contract/wire'
 import { ROLES } from '@lcm/domain/actor'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { TOPOLOGY } from '../testing/a-course.ts'
-import { aPlane } from '../testing/a-plane.ts'
 import { namesOf, nearlyRight, oddText } from '../testing/malformed-requests.ts'
 
-/** For each route, and other ones each time. */
+/** Per route, with another seed each. */
 const RUNS = 25
 const SECRET = 'zQ9-never-to-be-quoted-e5'
-/** A refusal says what is wrong, and does not repeat a long request. */
+/** A refusal names the error and doesn't repeat a long request. */
 const SAID_MAX = 20_000
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 let ids: string[]
 beforeAll(async () => {
-  plane = aPlane({ backup: async () => aFile() })
+  plane = aControlPlane({ backup: async () => aFile() })
   const worker = await plane.create({ name: 'one' })
   const definition = await plane.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology: TOPOLOGY } })
   const session = await plane.send('POST', 'lablet-sessions', { json: { definition: 'bgp', duration_minutes: 30 } })
@@ -29,12 +29,12 @@ async function* aFile(): AsyncGenerator<Uint8Array> {
   yield Buffer.from('all of it')
 }
 
-/** The server never sees others: node refuses them. */
+/** Node refuses other paths before the server sees them. */
 const oddHeader = fc.oneof(
   oddText.filter(text => /^[\t\x20-\x7e\x80-\xff]*$/.test(text)),
   fc.constant(SECRET),
 )
-/** Mostly left out, so that calls get past it. */
+/** Usually left out, so that requests get past it. */
 const seldom = (right: readonly string[]) =>
   fc.oneof(
     { weight: 6, arbitrary: fc.constant(undefined) },
@@ -87,7 +87,7 @@ function callsOf(spec: RouteSpec) {
   })
 }
 
-/** All that an answer says. A stream is left once it has begun, and must then end by itself. */
+/** The whole response. A stream is closed once it has started, and must then end by itself. */
 async function saidIn({ body, file }: ApiResponse, leave: AbortController): Promise<string> {
   if (typeof body === 'string') return body
   const said: (string | Uint8Array)[] = []

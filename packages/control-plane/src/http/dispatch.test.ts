@@ -2,13 +2,13 @@ import { openApi } from '@lcm/contract/openapi'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
+import { aControlPlane, METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aPlane, METAL } from '../testing/a-plane.ts'
 import { interruptibleStore } from '../testing/interruptible-store.ts'
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 beforeEach(() => {
-  plane = aPlane()
+  plane = aControlPlane()
 })
 
 const pathOf = (route: RouteSpec) => `/api/v1${route.path.replaceAll(/\{\w+\}/g, 'x')}`
@@ -40,7 +40,7 @@ describe('a store that refuses', () => {
       throw new StoreError('SECRET in /some/folder', options)
     }
     store.interrupt({ kind: 'template', write: 'insert', when: 'before', run })
-    const answer = await aPlane({ store }).send('POST', 'worker-templates', { json: METAL })
+    const answer = await aControlPlane({ store }).send('POST', 'worker-templates', { json: METAL })
     expect(answer).toMatchObject({ status: 503, json: { code: 'store_unavailable', detail } })
   })
 })

@@ -1,15 +1,15 @@
 import { ROLES } from '@lcm/domain/actor'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 import type { ControllerRequest, SimulatorRequest } from './extra-routes.ts'
 
 let asked: { service: string; method: string; path: string; role: string | null }[]
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 
-/** One controller beside the API, which answers with what it was asked. */
+/** A controller in the same process, which echoes its request. */
 async function answer(service: string, { method, path, roleOf }: ControllerRequest) {
   asked.push({ service, method, path, role: await roleOf() })
   if (path === '/metrics') return { status: 200, body: 'a_metric 1\n' }
@@ -18,7 +18,7 @@ async function answer(service: string, { method, path, roleOf }: ControllerReque
 
 beforeEach(() => {
   asked = []
-  plane = aPlane({
+  plane = aControlPlane({
     process: {
       health: () => ({ status: 'healthy' }),
       waitsFor: () => null,
@@ -56,7 +56,7 @@ describe('a controller beside the API', () => {
 
 it('is not ready without its store', async () => {
   const store = interruptedGets(openSqliteStore(':memory:'))
-  const alone = aPlane({ store })
+  const alone = aControlPlane({ store })
   expect((await alone.send('GET', '/ready')).status).toBe(200)
   store.isGone = true
   expect(await alone.send('GET', '/ready')).toMatchObject({
@@ -72,7 +72,7 @@ it('is not ready before it can follow changes', async () => {
     since: never,
     onCommit: () => () => undefined,
   }
-  const alone = aPlane({ clock, store: { ...openSqliteStore(':memory:'), changes } })
+  const alone = aControlPlane({ clock, store: { ...openSqliteStore(':memory:'), changes } })
   const asked = alone.send('GET', '/ready')
   await clock.advance(2_000)
   expect(await asked).toMatchObject({ status: 503, json: { waits_for: 'the first list of changes from etcd' } })
@@ -80,7 +80,7 @@ it('is not ready before it can follow changes', async () => {
 
 it('says what else it waits for', async () => {
   const process = { health: () => ({ status: 'healthy' }), waitsFor: () => 'its turn', metrics: async () => '' }
-  const { status, json } = await aPlane({ process }).send('GET', '/ready')
+  const { status, json } = await aControlPlane({ process }).send('GET', '/ready')
   expect([status, json]).toEqual([503, { ready: false, waits_for: 'its turn' }])
 })
 
@@ -88,7 +88,7 @@ const never = (): never => {
   throw new Error('nobody asks')
 }
 
-/** A store that can be taken away. */
+/** A store that can become unreachable. */
 function interruptedGets(store: Store): Store & { isGone: boolean } {
   const gone = {
     ...store,
@@ -117,7 +117,7 @@ it('serves a page that explains the API, without anything from elsewhere', async
 describe('the simulated cloud beside the API', () => {
   const acts: SimulatorRequest[] = []
   const simulated = () =>
-    aPlane({
+    aControlPlane({
       process: {
         health: () => ({ status: 'healthy' }),
         waitsFor: () => null,

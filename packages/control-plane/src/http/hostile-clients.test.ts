@@ -1,16 +1,16 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { systemClock } from '@lcm/runtime/clock'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 import { startServer } from './server.ts'
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 let server: Awaited<ReturnType<typeof startServer>>
 const sockets: Socket[] = []
 
 beforeEach(async () => {
-  plane = aPlane()
+  plane = aControlPlane()
   server = await startServer({
     dispatch: plane.dispatch,
     clock: systemClock,
@@ -27,14 +27,14 @@ afterEach(async () => {
 
 async function dial(): Promise<Socket> {
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
-  // Whoever is cut off in the middle of its words is told by a reset.
+  // A client that is disconnected while it sends gets a reset.
   socket.on('error', () => undefined)
   sockets.push(socket)
   await once(socket, 'connect')
   return socket
 }
 
-/** Sends raw bytes and answers all that comes back until the server closes or nothing more is to come. */
+/** Sends raw bytes and returns the response until the server closes or nothing more follows. */
 async function say(...parts: readonly (string | Buffer)[]): Promise<string> {
   const socket = await dial()
   let heard = ''
@@ -143,7 +143,7 @@ describe('a hostile client', () => {
   })
 })
 
-/** Writes until all is out or nobody takes it any more. */
+/** Writes until everything is sent or the server stops reading. */
 async function pour(socket: Socket, chunk: Buffer, times: number): Promise<void> {
   for (let n = 0; n < times && !socket.destroyed; n += 1) {
     if (socket.write(chunk)) continue

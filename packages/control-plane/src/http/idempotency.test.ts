@@ -1,7 +1,7 @@
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../resources.ts'
 import { aFleet, type Fleet } from '../testing/a-fleet.ts'
-import { METAL } from '../testing/a-plane.ts'
 import { crash } from '../testing/interruptible-store.ts'
 
 const DAY_MS = 24 * 3_600_000
@@ -149,7 +149,7 @@ describe('a request in progress', () => {
   })
 })
 
-/** The moments at which a process can die in a request that makes something of `kind`. */
+/** Points at which a process can die in a request that creates a resource of `kind`. */
 const deaths = (kind: string) =>
   [
     ['before it is made', { kind, write: 'insert', when: 'before' }],
@@ -168,7 +168,7 @@ describe('after a death there is exactly one', () => {
     const again = await createWorker('k', body)
     expect([again.status, again.json.id]).toEqual([201, planned])
     expect(await workers()).toEqual([again.json])
-    // A death before the write leaves one more, which nobody names and which goes with the resource.
+    // A crash before the write leaves one more secret, which no document names and which is removed with the resource.
     const kept = await fleet.store.collection(RESOURCES.secrets).list({ limit: 10 })
     expect(
       kept.filter(({ id }) => Object.values(again.json.secret_refs).some(ref => id.endsWith(`:${ref}`))),
@@ -185,7 +185,7 @@ describe('after a death there is exactly one', () => {
     expect(again).toMatchObject({ status: 201, json: { name: 'other', version: 1, has_user_data: true } })
     expect((await fleet.send('GET', 'worker-templates/other')).json).toEqual(again.json)
     expect((await fleet.send('GET', 'worker-templates')).json.items).toHaveLength(2)
-    // A death before the write leaves one more, which nobody names and which goes with the resource.
+    // A crash before the write leaves one more secret, which no document names and which is removed with the resource.
     const kept = await fleet.store.collection(RESOURCES.secrets).list({ limit: 10 })
     expect(
       kept.filter(({ id }) => Object.values(again.json.secret_refs).some(ref => id.endsWith(`:${ref}`))),

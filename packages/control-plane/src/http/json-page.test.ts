@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 import { jsonPage, memoizePerObject } from './json-page.ts'
 import { startServer } from './server.ts'
 
@@ -39,7 +39,7 @@ it('computes one result per object', () => {
 
 describe('the list of workers', () => {
   it('shows each worker like a single read', async () => {
-    const plane = aPlane()
+    const plane = aControlPlane()
     const { id } = await plane.create({ name: 'Zürich – 東京', labels: { environment: 'prod' } })
     await plane.create()
     const one = async () => (await plane.send('GET', `workers/${id}`)).json

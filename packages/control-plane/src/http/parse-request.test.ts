@@ -64,7 +64,7 @@ it('answers a small request with a small problem', () => {
   expect(JSON.stringify(long).length).toBeLessThan(2_000)
 })
 
-/** What somebody may put into the wrong header. */
+/** Values that people put into the wrong header. */
 const SECRET = 'aws-secret-0123456789'
 const asked = (headers: Record<string, string>): ApiRequest => ({
   ...{ method: 'PATCH', url: '/', body: '{}', signal: new AbortController().signal },

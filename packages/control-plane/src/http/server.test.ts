@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { TOPOLOGY } from '../testing/a-course.ts'
-import { aPlane } from '../testing/a-plane.ts'
 import { startServer } from './server.ts'
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 let server: Awaited<ReturnType<typeof startServer>>
 
 beforeEach(async () => {
-  plane = aPlane()
+  plane = aControlPlane()
   const consoleDir = mkdtempSync(join(tmpdir(), 'lcm-console-'))
   writeFileSync(join(consoleDir, 'index.html'), '<!doctype html><title>console</title>')
   const hostnames = ['localhost', '127.0.0.1', '[::1]']
@@ -33,7 +33,7 @@ afterEach(() => server.close())
 const get = (path: string, headers: Record<string, string> = {}) =>
   fetch(server.url + path, { headers: { authorization: 'Bearer admin', ...headers } })
 
-/** fetch refuses to lie about its host; this does not. */
+/** Unlike fetch, this can send a false host header. */
 const statusFor = (path: string, headers: Record<string, string>) =>
   new Promise<number | undefined>((resolve, reject) => {
     const { port } = new URL(server.url)
@@ -198,7 +198,7 @@ it('ends a broken stream, and frees its slot', async () => {
 })
 
 describe('a server that closes', () => {
-  /** Serves what waits for `release`, and tells how many requests have begun. */
+  /** Serves requests that wait for `release`, and counts those that have started. */
   async function slowServer(clock = systemClock) {
     let release = () => undefined as unknown
     const released = new Promise<void>(resolve => {

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { systemClock } from '@lcm/runtime/clock'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../testing/a-plane.ts'
 import { type ServerOptions, startServer } from './server.ts'
 
 const ADDRESSES = ['127.0.0.1', '::1'] as const
-/** More than all buffers on the way hold. */
+/** More than all buffers hold. */
 const LONG = 64 * 1024 * 1024
 
 const closing: (() => unknown)[] = []
@@ -36,7 +36,7 @@ async function dial(port: number, address: string = ADDRESSES[0]): Promise<Socke
   const isThere = await new Promise<boolean>(resolve => {
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
   })
-  // Whoever is cut off in the middle of its words is told by a reset.
+  // A client that is disconnected while it sends gets a reset.
   socket.on('error', () => undefined)
   return isThere ? socket : null
 }
@@ -56,7 +56,7 @@ describe.each(ADDRESSES)('a client at %s that never ends its request', address =
     ],
     ['stops in its second request', `${head('GET /health')}${head('GET /health').slice(0, -2)}`],
   ])('is cut off: it %s', async (_name, said) => {
-    const port = await serve({ dispatch: aPlane().dispatch, requestMsMax: 60 })
+    const port = await serve({ dispatch: aControlPlane().dispatch, requestMsMax: 60 })
     const socket = await dial(port, address)
     if (socket === null) return
     socket.resume().write(said)
@@ -65,7 +65,7 @@ describe.each(ADDRESSES)('a client at %s that never ends its request', address =
 })
 
 it('goes on with the events of a client that has ended its request', async () => {
-  const plane = aPlane()
+  const plane = aControlPlane()
   const port = await serve({ dispatch: plane.dispatch, requestMsMax: 60 })
   const listener = await dial(port)
   let heard = ''
@@ -82,7 +82,7 @@ it('goes on with the events of a client that has ended its request', async () =>
 })
 
 describe('a client that reads nothing', () => {
-  /** Asks, reads nothing, and is there again once the limit is over. */
+  /** Sends a request, reads nothing, and reads again after the limit. */
   async function stall(port: number, clock: ManualClock, path: string, limitMs: number): Promise<number> {
     const socket = await dial(port)
     if (socket === null) return 0

@@ -4,7 +4,7 @@ import { listCreatedBefore } from './list-documents.ts'
 
 const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
 
-/** One for each minute. */
+/** One per minute. */
 function aCollection(count: number) {
   const all = Array.from({ length: count }, (_, n) => ({
     id: `ls-${String(n).padStart(6, '0')}`,

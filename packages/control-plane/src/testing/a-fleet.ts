@@ -1,13 +1,13 @@
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { WorkerView } from '@lcm/contract/worker-bodies'
-import type { Actor, ServiceName } from '@lcm/domain/actor'
+import type { ServiceName } from '@lcm/domain/actor'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { JournalEntry } from '@lcm/store/store'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { anAttempt } from '@lcm/testkit/builders'
 import type { ControlPlaneParts } from '../control-plane.ts'
 import { RESOURCES } from '../resources.ts'
-import { aPlane } from './a-plane.ts'
 import { interruptibleStore } from './interruptible-store.ts'
 
 export const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: '2026-01-01T00:00:00.000Z' }
@@ -21,9 +21,7 @@ interface Fenced {
 /** A control plane with controllers of every service, and helpers that bring workers into a status. */
 export function aFleet(setting: Partial<ControlPlaneParts> = {}) {
   const store = interruptibleStore(setting.store ?? openSqliteStore(':memory:'))
-  const plane = aPlane({ ...setting, store })
-  for (const service of ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const)
-    plane.access.grant(service, { id: service, name: service, role: 'controller', service } satisfies Actor)
+  const plane = aControlPlane({ ...setting, store })
   const workers = store.collection(RESOURCES.workers)
   const asService = (service: ServiceName) => ({ authorization: `Bearer ${service}` })
 

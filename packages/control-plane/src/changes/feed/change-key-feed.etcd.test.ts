@@ -44,7 +44,7 @@ function connect(): ChangeKeys {
   return client.changeKeys
 }
 
-/** The feed of one more replica, with a client of its own. */
+/** The feed of another replica, with its own client. */
 function aReplica(changesKept = 10_000): ChangeFeed {
   const source = connect().source('/lcm/')
   const { feed, service } = changeKeyFeed({ source, resourceOfKey, clock: systemClock, log: silentLogger, changesKept })
@@ -71,7 +71,7 @@ async function readUntil(feed: ChangeFeed, from: string, id: string): Promise<Po
   return read
 }
 
-/** What a replica that has to read it back tells first: that may take it a second look where the machine is slow. */
+/** First answer of a replica that reads it back; a slow machine may need a second attempt. */
 async function firstAfter(feed: ChangeFeed, position: string, count: number): Promise<readonly PositionedChange[]> {
   const deadline = systemClock.monotonic() + PATIENCE_MS
   let told = await changesAfter(feed, position, 3)
@@ -79,7 +79,7 @@ async function firstAfter(feed: ChangeFeed, position: string, count: number): Pr
   return told
 }
 
-/** Publishes and removes; shares its resources with whoever writes beside it. */
+/** Publishes and removes; shares its resources with concurrent writers. */
 async function writeMuch(keys: ChangeKeys, count: number): Promise<void> {
   for (let turn = 1; turn <= count; turn += 1) {
     const id = `w-${Math.floor(turn / 25)}-${turn % 5}`
@@ -89,7 +89,7 @@ async function writeMuch(keys: ChangeKeys, count: number): Promise<void> {
   }
 }
 
-/** What etcd itself says was put after a position, up to and with the last. */
+/** Puts after a position according to etcd itself, up to and including the last. */
 async function putsAfter(position: string, lastId: string): Promise<string[]> {
   const puts: string[] = []
   for await (const message of connect().source(WORKERS).watch(Number(position), stop.signal)) {
@@ -173,7 +173,7 @@ it('continues after etcd was killed and restarted', async () => {
   expect(await readUntil(other, during, 'w-2')).toEqual(all.slice(1))
 })
 
-/** A connection that was lost takes its time to come back. */
+/** A lost connection takes time to recover. */
 async function published(keys: ChangeKeys, id: string): Promise<void> {
   const deadline = systemClock.monotonic() + PATIENCE_MS
   for (;;) {

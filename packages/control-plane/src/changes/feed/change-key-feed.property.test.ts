@@ -10,7 +10,7 @@ import { changeKeyFeed } from './change-key-feed.ts'
 const WORKERS = '/lcm/workers/'
 const SEAT = '/lcm/worker-controller/leader'
 const CHANGES_KEPT = 4
-/** Longer than any question may wait. */
+/** Longer than any read may wait. */
 const PATIENCE_MS = 3_000
 
 const resourceOfKey = (key: string) =>
@@ -54,10 +54,10 @@ interface World {
   readonly clock: ManualClock
   readonly history: KeyHistory
   readonly replicas: readonly Replica[]
-  /** Four resources at a time; one that was removed makes room for another. */
+  /** Four resources at a time; a deleted one is replaced by another. */
   readonly slots: { id: number; version: number }[]
   ids: number
-  /** Of the one reader who goes from replica to replica: where it began, where it is, and what it was told between. */
+  /** The one reader that switches replicas: its start, its position and the changes it received. */
   begunAt: string
   position: string
   seen: PositionedChange[]
@@ -104,7 +104,7 @@ function write(world: World, { slots, what }: Extract<Step, { do: 'write' }>): v
   if (deletions.length > 0) world.history.commit(...deletions)
 }
 
-/** The contract again, as plainly as possible. */
+/** The contract again, as simply as possible. */
 function truthAfter(history: KeyHistory, position: string, upTo: number): PositionedChange[] {
   const newest = new Map<string, number>()
   const truth: PositionedChange[] = []
@@ -127,7 +127,7 @@ function truthAfter(history: KeyHistory, position: string, upTo: number): Positi
   return truth.filter(change => isAfter(change.position))
 }
 
-/** What it answers must be how the truth goes on, or a beginning of it. It may not know only what it has not been shown. */
+/** An answer must be a prefix of the expected changes. A position may be unknown only where it was not shown. */
 async function ask(world: World, replica: Replica, position: string, limit: number): Promise<ChangesAnswer> {
   const asked = replica.feed.since(position, limit)
   await world.clock.advance(PATIENCE_MS)
@@ -197,7 +197,7 @@ async function compareAll(world: World): Promise<void> {
   }
 }
 
-/** Reads on until there is no more, now on one replica and now on the other. */
+/** Reads to the end, alternating between the replicas. */
 async function readToTheEnd(world: World): Promise<void> {
   for (const replica of world.replicas) replica.view.show(world.history.revision)
   const total = truthAfter(world.history, world.begunAt, world.history.revision).length

@@ -17,7 +17,7 @@ const goneHint = (version: number): ChangeHint => ({ ...hint(version), deleted: 
 
 interface Script {
   readonly parts?: Partial<ChangeKeyFeedParts>
-  /** Plays before the feed begins. */
+  /** Runs before the feed starts. */
   readonly prepare?: (source: ScriptedWatchSource<ChangeHint>) => void
 }
 
@@ -29,12 +29,12 @@ async function following({ parts, prepare }: Script = {}) {
   const ended = built.service.run(stage.stop.signal)
   await stage.clock.advance(0)
   const put = (id: string, version: number) => source.put(WORKERS + id, hint(version))
-  /** As the port removes: the telling, then the deletion. */
+  /** A removal by the port: a put with the deletion, then the delete. */
   const remove = (id: string, version: number) => {
     source.put(WORKERS + id, goneHint(version))
     source.delete(WORKERS + id)
   }
-  /** What the feed answers within `ms`, such as `w-1 v2`. */
+  /** Changes that the feed returns within `ms`, such as `w-1 v2`. */
   const since = (position: string, limit = 100, ms = 0) => told(stage.clock, built.feed.since(position, limit), ms)
   const settle = () => stage.clock.advance(0)
   return { ...stage, ...built, ended, put, remove, since, settle }
@@ -267,7 +267,7 @@ it('rejects a position ahead of it when the source is unreachable', async () => 
   expect(await since('2', 10, 3_000)).toBe('unknown')
 })
 
-/** A feed that holds two changes at most and has been told five. */
+/** A feed that keeps at most two changes and has received five. */
 async function longHistory(script: Script = {}) {
   const world = await following({ ...script, parts: { changesKept: 2, ...script.parts } })
   for (let version = 1; version <= 5; version += 1) world.put('w-1', version)
@@ -393,7 +393,7 @@ describe('a position older than the ring', () => {
   })
 })
 
-/** A feed whose second watch, which is the one of a catch-up, is played by hand. */
+/** A feed whose second watch, the one of a catch-up, is controlled by the test. */
 async function withSecondWatch(
   play: (clock: ManualClock, signal: AbortSignal) => AsyncIterable<WatchMessage<ChangeHint>>,
 ) {

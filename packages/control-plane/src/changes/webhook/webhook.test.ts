@@ -3,16 +3,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Logger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { Document, Kind, Store } from '@lcm/store/store'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { seededRandom } from '@lcm/testkit/seeded-random'
 import { describe, expect, it } from 'vitest'
 import type { ControlPlaneParts } from '../../control-plane.ts'
-import { aPlane } from '../../testing/a-plane.ts'
 
 const URL_WITH_SECRETS = 'https://mona:pass-word@hooks.example/path-secret?key=query-secret#fragment-secret'
 
 type Answer = (signal: AbortSignal) => Promise<number>
 
-/** Whoever is told, in memory. It takes everything unless it is given other answers. */
+/** A receiver in memory. It accepts everything unless other responses are given. */
 function aReceiver() {
   const got: { at: number; id: string; said: string; headers: Record<string, string>; url: string }[] = []
   const answers: Answer[] = []
@@ -62,15 +62,15 @@ interface Given extends Partial<ControlPlaneParts> {
   readonly receiver?: ReturnType<typeof aReceiver>
   readonly url?: string
   readonly token?: string
-  /** Replicas and restarts differ by chance. */
+  /** Replicas and restarts use different random bytes. */
   readonly seed?: number
 }
 
-/** A plane whose webhook runs until it is stopped. */
+/** A control plane whose webhook runs until it is stopped. */
 async function running({ receiver = aReceiver(), url = URL_WITH_SECRETS, token, seed = 1, ...parts }: Given = {}) {
   const { log, lines } = aLog()
   const random = seededRandom(seed)
-  const plane = aPlane({
+  const plane = aControlPlane({
     log,
     randomBytes: size => random.bytes(size),
     webhook: { url, token: token ?? null, source: '/lcm/lab', fetch: receiver.fetch },
@@ -104,7 +104,7 @@ describe('a webhook', () => {
   it('receives every change since its first start, in order', async () => {
     const receiver = aReceiver()
     const store = openSqliteStore(':memory:')
-    await aPlane({ store }).create({ name: 'before' })
+    await aControlPlane({ store }).create({ name: 'before' })
     const plane = await running({ receiver, store })
     const id = await changed(plane, 'after')
     await plane.send('POST', `workers/${id}/stop`)
@@ -184,7 +184,7 @@ describe('a webhook', () => {
 
   it('continues from now when changes have expired, and logs it', async () => {
     const store = openSqliteStore(':memory:')
-    await aPlane({ store }).create({ name: 'before' })
+    await aControlPlane({ store }).create({ name: 'before' })
     await states(store).insert({ id: 'webhook', version: 1, position: 'of another time', lease: null })
     const plane = await running({ store })
     const id = await changed(plane, 'after')
@@ -238,7 +238,7 @@ const STATES: Kind<State> = {
 }
 const states = (store: Store) => store.collection(STATES)
 
-/** The same store, until this process is frozen: then nothing it began comes to an end. */
+/** The same store, until this process freezes: then none of its requests finishes. */
 function freezable(store: Store) {
   let isFrozen = false
   const held = <T>(work: Promise<T>): Promise<T> =>
@@ -309,7 +309,7 @@ describe('with several replicas', () => {
     const { clock } = first
     const second = await running({ receiver, store: inner, clock, seed: 2 })
     const one = await changed(first, 'one')
-    // It is told, and the replica freezes before it can write that down.
+    // The event is delivered, and the replica freezes before it stores the position.
     receiver.next(async () => {
       frozen.freeze()
       return 200
@@ -338,7 +338,7 @@ describe('with several replicas', () => {
     const before = receiver.got.length
     await changed(first, 'two')
     await changed(first, 'three')
-    // It had one in hand, and learnt of the other when it wanted to write that down.
+    // It was delivering one event, and noticed the other replica when it stored the position.
     expect(receiver.got.length - before).toBeLessThanOrEqual(1)
     await clock.advance(36_000)
     expect(receiver.told().at(-1)).toContain('worker.created')

@@ -213,7 +213,7 @@ describe('an ACTIVE definition', () => {
     const { json: second } = await put(id, { source: 'https://example.org/bgp.yaml' })
     expect(await versions()).toEqual(['1.0.0 ACTIVE', '1.0.1 PENDING_SYNC'])
     expect((await course.book()).definition.version).toBe('1.0.0')
-    // Anew: the one that waits is changed in place.
+    // Again: the pending version is changed in place.
     expect((await put(id, { source: 'https://example.org/other.yaml' })).json.id).toBe(second.id)
     await put(second.id, { topology: TOPOLOGY, title: 'BGP' })
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE'])

@@ -1,6 +1,6 @@
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
-import { METAL } from '../../testing/a-plane.ts'
 
 let course: Course
 beforeEach(() => {

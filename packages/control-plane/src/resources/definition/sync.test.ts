@@ -17,7 +17,7 @@ const fetched = (topology: string) => ({ result: { topology, package_sha256: has
 const get = async (which = id) => (await course.send('GET', `lablet-definitions/${which}`)).json
 const sync = (which = id) => course.send('POST', `lablet-definitions/${which}/sync`)
 const put = (json: object) => course.send('PUT', `lablet-definitions/${id}`, { json })
-/** A fetch that begins now; what it brings is recorded whenever that is said. */
+/** A sync that starts now; its result is recorded later. */
 async function fetching(which = id) {
   const { source, sync } = await get(which)
   return (json: object, epoch = 1) => {
@@ -100,7 +100,7 @@ describe('a superseded sync', () => {
       kind: 'definition',
       write: 'replace',
       when: 'before',
-      // As another process does it: those of one wait for each other.
+      // As another process writes: writers of one process wait for each other.
       async run() {
         const edited = RESOURCES.definitions.parse(await definitions.get(id))
         await definitions.replace({ ...edited, source: 'https://example.org/right.yaml', version: edited.version + 1 })

@@ -1,8 +1,8 @@
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
+import { aControlPlane, METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
-import { aPlane, METAL } from '../../testing/a-plane.ts'
 
 let fleet: Fleet
 beforeEach(async () => {
@@ -52,7 +52,7 @@ it('reports an unreachable store, and still reports the process', async () => {
   const gone = async (): Promise<never> => {
     throw new StoreError('the store is gone')
   }
-  const plane = aPlane({ store: { ...store, collection: kind => ({ ...store.collection(kind), list: gone }) } })
+  const plane = aControlPlane({ store: { ...store, collection: kind => ({ ...store.collection(kind), list: gone }) } })
   const text = String((await plane.send('GET', '/metrics')).body)
   expect(text).toMatch(/^# metrics\n/)
   expect(figure(text, 'control_plane_store_up')).toBe(0)

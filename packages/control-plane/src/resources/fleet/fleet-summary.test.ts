@@ -1,14 +1,14 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet, RESERVATION } from '../../testing/a-fleet.ts'
-import { METAL } from '../../testing/a-plane.ts'
 
 const HOUR_MS = 3_600_000
 let fleet: Fleet
 beforeEach(async () => {
   fleet = aFleet()
-  // 3.6 USD an hour is a tenth of a cent a second, so that the seconds of each move can be counted.
+  // 3.6 USD an hour is a tenth of a cent a second, so that the seconds of each transition can be counted.
   await fleet.send('POST', 'worker-templates', { json: { ...METAL, cost_per_hour_usd: 3.6 } })
 })
 
@@ -17,7 +17,7 @@ const hours = (count: number) => fleet.clock.advance(count * HOUR_MS)
 const pauseByIdle = (id: string) =>
   fleet.fenced('POST', `workers/${id}/idle-checks`, { evidence: { last_activity_at: null, running_nodes: 0 } })
 
-/** Sessions come and go; the next write through the API sees it. */
+/** Reservations change; the next write through the API sees it. */
 async function serve(id: string, reservations: Worker['reservations']) {
   const { labels } = await fleet.edit(id, () => ({ reservations }))
   await fleet.send('PATCH', `workers/${id}`, { json: { labels: { busy: labels.busy === 'yes' ? 'no' : 'yes' } } })
@@ -50,7 +50,7 @@ describe('money', () => {
     await fleet.moveTo(id, 'RUNNING')
     await hours(1)
     const { cost } = await summary()
-    // A move takes a second, which belongs to the status that it leads to.
+    // A transition takes a second, which counts for the new status.
     const boot = 2 * (0.5 * 3.6 + 0.001)
     const idle = 0.001 + (1 + 4) * 3.6 + 0.001 + 3.6
     const session = 2 * 3.6

@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
-import { METAL } from '../../testing/a-plane.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
 const HOUR_MS = 3_600_000
@@ -19,7 +19,7 @@ const permits = async () => (await fleet.scaling())?.stop_permits
 const set = (json: object) => fleet.send('PATCH', 'settings', { json })
 const ago = (ms: number) => toInstant(fleet.clock.now() - ms)
 
-/** Workers that run and that nobody used for two hours. */
+/** Running workers without activity for two hours. */
 async function idleWorkers(count: number, body: object = {}): Promise<string[]> {
   const ids: string[] = []
   for (let n = 0; n < count; n += 1) ids.push((await fleet.running({ name: `idle-${n}`, ...body })).id)
@@ -313,7 +313,7 @@ describe('twenty checks at once', () => {
 })
 
 describe('a permit that a crash left', () => {
-  /** The process dies when it has the permit and has not changed the worker. */
+  /** The process dies after it got the permit and before it changed the worker. */
   async function crashedCheck(id: string) {
     fleet.store.interrupt({ kind: 'worker', write: 'replace', when: 'before', run: crash })
     expect((await check(id)).status).toBe(503)

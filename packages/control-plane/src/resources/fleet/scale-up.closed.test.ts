@@ -1,10 +1,10 @@
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { expect, it } from 'vitest'
 import { aFleet } from '../../testing/a-fleet.ts'
-import { METAL } from '../../testing/a-plane.ts'
 
-/** A store in which one kind can't be read in one way for a while, such as `worker list`. */
+/** A store in which one operation of one kind fails for a while, such as `worker list`. */
 function blindStore(): { store: Store; isBlindFor: Set<string> } {
   const inner = openSqliteStore(':memory:')
   const isBlindFor = new Set<string>()

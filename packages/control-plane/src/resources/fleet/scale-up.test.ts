@@ -1,6 +1,6 @@
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
-import { METAL } from '../../testing/a-plane.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
 let fleet: Fleet

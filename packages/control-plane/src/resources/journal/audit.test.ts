@@ -1,7 +1,7 @@
 import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
-import { METAL } from '../../testing/a-plane.ts'
 
 let fleet: Course
 beforeEach(() => {
@@ -13,11 +13,11 @@ beforeEach(() => {
 })
 
 interface Change {
-  /** Brings the world where the request can succeed; answers what the path is made of. */
+  /** Prepares a state in which the request succeeds; returns the parts of its path. */
   arrange?(): Promise<Record<string, string>>
   readonly body?: object
   readonly action: string
-  /** What the entry is about, such as `worker:`. */
+  /** Subject of the entry, such as `worker:`. */
   readonly about: string
   readonly before?: object
   readonly after?: object
@@ -332,7 +332,7 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   },
 }
 
-/** One makes a way in for who is in already, the other only looks: they change nothing that anybody could see. */
+/** One creates a login for an authenticated actor, the other only reads: neither changes a resource. */
 const UNAUDITED: readonly RouteName[] = ['createLoginLink', 'previewPlacement']
 
 const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])

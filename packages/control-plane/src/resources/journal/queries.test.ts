@@ -14,7 +14,7 @@ interface Item {
 
 const nothing = () => Promise.resolve()
 
-/** All pages of a list, to the end. `between` happens before each page but the first. */
+/** All pages of a list. `between` runs before each page but the first. */
 async function pages(path: string, limit: number, between: () => Promise<void> = nothing): Promise<Item[][]> {
   const all: Item[][] = []
   let cursor = ''

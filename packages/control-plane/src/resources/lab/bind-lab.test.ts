@@ -83,7 +83,7 @@ it('says how many nodes and links it will have, before anybody has seen it', asy
 })
 
 describe('a lab that is to be used again', () => {
-  /** Wiped, and nobody's. */
+  /** WIPED, and without an owner. */
   async function kept() {
     await course.define({ lab_reuse: true })
     const { id } = await course.placed(workerId, 'INSTANTIATING')

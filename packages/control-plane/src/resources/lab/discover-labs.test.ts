@@ -11,7 +11,7 @@ beforeEach(async () => {
 })
 
 const labs = async (query = '') => (await course.send('GET', `lab-records?${query}`)).json.items
-/** Each look begins a second after the last. */
+/** Each scan starts a second after the last. */
 const look = async (seen: readonly object[], more: object = {}) => {
   await course.clock.advance(1_000)
   return (await course.scan(workerId, seen, more)).json

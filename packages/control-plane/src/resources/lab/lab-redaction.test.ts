@@ -18,7 +18,7 @@ beforeEach(async () => {
 })
 
 const PORT = 'r1_serial'
-/** A refusal repeats what was asked for, which whoever asked knew. */
+/** A refusal repeats the request, which the caller knows. */
 const shown = ({ status, body }: { status: number; body: unknown }) => (status === 200 ? String(body) : '')
 const seenBy = async (as: Role, path: string) => shown(await course.send('GET', path, { as }))
 const serviceSees = async (path: string) =>
@@ -31,7 +31,7 @@ async function edited(change: (lab: LabRecord) => Partial<LabRecord>): Promise<v
   await labs.replace({ ...lab, ...change(lab), version: lab.version + 1 })
 }
 
-/** What a controller plans and decides about the worker and the lab, in words that name the session. */
+/** Plan and decisions of a controller about the worker and the lab, with texts that name the session. */
 async function speakOfIt(): Promise<void> {
   const named = { action: 'wait', because: `waits for ${sessionId}` }
   const headers = { ...course.asService('lablet-controller'), 'lcm-epoch': '1' }
@@ -60,7 +60,7 @@ async function speakOfIt(): Promise<void> {
   await course.moveTo(workerId, 'STOPPING')
 }
 
-/** Whoever knows worker and port is at the console of somebody else's router. */
+/** An actor that knows worker and port can reach the console of another owner's router. */
 describe('D-38: the session and ports of another owner’s lab are never revealed', () => {
   const ROUTES = {
     'the list of labs': () => 'lab-records',
@@ -81,7 +81,7 @@ describe('D-38: the session and ports of another owner’s lab are never reveale
 
   it.each(Object.entries(ROUTES))('from %s', async (name, path) => {
     await speakOfIt()
-    // Its owner is `user`; who makes definitions is as much a stranger to it as any other learner.
+    // Its owner is `user`; an author is as much a stranger to it as any other learner.
     const stranger = await seenBy('author', path())
     expect(stranger).not.toContain(sessionId)
     expect(stranger).not.toContain(PORT)

@@ -1,9 +1,9 @@
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../../testing/a-plane.ts'
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 beforeEach(() => {
-  plane = aPlane()
+  plane = aControlPlane()
 })
 
 const TERM = 'services/worker-controller/term'
@@ -74,7 +74,7 @@ describe('a write of a controller', () => {
   it('is refused by a document that a newer leader wrote, even if its check began before', async () => {
     const worker = await plane.create()
     await register(3)
-    // The zombie's check has passed; its compare-and-set is still to come when the new leader registers and writes.
+    // The check of the old leader has passed; its compare-and-set is pending when the new leader registers and writes.
     const { replace } = plane.store.collection({
       name: 'worker',
       parse: body => body as typeof worker,

@@ -179,7 +179,7 @@ describe('while another replica is at work', () => {
     course.store.interrupt({ kind: 'session', write: 'replace', when: 'before', run: crash })
     await course.assign(id, worker.id)
     await course.clock.advance(120_000)
-    // The tidying has taken the session a version further, and not yet the room off the book.
+    // The cleanup has incremented the version of the session, and not yet released the reservation.
     course.store.interrupt({
       kind: 'session',
       write: 'replace',

@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 const reserved = async () => Object.keys((await course.get(workerId)).reservations)
 const portOwners = async () => Object.keys((await course.get(workerId)).ports)
-/** A session with a lab that runs. */
+/** A session with a running lab. */
 async function withLab(...statuses: Parameters<Course['placed']>[1][]) {
   const session = await course.placed(workerId, 'INSTANTIATING')
   const { id: labId } = (await course.bind(session.id)).json

@@ -1,8 +1,8 @@
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
-import { METAL } from '../../testing/a-plane.ts'
 
 let fleet: Fleet
 beforeEach(() => {

@@ -1,9 +1,9 @@
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, expect, it } from 'vitest'
-import { aPlane } from '../../testing/a-plane.ts'
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 beforeEach(() => {
-  plane = aPlane()
+  plane = aControlPlane()
 })
 
 const withToken = (secret: string, path = 'info') =>

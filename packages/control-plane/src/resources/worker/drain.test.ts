@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
-import { METAL } from '../../testing/a-plane.ts'
 
 let fleet: Fleet
 beforeEach(() => {

@@ -10,7 +10,7 @@ beforeEach(() => {
 const inMinutes = (minutes: number) => toInstant(fleet.clock.now() + minutes * 60_000)
 const IDLE_PAUSE = { reason: 'idle', by: 'idle', last_resumed_at: null }
 
-/** A worker that the idle policy wants stopped. */
+/** A worker that the idle policy has stopped. */
 async function pausedByPolicy() {
   const { id, pause } = await fleet.running()
   const last_paused_at = toInstant(fleet.clock.now())

@@ -3,7 +3,7 @@ import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
 import { aFleet } from '../../testing/a-fleet.ts'
 
-/** A worker that is there already, whatever the way. */
+/** A worker in this status, however it got there. */
 async function workerIn(fleet: ReturnType<typeof aFleet>, status: (typeof WORKER_STATUSES)[number]) {
   const { id } = await fleet.create()
   const launched = status === 'PENDING' ? {} : { ec2_instance_id: 'i-1' }
@@ -19,7 +19,7 @@ describe.each(WORKER_STATUSES)('a report on a worker that is %s', from => {
     const fleet = aFleet()
     for (const to of WORKER_STATUSES.filter(each => each !== from)) {
       const before = await workerIn(fleet, from)
-      // One machine can be of one worker only, so each has its turn.
+      // A machine belongs to one worker only, so they are tested one after another.
       const more = from === 'PENDING' && to === 'PROVISIONING' ? { ec2_instance_id: 'i-2' } : {}
       const answer = await fleet.report(before.id, before.version, { status: to, ...freed(from, to), ...more })
       expect(answer.status, `${from} -> ${to}: ${answer.body}`).toBe(canMove(from, to) ? 200 : 409)
@@ -47,6 +47,6 @@ describe.each(WORKER_STATUSES)('a report on a worker that is %s', from => {
   })
 })
 
-/** Back to PENDING means that there is no machine. */
+/** PENDING again means that there is no machine. */
 const freed = (from: string, to: string): object =>
   to === 'PENDING' && from !== 'PENDING' ? { ec2_instance_id: null } : {}

@@ -1,9 +1,9 @@
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aPlane } from '../../testing/a-plane.ts'
 
-let plane: ReturnType<typeof aPlane>
+let plane: ReturnType<typeof aControlPlane>
 beforeEach(() => {
-  plane = aPlane()
+  plane = aControlPlane()
 })
 
 const report = (id: string, version: number, changes: object) => plane.report(id, version, changes)
@@ -54,7 +54,7 @@ describe('creating a worker', () => {
   it('refuses a disabled template', async () => {
     await plane.create()
     await plane.send('POST', 'worker-templates', {
-      json: { ...(await import('../../testing/a-plane.ts')).METAL, name: 'off', enabled: false },
+      json: { ...(await import('@lcm/testkit/a-control-plane')).METAL, name: 'off', enabled: false },
     })
     expect(await plane.send('POST', 'workers', { json: { template_name: 'off' } })).toMatchObject({
       status: 422,

@@ -17,7 +17,7 @@ it('a lab that CML takes is taken', async () => {
   expect(await linesOf(lab({ link: 'id: l0, n1: n0, i1: i0, n2: n1, i2: i0' }))).toEqual([])
 })
 
-/** CML refuses each of these at the import, which is when a learner waits for it and a machine may have been bought. */
+/** CML refuses each of these at the import, when a learner waits and a machine may have been bought. */
 describe('what CML would refuse is refused at once, with its line', () => {
   it.each([
     ['a node without a place', { node: 'id: n0, label: r1, node_definition: iosv' }, 3],

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { readTopology } from './read-topology.ts'
 
 const LAB = readFileSync('examples/labs/two-routers.yaml', 'utf8')
-/** What means something to YAML. */
+/** Characters with a meaning in YAML. */
 const SIGNS = [
   '\n',
   ' ',

@@ -118,7 +118,7 @@ describe('however long it is', () => {
 
   it('other work runs while it is read', async () => {
     expect(await pausesOf(LAB)).toBe(0)
-    // A dash, a blank, a number and the end of a line each time.
+    // A dash, a blank, a number and a line end each time.
     expect(await pausesOf(many)).toBeGreaterThanOrEqual((4 * 20_000) / WORDS_PER_SLICE)
   })
 

@@ -1,12 +1,14 @@
+import { apiClient, type Client } from '@lcm/client/client'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import { type ControlPlaneParts, controlPlane } from '@lcm/control-plane/control-plane'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { localCoordination } from '@lcm/coordination/local/coordination'
-import { type Actor, ROLES, type Role, type ServiceName } from '@lcm/domain/actor'
+import { type Actor, ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
 import { silentLogger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
-import { manualClock } from '@lcm/testkit/manual-clock'
-import { seededRandom } from '@lcm/testkit/seeded-random'
-import { type ControlPlaneParts, controlPlane } from '../control-plane.ts'
+import { faultyDispatch } from './faulty-dispatch.ts'
+import { manualClock } from './manual-clock.ts'
+import { seededRandom } from './seeded-random.ts'
 
 export const METAL = {
   name: 'metal',
@@ -17,10 +19,15 @@ export const METAL = {
   cost_per_hour_usd: 4,
 }
 
+const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
+
 const service = (role: Role): ServiceName | null => (role === 'controller' ? 'worker-controller' : null)
 
-/** A control plane on an in-memory store, with one token per role: its name. */
-export function aPlane(setting: Partial<ControlPlaneParts> = {}) {
+/**
+ * The real API on an in-memory SQLite store, behind an unreliable network. It has one token per role and one per service: their
+ * names. Use it wherever a test needs the API, instead of a fake.
+ */
+export function aControlPlane(setting: Partial<ControlPlaneParts> = {}) {
   const clock = manualClock()
   const random = seededRandom(7)
   const store = setting.store ?? openSqliteStore(':memory:')
@@ -39,9 +46,13 @@ export function aPlane(setting: Partial<ControlPlaneParts> = {}) {
   for (const role of ROLES)
     plane.access.grant(role, { id: role, name: role, role, service: service(role) } satisfies Actor)
 
+  for (const service of CONTROLLERS)
+    plane.access.grant(service, { id: service, name: service, role: 'controller', service } satisfies Actor)
+  const { dispatch, requests, fail, heal } = faultyDispatch(plane.dispatch)
+
   async function send(method: string, path: string, more: Partial<ApiRequest> & { as?: Role; json?: unknown } = {}) {
     const { as = 'admin', json, headers, ...rest } = more
-    const response = await plane.dispatch({
+    const response = await dispatch({
       method,
       url: path.startsWith('/') ? path : `/api/v1/${path}`,
       headers: { authorization: `Bearer ${as}`, 'content-type': 'application/json', ...headers },
@@ -54,6 +65,14 @@ export function aPlane(setting: Partial<ControlPlaneParts> = {}) {
 
   return {
     ...plane,
+    dispatch,
+    /** Requests so far, in order. */
+    requests,
+    /** Makes requests fail until `heal`. */
+    fail,
+    heal,
+    /** A client of this API, as a role or a service. */
+    client: (as: Role | ServiceName = 'admin'): Client => apiClient(dispatch, { token: as }),
     clock,
     store,
     changeKeys,
