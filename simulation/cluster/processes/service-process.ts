@@ -31,7 +31,8 @@ export const startWaitingProcess = (
   name: string,
   args: readonly string[],
   env: Record<string, string>,
-): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / waits for the store at (http:\S+)/ })
+): Promise<ServiceProcess> =>
+  startLcm(name, ['serve', ...args], { env, isAt: / at (http:\S+) is waiting for the store/ })
 
 /** Runs `lcm up` on a simulated cloud, on free ports. */
 export const startEmbedded = (folder: string): Promise<ServiceProcess> =>

@@ -3,15 +3,15 @@ import { judgeClock, type Skew } from './api.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
 const POLICY = 'docs/how-to/run-on-aws.md has the policy'
-/** AWS refuses whatever was signed more than five minutes away from its own time. */
+/** AWS rejects requests signed more than five minutes away from its own time. */
 const REFUSED_MS = 4 * 60_000
 
-/** `atMs`: the time here when AWS was asked. */
+/** `atMs` is the local time of the request to AWS. */
 export function judgeAws(facts: AccountFacts, atMs: number): Finding[] {
   const { credentialsError, caller, callerError, actions } = facts
   if (credentialsError !== null) {
     const next =
-      'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give this machine an instance role'
+      'set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or assign an instance role to this computer'
     return [failure('aws', `no AWS credentials were found: ${credentialsError}`, next)]
   }
   const clock = caller?.atMs == null ? [] : [judgeClock('AWS', skewOf(caller.atMs, atMs), REFUSED_MS)]
@@ -20,18 +20,19 @@ export function judgeAws(facts: AccountFacts, atMs: number): Finding[] {
   const rejected = actions.find(({ verdict }) => verdict === 'rejected')
   if (refusal !== null || rejected !== undefined) {
     const said = refusal === null ? rejected?.details : `${refusal.code}: ${refusal.message}`
-    const next = off.length > 0 ? 'set the clock first' : 'renew them: they are wrong, expired or of another account'
-    return [failure('aws', `AWS refuses the credentials: ${said}`, next), ...off]
+    const next =
+      off.length > 0 ? 'correct the clock first' : 'renew them: they are wrong, expired or belong to another account'
+    return [failure('aws', `AWS rejects the credentials: ${said}`, next), ...off]
   }
   if (actions.every(({ verdict }) => verdict === 'untold')) {
     const why = callerError ?? actions[0]?.details ?? 'no answer'
     return [
-      failure('aws', `AWS can't be asked: ${why}`, 'check the way to it: DNS, proxies, AWS_ENDPOINT_URL, regions'),
+      failure('aws', `AWS is unreachable: ${why}`, 'check DNS, proxies, AWS_ENDPOINT_URL and the regions'),
       ...off,
     ]
   }
   return [
-    ok('aws', `AWS knows the credentials${caller?.arn ? ` as ${caller.arn}` : ''}`),
+    ok('aws', `AWS credentials are valid${caller?.arn ? ` (${caller.arn})` : ''}`),
     ...off,
     ...judgeRights(actions),
   ]
@@ -54,13 +55,12 @@ function judgeRights(actions: AccountFacts['actions']): Finding[] {
       : [
           warning(
             'aws',
-            `AWS did not say whether these are allowed: ${untold.map(({ action }) => action).join(', ')} (${untold[0]?.details})`,
-            `compare the policy by hand; ${POLICY}. Ask again once a worker has been launched`,
+            `AWS did not confirm these permissions: ${untold.map(({ action }) => action).join(', ')} (${untold[0]?.details})`,
+            `compare the policy manually; ${POLICY}. Run doctor again after the first launch`,
           ),
         ]
   const granted = new Set(actions.filter(({ verdict }) => verdict === 'granted').map(({ action }) => action)).size
-  const good =
-    denied.length + doubts.length === 0 ? [ok('aws', `all ${granted} IAM actions that LCM needs are allowed`)] : []
+  const good = denied.length + doubts.length === 0 ? [ok('aws', `all ${granted} required IAM actions are allowed`)] : []
   return [...good, ...denied, ...doubts]
 }
 
@@ -72,7 +72,7 @@ interface Merged {
   readonly details: string
 }
 
-/** One line for an action, however many regions refuse it. */
+/** Merges the regions of each action into one line. */
 function merged(actions: readonly Tried[], verdict: Tried['verdict']): Merged[] {
   const found = actions.filter(tried => tried.verdict === verdict)
   return [...new Set(found.map(({ action }) => action))].map(action => {
@@ -83,7 +83,7 @@ function merged(actions: readonly Tried[], verdict: Tried['verdict']): Merged[] 
 
 const DETAILS_MAX = 300
 
-/** A refusal ends with a token of a thousand characters, for whoever has the right to decode it. */
+/** Removes the encoded authorization message, which has about a thousand characters. */
 const shortened = (details: string): string =>
   details
     .replace(/\.? Encoded authorization failure message:.*$/s, '')

@@ -8,7 +8,7 @@ import { judgeCml } from './cml.ts'
 import { type Finding, failure, failureIn, firstOf } from './finding.ts'
 import { judgeEtcd, judgeStore, unknownEtcd } from './servers.ts'
 import { judgeServices } from './services.ts'
-import { inTime } from './time-limit.ts'
+import { withTimeout } from './time-limit.ts'
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z')
 const brief = (findings: readonly Finding[]) => findings.map(({ severity, sentence }) => `${severity}: ${sentence}`)
@@ -31,10 +31,10 @@ const API: ApiFacts = {
 }
 
 it('says which API answers, what it waits for, and that versions differ', () => {
-  expect(brief(judgeApi(API, '1.0.0'))).toEqual(['ok: LCM 1.0.0 answers at http://lcm: cluster, on AWS in us-east-1'])
+  expect(brief(judgeApi(API, '1.0.0'))).toEqual(['ok: LCM 1.0.0 responds at http://lcm: cluster, on AWS in us-east-1'])
   expect(brief(judgeApi({ ...API, waitsFor: 'the store: it does not respond' }, '2.0.0'))).toEqual([
-    'warning: LCM 1.0.0 answers at http://lcm: cluster, on AWS in us-east-1, but this lcm is 2.0.0',
-    'failure: the API is not ready: it waits for the store: it does not respond',
+    'warning: LCM 1.0.0 responds at http://lcm: cluster, on AWS in us-east-1, but this lcm is 2.0.0',
+    'failure: the API is not ready: it is waiting for the store: it does not respond',
   ])
   const gone: ApiFacts = { ...API, answer: { kind: 'unreachable', message: 'nobody is at http://lcm: start it' } }
   expect(judgeApi(gone, '1.0.0')).toEqual([failure('api', 'nobody is at http://lcm', 'start it')])
@@ -43,9 +43,12 @@ it('says which API answers, what it waits for, and that versions differ', () => 
 
 it('tells a wrong token from none', () => {
   const refused: ApiFacts = { ...API, answer: { kind: 'refused', status: 401, detail: 'unknown' } }
-  expect(judgeToken(API)?.sentence).toBe('you are ci, with the role operator')
-  expect(judgeToken(refused)).toMatchObject({ severity: 'failure', sentence: expect.stringContaining('this token') })
-  expect(judgeToken({ ...refused, hasToken: false })?.sentence).toBe('no token was given')
+  expect(judgeToken(API)?.sentence).toBe('authenticated as ci with role operator')
+  expect(judgeToken(refused)).toMatchObject({
+    severity: 'failure',
+    sentence: expect.stringContaining('the token is invalid'),
+  })
+  expect(judgeToken({ ...refused, hasToken: false })?.sentence).toBe('no token is set')
 })
 
 it.each([
@@ -60,8 +63,8 @@ it.each([
 
 it('says in which direction clocks differ', () => {
   const sentence = (ms: number) => judgeClock('AWS', { ms, uncertaintyMs: 0 }).sentence
-  expect(sentence(600_000)).toBe('the clock of AWS is 10m ahead of the one here')
-  expect(sentence(-600_000)).toBe('the clock of AWS is 10m behind the one here')
+  expect(sentence(600_000)).toBe('the clock of AWS is 10m ahead of the local clock')
+  expect(sentence(-600_000)).toBe('the clock of AWS is 10m behind the local clock')
 })
 
 const instance = (more: object = {}) => ({
@@ -93,13 +96,15 @@ const controller = (...instances: ReturnType<typeof instance>[]) =>
 
 it('says who leads, or why a service does not do its work', () => {
   const standby = instance({ is_leader: false, instance_id: 'b' })
-  expect(controller(instance(), standby)).toEqual(['ok: a leads the worker-controller with 1 standing by'])
+  expect(controller(instance(), standby)).toEqual(['ok: worker-controller OK, leader a, 1 on standby'])
   expect(brief(judgeServices(WELL, NOW_MS, 'cluster').slice(2))).toEqual([
-    'failure: no instance of the worker-controller has been heard of for half a minute',
+    'failure: no instance of worker-controller has sent a heartbeat for 30 s',
   ])
-  expect(controller(standby)).toEqual(['failure: nobody leads the worker-controller, though one instance lives'])
-  expect(controller(instance({ watch: { healthy: false, age_seconds: 90 } }))[0]).toContain('does not hear of changes')
-  expect(controller(instance({ last_sweep: toInstant(NOW_MS - 3_600_000) }))[0]).toContain('for 1h')
+  expect(controller(standby)).toEqual(['failure: worker-controller has no leader, although 1 instance is running'])
+  expect(controller(instance({ watch: { healthy: false, age_seconds: 90 } }))[0]).toContain(
+    'receives no change notifications',
+  )
+  expect(controller(instance({ last_sweep: toInstant(NOW_MS - 3_600_000) }))[0]).toContain('was 1h ago')
 })
 
 it('sends nobody to an etcd, or to a process, that an embedded LCM does not have', () => {
@@ -125,7 +130,7 @@ it('knows what to do about what AWS refuses', () => {
 
 it('fails on what does not answer, by the health of the API and by that of any instance', () => {
   const problem = 'EC2 in us-east-1 has not answered since 2026-01-01T00:00:00.000Z: DescribeInstances: timeout'
-  const next_step = expect.stringContaining('goes on by itself')
+  const next_step = expect.stringContaining('continues automatically')
   expect(judgeHealth({ problems: [problem] })).toEqual([
     { check: 'health', severity: 'failure', sentence: problem, next_step },
   ])
@@ -152,13 +157,13 @@ const condition = (type: string, status: boolean, message: string) => ({
 
 it('names a CML that does not answer, with what was last seen of it', () => {
   expect(judgeCml([])).toEqual([])
-  expect(brief(judgeCml([running(), running()]))).toEqual(['ok: the CML of 2 workers answer'])
+  expect(brief(judgeCml([running(), running()]))).toEqual(['ok: CML responds on 2 workers'])
   const cut = running({
     name: 'metal-1',
     service_status: 'UNAVAILABLE',
     conditions: [condition('Tls', false, 'no TLS')],
   })
-  expect(brief(judgeCml([cut]))).toEqual(['failure: the CML of metal-1 does not answer at https://10.0.0.1: no TLS'])
+  expect(brief(judgeCml([cut]))).toEqual(['failure: CML on metal-1 does not respond at https://10.0.0.1: no TLS'])
   expect(judgeCml([{ ...cut, service_status: 'STARTING' }])[0]?.severity).toBe('warning')
   const failed = running({ name: 'm', status: 'FAILED', conditions: [condition('Failed', true, 'no room')] })
   expect(brief(judgeCml([failed]))).toEqual(['failure: m is FAILED: no room'])
@@ -169,14 +174,14 @@ it('names a CML that does not answer, with what was last seen of it', () => {
   expect(judgeCml([running({ name: 'my lab', conditions: [refused] })])[1]).toMatchObject({
     severity: 'failure',
     sentence: `my lab: ${message}`,
-    next_step: "`lcm set credentials 'my lab'`; LCM tries it at once",
+    next_step: "run `lcm set credentials 'my lab'`; LCM checks it immediately",
   })
   const unknown = { ...refused, reason: 'NoCredentials' }
   expect(judgeCml([running({ conditions: [unknown] })])[1]?.severity).toBe('warning')
   const off = { ...refused, reason: 'TelemetryOff' }
   expect(judgeCml([running({ conditions: [off] })])[1]).toMatchObject({
     severity: 'warning',
-    next_step: 'turn telemetry on in its CML; LCM sees it at its next visit',
+    next_step: 'turn on telemetry in CML; LCM detects it automatically',
   })
   expect(
     judgeCml(Array.from({ length: 12 }, () => cut))
@@ -188,7 +193,7 @@ it('names a CML that does not answer, with what was last seen of it', () => {
 const MEMBER = { endpoint: 'e:2379', problem: null, version: '3.5.1', atMs: NOW_MS, hasLeader: true, alarms: [] }
 
 it('judges etcd by what its members say, and forgives a minority', () => {
-  expect(brief(judgeEtcd([MEMBER], NOW_MS))).toEqual(['ok: etcd 3.5.1 answers at e:2379 and has a leader'])
+  expect(brief(judgeEtcd([MEMBER], NOW_MS))).toEqual(['ok: etcd 3.5.1 responds at e:2379 and has a leader'])
   expect(judgeEtcd([{ ...MEMBER, alarms: ['NOSPACE'] }], NOW_MS)[0]?.sentence).toContain('NOSPACE')
   expect(judgeEtcd([{ ...MEMBER, alarms: ['CORRUPT'] }], NOW_MS)[0]?.severity).toBe('failure')
   expect(judgeEtcd([{ ...MEMBER, hasLeader: false }], NOW_MS)[0]?.severity).toBe('failure')
@@ -199,7 +204,7 @@ it('judges etcd by what its members say, and forgives a minority', () => {
 })
 
 it('judges a store by what it said', () => {
-  expect(judgeStore({ location: 'sqlite:x', problem: null, isComplete: true }).sentence).toBe('sqlite:x is well')
+  expect(judgeStore({ location: 'sqlite:x', problem: null, isComplete: true }).sentence).toBe('sqlite:x OK')
   expect(judgeStore({ location: 'sqlite:x', problem: 'torn', isComplete: true }).next_step).toContain(
     'restore a backup',
   )
@@ -227,18 +232,18 @@ it('names what is wrong with the account: credentials, rights, time or the way t
   const judged = (more: Partial<Parameters<typeof judgeAws>[0]>, atMs = NOW_MS) =>
     brief(judgeAws({ ...ACCOUNT, ...more }, atMs))
   expect(judged({})).toEqual([
-    'ok: AWS knows the credentials as arn:aws:iam::1:role/lcm',
-    'ok: all 1 IAM actions that LCM needs are allowed',
+    'ok: AWS credentials are valid (arn:aws:iam::1:role/lcm)',
+    'ok: all 1 required IAM actions are allowed',
   ])
   expect(judged({ credentialsError: 'none' })).toEqual(['failure: no AWS credentials were found: none'])
   expect(judged({ actions: [tried('ec2:StopInstances', 'denied'), tried('ec2:RunInstances', 'granted')] })[1]).toBe(
     'failure: the IAM action ec2:StopInstances is missing in us-east-1: X: no',
   )
-  expect(judged({ actions: [tried('ec2:StopInstances', 'rejected')] })[0]).toContain('AWS refuses the credentials')
+  expect(judged({ actions: [tried('ec2:StopInstances', 'rejected')] })[0]).toContain('AWS rejects the credentials')
   const refusal = { code: 'InvalidClientTokenId', message: 'no' }
   expect(judged({ caller: { ...CALLER, refusal } })[0]).toContain('InvalidClientTokenId')
   expect(judged({ actions: [tried('ec2:StopInstances', 'untold')], callerError: 'ENOTFOUND' })[0]).toContain(
-    "can't be asked",
+    'AWS is unreachable',
   )
   expect(judged({}, NOW_MS + 600_000)[1]).toContain('failure: the clock of AWS is')
   expect(judged({ actions: [tried('ec2:StopInstances', 'untold'), tried('ec2:RunInstances', 'granted')] })[1]).toMatch(
@@ -256,11 +261,11 @@ it('waits no longer than it says, and no longer than the person', async () => {
   const clock = manualClock()
   const interrupt = new AbortController()
   const never = () => new Promise<never>(() => undefined)
-  const late = inTime(clock, interrupt.signal, never, 5_000)
+  const late = withTimeout(clock, interrupt.signal, never, 5_000)
   await clock.advance(5_000)
   expect(await late).toBeNull()
-  expect(await inTime(clock, interrupt.signal, async () => 7, 5_000)).toBe(7)
-  const interrupted = inTime(clock, interrupt.signal, never, 5_000)
+  expect(await withTimeout(clock, interrupt.signal, async () => 7, 5_000)).toBe(7)
+  const interrupted = withTimeout(clock, interrupt.signal, never, 5_000)
   interrupt.abort(new Error('enough'))
   await expect(interrupted).rejects.toThrow('enough')
 })

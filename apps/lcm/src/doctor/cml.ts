@@ -5,13 +5,13 @@ import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
 
 const LISTING = 'lcm get workers'
 
-/** Whether the CML of every worker that should serve does, by what the worker-controller last saw. */
+/** Whether CML responds on every worker that should serve, as last observed by the worker-controller. */
 export function judgeCml(workers: readonly Worker[]): readonly Finding[] {
   const serving = workers.filter(({ status, service_status }) => status === 'RUNNING' && service_status === 'AVAILABLE')
-  const troubled = firstOf(workers.flatMap(troubleOf), `\`${LISTING}\` shows them all`)
+  const troubled = firstOf(workers.flatMap(troubleOf), `list them with \`${LISTING}\``)
   if (serving.length === 0) return troubled
-  const counted = serving.length === 1 ? '1 worker answers' : `${serving.length} workers answer`
-  return [ok('cml', `the CML of ${counted}`), ...troubled]
+  const counted = serving.length === 1 ? '1 worker' : `${serving.length} workers`
+  return [ok('cml', `CML responds on ${counted}`), ...troubled]
 }
 
 function troubleOf(worker: Worker): Finding[] {
@@ -22,7 +22,7 @@ function troubleOf(worker: Worker): Finding[] {
       failure(
         'cml',
         `${name} is FAILED: ${why}`,
-        `\`lcm why worker ${shellWord(name)}\` explains it, \`lcm retry worker ${shellWord(name)}\` tries again`,
+        `see \`lcm why worker ${shellWord(name)}\`, then run \`lcm retry worker ${shellWord(name)}\``,
       ),
     ]
   }
@@ -31,23 +31,27 @@ function troubleOf(worker: Worker): Finding[] {
     const refused = conditionOf(worker, CONDITION.cmlAccessRefused)
     if (refused !== undefined) return [refusedCml(worker, refused)]
     const stale = messageOf(worker, CONDITION.metricsStale)
-    const next = `\`lcm why worker ${shellWord(name)}\` says more`
-    return stale === null ? [] : [warning('cml', `nothing was measured of ${name} for a while: ${stale}`, next)]
+    const next = `see \`lcm why worker ${shellWord(name)}\``
+    return stale === null ? [] : [warning('cml', `metrics of ${name} are stale: ${stale}`, next)]
   }
   const why = lastSaid(worker)
-  const sentence = `the CML of ${name} does not answer at ${https_endpoint}${why === null ? '' : `: ${why}`}`
-  if (service_status === 'STARTING') return [warning('cml', sentence, 'wait for its boot to end')]
+  const sentence = `CML on ${name} does not respond at ${https_endpoint}${why === null ? '' : `: ${why}`}`
+  if (service_status === 'STARTING') return [warning('cml', sentence, 'wait until it has booted')]
   const next =
-    'open that address from where the worker-controller runs: if it does not answer check the security group (port 443) and ' +
-    `CML_ADDRESS, if it does \`lcm why worker ${shellWord(name)}\` says more`
+    'open that address on the computer of the worker-controller. If it does not respond, check the security group (port 443) and ' +
+    `CML_ADDRESS. If it does, see \`lcm why worker ${shellWord(name)}\``
   return [failure('cml', sentence, next)]
 }
 
 function refusedCml({ name }: Worker, { reason, message }: Condition): Finding {
   const judge = FAULT_REASONS.includes(reason) ? failure : warning
   if (reason === CML_REASONS.telemetry_off)
-    return judge('cml', `${name}: ${message}`, 'turn telemetry on in its CML; LCM sees it at its next visit')
-  return judge('cml', `${name}: ${message}`, `\`lcm set credentials ${shellWord(name)}\`; LCM tries it at once`)
+    return judge('cml', `${name}: ${message}`, 'turn on telemetry in CML; LCM detects it automatically')
+  return judge(
+    'cml',
+    `${name}: ${message}`,
+    `run \`lcm set credentials ${shellWord(name)}\`; LCM checks it immediately`,
+  )
 }
 
 const conditionOf = ({ conditions }: Worker, type: string): Condition | undefined =>
@@ -55,6 +59,6 @@ const conditionOf = ({ conditions }: Worker, type: string): Condition | undefine
 
 const messageOf = (worker: Worker, type: string): string | null => conditionOf(worker, type)?.message || null
 
-/** The first thing that does not hold says what is missing. */
+/** The message of the first condition that does not hold. */
 const lastSaid = ({ conditions }: Worker): string | null =>
   conditions.find(({ status, message }) => !status && message !== '')?.message ?? null

@@ -7,7 +7,7 @@ import type { Colors } from '../cli/terminal/output.ts'
 import { printable } from '../cli/terminal/table.ts'
 import { examine } from './examine.ts'
 import type { Finding, Severity } from './finding.ts'
-import { PATIENCE_MS_DEFAULT } from './time-limit.ts'
+import { TIMEOUT_MS_DEFAULT } from './time-limit.ts'
 
 const FORMATS = ['table', 'json', 'yaml'] as const
 
@@ -22,7 +22,7 @@ export function defineDoctor(doctor: Command, shell: Shell): void {
     .addOption(
       new Option('--timeout <duration>', 'Timeout for each check')
         .argParser(durationMs)
-        .default(PATIENCE_MS_DEFAULT, '5s'),
+        .default(TIMEOUT_MS_DEFAULT, '5s'),
     )
     .action(async (options: DoctorOptions, command: Command) => runDoctor(options, invocation(command, shell)))
     .addHelpText('afterAll', EXAMPLES)

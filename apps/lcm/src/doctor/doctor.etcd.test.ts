@@ -137,7 +137,9 @@ it('names clocks that differ', { timeout: LIMIT_MS }, async () => {
   onTestFinished(() => void server.close())
   const token = readFileSync(join(folder, 'data', 'admin-token'), 'utf8').trim()
   const { failures } = await doctor({ args: ['--url', url, '--token', token] })
-  expect(failures).toEqual([expect.stringMatching(/^clock: the clock of the API is 1[45]m\S* ahead of the one here/)])
+  expect(failures).toEqual([
+    expect.stringMatching(/^clock: the clock of the API is 1[45]m\S* ahead of the local clock/),
+  ])
 })
 
 /** A file system of its own needs rights that not every machine gives; `machine.test.ts` judges a full one everywhere. */
@@ -150,11 +152,12 @@ it.runIf(mayMount)('names a disk that is full', { timeout: LIMIT_MS }, () => {
   const ask = `exec ${process.execPath} ${LCM} doctor --data ${small} --no-color`
   const { stdout, status } = spawnSync('unshare', ['-rm', 'sh', '-c', `${fill}; ${ask}`], { encoding: 'utf8' })
   expect(status).toBe(1)
-  expect(stdout).toMatch(/^✗ disk +the disk is full: 0\.0 MB of 2\.0 MB are free/m)
+  expect(stdout).toMatch(/^✗ disk +the disk is full: 0\.0 MB of 2\.0 MB free/m)
 })
 
 it('names a CML that can not be reached', { timeout: LIMIT_MS }, async () => {
-  const isServing = async () => (await doctor()).items.some(({ sentence }) => /the CML of 3 workers/.test(sentence))
+  const isServing = async () =>
+    (await doctor()).items.some(({ sentence }) => /CML responds on 3 workers/.test(sentence))
   while (!(await isServing()));
   const { items } = JSON.parse(await (await fetch(`${at.aws}/sim/v1/instances`)).text())
   const faults = `${at.aws}/sim/v1/instances/${items[0].instance_id}/cml/faults`
@@ -162,5 +165,5 @@ it('names a CML that can not be reached', { timeout: LIMIT_MS }, async () => {
   let { failures } = await doctor()
   while (failures.length === 0) ({ failures } = await doctor())
   await fetch(faults, { method: 'DELETE' })
-  expect(failures).toEqual([expect.stringMatching(/^cml: the CML of metal-\d does not answer at https:/)])
+  expect(failures).toEqual([expect.stringMatching(/^cml: CML on metal-\d does not respond at https:/)])
 })

@@ -20,45 +20,43 @@ import { probeApi } from './probe-api.ts'
 import { probeFolder } from './probe-machine.ts'
 import { judgeEtcd, judgeStore, unknownEtcd } from './servers.ts'
 import { judgeServices } from './services.ts'
-import { inTime } from './time-limit.ts'
+import { withTimeout } from './time-limit.ts'
 
-/** What every check works with. */
-interface Ward {
+/** Inputs of all checks. */
+interface CheckContext {
   readonly shell: Shell
   readonly globals: GlobalOptions
   readonly dataDir: string
-  /** How long any check may take. */
-  readonly patienceMs: number
+  /** Timeout for each check. */
+  readonly timeoutMs: number
   readonly examination: Examination
-  /** Null where services could not read it. */
+  /** Null if it is invalid. */
   readonly env: ExaminedEnvironment | null
 }
 
-/** Looks at everything that LCM needs, and changes nothing. Each check ends within its time, whatever it meets. */
-export async function examine(globals: GlobalOptions, shell: Shell, patienceMs: number): Promise<Finding[]> {
+/** Checks everything that LCM needs without changing anything. Each check ends within its timeout. */
+export async function examine(globals: GlobalOptions, shell: Shell, timeoutMs: number): Promise<Finding[]> {
   const examination = await shell.loadExamination()
   const env = examination.readEnvironment(shell.env)
   const dataDir = dataDirOf(globals, shell.env)
   const isReadable = typeof env !== 'string'
-  const ward: Ward = { shell, globals, dataDir, patienceMs, examination, env: isReadable ? env : null }
-  const [machine, reached] = await Promise.all([examineMachine(ward), reachApi(ward)])
+  const context: CheckContext = { shell, globals, dataDir, timeoutMs, examination, env: isReadable ? env : null }
+  const [machine, reached] = await Promise.all([examineMachine(context), reachApi(context)])
   const beyond = await Promise.all([
-    examineFleet(ward, reached),
-    examineStore(ward),
-    examineEtcd(ward, reached),
-    examineAws(ward, reached),
+    examineFleet(context, reached),
+    examineStore(context),
+    examineEtcd(context, reached),
+    examineAws(context, reached),
   ])
-  const environment = isReadable
-    ? []
-    : [failure('environment', env, 'services would refuse to start with it: correct it')]
+  const environment = isReadable ? [] : [failure('environment', env, 'correct it: services would refuse to start')]
   const others = beyond.flat()
-  // A process with controllers inside has their problems too, and each is shown once.
+  // The embedded profile also reports the problems of its controllers; each is shown once.
   const isToldBy = (problem: string) => others.some(({ sentence }) => sentence.includes(problem))
   const health = judgeHealth(reached.facts).filter(({ sentence }) => !isToldBy(sentence))
   return [...machine, ...environment, ...reached.findings, ...health, ...others]
 }
 
-async function examineMachine({ shell, globals, dataDir, examination, env }: Ward): Promise<Finding[]> {
+async function examineMachine({ shell, globals, dataDir, examination, env }: CheckContext): Promise<Finding[]> {
   const folder = await probeFolder(dataDir)
   const file = env === null ? null : examination.fileOfStore(env)
   const isNamed = Boolean(globals.url || shell.env.LCM_URL)
@@ -79,22 +77,28 @@ async function examineMachine({ shell, globals, dataDir, examination, env }: War
 
 interface Reached {
   readonly findings: readonly Finding[]
-  /** Null where nobody lets us in. */
+  /** Null if the API is unreachable or denies access. */
   readonly client: Client | null
   readonly facts: ApiFacts | null
 }
 
-async function reachApi({ shell, globals, patienceMs }: Ward): Promise<Reached> {
-  const nobody = (finding: Finding): Reached => ({ findings: [finding], client: null, facts: null })
+async function reachApi({ shell, globals, timeoutMs }: CheckContext): Promise<Reached> {
+  const unreachable = (finding: Finding): Reached => ({ findings: [finding], client: null, facts: null })
   const target = await findTarget(globals, shell.env).catch((error: unknown) => {
     if (error instanceof CliError) return error
     throw error
   })
-  if (target instanceof CliError) return nobody(failureIn('api', target.message, 'name one with --url'))
+  if (target instanceof CliError) return unreachable(failureIn('api', target.message, 'set --url'))
   const dispatch = await shell.transport(target.url)
   const { clock, signal } = shell
-  const facts = await inTime(clock, signal, until => probeApi({ target, dispatch, clock, signal: until }), patienceMs)
-  if (facts === null) return nobody(failure('api', `LCM does not answer at ${target.url} in time`, target.nextStep))
+  const facts = await withTimeout(
+    clock,
+    signal,
+    until => probeApi({ target, dispatch, clock, signal: until }),
+    timeoutMs,
+  )
+  if (facts === null)
+    return unreachable(failure('api', `LCM does not respond at ${target.url} in time`, target.nextStep))
   const token = judgeToken(facts)
   const findings = [
     ...judgeApi(facts, manifest.version),
@@ -105,20 +109,20 @@ async function reachApi({ shell, globals, patienceMs }: Ward): Promise<Reached> 
   return { findings, facts, client: isKnown ? apiClient(dispatch, { token: target.token ?? '' }) : null }
 }
 
-/** A check that asks others: what goes wrong in it is a finding too. */
+/** Runs a check; errors and timeouts become findings. */
 async function check(
-  { shell: { clock, signal }, patienceMs }: Ward,
+  { shell: { clock, signal }, timeoutMs }: CheckContext,
   name: string,
   run: (signal: AbortSignal) => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
   try {
-    const found = await inTime(clock, signal, run, patienceMs)
+    const found = await withTimeout(clock, signal, run, timeoutMs)
     return (
       found ?? [
         failure(
           name,
-          `there was no answer within ${formatDuration(patienceMs)}`,
-          'look at it by hand: it hangs; --timeout gives it longer',
+          `no response within ${formatDuration(timeoutMs)}`,
+          'check it manually, or allow more time with --timeout',
         ),
       ]
     )
@@ -129,25 +133,25 @@ async function check(
       failureIn(
         name,
         error instanceof Error && error.name === 'StartupError' ? error.message : sentence,
-        'look at it by hand',
+        'check it manually',
       ),
     ]
   }
 }
 
-async function examineFleet(ward: Ward, { client, facts }: Reached): Promise<readonly Finding[]> {
+async function examineFleet(context: CheckContext, { client, facts }: Reached): Promise<readonly Finding[]> {
   if (client === null || facts?.answer.kind !== 'known') return []
   const { profile } = facts.answer.info
-  const nowMs = ward.shell.clock.now() + (facts.skew?.ms ?? 0)
+  const nowMs = context.shell.clock.now() + (facts.skew?.ms ?? 0)
   const [services, workers, fleet] = await Promise.all([
-    check(ward, 'services', async signal =>
+    check(context, 'services', async signal =>
       judgeServices((await client.call('listServices', { signal })).items, nowMs, profile),
     ),
-    check(ward, 'cml', async signal => {
+    check(context, 'cml', async signal => {
       const { items } = await readList(query => client.call('listWorkers', { query, signal }))
       return judgeCml(items)
     }),
-    check(ward, 'fleet', async signal => {
+    check(context, 'fleet', async signal => {
       const { items } = await readLivingAndLost(client, signal)
       return judgeFleet(await readFleet(client, items, signal))
     }),
@@ -155,15 +159,15 @@ async function examineFleet(ward: Ward, { client, facts }: Reached): Promise<rea
   return [...services, ...workers, ...fleet]
 }
 
-function patienceOf({ shell: { clock }, patienceMs }: Ward, signal: AbortSignal) {
-  return { clock, signal, deadlineMs: 0.8 * patienceMs }
+function limitsOf({ shell: { clock }, timeoutMs }: CheckContext, signal: AbortSignal) {
+  return { clock, signal, deadlineMs: 0.8 * timeoutMs }
 }
 
-async function examineStore(ward: Ward): Promise<readonly Finding[]> {
-  const { env, examination } = ward
+async function examineStore(context: CheckContext): Promise<readonly Finding[]> {
+  const { env, examination } = context
   if (env?.LCM_STORE === undefined) return []
-  return check(ward, 'store', async signal => {
-    const facts = await examination.examineStore(env, patienceOf(ward, signal))
+  return check(context, 'store', async signal => {
+    const facts = await examination.examineStore(env, limitsOf(context, signal))
     return facts === null ? [] : [judgeStore(facts)]
   })
 }
@@ -171,43 +175,48 @@ async function examineStore(ward: Ward): Promise<readonly Finding[]> {
 const isSet = (env: Shell['env'], prefix: string): boolean =>
   Object.entries(env).some(([name, value]) => name.startsWith(prefix) && Boolean(value))
 
-async function examineEtcd(ward: Ward, { facts }: Reached): Promise<readonly Finding[]> {
-  const { env, shell, examination } = ward
+async function examineEtcd(context: CheckContext, { facts }: Reached): Promise<readonly Finding[]> {
+  const { env, shell, examination } = context
   const isCluster = facts?.answer.kind === 'known' && facts.answer.info.profile === 'cluster'
   if (!isSet(shell.env, 'ETCD_')) return isCluster ? [unknownEtcd()] : []
   if (env === null) return []
-  return check(ward, 'etcd', async signal => {
-    const members = await examination.examineCoordination(env, patienceOf(ward, signal))
+  return check(context, 'etcd', async signal => {
+    const members = await examination.examineCoordination(env, limitsOf(context, signal))
     return judgeEtcd(members, shell.clock.now())
   })
 }
 
-/** AWS is needed where anybody says so: the API, the environment, or the folder. */
-async function examineAws(ward: Ward, { client, facts }: Reached): Promise<readonly Finding[]> {
-  const { env, examination, dataDir } = ward
+/** Checks AWS if the environment, the API or the data folder says that it is used. */
+async function examineAws(context: CheckContext, { client, facts }: Reached): Promise<readonly Finding[]> {
+  const { env, examination, dataDir } = context
   const info = facts?.answer.kind === 'known' ? facts.answer.info : null
   const folder = examination.examineFolder(dataDir)
   const said = env?.LCM_CLOUD ?? info?.cloud ?? folder.cloud
   if (env === null || (said !== 'aws' && env.AWS_REGIONS_CONFIG_PATH === undefined)) {
-    return info?.cloud === 'sim' ? [ok('aws', 'the cloud is simulated: no AWS account is needed')] : []
+    return info?.cloud === 'sim' ? [ok('aws', 'the cloud is simulated, no AWS account is needed')] : []
   }
   const launch =
     client === null
       ? null
-      : await inTime(ward.shell.clock, ward.shell.signal, signal => launchOf(client, signal), ward.patienceMs)
-  const { clock, signal: outer } = ward.shell
+      : await withTimeout(
+          context.shell.clock,
+          context.shell.signal,
+          signal => launchOf(client, signal),
+          context.timeoutMs,
+        )
+  const { clock, signal: outer } = context.shell
   const ending = new AbortController()
   const end = () => ending.abort()
   outer.addEventListener('abort', end)
-  // A little before the check itself is given up, so that what was found by then is told.
-  const cancel = clock.after(0.9 * ward.patienceMs, end)
+  // Ends shortly before the check times out, so that partial results are reported.
+  const cancel = clock.after(0.9 * context.timeoutMs, end)
   try {
-    return await check(ward, 'aws', async () => {
-      const patience = patienceOf(ward, ending.signal)
+    return await check(context, 'aws', async () => {
+      const limits = limitsOf(context, ending.signal)
       const account = await examination.examineAws(
         env,
         { regions: info?.regions ?? [], launch, fleet: folder.fleet },
-        patience,
+        limits,
       )
       return judgeAws(account, clock.now())
     })
@@ -217,7 +226,7 @@ async function examineAws(ward: Ward, { client, facts }: Reached): Promise<reado
   }
 }
 
-/** A template that is in use decides what a launch needs; one with a role needs most. */
+/** The launch parameters to test: an enabled template, preferably one with an instance profile, which needs most permissions. */
 async function launchOf(client: Client, signal: AbortSignal): Promise<ExaminedLaunch | null> {
   const { items } = await client.call('listTemplates', { query: { limit: 100 }, signal }).catch(() => ({ items: [] }))
   const enabled = items.filter(template => template.enabled)

@@ -1,12 +1,12 @@
-/** `failure` needs somebody, `warning` may soon. */
+/** `failure` needs a fix now, `warning` may need one soon. */
 export type Severity = 'ok' | 'warning' | 'failure'
 
-/** What one check found. */
+/** Result of one check. */
 export interface Finding {
   readonly check: string
   readonly severity: Severity
   readonly sentence: string
-  /** What to do about it; null where nothing is to be done. */
+  /** How to fix it; null if nothing needs to be done. */
   readonly next_step: string | null
 }
 
@@ -35,7 +35,7 @@ export function failureIn(check: string, message: string, otherwise: string): Fi
 
 export const FINDINGS_MAX = 10
 
-/** Not more of a kind than can be read; the rest is counted. */
+/** Keeps the first FINDINGS_MAX findings; the rest is only counted. */
 export function firstOf(findings: readonly Finding[], rest: string): readonly Finding[] {
   if (findings.length <= FINDINGS_MAX) return findings
   const [first] = findings

@@ -20,7 +20,7 @@ const failedSync = { ...aDefinition().sync, status: 'failed' as const, error: 'n
 const brief = (facts: Partial<FleetFacts>) =>
   judgeFleet({ ...CALM, ...facts }).map(({ severity, sentence }) => `${severity}: ${sentence}`)
 
-const CALM_SAID = ['ok: no worker, session, definition or licence waits for a person']
+const CALM_SAID = ['ok: no worker, session, definition or license needs attention']
 
 it('says that nothing waits for a person', () => {
   const ended = aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' })
@@ -36,10 +36,10 @@ it('says that nothing waits for a person', () => {
 
 it.each<[Partial<Worker>, string]>([
   [lost, 'metal-1 is lost: its machine is gone'],
-  [{ conditions: [condition('LaunchBlocked', 'no quota')] }, 'metal-1 is PENDING and does not go on: no quota'],
+  [{ conditions: [condition('LaunchBlocked', 'no quota')] }, 'metal-1 is PENDING and blocked: no quota'],
   [{ conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }, 'metal-1: the tag is ignored'],
-  [{ status: 'UNKNOWN' }, 'metal-1 is out of sight: admin asked for it'],
-  [{ license: { ...lost.license, status: 'FAILED', last_error: 'no seat' } }, 'metal-1 has no licence: no seat'],
+  [{ status: 'UNKNOWN' }, 'metal-1 is UNKNOWN: admin asked for it'],
+  [{ license: { ...lost.license, status: 'FAILED', last_error: 'no seat' } }, 'metal-1 has no license: no seat'],
 ])('warns of a worker %#', (changes, sentence) => {
   expect(brief({ workers: [aWorker(changes)] })).toEqual([`warning: ${sentence}`])
 })
@@ -55,10 +55,10 @@ it('warns of sessions, definitions and licences, each with what tells more', () 
     leaks: [aLeak()],
   })
   expect(found.map(({ sentence }) => sentence)).toEqual([
-    'session ls-1 of two-routers has no place: nobody has room',
+    'session ls-1 of two-routers is not placed: nobody has room',
     'the lab of session ls-2 of two-routers is stopped: ann stopped it',
     'definition two-routers could not be fetched: no such bucket',
-    'the licence of metal-9 (cml-9) went down with it: its machine was terminated by somebody else',
+    'the license of metal-9 (cml-9) leaked: its machine was terminated by somebody else',
   ])
   expect(found.map(({ next_step }) => next_step)).toEqual([
     expect.stringContaining('`lcm why session ls-1`'),

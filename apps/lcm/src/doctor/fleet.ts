@@ -9,16 +9,16 @@ import { shellWord } from '../cli/terminal/shell-word.ts'
 import { isLost } from '../cli/worker/lost-workers.ts'
 import { type Finding, firstOf, ok, warning } from './finding.ts'
 
-/** What people run on LCM. */
+/** Workers, sessions, definitions and leaks to check. */
 export interface FleetFacts {
-  /** With those that are lost. */
+  /** Includes lost workers. */
   readonly workers: readonly Worker[]
   readonly sessions: readonly LabletSession[]
   readonly definitions: readonly DefinitionSummary[]
   readonly leaks: readonly LicenseLeak[]
 }
 
-/** Whoever may not see the leaks is still told the rest. */
+/** Reads the fleet; leaks stay empty if the caller may not see them. */
 export async function readFleet(client: Client, workers: readonly Worker[], signal: AbortSignal): Promise<FleetFacts> {
   const [sessions, definitions, leaks] = await Promise.all([
     readList(query => client.call('listSessions', { query, signal })),
@@ -31,20 +31,20 @@ export async function readFleet(client: Client, workers: readonly Worker[], sign
   return { workers, sessions: sessions.items, definitions: definitions.items, leaks: leaks.items }
 }
 
-/** What needs somebody although LCM itself works. Workers that are FAILED are told with their CML. */
+/** Resources that need attention. FAILED workers are reported by the CML check. */
 export function judgeFleet({ workers, sessions, definitions, leaks }: FleetFacts): readonly Finding[] {
   const found = [
-    ...firstOf(workers.flatMap(ofWorker), '`lcm get workers` shows them all'),
-    ...firstOf(sessions.flatMap(ofSession), '`lcm get sessions` shows them all'),
-    ...firstOf(definitions.flatMap(ofDefinition), '`lcm get definitions` shows them all'),
-    ...firstOf(leaks.flatMap(ofLeak), '`lcm get leaks` shows them all'),
+    ...firstOf(workers.flatMap(ofWorker), 'list them with `lcm get workers`'),
+    ...firstOf(sessions.flatMap(ofSession), 'list them with `lcm get sessions`'),
+    ...firstOf(definitions.flatMap(ofDefinition), 'list them with `lcm get definitions`'),
+    ...firstOf(leaks.flatMap(ofLeak), 'list them with `lcm get leaks`'),
   ]
-  return found.length > 0 ? found : [ok('fleet', 'no worker, session, definition or licence waits for a person')]
+  return found.length > 0 ? found : [ok('fleet', 'no worker, session, definition or license needs attention')]
 }
 
 const attend = (sentence: string, next: string): Finding[] => [warning('fleet', sentence.replace(/[\s.]+$/, ''), next)]
 
-/** Under these it does not go on by itself, in the order in which they tell most. */
+/** Conditions that block a worker until someone acts, most specific first. */
 const STUCK: readonly string[] = [
   CONDITION.blocked,
   CONDITION.stopBlocked,
@@ -55,24 +55,24 @@ const STUCK: readonly string[] = [
 
 function ofWorker(worker: Worker): Finding[] {
   const { id, name, status, conditions, license } = worker
-  const next = `\`lcm why worker ${shellWord(name)}\` says more`
+  const next = `see \`lcm why worker ${shellWord(name)}\``
   const because = worker.state_history.at(-1)?.because ?? 'no reason is recorded'
   if (isLost(worker))
     return attend(
       `${name} is lost: ${because}`,
-      `\`lcm why worker ${id}\` says more, \`lcm delete worker ${id}\` forgets it`,
+      `see \`lcm why worker ${id}\`, or delete its record with \`lcm delete worker ${id}\``,
     )
   if (status === 'TERMINATED' || status === 'FAILED') return []
   const [stuck] = STUCK.flatMap(type => conditions.filter(each => each.type === type && each.status))
-  if (stuck !== undefined) return attend(`${name} is ${status} and does not go on: ${stuck.message}`, next)
-  if (status === 'UNKNOWN') return attend(`${name} is out of sight: ${because}`, next)
+  if (stuck !== undefined) return attend(`${name} is ${status} and blocked: ${stuck.message}`, next)
+  if (status === 'UNKNOWN') return attend(`${name} is UNKNOWN: ${because}`, next)
   if (license.status === 'FAILED')
-    return attend(`${name} has no licence: ${license.last_error ?? 'CML refused it'}`, next)
+    return attend(`${name} has no license: ${license.last_error ?? 'CML rejected it'}`, next)
   const ignored = conditions.find(each => each.type === CONDITION.endpointIgnored && each.status)
   if (ignored !== undefined)
     return attend(
       `${name}: ${ignored.message}`,
-      `find out who tagged ${worker.ec2_instance_id}: the tag would have sent its CML password elsewhere`,
+      `find out who tagged ${worker.ec2_instance_id}: the tag would have sent its CML password to another address`,
     )
   return []
 }
@@ -80,29 +80,29 @@ function ofWorker(worker: Worker): Finding[] {
 function ofSession(session: LabletSession): Finding[] {
   const { id, status, definition, waiting_reason, pipeline, conditions } = session
   if (isFinal(status)) return []
-  const next = `\`lcm why session ${id}\` says more`
+  const next = `see \`lcm why session ${id}\``
   const name = `session ${id} of ${definition.name}`
-  if (status === 'PENDING' && waiting_reason !== null) return attend(`${name} has no place: ${waiting_reason}`, next)
-  const failed = Object.entries(pipeline?.steps ?? {}).find(([, step]) => isHeldUp(step.status))
+  if (status === 'PENDING' && waiting_reason !== null) return attend(`${name} is not placed: ${waiting_reason}`, next)
+  const failed = Object.entries(pipeline?.steps ?? {}).find(([, step]) => isStuck(step.status))
   if (failed !== undefined) {
     const [step, { error }] = failed
-    return attend(`${name} is held up at the step ${step}: ${error ?? 'no reason is recorded'}`, next)
+    return attend(`${name} is stuck at step ${step}: ${error ?? 'no reason is recorded'}`, next)
   }
   const stopped = conditions.find(({ type, status: isSo }) => type === LAB_STOPPED && isSo)
   return stopped === undefined ? [] : attend(`the lab of ${name} is stopped: ${stopped.message}`, next)
 }
 
-const isHeldUp = (status: string): boolean => status === 'failed' || status === 'blocked'
+const isStuck = (status: string): boolean => status === 'failed' || status === 'blocked'
 
 function ofDefinition({ name, status, sync }: DefinitionSummary): Finding[] {
   if (status === 'DEPRECATED' || sync.status !== 'failed') return []
-  const next = `mend its source, then \`lcm sync definition ${name}\`; \`lcm describe definition ${name}\` says more`
+  const next = `fix its source and run \`lcm sync definition ${name}\`; see \`lcm describe definition ${name}\``
   return attend(`definition ${name} could not be fetched: ${sync.error ?? 'no reason is recorded'}`, next)
 }
 
 function ofLeak({ id, worker_name, reason, hostname, udi, resolved_at }: LicenseLeak): Finding[] {
   if (resolved_at !== null) return []
   const which = hostname ?? udi
-  const sentence = `the licence of ${worker_name}${which === null ? '' : ` (${which})`} went down with it: ${reason}`
-  return attend(sentence, `free it at Cisco, then \`lcm resolve leak ${id}\`; \`lcm get leaks\` shows it`)
+  const sentence = `the license of ${worker_name}${which === null ? '' : ` (${which})`} leaked: ${reason}`
+  return attend(sentence, `remove the instance in Cisco Smart Software Manager, then run \`lcm resolve leak ${id}\``)
 }

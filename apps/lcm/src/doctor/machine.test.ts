@@ -32,7 +32,7 @@ it('names a full disk as that, with its path', async () => {
     return { bavail: 3, blocks: 1000, bsize: 4096, files: 0, ffree: 0 }
   })
   expect(full).toEqual({ path: '/data/.lcm', freeBytes: 12_288, totalBytes: 4_096_000, freeFiles: null })
-  expect(full && judgeDisk(full).sentence).toBe('the disk is full: 0.0 MB of 3.9 MB are free on the disk of /data/.lcm')
+  expect(full && judgeDisk(full).sentence).toBe('the disk is full: 0.0 MB of 3.9 MB free on the disk of /data/.lcm')
 })
 
 it('reads a real disk, and knows that /proc is none', async () => {
@@ -47,19 +47,27 @@ it('looks at a real folder and who runs on it', async () => {
   await writeFile(join(folder, 'endpoints.json'), JSON.stringify({ pid: process.pid }, null, 2))
   expect((await probeFolder(folder)).process).toEqual({ pid: process.pid, lives: true })
   expect(await probeFolder(join(folder, 'none'))).toMatchObject({ exists: false, problem: null })
-  expect(await probeFolder(join(folder, 'endpoints.json'))).toMatchObject({ exists: true, problem: 'it is no folder' })
+  expect(await probeFolder(join(folder, 'endpoints.json'))).toMatchObject({
+    exists: true,
+    problem: 'it is not a folder',
+  })
 })
 
 const FOLDER = { path: '.lcm', exists: true, problem: null, isLocked: true, process: { pid: 7, lives: true } }
 
 it.each([
   ['ok', FOLDER, true, 'in use by process 7'],
-  ['warning', { ...FOLDER, isLocked: false, process: { pid: 7, lives: false } }, true, 'no LCM runs on it'],
-  ['ok', { ...FOLDER, isLocked: false, process: null }, false, 'no LCM runs on it'],
+  [
+    'warning',
+    { ...FOLDER, isLocked: false, process: { pid: 7, lives: false } },
+    true,
+    'data folder .lcm is not in use by any LCM',
+  ],
+  ['ok', { ...FOLDER, isLocked: false, process: null }, false, 'data folder .lcm OK, not in use'],
   ['warning', { ...FOLDER, isLocked: false }, true, 'does not hold the lock'],
   ['failure', { ...FOLDER, problem: 'permission denied' }, true, 'permission denied'],
-  ['warning', { ...FOLDER, exists: false }, true, 'there is no data folder'],
-  ['ok', { ...FOLDER, exists: false }, false, 'none is needed'],
+  ['warning', { ...FOLDER, exists: false }, true, 'data folder .lcm does not exist'],
+  ['ok', { ...FOLDER, exists: false }, false, 'data folder .lcm does not exist and is not needed'],
 ])('calls a folder %s: %j', (severity, facts, isNeeded, words) => {
   const finding = judgeFolder(facts, isNeeded)
   expect(finding.severity).toBe(severity)

@@ -2,14 +2,14 @@ import { type Finding, failure, ok, warning } from './finding.ts'
 
 const NODE_NEEDED = [20, 19] as const
 
-/** `version` as Node says it, such as v22.1.0. */
+/** `version` such as v22.1.0. */
 export function judgeNode(version: string): Finding {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number)
   const [neededMajor, neededMinor] = NODE_NEEDED
   if (major > neededMajor || (major === neededMajor && minor >= neededMinor)) return ok('node', `Node.js ${version}`)
   return failure(
     'node',
-    `this is Node.js ${version}, and LCM needs ${NODE_NEEDED.join('.')} or newer`,
+    `Node.js ${version} is too old: LCM needs ${NODE_NEEDED.join('.')} or newer`,
     'install it from nodejs.org',
   )
 }
@@ -18,25 +18,25 @@ export interface DiskFacts {
   readonly path: string
   readonly freeBytes: number
   readonly totalBytes: number
-  /** How many files more there is room for; null where the file system does not count. */
+  /** Number of files that can still be created; null if the file system has no limit. */
   readonly freeFiles: number | null
 }
 
 const MB = 1024 * 1024
-/** With less SQLite may fail in the middle of a checkpoint. */
+/** With less space, SQLite may fail during a checkpoint. */
 const FULL_BYTES = 100 * MB
 const SCARCE_BYTES = 1024 * MB
 const SCARCE_FILES = 1000
 
 export function judgeDisk({ path, freeBytes, totalBytes, freeFiles }: DiskFacts): Finding {
-  const room = `${sizeOf(freeBytes)} of ${sizeOf(totalBytes)} are free on the disk of ${path}`
-  const next = 'make room there, or move the data to a larger disk (--data, LCM_STORE)'
-  if (freeBytes < FULL_BYTES) return failure('disk', `the disk is full: ${room}`, next)
-  if (freeFiles === 0) return failure('disk', `the disk of ${path} takes no more files`, next)
-  if (freeBytes < SCARCE_BYTES) return warning('disk', room, next)
+  const space = `${sizeOf(freeBytes)} of ${sizeOf(totalBytes)} free on the disk of ${path}`
+  const next = 'free some space, or move the data to a larger disk (--data, LCM_STORE)'
+  if (freeBytes < FULL_BYTES) return failure('disk', `the disk is full: ${space}`, next)
+  if (freeFiles === 0) return failure('disk', `the disk of ${path} has no free inodes`, next)
+  if (freeBytes < SCARCE_BYTES) return warning('disk', space, next)
   if (freeFiles !== null && freeFiles < SCARCE_FILES)
-    return warning('disk', `the disk of ${path} takes only ${freeFiles} more files`, next)
-  return ok('disk', room)
+    return warning('disk', `the disk of ${path} has only ${freeFiles} free inodes`, next)
+  return ok('disk', space)
 }
 
 function sizeOf(bytes: number): string {
@@ -53,37 +53,37 @@ function sizeOf(bytes: number): string {
 export interface FolderFacts {
   readonly path: string
   readonly exists: boolean
-  /** Why it can't be used; null where it can, or is not there. */
+  /** Reason why it can't be used; null if it can, or does not exist. */
   readonly problem: string | null
   readonly isLocked: boolean | null
-  /** Who should hold the lock, and whether that process lives. */
+  /** The process that last published its endpoints, and whether it still runs. */
   readonly process: { readonly pid: number; readonly lives: boolean } | null
 }
 
-/** `isNeeded`: LCM is looked for there, since nobody named another. */
+/** `isNeeded` is set if commands use this folder to find LCM. */
 export function judgeFolder({ path, exists, problem, isLocked, process }: FolderFacts, isNeeded: boolean): Finding {
   if (!exists) {
-    if (!isNeeded) return ok('data', `there is no data folder ${path}, and none is needed`)
+    if (!isNeeded) return ok('data', `data folder ${path} does not exist and is not needed`)
     return warning(
       'data',
-      `there is no data folder ${path}`,
-      'start LCM with `npm start`, or name a folder with --data',
+      `data folder ${path} does not exist`,
+      'start LCM with `npm start`, or set another folder with --data',
     )
   }
   if (problem !== null)
-    return failure('data', `the data folder ${path} can't be used: ${problem}`, 'give it back to the user who runs LCM')
+    return failure('data', `data folder ${path} can't be used: ${problem}`, 'make it owned by the user who runs LCM')
   if (isLocked === true) {
     const who = process === null ? 'a process' : `process ${process.pid}`
     return ok('data', `${path} is in use by ${who}`)
   }
   if (process?.lives) {
-    const sentence = `process ${process.pid} lives but does not hold the lock of ${path}`
+    const sentence = `process ${process.pid} is running but does not hold the lock of ${path}`
     return warning(
       'data',
       sentence,
-      'see whether that process is LCM: `lcm up` may have ended and its number been given away',
+      'check whether that process is LCM: `lcm up` may have ended and its process id been reused',
     )
   }
-  if (!isNeeded) return ok('data', `${path} can be used; no LCM runs on it`)
-  return warning('data', `${path} can be used, but no LCM runs on it`, 'start it with `npm start`')
+  if (!isNeeded) return ok('data', `data folder ${path} OK, not in use`)
+  return warning('data', `data folder ${path} is not in use by any LCM`, 'start it with `npm start`')
 }

@@ -13,7 +13,7 @@ interface Asked {
   readonly signal: AbortSignal
 }
 
-/** Asks who it is and whether it is ready. Never rejects for what an API or its absence does. */
+/** Reads /info, /ready and /health. Never rejects because of API errors. */
 export async function probeApi({ target, dispatch, clock, signal }: Asked): Promise<ApiFacts> {
   const { url, token, nextStep } = target
   const headers = token === null ? {} : { authorization: `Bearer ${token}` }
@@ -33,7 +33,7 @@ export async function probeApi({ target, dispatch, clock, signal }: Asked): Prom
     }
   } catch (error) {
     if (!(error instanceof UnreachableError)) throw error
-    const message = `LCM does not answer at ${url} (${causeOf(error)}): ${nextStep}`
+    const message = `LCM does not respond at ${url} (${causeOf(error)}): ${nextStep}`
     return { ...known, answer: { kind: 'unreachable', message }, skew: null, waitsFor: null, problems: [] }
   }
 }
@@ -53,7 +53,7 @@ function answerOf({ status, body }: ApiResponse, { url, nextStep }: Target): Api
   }
   const detail = wordIn(said, 'detail')
   if (status >= 400 && wordIn(said, 'code') !== null) return { kind: 'refused', status, detail: detail ?? '' }
-  return { kind: 'unreachable', message: `something answers at ${url}, but it is no LCM: ${nextStep}` }
+  return { kind: 'unreachable', message: `the server at ${url} is not an LCM API: ${nextStep}` }
 }
 
 function parsed(body: ApiResponse['body']): unknown {
@@ -72,7 +72,7 @@ function wordIn(value: unknown, name: string): string | null {
   return typeof found === 'string' ? found : null
 }
 
-/** A health that is not healthy has at least one problem, named or not. */
+/** Problems in a health response; an unhealthy response without named problems still counts as one. */
 function problemsIn(health: ApiResponse | null): readonly string[] {
   const said = health === null ? null : parsed(health.body)
   const status = wordIn(said, 'status')
@@ -84,7 +84,7 @@ function problemsIn(health: ApiResponse | null): readonly string[] {
 
 const HALF_SECOND_MS = 500
 
-/** The header counts whole seconds, and when in between it was written nobody knows. */
+/** Estimates the clock difference from the date header, which has a resolution of one second. */
 function skewOf({ headers }: ApiResponse, askedMs: number, heardMs: number): Skew | null {
   const thereMs = Date.parse(headers.date ?? '')
   if (Number.isNaN(thereMs)) return null
@@ -93,6 +93,4 @@ function skewOf({ headers }: ApiResponse, askedMs: number, heardMs: number): Ske
 }
 
 const waitsForIn = (ready: ApiResponse | null): string | null =>
-  ready === null || ready.status !== 503
-    ? null
-    : (wordIn(parsed(ready.body), 'waits_for') ?? 'something that it does not name')
+  ready === null || ready.status !== 503 ? null : (wordIn(parsed(ready.body), 'waits_for') ?? 'an unnamed dependency')

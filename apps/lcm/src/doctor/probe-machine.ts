@@ -3,7 +3,7 @@ import { access, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { DiskFacts, FolderFacts } from './machine.ts'
 
-/** What `statfs` says of a file system. */
+/** Fields of `statfs`. */
 export interface FileSystem {
   readonly bavail: number
   readonly blocks: number
@@ -13,7 +13,7 @@ export interface FileSystem {
 }
 export type ReadFileSystem = (path: string) => Promise<FileSystem>
 
-/** Of the nearest folder that is there. Null where nobody can tell, as for file systems that are not on a disk. */
+/** Reads the free space at the nearest existing folder. Null for file systems without a size. */
 export async function probeDisk(path: string, read: ReadFileSystem = statfs): Promise<DiskFacts | null> {
   for (let folder = resolve(path); ; folder = dirname(folder)) {
     const facts = await read(folder).catch(() => null)
@@ -39,13 +39,13 @@ export async function probeFolder(path: string): Promise<ProbedFolder> {
   }
   const problem = found.isDirectory()
     ? await access(path, constants.R_OK | constants.W_OK | constants.X_OK).then(() => null, reasonOf)
-    : 'it is no folder'
+    : 'it is not a folder'
   return { path, exists: true, problem, process: await publisherOf(path) }
 }
 
 const reasonOf = (error: Error): string => error.message.replace(/^E\w+: /, '')
 
-/** The process that last wrote where it can be found. */
+/** The process that last wrote endpoints.json. */
 async function publisherOf(path: string): Promise<ProbedFolder['process']> {
   const text = await readFile(join(path, 'endpoints.json'), 'utf8').catch(() => '')
   const pid = Number(/"pid": *(\d+)/.exec(text)?.[1])
@@ -57,7 +57,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It lives, and belongs to somebody else.
+    // The process runs, but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

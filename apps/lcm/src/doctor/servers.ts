@@ -2,22 +2,22 @@ import type { EtcdMemberCheck, StoreCheck } from '../serve/examination.ts'
 import { judgeClock } from './api.ts'
 import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
 
-export function judgeStore({ location: place, problem, isComplete: isWhole }: StoreCheck): Finding {
+export function judgeStore({ location, problem, isComplete }: StoreCheck): Finding {
   if (problem === null) {
-    const part = isWhole ? '' : ', though it is too large to be read to its end here'
-    return ok('store', `${place} is well${part}`)
+    const part = isComplete ? '' : ' (too large for a complete check)'
+    return ok('store', `${location} OK${part}`)
   }
-  const next = place.startsWith('sqlite:')
-    ? 'if it is damaged stop LCM and restore a backup (docs/how-to/back-up.md)'
-    : 'check that MongoDB runs, and the address, user and password in LCM_STORE'
-  return failure('store', `${place} can't be used: ${problem}`, next)
+  const next = location.startsWith('sqlite:')
+    ? 'if it is damaged, stop LCM and restore a backup (docs/how-to/back-up.md)'
+    : 'check that MongoDB is running, and the address, user and password in LCM_STORE'
+  return failure('store', `${location} can't be used: ${problem}`, next)
 }
 
-/** `atMs`: the time here when they answered. */
+/** `atMs` is the local time of the response. */
 export function judgeEtcd(members: readonly EtcdMemberCheck[], atMs: number): Finding[] {
   const found = members.flatMap(member => judgeMember(member, atMs))
   const lost = found.filter(({ severity }) => severity === 'failure')
-  // A majority is enough for it to work.
+  // etcd works as long as a majority of its members does.
   if (lost.length === 0 || lost.length * 2 >= members.length) return found
   return found.map(finding => (finding.severity === 'failure' ? { ...finding, severity: 'warning' } : finding))
 }
@@ -31,7 +31,7 @@ function judgeMember(member: EtcdMemberCheck, atMs: number): Finding[] {
     return [
       failure(
         'etcd',
-        `etcd at ${endpoint} is full (alarm NOSPACE) and refuses writes`,
+        `etcd at ${endpoint} is full (alarm NOSPACE) and rejects writes`,
         'compact and defragment it, then run etcdctl alarm disarm',
       ),
     ]
@@ -44,12 +44,12 @@ function judgeMember(member: EtcdMemberCheck, atMs: number): Finding[] {
       failure(
         'etcd',
         `etcd at ${endpoint} has no leader`,
-        'check that a majority of its members run and see each other',
+        'check that a majority of its members is running and connected',
       ),
     ]
   const told = ok(
     'etcd',
-    `etcd ${version ?? 'of an unknown version'} answers at ${endpoint}${hasLeader ? ' and has a leader' : ''}`,
+    `etcd ${version ?? 'of an unknown version'} responds at ${endpoint}${hasLeader ? ' and has a leader' : ''}`,
   )
   if (member.atMs === null) return [told]
   const skew = { ms: member.atMs + HALF_SECOND_MS - atMs, uncertaintyMs: 2000 }
@@ -57,10 +57,10 @@ function judgeMember(member: EtcdMemberCheck, atMs: number): Finding[] {
   return clock.severity === 'ok' ? [told] : [told, clock]
 }
 
-/** Where its address is not known here. */
+/** The warning if no etcd address is configured. */
 export const unknownEtcd = (): Finding =>
   warning(
     'etcd',
-    'etcd is not looked at: no ETCD_ENDPOINTS here',
-    'run lcm doctor with the environment of the services',
+    'etcd was not checked: ETCD_ENDPOINTS is not set',
+    'run `lcm doctor` with the environment variables of the services',
   )

@@ -1,10 +1,10 @@
 import type { Clock } from '@lcm/runtime/clock'
 
-/** What takes longer is not waited for. */
-export const PATIENCE_MS_DEFAULT = 5_000
+/** Default timeout for each check. */
+export const TIMEOUT_MS_DEFAULT = 5_000
 
-/** Null when there was no answer in time. The signal tells `run` to end, and nobody waits for one that does not. */
-export async function inTime<T>(
+/** Runs with a timeout. Returns null when it expires; `run` is aborted, but not awaited. */
+export async function withTimeout<T>(
   clock: Clock,
   outer: AbortSignal,
   run: (signal: AbortSignal) => Promise<T>,

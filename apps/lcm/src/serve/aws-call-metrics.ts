@@ -3,10 +3,14 @@ import type { Meter } from '@lcm/runtime'
 
 const LABELS = ['action', 'code']
 
-/** Counts and times what AWS is asked: every attempt, retries too. Give it to every client as its `onCall`. */
+/** Counts and times every attempt of an AWS call, including retries. Pass it to each client as `onCall`. */
 export function awsCallMetrics(meter: Meter): (call: AwsCall) => void {
-  const calls = meter.counter('aws_calls_total', 'attempts at calls to AWS, by action and by what AWS said', LABELS)
-  const durations = meter.histogram('aws_call_duration_seconds', 'how long AWS took to answer', LABELS)
+  const calls = meter.counter('aws_calls_total', 'Attempts of AWS calls, by action and result code', LABELS)
+  const durations = meter.histogram(
+    'aws_call_duration_seconds',
+    'Duration of AWS calls, by action and result code',
+    LABELS,
+  )
   return ({ action, code, ms }) => {
     const labels = { action, code: code ?? 'ok' }
     calls.add(1, labels)

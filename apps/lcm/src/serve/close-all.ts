@@ -1,4 +1,4 @@
-/** Runs the work, then closes in reverse order what it opened, also when it or a close fails. Rejects with what failed first. */
+/** Runs `work`, then runs its `onClose` callbacks in reverse order, even after errors. Rejects with the first error. */
 export async function closingAfter(work: (onClose: (close: () => unknown) => void) => Promise<void>): Promise<void> {
   const closing: (() => unknown)[] = []
   const failures: unknown[] = []

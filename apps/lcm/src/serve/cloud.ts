@@ -22,22 +22,22 @@ import type { S3Environment } from './environment/environment.ts'
 import { type Regions, readRegionFile } from './files/region-file.ts'
 import { StartupError } from './startup-error.ts'
 
-/** A cloud that the controllers can be given: the ports, and where it is. */
+/** The cloud ports for the controllers, with the regions and endpoints. */
 export interface Cloud {
   readonly compute: Compute
   readonly metrics: MachineMetrics
   readonly cml: CmlSystem
   readonly labs: CmlLabs
-  /** Whoever reads buckets; null where there are none. */
+  /** Reads S3 buckets; null for a cloud without buckets. */
   readonly objects: Objects | null
-  /** How its CML servers are entered where nobody says otherwise; null: nobody knows. */
+  /** Default CML login; null if there is none. */
   readonly cmlDefaults: CmlCredentials | null
   readonly regions: Regions
   readonly policy: WorkerPolicy
   readonly endpoints: { readonly aws: string | null; readonly sim_control: string | null }
-  /** Acts on a simulated cloud behind everybody's back; null where it is real. */
+  /** Control API of a simulated cloud; null for AWS. */
   readonly control: ControlApi | null
-  /** Writes a consistent copy of it to a new file; null for a cloud that others keep. */
+  /** Writes a consistent copy of a simulated cloud to a new file; null for AWS. */
   readonly backup: ((file: string) => Promise<void>) | null
   close(): Promise<void>
 }
@@ -82,7 +82,7 @@ export function realCloud(options: RealCloudOptions): Cloud {
   }
 }
 
-/** The region is where buckets are asked for first. */
+/** `env.AWS_REGION` is the region of the first request for a bucket. */
 export function bucketsOf(env: S3Environment, given: Pick<S3Options, 'clock' | 'credentials'>): Objects {
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL
   return s3Objects({
@@ -100,9 +100,9 @@ export interface SimCloudOptions {
   readonly seed: number
   readonly speed: number
   readonly port: number | null
-  /** How the cloud lies; null leaves it as it was, which at first is calm. */
+  /** Fault preset; null keeps the current one, initially calm. */
   readonly preset: PresetName | null
-  /** How many machines a new world has from the start. */
+  /** Number of machines in a new simulated cloud. */
   readonly fleet: number
   readonly onCall: (call: AwsCall) => void
 }
@@ -115,20 +115,19 @@ const region = (letter: string) => ({
 })
 const SIM_REGIONS: Regions = { 'us-east-1': region('use1'), 'us-west-2': region('usw2'), 'eu-west-1': region('euw1') }
 
-/** Everything goes faster in the simulated cloud, so it is looked at more often. The controllers know of no difference. */
+/** Shorter intervals, because time is faster in the simulated cloud. */
 const SIM_POLICY: WorkerPolicy = { ...WORKER_POLICY, lookAgainMs: 500, lookAgainMsMax: 5_000, probeIntervalMs: 1_000 }
 
-/** The simulated cloud on loopback, reached by the same clients as the real one. */
+/** The simulated cloud on loopback, accessed by the same clients as AWS. */
 export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
   const { clock, log, onCall } = options
   const store = openSimStore(options.storeFile)
   const model = openWorld(options, store)
   const server = await startSimServer({ model, clock, log, port: options.port ?? 0 }).catch((cause: unknown) => {
     model.close()
-    throw new StartupError(
-      `the simulated cloud can not listen on port ${options.port}. Choose another with --sim-port`,
-      { cause },
-    )
+    throw new StartupError(`the simulated cloud can't listen on port ${options.port}. Choose another with --sim-port`, {
+      cause,
+    })
   })
   const credentials = { accessKeyId: 'simulated', secretAccessKey: 'simulated' }
   const compute = awsCompute({ clock, endpoint: server.url, credentials, onCall })
@@ -163,7 +162,7 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
   }
 }
 
-/** A world as it was left, with the preset and, if it is new, the machines that were asked for. */
+/** Opens a stored or new simulated cloud and applies the preset. A new one gets `fleet` machines. */
 export const openWorld = (
   { clock, seed, speed, preset, fleet }: Pick<SimCloudOptions, 'clock' | 'seed' | 'speed' | 'preset' | 'fleet'>,
   store: SimStore,

@@ -12,7 +12,7 @@ export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordinati
   }
 }
 
-/** An endpoint that can't be one, with the variable that names it. */
+/** Adds the name of the variable to an invalid etcd endpoint. */
 export function withVariable(env: SharedEnvironment, cause: unknown): unknown {
   if (!(cause instanceof EtcdEndpointError)) return cause
   const name = env.ETCD_ENDPOINTS === undefined ? 'ETCD_HOST' : 'ETCD_ENDPOINTS'
@@ -41,15 +41,15 @@ export function tlsOf(env: SharedEnvironment): { ca?: string; certificate?: stri
   }
 }
 
-/** What is wrong with etcd, as sentences for a health route. */
+/** Problems of etcd, for /health. */
 export function etcdProblems(coordination: EtcdCoordination): string[] {
   const { problem } = coordination.health()
   return problem === null ? [] : [`${problem.code} since ${problem.since}: ${problem.message}`]
 }
 
-/** What a service that can do nothing without etcd waits for; null when it is there. */
+/** What a service that needs etcd waits for; null if etcd responds. */
 export function etcdAwaited(coordination: EtcdCoordination): string | null {
   const { state, problem } = coordination.health()
-  if (state === 'starting') return 'etcd, which has not answered yet'
+  if (state === 'starting') return 'etcd, which has not responded yet'
   return problem === null ? null : `etcd: ${problem.message}`
 }

@@ -12,14 +12,14 @@ import { StartupError } from './startup-error.ts'
 
 export type { AccountFacts, EtcdMemberCheck, ExaminedEnvironment, ExaminedLaunch, StoreCheck }
 
-/** Whoever examines gives up after so long; what was found by then counts. */
-export interface Patience {
+/** Time limits of a probe; results found before the deadline count. */
+export interface ProbeLimits {
   readonly clock: Clock
   readonly deadlineMs: number
   readonly signal: AbortSignal
 }
 
-/** The environment as services would read it, or the sentence with which they would refuse to start. */
+/** The environment as services read it, or the error message of their start. */
 export function readEnvironment(env: Env): ExaminedEnvironment | string {
   try {
     return examinedEnvironment(env)
@@ -30,17 +30,17 @@ export function readEnvironment(env: Env): ExaminedEnvironment | string {
 }
 
 export interface FolderFacts {
-  /** Whether a process holds its lock; null where that can't be told. */
+  /** Whether a process holds its lock; null if unknown. */
   readonly isLocked: boolean | null
-  /** The cloud of its fleet, as it was written down. */
+  /** The recorded cloud of its fleet. */
   readonly cloud: string | null
-  /** By what its machines are known. */
+  /** The fleet id, which is the tag of its machines. */
   readonly fleet: string | null
-  /** Null where it has none yet. */
+  /** Null if it does not exist yet. */
   readonly store: StoreCheck | null
 }
 
-/** What the folder of an embedded LCM holds. It is only read. */
+/** Reads the data folder of an embedded LCM without changing it. */
 export function examineFolder(path: string): FolderFacts {
   const store = join(path, 'lcm.sqlite')
   return {
@@ -51,7 +51,7 @@ export function examineFolder(path: string): FolderFacts {
   }
 }
 
-/** Null also where it belongs to somebody else: whoever looks for what is wrong must get to the end of it. */
+/** Null if the file can't be read, so that the other checks still run. */
 function wordIn(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim()
@@ -62,21 +62,21 @@ function wordIn(file: string): string | null {
 
 const SQLITE = 'sqlite:'
 
-/** The file of a store that is one; null for any other. */
+/** The file of an SQLite store; null for MongoDB. */
 export const fileOfStore = ({ LCM_STORE = '' }: ExaminedEnvironment): string | null =>
   LCM_STORE.startsWith(SQLITE) ? LCM_STORE.slice(SQLITE.length) : null
 
-/** The store that the environment names; null where it names none. */
-export async function examineStore(env: ExaminedEnvironment, { deadlineMs }: Patience): Promise<StoreCheck | null> {
+/** Probes the store in LCM_STORE; null if it is not set. */
+export async function examineStore(env: ExaminedEnvironment, { deadlineMs }: ProbeLimits): Promise<StoreCheck | null> {
   if (env.LCM_STORE === undefined) return null
   const file = fileOfStore(env)
   return file === null ? checkMongo(env.LCM_STORE, deadlineMs) : checkSqlite(file)
 }
 
-/** Rejects with a StartupError for an etcd that services would refuse. */
+/** Probes the etcd members. Rejects with a StartupError for invalid endpoints. */
 export async function examineCoordination(
   env: ExaminedEnvironment,
-  { signal }: Patience,
+  { signal }: ProbeLimits,
 ): Promise<readonly EtcdMemberCheck[]> {
   const { ETCD_USERNAME: user, ETCD_PASSWORD: password = '' } = env
   return checkEtcd({
@@ -90,9 +90,9 @@ export async function examineCoordination(
   })
 }
 
-/** What is known of the fleet elsewhere. */
+/** Facts about the fleet from the API and the data folder. */
 export interface Known {
-  /** Where the file of regions is not at hand. */
+  /** Used if there is no regions file. */
   readonly regions: readonly string[]
   readonly launch: ExaminedLaunch | null
   readonly fleet: string | null
@@ -100,8 +100,8 @@ export interface Known {
 
 const NO_SUBNET = 'subnet-00000000000000000'
 
-/** Throws StartupError for a file of regions that can't be used. */
-export function examineAws(env: ExaminedEnvironment, known: Known, patience: Patience): Promise<AccountFacts> {
+/** Probes the AWS account. Throws a StartupError for an invalid regions file. */
+export function examineAws(env: ExaminedEnvironment, known: Known, limits: ProbeLimits): Promise<AccountFacts> {
   const { AWS_REGIONS_CONFIG_PATH: file, AWS_ENDPOINT_URL: endpoint } = env
   const places = Object.entries(file === undefined ? {} : readRegionFile(file)).map(([region, config]) => ({
     region,
@@ -112,7 +112,7 @@ export function examineAws(env: ExaminedEnvironment, known: Known, patience: Pat
   const unplaced = known.regions.map(region => placeless(region))
   const [first = placeless('us-east-1'), ...rest] = places.length > 0 ? places : unplaced
   return examineAccount({
-    ...patience,
+    ...limits,
     regions: [first, ...rest],
     launch: known.launch,
     fleet: env.LCM_FLEET ?? known.fleet,

@@ -9,12 +9,12 @@ const FIRST_FLEET = [
   { template_name: 'nested', name: 'nested-1', aws_region: 'us-east-1' },
 ] as const
 
-/** It needs no licence: so few nodes run without. */
+/** Small enough to run without a license. */
 const FIRST_LAB = 'two-routers'
 
 /**
- * Something to look at, and to book, on the very first start. A fleet that was ever there, if only its records, is left alone.
- * The lab comes first, so that a start which is cut short is made good by the next.
+ * Creates a lab and a small fleet on the first start. Does nothing if any worker record exists. The lab comes first, so that the
+ * next start completes an interrupted one.
  */
 export async function createFirstFleet(client: Client): Promise<void> {
   const { items } = await client.call('listWorkers', { query: { limit: 1, include_terminated: true } })

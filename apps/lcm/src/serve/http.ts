@@ -12,9 +12,9 @@ import { StartupError } from './startup-error.ts'
 export interface Listening {
   readonly host: string
   readonly port: number
-  /** Further names under which people and controllers reach it. */
+  /** Further host names of this server. */
   readonly publicHosts?: readonly string[]
-  /** Aborts when the process was asked to end: clients are then to go elsewhere. */
+  /** Aborts when shutdown starts; clients should then connect elsewhere. */
   readonly ending: AbortSignal
 }
 
@@ -28,7 +28,7 @@ export function openStore(file: string): Store {
   }
 }
 
-/** Rejects with a StartupError when waiting is of no use, and with a StoreError while the server is not there. */
+/** Rejects with a StoreError while the server is unreachable, and with a StartupError if waiting won't help. */
 export async function openSharedStore(uri: string): Promise<Store> {
   try {
     return await openMongoStore({ uri })
@@ -37,7 +37,7 @@ export async function openSharedStore(uri: string): Promise<Store> {
   }
 }
 
-/** What has to be written before anybody is served. Rejects with a StartupError when the store refuses it. */
+/** Runs the first writes to the store. Rejects with a StartupError if the store fails. */
 export async function prepared<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -52,7 +52,7 @@ const asStartupError = (cause: unknown): unknown =>
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
 const NO_SUCH_ADDRESS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN']
 
-/** Asked before anything is written, so that a start that can't be leaves nothing behind. */
+/** Checks the port before anything is written, so that a failed start leaves no files behind. */
 export async function refuseTakenPort(port: number): Promise<void> {
   for (const address of LOOPBACK_ADDRESSES) {
     const failure = await failureToListen(address, port)
@@ -82,7 +82,7 @@ export async function listen(
   }
 }
 
-/** Once asked to end it serves on for `delayMs`, as not ready; then it answers what is under way. */
+/** On shutdown, keeps serving as not ready for `delayMs`, then finishes requests in progress. */
 export const served = (server: RunningServer, { delayMs, hurry }: Leaving): HostedService => ({
   name: 'http-server',
   async run(signal) {
@@ -94,22 +94,22 @@ export const served = (server: RunningServer, { delayMs, hurry }: Leaving): Host
 
 export interface Leaving {
   readonly delayMs: number
-  /** Aborts when there is no more time to wait for anybody. */
+  /** Aborts on the second request to shut down. */
   readonly hurry: AbortSignal | undefined
 }
 
-/** What a service says that can't listen where it was told to. */
+/** Converts a listen error to a StartupError with advice. */
 export function refusedToListen(cause: unknown, { host, port }: { host: string; port: number }): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   if (code === 'EADDRINUSE') {
     return new StartupError(
-      `port ${port} is in use. Stop what uses it, or choose another with --port, such as ${port + 1}`,
+      `port ${port} is in use. Stop the process that uses it, or choose another with --port, such as ${port + 1}`,
       { cause },
     )
   }
   if (code === 'EACCES')
-    return new StartupError(`port ${port} needs more rights. Choose one above 1023 with --port`, { cause })
+    return new StartupError(`no permission to listen on port ${port}. Choose one above 1023 with --port`, { cause })
   if (NO_SUCH_ADDRESS.includes(code))
-    return new StartupError(`there is no address ${host} on this machine. Name one that it has with --host`, { cause })
+    return new StartupError(`this computer has no address ${host}. Choose another with --host`, { cause })
   return cause
 }

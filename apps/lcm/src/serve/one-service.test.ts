@@ -104,7 +104,7 @@ describe('a start that can not be', () => {
     const env = { ...API, LCM_STROE: 'x', LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: '/nowhere' }
     const io = { out: () => undefined, err: (line: string) => void warned.push(line), signal: AbortSignal.abort() }
     await (async () => serve(options('control-plane-api', env), io))().catch(() => undefined)
-    expect(warned).toEqual(['LCM_STROE is set, but nothing reads it. Did you mean LCM_STORE?'])
+    expect(warned).toEqual(['LCM_STROE is set, but unknown. Did you mean LCM_STORE?'])
   })
 
   it('names a file that is not there', async () => {
@@ -124,7 +124,9 @@ describe('a start that can not be', () => {
 
   it('refuses a token that can be guessed', async () => {
     const env = { ...API, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: join(folder, 'short') }
-    expect(await refusal(options('control-plane-api', env))).toMatch(/short must hold 16 to 512 printable characters/)
+    expect(await refusal(options('control-plane-api', env))).toMatch(
+      /short must contain 16 to 512 printable characters/,
+    )
   })
 
   it.each(['control-plane-api', 'resource-scheduler', 'lablet-controller', 'worker-controller'] as const)(
@@ -138,20 +140,20 @@ describe('a start that can not be', () => {
       expect(await refusal({ ...options(service, env), port })).toMatch(`port ${port} is in use`)
       await new Promise(resolve => taken.close(resolve))
       const host = '203.0.113.1'
-      expect(await refusal({ ...options(service, env), host })).toMatch(`no address ${host} on this machine`)
+      expect(await refusal({ ...options(service, env), host })).toMatch(`this computer has no address ${host}`)
     },
   )
 
   it('names a folder that is not there', async () => {
     const env = { ...API, LCM_STORE: `sqlite:${join(folder, 'none', 'lcm.sqlite')}` }
     expect(await refusal(options('control-plane-api', env))).toMatch(
-      /LCM_STORE: there is no folder .*none\. Make it first/,
+      /LCM_STORE: folder .*none does not exist\. Create it first/,
     )
   })
 
   it('refuses a store that another process has', async () => {
     const release = holdLock(`${join(folder, 'lcm.sqlite')}.lock`, 'the store')
-    expect(await refusal(options('control-plane-api', API))).toMatch(/another LCM uses .*lcm\.sqlite already/)
+    expect(await refusal(options('control-plane-api', API))).toMatch(/another LCM is already using .*lcm\.sqlite/)
     release()
   })
 })

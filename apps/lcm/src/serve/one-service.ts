@@ -12,7 +12,7 @@ import { serveApi } from './serve-api.ts'
 import { serveLabletController, serveResourceScheduler, serveWorkerController } from './serve-controllers.ts'
 import type { Io } from './up.ts'
 
-/** The services of the cluster profile, with the ports they take unless told otherwise. */
+/** The services of the cluster profile, with their default ports. */
 export const SERVED = {
   'control-plane-api': 8080,
   'resource-scheduler': 8081,
@@ -24,12 +24,12 @@ export type ServedService = keyof typeof SERVED
 export interface ServeOptions {
   readonly service: ServedService
   readonly host: string
-  /** Null takes the service's own. */
+  /** Null uses the default port of the service. */
   readonly port: number | null
   readonly env: Env
 }
 
-/** One service as a process of its own, until the signal aborts. Everything else comes from the environment. */
+/** Runs one service as a separate process until the signal aborts. Everything else is configured by environment variables. */
 export function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
   const at = { host, port: port ?? SERVED[service] }
   const warnings = [...unknownVariables(env), ...(service === 'control-plane-api' ? [] : unreadSettings(service, env))]
@@ -46,7 +46,7 @@ export function serve({ service, host, port, env }: ServeOptions, io: Io): Promi
   }
 }
 
-/** Settings are checked wherever they are set, also where only the API would use them. */
+/** Validates settings in every service, although only the API uses them. */
 const withSettings = <T>(read: (env: Env) => T, env: Env) =>
   readBoth(
     () => read(env),

@@ -28,7 +28,7 @@ import { watchedStore } from './stores.ts'
 import type { Io } from './up.ts'
 import { VERSION } from './version.ts'
 
-/** The control plane as a process of its own, with etcd: one on SQLite, or several on MongoDB. */
+/** Runs the control plane as a separate process with etcd: one replica on SQLite, or several on MongoDB. */
 export function serveApi(
   env: ApiEnvironment,
   settings: GivenSettings,
@@ -54,7 +54,7 @@ export function serveApi(
       room,
       log,
       ending,
-      onWait: () => io.out(`control-plane-api waits for the store at ${server.url}`),
+      onWait: () => io.out(`control-plane-api at ${server.url} is waiting for the store`),
     }
     const store = await onceThere(
       async () => (file === null ? openSharedStore(env.LCM_STORE) : openStore(file)),
@@ -73,11 +73,11 @@ export function serveApi(
   })
 }
 
-/** One process may use an SQLite file; any number may share a MongoDB. */
+/** Locks an SQLite file for this process. MongoDB can be shared by many. */
 function claim(file: string, onClose: (close: () => unknown) => void): void {
   const folder = dirname(file)
   if (!existsSync(folder))
-    throw new StartupError(`LCM_STORE: there is no folder ${folder}. Make it first`, { exitCode: 2 })
+    throw new StartupError(`LCM_STORE: folder ${folder} does not exist. Create it first`, { exitCode: 2 })
   refuseUnfinishedRestore(folder)
   onClose(holdLock(`${file}.lock`, file))
 }
@@ -86,13 +86,13 @@ interface Waiting {
   readonly room: NotReadyApi
   readonly log: Logger
   readonly ending: AbortSignal
-  /** Called when it begins to wait. */
+  /** Called when the wait starts. */
   readonly onWait: () => void
 }
 
 const backoffMs = exponentialBackoff({ baseMs: 500, maxMs: 5_000 })
 
-/** Tries again while the store is not there, and tells whoever asks; null when the process is to end before. */
+/** Retries while the store is unreachable, and reports it in /ready. Null if shutdown starts first. */
 async function onceThere<T>(work: () => Promise<T>, { room, log, ending, onWait }: Waiting): Promise<T | null> {
   for (let failures = 0; !ending.aborted; failures += 1) {
     try {
@@ -101,14 +101,14 @@ async function onceThere<T>(work: () => Promise<T>, { room, log, ending, onWait 
       if (!(error instanceof StoreError)) throw error
       room.waitFor(`the store: ${error.message}`)
       if (failures === 0) onWait()
-      log.warn({ failures: failures + 1 }, `waits for the store: ${error.message}`)
+      log.warn({ failures: failures + 1 }, `waiting for the store: ${error.message}`)
       await systemClock.sleep(backoffMs(failures), ending)
     }
   }
   return null
 }
 
-/** What is named in the environment and must be right before anything is waited for. */
+/** Reads the files named in the environment, which must be valid before the start continues. */
 const readFiles = (env: ApiEnvironment, log: Logger) => ({
   regions: regionsFrom(env.AWS_REGION, readRegionFile(env.AWS_REGIONS_CONFIG_PATH)),
   adminToken: bootstrapToken(env),
@@ -138,7 +138,7 @@ interface PlaneParts extends Files {
   readonly log: Logger
   readonly store: Store
   readonly coordination: EtcdCoordination
-  /** Aborts when the process was asked to end. */
+  /** Aborts when shutdown starts. */
   readonly ending: AbortSignal
 }
 
@@ -171,7 +171,7 @@ function openPlane(parts: PlaneParts): ControlPlane {
   })
 }
 
-/** The fleet is named by its worker-controllers; they and the cloud stay where they are. */
+/** The backup has no fleet id, because only the worker-controllers know it. */
 function backupOf({ env, log, store, secretKey }: Pick<PlaneParts, 'env' | 'log' | 'store'> & { secretKey: Buffer }) {
   const storeFile = sqliteFile(env.LCM_STORE)
   if (storeFile === null) return {}

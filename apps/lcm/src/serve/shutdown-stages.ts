@@ -1,8 +1,8 @@
 import { type HostedService, host, type Logger, linkedAbort } from '@lcm/runtime'
 
 /**
- * Runs all of them until `signal` aborts, and ends them one stage after the other: those of the first are asked to end at
- * once, the others when everything before them has ended. When one fails, all end in the same order, and it rejects.
+ * Runs all services until `signal` aborts, then shuts them down stage by stage: each stage starts when the one before it has
+ * ended. If a service fails, all are shut down in the same order, and it rejects.
  */
 export async function hostInStages(
   stages: readonly (readonly HostedService[])[],

@@ -12,9 +12,9 @@ import { StartupError } from './startup-error.ts'
 import type { Io } from './up.ts'
 
 export interface ServeSimOptions {
-  /** Null takes the default. */
+  /** Null uses the default. */
   readonly port: number | null
-  /** Null keeps the world in memory. */
+  /** Null keeps the state in memory. */
   readonly dataDir: string | null
   readonly seed: number
   readonly speed: number
@@ -25,7 +25,7 @@ export interface ServeSimOptions {
 
 const PORT = 9090
 
-/** The simulated cloud alone, on loopback, until the signal aborts. */
+/** Runs only the simulated cloud, on loopback, until the signal aborts. */
 export function serveSim(options: ServeSimOptions, io: Io): Promise<void> {
   return closingAfter(async onClose => {
     const log = pinoLogger({ level: 'warn', to: 'stderr' })
@@ -34,7 +34,7 @@ export function serveSim(options: ServeSimOptions, io: Io): Promise<void> {
     const port = options.port ?? PORT
     const server = await startSimServer({ model, clock: systemClock, log, port, cml: options.cml }).catch(
       (cause: unknown) => {
-        throw new StartupError(`the simulated cloud can not listen on port ${port}. Choose another with --port`, {
+        throw new StartupError(`the simulated cloud can't listen on port ${port}. Choose another with --port`, {
           cause,
         })
       },
@@ -61,15 +61,15 @@ function welcome(url: string, model: ReturnType<typeof openWorld>): readonly str
   const { preset } = model.faults.state()
   return [
     '',
-    `  A simulated cloud at ${url}: ${preset}, speed ${model.speed}, seed ${model.seed}, ${counted(model.machines().length)}`,
+    `  Simulated cloud at ${url}: ${preset}, speed ${model.speed}, seed ${model.seed}, ${counted(model.machines().length)}`,
     '',
-    '  Point anything that speaks to AWS at it:',
+    '  Configure any AWS client to use it:',
     `    export AWS_ENDPOINT_URL=${url} AWS_REGION=us-east-1 AWS_EC2_METADATA_DISABLED=true`,
     '    export AWS_ACCESS_KEY_ID=simulated AWS_SECRET_ACCESS_KEY=simulated',
-    '  and let the controllers enter its CML servers:',
+    '  Allow the controllers to log in to its CML servers:',
     `    export CML_DEFAULT_PASSWORD=${DEFAULT_CML_LOGIN.password}`,
     '',
-    '  Act behind its back:',
+    '  List its machines and change its faults:',
     `    curl -s ${url}/sim/v1/instances`,
     `    curl -s -X PATCH ${url}/sim/v1/faults -d '{"preset": "hostile"}'`,
     '',

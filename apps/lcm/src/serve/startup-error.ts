@@ -1,4 +1,4 @@
-/** LCM can't start. The message is one sentence for people and says what to do. */
+/** LCM can't start. The message says why and what to do. */
 export class StartupError extends Error {
   override readonly name = 'StartupError'
   readonly exitCode: number

@@ -1,7 +1,7 @@
 import type { Outages } from '@lcm/controllers/kit/outages'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 
-/** The same store; an outage of its reads or of its writes, as on a full disk, shows in the health of the process. */
+/** Wraps a store, so that failing reads or writes, as on a full disk, show in the health of the process. */
 export function watchedStore(store: Store, outages: Outages): Store {
   const noting =
     (what: string) =>

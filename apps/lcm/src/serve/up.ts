@@ -59,13 +59,13 @@ import { VERSION } from './version.ts'
 export interface UpOptions {
   readonly cloud: 'sim' | 'aws'
   readonly dataDir: string
-  /** Null takes the default. */
+  /** Null uses the default. */
   readonly port: number | null
   readonly simPort: number | null
   readonly speed: number | null
-  /** Null leaves the simulated cloud's faults as they were. */
+  /** Null keeps the faults of the simulated cloud. */
   readonly simPreset: PresetName | null
-  /** How many machines the simulated cloud has before the first start. */
+  /** Number of machines in a new simulated cloud. */
   readonly simFleet: number
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -73,21 +73,21 @@ export interface UpOptions {
 export interface Io {
   readonly out: (line: string) => void
   readonly err: (line: string) => void
-  /** Aborts when it is asked to end: what is under way is finished first. */
+  /** Aborts when shutdown starts; work in progress is finished. */
   readonly signal: AbortSignal
-  /** Aborts when it is asked again: what is under way is cut off. */
+  /** Aborts on the second request to shut down; work in progress is canceled. */
   readonly hurry?: AbortSignal
-  /** Whether somebody reads what is said as it is said. */
+  /** Whether the output is a terminal. */
   readonly isTerminal?: boolean
 }
 
 const ADMIN: Actor = { id: 'admin', name: 'admin', role: 'admin', service: null }
 const PORT = 8080
-/** Where the command line looks by itself. */
+/** The default data folder of the command line. */
 const DEFAULT_DATA = '.lcm'
 const SPEED = 60
 
-/** The embedded profile: every service in one process, until the signal aborts. Rejects with a StartupError when it can't. */
+/** Runs the embedded profile, with every service in one process, until the signal aborts. Rejects with a StartupError. */
 export function up(options: UpOptions, io: Io): Promise<void> {
   return closingAfter(async onClose => {
     const [env] = readBoth(
@@ -122,16 +122,16 @@ interface Opened {
   readonly folder: DataFolder
   readonly store: Store
   readonly cloud: Cloud
-  /** The first is given to a worker that names none. */
+  /** The first is the default region of new workers. */
   readonly regions: readonly [string, ...string[]]
 }
 
-/** Many have the variable set for other tools, and the simulated cloud has few regions: it must start all the same. */
+/** Falls back to us-east-1 in the simulated cloud, because AWS_REGION is often set for other tools. */
 const homeRegion = (kind: UpOptions['cloud'], { AWS_REGION }: UpEnvironment, { regions }: Cloud): string =>
   kind === 'aws' || Object.hasOwn(regions, AWS_REGION) ? AWS_REGION : 'us-east-1'
 
 const otherRegion = (asked: string, given: string): string =>
-  `The simulated cloud has no region ${asked} (AWS_REGION): workers that name no region are created in ${given}`
+  `The simulated cloud has no region ${asked} (AWS_REGION): the default region of workers is ${given}`
 
 async function serve(opened: Opened, onClose: (close: () => unknown) => void): Promise<void> {
   const { options, io, log, folder, cloud } = opened
@@ -159,7 +159,7 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   await hostInStages(stages, signal, { logger: log })
 }
 
-/** Every controller of the product, in one process. Each has a name and a token of its own, as it would alone. */
+/** Composes all controllers in this process. Each has its own name and token, as in the cluster profile. */
 function composeAll(
   { env, io, log, meter, folder, cloud, regions: [region] }: Opened,
   { plane, coordination }: { plane: ControlPlane; coordination: LocalCoordination },
@@ -285,9 +285,10 @@ function welcome(url: string, loginUrl: string, { options, folder, cloud }: Open
   const where = options.cloud === 'sim' ? `a simulated cloud at ${cloud.endpoints.aws}` : 'AWS'
   return [
     '',
-    `  Lablet Cloud Manager ${VERSION} runs on ${where}`,
+    `  Lablet Cloud Manager ${VERSION} is running on ${where}`,
     '',
     `  Console      ${url}`,
+    `  API docs     ${url}/api/docs`,
     `  Log in once  ${loginUrl}`,
     `  Admin token  ${folder.file('admin-token')}`,
     '',
@@ -295,9 +296,8 @@ function welcome(url: string, loginUrl: string, { options, folder, cloud }: Open
     `    npx lcm${at} top`,
     `    npx lcm${at} create worker --template metal --name mine --wait`,
     ...(options.cloud === 'sim' ? TO_TRY_ON_A_SIMULATED_CLOUD.map(words => `    npx lcm${at} ${words}`) : []),
-    `    ${url}/api/docs explains the API`,
     '',
-    '  Ctrl-C stops it; the next start goes on where it was.',
+    '  Press Ctrl-C to stop. The next start continues with the same state.',
     '',
   ]
 }

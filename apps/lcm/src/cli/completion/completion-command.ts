@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { inTime } from '../../doctor/time-limit.ts'
+import { withTimeout } from '../../doctor/time-limit.ts'
 import { connect } from '../connection.ts'
 import type { GlobalOptions } from '../global-options.ts'
 import { invocation } from '../invocation.ts'
@@ -65,7 +65,7 @@ const rejoined = (words: readonly string[]): string[] =>
 async function knownNames(noun: string, globals: GlobalOptions, shell: Shell): Promise<readonly string[]> {
   try {
     const asking = async (signal: AbortSignal) => namesOf(noun, (await connect(globals, shell)).client, signal)
-    return (await inTime(shell.clock, shell.signal, asking, TIMEOUT_MS)) ?? []
+    return (await withTimeout(shell.clock, shell.signal, asking, TIMEOUT_MS)) ?? []
   } catch {
     return []
   }

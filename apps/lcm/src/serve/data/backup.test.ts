@@ -99,7 +99,7 @@ it('says why it could not be made, and leaves nothing', async () => {
   const full = { ...store, backup: () => Promise.reject(new Error('database or disk is full')) }
   await expect(make({ store: full })).rejects.toMatchObject({
     code: 'store_unavailable',
-    message: 'the backup could not be made: database or disk is full',
+    message: 'the backup failed: database or disk is full',
   })
   expect(copies()).toEqual([])
 })

@@ -12,19 +12,19 @@ import { VERSION } from '../version.ts'
 
 export interface BackedUp {
   readonly store: Store
-  /** Copies are made beside it, where there is room for another one and secrets are at home. */
+  /** Copies are written next to this file, because secrets may not leave its folder. */
   readonly storeFile: string
   readonly secretKey: Uint8Array
-  /** Null where only the controllers know it. */
+  /** Null if only the controllers know it. */
   readonly fleetId: string | null
   readonly cloud: string
-  /** Copies the simulated cloud to a new file; null for a real one, which nobody can take back. */
+  /** Copies the simulated cloud to a new file; null for AWS, which can't be restored. */
   readonly copyCloud: ((file: string) => Promise<void>) | null
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** What a backup holds beside the store. */
+/** Parts of a backup besides the store. */
 export const PARTS = {
   secretKey: 'secret-key',
   fleetId: 'fleet-id',
@@ -37,8 +37,8 @@ export const PARTS = {
 type MakeBackup = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
 
 /**
- * How a backup of this store is made; null where the store has tools of its own. To be called while the store is held by
- * this process, since it removes what an earlier one left half made.
+ * Returns the function that creates backups; null for MongoDB, which has its own tools. Call it only while this process holds the
+ * store, because it removes incomplete copies of earlier processes.
  */
 export function backupsOf(source: BackedUp): MakeBackup | null {
   const { store, storeFile, log } = source
@@ -50,24 +50,24 @@ export function backupsOf(source: BackedUp): MakeBackup | null {
     const folder = await mkdtemp(prefix)
     const remove = () =>
       rm(folder, { recursive: true, force: true }).catch(err =>
-        log.warn({ err, folder }, 'a copy could not be removed'),
+        log.warn({ err, folder }, 'could not remove the temporary copy of a backup'),
       )
     try {
       const file = await newFile(folder, 'backup')
       await copyStore(file)
-      // The cloud comes second: a store that is older than its cloud is what every restore has to deal with.
+      // The cloud is copied after the store, because every restore must handle a store that is older than its cloud.
       packBackup(file, await partsOf(source, folder))
       return read({ file, remove, log }, signal)
     } catch (cause) {
       await remove()
-      log.error({ err: cause }, 'a backup could not be made')
+      log.error({ err: cause }, 'backup failed')
       const reason = cause instanceof Error ? cause.message : String(cause)
-      throw new ProblemError('store_unavailable', `the backup could not be made: ${reason}`)
+      throw new ProblemError('store_unavailable', `the backup failed: ${reason}`)
     }
   }
 }
 
-/** Rejects with a StartupError unless the file is a whole backup: for whoever has just got one. */
+/** Rejects with a StartupError unless the file is a complete backup. */
 export async function checkBackup(file: string): Promise<void> {
   try {
     await verifyBackup(file)
@@ -81,7 +81,7 @@ function removeLeftovers(prefix: string): void {
     if (name.startsWith(basename(prefix))) rmSync(join(dirname(prefix), name), { recursive: true, force: true })
 }
 
-/** Empty, for its owner only. SQLite fills it and keeps its mode. */
+/** Creates an empty file that only its owner can read. SQLite keeps the mode. */
 async function newFile(folder: string, name: string): Promise<string> {
   const file = join(folder, name)
   await writeFile(file, '', { mode: 0o600, flag: 'wx' })
@@ -110,7 +110,7 @@ interface Made {
   remove(): Promise<void>
 }
 
-/** Whoever goes away before the first byte never begins to read: the signal removes it then. */
+/** Removes the copy on abort, because a client that disconnects before the first byte never starts the generator. */
 function read(made: Made, signal: AbortSignal): AsyncIterable<Uint8Array> {
   signal.addEventListener('abort', made.remove, { once: true })
   if (signal.aborted) void made.remove()
@@ -124,7 +124,7 @@ async function* removedAfter({ file, log, remove }: Made, signal: AbortSignal): 
       yield chunk
     }
   } catch (err) {
-    if (!signal.aborted) log.error({ err }, 'a backup broke off while it was sent')
+    if (!signal.aborted) log.error({ err }, 'sending a backup failed')
     throw err
   } finally {
     signal.removeEventListener('abort', remove)

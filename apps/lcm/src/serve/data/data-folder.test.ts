@@ -24,7 +24,7 @@ it('makes its secrets once, for its owner only', () => {
 it('lets one process in at a time', () => {
   const path = scratch()
   const first = openDataFolder(path, 'sim')
-  expect(() => openDataFolder(path, 'sim')).toThrow(/another LCM uses .* already.*--data/)
+  expect(() => openDataFolder(path, 'sim')).toThrow(/another LCM is already using .*--data/)
   first.release()
   openDataFolder(path, 'sim').release()
 })
@@ -34,7 +34,7 @@ it('says what is wrong with a folder that can not be used', () => {
   writeFileSync(file, '')
   for (const path of [file, join(file, 'below'), '/proc/lcm']) {
     expect(() => openDataFolder(path, 'sim'), path).toThrow(StartupError)
-    expect(() => openDataFolder(path, 'sim'), path).toThrow(/can not be written.*--data/)
+    expect(() => openDataFolder(path, 'sim'), path).toThrow(/can't write to data folder .*--data/)
   }
 })
 
@@ -43,9 +43,9 @@ it('says which file can not be written, as on a full disk', () => {
   const folder = openDataFolder(path, 'sim')
   for (const name of ['cloud.new', 'endpoints.json.new']) mkdirSync(join(path, name))
   expect(() => folder.bind()).toThrow(StartupError)
-  expect(() => folder.bind()).toThrow(/cloud can not be written: /)
+  expect(() => folder.bind()).toThrow(/can't write .*cloud: /)
   const endpoints = { api: 'http://localhost:1', aws: null, sim_control: null, pid: 7 }
-  expect(() => folder.publish(endpoints)).toThrow(/endpoints\.json can not be written: /)
+  expect(() => folder.publish(endpoints)).toThrow(/can't write .*endpoints\.json: /)
   folder.release()
 })
 
@@ -54,7 +54,7 @@ it('refuses to run a fleet of one cloud in another', () => {
   const folder = openDataFolder(path, 'sim')
   folder.bind()
   folder.release()
-  expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in the cloud "sim", not "aws".*--data/)
+  expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in cloud "sim", not "aws".*--data/)
   openDataFolder(path, 'sim').release()
 })
 

@@ -24,24 +24,24 @@ export interface Endpoints {
   readonly pid: number
 }
 
-/** Everything that one embedded LCM keeps: secrets readable by its owner only, and a lock that dies with the process. */
+/** The data folder of an embedded LCM: files that only its owner can read, and a lock that ends with the process. */
 export interface DataFolder {
   readonly path: string
   readonly adminToken: string
   readonly secretKey: Uint8Array
   readonly fleetId: string
   file(name: string): string
-  /** Tells the command line where to find this process. */
+  /** Writes endpoints.json, where commands find this process. */
   publish(endpoints: Endpoints): void
-  /** Writes down which cloud the fleet is in, once it has been reached. */
+  /** Records the cloud of the fleet, after it was opened successfully. */
   bind(): void
   release(): void
 }
 
-/** Whether no LCM has ever kept anything there. */
+/** Whether the folder was never used by LCM. */
 export const isNewFolder = (path: string): boolean => !existsSync(join(path, 'fleet-id'))
 
-/** Refuses a folder that is bound to another cloud: there its whole fleet would be missing, and be written off. */
+/** Opens or creates a data folder. Refuses a folder of another cloud, where all machines of the fleet would appear lost. */
 export function openDataFolder(given: string, cloud: string): DataFolder {
   const path = resolve(given)
   createFolder(path)
@@ -73,17 +73,17 @@ function refuseOtherCloud(path: string, cloud: string): void {
   const file = join(path, 'cloud')
   const known = existsSync(file) ? readFileSync(file, 'utf8').trim() : cloud
   if (known === cloud) return
-  const message = `${path} belongs to a fleet in the cloud "${known}", not "${cloud}". Name another folder with --data`
+  const message = `${path} belongs to a fleet in cloud "${known}", not "${cloud}". Choose another folder with --data`
   throw new StartupError(message, { exitCode: 2 })
 }
 
-/** A new one would make strangers of all machines of the fleet. */
+/** Refuses to create a new fleet id for an existing fleet, because its machines would no longer be recognized. */
 function refuseLostFleetId(path: string): void {
   const file = join(path, 'fleet-id')
   if (existsSync(file)) return
   if (wasRestored(path)) throw new StartupError(`${file} is missing: ${FLEET_ID_HINT}`)
   if (existsSync(join(path, 'cloud')))
-    throw new StartupError(`${file} is missing: write into it what your machines have as their tag lcm:fleet`)
+    throw new StartupError(`${file} is missing: write the value of the tag lcm:fleet of your machines into it`)
 }
 
 export function createFolder(path: string): void {
@@ -92,13 +92,13 @@ export function createFolder(path: string): void {
     readdirSync(path)
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (cause) {
-    throw new StartupError(`the data folder ${path} can not be written: ${reasonOf(cause)}. Name another with --data`, {
+    throw new StartupError(`can't write to data folder ${path}: ${reasonOf(cause)}. Choose another with --data`, {
       cause,
     })
   }
 }
 
-/** Not `recursive: true`, which never returns where a file system refuses new names without saying so, such as /proc. */
+/** Creates missing parents. Avoids `recursive: true`, which never returns on some file systems, such as /proc. */
 function makeFolders(path: string): void {
   if (existsSync(path)) return
   makeFolders(dirname(path))
@@ -108,12 +108,12 @@ function makeFolders(path: string): void {
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message.replace(/^E\w+: /, '') : String(error)
 
-/** Read, or made once. Written beside and moved into place, so neither a crash nor a power cut leaves half a secret. */
+/** Reads a secret, or creates it. Written to a temporary file and renamed, so that a crash can't leave a partial secret. */
 function secret(path: string, name: string, shape: RegExp, make: () => string): string {
   const file = join(path, name)
   if (!existsSync(file)) replaceFile(file, `${make()}\n`)
   const text = readFileSync(file, 'utf8').trim()
-  if (!shape.test(text)) throw new StartupError(`${file} is damaged. Restore it, or remove it to get a new one`)
+  if (!shape.test(text)) throw new StartupError(`${file} is damaged. Restore it, or delete it to create a new one`)
   return text
 }
 
@@ -124,7 +124,7 @@ function replaceFile(file: string, text: string): void {
     sync(dirname(file))
   } catch (cause) {
     throw new StartupError(
-      `${file} can not be written: ${reasonOf(cause)}. Mend that, or name another folder with --data`,
+      `can't write ${file}: ${reasonOf(cause)}. Fix the cause, or choose another folder with --data`,
       {
         cause,
       },
@@ -132,13 +132,13 @@ function replaceFile(file: string, text: string): void {
   }
 }
 
-/** What a file or a folder holds is on the disk when it returns. */
+/** Flushes a file or folder to disk. */
 export function sync(path: string): void {
   const handle = openSync(path, 'r')
   try {
     fsyncSync(handle)
   } catch {
-    // Not every file system can do this for a folder; there, the order of writes is the system's own.
+    // Some file systems can't sync a folder.
   } finally {
     closeSync(handle)
   }

@@ -2,8 +2,8 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { StartupError } from '../startup-error.ts'
 
 /**
- * Holds a file for this process alone, by an open exclusive transaction: the operating system ends it with the process,
- * however that ends. `what` is named to whoever comes second.
+ * Locks a file with an open exclusive transaction, which the operating system ends with the process. `what` is named in the
+ * error message if another process holds the lock.
  */
 export function holdLock(file: string, what: string): () => void {
   try {
@@ -13,11 +13,14 @@ export function holdLock(file: string, what: string): () => void {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     if (!/locked|busy/i.test(reason)) {
-      throw new StartupError(`${file} can not be used as a lock: ${reason}. Remove it if no LCM runs here`, { cause })
+      throw new StartupError(`can't lock ${file}: ${reason}. Delete it if no LCM is running`, { cause })
     }
-    throw new StartupError(`another LCM uses ${what} already. Stop it first, or name another folder with --data`, {
-      cause,
-      exitCode: 4,
-    })
+    throw new StartupError(
+      `another LCM is already using ${what}. Stop it first, or choose another folder with --data`,
+      {
+        cause,
+        exitCode: 4,
+      },
+    )
   }
 }

@@ -63,7 +63,7 @@ async function refusal(from: string, dataDir: string): Promise<StartupError> {
 it('makes a data folder that goes on where the backup was, for its owner only', async () => {
   const path = join(scratch(), 'deep', 'folder')
   const { out, err } = await restored(file, path)
-  expect(out).toMatch(/folder holds the backup of 20\d\d-.*Z \(LCM \d/)
+  expect(out).toMatch(/^backup of 20\d\d-.*Z \(LCM \d.*folder$/m)
   expect(out).toContain(`start it with: lcm up --cloud sim --data ${path}`)
   expect(err).toBe('')
   const names = ['cloud', 'fleet-id', 'lcm.sqlite', 'restored', 'secret-key', 'sim.sqlite']
@@ -76,7 +76,7 @@ it('makes a data folder that goes on where the backup was, for its owner only', 
   expect(Buffer.from(folder.secretKey)).toEqual(Buffer.alloc(32, 7))
   expect(folder.adminToken).toMatch(/^\S{16,}$/)
   folder.release()
-  expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in the cloud "sim"/)
+  expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in cloud "sim"/)
 })
 
 it('takes an empty folder as it is', async () => {
@@ -88,12 +88,15 @@ it('takes an empty folder as it is', async () => {
 it('refuses a folder that is held, and one that is not empty, and leaves both alone', async () => {
   const path = scratch()
   const held = openDataFolder(path, 'sim')
-  expect(await refusal(file, path)).toMatchObject({ exitCode: 4, message: expect.stringContaining('another LCM uses') })
+  expect(await refusal(file, path)).toMatchObject({
+    exitCode: 4,
+    message: expect.stringContaining('another LCM is already using'),
+  })
   held.release()
   const before = readdirSync(path)
   expect(before).toContain('secret-key')
   const { message, exitCode } = await refusal(file, path)
-  expect([message, exitCode]).toEqual([expect.stringMatching(/is not empty\. .*name a new folder with --data/), 4])
+  expect([message, exitCode]).toEqual([expect.stringMatching(/is not empty\. .*choose a new folder with --data/), 4])
   expect(readdirSync(path)).toEqual(before)
 
   const other = scratch()
@@ -121,14 +124,14 @@ it('never starts what a restore left half done', async () => {
   const path = scratch()
   writeFileSync(join(path, UNFINISHED), '')
   writeFileSync(join(path, 'secret-key'), '07'.repeat(32))
-  expect(() => openDataFolder(path, 'sim')).toThrow(/a restore into .* was cut off\. Remove that folder/)
-  expect((await refusal(file, path)).message).toContain('an earlier restore left')
+  expect(() => openDataFolder(path, 'sim')).toThrow(/the restore to .* is incomplete\. Delete that folder/)
+  expect((await refusal(file, path)).message).toContain('contains an incomplete restore')
 })
 
 it('does not make up the fleet of a backup that does not say it', async () => {
   const path = scratch()
   const { err } = await restored(await backup({ fleetId: null, copyCloud: null }), path)
-  expect(err).toMatch(/fleet-id is missing: write into it the LCM_FLEET/)
+  expect(err).toMatch(/fleet-id is missing: write the LCM_FLEET/)
   expect(() => openDataFolder(path, 'sim')).toThrow(/fleet-id is missing/)
   writeFileSync(join(path, 'fleet-id'), 'prod\n')
   const folder = openDataFolder(path, 'sim')

@@ -12,7 +12,7 @@ import { holdLock } from './lock.ts'
 import { FLEET_ID_HINT, RESTORED, UNFINISHED } from './restored-fleet.ts'
 
 export interface RestoreOptions {
-  /** What `lcm backup` wrote. */
+  /** A file created by `lcm backup`. */
   readonly file: string
   /** A folder that does not exist yet, or is empty. */
   readonly dataDir: string
@@ -24,8 +24,8 @@ const TEXTS = [PARTS.secretKey, PARTS.fleetId, PARTS.cloud] as const
 const WRITTEN = [STORE, `${STORE}-journal`, ...TEXTS, PARTS.simulation, UNFINISHED, RESTORED]
 
 /**
- * Makes a data folder from a backup; no server is needed. Rejects with a StartupError when it can't, and then takes away what
- * it wrote. The folder may be where a volume is mounted, so that it is filled in place and not moved there.
+ * Creates a data folder from a backup, without a server. Rejects with a StartupError and then removes what it wrote. Fills the
+ * folder in place instead of renaming it, because it may be a mount point.
  */
 export async function restore({ file, dataDir }: RestoreOptions, io: Pick<Io, 'out' | 'err'>): Promise<void> {
   const path = resolve(dataDir)
@@ -50,18 +50,18 @@ export async function restore({ file, dataDir }: RestoreOptions, io: Pick<Io, 'o
 function explained(cause: unknown, path: string): unknown {
   if (cause instanceof StoreError) return new StartupError(cause.message, { cause })
   if (!(cause instanceof Error) || !('code' in cause)) return cause
-  return new StartupError(`${path} can not be filled (${cause.code}). Name another folder with --data`, { cause })
+  return new StartupError(`can't write to ${path} (${cause.code}). Choose another folder with --data`, { cause })
 }
 
 function refuseUsed(path: string): void {
   const names = readdirSync(path)
   if (names.includes(LOCK)) holdLock(join(path, LOCK), path)()
   if (names.length === 0) return
-  const what = names.includes(UNFINISHED) ? 'holds what an earlier restore left when it was cut off' : 'is not empty'
-  throw new StartupError(`${path} ${what}. Remove it, or name a new folder with --data`, { exitCode: 4 })
+  const what = names.includes(UNFINISHED) ? 'contains an incomplete restore' : 'is not empty'
+  throw new StartupError(`${path} ${what}. Delete it, or choose a new folder with --data`, { exitCode: 4 })
 }
 
-/** The mark that keeps LCM from starting stands first, and is turned into the other one last. */
+/** Writes the UNFINISHED mark first, which keeps LCM from starting, and renames it to RESTORED last. */
 async function fill(path: string, file: string): Promise<BackupParts> {
   await writeDurably(join(path, UNFINISHED), '')
   sync(path)
@@ -91,7 +91,7 @@ async function writeDurably(file: string, content: string | Uint8Array): Promise
 function wordsAbout(parts: BackupParts, path: string, dataDir: string): string[] {
   const of = (name: string) => textIn(parts, name)
   return [
-    `${path} holds the backup of ${of(PARTS.madeAt)} (LCM ${of(PARTS.version)})`,
+    `backup of ${of(PARTS.madeAt)} (LCM ${of(PARTS.version)}) restored to ${path}`,
     `start it with: lcm up --cloud ${of(PARTS.cloud)} --data ${dataDir}`,
   ]
 }

@@ -65,6 +65,6 @@ it('an API of its own on SQLite is backed up with the key that opens its secrets
 it('does not serve what a restore left half done', async () => {
   const half = scratch()
   writeFileSync(join(half, UNFINISHED), '')
-  await expect(whileServed(join(half, 'lcm.sqlite'), async () => undefined)).rejects.toThrow(/was cut off/)
+  await expect(whileServed(join(half, 'lcm.sqlite'), async () => undefined)).rejects.toThrow(/is incomplete/)
   expect(existsSync(join(half, 'lcm.sqlite'))).toBe(false)
 })

@@ -300,7 +300,7 @@ describe('the worker-controller with the variables that the documents give it', 
     })
     expect(warned).toEqual([
       'worker-controller does not read MIN_WORKERS, SCALE_DOWN_COOLDOWN_SECONDS, SCALE_DOWN_ENABLED: control-plane-api does. ' +
-        'Set them there, or change them while it runs: in the console under Settings or with PATCH /api/v1/settings',
+        'Set them there, or change them at run time in the console under Settings or with PATCH /api/v1/settings',
     ])
   })
 

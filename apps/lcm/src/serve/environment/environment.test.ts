@@ -123,7 +123,7 @@ it('reads the file that a variable names', () => {
   const path = join(mkdtempSync(join(tmpdir(), 'lcm-env-')), 'token')
   writeFileSync(path, 'abc\n')
   expect(readNamedFile('TOKEN_FILE', path)).toBe('abc')
-  expect(() => readNamedFile('TOKEN_FILE', `${path}x`)).toThrow(/TOKEN_FILE=.* can not be read/)
+  expect(() => readNamedFile('TOKEN_FILE', `${path}x`)).toThrow(/TOKEN_FILE=.* can't be read/)
 })
 
 describe('the webhook', () => {
@@ -147,7 +147,7 @@ describe('the webhook', () => {
     const wrong = { LCM_WEBHOOK_URL: URL.replace('https', 'ftp') }
     expect(() => given(wrong)).toThrow(/LCM_WEBHOOK_URL=\(hidden\)/)
     const blank = { LCM_WEBHOOK_URL: URL, LCM_WEBHOOK_TOKEN_FILE: tokenFile('two words') }
-    expect(() => given(blank)).toThrow(/LCM_WEBHOOK_TOKEN_FILE=.*without blanks/)
+    expect(() => given(blank)).toThrow(/LCM_WEBHOOK_TOKEN_FILE=.*without spaces/)
     for (const env of [wrong, blank]) expect(() => given(env)).not.toThrow(/secret|two words/)
   })
 })

@@ -25,11 +25,11 @@ export type Env = Readonly<Record<string, string | undefined>>
 const file = word.optional()
 const REGION = {
   AWS_REGION: word.default('us-east-1'),
-  /** Another name for the same, which many have set for the AWS command line. */
+  /** Alias of AWS_REGION, as in the AWS command line. */
   AWS_DEFAULT_REGION: word.optional(),
 }
 
-/** Every variable that a service reads, with its default. */
+/** Variables of all services, with their defaults. */
 const SHARED = {
   LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
   LCM_COORDINATION: z.enum(['etcd']).default('etcd'),
@@ -41,7 +41,7 @@ const SHARED = {
   ETCD_CA_FILE: file,
   ETCD_CERT_FILE: file,
   ETCD_KEY_FILE: file,
-  /** Leases of etcd last whole seconds, and 2 at least. */
+  /** etcd leases are whole seconds, at least 2. */
   LEADER_LEASE_TTL: wholeSecondsFrom(2, 15),
   LCM_LIVENESS_HOST: word.default('127.0.0.1'),
   LCM_METRICS_PUBLIC: flag.default(false),
@@ -49,7 +49,7 @@ const SHARED = {
 
 const MINUTES = { name: 'minutes', size: 60 }
 
-/** What `GET /settings` shows as coming from the environment. People can change each of them at run time. */
+/** Settings that `GET /settings` shows as coming from the environment. All of them can be changed at run time. */
 const SETTINGS = z.object({
   IDLE_DETECTION_ENABLED: setting('idle_detection_enabled'),
   IDLE_TIMEOUT_MINUTES: setting('idle_timeout_seconds', MINUTES),
@@ -71,7 +71,7 @@ const SETTINGS = z.object({
   JOURNAL_RETENTION_DAYS: setting('journal_retention_days'),
   TERMINATED_RETENTION_DAYS: setting('terminated_retention_days'),
 })
-/** Where a variable's name is not that of its setting. */
+/** Settings whose name differs from that of their variable. */
 const SETTING_NAMES: Readonly<Record<string, string>> = {
   IDLE_TIMEOUT_MINUTES: 'idle_timeout_seconds',
   IDLE_SNOOZE_MINUTES: 'idle_snooze_seconds',
@@ -93,7 +93,7 @@ const API = z.object({
   ...SHARED,
   ...WEBHOOK,
   LCM_STORE: z.string().regex(/^(sqlite:.+|mongodb(\+srv)?:\/\/.+)/, 'sqlite:PATH or mongodb://HOST/DATABASE'),
-  LCM_SECRET_KEY: z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits, such as `openssl rand -hex 32` makes'),
+  LCM_SECRET_KEY: z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits, for example from `openssl rand -hex 32`'),
   LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: file,
   LCM_OIDC_ISSUER: issuer.optional(),
   LCM_OIDC_AUDIENCE: word.optional(),
@@ -116,12 +116,12 @@ const tagFilter = z
     return text === 'none' ? null : { key, value: value.join('=') }
   })
 
-/** What the worker-controller's loops are set to, alone or beside the API. */
+/** Variables of the worker-controller loops, in both profiles. */
 const LOOPS = {
   RECONCILE_INTERVAL: seconds(30),
   RECONCILE_POLLING_ENABLED: flag.default(true),
   METRICS_COLLECT_INTERVAL: seconds(60),
-  /** Telemetry of CML comes whole each time, so it is not asked for more often. */
+  /** At least 300 s, because CML always returns its complete telemetry. */
   IDLE_DETECTION_INTERVAL: secondsFrom(300, 300),
   AUTO_IMPORT_ENABLED: flag.optional(),
   WORKER_DISCOVERY_ENABLED: flag.optional(),
@@ -133,12 +133,12 @@ const LOOPS = {
   CML_DEFAULT_USERNAME: word.default('admin'),
   CML_DEFAULT_PASSWORD: z.string().default(''),
 }
-/** What the loops of the resource-scheduler are set to, alone or beside the API. */
+/** Variables of the resource-scheduler loops, in both profiles. */
 const CLEANUP = { CLEANUP_INTERVAL: seconds(3600), CLEANUP_DRY_RUN: flag.default(false) }
-/** What the loops of the lablet-controller are set to, alone or beside the API. */
+/** Variables of the lablet-controller loops, in both profiles. */
 const LAB_SCAN = { LAB_SCAN_INTERVAL: seconds(1800) }
 
-/** The names that the AWS SDK itself knows. */
+/** Variables of the AWS SDK. */
 const S3 = {
   ...REGION,
   AWS_ENDPOINT_URL: url.optional(),
@@ -147,7 +147,7 @@ const S3 = {
 export type S3Environment = z.infer<z.ZodObject<typeof S3>>
 
 const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, ...S3 })
-/** In a terminal all is well until something is not. */
+/** Variables of `lcm up`. The default log level is warn, because the output is a terminal. */
 const UP_ALONE = UP.extend({
   LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('warn'),
   LCM_METRICS_PUBLIC: SHARED.LCM_METRICS_PUBLIC,
@@ -156,7 +156,7 @@ const UP_ALONE = UP.extend({
 type LoopsEnvironment = z.infer<z.ZodObject<typeof LOOPS>>
 export type UpEnvironment = z.infer<typeof UP_ALONE>
 
-/** Two names for one thing may not say two things, and what is looked for must be said somehow. */
+/** Errors for contradicting aliases, and for a discovery without any filter. */
 function contradictions(given: Env): string[] {
   const { AUTO_IMPORT_ENABLED: one, WORKER_DISCOVERY_ENABLED: other } = given
   const differ = one !== undefined && other !== undefined && isOn(one) !== isOn(other)
@@ -164,13 +164,15 @@ function contradictions(given: Env): string[] {
   return [
     ...(differ ? [`AUTO_IMPORT_ENABLED=${one} and WORKER_DISCOVERY_ENABLED=${other} contradict each other`] : []),
     ...(takesAll
-      ? ['WORKER_DISCOVERY_TAG_FILTER=none needs WORKER_DISCOVERY_AMI_FILTER, or every machine would be taken']
+      ? [
+          'WORKER_DISCOVERY_TAG_FILTER=none needs WORKER_DISCOVERY_AMI_FILTER, otherwise every machine would be imported',
+        ]
       : []),
   ]
 }
 const isOn = (text: string): boolean => flag.safeParse(text).data === true
 
-/** What every controller in a process of its own needs. */
+/** Variables of every controller that runs as a separate process. */
 const SERVED = {
   ...SHARED,
   CONTROL_PLANE_API_URL: url.default('http://localhost:8080'),
@@ -224,7 +226,7 @@ export const resourceSchedulerEnvironment = (env: Env): ResourceSchedulerEnviron
 export const labletControllerEnvironment = (env: Env): LabletControllerEnvironment =>
   read(LABLET_CONTROLLER, env, halfGiven)
 
-/** What is looked at when somebody asks what is wrong; all of it may be left out. */
+/** Variables that `lcm doctor` reads; all of them are optional. */
 const EXAMINED = z.object({
   ...SHARED,
   LCM_STORE: API.shape.LCM_STORE.optional(),
@@ -238,7 +240,7 @@ export const examinedEnvironment = (env: Env): ExaminedEnvironment => read(EXAMI
 /** For a process in which the controllers run beside the API. */
 export const upEnvironment = (env: Env): UpEnvironment => read(UP_ALONE, env, contradictions)
 
-/** By reader: every variable that it takes, for whoever checks that they are documented. */
+/** All variables by service, to check that they are documented. */
 export const VARIABLES = {
   'control-plane-api': Object.keys(API.shape),
   'resource-scheduler': Object.keys(RESOURCE_SCHEDULER.shape),
@@ -248,7 +250,7 @@ export const VARIABLES = {
   settings: Object.keys(SETTINGS.shape),
 } as const
 
-/** An empty variable counts as unset, as shells and unit files make them. */
+/** Parses variables. An empty variable counts as unset, as in unit files. */
 function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) => string[] = () => []): z.output<T> {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
   const given: Env = { AWS_REGION: set.AWS_DEFAULT_REGION, ...set }
@@ -267,7 +269,7 @@ const SEE = '. Set an allowed value and start again. See docs/reference/config.m
 const refused = (wrong: readonly string[]): StartupError =>
   new StartupError(`${wrong.join('; ')}${SEE}`, { exitCode: 2 })
 
-/** What both of them read. What is wrong for either is said at once. */
+/** Reads both and reports the errors of both together. */
 export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B] {
   const wrong: string[] = []
   const attempt = <T>(read: () => T): T | null => {
@@ -284,7 +286,7 @@ export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B]
   return [a, b]
 }
 
-/** What would otherwise be left aside without a word: certificates without TLS, half a pair, a password of nobody. */
+/** Errors for incomplete etcd options that would otherwise be ignored: certificates without a CA, or a password without a user. */
 function halfGiven(given: Env): string[] {
   const { ETCD_CA_FILE: ca, ETCD_CERT_FILE: cert, ETCD_KEY_FILE: key, ETCD_USERNAME: user, ETCD_PASSWORD: word } = given
   return [
@@ -294,7 +296,7 @@ function halfGiven(given: Env): string[] {
   ]
 }
 
-/** Nothing is served without somebody who can be let in. */
+/** Errors if neither an admin token nor OIDC is configured, because nobody could log in. */
 function missingAccess(given: Env): string[] {
   if (given.LCM_OIDC_ISSUER !== undefined) {
     const others = { LCM_OIDC_AUDIENCE: given.LCM_OIDC_AUDIENCE, LCM_OIDC_CLIENT_ID: given.LCM_OIDC_CLIENT_ID }
@@ -304,7 +306,7 @@ function missingAccess(given: Env): string[] {
   return ['LCM_BOOTSTRAP_ADMIN_TOKEN_FILE must be set, or LCM_OIDC_ISSUER']
 }
 
-/** What the loops are to do, as the controller wants it told. */
+/** Converts variables to the config of the worker-controller. */
 export const loopsOf = (env: LoopsEnvironment) => ({
   reconcileIntervalMs: env.RECONCILE_INTERVAL,
   pollingEnabled: env.RECONCILE_POLLING_ENABLED,
@@ -334,7 +336,7 @@ export const labletLoopsOf = (
   labScanIntervalMs: env.LAB_SCAN_INTERVAL,
 })
 
-/** Null where no password was said: nobody logs in by a guess. */
+/** Null if no password is set. */
 export const cmlDefaultsOf = (env: Pick<LoopsEnvironment, 'CML_DEFAULT_USERNAME' | 'CML_DEFAULT_PASSWORD'>) =>
   env.CML_DEFAULT_PASSWORD === '' ? null : { username: env.CML_DEFAULT_USERNAME, password: env.CML_DEFAULT_PASSWORD }
 
@@ -346,26 +348,26 @@ export function readNamedFile(name: string, path: string): string {
   try {
     return readFileSync(path, 'utf8').trim()
   } catch (cause) {
-    throw new StartupError(`${name}=${path} can not be read`, { cause, exitCode: 2 })
+    throw new StartupError(`${name}=${path} can't be read`, { cause, exitCode: 2 })
   }
 }
 
-/** The token of the first administrator; null when people come by OIDC alone. */
+/** The token of the first administrator; null if only OIDC is used. */
 export function bootstrapToken({ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: path }: ApiEnvironment): string | null {
   if (path === undefined) return null
   const token = readNamedFile('LCM_BOOTSTRAP_ADMIN_TOKEN_FILE', path)
   if (/^[\x21-\x7e]{16,512}$/.test(token)) return token
-  const use = 'must hold 16 to 512 printable characters without blanks, such as `openssl rand -hex 32` makes'
+  const use = 'must contain 16 to 512 printable characters without spaces, for example from `openssl rand -hex 32`'
   throw new StartupError(`LCM_BOOTSTRAP_ADMIN_TOKEN_FILE=${path} ${use}`, { exitCode: 2 })
 }
 
-/** Whom to tell of every change, and as whom; empty when nobody is configured. */
+/** The webhook config; empty if no webhook is configured. */
 export function webhookOf(env: WebhookEnvironment, source: string): Pick<ControlPlaneParts, 'webhook'> {
   const { LCM_WEBHOOK_URL: url, LCM_WEBHOOK_TOKEN_FILE: path } = env
   if (url === undefined) return {}
   const token = path === undefined ? null : readNamedFile('LCM_WEBHOOK_TOKEN_FILE', path)
   if (token === null || /^[\x21-\x7e]+$/.test(token)) return { webhook: { url, token, source, fetch } }
-  throw new StartupError(`LCM_WEBHOOK_TOKEN_FILE=${path} must hold printable characters without blanks`, {
+  throw new StartupError(`LCM_WEBHOOK_TOKEN_FILE=${path} must contain only printable characters without spaces`, {
     exitCode: 2,
   })
 }

@@ -6,11 +6,11 @@ const PAGE = readFileSync(new URL('../../../../../docs/reference/config.md', imp
 
 it('names a variable that nobody reads, and the one that was meant', () => {
   expect(unknownVariables({ LCM_STROE: 'x', LCM_FLEET: 'prod', HOME: '/root' })).toEqual([
-    'LCM_STROE is set, but nothing reads it. Did you mean LCM_STORE?',
+    'LCM_STROE is set, but unknown. Did you mean LCM_STORE?',
   ])
   expect(unknownVariables({ LCM_OIDC_ISSUR: 'x', LCM_SOMETHING_ELSE: '' })).toEqual([
-    'LCM_OIDC_ISSUR is set, but nothing reads it. Did you mean LCM_OIDC_ISSUER?',
-    'LCM_SOMETHING_ELSE is set, but nothing reads it. See docs/reference/config.md',
+    'LCM_OIDC_ISSUR is set, but unknown. Did you mean LCM_OIDC_ISSUER?',
+    'LCM_SOMETHING_ELSE is set, but unknown. See docs/reference/config.md',
   ])
 })
 

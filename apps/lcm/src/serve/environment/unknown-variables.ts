@@ -1,39 +1,39 @@
 import { type Env, VARIABLES } from './environment.ts'
 
-/** Of the command line, and of `lcm up` alone. */
+/** Variables of the command line. */
 const OTHERS = ['LCM_URL', 'LCM_TOKEN', 'LCM_DATA']
 const KNOWN = new Set([...Object.values(VARIABLES).flat(), ...OTHERS])
-/** Further away than this it is no slip of the finger. */
-const SLIPS_MAX = 3
+/** Maximum edit distance of a suggestion. */
+const DISTANCE_MAX = 3
 
-/** A sentence for every variable that looks like ours and is read by nobody. */
+/** One warning per unknown variable that starts with LCM_. */
 export function unknownVariables(env: Env): readonly string[] {
   const strange = Object.keys(env).filter(name => name.startsWith('LCM_') && !KNOWN.has(name))
   return strange.toSorted().map(name => {
     const meant = nearest(name)
     const advice = meant === null ? 'See docs/reference/config.md' : `Did you mean ${meant}?`
-    return `${name} is set, but nothing reads it. ${advice}`
+    return `${name} is set, but unknown. ${advice}`
   })
 }
 
-/** One line for settings that a controller was given: only the API reads them. */
+/** A warning about settings in the environment of a controller, because only the API reads them. */
 export function unreadSettings(service: string, env: Env): readonly string[] {
   const names = VARIABLES.settings.filter(name => (env[name] ?? '') !== '').toSorted()
   if (names.length === 0) return []
   return [
     `${service} does not read ${names.join(', ')}: control-plane-api does. ` +
-      'Set them there, or change them while it runs: in the console under Settings or with PATCH /api/v1/settings',
+      'Set them there, or change them at run time in the console under Settings or with PATCH /api/v1/settings',
   ]
 }
 
 function nearest(name: string): string | null {
-  const candidates = [...KNOWN].map(known => ({ known, slips: slipsBetween(name, known) }))
-  const [best] = candidates.toSorted((a, b) => a.slips - b.slips)
-  return best !== undefined && best.slips <= SLIPS_MAX ? best.known : null
+  const candidates = [...KNOWN].map(known => ({ known, distance: editDistance(name, known) }))
+  const [best] = candidates.toSorted((a, b) => a.distance - b.distance)
+  return best !== undefined && best.distance <= DISTANCE_MAX ? best.known : null
 }
 
-/** How many letters must be added, left out or replaced to make one of the other. */
-function slipsBetween(from: string, to: string): number {
+/** The Levenshtein distance of two names. */
+function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [index, letter] of [...from].entries()) {
     const next = [index + 1]

@@ -1,11 +1,11 @@
 import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 import { z } from 'zod'
 
-/** Decimal numbers, also as `2.6e+06`: Helm writes large ones that way. Blanks are no zero. */
+/** Decimal numbers, including `2.6e+06`, which Helm writes for large ones. Spaces are not zero. */
 const NUMBER = /^(\d+(\.\d+)?|\.\d+)(e\+?\d+)?$/i
 const numberIn = (text: string): number => (NUMBER.test(text) ? Number(text) : Number.NaN)
 
-/** The error names all that is allowed, so that the next try is right. */
+/** A number; the error message names the allowed values. */
 const number = (allowed: string, isAllowed: (value: number) => boolean) =>
   z
     .string()
@@ -16,7 +16,7 @@ const within = (min: number, max: number) => (value: number) => value >= min && 
 const inMs = (value: number) => value * 1000
 const DAY_SECONDS = 86_400
 
-/** Seconds become milliseconds here and nowhere else. */
+/** The only place where seconds are converted to milliseconds. */
 export const seconds = (fallback: number) =>
   number(`seconds, more than 0 and at most ${DAY_SECONDS}`, value => value > 0 && value <= DAY_SECONDS)
     .transform(inMs)
@@ -62,11 +62,11 @@ export const issuer = address('an https address').refine(
 
 interface Unit {
   readonly name: string
-  /** How many units of the setting it is. */
+  /** Size in units of the setting. */
   readonly size: number
 }
 
-/** A setting as text, with the limits that it has at run time. */
+/** A setting as text, with the same limits as at run time. */
 export function setting(name: SettingName, unit: Unit = { name: 'a whole number', size: 1 }) {
   const schema: z.ZodType = SettingValues.shape[name]
   const { type, enum: names, minimum = 0, maximum = 0 } = z.toJSONSchema(schema)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder that holds what ships beside the code: seen from the bundle and from the sources alike. */
+/** The root folder of the installation, from the bundle as well as from the sources. */
 function installation(): string | null {
   for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder)) {
     if (existsSync(join(folder, 'deploy', 'templates'))) return folder
@@ -10,7 +10,7 @@ function installation(): string | null {
   return null
 }
 
-/** Null where it was not built or does not ship. */
+/** A folder of the installation; null if it does not exist. */
 export function assetFolder(...path: string[]): string | null {
   const root = installation()
   const folder = root === null ? null : join(root, ...path)

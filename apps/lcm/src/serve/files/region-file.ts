@@ -5,7 +5,7 @@ import { readYamlFile } from './yaml-file.ts'
 
 export type Regions = Readonly<Record<string, RegionConfig>>
 
-/** An entry as operators write it: it may repeat the name of its region, and name one subnet instead of a list. */
+/** One region of the file. It may repeat the name of its region, and have a single subnet_id instead of subnets. */
 const Entry = z.preprocess(acceptOneSubnet, RegionConfig.extend({ region: z.string().optional() }))
 
 const RegionFile = z.strictObject({
@@ -30,7 +30,7 @@ function acceptOneSubnet(value: unknown, context: z.RefinementCtx): unknown {
   return { ...rest, subnets: [subnet_id] }
 }
 
-/** The operator's regions: root key `aws_region_configs`, by region. A bad file stops the start and says which line of it. */
+/** Reads the regions file (root key `aws_region_configs`). An invalid file is a StartupError that names the field. */
 export function readRegionFile(path: string): Regions {
   try {
     return RegionFile.parse(readYamlFile(path)).aws_region_configs
@@ -44,10 +44,10 @@ export function readRegionFile(path: string): Regions {
   }
 }
 
-/** Every region, and first the one that a worker is given which names none. */
+/** All regions, starting with the default region of new workers. */
 export function regionsFrom(first: string, regions: Regions): readonly [string, ...string[]] {
   const names = Object.keys(regions)
   if (names.includes(first)) return [first, ...names.filter(name => name !== first)]
-  const why = `AWS_REGION=${first} is not set up, and workers that name no region would be put there`
+  const why = `AWS_REGION=${first} is the default region of workers, but is not in the regions file`
   throw new StartupError(`${why}; use one of ${names.join(', ')}`, { exitCode: 2 })
 }

@@ -4,7 +4,7 @@ import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { Logger } from '@lcm/runtime'
 import { readYamlFile } from './yaml-file.ts'
 
-/** The templates of a folder of YAML files. A bad file is reported and passed over: it must not keep the fleet from starting. */
+/** Reads the templates of a folder. An invalid file is logged and skipped, because it must not prevent the start. */
 export function readTemplateFiles(folder: string | null, log: Logger): WorkerTemplateSpec[] {
   if (folder === null) return []
   const files = readdirSync(folder)
@@ -14,7 +14,7 @@ export function readTemplateFiles(folder: string | null, log: Logger): WorkerTem
     try {
       return [WorkerTemplateSpec.parse(readYamlFile(join(folder, name)))]
     } catch (err) {
-      log.warn({ file: name, err }, 'a template file is passed over')
+      log.warn({ file: name, err }, 'skipping an invalid template file')
       return []
     }
   })

@@ -1,14 +1,14 @@
 import { readFileSync, statSync } from 'node:fs'
 import { Lexer, Parser, parse } from 'yaml'
 
-/** More than anybody writes by hand. */
+/** Larger files are refused. */
 const BYTES_MAX = 1024 * 1024
-/** What nests without end takes all of the stack, and then the process with it. */
+/** Deeper nesting is refused, because it could overflow the stack of the parser. */
 const DEPTH_MAX = 100
 /** More brackets are refused, because flow collections are the slowest part to parse. */
 const BRACKETS_MAX = 5_000
 
-/** What a YAML file of the operator says. Throws, with what is wrong, where it is no such file or means harm. */
+/** Reads a YAML file. Throws with a reason if it is invalid or too complex. */
 export function readYamlFile(path: string): unknown {
   if (statSync(path).size > BYTES_MAX) throw new Error(`it is larger than ${BYTES_MAX} bytes`)
   const text = textOf(readFileSync(path))
