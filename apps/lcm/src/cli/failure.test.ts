@@ -37,7 +37,7 @@ it('says what to do at a command line, where the API can not know', () => {
   expect(sentence('unauthenticated', 'send a header')).toMatch(
     'not authenticated: set a valid token with --token or LCM_TOKEN',
   )
-  expect(sentence('worker_Terminating', 'create a new one')).toBe('create a new one')
+  expect(sentence('worker_terminating', 'create a new one')).toBe('create a new one')
 })
 
 it('takes our own sentences as they are', () => {

@@ -112,7 +112,7 @@ it('leaves nothing behind when the file is no backup', async () => {
   const flipped = join(scratch(), 'flipped')
   writeFileSync(flipped, bytes)
   const path = join(scratch(), 'new')
-  expect((await refusal(flipped, path)).message).toMatch(/flipped is damaged or cut off.*Use another backup/)
+  expect((await refusal(flipped, path)).message).toMatch(/flipped is damaged or truncated.*Use another backup/)
   expect((await refusal(join(scratch(), 'nowhere'), path)).message).toMatch(/nowhere can not be read/)
   expect(existsSync(path)).toBe(false)
   mkdirSync(path)
