@@ -8,7 +8,7 @@ it('shows every replica of every service, and the plan', async () => {
   for (const service of ['worker-controller', 'resource-scheduler', 'lablet-controller']) {
     const card = page.locator('.service', { hasText: service })
     await card.getByText('healthy').waitFor()
-    await card.getByText('leads').waitFor()
+    await card.getByText('leader', { exact: true }).waitFor()
   }
   await page.getByRole('heading', { name: /^Plan/ }).waitFor()
   await screenshot(page, 'controllers-desktop-light')
@@ -21,7 +21,7 @@ it('triggers a leader', async () => {
   const before = (await triggersOf()) ?? 0
   const card = page.locator('.service', { hasText: 'lablet-controller' })
   await card.getByRole('button', { name: 'Trigger' }).click()
-  await card.getByText('Asked…').waitFor()
+  await card.getByText('Triggering…').waitFor()
   await card.getByRole('button', { name: 'Trigger' }).waitFor()
   expect(await triggersOf()).toBe(before + 1)
 })
@@ -35,7 +35,7 @@ it('requests a leader to resign after a question, and says so until there is ano
   await card.getByRole('button', { name: 'Resign' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Resign', exact: true }).click()
   expect((await asked).method()).toBe('POST')
-  await card.getByRole('button', { name: 'Asked…' }).waitFor()
+  await card.getByRole('button', { name: 'Resigning…' }).waitFor()
 })
 
 it('offers nothing to those who may not', async () => {

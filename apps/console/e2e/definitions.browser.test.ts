@@ -11,7 +11,7 @@ const { open, api } = browserTests()
 describe('definitions', () => {
   it('are made from a file or a paste, and a line that is wrong is shown', async () => {
     const { page } = await open({ at: '#/definitions' })
-    await page.getByRole('button', { name: 'New definition' }).first().click()
+    await page.getByRole('button', { name: 'Create definition' }).first().click()
     const dialog = page.getByRole('dialog')
     const file = join(mkdtempSync(join(tmpdir(), 'lcm-yaml-')), 'Campus E2E.yaml')
     writeFileSync(file, CAMPUS.replace('label: dist-2', 'label: dist-1'))
@@ -46,18 +46,18 @@ describe('definitions', () => {
     await page.getByRole('button', { name: `New version… ${name} 1.0.0` }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Title').fill('Second')
-    await dialog.getByLabel('Longest session').fill('90')
+    await dialog.getByLabel('Maximum duration').fill('90')
     await dialog.getByRole('button', { name: 'Create version' }).click()
     await page.getByRole('heading', { name: 'Second' }).waitFor()
     await page.getByText('90 minutes').waitFor()
     await page.goto(`${new URL(page.url()).origin}/#/definitions?q=${name}`)
-    await page.getByRole('button', { name: `1 other of ${name}` }).click()
+    await page.getByRole('button', { name: `1 other version of ${name}` }).click()
     await page.getByRole('link', { name: '1.0.0', exact: true }).waitFor()
     await screenshot(page, 'definitions-unfolded')
     await page.getByRole('button', { name: `Delete… ${name} 1.0.0` }).click()
     await page.getByLabel('Type').fill(name)
     await page.getByRole('dialog').getByRole('button', { name: 'Delete', exact: true }).click()
-    await page.getByRole('button', { name: `1 other of ${name}` }).waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: `1 other version of ${name}` }).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: `Deprecate… ${name} 1.0.1` }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Deprecate', exact: true }).click()
     await page.locator('tr', { hasText: name }).getByText('DEPRECATED').waitFor()
@@ -95,7 +95,7 @@ describe('definitions', () => {
       const isReadAgain = page.waitForResponse(`**/lablet-definitions/${id}`)
       gate.cutEvents()
       await isReadAgain
-      await dialog.getByRole('button', { name: 'Change', exact: true }).click()
+      await dialog.getByRole('button', { name: 'Save', exact: true }).click()
       await dialog.getByRole('alert').waitFor()
       expect((await api().call('getDefinition', { params: { id } })).title).toBe('Theirs')
     } finally {
@@ -114,15 +114,15 @@ describe('definitions', () => {
     await screenshot(page, 'definition-preview')
     await page.keyboard.press('Escape')
     await page.goto(`${new URL(page.url()).origin}/#/definitions/${id}`)
-    await page.getByRole('heading', { name: 'Placement of a session that begins now' }).waitFor()
-    await page.getByRole('region', { name: 'No room' }).getByText('metal-1').waitFor()
+    await page.getByRole('heading', { name: 'Placement of a session that starts now' }).waitFor()
+    await page.getByRole('region', { name: 'No capacity' }).getByText('metal-1').waitFor()
   })
 
   it('are offered to a user without anything to change', async () => {
     await api().call('createDefinition', { body: { name: 'user-e2e', topology: CAMPUS } })
     const { page } = await open({ at: '#/definitions?q=user-e2e', role: 'operator' })
     await page.getByRole('button', { name: 'Preview… user-e2e 1.0.0' }).waitFor()
-    expect(await page.getByRole('button', { name: /New definition|Deprecate|New version/ }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: /Create definition|Deprecate|New version/ }).count()).toBe(0)
   })
 })
 
@@ -160,6 +160,6 @@ describe('a definition', () => {
 
   it('that is not there says so', async () => {
     const { page } = await open({ at: '#/definitions/ld-nothing' })
-    await page.getByRole('heading', { name: 'No such definition' }).waitFor()
+    await page.getByRole('heading', { name: 'Definition not found' }).waitFor()
   })
 })

@@ -7,7 +7,7 @@ const { open, api } = browserTests()
 
 /** Whether others have labs or not. */
 const nothing = (page: Page) =>
-  page.getByRole('heading', { name: 'No labs to see' }).or(page.getByText('No lab matches.'))
+  page.getByRole('heading', { name: 'No labs yet' }).or(page.getByText('No labs match the filter.'))
 
 it('leaves the lab of a session to its session, and starts, stops, wipes and deletes one of nobody’s', async () => {
   const body = { name: 'labs-e2e', topology: TWO_ROUTERS, lab_reuse: true }
@@ -19,13 +19,13 @@ it('leaves the lab of a session to its session, and starts, stops, wipes and del
   await row.getByText('BOOTED', { exact: true }).waitFor()
   const stop = row.getByRole('button', { name: /^Stop/ })
   expect(await stop.getAttribute('aria-disabled')).toBe('true')
-  expect(await stop.getAttribute('title')).toContain('cancel that instead')
+  expect(await stop.getAttribute('title')).toContain('cancel the session instead')
   await screenshot(page, 'labs-bound-light')
   const theirs = await open({ at: `#/labs?q=${id}`, role: 'user' })
   await nothing(theirs.page).waitFor()
   await api().call('cancelSession', { params: { id } })
 
-  await row.getByText('unbound').waitFor()
+  await row.locator('.col-session').getByText('none').waitFor()
   await row.getByText('WIPED', { exact: true }).waitFor()
   await row.getByRole('button', { name: /^Start/ }).click()
   await row.getByText('BOOTED', { exact: true }).waitFor()

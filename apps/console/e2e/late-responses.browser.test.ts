@@ -30,15 +30,15 @@ it('a form that was left closes no other one when it is answered, and tells a re
   const held = await heldBack(page, '**/api/v1/workers', 'POST')
   const sendAndLeave = async (name: string) => {
     const count = held.length
-    await page.getByRole('button', { name: 'New worker' }).click()
-    await nameIn(page).fill(name)
     await page.getByRole('button', { name: 'Create worker' }).click()
+    await nameIn(page).fill(name)
+    await page.getByRole('dialog').getByRole('button', { name: 'Create worker' }).click()
     await expect.poll(() => held.length).toBe(count + 1)
     await page.keyboard.press('Escape')
   }
   await sendAndLeave('late-1')
   await sendAndLeave('late-2')
-  await page.getByRole('button', { name: 'New worker' }).click()
+  await page.getByRole('button', { name: 'Create worker' }).click()
   await nameIn(page).fill('kept')
   await held[0]?.fulfill({ status: 201, json: { id: 'w-late-1', version: 1 } })
   await page.getByText('Creating late-1').waitFor()

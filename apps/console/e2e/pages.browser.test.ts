@@ -64,7 +64,7 @@ describe('a page that can not be drawn', () => {
     await heading('Audit')
     await page.evaluate(() => {
       const { toSorted } = Array.prototype
-      addEventListener('mended', () => Object.assign(Array.prototype, { toSorted }))
+      addEventListener('fixed', () => Object.assign(Array.prototype, { toSorted }))
       Object.assign(Array.prototype, {
         toSorted() {
           throw new Error('out of order')
@@ -78,7 +78,7 @@ describe('a page that can not be drawn', () => {
     await go('Audit')
     await heading('Audit')
     await go('Overview')
-    await page.evaluate(() => dispatchEvent(new Event('mended')))
+    await page.evaluate(() => dispatchEvent(new Event('fixed')))
     await page.getByRole('button', { name: 'Try again' }).click()
     await heading('Overview')
   })

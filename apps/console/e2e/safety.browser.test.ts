@@ -79,7 +79,7 @@ describe('every page', () => {
       expect({ name, images: await page.locator('main img').count() }).toEqual({ name, images: 0 })
     }
     await page.goto(`${inject('product').url}/#/workers`)
-    await page.getByRole('button', { name: 'New worker' }).click()
+    await page.getByRole('button', { name: 'Create worker' }).click()
     await page.getByRole('dialog').getByText(HOSTILE).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: `More actions for ${HOSTILE}` }).click()

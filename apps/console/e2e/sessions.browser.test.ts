@@ -51,10 +51,10 @@ describe('sessions', () => {
     await dialog.getByLabel('Definition').selectOption({ label: `${LAB} 1.0.0 · 2 cpu, 1 GB` })
     await dialog.getByText('Placed immediately').waitFor()
     await dialog.getByLabel('Minutes', { exact: true }).fill('121')
-    await dialog.getByText('Say between 1 and 120 minutes.').waitFor()
+    await dialog.getByText('Enter 1 to 120 minutes.').waitFor()
     expect(await dialog.getByRole('button', { name: 'Book' }).isDisabled()).toBe(true)
     await dialog.getByRole('button', { name: '60 minutes' }).click()
-    await dialog.getByLabel('At', { exact: true }).check()
+    await dialog.getByLabel('Later', { exact: true }).check()
     await dialog.getByLabel('Date and time').waitFor()
     await screenshot(page, 'sessions-book-light')
     expect(await seriousViolations(page)).toEqual([])
@@ -73,7 +73,7 @@ describe('sessions', () => {
     expect(await bar.getAttribute('aria-label')).toMatch(/^sessions-e2e 1\.0\.0, SCHEDULED, .+–.+, on .+, owner you/)
 
     await row.getByRole('button', { name: 'Extend' }).click()
-    await page.getByRole('dialog').getByLabel('Minutes more').fill('15')
+    await page.getByRole('dialog').getByLabel('Additional minutes').fill('15')
     await page.getByRole('dialog').getByRole('button', { name: 'Extend', exact: true }).click()
     await expect
       .poll(async () => (await api().call('getSession', { params: { id } })).timeslot)
@@ -86,10 +86,10 @@ describe('sessions', () => {
     await row.getByText('SCHEDULED').waitFor()
 
     await row.getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep session' }).click()
     await row.getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel session' }).click()
-    await page.getByText('No session matches.').waitFor()
+    await page.getByText('No sessions match the filter.').waitFor()
     await button(page, /^TERMINATED/).click()
     await row.getByText('admin canceled it').waitFor()
     expect(page.url()).toContain(`status=TERMINATED&q=${id}`)
@@ -141,7 +141,7 @@ describe('sessions', () => {
     await rowOf(page, id).getByRole('button', { name: verb }).click()
     await page.getByRole('dialog').getByRole('button', { name: verb }).waitFor()
     await api().call('cancelSession', { params: { id } })
-    await page.getByRole('dialog').getByText('This session is over meanwhile.').waitFor()
+    await page.getByRole('dialog').getByText('This session has ended.').waitFor()
   })
 
   it('that are forgotten while their page is open are called missing', async () => {
@@ -156,7 +156,7 @@ describe('sessions', () => {
       )
       const at = toInstant(systemClock.now())
       gate.inject({ type: 'session.deleted', id, version: 1_000, at, data: null })
-      await page.getByRole('heading', { name: 'No such session' }).waitFor()
+      await page.getByRole('heading', { name: 'Session not found' }).waitFor()
     } finally {
       await gate.close()
       await api().call('cancelSession', { params: { id } })
@@ -167,15 +167,15 @@ describe('sessions', () => {
     const { page } = await open({ at: '#/overview' })
     await page.route('**/api/v1/lablet-sessions/ls-*', route => route.abort())
     await page.goto(`${inject('product').url}/#/sessions/ls-0000000000000`)
-    await page.getByRole('heading', { name: "This session can't be read" }).waitFor()
+    await page.getByRole('heading', { name: 'Could not load this session' }).waitFor()
     await page.unrouteAll()
     await button(page, 'Try again').click()
-    await page.getByRole('heading', { name: 'No such session' }).waitFor()
+    await page.getByRole('heading', { name: 'Session not found' }).waitFor()
   })
 
   it('of others are neither seen nor touched', async () => {
     const { page, secret } = await openAsUser(`#/sessions/${served}`)
-    await page.getByRole('heading', { name: 'No such session' }).waitFor()
+    await page.getByRole('heading', { name: 'Session not found' }).waitFor()
     await page.getByRole('link', { name: 'All sessions' }).click()
     // The page of who never had a session comes once the past was read; before that it is an empty list.
     await page.getByRole('heading', { name: 'No sessions yet' }).waitFor()
@@ -185,7 +185,7 @@ describe('sessions', () => {
     const { id } = await theirs.call('createSession', { body: { definition: HUGE, duration_minutes: 10 } })
     await rowOf(page, id).getByRole('button', { name: 'Cancel' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel session' }).click()
-    await page.getByText(/^No session is booked now/).waitFor()
+    await page.getByText(/^No sessions are booked/).waitFor()
   })
 })
 
@@ -196,7 +196,7 @@ describe('a session', () => {
     const steps = page.locator('.step')
     await page.locator('.step.completed[data-step="mark_ready"]').waitFor()
     expect(await steps.count()).toBe(7)
-    const doors = page.locator('.door-line')
+    const doors = page.locator('.access-line')
     expect(await doors.allTextContents()).toEqual([
       expect.stringMatching(/^telnet \S+ \d+$/),
       expect.stringMatching(/^telnet \S+ \d+$/),

@@ -38,14 +38,14 @@ describe('the page of a worker', () => {
     const body = { name: 'one-worker-lab', topology, license_affinity: ['CML_Personal'] }
     await api().call('createDefinition', { body })
     const session = await api().call('createSession', { body: { definition: 'one-worker-lab', duration_minutes: 60 } })
-    const ledger = cardOf(page, 'Ledger')
+    const ledger = cardOf(page, 'Reservations')
     const link = ledger.getByRole('link', { name: 'one-worker-lab' }).first()
     await link.waitFor()
     expect(await link.getAttribute('href')).toBe(`#/sessions/${session.id}`)
     await ledger.getByRole('heading', { name: 'Ports' }).waitFor()
     expect(await page.content()).not.toContain(TOKEN)
     await api().call('cancelSession', { params: { id: session.id } })
-    await ledger.getByText('No session has a place on it.').waitFor()
+    await ledger.getByText('No sessions on this worker.').waitFor()
 
     await license.getByRole('button', { name: /^Deregister/ }).click()
     await dialogOf(page).getByRole('button', { name: 'Deregister' }).click()
@@ -55,7 +55,7 @@ describe('the page of a worker', () => {
   it('draws where it is and how it got there, and says why', async () => {
     const { page } = await open({ at: `#/workers/${worker.id}` })
     const life = page.getByRole('img', {
-      name: /^Lifecycle: it is RUNNING now\. It came by PENDING, PROVISIONING, STARTING/,
+      name: /^Lifecycle: now RUNNING\. History: PENDING, PROVISIONING, STARTING/,
     })
     await life.waitFor()
     expect(await page.locator('.box.now text').textContent()).toBe('RUNNING')
@@ -72,10 +72,10 @@ describe('the page of a worker', () => {
     expect(await decisions.last().textContent()).toMatch(/ago/)
 
     await press(page, /^Stop one-worker/)
-    await page.getByRole('img', { name: /it is STOPPED now/ }).waitFor()
+    await page.getByRole('img', { name: /now STOPPED/ }).waitFor()
     await decisions.getByText('stop', { exact: true }).first().waitFor()
     await press(page, /^Start one-worker/)
-    await page.getByRole('img', { name: /it is RUNNING now/ }).waitFor()
+    await page.getByRole('img', { name: /now RUNNING/ }).waitFor()
   })
 
   it('shows how busy it was, over the range in the address', async () => {
@@ -87,7 +87,7 @@ describe('the page of a worker', () => {
     await expect.poll(() => page.url()).toContain('?range=7d')
     await expect.poll(() => load.getByRole('button', { name: '7d' }).getAttribute('aria-pressed')).toBe('true')
     await page.locator('.chart .u-over').nth(3).waitFor()
-    await load.getByText(/^CPU: now \d+ %, at most \d+ %/).waitFor({ state: 'attached' })
+    await load.getByText(/^CPU: now \d+ %, maximum \d+ %/).waitFor({ state: 'attached' })
     await load.getByText(/^Labs: .*Nodes: /).waitFor({ state: 'attached' })
   })
 
@@ -103,21 +103,21 @@ describe('the page of a worker', () => {
     await page.locator('h1').getByText('cordoned').waitFor()
     await pick(page, /^Uncordon/)
     await page.locator('h1').getByText('cordoned').waitFor({ state: 'detached' })
-    await pick(page, /^Ignore idleness/)
-    await cardOf(page, 'Activity').getByText('Idleness is ignored on this worker').waitFor()
+    await pick(page, /^Disable idle detection/)
+    await cardOf(page, 'Activity').getByText('Idle detection is off for this worker').waitFor()
 
-    await pick(page, /^Name and labels/)
+    await pick(page, /^Edit name and labels/)
     await dialogOf(page).getByLabel('Name', { exact: true }).fill('one-worker-renamed')
     await dialogOf(page)
       .getByLabel(/^Labels/)
       .fill('environment=prod\nnonsense')
-    await dialogOf(page).getByText('Not a label: nonsense').waitFor()
+    await dialogOf(page).getByText('Not a valid label: nonsense').waitFor()
     await dialogOf(page)
       .getByLabel(/^Labels/)
       .fill('environment=prod')
     await dialogOf(page).getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: 'one-worker-renamed' }).waitFor()
-    await cardOf(page, 'Facts').getByText('Label environment').waitFor()
+    await cardOf(page, 'Details').getByText('Label environment').waitFor()
 
     const { version } = await api().call('getWorker', { params: { id: worker.id } })
     await press(page, /^Refresh/)
@@ -133,7 +133,7 @@ describe('the page of a worker', () => {
       body: { template_name: 'one-worker-broken', name: 'one-failing' },
     })
     const { page } = await open({ at: `#/workers/${failing.id}` })
-    await page.getByRole('img', { name: /it is FAILED now/ }).waitFor()
+    await page.getByRole('img', { name: /now FAILED/ }).waitFor()
     await press(page, /^Retry one-failing/)
     await page.getByRole('img', { name: /FAILED, PENDING/ }).waitFor()
   })
@@ -147,7 +147,7 @@ describe('the page of a worker', () => {
 
   it('says so when there is no such worker', async () => {
     const { page } = await open({ at: '#/workers/w-none' })
-    await page.getByRole('heading', { name: 'No such worker' }).waitFor()
+    await page.getByRole('heading', { name: 'Worker not found' }).waitFor()
   })
 
   it('is whole on every device in every light, and axe finds nothing serious', async () => {

@@ -1,12 +1,12 @@
 import { type Clock, systemClock } from '@lcm/runtime/clock'
 import { type ReadonlySignal, signal } from '@preact/signals'
 
-/** The console's only door to time. The system clock needs nothing that a browser lacks. */
+/** The console's only source of time. The system clock works in browsers too. */
 export const browserClock: Clock = systemClock
 
 const TICK_MS = 1_000
 
-/** The time, renewed every second, so that whatever shows an age renders again by reading it. */
+/** The current time, updated every second: components that read it re-render. */
 export function ticking(clock: Clock): ReadonlySignal<number> {
   const nowMs = signal(clock.now())
   const tick = () => {

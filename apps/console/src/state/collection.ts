@@ -5,21 +5,21 @@ export interface Versioned {
   readonly version: number
 }
 
-/** Resources of one kind. Of changes the older never overwrites the newer, whatever order they come in. */
+/** Resources of one kind. An older version never overwrites a newer one, in whatever order they arrive. */
 export interface Collection<T> {
-  /** Everything held, by id. Reading it in a component or effect subscribes to every change. */
+  /** All resources by id. Reading it in a component or effect subscribes to every change. */
   all(): ReadonlyMap<string, T>
   get(id: string): T | undefined
   put(item: T): void
   remove(id: string, version: number): void
   /**
-   * Takes a complete list: what it lacks is gone. It must have been read after everything held was learned, so it forgets
-   * versions, too: after a restore of an older backup the same resources count from lower ones.
+   * Replaces the content with a complete list, which must be newer than everything held. It forgets versions too: after the
+   * restore of a backup they start lower.
    */
   replaceBy(items: readonly T[]): void
 }
 
-/** Deletions are remembered so that a late update can not bring a resource back. */
+/** Deletions are remembered, so that a late update can't bring a resource back. */
 const DELETIONS_MAX = 1000
 
 export function collection<T extends Versioned>(): Collection<T> {

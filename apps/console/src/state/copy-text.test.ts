@@ -10,5 +10,5 @@ it('copies, and says why it could not', async () => {
 })
 
 it('says in words that a page over plain http has no clipboard', async () => {
-  await expect(copyText('lcm_1', {})).rejects.toThrow('Browsers let a page copy only over https.')
+  await expect(copyText('lcm_1', {})).rejects.toThrow('Browsers allow copying only over https.')
 })

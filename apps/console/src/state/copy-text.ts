@@ -2,8 +2,8 @@ interface Browser {
   readonly clipboard?: Pick<Clipboard, 'writeText'>
 }
 
-/** Rejects with why it could not. Over plain http, other than to localhost, a page has no clipboard. */
+/** Rejects when the page has no clipboard, as over plain http to another host. */
 export async function copyText(text: string, { clipboard }: Browser = navigator): Promise<void> {
-  if (clipboard === undefined) throw new Error('Browsers let a page copy only over https.')
+  if (clipboard === undefined) throw new Error('Browsers allow copying only over https.')
   await clipboard.writeText(text)
 }

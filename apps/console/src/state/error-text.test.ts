@@ -9,7 +9,7 @@ describe('error texts', () => {
     expect(failureText(refused)).toBe('metal-1 is protected')
     expect(failureText(new UnreachableError('no answer'))).toContain('may or may not')
     expect(failureText('odd')).toBe('odd')
-    expect(readFailureText(new UnreachableError('no answer'))).toBe('LCM does not answer')
+    expect(readFailureText(new UnreachableError('no answer'))).toBe('LCM is not responding')
     expect(readFailureText(refused)).toBe('metal-1 is protected')
   })
 })

@@ -1,13 +1,13 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
 
-/** What went wrong, in a sentence that does not claim more than is known. */
+/** Error as a sentence. A lost response leaves the outcome unknown, and the text says so. */
 export function failureText(error: unknown): string {
   if (error instanceof ApiError) return error.problem.detail
   if (error instanceof UnreachableError)
-    return 'LCM did not answer, so this may or may not have been taken. What the page shows is what is known.'
+    return 'LCM did not respond, so the request may or may not have been accepted. Check the current state on this page.'
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Nothing is at stake where something was only to be read. */
+/** For reads, where a lost response changes nothing. */
 export const readFailureText = (error: unknown): string =>
-  error instanceof UnreachableError ? 'LCM does not answer' : failureText(error)
+  error instanceof UnreachableError ? 'LCM is not responding' : failureText(error)

@@ -8,15 +8,15 @@ import { type UsageSamples, usageSamples } from './usage-samples.ts'
 
 export type Info = AnswerOf<'info'>
 
-/** How the console learns of changes right now. `polling`: lists come, the event stream does not. */
+/** State of the connection. `polling`: lists can be loaded, but the event stream is unavailable. */
 export type Connection =
   | { readonly state: 'connecting' | 'live' }
-  /** Where people sign in by their identity provider; null where there is none. */
+  /** Sign-in address of the identity provider; null without one. */
   | { readonly state: 'signed-out'; readonly signIn: string | null }
-  /** When it is tried again is by the server's clock, as all times that are shown. */
+  /** `retryAtMs` is server time, like all displayed times. */
   | { readonly state: 'reconnecting' | 'polling' | 'offline'; readonly because: string; readonly retryAtMs: number }
 
-/** Kinds of resources that are kept whole, each in a collection. */
+/** Kinds of resources that are held completely, each in a collection. */
 export const LIVE_KINDS = ['worker', 'template', 'definition', 'session', 'lab'] as const
 export type LiveKind = (typeof LIVE_KINDS)[number]
 type Shown<T extends EventEnvelope['type']> = Extract<EventEnvelope, { type: T; data: object }>['data']
@@ -28,21 +28,21 @@ export interface Collections {
   readonly lab: Collection<Shown<'lab.created' | 'lab.updated'>>
 }
 
-/** All that the server said. Only the stream writes it, so what is on screen is never a guess. */
+/** State received from the server. Only the stream writes it, so the screen never shows a guess. */
 export interface LiveState {
   readonly live: Collections
-  /** What was measured since the page was opened. */
+  /** Measurements since the page was opened. */
   readonly samples: UsageSamples
-  /** What is not kept here but may be read again: `settings`, and decisions by their resource, such as `worker:w-1`. */
+  /** Topics of data to reload: `settings`, and decisions by resource, such as `worker:w-1`. */
   readonly updates: LiveUpdates
-  /** What controllers decided since the page was opened. */
+  /** Decisions since the page was opened. */
   readonly decisions: RecentDecisions
-  /** Null until everything has been read once. */
+  /** Null until the first load is complete. */
   readonly info: Signal<Info | null>
   readonly connection: Signal<Connection>
-  /** When the server last said anything, by its own clock; null if it never did. */
+  /** Server time of the last message; null before the first. */
   readonly lastMessageAtMs: Signal<number | null>
-  /** The server's clock minus this browser's; 0 until a stream began. */
+  /** Server clock minus browser clock; 0 before the first message. */
   readonly clockSkewMs: Signal<number>
 }
 

@@ -1,23 +1,23 @@
 import { type Signal, signal } from '@preact/signals'
 
-/** That something happened, for those who then read again: `worker:w-1` was decided about, `settings` changed. */
+/** Signals that data changed and should be reloaded: decisions about `worker:w-1`, `settings`. */
 export interface LiveUpdates {
-  /** Grows each time. Reading it in a component or effect subscribes to that subject alone. */
-  count(subject: string): number
-  publish(subject: string): void
+  /** Number of updates of a topic. Reading it in a component or effect subscribes to this topic only. */
+  count(topic: string): number
+  publish(topic: string): void
 }
 
 export function liveUpdates(): LiveUpdates {
-  const heard = new Map<string, Signal<number>>()
+  const counters = new Map<string, Signal<number>>()
   return {
-    count(subject) {
-      const known = heard.get(subject) ?? signal(0)
-      heard.set(subject, known)
-      return known.value
+    count(topic) {
+      const counter = counters.get(topic) ?? signal(0)
+      counters.set(topic, counter)
+      return counter.value
     },
-    publish(subject) {
-      const known = heard.get(subject)
-      if (known) known.value++
+    publish(topic) {
+      const counter = counters.get(topic)
+      if (counter) counter.value++
     },
   }
 }

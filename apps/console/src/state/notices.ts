@@ -10,7 +10,7 @@ export interface Notice {
 
 export interface Notices {
   readonly shown: ReadonlySignal<readonly Notice[]>
-  /** Refusals stay until they are dismissed; the rest goes by itself. */
+  /** Errors stay until dismissed; other notices disappear after a few seconds. */
   show(kind: Notice['kind'], title: string, detail?: string): void
   dismiss(id: number): void
 }
@@ -21,8 +21,8 @@ const DONE_MS = 6_000
 export function noticeBoard(clock: Clock): Notices {
   const shown = signal<readonly Notice[]>([])
   let count = 0
-  /** Without the oldest that would have gone by itself or, where there is none, the oldest of all. */
-  const withRoom = (before: readonly Notice[]): readonly Notice[] => {
+  /** Drops the oldest success notice or, without one, the oldest notice when the list is full. */
+  const trimmed = (before: readonly Notice[]): readonly Notice[] => {
     const leaving = before.find(({ kind }) => kind === 'done') ?? before[0]
     return before.length < SHOWN_MAX ? before : before.filter(notice => notice !== leaving)
   }
@@ -34,7 +34,7 @@ export function noticeBoard(clock: Clock): Notices {
     dismiss,
     show(kind, title, detail = '') {
       const id = ++count
-      shown.value = [...withRoom(shown.value), { id, kind, title, detail }]
+      shown.value = [...trimmed(shown.value), { id, kind, title, detail }]
       if (kind === 'done') clock.after(DONE_MS, () => dismiss(id))
     },
   }

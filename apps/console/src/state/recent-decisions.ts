@@ -1,9 +1,9 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { signal } from '@preact/signals'
 
-/** What controllers decided since the page was opened, the newest first. The rest is in the journal. */
+/** Decisions since the page was opened, newest first. Older ones are in the journal. */
 export interface RecentDecisions {
-  /** Reading it in a component or effect subscribes to it. */
+  /** Reading it in a component or effect subscribes to changes. */
   all(): readonly DecisionRecord[]
   add(decision: DecisionRecord): void
 }

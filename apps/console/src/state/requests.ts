@@ -5,7 +5,7 @@ import { failureText } from './error-text.ts'
 import type { Collections, LiveKind } from './live-state.ts'
 import type { Notices } from './notices.ts'
 
-/** What is asked to do something. */
+/** Resource that a request is about. */
 export interface Target {
   readonly kind: LiveKind
   readonly id: string
@@ -15,7 +15,7 @@ export interface Target {
 interface PendingRequest {
   readonly kind: LiveKind
   readonly verb: string
-  /** The version that the answer promised; null while there is no answer. */
+  /** Version in the response; null before the response. */
   readonly version: number | null
 }
 
@@ -26,16 +26,16 @@ interface Creation {
 }
 
 /**
- * What was asked for and is not yet seen. An answer from the API is only a promise:
- * an ask is over when the event stream shows the promised version, or when it was refused.
+ * Requests in progress. A response is not the end of a request: it is complete when the event stream delivers the returned
+ * version, or when the API refuses it.
  */
 export interface Requests {
-  /** What this has been asked to do; null when nothing is outstanding. */
+  /** Verb of the request in progress for a resource; null without one. */
   pendingVerbOf(id: string): string | null
   readonly creations: ReadonlySignal<readonly Creation[]>
   /**
-   * Answers whether it was taken; a refusal is told to the person. `verb` completes "Could not …", such as `stop`.
-   * Whoever deals with a refusal in another way takes it by answering true to it.
+   * Resolves to whether the API accepted the request; a refusal is shown as a notice. `verb` completes "Could not …", such as
+   * `stop`. `onRefused` returns true when the caller handles the refusal itself.
    */
   send(
     subject: Target,
@@ -43,7 +43,7 @@ export interface Requests {
     send: (client: Client) => Promise<{ readonly version: number }>,
     onRefused?: (refusal: unknown) => boolean,
   ): Promise<boolean>
-  /** Rejects when refused, so that the form can say so. */
+  /** Rejects when refused, so that the form can show the reason. */
   create(kind: LiveKind, name: string, send: (client: Client) => Promise<{ readonly id: string }>): Promise<string>
 }
 
@@ -80,8 +80,8 @@ export function requestTracker({ client, live, notices }: RequestDeps): Requests
     async send({ kind, id, name }, verb, send, onRefused = () => false) {
       set(id, { kind, verb, version: null })
       try {
-        const promised = await send(client)
-        set(id, { kind, verb, version: promised.version })
+        const response = await send(client)
+        set(id, { kind, verb, version: response.version })
         return true
       } catch (error) {
         set(id, null)
@@ -97,7 +97,7 @@ export function requestTracker({ client, live, notices }: RequestDeps): Requests
   }
 }
 
-/** For forms, which say themselves why they were refused. */
+/** For forms, which show the refusal themselves. */
 export async function sendOrReject(
   requests: Requests,
   subject: Target,
@@ -112,6 +112,6 @@ export async function sendOrReject(
   if (!(await requests.send(subject, verb, send, keep))) throw refusal
 }
 
-/** Only what is held is asked, so what is missing has gone since. */
+/** Requests are sent only for resources that are held: one that is missing was deleted meanwhile. */
 const isConfirmed = ({ version }: PendingRequest, held: Versioned | undefined): boolean =>
   version !== null && (held === undefined || held.version >= version)

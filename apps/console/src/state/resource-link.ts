@@ -1,12 +1,12 @@
 import type { Collections } from './live-state.ts'
 import { definitionHash, pageHash, sessionHash, workerHash } from './router.ts'
 
-/** What an entry is about, as far as it is still known. */
+/** Name and page of a resource, as far as it still exists. */
 export interface ResourceLink {
   /** Such as `worker`. */
   readonly kind: string
   readonly name: string
-  /** Where it can be seen; null where there is no such place. */
+  /** Page of the resource; null without one. */
   readonly href: string | null
 }
 

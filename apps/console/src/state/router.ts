@@ -1,6 +1,6 @@
 import { type ReadonlySignal, signal } from '@preact/signals'
 
-/** Pages that list something, and pages that show one thing. `#/workers?status=FAILED`, `#/workers/w-…`. */
+/** List pages and detail pages: `#/workers?status=FAILED`, `#/workers/w-…`. */
 export const LIST_PAGES = [
   'overview',
   'workers',
@@ -21,11 +21,10 @@ export type Query = Readonly<Record<string, string>>
 export type Route =
   | { readonly page: ListPage; readonly query: Query }
   | { readonly page: DetailPage; readonly id: string; readonly query: Query }
-  /** Where the API sends whoever comes with a login link that does not work. */
+  /** Target of the API's redirect for an invalid login link. */
   | { readonly page: 'login-failed' }
   | { readonly page: 'unknown'; readonly path: string }
 
-/** Everything that can be looked at has an address. */
 export function parseHash(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   const [head = 'overview', id, ...rest] = path.split('/').filter(part => part !== '')
@@ -40,7 +39,7 @@ export function parseHash(hash: string): Route {
 const isOneOf = <T extends string>(all: readonly T[], text: string): text is T =>
   all.some(candidate => candidate === text)
 
-/** What is empty is not named. */
+/** Empty values are omitted. */
 function searchOf(query: Query): string {
   const named = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== ''))
   return named.size > 0 ? `?${named}` : ''
@@ -56,7 +55,7 @@ export const workerHash = detailHash('workers')
 export const sessionHash = detailHash('sessions')
 export const definitionHash = detailHash('definitions')
 
-/** A broken escape in a typed address is just an id that nothing has. */
+/** An invalid escape sequence is treated as an unknown id. */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -67,7 +66,7 @@ function decoded(part: string): string {
 
 export interface Router {
   readonly route: ReadonlySignal<Route>
-  /** Changes the address in place, without a new step in the browser's history. */
+  /** Changes the address without a new entry in the browser's history. */
   replace(hash: string): void
 }
 

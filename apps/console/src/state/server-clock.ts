@@ -4,18 +4,18 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { Signal } from '@preact/signals'
 
 export interface ServerClock {
-  /** The server's time, as far as it is known. */
+  /** Best estimate of the server's time. */
   now(): number
-  /** The server said what time it is. */
+  /** Takes the time from a heartbeat. */
   sync(at: Instant): void
-  /** Reads the date of every answer, too: where no events come, nothing else tells the time. */
+  /** Reads the Date header of every response: without events it is the only source. */
   observing(transport: Dispatch): Dispatch
 }
 
-/** A date of HTTP is of whole seconds, and an answer may have been under way for a while: below this it teaches nothing. */
+/** HTTP dates have whole seconds, plus network latency: smaller differences are ignored. */
 const ROUGH_MS = 3_000
 
-/** Whatever is shown beside the server's own times has to be by the same clock. */
+/** Ages and countdowns must use the same clock as the server's timestamps. */
 export function serverClock(clock: Clock, skewMs: Signal<number>): ServerClock {
   const now = () => clock.now() + skewMs.peek()
   return {

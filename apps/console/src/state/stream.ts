@@ -11,14 +11,14 @@ import { type Collections, type Connection, LIVE_KINDS, type LiveKind, type Live
 import { isAllowed } from './permission.ts'
 import { type ServerClock, serverClock } from './server-clock.ts'
 
-/** Heartbeats come every 15 s: after two missed ones the stream is dead, whatever the socket says. */
+/** Heartbeats arrive every 15 s: after two missed ones the stream is dead, even if the socket is open. */
 const SILENCE_MS_MAX = 40_000
-/** Every stream begins with a heartbeat. One that does not may be a proxy's that keeps everything to itself. */
+/** Every stream starts with a heartbeat. Without one, a proxy may be buffering the stream. */
 const FIRST_MESSAGE_MS_MAX = 20_000
 const RETRY_MS_FIRST = 1_000
 const RETRY_MS_MAX = 10_000
 const SIGNED_OUT_RETRY_MS = 5_000
-/** From this many failures in a row on, lists are read again with every attempt. */
+/** After this many consecutive failures, each attempt reloads the lists. */
 const FAILURES_BEFORE_POLLING = 4
 
 export interface StreamDeps {
@@ -28,7 +28,7 @@ export interface StreamDeps {
 }
 
 export interface LiveStream {
-  /** Keeps the state true until the signal aborts. It never rejects: what goes wrong is shown as the connection. */
+  /** Keeps the state up to date until the signal aborts. Never rejects: errors are shown as the connection state. */
   run(signal: AbortSignal): Promise<void>
   /** Ends the wait before the next attempt. */
   retryNow(): void
@@ -39,7 +39,7 @@ interface Attempting extends StreamDeps {
 }
 
 interface Progress {
-  /** Where to resume; null when everything has to be read first. */
+  /** Position to resume from; null when everything must be loaded first. */
   position: string | null
   failures: number
   /** `following` comes after `listing` in the same attempt, `resuming` without it. */
@@ -80,7 +80,7 @@ export function liveStream(deps: StreamDeps): LiveStream {
 const isSignedOut = (error: unknown): error is ApiError => error instanceof ApiError && error.problem.status === 401
 const isPolling = (progress: Progress) => progress.failures >= FAILURES_BEFORE_POLLING
 
-/** Answers how long to wait. Whoever signs in next may be somebody else, so then everything is read again. */
+/** Returns the delay before the next attempt. After a sign-out everything is loaded again: the next user may be another. */
 function noteFailure(progress: Progress, error: unknown): number {
   progress.because = error instanceof Error ? error.message : String(error)
   if (isSignedOut(error)) {
@@ -98,7 +98,7 @@ function brokenConnection(progress: Progress, retryAtMs: number): Connection {
   return { state: progress.doing === 'following' ? 'polling' : 'offline', because, retryAtMs }
 }
 
-/** One attempt: read everything if need be, then follow. It always ends by rejecting with the reason. */
+/** One attempt: loads everything if needed, then follows the stream. Always rejects with the reason it ended. */
 async function connect(deps: Attempting, progress: Progress, signal: AbortSignal): Promise<never> {
   const { state, clock, server } = deps
   const client = apiClient(server.observing(deps.transport))
@@ -120,10 +120,10 @@ function take({ position, event }: PositionedEvent, { state, server }: Attemptin
   progress.failures = 0
   if (event.type === 'reset') {
     progress.position = null
-    throw new StreamBroken('too much happened meanwhile: reading everything again')
+    throw new StreamBroken('too many changes since the last position; reloading')
   }
   batch(() => {
-    // Said once: whoever reads anew when the connection comes back would otherwise do so with every event.
+    // Set only on a change: every write would make readers reload their data.
     if (state.connection.peek().state !== 'live') state.connection.value = { state: 'live' }
     if (event.type === 'heartbeat') server.sync(event.at)
     state.lastMessageAtMs.value = server.now()
@@ -132,7 +132,7 @@ function take({ position, event }: PositionedEvent, { state, server }: Attemptin
   if (position !== null) progress.position = position
 }
 
-/** Passes over kinds that it does not know: the server may be newer than this page. */
+/** Ignores unknown kinds: the server may be newer than this page. */
 function apply(event: PositionedEvent['event'], { live, samples, updates, decisions }: LiveState): void {
   const kind = LIVE_KINDS.find(each => event.type.startsWith(`${each}.`))
   if (event.type === 'metrics.batch') samples.add(event.data)
@@ -153,7 +153,7 @@ function change(kept: Collection<Versioned>, { id, version, data }: Change): voi
   else kept.put(data as Versioned)
 }
 
-/** The contract says what comes for which kind; here it only matters that it has a version. */
+/** The contract defines the type per kind; here only the version matters. */
 const keptOf = (live: Collections, kind: LiveKind) => live[kind] as Collection<never> as Collection<Versioned>
 
 const LISTS = {
@@ -164,7 +164,7 @@ const LISTS = {
   lab: 'listLabs',
 } as const satisfies Record<LiveKind, RouteName>
 
-/** Answers the position of the first list: events from there on cover whatever changed while the rest was read. */
+/** Returns the position of the first list: events from there cover changes during the other reads. */
 async function readAll(client: Client, state: LiveState, signal: AbortSignal): Promise<string> {
   const info = await client.call('info', { signal })
   const lists: { kind: LiveKind; items: Versioned[]; revision: string }[] = []

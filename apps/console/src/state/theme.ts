@@ -11,7 +11,7 @@ export interface ThemeChoice {
 type Memory = Pick<Storage, 'getItem' | 'setItem'>
 const STORAGE_KEY = 'lcm-theme'
 
-/** `system` sets nothing, so the style sheet follows the browser's preference. */
+/** `system` follows the preference of the browser. */
 export function themeChoice(root: Pick<Element, 'setAttribute'>, storage: () => Memory): ThemeChoice {
   const theme = signal(remembered(storage))
   const show = () => root.setAttribute('data-theme', theme.value)
@@ -26,7 +26,7 @@ export function themeChoice(root: Pick<Element, 'setAttribute'>, storage: () => 
   }
 }
 
-/** Storage may be forbidden altogether: then the choice lasts as long as the page. */
+/** Storage may be blocked: then the choice lasts until the page is closed. */
 function remembered(storage: () => Memory): Theme {
   try {
     const stored = storage().getItem(STORAGE_KEY)

@@ -3,18 +3,18 @@ import { signal } from '@preact/signals'
 
 export type { Sample }
 
-/** Enough for a small picture: an hour at one a minute. */
+/** Samples per worker: one hour at one per minute. */
 const KEPT = 60
 
-/** Whole percents, oldest first; null where a source said nothing. */
+/** Whole percents, oldest first; null where nothing was measured. */
 export interface Usage {
   readonly cpu: readonly (number | null)[]
   readonly memory: readonly (number | null)[]
 }
 
 /**
- * How busy each worker was lately. Only what a small picture needs is kept: whole samples of ten thousand workers would be most
- * of the tab's memory.
+ * Recent CPU and memory use of each worker. Only the values of the sparkline are kept: full samples of ten thousand workers
+ * would fill the tab's memory.
  */
 export interface UsageSamples {
   of(workerId: string): Usage
@@ -42,7 +42,7 @@ export function usageSamples(): UsageSamples {
       for (const { worker_id: id, sample } of batch) {
         const kept = held.get(id) ?? { cpu: [], memory: [], newestAt: '' }
         held.set(id, kept)
-        takeNewest(kept, sample)
+        addNewest(kept, sample)
       }
       if (batch.length > 0) changes.value++
     },
@@ -52,8 +52,8 @@ export function usageSamples(): UsageSamples {
   }
 }
 
-/** The same sample may be told twice, and one that is late is not worth reordering for. */
-function takeNewest(held: Held, { collected_at, cpu_utilization, memory_utilization }: Sample): void {
+/** Drops duplicates and late samples. */
+function addNewest(held: Held, { collected_at, cpu_utilization, memory_utilization }: Sample): void {
   if (held.newestAt >= collected_at) return
   held.newestAt = collected_at
   held.cpu.push(whole(cpu_utilization))

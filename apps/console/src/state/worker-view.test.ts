@@ -47,7 +47,7 @@ describe('the boot', () => {
   it('says what it waits for, even before any condition is known', () => {
     expect(bootText(aWorker({ conditions: bootedTo(1) }))).toBe('waiting for the CML port to open')
     expect(bootText(aWorker({ conditions: [] }))).toBe('waiting for EC2 to say running')
-    expect(bootText(aWorker({ conditions: bootedTo(6) }))).toBe('ready, making sure that it stays so')
+    expect(bootText(aWorker({ conditions: bootedTo(6) }))).toBe('ready, verifying stability')
   })
 
   it('waits for nothing on the way down, nor once it has failed', () => {

@@ -12,11 +12,10 @@ import type {
 
 export const isBooting = (worker: Worker): boolean => worker.status === 'PROVISIONING' || worker.status === 'STARTING'
 
-/** One that drains goes on to what it is drained for, which is not yet what it is wanted to be. */
+/** A draining worker continues to the status after the drain, which is not its desired status yet. */
 export const desiredStatusOf = ({ status, drain, desired_status }: Worker): DesiredStatus =>
   status === 'DRAINING' && drain !== null ? drain.then : desired_status
 
-/** A worker that is where it is wanted needs no arrow. */
 export const differsFromDesired = (worker: Worker): boolean => worker.status !== desiredStatusOf(worker)
 
 const STAGE_NAMES: Readonly<Record<BootCondition, string>> = {
@@ -31,9 +30,9 @@ const STAGE_NAMES: Readonly<Record<BootCondition, string>> = {
 export interface Stage {
   readonly type: BootCondition
   readonly name: string
-  /** `now` is the first that does not hold yet. */
+  /** `now` is the first stage that is not passed yet. */
   readonly state: 'passed' | 'now' | 'later'
-  /** When it passed or, for `now`, since when it is its turn. */
+  /** Time when it passed or, for `now`, when the previous stage passed. */
   readonly since: Instant | null
   readonly message: string
 }
@@ -55,42 +54,42 @@ export function bootStages(worker: Worker): Stage[] {
   }))
 }
 
-/** What the boot waits for: in the controller's words where it gave some. */
+/** Current boot stage, with the controller's message if there is one. */
 export function bootText(worker: Worker): string {
   const waiting = bootStages(worker).find(stage => stage.state === 'now')
-  return waiting?.message || bootStage(worker.conditions) || 'ready, making sure that it stays so'
+  return waiting?.message || bootStage(worker.conditions) || 'ready, verifying stability'
 }
 
 const isStage = (type: string): boolean => BOOT_CONDITIONS.some(stage => stage === type)
 export const otherConditions = (worker: Worker): Condition[] =>
   worker.conditions.filter(condition => !isStage(condition.type))
 
-/** Newest first. It is kept in the order in which it was made, which no clock that was set back can change. */
+/** Newest first. Stored in the order of the changes, so a clock that was set back can't reorder it. */
 export const historyOf = (worker: Worker): StateChange[] => worker.state_history.toReversed()
 
 const SERVICE_TEXTS: Readonly<Record<ServiceStatus, string>> = {
-  UNAVAILABLE: 'does not answer',
+  UNAVAILABLE: 'is not responding',
   STARTING: 'is starting',
   AVAILABLE: 'available',
   ERROR: 'reports an error',
 }
 
-/** One line on what a worker that is not booting is up to. */
+/** Activity of a worker that is not booting, in one line. */
 export function statusNote(worker: Worker): string {
   if (worker.status === 'RUNNING') return `CML ${worker.cml.version ?? ''} ${SERVICE_TEXTS[worker.service_status]}`
   const launchError = worker.status === 'PENDING' || worker.status === 'FAILED' ? worker.launch?.error : null
   return launchError ?? historyOf(worker)[0]?.because ?? ''
 }
 
-/** By the bill, and not by the status: the machine of one that failed may be stopped, or be left running. */
+/** Based on billing instead of status: the machine of a failed worker may be stopped or still running. */
 export const isSpending = ({ billing: { cause } }: Worker): boolean => cause !== null && cause !== 'stopped'
 
-/** The time runs on while nothing is told of a worker. */
+/** Includes the time since the last update of the worker. */
 export const spentUsd = (worker: Worker, nowMs: number): number => costOf(worker, toInstant(nowMs)).spent_usd
 
 export interface FleetSummary {
   readonly byStatus: ReadonlyMap<WorkerStatus, number>
-  /** Without those that are gone. */
+  /** Workers that are not terminated. */
   readonly present: number
   readonly running: number
   readonly usdPerHour: number

@@ -3,14 +3,14 @@ import { timestampText } from '../../state/time-format.ts'
 
 export interface FieldChange {
   readonly name: string
-  /** Null where there was nothing. */
+  /** Null when the field was absent. */
   readonly before: string | null
   readonly after: string | null
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What became of each field, in words. Of two objects only what differs between them is told. */
+/** Changed fields as text. Nested objects are compared field by field. */
 export const changesOf = ({ before, after }: { readonly before: Fields; readonly after: Fields }): FieldChange[] =>
   changesIn(before, after, '')
 
@@ -30,7 +30,7 @@ const wordsOf = (name: string): string => name.replaceAll('_', ' ')
 
 const VALUE_CHARS_MAX = 120
 
-/** A whole definition may be in there: enough to see what it is about. */
+/** Shortens long values, such as a whole definition. */
 function shortText(value: unknown): string | null {
   if (value === undefined) return null
   const text = valueText(value)

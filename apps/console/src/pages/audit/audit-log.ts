@@ -6,7 +6,7 @@ import { changesOf } from './audit-changes.ts'
 type Page = AnswerOf<'listAudit'>
 export type Entry = Page['items'][number]
 
-/** Newest first, without gaps, down to where `cursor` reads on; null at the end of what is kept. */
+/** Entries newest first, without gaps. `cursor` loads older ones; null at the end. */
 export interface Held {
   readonly entries: readonly Entry[]
   readonly cursor: string | null
@@ -14,7 +14,7 @@ export interface Held {
 
 export const NOTHING_HELD: Held = { entries: [], cursor: null }
 
-/** With the newest page on top. If too much happened in between, what is older is let go rather than shown with a gap. */
+/** Adds the newest page. Drops older entries when there is a gap between them and the page. */
 export function withNewest(held: Held, page: Pick<Page, 'items' | 'next_cursor'>): Held {
   const known = new Set(held.entries.map(entry => entry.id))
   const fresh = page.items.filter(entry => !known.has(entry.id))
@@ -24,9 +24,9 @@ export function withNewest(held: Held, page: Pick<Page, 'items' | 'next_cursor'>
   return { entries: inOrder([...fresh, ...held.entries]), cursor: held.cursor }
 }
 
-/** `asked` is the cursor that the page was asked for by: what has been let go since is not to be read on from. */
-export function withOlder(held: Held, asked: string, page: Pick<Page, 'items' | 'next_cursor'>): Held {
-  if (held.cursor !== asked) return held
+/** Adds an older page, unless the entries before it were dropped since `cursor` was read. */
+export function withOlder(held: Held, cursor: string, page: Pick<Page, 'items' | 'next_cursor'>): Held {
+  if (held.cursor !== cursor) return held
   const known = new Set(held.entries.map(entry => entry.id))
   const more = page.items.filter(entry => !known.has(entry.id))
   return { entries: [...held.entries, ...more], cursor: page.next_cursor }
@@ -41,7 +41,7 @@ export type Who = (typeof WHO)[number]
 export interface AuditFilter {
   readonly text: string
   readonly who: Who
-  /** Such as `worker:w-1`; empty for everything. */
+  /** Such as `worker:w-1`; empty for all resources. */
   readonly resource: string
 }
 
@@ -60,7 +60,7 @@ const PEOPLE: readonly string[] = ['admin', 'operator', 'author', 'user']
 const isService = (id: string): boolean => SERVICES.some(service => service === id)
 const isPerson = ({ actor }: Entry): boolean => PEOPLE.includes(actor.role) && !isService(actor.id)
 
-/** `nameOf` tells what people call a resource, so that they can look for that. */
+/** The search covers resource names too, which `nameOf` resolves. */
 export function matches(entry: Entry, { text, who }: AuditFilter, nameOf: (resource: string) => string): boolean {
   if (who !== 'all' && isPerson(entry) !== (who === 'people')) return false
   const wanted = searchable(text.trim())
@@ -73,7 +73,7 @@ export function matches(entry: Entry, { text, who }: AuditFilter, nameOf: (resou
   return [...words, ...changes].some(word => searchable(word).includes(wanted))
 }
 
-/** The page shows `desired_status` with a space; whoever knows its other name finds it too. */
+/** Treats `desired_status` and `desired status` as the same text. */
 const searchable = (text: string): string => text.toLowerCase().replaceAll('_', ' ')
 
 export const actionText = (action: string): string => action.replaceAll(/[-_]/g, ' ')

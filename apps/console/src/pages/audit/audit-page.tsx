@@ -16,8 +16,8 @@ export function AuditPage({ query }: { query: Query }) {
 }
 
 const NotAllowed = () => (
-  <PageState icon="lock" title="Not for your role">
-    <p>The audit is for administrators and operators.</p>
+  <PageState icon="lock" title="Not available for your role">
+    <p>Only administrators and operators can see the audit log.</p>
   </PageState>
 )
 
@@ -30,10 +30,10 @@ function Audit({ filter }: { filter: AuditFilter }) {
     <section class="page audit">
       <header class="audit-head">
         <h1 tabIndex={-1}>Audit</h1>
-        <p class="muted">Who did what, and when. New entries come by themselves.</p>
+        <p class="muted">Changes by people and controllers. New entries appear automatically.</p>
       </header>
       <Filters filter={filter} />
-      {audit.error !== null && <p class="refusal tone-red">The audit could not be read: {audit.error}</p>}
+      {audit.error !== null && <p class="refusal tone-red">Could not load the audit log: {audit.error}</p>}
       {!audit.isKnown && audit.error === null && <Bones />}
       {shown.length > 0 && <AuditTable entries={shown} filter={filter} />}
       {audit.isKnown && shown.length === 0 && <NoEntry isFiltered={audit.entries.length > 0} />}
@@ -58,7 +58,7 @@ function Filters({ filter }: { filter: AuditFilter }) {
   return (
     <search class="filters">
       <fieldset class="chips">
-        <legend class="sr-only">Filter by who did it</legend>
+        <legend class="sr-only">Filter by actor</legend>
         {WHO.map(who => (
           <button key={who} type="button" class="chip" aria-pressed={filter.who === who} onClick={() => set({ who })}>
             {WHO_NAMES[who]}
@@ -67,8 +67,8 @@ function Filters({ filter }: { filter: AuditFilter }) {
         {filter.resource !== '' && <ResourceChip resource={filter.resource} onClear={() => set({ resource: '' })} />}
       </fieldset>
       <SearchField
-        label="Search the audit"
-        placeholder="Who, what, why"
+        label="Search the audit log"
+        placeholder="Actor, action, reason"
         text={filter.text}
         onText={text => set({ text })}
       />
@@ -83,16 +83,16 @@ function ResourceChip({ resource, onClear }: { resource: string; onClear: () => 
     <button type="button" class="chip" aria-pressed="true" onClick={onClear}>
       Only {kind} {name}
       <NamedIcon name="close" />
-      <span class="sr-only">, show everything again</span>
+      <span class="sr-only">, clear this filter</span>
     </button>
   )
 }
 
 const NoEntry = ({ isFiltered }: { isFiltered: boolean }) =>
   isFiltered ? (
-    <NoMatch all={auditHash(NO_FILTER)}>No entry that was read so far matches.</NoMatch>
+    <NoMatch all={auditHash(NO_FILTER)}>No loaded entry matches.</NoMatch>
   ) : (
-    <p class="no-match">Nothing is on record here.</p>
+    <p class="no-match">No audit entries.</p>
   )
 
 const Foot = ({ audit, shownCount }: { audit: ReturnType<typeof useAudit>; shownCount: number }) => (
@@ -100,11 +100,11 @@ const Foot = ({ audit, shownCount }: { audit: ReturnType<typeof useAudit>; shown
     <p class="muted number">
       {shownCount < audit.entries.length && `${shownCount} of `}
       {audit.entries.length === 1 ? '1 entry' : `${audit.entries.length} entries`}
-      {audit.cursor === null ? ', that is all' : ' read so far'}
+      {audit.cursor === null ? ', complete' : ' loaded'}
     </p>
     {audit.cursor !== null && (
       <button type="button" class="button" aria-disabled={audit.isReadingOlder} onClick={audit.readOlder}>
-        {audit.isReadingOlder ? 'Reading…' : 'Older entries'}
+        {audit.isReadingOlder ? 'Loading…' : 'Load older entries'}
       </button>
     )}
   </footer>

@@ -8,11 +8,11 @@ import { resourceLinkOf } from '../../state/resource-link.ts'
 import { changesOf, type FieldChange } from './audit-changes.ts'
 import { type AuditFilter, actionText, auditHash, type Entry } from './audit-log.ts'
 
-const COLUMNS = ['When', 'Who', 'Did', 'To', 'What changed, and why']
+const COLUMNS = ['Time', 'Actor', 'Action', 'Resource', 'Changes and reason']
 
 export const AuditTable = ({ entries, filter }: { entries: readonly Entry[]; filter: AuditFilter }) => (
   <table class="audit-table">
-    <caption class="sr-only">Who did what, newest first</caption>
+    <caption class="sr-only">Audit entries, newest first</caption>
     <TableHead columns={COLUMNS} />
     <tbody>
       {entries.map(entry => (
@@ -33,7 +33,7 @@ const EntryRow = ({ entry, filter }: { entry: Entry; filter: AuditFilter }) => (
     </td>
     <td class="audit-did">{actionText(entry.action)}</td>
     <td class="audit-to">
-      <ThingLink resource={entry.resource} filter={filter} />
+      <ResourceCell resource={entry.resource} filter={filter} />
     </td>
     <td class="audit-what">
       {entry.reason !== '' && <p>{entry.reason}</p>}
@@ -42,7 +42,7 @@ const EntryRow = ({ entry, filter }: { entry: Entry; filter: AuditFilter }) => (
   </tr>
 )
 
-function ThingLink({ resource, filter }: { resource: string; filter: AuditFilter }) {
+function ResourceCell({ resource, filter }: { resource: string; filter: AuditFilter }) {
   const { live } = useConsole().state
   const { kind, name, href } = resourceLinkOf(resource, live)
   return (
@@ -56,7 +56,7 @@ function ThingLink({ resource, filter }: { resource: string; filter: AuditFilter
   )
 }
 
-/** Of a thing that was made, so many fields say what it is. */
+/** A new resource has many fields: only the first ones are shown. */
 const CHANGES_SHOWN_MAX = 8
 
 function Changes({ entry }: { entry: Entry }) {

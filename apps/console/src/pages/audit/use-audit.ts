@@ -9,14 +9,14 @@ const READ_EVERY_MS = 3_000
 const PAGE = 50
 
 interface Audit extends Held {
-  /** Whether anything was read yet. */
+  /** Whether the first page was loaded. */
   readonly isKnown: boolean
   readonly error: string | null
   readonly isReadingOlder: boolean
   readOlder(): void
 }
 
-/** The audit of everything, or of one resource, kept up to date from the top while older pages are added at the end. */
+/** Audit entries of all resources or one, refreshed at the top while older pages are added at the end. */
 export function useAudit(resource: string): Audit {
   const { client, notices } = useConsole()
   const query = { limit: PAGE, scaling: true, ...(resource === '' ? {} : { resource }) }
@@ -39,7 +39,7 @@ export function useAudit(resource: string): Audit {
       const older = await client.call('listAudit', { query: { ...query, cursor } })
       if (held.peek().resource === resource) held.value = { resource, ...withOlder(held.peek(), cursor, older) }
     } catch (error) {
-      notices.show('refused', 'Could not read older entries', failureText(error))
+      notices.show('refused', 'Could not load older entries', failureText(error))
     } finally {
       isReadingOlder.value = false
     }

@@ -26,7 +26,7 @@ function Chaos({ base }: { base: string }) {
       <header class="headline">
         <div>
           <h1 tabIndex={-1}>Chaos</h1>
-          <p class="muted">Break the simulated cloud behind LCM's back, and watch it heal.</p>
+          <p class="muted">Inject faults into the simulated cloud and watch LCM recover.</p>
         </div>
       </header>
       <div class="chaos-columns">
@@ -35,7 +35,7 @@ function Chaos({ base }: { base: string }) {
           <FaultsCard sim={sim} faults={faults} />
           <RequestLogCard sim={sim} />
         </div>
-        <DecisionFeedCard deeds={sim.userActions} />
+        <DecisionFeedCard userActions={sim.userActions} />
       </div>
     </section>
   )
@@ -44,15 +44,15 @@ function Chaos({ base }: { base: string }) {
 function NotAvailable({ info }: { info: Info | null }) {
   if (info?.cloud === 'sim' && info.actor.role !== 'admin')
     return (
-      <PageState icon="lock" title="Not for your role">
-        <p>Only administrators may break the simulated cloud.</p>
+      <PageState icon="lock" title="Not available for your role">
+        <p>Only administrators can inject faults into the simulated cloud.</p>
       </PageState>
     )
   return (
-    <PageState icon="flask" title="There is nothing to break here">
+    <PageState icon="flask" title="No simulated cloud">
       <p>
-        {info?.cloud === 'sim' ? 'The simulated cloud runs apart from this LCM. ' : 'This cloud is a real one. '}
-        Chaos is for the one that <code>lcm up --cloud sim</code> runs.
+        {info?.cloud === 'sim' ? 'The simulated cloud runs in another process. ' : 'LCM runs on a real cloud. '}
+        This page needs the cloud that <code>lcm up --cloud sim</code> starts.
       </p>
     </PageState>
   )

@@ -10,23 +10,23 @@ import { feedOf, type UserAction } from './sim-state.ts'
 
 const SHOWN_MAX = 60
 
-/** What was done here, and what LCM made of it: cause and effect in one list. */
-export function DecisionFeedCard({ deeds }: { deeds: readonly UserAction[] }) {
+/** Faults injected on this page and LCM's decisions in one list. */
+export function DecisionFeedCard({ userActions }: { userActions: readonly UserAction[] }) {
   const { state } = useConsole()
-  const feed = feedOf(deeds, state.decisions.all()).slice(0, SHOWN_MAX)
+  const feed = feedOf(userActions, state.decisions.all()).slice(0, SHOWN_MAX)
   return (
     <section class="card feed" aria-labelledby="feed-title">
       <h2 id="feed-title">
-        What LCM decides <span class="muted">live</span>
+        Decisions <span class="muted">live</span>
       </h2>
       {feed.length === 0 ? (
-        <p class="muted">Nothing since this page was opened: all is as it is wanted. Stop a machine and look here.</p>
+        <p class="muted">No decisions since this page was opened. Stop a machine to see how LCM reacts.</p>
       ) : (
-        <ScrollBox label="What LCM decides">
+        <ScrollBox label="Decisions">
           <ol class="feed-list">
             {feed.map(item =>
-              'deed' in item ? (
-                <UserActionLine key={item.deed.id} deed={item.deed} />
+              'userAction' in item ? (
+                <UserActionLine key={item.userAction.id} action={item.userAction} />
               ) : (
                 <DecisionLine key={item.decision.id} atMs={item.atMs} decision={item.decision} />
               ),
@@ -38,8 +38,8 @@ export function DecisionFeedCard({ deeds }: { deeds: readonly UserAction[] }) {
   )
 }
 
-const UserActionLine = ({ deed: { atMs, text } }: { deed: UserAction }) => (
-  <li class="feed-line deed">
+const UserActionLine = ({ action: { atMs, text } }: { action: UserAction }) => (
+  <li class="feed-line user-action">
     <Timestamp at={atMs} text={timeText} />
     <p>
       <NamedIcon name="flask" />

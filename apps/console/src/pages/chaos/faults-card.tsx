@@ -11,19 +11,19 @@ interface FaultsProps {
 }
 
 const PRESET_TEXTS: Readonly<Record<Preset, string>> = {
-  calm: 'No faults, EC2’s own limits',
-  realistic: 'EC2 on an ordinary day',
-  hostile: 'Everything, at rates that hurt',
+  calm: 'No faults, only EC2’s own limits',
+  realistic: 'Fault rates of a normal day',
+  hostile: 'All faults at high rates',
 }
 
-/** How the whole cloud behaves, and what its next calls meet. */
+/** Fault rates of the simulated AWS, and faults for its next calls. */
 export function FaultsCard({ sim, faults }: FaultsProps) {
   return (
     <section class="card weather" aria-labelledby="weather-title">
-      <h2 id="weather-title">AWS</h2>
+      <h2 id="weather-title">AWS faults</h2>
       {faults.error !== null && (
         <p class="read-failed" role="alert">
-          Could not ask the simulated cloud: {faults.error}
+          Could not reach the simulated cloud: {faults.error}
         </p>
       )}
       <fieldset class="presets">
@@ -34,7 +34,7 @@ export function FaultsCard({ sim, faults }: FaultsProps) {
             type="button"
             class="preset"
             aria-pressed={faults.value?.preset === preset}
-            onClick={() => sim.change(`made the cloud ${preset}`, client => client.patch({ preset }))}
+            onClick={() => sim.change(`switched the cloud to ${preset}`, client => client.patch({ preset }))}
           >
             <strong>{preset}</strong>
             <span class="muted">{PRESET_TEXTS[preset]}</span>
@@ -49,7 +49,7 @@ export function FaultsCard({ sim, faults }: FaultsProps) {
 
 function ActiveFaults({ faults }: { faults: FaultState }) {
   const weather = activeFaults(faults)
-  if (weather.length === 0) return <p class="muted">Every call is answered, and truly.</p>
+  if (weather.length === 0) return <p class="muted">All calls succeed.</p>
   return (
     <ul class="weather-list">
       {weather.map(line => (
@@ -78,22 +78,22 @@ const error = (code: string, status: number): NextFault => ({ error: { code, sta
 const THROTTLED: FaultKind = { key: 'throttle', words: 'are throttled', next: error('RequestLimitExceeded', 503) }
 const FAULT_KINDS: readonly FaultKind[] = [
   THROTTLED,
-  { key: 'lost_answer', words: 'lose their answer', next: { fault: 'lost_answer' } },
-  { key: 'lost_request', words: 'get lost before their effect', next: { fault: 'lost_request' } },
-  { key: 'empty', words: 'come back empty', next: { fault: 'empty' } },
-  { key: 'internal', words: 'answer 500', next: error('InternalError', 500) },
-  { key: 'capacity', words: 'find no capacity', next: error('InsufficientInstanceCapacity', 500) },
+  { key: 'lost_answer', words: 'lose their response', next: { fault: 'lost_answer' } },
+  { key: 'lost_request', words: 'are lost before they take effect', next: { fault: 'lost_request' } },
+  { key: 'empty', words: 'return an empty response', next: { fault: 'empty' } },
+  { key: 'internal', words: 'return 500', next: error('InternalError', 500) },
+  { key: 'capacity', words: 'fail for lack of capacity', next: error('InsufficientInstanceCapacity', 500) },
 ]
 const COUNTS = [1, 3, 10, 50] as const
 
 function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
   const times = useSignal(3)
   const action = useSignal<string>('DescribeInstances')
-  const way = useSignal(THROTTLED.key)
+  const kind = useSignal(THROTTLED.key)
   const set = (event: Event) => {
     event.preventDefault()
-    const { words, next } = FAULT_KINDS.find(({ key }) => key === way.value) ?? THROTTLED
-    sim.change(`had the next ${times.value} ${action.value} ${words.replace(/^are /, 'be ')}`, client =>
+    const { words, next } = FAULT_KINDS.find(({ key }) => key === kind.value) ?? THROTTLED
+    sim.change(`made the next ${times.value} ${action.value} ${words.replace(/^are /, 'be ')}`, client =>
       client.script(action.value, times.value, next),
     )
   }
@@ -101,7 +101,7 @@ function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
     <form class="next-calls" onSubmit={set}>
       <span>The next</span>
       <Choice
-        label="How many"
+        label="Number of calls"
         value={String(times.value)}
         options={COUNTS.map(count => [String(count), String(count)])}
         onChoose={value => {
@@ -109,7 +109,7 @@ function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
         }}
       />
       <Choice
-        label="Calls of"
+        label="Call"
         value={action.value}
         options={ACTIONS.map(name => [name, name])}
         onChoose={value => {
@@ -117,15 +117,15 @@ function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
         }}
       />
       <Choice
-        label="Meet"
-        value={way.value}
+        label="Fault"
+        value={kind.value}
         options={FAULT_KINDS.map(({ key, words }) => [key, words])}
         onChoose={value => {
-          way.value = value
+          kind.value = value
         }}
       />
       <button type="submit" class="button small">
-        Let it be so
+        Apply
       </button>
       <PendingFaults sim={sim} faults={faults} />
     </form>
@@ -152,12 +152,12 @@ const Choice = ({ label, value, options, onChoose }: ChoiceProps) => (
   </label>
 )
 
-/** What was asked for and has not met its calls yet. */
+/** Faults that wait for their calls. */
 function PendingFaults({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
   if (faults === null || faults.scripted.length === 0) return null
   return (
     <div class="scripted">
-      <ul aria-label="Faults that wait for their calls">
+      <ul aria-label="Pending faults">
         {faults.scripted.map(scripted => (
           <li key={scriptText(scripted)} class="number">
             {scriptText(scripted)}
@@ -167,9 +167,9 @@ function PendingFaults({ sim, faults }: { sim: Sim; faults: FaultState | null })
       <button
         type="button"
         class="button small"
-        onClick={() => sim.change('took all faults back but those of the preset', client => client.reset())}
+        onClick={() => sim.change('cleared all faults except those of the preset', client => client.reset())}
       >
-        Take back
+        Clear
       </button>
     </div>
   )

@@ -42,7 +42,7 @@ export function MachineActions({ pair, sim }: ActionProps) {
           }}
         >
           {LABELS[action]}
-          <span class="sr-only"> {name} behind LCM's back</span>
+          <span class="sr-only"> {name} directly in EC2</span>
         </button>
       ))}
       {pair.machine.state === 'running' && (
@@ -63,7 +63,7 @@ export function MachineActions({ pair, sim }: ActionProps) {
 }
 
 const changeMachine = (sim: Sim, pair: Pair, action: MachineAct) =>
-  sim.change(`${PAST_TENSE[action]} ${nameOf(pair)} behind LCM's back`, client =>
+  sim.change(`${PAST_TENSE[action]} ${nameOf(pair)} directly in EC2`, client =>
     client.act(pair.machine.instance_id, action),
   )
 
@@ -81,31 +81,39 @@ function cmlItems(sim: Sim, pair: Pair): MenuItem[] {
   return [
     broken(
       'fail',
-      { label: 'Answer 500', help: 'To every call', text: 'let every call fail at the CML of' },
+      { label: 'Fail all calls', help: 'CML returns 500 to every call', text: 'made every call fail at the CML of' },
       { fail_one_in: 1 },
     ),
-    broken('cut', { label: 'Cut the network', help: 'Its labs go on', text: 'cut the network to' }, { network: 'cut' }),
+    broken(
+      'cut',
+      { label: 'Cut the network', help: 'Its labs keep running', text: 'cut the network to' },
+      { network: 'cut' },
+    ),
     broken(
       'expire',
-      { label: 'Expire tokens early', help: 'Sessions last seconds', text: 'let tokens expire at the CML of' },
+      {
+        label: 'Expire tokens early',
+        help: 'API sessions last seconds',
+        text: 'made tokens expire early at the CML of',
+      },
       { session_lifetime_factor: 0.0001 },
     ),
     {
       key: 'forget',
-      label: 'Forget all sessions',
-      help: 'Whoever is logged in is out',
+      label: 'End all API sessions',
+      help: 'Every client must log in again',
       isDanger: false,
       disabledReason: null,
       onPick: () =>
-        sim.change(`ended all sessions at the CML of ${name}`, client => client.forgetSessions(instance_id)),
+        sim.change(`ended all API sessions at the CML of ${name}`, client => client.forgetSessions(instance_id)),
     },
     {
       key: 'heal',
-      label: 'Heal CML',
-      help: 'All as the preset has it',
+      label: 'Clear CML faults',
+      help: 'Restores the behavior of the preset',
       isDanger: false,
-      disabledReason: cmlTroubles(cml_faults).length === 0 ? 'Nothing is wrong with it' : null,
-      onPick: () => sim.change(`healed the CML of ${name}`, client => client.healCml(instance_id)),
+      disabledReason: cmlTroubles(cml_faults).length === 0 ? 'It has no faults' : null,
+      onPick: () => sim.change(`cleared the faults of the CML of ${name}`, client => client.healCml(instance_id)),
     },
   ]
 }
@@ -113,14 +121,14 @@ function cmlItems(sim: Sim, pair: Pair): MenuItem[] {
 function TerminateDialog({ pair, sim }: ActionProps) {
   return (
     <ConfirmDialog
-      title={`Terminate ${nameOf(pair)} behind LCM's back?`}
+      title={`Terminate ${nameOf(pair)} directly in EC2?`}
       verb="Terminate"
       typed={null}
       onConfirm={() => changeMachine(sim, pair, 'terminate')}
     >
       <p>
-        The simulated machine <code>{pair.machine.instance_id}</code> and its disk go, with every lab on them, as if
-        somebody had done it in the AWS console.
+        The simulated machine <code>{pair.machine.instance_id}</code>, its disk and its labs are deleted without LCM, as
+        if someone had used the AWS console.
       </p>
     </ConfirmDialog>
   )

@@ -14,7 +14,7 @@ import { WORKER_STATUS_OF } from './sim-state.ts'
 import type { Sim } from './use-sim.ts'
 
 const EVERY_MS = 1_000
-/** Beyond, the page would crawl; the simulator itself has no such limit. */
+/** Rows shown at most, to keep the page fast. */
 const SHOWN_MAX = 200
 
 export function MachinesCard({ sim }: { sim: Sim }) {
@@ -26,16 +26,16 @@ export function MachinesCard({ sim }: { sim: Sim }) {
   return (
     <section class="card" aria-labelledby="machines-title">
       <h2 id="machines-title">
-        Machines <span class="muted">what EC2 says, beside what LCM records</span>
+        Machines <span class="muted">EC2 state compared with LCM's record</span>
       </h2>
       {machines.error !== null && (
         <p class="read-failed" role="alert">
-          Could not ask the simulated cloud: {machines.error}
+          Could not reach the simulated cloud: {machines.error}
         </p>
       )}
       {machines.value !== null && pairs.length === 0 && (
         <p class="muted">
-          There is no machine. <a href="#/workers">Create a worker</a> first.
+          No machines. <a href="#/workers">Create a worker</a> first.
         </p>
       )}
       {pairs.length > 0 && <Machines pairs={pairs} sim={sim} />}
@@ -50,10 +50,10 @@ const Machines = ({ pairs, sim }: { pairs: readonly Pair[]; sim: Sim }) => (
         <thead>
           <tr>
             <th scope="col">Machine</th>
-            <th scope="col">EC2 says</th>
-            <th scope="col">LCM records</th>
+            <th scope="col">EC2</th>
+            <th scope="col">LCM</th>
             <th scope="col">
-              <span class="sr-only">Acts behind LCM's back</span>
+              <span class="sr-only">Actions in EC2</span>
             </th>
           </tr>
         </thead>
@@ -66,7 +66,7 @@ const Machines = ({ pairs, sim }: { pairs: readonly Pair[]; sim: Sim }) => (
     </ScrollBox>
     {pairs.length > SHOWN_MAX && (
       <p class="muted">
-        {SHOWN_MAX} of {pairs.length} machines are shown.
+        Showing {SHOWN_MAX} of {pairs.length} machines.
       </p>
     )}
   </>
@@ -84,7 +84,7 @@ function MachineRow({ pair, sim }: { pair: Pair; sim: Sim }) {
         <Ec2State machine={machine} />
       </td>
       <td>
-        {worker === null ? <span class="muted">nothing: it is not ours</span> : <WorkerStatusBadge worker={worker} />}
+        {worker === null ? <span class="muted">not managed by LCM</span> : <WorkerStatusBadge worker={worker} />}
         <SyncState pair={pair} />
       </td>
       <td class="col-actions">
@@ -103,7 +103,7 @@ function Ec2State({ machine }: { machine: SimMachine }) {
         {state}
       </span>
       {state === 'running' && <span class="sub">CML {stage === 'READY' ? 'is ready' : `is at ${stage}`}</span>}
-      {retires_at !== null && <span class="sub">to be retired</span>}
+      {retires_at !== null && <span class="sub">scheduled for retirement</span>}
       {cmlTroubles(cml_faults).map(trouble => (
         <span key={trouble} class="trouble tone-red">
           <NamedIcon name="flask" /> {trouble}
@@ -120,7 +120,7 @@ function SyncState({ pair }: { pair: Pair }) {
     return (
       <>
         <span class="trouble tone-orange">
-          <ShapeIcon shape="alarm" /> LCM has not seen it yet
+          <ShapeIcon shape="alarm" /> LCM has not noticed yet
         </span>
         <RefreshButton worker={pair.worker} />
       </>
@@ -132,18 +132,23 @@ function SyncState({ pair }: { pair: Pair }) {
   )
 }
 
-/** It looks by itself every half minute; whoever can't wait may ask. */
+/** LCM observes every 30 s; this button triggers it now. */
 function RefreshButton({ worker }: { worker: Worker }) {
   const { requests } = useConsole()
   const isPending = requests.pendingVerbOf(worker.id) !== null
-  const look = () =>
+  const refresh = () =>
     requests.send({ kind: 'worker', id: worker.id, name: worker.name }, 'refresh', client =>
       client.call('refreshWorker', { params: { id: worker.id }, body: {} }),
     )
   return (
-    <button type="button" class="button small look" aria-disabled={isPending} onClick={() => !isPending && look()}>
-      {isPending ? 'Asked…' : 'Look now'}
-      <span class="sr-only"> at {worker.name}</span>
+    <button
+      type="button"
+      class="button small refresh"
+      aria-disabled={isPending}
+      onClick={() => !isPending && refresh()}
+    >
+      {isPending ? 'Refreshing…' : 'Refresh now'}
+      <span class="sr-only"> {worker.name}</span>
     </button>
   )
 }

@@ -8,13 +8,13 @@ import { timeText } from '../../state/time-format.ts'
 import { isFailed } from './sim-state.ts'
 import type { Sim } from './use-sim.ts'
 
-const COLUMNS = ['At', 'Call', 'Region', 'Answer', 'About']
+const COLUMNS = ['Time', 'Call', 'Region', 'Response', 'Instances']
 
 const EVERY_MS = 2_000
 const READ_MAX = 500
 const SHOWN_MAX = 60
 
-/** What AWS was asked, as AWS saw it. */
+/** API calls that the simulated AWS received. */
 export function RequestLogCard({ sim }: { sim: Sim }) {
   const isFailedOnly = useSignal(false)
   const requests = useRead('requests', (_client, signal) => sim.client.requests(READ_MAX, signal), {
@@ -25,7 +25,7 @@ export function RequestLogCard({ sim }: { sim: Sim }) {
     <section class="card journal" aria-labelledby="journal-title">
       <header>
         <h2 id="journal-title">
-          Request journal <span class="muted">what AWS was asked</span>
+          AWS request log <span class="muted">newest first</span>
         </h2>
         <label class="check">
           <input
@@ -35,22 +35,22 @@ export function RequestLogCard({ sim }: { sim: Sim }) {
               isFailedOnly.value = event.currentTarget.checked
             }}
           />
-          <span>Only what failed</span>
+          <span>Failed only</span>
         </label>
       </header>
       {requests.error !== null && (
         <p class="read-failed" role="alert">
-          Could not ask the simulated cloud: {requests.error}
+          Could not reach the simulated cloud: {requests.error}
         </p>
       )}
-      {requests.value !== null && calls.length === 0 && <p class="muted">No such call yet.</p>}
+      {requests.value !== null && calls.length === 0 && <p class="muted">No calls yet.</p>}
       {calls.length > 0 && <Calls calls={calls} />}
     </section>
   )
 }
 
 const Calls = ({ calls }: { calls: readonly JournalEntry[] }) => (
-  <ScrollBox label="Request journal">
+  <ScrollBox label="AWS request log">
     <table class="calls">
       <TableHead columns={COLUMNS} />
       <tbody>

@@ -12,15 +12,15 @@ it('machines take what EC2 lets one do', () => {
 it('how the cloud lies is told in words', () => {
   const plan = { lost_answer_rate: 0.1, server_error_rate: 0, stale_read_s: 30, request_limits: true }
   expect(activeFaults({ preset: 'hostile', plan, scarce: [], scripted: [] })).toEqual([
-    '10 % of answers get lost after the effect',
+    '10 % of responses are lost after the call took effect',
   ])
 })
 
-it('deeds stand among decisions, the newest first', () => {
-  const deed = { id: 'x', atMs: Date.parse('2026-01-02T03:04:06.000Z'), text: 'stopped' }
+it('userActions stand among decisions, the newest first', () => {
+  const userAction = { id: 'x', atMs: Date.parse('2026-01-02T03:04:06.000Z'), text: 'stopped' }
   const later = aDecision({ id: 'd-2', at: '2026-01-02T03:04:07.000Z' })
-  const feed = feedOf([deed], [later, aDecision()])
-  expect(feed.map(item => ('deed' in item ? item.deed.id : item.decision.id))).toEqual(['d-2', 'x', 'd-1'])
+  const feed = feedOf([userAction], [later, aDecision()])
+  expect(feed.map(item => ('userAction' in item ? item.userAction.id : item.decision.id))).toEqual(['d-2', 'x', 'd-1'])
 })
 
 it('a call failed when it was refused or something happened to it', () => {

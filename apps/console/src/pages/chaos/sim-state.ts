@@ -2,7 +2,7 @@ import type { FaultState, JournalEntry, MachineAct, SimMachine } from '@lcm/clie
 import { toMs } from '@lcm/domain/instant'
 import type { WorkerStatus } from '@lcm/domain/worker/worker'
 
-/** The look of a worker that would be in that state. */
+/** Worker status with the same meaning as an EC2 state, for its badge. */
 export const WORKER_STATUS_OF: Readonly<Record<SimMachine['state'], WorkerStatus>> = {
   pending: 'STARTING',
   running: 'RUNNING',
@@ -12,7 +12,7 @@ export const WORKER_STATUS_OF: Readonly<Record<SimMachine['state'], WorkerStatus
   terminated: 'TERMINATED',
 }
 
-/** What EC2 would let anybody do to it now. */
+/** Actions that EC2 allows in the current state. */
 export function machineActions({ state }: SimMachine): MachineAct[] {
   if (state === 'running') return ['stop', 'reboot', 'terminate']
   if (state === 'stopped') return ['start', 'terminate']
@@ -22,17 +22,17 @@ export function machineActions({ state }: SimMachine): MachineAct[] {
 const percent = (share: number): string => `${Math.round(share * 1000) / 10} %`
 
 const RATES: readonly (readonly [string, string])[] = [
-  ['server_error_rate', 'of calls answer 500 or 503'],
-  ['lost_request_rate', 'of calls get lost before their effect'],
-  ['lost_answer_rate', 'of answers get lost after the effect'],
-  ['stale_read_rate', 'of reads show the past'],
-  ['capacity_error_rate', 'of zones have no room'],
-  ['pending_death_rate', 'of launches die in pending'],
-  ['empty_answer_rate', 'of answers are empty'],
-  ['truncated_answer_rate', 'of answers break off'],
+  ['server_error_rate', 'of calls return 500 or 503'],
+  ['lost_request_rate', 'of calls are lost before they take effect'],
+  ['lost_answer_rate', 'of responses are lost after the call took effect'],
+  ['stale_read_rate', 'of reads are stale'],
+  ['capacity_error_rate', 'of zones have no capacity'],
+  ['pending_death_rate', 'of launches fail while pending'],
+  ['empty_answer_rate', 'of responses are empty'],
+  ['truncated_answer_rate', 'of responses are truncated'],
 ]
 
-/** How the cloud lies now, in sentences: only what it does at all. */
+/** Active fault rates as text. */
 export const activeFaults = ({ plan }: FaultState): string[] =>
   RATES.flatMap(([name, words]) => {
     const rate = plan[name]
@@ -41,7 +41,7 @@ export const activeFaults = ({ plan }: FaultState): string[] =>
 
 export const isFailed = ({ status, fault }: JournalEntry): boolean => status >= 400 || fault !== null
 
-/** What somebody did here, to be seen among what LCM made of it. */
+/** A fault that the user injected on this page, listed among LCM's decisions. */
 export interface UserAction {
   readonly id: string
   readonly atMs: number
@@ -49,15 +49,15 @@ export interface UserAction {
 }
 
 export type FeedItem<D> =
-  | { readonly atMs: number; readonly deed: UserAction }
+  | { readonly atMs: number; readonly userAction: UserAction }
   | { readonly atMs: number; readonly decision: D }
 
-/** Deeds and decisions together, the newest first. */
+/** User actions and decisions together, newest first. */
 export function feedOf<D extends { readonly at: string }>(
-  deeds: readonly UserAction[],
+  userActions: readonly UserAction[],
   decisions: readonly D[],
 ): FeedItem<D>[] {
-  const done: FeedItem<D>[] = deeds.map(deed => ({ atMs: deed.atMs, deed }))
+  const done: FeedItem<D>[] = userActions.map(userAction => ({ atMs: userAction.atMs, userAction }))
   const decided: FeedItem<D>[] = decisions.map(decision => ({ atMs: toMs(decision.at), decision }))
   return [...done, ...decided].toSorted((a, b) => b.atMs - a.atMs)
 }

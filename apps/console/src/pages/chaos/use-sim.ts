@@ -7,26 +7,26 @@ import type { UserAction } from './sim-state.ts'
 
 export interface Sim {
   readonly client: SimClient
-  /** What was done on this page, the newest first. */
+  /** Actions of the user on this page, newest first. */
   readonly userActions: readonly UserAction[]
-  /** Does something to the simulated cloud and notes it as `text`; a refusal is told. */
+  /** Changes the simulated cloud and records it as `text`; an error is shown as a notice. */
   change(text: string, send: (client: SimClient) => Promise<unknown>): Promise<void>
 }
 
 export function useSim(base: string): Sim {
   const { notices, nowMs, transport } = useConsole()
   const client = useMemo(() => simClient(base, transport), [base, transport])
-  const deeds = useSignal<readonly UserAction[]>([])
+  const userActions = useSignal<readonly UserAction[]>([])
   return {
     client,
-    userActions: deeds.value,
+    userActions: userActions.value,
     async change(text, send) {
-      const deed: UserAction = { id: `deed ${deeds.value.length}`, atMs: nowMs.peek(), text }
+      const userAction: UserAction = { id: `action ${userActions.value.length}`, atMs: nowMs.peek(), text }
       try {
         await send(client)
-        deeds.value = [deed, ...deeds.value]
+        userActions.value = [userAction, ...userActions.value]
       } catch (error) {
-        notices.show('refused', `The simulated cloud refused: ${text}`, failureText(error))
+        notices.show('refused', 'Could not change the simulated cloud', failureText(error))
       }
     },
   }

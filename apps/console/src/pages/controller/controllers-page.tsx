@@ -10,7 +10,7 @@ import { healthOf } from './service-health.ts'
 import { useLeaderRequests } from './use-leader-requests.ts'
 
 const EVERY_MS = 5_000
-/** While somebody waits for a leader to do what it was asked. */
+/** Reload interval while a request to a leader is in progress. */
 const SOON_MS = 1_000
 
 export function ControllersPage(_: { query: Query }) {
@@ -34,7 +34,7 @@ export function ControllersPage(_: { query: Query }) {
           <h1 tabIndex={-1}>Controllers</h1>
           <p class="muted">
             {services.value === null
-              ? 'Reading who leads…'
+              ? 'Loading services…'
               : `${countText(items.length, 'service')}, ${healthy} healthy`}
           </p>
         </div>
@@ -60,13 +60,13 @@ const Bones = () => (
   </div>
 )
 
-/** What was read before stays; it is said that it may be old. */
+/** The last data stays visible below the error. */
 function ReadFailed({ what, read }: { what: string; read: Read<unknown> }) {
   if (read.error === null) return null
   return (
     <p class="banner tone-orange" role="alert">
       <span>
-        Could not read {what}: {read.error}
+        Could not load {what}: {read.error}
       </span>
       <button type="button" class="button small" onClick={read.reload}>
         Try again

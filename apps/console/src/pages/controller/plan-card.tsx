@@ -18,10 +18,7 @@ export function PlanCard({ plan, services }: PlanProps) {
   return (
     <section class="card plan" aria-labelledby="plan-title">
       <h2 id="plan-title">
-        Plan{' '}
-        <span class="muted">
-          what the leaders would do, and when{!seesAll && '; what concerns the sessions of others is not shown'}
-        </span>
+        Plan <span class="muted">next actions of the leaders{!seesAll && ", without other users' sessions"}</span>
       </h2>
       {planByService(plan.items, services).map(([service, items]) => (
         <ServicePlan key={service} service={service} items={items} />
@@ -69,7 +66,7 @@ function PlanLine({ item }: { item: PlanItem }) {
     <li class="plan-line">
       <Due item={item} />
       <strong class="decision-action">{actionWords(action)}</strong>
-      <span class="plan-thing">
+      <span class="plan-resource">
         <span class="muted">{kind}</span> {href === null ? name : <a href={href}>{name}</a>}
       </span>
       <span class="plan-because">{because}</span>
@@ -77,7 +74,7 @@ function PlanLine({ item }: { item: PlanItem }) {
   )
 }
 
-const DUE_TEXTS = { act: 'now', wait: 'for now', blocked: 'blocked' } as const
+const DUE_TEXTS = { act: 'now', wait: 'waiting', blocked: 'blocked' } as const
 
 function Due({ item }: { item: PlanItem }) {
   const at = item.due_at

@@ -17,7 +17,7 @@ import {
 } from './service-health.ts'
 import type { LeaderRequests } from './use-leader-requests.ts'
 
-const COLUMNS = ['Replica', 'Role', 'Term', 'Queue', 'Retries', 'Watch', 'Last sweep', 'Heard']
+const COLUMNS = ['Replica', 'Role', 'Term', 'Queue', 'Retries', 'Watch', 'Last sweep', 'Last seen']
 
 interface CardProps {
   readonly service: Service
@@ -36,7 +36,7 @@ export function ServiceCard({ service, requests }: CardProps) {
         <LeaderButtons service={service} requests={requests} />
         <p class="muted">
           {leader === null ? (
-            'No replica leads: nothing is decided until one does.'
+            'No leader: no decisions are made until a replica becomes leader.'
           ) : (
             <>
               term <span class="number">{leader.epoch}</span>
@@ -78,8 +78,8 @@ const Replicas = ({ service }: { service: Service }) => (
 )
 
 const ROLE_TEXTS: Readonly<Record<ReplicaRole, string>> = {
-  leader: 'leads',
-  standby: 'stands by',
+  leader: 'leader',
+  standby: 'standby',
   deposed: 'deposed',
 }
 
@@ -108,20 +108,20 @@ function ReplicaRow({ replica, service }: { replica: Replica; service: Service }
         <span class="sub">{replica.since === null ? '' : <Age since={replica.since} />}</span>
       </td>
       <td class="number" data-label="Queue">
-        {replica.queue.due} due
-        <span class="sub">{replica.queue.active} in hand</span>
+        {replica.queue.due} queued
+        <span class="sub">{replica.queue.active} active</span>
       </td>
       <td class="number" data-label="Retries">
         {replica.retries}
       </td>
       <td data-label="Watch">
-        {replica.watch.healthy ? 'heard' : 'silent'}
+        {replica.watch.healthy ? 'connected' : 'disconnected'}
         <span class="sub number">{watchAge(replica)}</span>
       </td>
       <td data-label="Last sweep">
         {replica.last_sweep === null ? <span class="muted">none yet</span> : <Ago since={replica.last_sweep} />}
       </td>
-      <td data-label="Heard">
+      <td data-label="Last seen">
         <Ago since={replica.seen_at} />
       </td>
     </tr>
@@ -142,29 +142,29 @@ function LeaderButtons({ service, requests }: CardProps) {
   if (!isAllowed(state.info.value, 'triggerService')) return null
   const asked = requests.pendingOf(service)
   const isDisabled = asked !== null || service.leader === null
-  const disabledReason = service.leader === null ? 'Nobody leads' : null
+  const disabledReason = service.leader === null ? 'There is no leader' : null
   return (
     <span class="actions">
       <button
         type="button"
         class={`button small ${asked?.what === 'trigger' ? 'asked' : ''}`}
         aria-disabled={isDisabled}
-        title={disabledReason ?? 'Has its leader look at everything now'}
+        title={disabledReason ?? 'Reconcile everything now'}
         onClick={() => !isDisabled && requests.send(service, 'trigger')}
       >
-        {asked?.what === 'trigger' ? 'Asked…' : 'Trigger'}
+        {asked?.what === 'trigger' ? 'Triggering…' : 'Trigger'}
         <span class="sr-only"> {service.service}</span>
       </button>
       <button
         type="button"
         class={`button small ${asked?.what === 'resign' ? 'asked' : ''}`}
         aria-disabled={isDisabled}
-        title={disabledReason ?? 'Has its leader step down'}
+        title={disabledReason ?? 'Hand leadership over to another replica'}
         onClick={() => {
           if (!isDisabled) dialog.value = <ResignDialog service={service} requests={requests} />
         }}
       >
-        {asked?.what === 'resign' ? 'Asked…' : 'Resign…'}
+        {asked?.what === 'resign' ? 'Resigning…' : 'Resign…'}
         <span class="sr-only"> {service.service}</span>
       </button>
     </span>
@@ -175,16 +175,16 @@ function ResignDialog({ service, requests }: CardProps) {
   const others = service.instances.length - 1
   return (
     <ConfirmDialog
-      title={`Let the leader of ${service.service} resign?`}
+      title={`Resign the leader of ${service.service}?`}
       verb="Resign"
       typed={null}
       onConfirm={() => requests.send(service, 'resign')}
     >
       <p>
-        It finishes what it has in hand and gives the term back.{' '}
+        The leader finishes its active work and ends its term.{' '}
         {others > 0
           ? 'Another replica takes over within seconds.'
-          : 'No other replica stands by, so the same one leads again in a new term.'}
+          : 'There is no standby replica, so the same one becomes leader again in a new term.'}
       </p>
     </ConfirmDialog>
   )

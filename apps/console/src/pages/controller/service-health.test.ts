@@ -52,15 +52,15 @@ describe('a replica', () => {
       watch: { healthy: false, age_seconds: null },
       problems: ['etcd is gone'],
     })
-    expect(problemsOf(deaf, service(), AT_MS)).toEqual(['thinks that it leads', 'hears of no changes', 'etcd is gone'])
+    expect(problemsOf(deaf, service(), AT_MS)).toEqual(['claims leadership', 'no change events', 'etcd is gone'])
   })
 })
 
 it('a service is healthy, degraded, or led by nobody', () => {
   expect(healthOf(service(), AT_MS)).toMatchObject({ tone: 'green' })
   expect(healthOf(service(), AT_MS + 60_000)).toMatchObject({ tone: 'orange' })
-  expect(healthOf(service({ leader: null }), AT_MS)).toMatchObject({ tone: 'red', text: 'nobody leads' })
-  expect(healthOf(service({ instances: [] }), AT_MS)).toMatchObject({ tone: 'red', text: 'nobody runs it' })
+  expect(healthOf(service({ leader: null }), AT_MS)).toMatchObject({ tone: 'red', text: 'no leader' })
+  expect(healthOf(service({ instances: [] }), AT_MS)).toMatchObject({ tone: 'red', text: 'not running' })
 })
 
 it('an ask is over when the leader was heard of since, or there is another', () => {

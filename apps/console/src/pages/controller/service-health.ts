@@ -6,23 +6,23 @@ export type Service = AnswerOf<'listServices'>['items'][number]
 export type Replica = Service['instances'][number]
 export type PlanItem = AnswerOf<'getFleetPlan'>['items'][number]
 
-/** After so many missed heartbeats what it said last may not be true any more. */
+/** After this many missed heartbeats a replica counts as stale. */
 const MISSED_MAX = 3
 
 export type ReplicaRole = 'leader' | 'standby' | 'deposed'
 
-/** Who says that it leads a term that is over has not noticed yet. */
+/** A replica that still claims an old term is deposed. */
 export function roleOf(replica: Replica, { leader }: Service): ReplicaRole {
   if (leader?.instance_id === replica.instance_id) return 'leader'
   return replica.is_leader ? 'deposed' : 'standby'
 }
 
-/** What is wrong with a replica, in a word or two; none when all is well. */
+/** Problems of a replica, each in a few words. */
 export function problemsOf(replica: Replica, service: Service, nowMs: number): string[] {
   return [
     ...(nowMs - toMs(replica.seen_at) > MISSED_MAX * HEARTBEAT_INTERVAL_MS ? ['stale'] : []),
-    ...(roleOf(replica, service) === 'deposed' ? ['thinks that it leads'] : []),
-    ...(replica.watch.healthy ? [] : ['hears of no changes']),
+    ...(roleOf(replica, service) === 'deposed' ? ['claims leadership'] : []),
+    ...(replica.watch.healthy ? [] : ['no change events']),
     ...replica.problems,
   ]
 }
@@ -30,28 +30,28 @@ export function problemsOf(replica: Replica, service: Service, nowMs: number): s
 export type Health = { readonly tone: 'green' | 'orange' | 'red'; readonly text: string }
 
 export function healthOf(service: Service, nowMs: number): Health {
-  if (service.instances.length === 0) return { tone: 'red', text: 'nobody runs it' }
-  if (service.leader === null) return { tone: 'red', text: 'nobody leads' }
+  if (service.instances.length === 0) return { tone: 'red', text: 'not running' }
+  if (service.leader === null) return { tone: 'red', text: 'no leader' }
   const troubled = service.instances.filter(each => problemsOf(each, service, nowMs).length > 0).length
   return troubled === 0 ? { tone: 'green', text: 'healthy' } : { tone: 'orange', text: 'degraded' }
 }
 
-/** What a leader was asked, when, and in which term it was then. */
+/** A request to a leader, with its time and the leader's term. */
 export interface LeaderRequest {
   readonly what: 'trigger' | 'resign'
   readonly atMs: number
   readonly epoch: number
 }
 
-/** A leader hears what it was asked in the answer to its next heartbeat. Whether it stepped down, its term tells. */
+/** A leader receives requests with its next heartbeat. A new term shows that it resigned. */
 export function isFulfilled({ what, atMs, epoch }: LeaderRequest, { leader, instances }: Service): boolean {
   if (leader === null) return false
   if (leader.epoch > epoch) return true
-  const heardAt = instances.find(each => each.instance_id === leader.instance_id)?.seen_at ?? null
-  return what === 'trigger' && heardAt !== null && toMs(heardAt) >= atMs
+  const seenAt = instances.find(each => each.instance_id === leader.instance_id)?.seen_at ?? null
+  return what === 'trigger' && seenAt !== null && toMs(seenAt) >= atMs
 }
 
-/** By service in the order of services; what is due first comes first, and what is due at once before that. */
+/** Plan per service, in the order of `services`. Actions that are due now come first. */
 export function planByService(items: readonly PlanItem[], services: readonly string[]): [string, PlanItem[]][] {
   const dueMs = ({ due_at }: PlanItem) => (due_at === null ? Number.NEGATIVE_INFINITY : toMs(due_at))
   const names = [...new Set([...services, ...items.map(({ service }) => service)])]

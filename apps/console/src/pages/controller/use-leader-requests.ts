@@ -3,16 +3,16 @@ import { useConsole } from '../../parts/console-context.ts'
 import { failureText } from '../../state/error-text.ts'
 import { isFulfilled, type LeaderRequest, type Service } from './service-health.ts'
 
-/** The clock on the page is renewed once a second. */
+/** The page's clock ticks once a second. */
 const TICK_MS = 1_000
 
 export interface LeaderRequests {
-  /** What its leader was asked and has not done yet. */
+  /** Request to the leader in progress; null without one. */
   pendingOf(service: Service): LeaderRequest | null
   send(service: Service, what: LeaderRequest['what']): Promise<void>
 }
 
-/** Services are no resources that the stream tells of: what was asked is over when a later look at them shows it. */
+/** The event stream has no services, so a request is complete when a later read shows its effect. */
 export function useLeaderRequests(): LeaderRequests {
   const { client, notices, nowMs } = useConsole()
   const asked = useSignal<ReadonlyMap<string, LeaderRequest>>(new Map())
@@ -34,7 +34,7 @@ export function useLeaderRequests(): LeaderRequests {
         await (what === 'trigger' ? client.call('triggerService', call) : client.call('resignService', call))
       } catch (error) {
         set(service, null)
-        notices.show('refused', `Could not ask the leader of ${service}`, failureText(error))
+        notices.show('refused', `Could not ${what} the leader of ${service}`, failureText(error))
       }
     },
   }

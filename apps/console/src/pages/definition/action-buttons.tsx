@@ -13,7 +13,7 @@ import { PreviewDialog } from './placement-view.tsx'
 
 interface ActionsProps {
   readonly definition: Definition
-  /** What is on the page anyway. */
+  /** Actions to hide. */
   readonly without?: readonly DefinitionAction[]
 }
 
@@ -30,7 +30,7 @@ export function DefinitionActions({ definition, without = [] }: ActionsProps) {
   )
 }
 
-/** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
+/** Uses `aria-disabled`: a `disabled` button would lose the keyboard focus. */
 function ActionButton({ definition, action }: { definition: Definition; action: DefinitionAction }) {
   const { requests, dialog } = useConsole()
   const { label, verb, help } = ACTION_TEXTS[action]
@@ -48,7 +48,7 @@ function ActionButton({ definition, action }: { definition: Definition; action: 
       title={help}
       onClick={() => (asked === null || action === 'preview') && begin()}
     >
-      {asked === verb ? 'Asked…' : label}
+      {asked === verb ? 'Requested…' : label}
       <span class="sr-only"> {fullName(definition)}</span>
     </button>
   )
@@ -69,8 +69,8 @@ function DeprecateDialog({ definition }: { definition: Definition }) {
       typed={null}
       onConfirm={() => requestDefinitionAction(requests, definition, 'deprecate')}
     >
-      <p>Nobody can book it any more. Sessions that have it go on to their end.</p>
-      <p class="muted">It can't be taken back; a new definition would need another name.</p>
+      <p>It can no longer be booked. Existing sessions continue until they end.</p>
+      <p class="muted">This can't be undone. A new definition needs another name.</p>
     </ConfirmDialog>
   )
 }
@@ -85,7 +85,7 @@ function DeleteDialog({ definition }: { definition: Definition }) {
       onConfirm={() => requestDefinitionAction(requests, definition, 'delete')}
     >
       <p>
-        Its topology is forgotten. <strong>This can't be undone.</strong> It is refused while a session still has it.
+        Its topology is deleted. <strong>This can't be undone.</strong> LCM refuses while a session uses it.
       </p>
     </ConfirmDialog>
   )

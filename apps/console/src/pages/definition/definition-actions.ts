@@ -15,14 +15,14 @@ interface ActionText {
 }
 
 export const ACTION_TEXTS: Readonly<Record<DefinitionAction, ActionText>> = {
-  preview: { label: 'Preview…', verb: 'preview', help: 'Where a session of it would be placed now' },
-  edit: { label: 'New version…', verb: 'change', help: 'Says it anew; what is booked keeps the old one' },
-  sync: { label: 'Sync', verb: 'sync', help: 'Fetches its topology again' },
-  deprecate: { label: 'Deprecate…', verb: 'deprecate', help: 'Nobody can book it any more' },
-  delete: { label: 'Delete…', verb: 'delete', help: 'Forgets that it ever was' },
+  preview: { label: 'Preview…', verb: 'preview', help: 'Show where a session would be placed now' },
+  edit: { label: 'New version…', verb: 'change', help: 'Create a new version; booked sessions keep the old one' },
+  sync: { label: 'Sync', verb: 'sync', help: 'Fetch the topology again' },
+  deprecate: { label: 'Deprecate…', verb: 'deprecate', help: 'Stop new bookings' },
+  delete: { label: 'Delete…', verb: 'delete', help: 'Delete the definition permanently' },
 }
 
-/** What may be asked of it now, by whom. */
+/** Actions that the user may request now. */
 export function availableActions(definition: Definition, info: Info | null): DefinitionAction[] {
   const { status, source } = definition
   const isOver = status === 'DEPRECATED'
@@ -36,7 +36,7 @@ export function availableActions(definition: Definition, info: Info | null): Def
   ]
 }
 
-/** What needs nothing but the definition. */
+/** Actions that need no form. */
 export const requestDefinitionAction = (
   requests: Requests,
   definition: Definition,
@@ -55,6 +55,6 @@ async function sendAction(client: Client, { id, version }: Definition, action: '
   if (action === 'sync') return client.call('syncDefinition', { params, body: {} })
   if (action === 'deprecate') return client.call('deprecateDefinition', { params, body: {} })
   await client.call('deleteDefinition', { params })
-  // What is removed has no next version: the ask is over when it has gone.
+  // A deleted definition has no next version: the request is complete when it disappears.
   return { version: version + 1 }
 }

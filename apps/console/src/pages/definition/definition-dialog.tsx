@@ -19,7 +19,7 @@ import { YamlField } from './yaml-field.tsx'
 
 type Wrong = ReadonlyMap<number, string>
 
-/** `wrong` is what the API says of lines; it goes as soon as the text is another. */
+/** `wrong` holds the API's errors by line, cleared when the text changes. */
 interface DraftProps {
   readonly draft: Signal<DefinitionDraft>
   readonly wrong: Signal<Wrong>
@@ -30,7 +30,7 @@ const useDraft = (first: DefinitionDraft): DraftProps => ({
   wrong: useSignal<Wrong>(new Map()),
 })
 
-/** Keeps which lines were refused, for the text to show them. */
+/** Stores the lines that the API rejected, so that the editor can mark them. */
 async function keepingLineErrors<T>({ wrong }: DraftProps, sending: Promise<T>): Promise<T> {
   wrong.value = new Map()
   try {
@@ -49,7 +49,7 @@ export function CreateDialog() {
   const isNamed = DefinitionName.safeParse(draft.name).success
   return (
     <FormDialog
-      title="New definition"
+      title="Create definition"
       verb="Create definition"
       isComplete={isComplete(draft) && isNamed}
       send={() =>
@@ -64,7 +64,7 @@ export function CreateDialog() {
   )
 }
 
-/** What there is to begin with is read first: the topology is in no list. */
+/** Loads the definition first: lists don't include its topology. */
 export function EditDialog({ id }: { id: string }) {
   const { dialog } = useConsole()
   const known = useRead(`edit ${id}`, (client, signal) => client.call('getDefinition', { params: { id }, signal }))
@@ -76,7 +76,7 @@ export function EditDialog({ id }: { id: string }) {
         dialog.value = null
       }}
     >
-      <p class="modal-body muted">{known.error ?? 'Reading the definition…'}</p>
+      <p class="modal-body muted">{known.error ?? 'Loading the definition…'}</p>
     </Modal>
   )
 }
@@ -85,7 +85,7 @@ type Definition = Parameters<typeof draftOf>[0]
 
 function EditForm({ known: newest }: { known: Definition }) {
   const { requests, notices } = useConsole()
-  // It may be read again while it is typed; what is sent is a change of what the form began with.
+  // The definition may be reloaded while the user types: the patch is relative to the first version.
   const known = useRef(newest).current
   const props = useDraft(draftOf(known))
   const draft = props.draft.value
@@ -94,20 +94,20 @@ function EditForm({ known: newest }: { known: Definition }) {
     const call = { params: { id: known.id }, ifMatch: known.version, body: bodyOf(draft, known) }
     const put = requests.create('definition', known.name, client => client.call('putDefinition', call))
     const id = await keepingLineErrors(props, put)
-    if (id === known.id && !isInPlace) notices.show('done', `${known.name} is as it was`, 'Nothing was changed.')
+    if (id === known.id && !isInPlace) notices.show('done', `${known.name} is unchanged`, 'There was nothing to save.')
     else if (isShown()) location.hash = definitionHash(id)
   }
   return (
     <FormDialog
       title={isInPlace ? `Change ${known.name} ${known.definition_version}` : `New version of ${known.name}`}
-      verb={isInPlace ? 'Change' : 'Create version'}
+      verb={isInPlace ? 'Save' : 'Create version'}
       isComplete={isComplete(draft)}
       send={send}
     >
       {!isInPlace && (
         <p class="muted">
-          {known.definition_version} stays as it is for those who booked it, and takes no new bookings once the new one
-          can be booked.
+          Sessions that booked {known.definition_version} keep it. It accepts no new bookings once the new version can
+          be booked.
         </p>
       )}
       <DraftFields {...props} isNew={false} />
@@ -129,7 +129,7 @@ function DraftFields({ draft, wrong, isNew }: DraftProps & { isNew: boolean }) {
         <span class="either">
           <RadioOption label="Text or file" isChosen={from === 'text'} onChoose={() => set({ from: 'text' })} />
           <RadioOption
-            label="Fetched from an address"
+            label="Fetch from a URL"
             isChosen={from === 'address'}
             onChoose={() => set({ from: 'address' })}
           />
@@ -145,17 +145,17 @@ function DraftFields({ draft, wrong, isNew }: DraftProps & { isNew: boolean }) {
         />
       ) : (
         <TextField
-          label="Address"
-          hint="https://, s3:// or file:, of YAML or a zip with it"
+          label="URL"
+          hint="https://, s3:// or file: of a YAML file, or a zip that contains one"
           value={source}
           onText={text => set({ source: text })}
         />
       )}
       <TextField label="Title" hint="optional" value={title} onText={text => set({ title: text })} />
-      <TextField label="Longest session" hint="minutes" value={minutes} onText={text => set({ minutes: text })} />
+      <TextField label="Maximum duration" hint="minutes" value={minutes} onText={text => set({ minutes: text })} />
       <label class="check">
         <input type="checkbox" checked={reuse} onChange={event => set({ reuse: event.currentTarget.checked })} />
-        <span>Keep the lab, wiped, for the next session</span>
+        <span>Wipe the lab and reuse it for the next session</span>
       </label>
     </>
   )
@@ -171,8 +171,8 @@ const NameField = ({ name, set }: NameProps) => (
     label="Name"
     hint={
       name === '' || DefinitionName.safeParse(name).success
-        ? 'what sessions are booked by'
-        : 'lower-case letters, digits and dashes only'
+        ? 'used to book sessions'
+        : 'lowercase letters, digits and dashes only'
     }
     value={name}
     onText={text => set({ name: text })}

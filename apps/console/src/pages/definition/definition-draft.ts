@@ -1,7 +1,7 @@
 import { ApiError } from '@lcm/client/api-error'
 import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 
-/** What somebody fills in to define a lab, as text: what is empty is left to the API. */
+/** Content of the form, as text. Empty fields are left to the API. */
 export interface DefinitionDraft {
   readonly name: string
   readonly title: string
@@ -24,7 +24,7 @@ export const EMPTY_DRAFT: DefinitionDraft = {
 
 type Known = AnswerOf<'getDefinition'>
 
-/** A title that follows from the topology is left empty, so that it follows from the next one too. */
+/** A title derived from the topology stays empty, so that it is derived from the next topology too. */
 export const draftOf = ({
   name,
   title,
@@ -48,7 +48,7 @@ export const isComplete = ({ name, from, topology, source, minutes }: Definition
 
 type Body = BodyInput<'putDefinition'>
 
-/** What the form says anew: a topology that is sent once more would be fetched once more, and the rest stays by itself. */
+/** Only the changed fields: an unchanged topology would be fetched again. */
 export function bodyOf(draft: DefinitionDraft, before: Known | null): Body {
   const was = before === null ? null : draftOf(before)
   const title = draft.title.trim()
@@ -69,7 +69,7 @@ const isSameLab = (draft: DefinitionDraft, was: DefinitionDraft): boolean =>
 
 const NAME_CHARS_MAX = 63
 
-/** A name that a file suggests: `My Lab (2).yaml` is my-lab-2. */
+/** Name derived from a file name: `My Lab (2).yaml` becomes `my-lab-2`. */
 export const nameFromFile = (file: string): string =>
   file
     .toLowerCase()
@@ -78,13 +78,13 @@ export const nameFromFile = (file: string): string =>
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, NAME_CHARS_MAX)
 
-/** Lines of the topology that the API found wrong, each with what it says of it. */
+/** Errors of the API by line of the topology. */
 export function wrongLines(refusal: unknown): ReadonlyMap<number, string> {
   const errors = refusal instanceof ApiError ? (refusal.problem.errors ?? []) : []
   return new Map(errors.flatMap(({ line, message }) => (line === undefined ? [] : [[line, message]])))
 }
 
-/** Where a line is in a text, from its first character to its last. */
+/** Range of characters of a line. */
 export function rangeOfLine(text: string, line: number): readonly [number, number] {
   let from = 0
   for (let n = 1; n < line; n += 1) {
@@ -101,7 +101,7 @@ export interface GutterPart {
   readonly isWrong: boolean
 }
 
-/** Line numbers in as few pieces as there are wrong lines: a file may have sixty thousand lines. */
+/** Line numbers in as few elements as possible: a file may have 60,000 lines. */
 export function gutterOf(text: string, wrong: ReadonlySet<number>): GutterPart[] {
   const count = text.split('\n').length
   const parts: GutterPart[] = []

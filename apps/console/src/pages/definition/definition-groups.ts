@@ -2,15 +2,14 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
 import { pageHash, type Query } from '../../state/router.ts'
 
-/** As lists have it: without its topology. */
+/** As in lists: without the topology. */
 export type Definition = Omit<LabletDefinition, 'topology'>
 export type DefinitionState = LabletDefinition['status']
 export const DEFINITION_STATES = ['ACTIVE', 'PENDING_SYNC', 'DEPRECATED'] as const satisfies readonly DefinitionState[]
 
-/** All versions of one name. */
 export interface DefinitionGroup {
   readonly name: string
-  /** What the group is known by: the newest that can be booked, else the newest. */
+  /** Newest version that can be booked, else the newest. */
   readonly current: Definition
   /** Newest first, without the current one. */
   readonly others: readonly Definition[]
@@ -51,7 +50,7 @@ export const filterOf = (query: Query): DefinitionFilter => ({
 export const definitionsHash = ({ text, status }: DefinitionFilter): string =>
   pageHash('definitions', { q: text, status: status ?? '' })
 
-/** By what people would type: a name, a title, a kind of node. */
+/** Searches name, title, description and node types. */
 export function matches({ current, others }: DefinitionGroup, { text, status }: DefinitionFilter): boolean {
   const isOfStatus = status === null || [current, ...others].some(each => each.status === status)
   const wanted = text.trim().toLowerCase()

@@ -26,7 +26,7 @@ export function DefinitionPage({ id }: { id: string }) {
         <div>
           <TopologyCard read={read} />
           <section class="card" aria-labelledby="placement-title">
-            <h2 id="placement-title">Placement of a session that begins now</h2>
+            <h2 id="placement-title">Placement of a session that starts now</h2>
             <Placement id={id} />
           </section>
         </div>
@@ -41,7 +41,7 @@ export function DefinitionPage({ id }: { id: string }) {
 }
 
 const NoSuchDefinition = ({ id }: { id: string }) => (
-  <NotFound title="No such definition" list="definitions">
+  <NotFound title="Definition not found" list="definitions">
     <p>
       No definition has the id or the name <code>{id}</code>. It may have been deleted.
     </p>
@@ -89,27 +89,25 @@ function Facts({ definition }: { definition: Definition }) {
   const { needs, cml_version, license_affinity } = definition
   return (
     <section class="card facts" aria-labelledby="facts-title">
-      <h2 id="facts-title">Facts</h2>
+      <h2 id="facts-title">Details</h2>
       <dl>
         <Fact name="Needs">
           {needs.cpu_cores} vCPU, {needs.memory_gb} GB memory, {needs.storage_gb} GB disk,{' '}
           {countText(needs.node_count, 'node')}
         </Fact>
-        <Fact name="Nodes are">{definition.node_definitions_required.join(', ') || null}</Fact>
+        <Fact name="Node types">{definition.node_definitions_required.join(', ') || null}</Fact>
         <Fact name="CML">{versionsText(cml_version)}</Fact>
         <Fact name="Licenses">{license_affinity.join(', ') || 'any'}</Fact>
-        <Fact name="Longest session">{minutesText(definition.max_duration_minutes)}</Fact>
+        <Fact name="Maximum duration">{minutesText(definition.max_duration_minutes)}</Fact>
         <Fact name="Boot lead">
-          {definition.boot_lead_minutes === null ? 'as the settings say' : minutesText(definition.boot_lead_minutes)}
+          {definition.boot_lead_minutes === null ? 'from the settings' : minutesText(definition.boot_lead_minutes)}
         </Fact>
-        <Fact name="Lab reuse">
-          {definition.lab_reuse ? 'kept, wiped, for the next session' : 'a new lab each time'}
-        </Fact>
+        <Fact name="Lab reuse">{definition.lab_reuse ? 'wiped and reused' : 'new lab for each session'}</Fact>
         <Fact name="Topology">
           <SyncState definition={definition} />
         </Fact>
         <Fact name="Hash">{definition.topology_sha256}</Fact>
-        <Fact name="Made by">{definition.created_by}</Fact>
+        <Fact name="Created by">{definition.created_by}</Fact>
         <Fact name="Created">
           <Timestamp at={definition.created_at} />
         </Fact>
@@ -120,7 +118,7 @@ function Facts({ definition }: { definition: Definition }) {
 }
 
 function versionsText({ min, max }: Definition['cml_version']): string {
-  if (min === null && max === null) return 'any release'
+  if (min === null && max === null) return 'any version'
   if (max === null) return `${min} or newer`
   return min === null ? `up to ${max}` : `${min} to ${max}`
 }
@@ -128,7 +126,7 @@ function versionsText({ min, max }: Definition['cml_version']): string {
 const Ports = ({ definition: { port_template } }: { definition: Definition }) => (
   <section class="card" aria-labelledby="ports-title">
     <h2 id="ports-title">Ports</h2>
-    {port_template.length === 0 && <p class="muted">No way into its nodes is asked for.</p>}
+    {port_template.length === 0 && <p class="muted">No ports are defined.</p>}
     <ul class="port-list">
       {port_template.map(({ name, node, protocol, inside }) => (
         <li key={name}>

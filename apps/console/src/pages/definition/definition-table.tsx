@@ -12,7 +12,7 @@ const COLUMNS = ['Definition', 'Version', 'Status', 'Needs', 'Ports', 'Topology'
 
 interface TableProps {
   readonly groups: readonly DefinitionGroup[]
-  /** Whether older versions are shown from the start: what is looked for may be among them. */
+  /** Expands older versions from the start: a filter may match them. */
   readonly isOpen: boolean
 }
 
@@ -46,7 +46,7 @@ function Group({ group: { name, current, others }, isOpen }: { group: Definition
               }}
             >
               <NamedIcon name={isUnfolded.value ? 'up' : 'down'} />
-              {countText(others.length, 'other')}
+              {countText(others.length, 'other version')}
               <span class="sr-only"> of {name}</span>
             </button>
           )}
@@ -91,7 +91,7 @@ const Cells = ({ definition }: { definition: Definition }) => (
 )
 
 function Needs({ definition: { needs, topology_sha256 } }: { definition: Definition }) {
-  if (topology_sha256 === null) return <span class="muted">known once it is fetched</span>
+  if (topology_sha256 === null) return <span class="muted">known after the first fetch</span>
   return (
     <>
       <span class="number">

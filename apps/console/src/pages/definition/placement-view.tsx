@@ -14,7 +14,7 @@ const COLUMNS = ['Worker', 'Score', 'CPU', 'Memory']
 type Preview = AnswerOf<'previewPlacement'>
 const EVERY_MS = 5_000
 
-/** It stays true while it is looked at, also when the definition goes. */
+/** Refreshes while open, and closes when the definition is deleted. */
 export function PreviewDialog({ id }: { id: string }) {
   const { dialog, state } = useConsole()
   const definition = state.live.definition.get(id)
@@ -39,7 +39,7 @@ export function Placement({ id }: { id: string }) {
     { everyMs: EVERY_MS },
   )
   if (preview.value !== null) return <PlacementOf preview={preview.value} />
-  if (preview.error === null) return <p class="muted">Asking the scheduler…</p>
+  if (preview.error === null) return <p class="muted">Loading the placement…</p>
   return (
     <p class="read-failed" role="alert">
       Could not ask: {preview.error}{' '}
@@ -69,7 +69,7 @@ function PlacementOf({ preview }: { preview: Preview }) {
 const Candidates = ({ candidates }: { candidates: Preview['candidates'] }) => (
   <ScrollBox label="Workers that could take it">
     <table class="placement-table">
-      <caption>Could take it, best first</caption>
+      <caption>Candidates, best first</caption>
       <TableHead columns={COLUMNS} />
       <tbody>
         {candidates.map(({ worker_id, worker_name, score, before, after }) => (
@@ -106,11 +106,11 @@ const BeforeAfter = ({ before, after }: { before: number; after: number }) => (
 
 const Refusals = ({ refusals }: { refusals: Preview['refusals'] }) => (
   <div class="placement-refusals">
-    <h3>Could not</h3>
+    <h3>Not suitable</h3>
     {byCategory(refusals).map(([category, items]) => (
-      <section key={category} aria-label={CATEGORY_WORDS[category]}>
+      <section key={category} aria-label={CATEGORY_TEXTS[category]}>
         <p class="refusal-category">
-          {CATEGORY_WORDS[category]} <span class="number muted">{items.length}</span>
+          {CATEGORY_TEXTS[category]} <span class="number muted">{items.length}</span>
         </p>
         <ul>
           {items.map(({ worker_id, worker_name, because }) => (
@@ -127,16 +127,16 @@ const Refusals = ({ refusals }: { refusals: Preview['refusals'] }) => (
 type Refusal = AnswerOf<'previewPlacement'>['refusals'][number]
 type Category = Refusal['category']
 
-export const CATEGORY_WORDS: Readonly<Record<Category, string>> = {
+export const CATEGORY_TEXTS: Readonly<Record<Category, string>> = {
   status: 'Not serving',
-  licence: 'Another license',
-  capacity: 'No room',
-  cml_version: 'Another release of CML',
+  licence: 'Different license',
+  capacity: 'No capacity',
+  cml_version: 'Other CML version',
   node_definitions: 'CML lacks node definitions',
   ports: 'Not enough ports',
 }
 
-/** Those that most workers have in common first. */
+/** Most frequent categories first. */
 export function byCategory(refusals: readonly Refusal[]): [Category, Refusal[]][] {
   const groups = new Map<Category, Refusal[]>()
   for (const refusal of refusals) groups.set(refusal.category, [...(groups.get(refusal.category) ?? []), refusal])

@@ -2,7 +2,7 @@ import { Age } from '../../parts/age.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
 import type { Definition } from './definition-groups.ts'
 
-/** Where the topology comes from, and how fetching it went. */
+/** Source of the topology and result of the last fetch. */
 export function SyncState({ definition: { source, sync } }: { definition: Definition }) {
   if (source === 'inline') return <span class="muted">inline</span>
   const { status, at, error } = sync
@@ -10,7 +10,7 @@ export function SyncState({ definition: { source, sync } }: { definition: Defini
     <span class={`sync ${status}`}>
       {status === 'requested' && (
         <span class="sync-line">
-          <NamedIcon name="waiting" /> being fetched
+          <NamedIcon name="waiting" /> fetching
         </span>
       )}
       {status === 'success' && (

@@ -19,7 +19,7 @@ const NotRead = ({ read }: { read: Read<Known> }) =>
     <div class="topology-box bone" aria-busy="true" />
   ) : (
     <p class="read-failed" role="alert">
-      Could not read the topology: {read.error}{' '}
+      Could not load the topology: {read.error}{' '}
       <button type="button" class="button small" onClick={read.reload}>
         Try again
       </button>
@@ -27,7 +27,8 @@ const NotRead = ({ read }: { read: Read<Known> }) =>
   )
 
 function TopologyOf({ definition: { graph, topology } }: { definition: Known }) {
-  if (topology === null) return <p class="muted">It was not fetched yet. Once it is, it is drawn here.</p>
+  if (topology === null)
+    return <p class="muted">The topology was not fetched yet. It appears here after the first fetch.</p>
   return (
     <>
       {graph !== null && <TopologyGraph graph={graph} />}

@@ -5,7 +5,7 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { cut, type Drawing, type DrawnLink, type DrawnNode, drawingOf, pathOf } from './graph-layout.ts'
 import { fitted, moved, type Size, type View, viewByKey, ZOOM_STEP, zoomed } from './graph-viewport.ts'
 
-/** The lab as a picture to move around in, and as a list for those who can't see it. */
+/** Graph of the lab that can be moved and zoomed. The card below has the same as a list. */
 export function TopologyGraph({ graph }: { graph: LabGraph }) {
   const drawing = useMemo(() => drawingOf(graph), [graph])
   const box = useRef<HTMLDivElement>(null)
@@ -25,14 +25,14 @@ export function TopologyGraph({ graph }: { graph: LabGraph }) {
   }
   return (
     <figure class="topology">
-      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is laid out otherwise. */}
+      {/* biome-ignore lint/a11y/useSemanticElements: a fieldset has another layout. */}
       <div
         ref={box}
         class="topology-box"
         role="group"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: whoever moves it by keys must be able to get to it.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the focus to move it.
         tabIndex={0}
-        aria-label="Topology. Arrow keys move it, plus and minus zoom, 0 fits it"
+        aria-label="Topology. Use the arrow keys to move, plus and minus to zoom, 0 to fit"
         onKeyDown={event => {
           if (!event.ctrlKey && !event.metaKey && press(event.key)) event.preventDefault()
         }}
@@ -108,21 +108,21 @@ function useBoxSize(box: { readonly current: HTMLElement | null }, size: Signal<
 
 type OnZoom = (factor: number, at: { x: number; y: number }) => void
 
-/** Only once the box was pressed, or with Ctrl: whoever scrolls the page must not get stuck here. */
+/** Zooms only when the graph has the focus or with Ctrl, so that the wheel still scrolls the page. */
 function useWheel(box: { readonly current: HTMLElement | null }, onZoom: OnZoom): void {
   const newest = useRef(onZoom)
   newest.current = onZoom
   useEffect(() => {
     const shown = box.current
-    const turn = (event: WheelEvent) => {
+    const onWheel = (event: WheelEvent) => {
       if (shown === null || (document.activeElement !== shown && !event.ctrlKey)) return
       event.preventDefault()
       const { left, top } = shown.getBoundingClientRect()
       const factor = event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP
       newest.current(factor, { x: event.clientX - left, y: event.clientY - top })
     }
-    shown?.addEventListener('wheel', turn, { passive: false })
-    return () => shown?.removeEventListener('wheel', turn)
+    shown?.addEventListener('wheel', onWheel, { passive: false })
+    return () => shown?.removeEventListener('wheel', onWheel)
   }, [box])
 }
 

@@ -5,16 +5,16 @@ import { gutterOf, rangeOfLine } from './definition-draft.ts'
 
 interface YamlProps {
   readonly text: string
-  /** Lines that were refused. */
+  /** Errors by line. */
   readonly wrong: ReadonlyMap<number, string>
-  /** `file` is the name of the file that it came from; null when it was typed. */
+  /** `file` is the name of the source file; null for typed text. */
   readonly onText: (text: string, file: string | null) => void
 }
 
 const LINE_PX = 18
 const LINES_ABOVE = 3
 
-/** A text with numbered lines. Where the API found a line wrong, the cursor goes there. */
+/** Text area with line numbers. The cursor moves to the first line with an error. */
 export function YamlField({ text, wrong, onText }: YamlProps) {
   const area = useRef<HTMLTextAreaElement>(null)
   const gutter = useRef<HTMLPreElement>(null)
@@ -72,11 +72,11 @@ function FileButton({ onText }: Pick<YamlProps, 'onText'>) {
   }
   return (
     <label class="file-field">
-      <span class="muted">or take a file</span>
+      <span class="muted">or choose a file</span>
       <input
         type="file"
         accept=".yaml,.yml,application/yaml"
-        // A browser is silent about a file that was chosen before, and it may have been mended since.
+        // Browsers fire no change event for the same file, which may have been edited since.
         onClick={event => {
           event.currentTarget.value = ''
         }}

@@ -25,7 +25,7 @@ describe('a lab', () => {
     expect(availableActions(used, session('ARCHIVED'))[0]?.disabledReason).toBeNull()
     const asked = { action: 'stop', by: 'ann', at: '2026-01-02T03:04:05.000Z', attempts: 1, error: null } as const
     expect(availableActions(aLab({ pending_action: asked }), undefined)[0]?.disabledReason).toBe(
-      'It is asked to stop already',
+      'stop was already requested',
     )
     const others = availableActions(aLab({ pending_action: asked }), undefined).filter(
       ({ action }) => action !== 'stop',

@@ -4,13 +4,13 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Requests } from '../../state/requests.ts'
 
 export const ACTION_TEXTS: Readonly<Record<LabAction, { readonly label: string; readonly help: string }>> = {
-  start: { label: 'Start', help: 'Starts all of its nodes' },
-  stop: { label: 'Stop', help: 'Stops all of its nodes; what they hold stays' },
-  wipe: { label: 'Wipe…', help: 'Forgets what its nodes hold' },
-  delete: { label: 'Delete…', help: 'Stops, wipes and removes it' },
+  start: { label: 'Start', help: 'Start all nodes' },
+  stop: { label: 'Stop', help: 'Stop all nodes; their data is kept' },
+  wipe: { label: 'Wipe…', help: 'Delete the data of all nodes' },
+  delete: { label: 'Delete…', help: 'Stop, wipe and remove the lab' },
 }
 
-/** `disabledReason` says why something that belongs there can't be asked; null when it can. */
+/** `disabledReason` is the tooltip of a disabled action; null when it is enabled. */
 export interface AvailableAction {
   readonly action: LabAction
   readonly disabledReason: string | null
@@ -29,26 +29,27 @@ const ACTIONS_BY_STATUS: Readonly<Record<LabStatus, readonly LabAction[]>> = {
   ERROR: ['stop', 'wipe', 'delete'],
 }
 
-/** A lab that somebody's session uses is that session's: it is dealt with there. */
+/** A lab that a session uses can be changed only through that session. */
 export function availableActions(lab: LabRecord, session: LabletSession | undefined): AvailableAction[] {
   const isUsed = session !== undefined && !isFinal(session.status)
-  const barOf = (action: LabAction) => (isUsed ? 'A session uses it: cancel that instead' : pendingReason(lab, action))
+  const barOf = (action: LabAction) =>
+    isUsed ? 'A session uses this lab: cancel the session instead' : pendingReason(lab, action)
   return ACTIONS_BY_STATUS[lab.status].map(action => ({ action, disabledReason: barOf(action) }))
 }
 
-/** What is asked may wait for a worker that is stopped: something else may be asked in its place. */
+/** A pending action may wait for a stopped worker, so it can be replaced by another one. */
 const pendingReason = ({ pending_action: asked }: LabRecord, action: LabAction): string | null =>
-  asked?.action === action && asked.error === null ? `It is asked to ${action} already` : null
+  asked?.action === action && asked.error === null ? `${action} was already requested` : null
 
-/** Whether it takes more than a press: what is lost, or was somebody's, is lost on purpose only. */
+/** Actions that lose data, or affect a session's lab, need a confirmation. */
 export const needsConfirmation = (lab: LabRecord, action: LabAction): boolean =>
   action === 'wipe' || action === 'delete' || (action === 'stop' && lab.session_id !== null)
 
 const TYPED_CHARS_MAX = 40
-/** Words with one plain space between them: of more, and of what is not seen, nobody could tell what to type. */
+/** Words separated by single spaces: other white space could not be typed from sight. */
 const TYPEABLE = /^[^\p{C}\p{Z}]+( [^\p{C}\p{Z}]+)*$/u
 
-/** What has to be typed: its title, unless that can't be expected of anybody. */
+/** Text to type as confirmation: the title if it can be typed, else the id. */
 export const typedName = ({ title, id }: LabRecord): string =>
   title.length <= TYPED_CHARS_MAX && TYPEABLE.test(title.trim()) ? title.trim() : id
 
@@ -60,7 +61,7 @@ const sent = (client: Client, { id }: LabRecord, action: LabAction) =>
 export const requestLabAction = (requests: Requests, lab: LabRecord, action: LabAction): Promise<boolean> =>
   requests.send({ kind: 'lab', id: lab.id, name: lab.title || lab.id }, action, client => sent(client, lab, action))
 
-/** `5 BOOTED, 1 STOPPED`: what its nodes do, most first. Null when nobody looked at them one by one. */
+/** `5 BOOTED, 1 STOPPED`: nodes by state, most frequent first. Null when the nodes were not read. */
 export function nodesText({ nodes }: LabRecord): string | null {
   const counts = new Map<string, number>()
   for (const { state } of nodes) counts.set(state, (counts.get(state) ?? 0) + 1)

@@ -5,7 +5,7 @@ export interface LabFilter {
   readonly text: string
   readonly statuses: readonly LabStatus[]
   readonly workerId: string
-  /** Whether a session has it; null for either. */
+  /** Filters by labs with or without a session; null for both. */
   readonly isBound: boolean | null
 }
 
@@ -32,7 +32,7 @@ export const labsHash = ({ text, statuses, workerId, isBound }: LabFilter): stri
 export const isFiltering = ({ text, statuses, workerId, isBound }: LabFilter): boolean =>
   text.trim() !== '' || statuses.length > 0 || workerId !== '' || isBound !== null
 
-/** What was deleted is gone: it is shown to those alone who ask for it. */
+/** Deleted labs are listed only when this status is selected. */
 export function matches(lab: LabRecord, filter: LabFilter, workerName: string): boolean {
   const { text, statuses, workerId, isBound } = filter
   if (statuses.length === 0 ? lab.status === 'DELETED' : !statuses.includes(lab.status)) return false
@@ -42,7 +42,7 @@ export function matches(lab: LabRecord, filter: LabFilter, workerName: string): 
   return known.join('\n').toLowerCase().includes(text.trim().toLowerCase())
 }
 
-/** What waits for something, or failed, comes first; then by title. */
+/** Pending and failed labs first, then by title. */
 export const inOrder = (labs: readonly LabRecord[]): LabRecord[] =>
   labs.toSorted((a, b) => rankOf(a) - rankOf(b) || a.title.localeCompare(b.title) || a.id.localeCompare(b.id))
 

@@ -41,7 +41,7 @@ function LabRow({ lab, rowIndex }: { lab: LabRecord; rowIndex: number }) {
         </span>
         <span class="sub">
           {lab.source === 'IMPORT' ? 'imported by LCM' : 'found on CML'}
-          {lab.owner !== null && `, of ${lab.owner}`}
+          {lab.owner !== null && `, owner ${lab.owner}`}
         </span>
       </th>
       <td class="col-status">
@@ -73,7 +73,7 @@ function LabRow({ lab, rowIndex }: { lab: LabRecord; rowIndex: number }) {
   )
 }
 
-/** What is under way, or why it did not work. */
+/** Action in progress, or its error. */
 function Pending({ lab: { pending_action, last_error } }: { lab: LabRecord }) {
   const error = pending_action?.error ?? last_error
   if (pending_action === null && error === null) return null
@@ -81,7 +81,8 @@ function Pending({ lab: { pending_action, last_error } }: { lab: LabRecord }) {
     <span class={`sub pending ${error === null ? '' : 'tone-red'}`} title={error ?? undefined}>
       {pending_action !== null && (
         <>
-          <NamedIcon name={error === null ? 'waiting' : 'close'} /> {pending_action.action} asked by {pending_action.by}
+          <NamedIcon name={error === null ? 'waiting' : 'close'} /> {pending_action.action} requested by{' '}
+          {pending_action.by}
           {error !== null && ': '}
         </>
       )}
@@ -97,12 +98,12 @@ function WorkerLink({ id }: { id: string }) {
 
 function SessionLink({ id }: { id: string | null }) {
   const { state } = useConsole()
-  if (id === null) return <span class="muted">unbound</span>
+  if (id === null) return <span class="muted">none</span>
   const session = state.live.session.get(id)
   return (
     <>
       <a href={sessionHash(id)}>{session?.definition.name ?? id}</a>
-      <span class="sub">{session?.status ?? 'over'}</span>
+      <span class="sub">{session?.status ?? 'ended'}</span>
     </>
   )
 }
@@ -120,7 +121,7 @@ function LabActions({ lab }: { lab: LabRecord }) {
   )
 }
 
-/** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
+/** Uses `aria-disabled`: a `disabled` button would lose the keyboard focus. */
 function ActionButton({ lab, item: { action, disabledReason } }: { lab: LabRecord; item: AvailableAction }) {
   const { requests, dialog } = useConsole()
   const { label, help } = ACTION_TEXTS[action]
@@ -138,17 +139,17 @@ function ActionButton({ lab, item: { action, disabledReason } }: { lab: LabRecor
       title={disabledReason ?? help}
       onClick={() => !isDisabled && begin()}
     >
-      {asked === action ? 'Asked…' : label}
+      {asked === action ? 'Requested…' : label}
       <span class="sr-only"> {lab.title || lab.id}</span>
     </button>
   )
 }
 
 const EFFECTS: Readonly<Record<LabAction, string>> = {
-  start: 'All of its nodes are started.',
-  stop: 'All of its nodes are stopped. What they hold stays.',
-  wipe: 'What its nodes hold, such as their configurations, is lost.',
-  delete: 'Its nodes are stopped and wiped, and the lab is removed from CML.',
+  start: 'Starts all nodes.',
+  stop: 'Stops all nodes. Their data is kept.',
+  wipe: 'Deletes the data of all nodes, including their configurations.',
+  delete: 'Stops and wipes all nodes and removes the lab from CML.',
 }
 
 function LabDialog({ lab, action }: { lab: LabRecord; action: LabAction }) {
@@ -165,7 +166,7 @@ function LabDialog({ lab, action }: { lab: LabRecord; action: LabAction }) {
         {EFFECTS[action]} {action !== 'stop' && <strong>This can't be undone.</strong>}
       </p>
       {lab.source === 'DISCOVERY' && (
-        <p class="muted">LCM did not make this lab{lab.owner !== null && `: it is of ${lab.owner}`}.</p>
+        <p class="muted">LCM did not create this lab{lab.owner !== null && `. Its owner is ${lab.owner}`}.</p>
       )}
     </ConfirmDialog>
   )

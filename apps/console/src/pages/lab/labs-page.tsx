@@ -23,8 +23,8 @@ export function LabsPage({ query }: { query: Query }) {
       {shown.length > 0 ? (
         <LabTable labs={shown} />
       ) : (
-        <NoMatch all={labsHash(NO_FILTER)} isFiltered={isFiltering(filter)} none="No lab is there now.">
-          No lab matches.
+        <NoMatch all={labsHash(NO_FILTER)} isFiltered={isFiltering(filter)} none="There are no labs.">
+          No labs match the filter.
         </NoMatch>
       )}
     </section>
@@ -36,8 +36,8 @@ function LabsHeadline({ labs }: { labs: readonly LabRecord[] }) {
   const bound = present.filter(({ session_id }) => session_id !== null).length
   const seesAll = canSeeAllSessions(useConsole().state.info.value)
   const summary = seesAll
-    ? `${countText(present.length, 'lab')} on all workers, ${bound} for a session`
-    : `${countText(present.length, 'lab')}, ${bound} for a session of yours; labs of others' sessions are not shown`
+    ? `${countText(present.length, 'lab')} on all workers, ${bound} with a session`
+    : `${countText(present.length, 'lab')}, ${bound} with one of your sessions; labs of other users' sessions are hidden`
   return <Headline title="Labs" summary={summary} />
 }
 
@@ -47,8 +47,8 @@ interface FilterProps {
 }
 
 const BOUND = [
-  { value: 'yes', name: 'For a session' },
-  { value: 'no', name: 'Unbound' },
+  { value: 'yes', name: 'With a session' },
+  { value: 'no', name: 'Without a session' },
 ]
 
 function FilterBar({ filter, labs }: FilterProps) {
@@ -70,7 +70,7 @@ function FilterBar({ filter, labs }: FilterProps) {
       <div class="narrowing">
         <Pick
           label="Session"
-          any="Bound or not"
+          any="Any session"
           options={BOUND}
           chosen={filter.isBound === null ? '' : filter.isBound ? 'yes' : 'no'}
           onPick={bound => choose({ isBound: filterOf({ bound }).isBound })}
@@ -94,10 +94,10 @@ function FilterBar({ filter, labs }: FilterProps) {
 }
 
 const NoLabs = () => (
-  <PageState icon="flask" title="No labs to see">
+  <PageState icon="flask" title="No labs yet">
     <p>
-      Labs come with sessions: <a href="#/sessions">book one</a>. What people make on CML themselves is found too, every
-      half hour.
+      Labs are created for sessions: <a href="#/sessions">book a session</a>. Labs that people create in CML appear here
+      within 30 minutes.
     </p>
   </PageState>
 )

@@ -44,7 +44,7 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
         </h2>
         {items.length === 0 && isKnown && <NoIssues seesAll={canSeeAllSessions(state.info.value)} />}
         {items.length === 0 && !isKnown && services.error === null && leaks.error === null && (
-          <p class="muted">Looking…</p>
+          <p class="muted">Loading…</p>
         )}
         <Unread reads={[services, leaks]} />
       </header>
@@ -59,19 +59,18 @@ export function AttentionCard({ workers, sessions, nowMs }: AttentionProps) {
   )
 }
 
-/** Of sessions, nobody is told more than they see. */
 const NoIssues = ({ seesAll }: { seesAll: boolean }) => (
   <p class="all-well tone-green">
     <StatusIcon status="RUNNING" />
-    All is well: nothing failed, nothing is stuck, {seesAll ? 'nobody waits' : 'no session of yours waits'}.
+    No problems: nothing failed or is stuck, and {seesAll ? 'no session' : 'none of your sessions'} is waiting.
   </p>
 )
 
-/** What could not be read must not pass for all being well. */
+/** A failed read must not look like "no problems". */
 function Unread({ reads }: { reads: readonly Read<unknown>[] }) {
   const error = reads.find(read => read.error !== null)?.error ?? null
   if (error === null) return null
-  return <p class="muted">Controllers and licenses could not be read: {error}</p>
+  return <p class="muted">Could not load controllers and licenses: {error}</p>
 }
 
 const Group = ({ group, onResolved }: { group: AttentionGroup; onResolved: () => void }) => (
@@ -106,7 +105,7 @@ const Item = ({ item, onResolved }: { item: Attention; onResolved: () => void })
   </li>
 )
 
-/** A leak stays listed until the API has said that it is resolved. */
+/** A leak stays listed until the API confirms that it is resolved. */
 function ResolveButton({ leak, onResolved }: { leak: LicenseLeak; onResolved: () => void }) {
   const { state, client, dialog, notices } = useConsole()
   const isPending = useSignal(false)
@@ -127,7 +126,7 @@ function ResolveButton({ leak, onResolved }: { leak: LicenseLeak; onResolved: ()
   return (
     <button type="button" class={`button small ${isPending.value ? 'asked' : ''}`} onClick={confirm}>
       {isPending.value ? (
-        'Asked…'
+        'Resolving…'
       ) : (
         <>
           <NamedIcon name="check" />
@@ -140,13 +139,13 @@ function ResolveButton({ leak, onResolved }: { leak: LicenseLeak; onResolved: ()
 }
 
 const ResolveDialog = ({ leak, onConfirm }: { leak: LicenseLeak; onConfirm: () => void }) => (
-  <ConfirmDialog title="Is this license dealt with?" verb="It is dealt with" typed={null} onConfirm={onConfirm}>
+  <ConfirmDialog title="Mark this license as released?" verb="Mark as released" typed={null} onConfirm={onConfirm}>
     <p>
-      The machine of <strong>{leak.worker_name}</strong> went away with its license: {leak.reason}. Give it back at your
-      licensing account first, then say so here.
+      <strong>{leak.worker_name}</strong> was removed before its license was released: {leak.reason}. Release the
+      license in your Smart Licensing account first, then confirm it here.
     </p>
     <p class="muted">
-      {[leak.product, leak.hostname, leak.udi].filter(Boolean).join(' · ') || 'Nothing more is known of it.'}
+      {[leak.product, leak.hostname, leak.udi].filter(Boolean).join(' · ') || 'No further details are known.'}
     </p>
   </ConfirmDialog>
 )

@@ -45,7 +45,7 @@ describe('workers that need somebody', () => {
   it('are those whose CML refuses LCM', () => {
     const conditions = [condition('CmlAccessRefused', "CML refuses LCM's login")]
     expect(found({ workers: [aWorker({ status: 'RUNNING', conditions })] })).toEqual([
-      ['alarm', 'CML refuses LCM', "CML refuses LCM's login"],
+      ['alarm', 'CML access denied', "CML refuses LCM's login"],
     ])
   })
 
@@ -57,7 +57,7 @@ describe('workers that need somebody', () => {
       aWorker({ id: 'b', status: 'RUNNING', conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }),
     ]
     expect(found({ workers })).toEqual([
-      ['watch', 'No CML login', 'LCM has no credentials'],
+      ['watch', 'CML login missing', 'LCM has no credentials'],
       ['watch', 'CML telemetry is off', 'off'],
       ['watch', 'Endpoint tag ignored', 'the tag is ignored'],
     ])
@@ -76,7 +76,7 @@ describe('workers that need somebody', () => {
       'Stuck',
       'Launch blocked',
       'Drain overdue',
-      'Out of sight',
+      'Status unknown',
     ])
   })
 
@@ -88,7 +88,7 @@ describe('workers that need somebody', () => {
       aWorker({ id: 'c', ...lost, desired_status: 'TERMINATED' }),
     ]
     expect(attentionOf({ ...QUIET, workers })).toMatchObject([
-      { key: 'a', urgency: 'alarm', what: 'Worker lost', text: 'its machine is gone for good', href: '#/workers/a' },
+      { key: 'a', urgency: 'alarm', what: 'Worker lost', text: 'its machine no longer exists', href: '#/workers/a' },
     ])
   })
 
@@ -110,8 +110,8 @@ describe('sessions that need somebody', () => {
       aSession({ id: 'c' }),
     ]
     expect(found({ sessions })).toEqual([
-      ['alarm', 'Waits past its start', 'no room'],
-      ['watch', 'Session waits', 'waits for metal-1'],
+      ['alarm', 'Session late', 'no room'],
+      ['watch', 'Session waiting', 'waits for metal-1'],
     ])
   })
 
@@ -133,7 +133,7 @@ describe('sessions that need somebody', () => {
       aSession({ id: 'c', status: 'ARCHIVED', timeslot: over, pipeline: { name: 'teardown', attempt: 1, steps } }),
     ]
     expect(found({ sessions })).toEqual([
-      ['alarm', 'Session stuck', 'its time was over, and it is still STOPPING'],
+      ['alarm', 'Session stuck', 'its slot has ended, but it is still STOPPING'],
       ['alarm', 'Step failed', 'CML: 500'],
     ])
   })
@@ -145,7 +145,7 @@ describe('everything else that needs somebody', () => {
     const leaderless = [{ service: 'worker-controller', leader: null, instances: [instance(true)] }]
     const deaf = [{ service: 'worker-controller', leader: {}, instances: [instance(false)] }]
     expect(found({ services: leaderless })).toEqual([
-      ['alarm', 'No leader', 'what it does stands still until one leads'],
+      ['alarm', 'No leader', 'no decisions are made until a replica becomes leader'],
     ])
     expect(found({ services: deaf })[0]).toMatchObject(['watch', 'Watch degraded', expect.stringContaining('72 s')])
   })
@@ -174,7 +174,7 @@ describe('groups', () => {
     expect(
       groupsOf(items).map(({ what, shown, moreCount, moreHref }) => [what, shown.length, moreCount, moreHref]),
     ).toEqual([
-      ['Waits past its start', 1, 0, '#/sessions?status=PENDING'],
+      ['Session late', 1, 0, '#/sessions?status=PENDING'],
       ['Worker failed', 4, 5, '#/workers?status=FAILED'],
     ])
   })

@@ -7,26 +7,26 @@ import { CML_REASONS } from '@lcm/domain/worker/cml-access'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../state/router.ts'
 
-/** `alarm`: somebody has to do something. `watch`: it may go by itself. */
+/** `alarm`: a person must act. `watch`: it may resolve itself. */
 export type Urgency = 'alarm' | 'watch'
 
-/** One thing that does not go as it should, and where to go for it. */
+/** One problem, with a link to its resource. */
 export interface Attention {
   readonly key: string
   readonly urgency: Urgency
-  /** What is wrong, in two or three words. */
+  /** The problem in two or three words. */
   readonly what: string
   readonly name: string
   readonly text: string
   readonly since: Instant | null
   readonly href: string
-  /** Where all of its kind are; by status where such a page can be narrowed to it. */
+  /** List page of the resource, with its status as a filter if the page supports it. */
   readonly all: { readonly page: ListPage; readonly status?: string }
-  /** A license that a person can say is dealt with. */
+  /** A leaked license that a person can mark as released. */
   readonly leak: LicenseLeak | null
 }
 
-/** What counts of a service here. */
+/** The fields of a service that matter here. */
 interface Service {
   readonly service: string
   readonly leader: object | null
@@ -41,13 +41,13 @@ export interface Watched {
   readonly sessions: Iterable<LabletSession>
   readonly definitions: Iterable<Omit<LabletDefinition, 'topology'>>
   readonly labs: Iterable<LabRecord>
-  /** Null while it is not known. */
+  /** Null until loaded. */
   readonly services: readonly Service[] | null
   readonly leaks: readonly LicenseLeak[]
   readonly nowMs: number
 }
 
-/** What needs somebody, the most urgent and oldest first. */
+/** Problems, most urgent and oldest first. */
 export function attentionOf(watched: Watched): Attention[] {
   const found = [
     ...(watched.services ?? []).flatMap(ofService),
@@ -76,12 +76,14 @@ function ofService({ service, leader, instances }: Service): Attention[] {
   const found: Attention[] = []
   if (leader === null) {
     const text =
-      instances.length === 0 ? 'no instance was heard of lately' : 'what it does stands still until one leads'
+      instances.length === 0
+        ? 'no instance has sent a heartbeat recently'
+        : 'no decisions are made until a replica becomes leader'
     found.push({ ...place, key: `leader ${service}`, urgency: 'alarm', what: 'No leader', name: service, text })
   }
   for (const { instance_id, watch } of instances.filter(instance => !instance.watch.healthy)) {
-    const age = watch.age_seconds === null ? '' : `, silent for ${Math.round(watch.age_seconds)} s`
-    const text = `${instance_id} hears of no changes${age}; it looks at everything now and then instead`
+    const age = watch.age_seconds === null ? '' : `, last event ${Math.round(watch.age_seconds)} s ago`
+    const text = `${instance_id} receives no change events${age}; it falls back to periodic sweeps`
     found.push({ ...place, key: `watch ${instance_id}`, urgency: 'watch', what: 'Watch degraded', name: service, text })
   }
   return found
@@ -90,24 +92,24 @@ function ofService({ service, leader, instances }: Service): Attention[] {
 const holding = (worker: Worker, type: string): Condition | undefined =>
   worker.conditions.find(condition => condition.type === type && condition.status)
 
-/** Conditions under which a worker does not go on, in the order in which they tell most. */
+/** Conditions that block a worker, most specific first. */
 const STUCK: readonly (readonly [string, string])[] = [
   [CONDITION.blocked, 'Launch blocked'],
-  [CONDITION.ec2Unreachable, 'EC2 does not answer'],
+  [CONDITION.ec2Unreachable, 'EC2 unreachable'],
   [CONDITION.stopBlocked, 'Stop blocked'],
   [CONDITION.terminateBlocked, 'Termination blocked'],
   [CONDITION.overdue, 'Stuck'],
-  [CONDITION.notOurs, 'Not ours any more'],
-  [CONDITION.cmlAccessRefused, 'CML refuses LCM'],
+  [CONDITION.notOurs, 'No longer managed'],
+  [CONDITION.cmlAccessRefused, 'CML access denied'],
 ]
 
-/** Nothing is broken: a person has not set it up, or turned it off. */
+/** Not a failure: something was not configured, or is turned off. */
 const NOT_SET_UP: Readonly<Record<string, string>> = {
-  [CML_REASONS.credentials]: 'No CML login',
+  [CML_REASONS.credentials]: 'CML login missing',
   [CML_REASONS.telemetry_off]: 'CML telemetry is off',
 }
 
-/** A machine that was lost is news for a day; afterwards it is history. */
+/** A lost machine is listed for one day. */
 const LOST_MS = 24 * 3_600_000
 
 const isLost = ({ status, desired_status, entered_status_at }: Worker, nowMs: number): boolean =>
@@ -118,7 +120,7 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
   const about = { key: id, name, href: workerHash(id), all: { page: 'workers', status }, leak: null } as const
   const because = () => worker.state_history.at(-1)?.because ?? ''
   if (isLost(worker, nowMs)) {
-    const text = 'its machine is gone for good'
+    const text = 'its machine no longer exists'
     return { ...about, urgency: 'alarm', what: 'Worker lost', text, since }
   }
   if (status === 'TERMINATED') return null
@@ -129,23 +131,23 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
   for (const [type, what] of STUCK) {
     const condition = holding(worker, type)
     if (condition === undefined) continue
-    const told = { ...about, text: condition.message, since: condition.since }
+    const item = { ...about, text: condition.message, since: condition.since }
     const missing = NOT_SET_UP[condition.reason]
-    if (missing !== undefined) return { ...told, urgency: 'watch', what: missing }
-    return { ...told, urgency: 'alarm', what }
+    if (missing !== undefined) return { ...item, urgency: 'watch', what: missing }
+    return { ...item, urgency: 'alarm', what }
   }
-  if (status === 'UNKNOWN') return { ...about, urgency: 'alarm', what: 'Out of sight', text: because(), since }
+  if (status === 'UNKNOWN') return { ...about, urgency: 'alarm', what: 'Status unknown', text: because(), since }
   if (worker.drain !== null && toMs(worker.drain.deadline) < nowMs) {
-    const text = 'sessions on it did not end in time'
+    const text = 'its sessions did not end before the deadline'
     return { ...about, urgency: 'alarm', what: 'Drain overdue', text, since: worker.drain.deadline }
   }
   const ignored = holding(worker, CONDITION.endpointIgnored)
   if (ignored)
     return { ...about, urgency: 'watch', what: 'Endpoint tag ignored', text: ignored.message, since: ignored.since }
   if (worker.license.status === 'FAILED')
-    return { ...about, urgency: 'watch', what: 'No license', text: worker.license.last_error ?? '', since: null }
+    return { ...about, urgency: 'watch', what: 'License failed', text: worker.license.last_error ?? '', since: null }
   if (status === 'RUNNING' && worker.service_status === 'ERROR')
-    return { ...about, urgency: 'watch', what: 'CML in error', text: 'CML reports an error', since: null }
+    return { ...about, urgency: 'watch', what: 'CML error', text: 'CML reports an error', since: null }
   return null
 }
 
@@ -161,7 +163,7 @@ const ofLeak = (leak: LicenseLeak): Attention => ({
   leak,
 })
 
-/** A lab that is to be taken down has this long before it counts as stuck. */
+/** Time for the teardown before a session counts as stuck. */
 const TEARDOWN_MS = 15 * 60_000
 
 function ofSession(session: LabletSession, nowMs: number): Attention | null {
@@ -177,14 +179,14 @@ function ofSession(session: LabletSession, nowMs: number): Attention | null {
     return { ...about, urgency: 'alarm', what: 'Step failed', text: error ?? session.last_error ?? step, since }
   }
   if (isLive(status) && toMs(timeslot.end) + TEARDOWN_MS < nowMs) {
-    const text = `its time was over, and it is still ${status}`
+    const text = `its slot has ended, but it is still ${status}`
     return { ...about, urgency: 'alarm', what: 'Session stuck', text, since: timeslot.end }
   }
   const stopped = session.conditions.find(condition => condition.type === LAB_STOPPED && condition.status)
   if (stopped) return { ...about, urgency: 'alarm', what: 'Lab stopped', text: stopped.message, since: stopped.since }
   if (status === 'PENDING' && session.waiting_reason !== null) {
     const isLate = toMs(timeslot.start) < nowMs
-    const what = isLate ? 'Waits past its start' : 'Session waits'
+    const what = isLate ? 'Session late' : 'Session waiting'
     return {
       ...about,
       urgency: isLate ? 'alarm' : 'watch',
@@ -205,7 +207,7 @@ function ofDefinition({ id, name, status, sync, updated_at }: Omit<LabletDefinit
 function ofLab({ id, title, status, pending_action, last_error, updated_at }: LabRecord): Attention | null {
   const error = pending_action?.error ?? (status === 'ERROR' ? (last_error ?? 'CML reports an error') : null)
   if (error === null) return null
-  const what = pending_action === null ? 'Lab in error' : `Could not ${pending_action.action} lab`
+  const what = pending_action === null ? 'Lab error' : `Could not ${pending_action.action} lab`
   const href = pageHash('labs', { q: id })
   const since = pending_action?.at ?? updated_at
   return {
@@ -228,14 +230,14 @@ export interface AttentionGroup {
   readonly what: string
 }
 
-/** A storm of one kind must not bury the rest: of each only the first few are shown. */
+/** At most this many problems of one kind are shown, so that one kind can't hide the others. */
 const SHOWN_PER_KIND = 4
 
 export function groupsOf(items: readonly Attention[]): AttentionGroup[] {
   const kinds = [...new Set(items.map(item => item.what))]
   return kinds.map(what => {
     const all = items.filter(item => item.what === what)
-    // Leaks are dealt with here and nowhere else.
+    // Leaks can be resolved only here, so all of them are shown.
     const count = all[0]?.leak ? all.length : SHOWN_PER_KIND
     return {
       what,
@@ -246,7 +248,7 @@ export function groupsOf(items: readonly Attention[]): AttentionGroup[] {
   })
 }
 
-/** Those of one kind may be in several statuses: none is left out. */
+/** Problems of one kind may have several statuses: the link includes all of them. */
 function hrefOf(places: readonly Attention['all'][]): string {
   const statuses = new Set(places.flatMap(({ status }) => status ?? []))
   return pageHash(places[0]?.page ?? 'overview', { status: [...statuses].join(',') })

@@ -9,7 +9,7 @@ export function CapacityCard({ workers }: { workers: readonly Worker[] }) {
           <UseRow key={use.name} use={use} />
         ))}
       </dl>
-      <p class="muted small-print">Reserved by sessions, of what running workers have.</p>
+      <p class="muted small-print">Reserved by sessions, of the capacity of running workers.</p>
     </section>
   )
 }
@@ -38,11 +38,11 @@ export interface Use {
   readonly unit: string
   readonly reserved: number
   readonly declared: number
-  /** Between 0 and 1; more may be reserved than is declared, which is still all of it. */
+  /** Between 0 and 1, even if more is reserved than declared. */
   readonly share: number
 }
 
-/** What workers that run have, and have given to sessions: the others give nothing now. */
+/** Declared and reserved capacity of running workers. */
 export function capacityOf(workers: Iterable<Worker>): Use[] {
   const sums = KINDS.map(({ name, unit }) => ({ name, unit, reserved: 0, declared: 0 }))
   for (const { status, capacity } of workers) {
@@ -57,7 +57,7 @@ export function capacityOf(workers: Iterable<Worker>): Use[] {
 }
 
 const amounts = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
-/** What is there is never told as nothing. */
+/** A small share is never shown as 0. */
 export const percentText = ({ share }: Use): string =>
   share > 0 && share < 0.01 ? '< 1 %' : `${Math.round(share * 100)} %`
 

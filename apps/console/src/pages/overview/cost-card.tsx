@@ -21,9 +21,9 @@ export function CostCard({ usdPerHour, nowMs }: { usdPerHour: number; nowMs: num
         <Figure name="saved, 7 days" value={value && usdText(value.cost.saved_usd)} mark="saved" />
       </dl>
       {value !== null && <WeekChart bars={dayBars(value.cost.by_day)} />}
-      {value !== null && <p class="muted small-print">Days begin at midnight UTC.</p>}
+      {value !== null && <p class="muted small-print">Days start at midnight UTC.</p>}
       {value === null && error === null && <div class="bone week-bone" />}
-      {error !== null && <p class="muted">This week could not be read: {error}</p>}
+      {error !== null && <p class="muted">Could not load the costs of this week: {error}</p>}
     </section>
   )
 }
@@ -31,7 +31,7 @@ export function CostCard({ usdPerHour, nowMs }: { usdPerHour: number; nowMs: num
 interface FigureProps {
   readonly name: string
   readonly value: string | null
-  /** Which bars of the chart it belongs to. */
+  /** Bars of the chart that this figure belongs to. */
   readonly mark?: 'spent' | 'saved'
 }
 
@@ -74,7 +74,7 @@ const barText = ({ spentUsd, savedUsd }: DayBar): string => `${usdText(spentUsd)
 const DAY_MS = 86_400_000
 const DAYS = 7
 
-/** Seven days in UTC, as the API counts them, with today as the last. */
+/** Start of seven UTC days, the last of which is today. */
 export const weekStart = (nowMs: number): Instant =>
   toInstant(Math.floor(nowMs / DAY_MS) * DAY_MS - (DAYS - 1) * DAY_MS)
 
@@ -82,18 +82,18 @@ type Spent = AnswerOf<'getFleetSummary'>['cost']['by_day'][number]
 
 export interface DayBar {
   readonly day: string
-  /** Such as `Mon`. */
+  /** Weekday, such as `Mon`. */
   readonly name: string
   readonly spentUsd: number
   readonly savedUsd: number
-  /** Of the highest bar, between 0 and 1. */
+  /** Share of the highest bar, between 0 and 1. */
   readonly spentShare: number
   readonly savedShare: number
 }
 
 const dayName = new Intl.DateTimeFormat('en-US', { weekday: 'short', timeZone: 'UTC' })
 
-/** What the top of the chart stands for. */
+/** Value at the top of the chart. */
 export const highestUsd = (bars: readonly DayBar[]): number =>
   Math.max(0, ...bars.flatMap(({ spentUsd, savedUsd }) => [spentUsd, savedUsd]))
 

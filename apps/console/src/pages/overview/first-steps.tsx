@@ -10,7 +10,7 @@ interface FirstStepsProps {
   readonly hasDefinition: boolean
 }
 
-/** What to do first with an installation that is new; gone as soon as sessions can be booked. */
+/** Guide for a new installation. Hidden once a worker and a definition exist. */
 export function FirstSteps({ hasWorker, hasDefinition }: FirstStepsProps) {
   const { state } = useConsole()
   if (hasWorker && hasDefinition) return null
@@ -18,35 +18,35 @@ export function FirstSteps({ hasWorker, hasDefinition }: FirstStepsProps) {
   const mayDefine = isAllowed(state.info.value, 'createDefinition')
   return (
     <section class="card first-steps" aria-labelledby="first-title">
-      <h2 id="first-title">{hasWorker || hasDefinition ? 'Next steps' : 'Three steps to the first lab'}</h2>
+      <h2 id="first-title">{hasWorker || hasDefinition ? 'Next steps' : 'Three steps to your first lab'}</h2>
       <ol>
         <Step
           n={1}
           isDone={hasWorker}
-          title="Get a worker"
-          text="A machine that runs Cisco Modeling Labs. Ask for one and watch it boot, stage by stage."
+          title="Create a worker"
+          text="A worker is a machine that runs Cisco Modeling Labs. You can watch each stage of its boot."
         >
-          {mayCreate ? <CreateButton /> : <p class="muted">Operators do this.</p>}
+          {mayCreate ? <CreateButton /> : <p class="muted">Only operators can do this.</p>}
         </Step>
         <Step
           n={2}
           isDone={hasDefinition}
           title="Add a definition"
-          text="A lab as a CML topology, with what it needs and which ports lead into it."
+          text="A definition is a lab topology in CML format, with its resource needs and ports."
         >
           {mayDefine ? (
             <a class="button" href={pageHash('definitions')}>
               Definitions
             </a>
           ) : (
-            <p class="muted">Authors do this.</p>
+            <p class="muted">Only authors can do this.</p>
           )}
         </Step>
         <Step
           n={3}
           isDone={false}
           title="Book a session"
-          text="Somebody's lab for a while. LCM finds room, boots it in time and takes it down again."
+          text="A session is a lab for a limited time. LCM places it, starts it on time and removes it afterwards."
         >
           <a class="button" href={pageHash('sessions')}>
             Sessions
@@ -89,7 +89,7 @@ function CreateButton() {
   return (
     <button type="button" class="button primary" onClick={open}>
       <NamedIcon name="plus" />
-      New worker
+      Create worker
     </button>
   )
 }

@@ -3,7 +3,7 @@ import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import { StatusCounts } from '../../parts/status-counts.tsx'
 import type { FleetSummary } from '../../state/worker-view.ts'
 
-/** Those that are gone are no part of the fleet. */
+/** Terminated workers don't belong to the fleet. */
 const SHOWN = WORKER_STATUSES.filter(status => status !== 'TERMINATED')
 
 export function FleetCard({ summary }: { summary: FleetSummary }) {
@@ -23,7 +23,7 @@ export function FleetCard({ summary }: { summary: FleetSummary }) {
         ))}
       </div>
       <StatusCounts class="fleet-counts" page="workers" counts={counts} />
-      {counts.length === 0 && <p class="muted">No worker is there.</p>}
+      {counts.length === 0 && <p class="muted">No workers.</p>}
     </section>
   )
 }

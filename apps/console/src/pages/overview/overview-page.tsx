@@ -20,11 +20,11 @@ export function OverviewPage(_: { query: Query }) {
   const workers = [...live.worker.all().values()]
   const sessions = [...live.session.all().values()]
   const withPast = useSessions().all
-  // In steps: what follows from the time here does not change by the second.
+  // Rounded: nothing on this page needs a re-render every second.
   const steps = useComputed(() => Math.floor(nowMs.value / STEP_MS) * STEP_MS)
   const summary = summaryOf(workers)
   const seesAll = canSeeAllSessions(state.info.value)
-  // Those that are gone are held, too: nothing has ever been here, so there are no numbers to show.
+  // Terminated workers are held too, so an empty list means a new installation.
   const isNew = workers.length === 0 && withPast.length === 0
   return (
     <section class="page overview">
@@ -32,7 +32,7 @@ export function OverviewPage(_: { query: Query }) {
         <h1 tabIndex={-1}>Overview</h1>
         <p class="muted">
           {isNew
-            ? 'Welcome. Nothing runs here yet.'
+            ? 'Welcome. There are no workers yet.'
             : headText(summary, sessions.filter(session => session.status === 'RUNNING').length, seesAll)}
         </p>
       </header>
@@ -52,7 +52,7 @@ export function OverviewPage(_: { query: Query }) {
   )
 }
 
-/** Who sees only their own sessions is not told a number of all. */
+/** Users who see only their own sessions get the count of these. */
 function headText({ present, running }: FleetSummary, sessionCount: number, seesAll: boolean): string {
   const inUse = `${countText(sessionCount, 'session')}${seesAll ? '' : ' of yours'} in use now`
   return `${countText(present, 'worker')}, ${running} running · ${inUse}`

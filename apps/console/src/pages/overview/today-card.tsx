@@ -20,7 +20,7 @@ export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSessio
   const isEmpty = bars.length === 0
   const box = useRef<HTMLElement>(null)
   useEffect(() => {
-    // Where the day does not fit, what is now is in the middle.
+    // Scrolls to the current time when the day doesn't fit.
     const shown = box.current
     if (shown !== null && !isEmpty) shown.scrollLeft = placeOf(nowMs, day) * shown.scrollWidth - shown.clientWidth / 2
   }, [isEmpty])
@@ -34,9 +34,9 @@ export function TodayCard({ sessions, nowMs }: { sessions: readonly LabletSessio
         </a>
       </header>
       {isEmpty ? (
-        <p class="muted">{seesAll ? 'No session is booked for today.' : 'No session of yours is booked for today.'}</p>
+        <p class="muted">{seesAll ? 'No sessions are booked for today.' : 'You have no sessions today.'}</p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the focus to scroll it.
         <section ref={box} class="today-scroll" tabIndex={0} aria-label="Timeline of today">
           <Timeline bars={bars} laneCount={laneCount} day={day} nowMs={nowMs} />
         </section>

@@ -6,7 +6,7 @@ export interface Day {
   readonly endMs: number
 }
 
-/** The day of the person who looks, which may have 23 or 25 hours. */
+/** The day in the browser's time zone, which may have 23 or 25 hours. */
 export function dayOf(nowMs: number): Day {
   const start = new Date(nowMs)
   start.setHours(0, 0, 0, 0)
@@ -15,13 +15,13 @@ export function dayOf(nowMs: number): Day {
   return { startMs: start.getTime(), endMs: end.getTime() }
 }
 
-/** Where on the day a moment is: 0 at its beginning, 1 at its end. */
+/** Position of a time within the day: 0 at its start, 1 at its end. */
 export const placeOf = (ms: number, { startMs, endMs }: Day): number =>
   Math.min(1, Math.max(0, (ms - startMs) / (endMs - startMs)))
 
 const HOURS = [0, 3, 6, 9, 12, 15, 18, 21, 24]
 
-/** Every third hour by the clock of whoever looks, and where it is. */
+/** Every third hour in the browser's time zone, with its position. */
 export const hoursOf = (
   day: Day,
   atHour = (hour: number) => new Date(day.startMs).setHours(hour, 0, 0, 0),
@@ -30,7 +30,7 @@ export const hoursOf = (
 
 export interface Bar {
   readonly session: LabletSession
-  /** From above, first is 0. */
+  /** Row of the bar, from the top, starting at 0. */
   readonly lane: number
   readonly left: number
   readonly width: number
@@ -39,15 +39,15 @@ export interface Bar {
 export interface Today {
   readonly bars: readonly Bar[]
   readonly laneCount: number
-  /** In the order in which a session passes through them. */
+  /** In the order of the session's lifecycle. */
   readonly counts: readonly { readonly status: SessionStatus; readonly count: number }[]
 }
 
-/** Narrower than this nobody can see, or hit, a bar. */
+/** Narrower bars could not be seen or clicked. */
 const WIDTH_MIN = 0.012
 const GAP = 0.002
 
-/** Sessions of the day in as few lanes as they need. */
+/** Arranges the sessions of a day in as few lanes as possible. */
 export function todayOf(sessions: Iterable<LabletSession>, day: Day): Today {
   const found = [...sessions]
     .map(session => ({ session, startMs: toMs(session.timeslot.start), endMs: endOf(session) }))
@@ -65,7 +65,7 @@ export function todayOf(sessions: Iterable<LabletSession>, day: Day): Today {
   return { bars, laneCount: laneEnds.length, counts: countsOf(bars) }
 }
 
-/** What is over may have been over early, or before it began. */
+/** A finished session may have ended early, or before its start. */
 function endOf({ status, timeslot, entered_status_at }: LabletSession): number {
   return isFinal(status) ? Math.min(toMs(timeslot.end), toMs(entered_status_at)) : toMs(timeslot.end)
 }

@@ -12,7 +12,7 @@ const running = begun(newPipeline('instantiate', 2), first, START)
 
 it('says why a session waits, in the words of the scheduler', () => {
   expect(activityText(aSession({ waiting_reason: 'waits for metal-1 to boot' }))).toBe('waits for metal-1 to boot')
-  expect(activityText(aSession())).toBe('waits for a place')
+  expect(activityText(aSession())).toBe('waiting for a worker')
 })
 
 it('says how far a lab is and at which attempt', () => {
@@ -32,9 +32,7 @@ it('says of a stopped lab why it is stopped, not that it is in use', () => {
   }
   for (const status of ['READY', 'RUNNING'] as const)
     expect(activityText(aSession({ status, conditions: [stopped] }))).toBe('it was stopped on CML')
-  expect(activityText(aSession({ status: 'RUNNING', conditions: [{ ...stopped, status: false }] }))).toBe(
-    'its lab is in use',
-  )
+  expect(activityText(aSession({ status: 'RUNNING', conditions: [{ ...stopped, status: false }] }))).toBe('lab in use')
 })
 
 it('says why it ended', () => {
@@ -45,9 +43,9 @@ it('says why it ended', () => {
 
 it('tells what comes next in the slot', () => {
   expect(slotNote(aSession(), NOW_MS)).toBe('ends in 30m 00s')
-  expect(slotNote(aSession(), NOW_MS - 3_600_000)).toBe('begins in 30m 00s')
+  expect(slotNote(aSession(), NOW_MS - 3_600_000)).toBe('starts in 30m 00s')
   expect(slotNote(aSession(), NOW_MS + 3_600_000)).toBe('ended 30m 00s ago')
-  expect(slotNote(aSession({ status: 'ARCHIVED' }), NOW_MS)).toBe('over 30m 00s ago')
+  expect(slotNote(aSession({ status: 'ARCHIVED' }), NOW_MS)).toBe('ended 30m 00s ago')
 })
 
 it('names the owner where a name is known', () => {
@@ -65,9 +63,9 @@ it('measures a step while it runs and after', () => {
   expect(stepMs({ ...step, status: 'completed', ended_at: START }, NOW_MS)).toBe(0)
   expect(stepMs({ ...step, status: 'pending' }, NOW_MS)).toBe(null)
   expect(notesOf({ ...step, output: { booted: 1, nodes: 3, waits_for: 'r2' } })).toEqual([
-    'try 2',
-    '1 of 3 nodes are up',
-    'waits for r2',
+    'attempt 2',
+    '1 of 3 nodes up',
+    'waiting for r2',
   ])
 })
 

@@ -17,7 +17,7 @@ export function distanceText(instant: Instant, nowMs: number): string {
   return ms > 0 ? `in ${durationText(ms)}` : `${durationText(-ms)} ago`
 }
 
-/** Putting it into words is slow, and a thousand bars ask for it whenever anything changes. */
+/** Cache: formatting is slow, and a thousand bars need it on every change. */
 const slotTexts = new WeakMap<LabletSession['timeslot'], string>()
 
 export function slotText(timeslot: LabletSession['timeslot']): string {
@@ -28,45 +28,45 @@ export function slotText(timeslot: LabletSession['timeslot']): string {
   return text
 }
 
-/** What comes next in its slot: that it begins, that it ends, or that it is over. */
+/** Next event of the slot: start, end, or when the session ended. */
 export function slotNote({ status, timeslot, entered_status_at }: LabletSession, nowMs: number): string {
-  if (isFinal(status)) return `over ${distanceText(entered_status_at, nowMs)}`
-  if (toMs(timeslot.start) > nowMs) return `begins ${distanceText(timeslot.start, nowMs)}`
+  if (isFinal(status)) return `ended ${distanceText(entered_status_at, nowMs)}`
+  if (toMs(timeslot.start) > nowMs) return `starts ${distanceText(timeslot.start, nowMs)}`
   return `${toMs(timeslot.end) > nowMs ? 'ends' : 'ended'} ${distanceText(timeslot.end, nowMs)}`
 }
 
-/** By the id where no name was kept. */
+/** Name of the owner, or the id without one. */
 export const ownerText = ({ owner, owner_name }: LabletSession, me: Info['actor'] | undefined): string =>
   owner === me?.id ? 'you' : owner_name || owner
 
 const TEXT_CHARS_MAX = 20
 
-/** Ids differ at their end, so it is the middle that goes. */
+/** Shortens in the middle: ids differ at their end. */
 export const shortened = (text: string): string =>
   text.length <= TEXT_CHARS_MAX ? text : `${text.slice(0, TEXT_CHARS_MAX / 2)}…${text.slice(1 - TEXT_CHARS_MAX / 2)}`
 
-/** A canceled session is on its way out, whatever it does right now. */
+/** Canceled, but not ended yet. */
 export const isCanceled = ({ desired_status, status }: LabletSession): boolean =>
   desired_status === 'TERMINATED' && !isFinal(status)
 
 const STEP_TITLES: Readonly<Record<string, string>> = {
   lab_resolve: 'Find or import the lab',
-  bind: 'Put the lab on record',
+  bind: 'Record the lab',
   ports_alloc: 'Allocate ports',
   tags: 'Tag the nodes',
   lab_start: 'Start the lab',
-  converged: 'Wait for all nodes',
-  mark_ready: 'Open the doors',
+  converged: 'Wait until all nodes are up',
+  mark_ready: 'Publish access',
   stop: 'Stop the lab',
   wipe: 'Wipe the nodes',
   delete: 'Remove the lab',
-  release: 'Give back room and ports',
-  archive: 'Archive',
+  release: 'Release capacity and ports',
+  archive: 'Archive the session',
 }
 
 export const stepTitle = ({ name }: NamedStep): string => STEP_TITLES[name] ?? name
 
-/** How far it is, in a line; null when it has no steps, or they are all behind it. */
+/** Progress of the pipeline in one line; null without a pipeline or after its last step. */
 export function stepText(session: LabletSession): string | null {
   const place = placeIn(session)
   if (place === null) return null
@@ -76,43 +76,43 @@ export function stepText(session: LabletSession): string | null {
   return [`${number}/${count} ${stepTitle(step)}`, ...attempts, ...notesOf(step)].join(', ')
 }
 
-/** What there is to say of a step besides its name, its state and its time. */
+/** Attempts, progress and error of a step. */
 export function notesOf({ status, attempts, output, error }: Step): string[] {
   const isRunning = status === 'running'
   const { booted, nodes, waits_for } = output
   return [
-    ...(attempts > 1 ? [`try ${attempts}`] : []),
-    ...(isRunning && typeof booted === 'number' ? [`${booted} of ${nodes} nodes are up`] : []),
-    ...(isRunning && typeof waits_for === 'string' && waits_for !== '' ? [`waits for ${waits_for}`] : []),
+    ...(attempts > 1 ? [`attempt ${attempts}`] : []),
+    ...(isRunning && typeof booted === 'number' ? [`${booted} of ${nodes} nodes up`] : []),
+    ...(isRunning && typeof waits_for === 'string' && waits_for !== '' ? [`waiting for ${waits_for}`] : []),
     ...(error === null ? [] : [error]),
   ]
 }
 
-/** How long it took, or has taken so far; null when it has not begun. */
+/** Duration of a step so far; null before it starts. */
 export function stepMs({ status, started_at, ended_at }: Step, nowMs: number): number | null {
   if (started_at === null || status === 'pending') return null
   return (ended_at === null ? nowMs : toMs(ended_at)) - toMs(started_at)
 }
 
-/** What it waits for, or what became of it; empty when there is nothing to say. */
+/** Current activity, waiting reason or outcome of a session. */
 export function activityText(session: LabletSession): string {
   const { status, waiting_reason, last_error } = session
   switch (status) {
     case 'PENDING':
-      return waiting_reason ?? 'waits for a place'
+      return waiting_reason ?? 'waiting for a worker'
     case 'SCHEDULED':
-      return waiting_reason ?? 'has a place and waits for its time'
+      return waiting_reason ?? 'placed, waiting for its start'
     case 'INSTANTIATING':
-      return stepText(session) ?? 'its lab is about to be started'
+      return stepText(session) ?? 'starting the lab'
     case 'READY':
-      return stepText(session) ?? stoppedText(session) ?? 'its lab is up and waits for its slot'
+      return stepText(session) ?? stoppedText(session) ?? 'lab ready, waiting for its slot'
     case 'RUNNING':
-      return stepText(session) ?? stoppedText(session) ?? 'its lab is in use'
+      return stepText(session) ?? stoppedText(session) ?? 'lab in use'
     case 'STOPPING':
     case 'STOPPED':
-      return stepText(session) ?? 'its lab is taken down'
+      return stepText(session) ?? 'removing the lab'
     case 'EXPIRED':
-      return 'its time is over'
+      return 'slot ended'
     case 'ARCHIVED':
     case 'TERMINATED':
       return last_error ?? session.state_history.at(-1)?.because ?? ''
@@ -124,13 +124,13 @@ const stoppedText = ({ conditions }: LabletSession): string | null =>
 
 export const isWaiting = ({ status }: { status: SessionStatus }): boolean => status === 'PENDING'
 
-/** Instants sort as text, and quicker than by any rule of a language. */
+/** Instants sort as plain text, which is faster than a locale-aware comparison. */
 export const byStart = (a: LabletSession, b: LabletSession): number =>
   compared(a.timeslot.start, b.timeslot.start) || compared(a.id, b.id)
 
 const compared = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** What begins first comes first; what is over comes after, newest first. */
+/** Unfinished sessions by start, then finished ones, newest first. */
 export const inOrder = (sessions: readonly LabletSession[]): LabletSession[] =>
   sessions.toSorted((a, b) => {
     const [isAOver, isBOver] = [isFinal(a.status), isFinal(b.status)]

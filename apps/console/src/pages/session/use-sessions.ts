@@ -7,7 +7,7 @@ import { useRead } from '../../parts/use-read.ts'
 
 const FINAL = ['ARCHIVED', 'TERMINATED'] as const
 
-/** Those that are over are not among what is kept live: they change no more, and there may be many. */
+/** Finished sessions are not part of the live state: they don't change, and there may be many. */
 async function readFinished(client: Client, signal: AbortSignal): Promise<LabletSession[]> {
   const lists = FINAL.map(status =>
     readList((page: PageRequest) => client.call('listSessions', { query: { ...page, status }, signal })),
@@ -17,14 +17,14 @@ async function readFinished(client: Client, signal: AbortSignal): Promise<Lablet
 
 export interface Sessions {
   readonly all: readonly LabletSession[]
-  /** Whether those that are over are known, too. */
+  /** Whether finished sessions are loaded too. */
   readonly isWhole: boolean
-  /** Why they are not. */
+  /** Error of loading the finished sessions. */
   readonly error: string | null
   reload(): void
 }
 
-/** What the stream says wins: it is never older than what was read before it. */
+/** Live sessions take precedence over loaded ones: they are never older. */
 export function useSessions(): Sessions {
   const { state } = useConsole()
   const finished = useRead('finished sessions', readFinished)
@@ -33,12 +33,12 @@ export function useSessions(): Sessions {
   return { all: [...live.values(), ...over], isWhole: finished.value !== null, ...finished }
 }
 
-/** One session, wherever it is known; null while it is read, with the reason why it can't be, and where there is none. */
+/** One session, live or loaded; null while loading, on an error and when it doesn't exist. */
 export function useSession(id: string) {
   const { state } = useConsole()
   const live = state.live.session.get(id)
   const isHeld = live !== undefined
-  // Read when it is held no longer: it may be over, or gone.
+  // Loaded when it is no longer live: it may have ended, or been deleted.
   const read = useRead(isHeld ? 'nothing' : `session ${id}`, async (client, signal) =>
     isHeld ? null : { found: await unlessMissing(client.call('getSession', { params: { id }, signal })) },
   )

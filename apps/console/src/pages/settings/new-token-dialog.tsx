@@ -25,8 +25,8 @@ export function NewTokenDialog({ onMade }: { onMade: (token: AnswerOf<'createTok
   }
   return (
     <FormDialog
-      title="New token"
-      verb="Make token"
+      title="Create token"
+      verb="Create token"
       isComplete={draft.name.value.trim() !== ''}
       send={async () => onMade(await client.call('createToken', { body: bodyOf(draft, nowMs.peek()) }))}
     >

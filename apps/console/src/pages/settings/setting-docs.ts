@@ -3,99 +3,99 @@ import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 export type Unit = 'seconds' | 'minutes' | 'days' | 'workers'
 
 interface SettingDoc {
-  /** What people call it. */
+  /** Display name. */
   readonly title: string
-  /** What it does, in a sentence. */
+  /** Effect of the setting. */
   readonly text: string
-  /** Of numbers. */
+  /** Unit of a number. */
   readonly unit?: Unit
 }
 
 export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
   idle_detection_enabled: {
     title: 'Idle detection',
-    text: 'Whether workers that nobody uses are looked for at all.',
+    text: 'Detect workers without activity.',
   },
   idle_timeout_seconds: {
-    title: 'Idle after',
-    text: 'How long nobody must have used a worker before it counts as idle.',
+    title: 'Idle timeout',
+    text: 'Time without activity after which a worker counts as idle.',
     unit: 'seconds',
   },
   idle_snooze_seconds: {
-    title: 'Snooze after a start',
-    text: 'How long a worker that was just started is left alone.',
+    title: 'Snooze after start',
+    text: 'Time after a start during which a worker never counts as idle.',
     unit: 'seconds',
   },
   idle_action: {
-    title: 'What happens to idle workers',
-    text: 'Pause stops them and keeps their disks, drain lets their sessions end first, none leaves them running.',
+    title: 'Action on idle workers',
+    text: 'Pause stops the worker and keeps its disk, drain lets its sessions end first, none leaves it running.',
   },
   idle_running_nodes: {
-    title: 'Idle with running nodes',
-    text: 'Whether a worker whose labs still run is paused all the same, or kept.',
+    title: 'Idle workers with running nodes',
+    text: 'Pause an idle worker even if lab nodes are running on it, or keep it running.',
   },
   scale_down_enabled: {
     title: 'Scale down',
-    text: 'Whether idle workers may be drained, so that the fleet shrinks by itself.',
+    text: 'Drain idle workers automatically to shrink the fleet.',
   },
   min_workers: {
-    title: 'Workers at least',
-    text: 'Running workers that no policy goes below.',
+    title: 'Minimum workers',
+    text: 'Number of running workers that automatic actions never go below.',
     unit: 'workers',
   },
   scale_down_cooldown_seconds: {
-    title: 'Pause between stops',
-    text: 'How long to wait between two automatic stops.',
+    title: 'Scale-down cooldown',
+    text: 'Minimum time between two automatic stops.',
     unit: 'seconds',
   },
   scale_up_enabled: {
     title: 'Scale up',
-    text: 'Whether sessions that find no room may buy new workers.',
+    text: 'Create workers automatically for sessions that find no free capacity.',
   },
   scale_up_cooldown_seconds: {
-    title: 'Pause between purchases',
-    text: 'How long to wait between two purchases of one template in one region.',
+    title: 'Scale-up cooldown',
+    text: 'Minimum time between two scale-ups of the same template in the same region.',
     unit: 'seconds',
   },
   max_workers_per_region: {
-    title: 'Workers per region at most',
-    text: 'Bounds what is bought automatically. People may ask for more.',
+    title: 'Maximum workers per region',
+    text: 'Limit for automatic scale-up. It does not apply to workers that people create.',
     unit: 'workers',
   },
   external_stop: {
-    title: 'Stopped by somebody else',
-    text: 'Whether a machine that was stopped behind our back is started again, or the stop is accepted.',
+    title: 'External stop',
+    text: 'If a machine was stopped outside LCM: start it again, or accept the stop.',
   },
   orphan_action: {
-    title: 'Machines nobody knows',
-    text: 'Whether machines of this fleet that no worker stands for are only reported, or terminated.',
+    title: 'Orphaned machines',
+    text: 'If a machine carries the tags of this fleet but belongs to no worker: report it, or terminate it.',
   },
   license_on_terminate: {
-    title: 'License of a stopped worker that is to go',
-    text: 'Boot it once more to give its license back, or only record that the license is lost.',
+    title: 'License on terminate',
+    text: 'When a stopped worker is terminated: boot it to release its license, or record the license as leaked.',
   },
   license_on_stop: {
-    title: 'License while stopped',
-    text: 'Whether a worker that stops keeps its license, or releases it for others.',
+    title: 'License on stop',
+    text: 'When a worker stops: keep its license, or release it for other workers.',
   },
   boot_lead_minutes: {
     title: 'Boot lead',
-    text: 'How long before its session a lab begins to boot.',
+    text: 'Time before the start of a session at which its lab is started.',
     unit: 'minutes',
   },
   schedule_ahead_minutes: {
     title: 'Schedule ahead',
-    text: 'How long before its session a place is sought.',
+    text: 'Time before the start of a session at which the scheduler assigns a worker.',
     unit: 'minutes',
   },
   journal_retention_days: {
-    title: 'Keep decisions',
-    text: 'How long the reasons of controllers are kept.',
+    title: 'Decision retention',
+    text: 'Time for which the decisions of controllers are kept.',
     unit: 'days',
   },
   terminated_retention_days: {
-    title: 'Keep terminated workers',
-    text: 'How long records of workers that are gone are kept.',
+    title: 'Terminated worker retention',
+    text: 'Time for which records of terminated workers are kept.',
     unit: 'days',
   },
 }
@@ -117,7 +117,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     ],
   },
   {
-    title: 'Size of the fleet',
+    title: 'Fleet size',
     names: [
       'scale_up_enabled',
       'scale_up_cooldown_seconds',
@@ -135,7 +135,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   { title: 'Housekeeping', names: ['journal_retention_days', 'terminated_retention_days'] },
 ]
 
-/** What it can be chosen from; null for numbers. */
+/** Allowed values; null for numbers. */
 export function choicesOf(name: SettingName): readonly string[] | null {
   const schema = SettingValues.shape[name]
   if (schema.type === 'boolean') return ['on', 'off']

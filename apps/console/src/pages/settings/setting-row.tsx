@@ -38,7 +38,7 @@ export function SettingRow(props: RowProps) {
   const { title, text } = SETTING_DOCS[name]
   const close = () => {
     isEdited.value = false
-    // The button is there again after the next rendering.
+    // The button exists again after the next render.
     requestAnimationFrame(() => edit.current?.focus())
   }
   return (
@@ -76,7 +76,7 @@ export function SettingRow(props: RowProps) {
 function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProps & { onClose: () => void }) {
   const { client, notices } = useConsole()
   const draft = useSignal(draftOf(setting.value))
-  // What whoever edits it knows that it is. The version does not tell: it grows with every other setting, too.
+  // The value that the user knows. The version can't tell, because it grows with other settings too.
   const known = useRef(setting)
   const isSending = useSignal(false)
   const refusal = useSignal<string | null>(null)
@@ -88,7 +88,7 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
     isSending.value = true
     try {
       onSaved(await client.call('patchSettings', { body: patchOf(name, value), ifMatch: version }))
-      notices.show('done', `${SETTING_DOCS[name].title} is saved`)
+      notices.show('done', `${SETTING_DOCS[name].title} saved`)
       onClose()
     } catch (error) {
       refusal.value = refusalText(error)
@@ -99,7 +99,7 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
   }
   const submit = (event: Event) => {
     event.preventDefault()
-    // What is typed now, which may be newer than what was last rendered.
+    // The current input may be newer than the last render.
     const value = typedValue(name, draft.peek())
     if (value !== null) send(value)
   }
@@ -125,20 +125,20 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
           </button>
         )}
       </div>
-      {typedValue(name, draft.value) === null && <p class="field-fault tone-red">Say a number.</p>}
+      {typedValue(name, draft.value) === null && <p class="field-fault tone-red">Enter a number.</p>}
       {refusal.value !== null && <Refusal>{refusal.value}</Refusal>}
     </form>
   )
 }
 
-/** What is wrong with the value, without where in the request it was. */
+/** Error of the value, without its path in the request. */
 const refusalText = (error: unknown): string =>
   error instanceof ApiError && error.problem.errors?.[0] ? error.problem.errors[0].message : failureText(error)
 
 interface ValueFieldProps {
   readonly name: SettingName
   readonly draft: Signal<string>
-  /** What was said of the value before holds no more. */
+  /** Clears the error of the previous value. */
   readonly onTyped: () => void
 }
 

@@ -56,7 +56,7 @@ it('that is not what it was when somebody began to edit it is told to them', () 
   const told = (now: Parameters<typeof changedText>[1]) => changedText('journal_retention_days', before, now)
   expect(told({ value: 30, source: 'default' })).toBeNull()
   expect(told({ value: 44, source: 'given' })).toBe(
-    'Meanwhile it was changed: it is 44 days (set here). Save again to overwrite that.',
+    'Another user changed this setting to 44 days (set here). Save again to overwrite it.',
   )
-  expect(told({ value: 30, source: 'given' })).toContain('it is 30 days (set here)')
+  expect(told({ value: 30, source: 'given' })).toContain('to 30 days (set here)')
 })

@@ -7,17 +7,17 @@ export type SettingValue = boolean | number | string
 
 const UNIT_MS: Readonly<Partial<Record<Unit, number>>> = { seconds: 1_000, minutes: 60_000 }
 
-/** As it is typed or chosen. */
+/** Value as text in the form. */
 export const draftOf = (value: SettingValue): string =>
   typeof value === 'boolean' ? (value ? 'on' : 'off') : String(value)
 
-/** As it is read: `3600 seconds`, and what that comes to. */
+/** Value with its unit: `3600 seconds`. */
 export function valueText(name: SettingName, value: SettingValue): string {
   const { unit } = SETTING_DOCS[name]
   return unit === undefined ? draftOf(value) : `${draftOf(value)} ${unit}`
 }
 
-/** What a number of small units comes to in larger ones; empty where that says nothing new. */
+/** The value in larger units, such as `1h 00m`; empty when that adds nothing. */
 export function sameAs(name: SettingName, draft: string): string {
   const { unit } = SETTING_DOCS[name]
   const unitMs = unit === undefined ? undefined : UNIT_MS[unit]
@@ -26,7 +26,7 @@ export function sameAs(name: SettingName, draft: string): string {
   return unit === 'minutes' && amount < 60 ? '' : durationText(amount * unitMs)
 }
 
-/** What to send for what was typed; null for what can not be sent at all. Whether it may be is for the API to say. */
+/** Parses the input; null when it is not a number. The API validates the range. */
 export function typedValue(name: SettingName, draft: string): SettingValue | null {
   const choices = choicesOf(name)
   if (choices?.[0] === 'on') return draft === 'on'
@@ -40,13 +40,13 @@ interface Setting {
   readonly source: SettingSource
 }
 
-/** What to say to who edits it before it is overwritten; null when it is as it was. */
+/** Warning before another user's change is overwritten; null when nothing changed. */
 export const changedText = (name: SettingName, before: Setting, now: Setting): string | null =>
   before.value === now.value && before.source === now.source
     ? null
-    : `Meanwhile it was changed: it is ${valueText(name, now.value)} (${SOURCE_TEXTS[now.source]}). Save again to overwrite that.`
+    : `Another user changed this setting to ${valueText(name, now.value)} (${SOURCE_TEXTS[now.source]}). Save again to overwrite it.`
 
-/** Null takes it back to what the environment says, or the default. */
+/** Null resets the setting to the environment or the default. */
 export const patchOf = (name: SettingName, value: SettingValue | null): BodyInput<'patchSettings'> =>
   ({ [name]: value }) as BodyInput<'patchSettings'>
 

@@ -16,7 +16,7 @@ export function SettingsPage(_: { query: Query }) {
   const read = useRead('settings', (client, signal) => client.call('getSettings', { signal }), {
     updatesOf: 'settings',
   })
-  // The answer to a change may come before the news of it.
+  // The response to a change may arrive before its event.
   const answered = useSignal<SettingsView | null>(null)
   const shown = newerOf(read.value, answered.value)
   const mayEdit = isAllowed(state.info.value, 'patchSettings')
@@ -25,7 +25,7 @@ export function SettingsPage(_: { query: Query }) {
       <header class="settings-head">
         <h1 tabIndex={-1}>Settings</h1>
         <p class="muted">
-          {mayEdit ? 'They hold at once, without a restart.' : 'Only administrators can change them.'}{' '}
+          {mayEdit ? 'Changes take effect immediately.' : 'Only administrators can change them.'}{' '}
           {shown?.updated_at && (
             <>
               Last changed <Timestamp at={shown.updated_at} />.
@@ -36,7 +36,7 @@ export function SettingsPage(_: { query: Query }) {
       {shown === null && read.error === null && <div class="bone settings-bone" aria-busy="true" />}
       {read.error !== null && (
         <div class="refusal tone-red settings-error">
-          The settings could not be read: {read.error}
+          Could not load the settings: {read.error}
           <button type="button" class="button small" onClick={read.reload}>
             Retry
           </button>

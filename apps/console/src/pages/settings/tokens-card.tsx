@@ -11,7 +11,7 @@ import { failureText } from '../../state/error-text.ts'
 import { dayText, exactText } from '../../state/time-format.ts'
 import { NewSecret } from './new-secret.tsx'
 import { NewTokenDialog } from './new-token-dialog.tsx'
-import { inOrder, isOver } from './token-expiry.ts'
+import { inOrder, isExpired } from './token-expiry.ts'
 
 const READ_EVERY_MS = 30_000
 
@@ -35,10 +35,10 @@ export function TokensCard() {
     <section class="card tokens" aria-labelledby="tokens-title">
       <header class="tokens-head">
         <h2 id="tokens-title">Tokens</h2>
-        <p class="muted">Keys to the API, for programs and for people without an account.</p>
+        <p class="muted">API tokens for programs, and for people without an account.</p>
         <button type="button" class="button small" onClick={open}>
           <NamedIcon name="plus" />
-          New token
+          Create token
         </button>
       </header>
       {made.value !== null && (
@@ -50,11 +50,9 @@ export function TokensCard() {
           }}
         />
       )}
-      {read.error !== null && <p class="muted">The tokens could not be read: {read.error}</p>}
+      {read.error !== null && <p class="muted">Could not load the tokens: {read.error}</p>}
       {read.value !== null && tokens.length === 0 && (
-        <p class="muted">
-          No token yet. Make one for a program or a person, and give it the smallest role that will do.
-        </p>
+        <p class="muted">No tokens yet. Create one per program or person, with the least privileged role that works.</p>
       )}
       {tokens.length > 0 && (
         <ul class="token-list">
@@ -69,9 +67,9 @@ export function TokensCard() {
 
 function TokenRow({ token, onRevoked }: { token: Token; onRevoked: () => void }) {
   const { nowMs } = useConsole()
-  const hasEnded = isOver(token, nowMs.value)
+  const hasExpired = isExpired(token, nowMs.value)
   return (
-    <li class={`token ${hasEnded ? 'over' : ''}`}>
+    <li class={`token ${hasExpired ? 'over' : ''}`}>
       <span class="token-name">
         {token.name}
         <span class="sub mono">{token.id}</span>
@@ -81,22 +79,22 @@ function TokenRow({ token, onRevoked }: { token: Token; onRevoked: () => void })
         {token.service !== null && <span class="sub">{token.service}</span>}
       </span>
       <span class="muted" title={exactText(toMs(token.created_at))}>
-        Made {dayText(toMs(token.created_at))}
+        Created {dayText(toMs(token.created_at))}
       </span>
       <span class="muted" title={token.expires_at === null ? undefined : exactText(toMs(token.expires_at))}>
-        {expiryText(token, hasEnded)}
+        {expiryText(token, hasExpired)}
       </span>
       <RevokeButton token={token} onRevoked={onRevoked} />
     </li>
   )
 }
 
-function expiryText({ expires_at }: Token, hasEnded: boolean): string {
+function expiryText({ expires_at }: Token, hasExpired: boolean): string {
   if (expires_at === null) return 'Never expires'
-  return `${hasEnded ? 'Expired' : 'Expires'} ${dayText(toMs(expires_at))}`
+  return `${hasExpired ? 'Expired' : 'Expires'} ${dayText(toMs(expires_at))}`
 }
 
-/** A token stays listed until the API has said that it is gone. */
+/** A token stays listed until the API confirms that it is revoked. */
 function RevokeButton({ token, onRevoked }: { token: Token; onRevoked: () => void }) {
   const { client, dialog, notices } = useConsole()
   const isPending = useSignal(false)
@@ -104,7 +102,7 @@ function RevokeButton({ token, onRevoked }: { token: Token; onRevoked: () => voi
     isPending.value = true
     try {
       await client.call('deleteToken', { params: { id: token.id } })
-      notices.show('done', `${token.name} is revoked`)
+      notices.show('done', `Token ${token.name} revoked`)
     } catch (error) {
       isPending.value = false
       notices.show('refused', `Could not revoke ${token.name}`, failureText(error))
@@ -121,7 +119,7 @@ function RevokeButton({ token, onRevoked }: { token: Token; onRevoked: () => voi
       aria-disabled={isPending.value}
       onClick={() => !isPending.value && confirm()}
     >
-      {isPending.value ? 'Asked…' : 'Revoke'}
+      {isPending.value ? 'Revoking…' : 'Revoke'}
       <span class="sr-only"> {token.name}</span>
     </button>
   )
@@ -131,10 +129,10 @@ function RevokeDialog({ token, onConfirm }: { token: Token; onConfirm: () => voi
   const { state } = useConsole()
   return (
     <ConfirmDialog title={`Revoke ${token.name}?`} verb="Revoke" typed={token.name} onConfirm={onConfirm}>
-      <p>Whoever uses this token is refused from now on. This can't be undone: a new one has a new secret.</p>
+      <p>LCM rejects this token from now on. This can't be undone: a new token has a new secret.</p>
       {state.info.value?.actor.id === `token:${token.id}` && (
         <p>
-          <strong>You are signed in by this very token, so you will be signed out.</strong>
+          <strong>You are signed in with this token, so you will be signed out.</strong>
         </p>
       )}
     </ConfirmDialog>

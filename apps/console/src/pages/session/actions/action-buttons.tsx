@@ -12,13 +12,13 @@ const LABELS: Readonly<Record<SessionAction, string>> = {
   cancel: 'Cancel',
 }
 const TITLES: Readonly<Record<SessionAction, string>> = {
-  retry: 'Try again at once what has not worked',
-  requeue: 'Give its place back and have it placed anew',
-  extend: 'Let it last longer',
-  cancel: 'End it now; its lab is taken down',
+  retry: 'Retry the failed step now',
+  requeue: 'Release its worker and schedule it again',
+  extend: 'Make the slot longer',
+  cancel: 'End the session now and remove its lab',
 }
 
-/** Nothing is offered to whom the API would refuse it. */
+/** Hidden from users whom the API would refuse. */
 export function SessionActions({ session, place }: { session: LabletSession; place: 'row' | 'page' }) {
   const { state, nowMs } = useConsole()
   if (!mayAct(state.info.value, session)) return null
@@ -31,7 +31,7 @@ export function SessionActions({ session, place }: { session: LabletSession; pla
   )
 }
 
-/** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
+/** Uses `aria-disabled`: a `disabled` button would lose the keyboard focus. */
 function ActionButton({ session, verb }: { session: LabletSession; verb: SessionAction }) {
   const { requests, dialog, state, nowMs } = useConsole()
   const longest = state.live.definition.get(session.definition.id)?.max_duration_minutes ?? null
@@ -51,7 +51,7 @@ function ActionButton({ session, verb }: { session: LabletSession; verb: Session
       title={disabledReason ?? TITLES[verb]}
       onClick={() => !isDisabled && press()}
     >
-      {asked === verb ? 'Asked…' : LABELS[verb]}
+      {asked === verb ? 'Requested…' : LABELS[verb]}
       <span class="sr-only">
         {' '}
         {session.definition.name} {session.id}

@@ -12,7 +12,7 @@ type Definition = AnswerOf<'listDefinitions'>['items'][number]
 
 const HOUR_MS = 3_600_000
 
-/** Books a lab. `definitionId` is chosen already where it was opened from one. */
+/** `definitionId` preselects a definition. */
 export function BookDialog({ definitionId }: { definitionId?: string }) {
   const { state, requests, nowMs } = useConsole()
   const definitions = bookable(state.live.definition.all().values())
@@ -47,7 +47,7 @@ export function BookDialog({ definitionId }: { definitionId?: string }) {
   )
 }
 
-/** Only what is ACTIVE, and of that the newest. */
+/** ACTIVE definitions, newest version first. */
 const bookable = (all: Iterable<Definition>): Definition[] =>
   [...all]
     .filter(({ status }) => status === 'ACTIVE')
@@ -63,7 +63,7 @@ function DefinitionField({ definitions, chosen, onChoose }: DefinitionFieldProps
   if (definitions.length === 0)
     return (
       <p class="muted">
-        There is no lab to book yet. <a href={pageHash('definitions')}>Define one first</a>.
+        There are no definitions yet. <a href={pageHash('definitions')}>Create a definition first</a>.
       </p>
     )
   return (
@@ -106,7 +106,7 @@ function StartField({ start }: { start: Signal<string | null> }) {
               start.value = localMinute(Math.ceil(nowMs.peek() / HOUR_MS) * HOUR_MS)
             }}
           />
-          At
+          Later
         </label>
         {start.value !== null && (
           <input

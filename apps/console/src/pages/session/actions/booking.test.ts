@@ -9,10 +9,12 @@ it('says what is missing', () => {
   expect(bookingFault(draft, 60, NOW_MS)).toBe(null)
   expect(bookingFault({ ...draft, definitionId: '' }, 60, NOW_MS)).toBe('Choose a definition')
   expect([0, 61, null].map(minutes => bookingFault({ ...draft, minutes }, 60, NOW_MS))).toEqual(
-    Array(3).fill('Say between 1 and 60 minutes'),
+    Array(3).fill('Enter 1 to 60 minutes'),
   )
-  expect(bookingFault({ ...draft, start: '' }, 60, NOW_MS)).toBe('Say when it begins')
-  expect(bookingFault({ ...draft, start: localMinute(NOW_MS - 3_600_000) }, 60, NOW_MS)).toBe('That is past')
+  expect(bookingFault({ ...draft, start: '' }, 60, NOW_MS)).toBe('Enter a start time')
+  expect(bookingFault({ ...draft, start: localMinute(NOW_MS - 3_600_000) }, 60, NOW_MS)).toBe(
+    'The start time is in the past',
+  )
   expect(bookingFault({ ...draft, start: localMinute(NOW_MS) }, 60, NOW_MS)).toBe(null)
 })
 

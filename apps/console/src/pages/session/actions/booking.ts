@@ -3,7 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 
 export interface BookingDraft {
   readonly definitionId: string
-  /** What a field for a date and a time gives: local time; null for now. */
+  /** Value of a `datetime-local` field; null for now. */
   readonly start: string | null
   readonly minutes: number | null
 }
@@ -11,18 +11,18 @@ export interface BookingDraft {
 /** The API takes what began a moment ago; a form should not item it. */
 const PAST_MS_MAX = 60_000
 
-/** Why it can't be sent yet; null when it can. */
+/** Error in the form; null when it can be sent. */
 export function bookingFault(
   { definitionId, start, minutes }: BookingDraft,
   max: number,
   nowMs: number,
 ): string | null {
   if (definitionId === '') return 'Choose a definition'
-  if (minutes === null || minutes < 1 || minutes > max) return `Say between 1 and ${max} minutes`
+  if (minutes === null || minutes < 1 || minutes > max) return `Enter 1 to ${max} minutes`
   if (start === null) return null
   const startMs = Date.parse(start)
-  if (Number.isNaN(startMs)) return 'Say when it begins'
-  return startMs < nowMs - PAST_MS_MAX ? 'That is past' : null
+  if (Number.isNaN(startMs)) return 'Enter a start time'
+  return startMs < nowMs - PAST_MS_MAX ? 'The start time is in the past' : null
 }
 
 export const bookingBody = ({ definitionId, start, minutes }: BookingDraft): BodyInput<'createSession'> => ({
@@ -33,7 +33,7 @@ export const bookingBody = ({ definitionId, start, minutes }: BookingDraft): Bod
 
 const twoDigits = (value: number) => String(value).padStart(2, '0')
 
-/** A moment as a field for a date and a time wants it: local, to the minute. */
+/** Local time in the format of a `datetime-local` field. */
 export function localMinute(ms: number): string {
   const at = new Date(ms)
   const day = `${at.getFullYear()}-${twoDigits(at.getMonth() + 1)}-${twoDigits(at.getDate())}`

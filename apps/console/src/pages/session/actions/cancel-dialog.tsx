@@ -14,19 +14,19 @@ export function CancelDialog({ id }: { id: string }) {
   const hasLab = isLive(session.status) && session.status !== 'SCHEDULED'
   return (
     <ConfirmDialog
-      title={`Cancel the session of ${session.definition.name}?`}
+      title={`Cancel this session of ${session.definition.name}?`}
       verb="Cancel session"
-      keep="Keep it"
+      keep="Keep session"
       typed={null}
       onConfirm={() => requestCancel(requests, session)}
     >
       <p>
         {hasLab ? (
           <>
-            Its lab is stopped, wiped and removed. <strong>What was not saved elsewhere is lost.</strong>
+            Its lab is stopped, wiped and removed. <strong>Unsaved work is lost.</strong>
           </>
         ) : (
-          'It gives up its slot. Nothing has been started for it yet.'
+          'Its slot is released. Its lab was not started yet.'
         )}
       </p>
       <p class="muted">

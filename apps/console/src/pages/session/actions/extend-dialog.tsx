@@ -27,7 +27,7 @@ export function ExtendDialog({ id }: { id: string }) {
       isComplete={isGood}
       send={async () => more !== null && (await requestExtend(requests, session, more))}
     >
-      <MinutesField minutes={minutes} max={left} label="Minutes more" />
+      <MinutesField minutes={minutes} max={left} label="Additional minutes" />
       <p class="muted">
         {isGood ? (
           <>

@@ -2,7 +2,7 @@ import type { Signal } from '@preact/signals'
 import { useId } from 'preact/hooks'
 
 interface MinutesProps {
-  /** Null while what is typed is no number. */
+  /** Null while the input is not a number. */
   readonly minutes: Signal<number | null>
   readonly max: number
   readonly label: string
@@ -10,7 +10,7 @@ interface MinutesProps {
 
 const PRESETS = [15, 30, 60, 120, 240]
 
-/** The longest is always offered, as people often want just that. */
+/** Presets always include the maximum. */
 export function MinutesField({ minutes, max, label }: MinutesProps) {
   const note = useId()
   const field = useId()
@@ -52,7 +52,7 @@ export function MinutesField({ minutes, max, label }: MinutesProps) {
         ))}
       </span>
       <span id={note} class="muted">
-        At most {max} min
+        Maximum {max} min
       </span>
     </div>
   )

@@ -25,10 +25,14 @@ it('lets people touch their own, and those who run the fleet everything', () => 
 it('extends as long as the definition allows', () => {
   expect(minutesLeft(aSession(), 90)).toBe(30)
   expect(disabledReasonOf('extend', aSession(), NOW_MS, 90)).toBe(null)
-  expect(disabledReasonOf('extend', aSession(), NOW_MS, 60)).toBe('two-routers may last 60 min, and it does')
-  expect(disabledReasonOf('extend', aSession(), NOW_MS + 3_600_000, 90)).toBe('Its time is over')
-  expect(disabledReasonOf('extend', aSession(), NOW_MS, null)).toBe('Its definition is gone')
-  expect(disabledReasonOf('extend', aSession({ desired_status: 'TERMINATED' }), NOW_MS, 90)).toBe('It was canceled')
+  expect(disabledReasonOf('extend', aSession(), NOW_MS, 60)).toBe(
+    'The slot already has the maximum of 60 min for two-routers',
+  )
+  expect(disabledReasonOf('extend', aSession(), NOW_MS + 3_600_000, 90)).toBe('Its slot has ended')
+  expect(disabledReasonOf('extend', aSession(), NOW_MS, null)).toBe('Its definition was deleted')
+  expect(disabledReasonOf('extend', aSession({ desired_status: 'TERMINATED' }), NOW_MS, 90)).toBe(
+    'The session was canceled',
+  )
 })
 
 it('available in each status what the API would do', () => {
@@ -54,5 +58,7 @@ it('available in each status what the API would do', () => {
 
 it('cancels once', () => {
   expect(disabledReasonOf('cancel', aSession(), NOW_MS, null)).toBe(null)
-  expect(disabledReasonOf('cancel', aSession({ desired_status: 'TERMINATED' }), NOW_MS, null)).toBe('It was canceled')
+  expect(disabledReasonOf('cancel', aSession({ desired_status: 'TERMINATED' }), NOW_MS, null)).toBe(
+    'The session was canceled',
+  )
 })

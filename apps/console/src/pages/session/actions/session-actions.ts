@@ -9,22 +9,22 @@ export const SESSION_ACTIONS = ['retry', 'requeue', 'extend', 'cancel'] as const
 export type SessionAction = (typeof SESSION_ACTIONS)[number]
 
 const MINUTE_MS = 60_000
-/** What comes now comes by itself. */
+/** Statuses in which no action is possible. */
 const OVER: ReadonlySet<SessionStatus> = new Set(['STOPPING', 'STOPPED', 'EXPIRED', 'ARCHIVED', 'TERMINATED'])
 
 export const isOver = ({ status }: Pick<LabletSession, 'status'>): boolean => OVER.has(status)
 
-/** Whether this person may do anything about it: the API would refuse a stranger. */
+/** Only the owner, operators and administrators may change a session. */
 export const mayAct = (info: Info | null, { owner }: LabletSession): boolean =>
   info !== null && isAllowed(info, 'cancelSession') && mayTouch({ ...info.actor, service: null }, owner)
 
-/** By how much its slot may grow. `longest` is what its definition allows; null when that is not known. */
+/** Minutes by which the slot may be extended. `longest` is the maximum of its definition; null when unknown. */
 export function minutesLeft({ timeslot }: LabletSession, longest: number | null): number {
   const minutes = (toMs(timeslot.end) - toMs(timeslot.start)) / MINUTE_MS
   return longest === null ? 0 : Math.max(0, Math.floor(longest - minutes))
 }
 
-/** Why the API would refuse it; null when it would not. */
+/** Reason why the API would refuse the action; null when it would accept it. */
 export function disabledReasonOf(
   verb: SessionAction,
   session: LabletSession,
@@ -34,16 +34,16 @@ export function disabledReasonOf(
   const { status, desired_status } = session
   switch (verb) {
     case 'cancel':
-      if (isOver(session)) return `It is ${status}`
-      return desired_status === 'TERMINATED' ? 'It was canceled' : null
+      if (isOver(session)) return `The session is ${status}`
+      return desired_status === 'TERMINATED' ? 'The session was canceled' : null
     case 'extend':
       return extendDisabledReason(session, nowMs, longest)
     case 'requeue':
-      if (desired_status === 'TERMINATED') return 'It was canceled'
-      return status === 'SCHEDULED' ? null : `It is ${status}, and would have to be SCHEDULED`
+      if (desired_status === 'TERMINATED') return 'The session was canceled'
+      return status === 'SCHEDULED' ? null : `Only SCHEDULED sessions can be requeued, and this one is ${status}`
     case 'retry': {
       const retry = retryOf(session, toInstant(nowMs))
-      if (retry.kind === 'under_way') return 'It is being tried again'
+      if (retry.kind === 'under_way') return 'A retry is in progress'
       return retry.kind === 'refused' ? retry.because : null
     }
   }
@@ -51,17 +51,19 @@ export function disabledReasonOf(
 
 function extendDisabledReason(session: LabletSession, nowMs: number, longest: number | null): string | null {
   const { status, desired_status, timeslot, definition } = session
-  if (isOver(session)) return `It is ${status}`
-  if (desired_status === 'TERMINATED') return 'It was canceled'
-  if (toMs(timeslot.end) <= nowMs) return 'Its time is over'
-  if (longest === null) return 'Its definition is gone'
-  return minutesLeft(session, longest) > 0 ? null : `${definition.name} may last ${longest} min, and it does`
+  if (isOver(session)) return `The session is ${status}`
+  if (desired_status === 'TERMINATED') return 'The session was canceled'
+  if (toMs(timeslot.end) <= nowMs) return 'Its slot has ended'
+  if (longest === null) return 'Its definition was deleted'
+  return minutesLeft(session, longest) > 0
+    ? null
+    : `The slot already has the maximum of ${longest} min for ${definition.name}`
 }
 
-/** What goes by itself needs no button in a row: only what has gone wrong is worth trying again there. */
+/** Rows offer a retry only in these statuses; others proceed by themselves. */
 const RETRIED_IN_ROWS: ReadonlySet<SessionStatus> = new Set(['INSTANTIATING', 'READY', 'RUNNING'])
 
-/** What is offered. What is barred for a reason that may pass stays, so that the keyboard's focus does. */
+/** Actions to show. Temporarily disabled ones stay visible, so that they keep the keyboard focus. */
 export function availableActions(session: LabletSession, nowMs: number, place: 'row' | 'page'): SessionAction[] {
   const { status } = session
   if (isOver(session)) return []

@@ -1,7 +1,7 @@
 import { useConsole } from '../../../parts/console-context.ts'
 import { Modal } from '../../../parts/dialog/modal.tsx'
 
-/** What it was about has gone while the dialog was open. */
+/** Shown when the session ended while a dialog was open. */
 export function SessionOverDialog({ title }: { title: string }) {
   const { dialog } = useConsole()
   const close = () => {
@@ -9,7 +9,7 @@ export function SessionOverDialog({ title }: { title: string }) {
   }
   return (
     <Modal title={title} onClose={close}>
-      <p class="modal-body">This session is over meanwhile.</p>
+      <p class="modal-body">This session has ended.</p>
     </Modal>
   )
 }

@@ -7,13 +7,13 @@ const targetOf = ({ id, definition }: LabletSession) =>
 export const requestCancel = (requests: Requests, session: LabletSession): Promise<boolean> =>
   requests.send(targetOf(session), 'cancel', client => client.call('cancelSession', { params: { id: session.id } }))
 
-/** Asked by a form: rejects when it is refused. */
+/** Rejects when refused: the form shows the reason. */
 export const requestExtend = (requests: Requests, session: LabletSession, minutes: number): Promise<void> =>
   sendOrReject(requests, targetOf(session), 'extend', client =>
     client.call('extendSession', { params: { id: session.id }, body: { minutes } }),
   )
 
-/** Those that need nothing more to be said. */
+/** For actions without a dialog. */
 export const requestAction = (
   requests: Requests,
   session: LabletSession,

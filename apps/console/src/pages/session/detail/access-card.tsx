@@ -2,7 +2,7 @@ import { accessLine } from '@lcm/domain/session/access-line'
 import { isLive, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { CopyButton } from '../../../parts/copy-button.tsx'
 
-/** How to get into its lab. Doors of a lab that is gone are not shown: others may be behind them by now. */
+/** Console addresses of the lab. Hidden once the lab is gone: its ports may belong to another lab by now. */
 export function AccessCard({ session }: { session: LabletSession }) {
   const { access, status } = session
   const isOpen = status === 'READY' || status === 'RUNNING'
@@ -10,20 +10,24 @@ export function AccessCard({ session }: { session: LabletSession }) {
   return (
     <section class="card" aria-labelledby="access-title">
       <h2 id="access-title">Access</h2>
-      {!isOpen && <p class="muted">{status === 'STOPPING' || status === 'EXPIRED' ? 'Closed.' : 'Not open yet.'}</p>}
-      {isOpen && access.length === 0 && <p class="muted">Its lab opens no ports.</p>}
+      {!isOpen && (
+        <p class="muted">
+          {status === 'STOPPING' || status === 'EXPIRED' ? 'Access has ended.' : 'Available when the session is ready.'}
+        </p>
+      )}
+      {isOpen && access.length === 0 && <p class="muted">This lab has no console ports.</p>}
       {isOpen && (
-        <ul class="doors">
-          {access.map(door => {
-            const line = accessLine(door)
+        <ul class="access-list">
+          {access.map(port => {
+            const line = accessLine(port)
             return (
-              <li key={door.name}>
+              <li key={port.name}>
                 <span>
-                  <strong>{door.node}</strong> <span class="muted">{door.protocol}</span>
-                  <span class="sub mono">{door.name}</span>
+                  <strong>{port.node}</strong> <span class="muted">{port.protocol}</span>
+                  <span class="sub mono">{port.name}</span>
                 </span>
-                <code class="door-line">{line}</code>
-                <CopyButton text={line} what={`the address of ${door.name}`} />
+                <code class="access-line">{line}</code>
+                <CopyButton text={line} what={`the address of ${port.name}`} />
               </li>
             )
           })}

@@ -6,7 +6,7 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon, StatusIcon } from '../../../parts/icons.tsx'
 import { notesOf, stepMs, stepTitle } from '../session-text.ts'
 
-const TITLES = { instantiate: 'Starting the lab', teardown: 'Taking the lab down' } as const
+const TITLES = { instantiate: 'Start of the lab', teardown: 'Teardown of the lab' } as const
 
 export function PipelineCard({ session }: { session: LabletSession }) {
   const { pipeline } = session
@@ -17,7 +17,7 @@ export function PipelineCard({ session }: { session: LabletSession }) {
         {pipeline !== null && <span class="muted"> attempt {pipeline.attempt}</span>}
       </h2>
       {pipeline === null ? (
-        <p class="muted">{isFinal(session.status) ? 'It never had a lab.' : 'Its lab has not been asked for yet.'}</p>
+        <p class="muted">{isFinal(session.status) ? 'No lab was created.' : 'The lab is not requested yet.'}</p>
       ) : (
         <ol class="steps">
           {stepsOf(pipeline).map(step => (
@@ -29,7 +29,7 @@ export function PipelineCard({ session }: { session: LabletSession }) {
   )
 }
 
-/** Made anew each time: an element that is kept holds on to the page that it was on. */
+/** Creates a new element each time: a shared one would keep its first page in memory. */
 function markOf(status: Step['status']): ComponentChildren {
   if (status === 'pending') return null
   if (status === 'failed') return <StatusIcon status="FAILED" />
@@ -53,7 +53,7 @@ const StepLine = ({ step }: { step: NamedStep }) => (
   </li>
 )
 
-/** A step that runs ticks; one that is over rests. */
+/** Re-renders every second only while the step runs. */
 function StepTime({ step }: { step: NamedStep }) {
   const { nowMs } = useConsole()
   const ms = stepMs(step, step.ended_at === null ? nowMs.value : 0)

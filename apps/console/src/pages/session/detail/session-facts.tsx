@@ -11,9 +11,9 @@ export function SessionFacts({ session }: { session: LabletSession }) {
   const { needs, desired_status, desired_by, desired_reason } = session
   return (
     <section class="card facts" aria-labelledby="facts-title">
-      <h2 id="facts-title">Facts</h2>
+      <h2 id="facts-title">Details</h2>
       <dl>
-        <Fact name="Wanted">
+        <Fact name="Desired">
           {desired_status} by {desired_by}
           {desired_reason !== '' && `: ${desired_reason}`}
         </Fact>

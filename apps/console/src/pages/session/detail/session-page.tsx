@@ -24,7 +24,7 @@ export function SessionPage({ id }: { id: string }) {
   const { session, isMissing, error, reload } = useSession(id)
   const { state } = useConsole()
   if (isMissing) return <NoSuchSession id={id} />
-  if (session === null) return error === null ? <Reading /> : <Unread id={id} error={error} onRetry={reload} />
+  if (session === null) return error === null ? <Reading /> : <LoadFailed id={id} error={error} onRetry={reload} />
   const worker = session.worker_id === null ? null : (state.live.worker.get(session.worker_id) ?? null)
   return (
     <section class="page session">
@@ -62,7 +62,7 @@ function nextStep(session: LabletSession, worker: Worker | null, inputs: NextInp
 const Reading = () => (
   <section class="loading" aria-busy="true">
     <h1 class="sr-only" tabIndex={-1}>
-      Reading the session…
+      Loading the session…
     </h1>
     <span class="bone title" />
     <span class="bone row" />
@@ -72,23 +72,23 @@ const Reading = () => (
 
 function NoSuchSession({ id }: { id: string }) {
   const isShownAll = canSeeAllSessions(useConsole().state.info.value)
-  const maybe = isShownAll ? 'was over and is forgotten' : 'is not yours'
+  const maybe = isShownAll ? 'was removed after it ended' : 'belongs to another user'
   return (
-    <NotFound title="No such session" list="sessions">
+    <NotFound title="Session not found" list="sessions">
       <p>
-        There is no session <code>{id}</code>, or it {maybe}.
+        Session <code>{id}</code> doesn't exist, or {maybe}.
       </p>
       <p class="muted">
-        One that is not over is found by its id, or by the name of its definition if it is the only one.
+        Unfinished sessions can be opened by id, or by the name of their definition if only one matches.
       </p>
     </NotFound>
   )
 }
 
-const Unread = ({ id, error, onRetry }: { id: string; error: string; onRetry: () => void }) => (
-  <PageState icon="offline" title="This session can't be read">
+const LoadFailed = ({ id, error, onRetry }: { id: string; error: string; onRetry: () => void }) => (
+  <PageState icon="offline" title="Could not load this session">
     <p>
-      Session <code>{id}</code> can't be shown: {error}.
+      Session <code>{id}</code> could not be loaded: {error}.
     </p>
     <button type="button" class="button primary" onClick={onRetry}>
       Try reload
@@ -130,7 +130,7 @@ function SessionHead({ session }: { session: LabletSession }) {
   )
 }
 
-/** What its reader has to know first: what it waits for, and what has gone wrong, in full. */
+/** The waiting reason and the last error, in full. */
 function Callouts({ session }: { session: LabletSession }) {
   const { last_error } = session
   return (

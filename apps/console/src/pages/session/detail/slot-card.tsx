@@ -31,11 +31,11 @@ export function SlotCard({ session }: { session: LabletSession }) {
       <p class="slot-ends number">
         {leadMs > 0 && (
           <span class="muted">
-            lab boots <Timestamp at={toMs(start) - leadMs} /> ({durationText(leadMs)} before)
+            lab starts <Timestamp at={toMs(start) - leadMs} /> ({durationText(leadMs)} before)
           </span>
         )}
         <span>
-          begins <Timestamp at={start} />
+          starts <Timestamp at={start} />
         </span>
         <span>
           ends <Timestamp at={end} />
@@ -51,7 +51,7 @@ function SlotNote({ session }: { session: LabletSession }) {
   return <p class="slot-note number">{slotNote(session, nowMs.value)}</p>
 }
 
-/** The text beside it says the same. */
+/** Decorative: the text beside it has the same information. */
 function SlotScaleBar({ session, leadMs }: { session: LabletSession; leadMs: number }) {
   const { nowMs } = useConsole()
   const { slotLeft, passed, now } = slotScale(session, leadMs, nowMs.value)
@@ -65,13 +65,13 @@ function SlotScaleBar({ session, leadMs }: { session: LabletSession; leadMs: num
   )
 }
 
-/** One slot drawn to scale: the lead in which its lab boots, the slot, and where in it we are. Shares of the width. */
+/** A slot to scale, as shares of the width: boot lead, slot and current time. */
 export interface SlotScale {
   readonly leadMs: number
   readonly slotLeft: number
-  /** How much of the slot is behind; of one that is over, how much it had. */
+  /** Elapsed share of the slot. */
   readonly passed: number
-  /** Null when now lies outside of what is drawn. */
+  /** Null when the current time is outside the scale. */
   readonly now: number | null
 }
 
@@ -90,7 +90,7 @@ export function slotScale(session: LabletSession, leadMs: number, nowMs: number)
   }
 }
 
-/** What was booked to begin at once had no time to boot before. */
+/** A session booked to start immediately has no boot lead. */
 export function leadOf(
   session: LabletSession,
   definition: { readonly boot_lead_minutes: number | null } | undefined,

@@ -35,7 +35,7 @@ export function SessionFilterBar({ filter, sessions }: FilterProps) {
         />
         <SearchField
           label="Search sessions"
-          placeholder="Id, owner, worker…"
+          placeholder="Id, owner or worker"
           text={filter.text}
           onText={text => change({ text })}
         />
@@ -44,7 +44,7 @@ export function SessionFilterBar({ filter, sessions }: FilterProps) {
   )
 }
 
-/** Who sees nobody else's has nothing to tell apart. */
+/** Users who see only their own sessions don't need this filter. */
 function MineChip({ filter }: { filter: SessionFilter }) {
   const { router, state } = useConsole()
   const actor = state.info.value?.actor

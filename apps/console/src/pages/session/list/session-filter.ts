@@ -3,13 +3,13 @@ import { pageHash, type Query } from '../../../state/router.ts'
 import { isRange, type Range } from './timeline-layout.ts'
 
 export interface SessionFilter {
-  /** Empty means: all that are not over. */
+  /** Empty: all unfinished sessions. */
   readonly statuses: readonly SessionStatus[]
   readonly isMine: boolean
-  /** The name of a definition; empty for any. */
+  /** Name of a definition; empty for any. */
   readonly definition: string
   readonly text: string
-  /** How much of time is drawn, from when on; null keeps up with the present. */
+  /** Length and start of the timeline; a null start follows the current time. */
   readonly range: Range
   readonly atMs: number | null
 }
@@ -50,12 +50,12 @@ export const isFiltering = ({ statuses, isMine, definition, text }: SessionFilte
   statuses.length > 0 || isMine || definition !== '' || text.trim() !== ''
 
 interface Surroundings {
-  /** Whose sessions are `mine`. */
+  /** Id of the current user. */
   readonly me: string
   readonly workerName: (id: string) => string
 }
 
-/** Whatever its status. The search covers what a person may know a session by. */
+/** Ignores the status. The search covers ids, definition, owner and worker. */
 export function matches(session: LabletSession, filter: SessionFilter, { me, workerName }: Surroundings): boolean {
   if (filter.isMine && session.owner !== me) return false
   if (filter.definition !== '' && session.definition.name !== filter.definition) return false
@@ -66,10 +66,10 @@ export function matches(session: LabletSession, filter: SessionFilter, { me, wor
   return known.some(each => each?.toLowerCase().includes(text))
 }
 
-/** What is over is listed only when it is asked for. */
+/** Finished sessions are listed only when their status is selected. */
 export const isListed = ({ status }: LabletSession, { statuses }: SessionFilter): boolean =>
   statuses.length === 0 ? !isFinal(status) : statuses.includes(status)
 
-/** A timeline shows the past as well. */
+/** The timeline shows finished sessions too. */
 export const isDrawn = ({ status }: LabletSession, { statuses }: SessionFilter): boolean =>
   statuses.length === 0 || statuses.includes(status)

@@ -9,7 +9,7 @@ import { Owner } from '../owner.tsx'
 import { SessionBadge } from '../session-badge.tsx'
 import { activityText, isWaiting, slotNote, slotText } from '../session-text.ts'
 
-const COLUMNS = ['Session', 'Status', 'Slot', 'Owner', 'Worker', 'Doing', 'Actions'] as const
+const COLUMNS = ['Session', 'Status', 'Slot', 'Owner', 'Worker', 'Activity', 'Actions'] as const
 
 export const SessionTable = ({ sessions }: { sessions: readonly LabletSession[] }) => (
   <WindowedTable
@@ -24,7 +24,7 @@ export const SessionTable = ({ sessions }: { sessions: readonly LabletSession[] 
 function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: number }) {
   const { state } = useConsole()
   const { definition, worker_id } = session
-  const doing = activityText(session)
+  const activity = activityText(session)
   return (
     <tr class="session-row" aria-rowindex={rowIndex} data-session={session.id} data-status={session.status}>
       <th scope="row" class="col-session">
@@ -51,9 +51,9 @@ function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: n
           <a href={workerHash(worker_id)}>{state.live.worker.get(worker_id)?.name ?? worker_id}</a>
         )}
       </td>
-      <td class="col-doing">
-        <span class={`doing ${isWaiting(session) ? 'waits' : ''}`} title={doing}>
-          {doing}
+      <td class="col-activity">
+        <span class={`activity ${isWaiting(session) ? 'waits' : ''}`} title={activity}>
+          {activity}
         </span>
       </td>
       <td class="col-actions">
@@ -63,7 +63,7 @@ function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: n
   )
 }
 
-/** Apart from the rest of the row, since it alone changes every second. */
+/** A separate component, because it re-renders every second. */
 function SlotNote({ session }: { session: LabletSession }) {
   const { nowMs } = useConsole()
   return <span class="sub">{slotNote(session, nowMs.value)}</span>

@@ -35,7 +35,7 @@ export function SessionsPage({ query }: { query: Query }) {
       <section aria-labelledby="table-title">
         <h2 id="table-title" class="table-title" tabIndex={-1}>
           {countText(listed.length, 'session')}
-          {filter.statuses.length === 0 && <span class="muted"> not over</span>}
+          {filter.statuses.length === 0 && <span class="muted"> not finished</span>}
         </h2>
         {listed.length > 0 ? (
           <SessionTable sessions={listed} />
@@ -45,7 +45,7 @@ export function SessionsPage({ query }: { query: Query }) {
             isFiltered={isFiltering(filter)}
             none={<NoneBooked />}
           >
-            No session matches.
+            No sessions match the filter.
           </NoMatch>
         )}
       </section>
@@ -58,7 +58,7 @@ function SessionsHeadline({ sessions }: { sessions: readonly LabletSession[] }) 
   const waiting = present.filter(isWaiting).length
   const running = present.filter(({ status }) => status === 'READY' || status === 'RUNNING').length
   const seesAll = canSeeAllSessions(useConsole().state.info.value)
-  const summary = `${countText(present.length, 'session')}${seesAll ? '' : ' of yours'}, ${running} up, ${waiting} waiting`
+  const summary = `${countText(present.length, 'session')}${seesAll ? '' : ' of yours'}, ${running} running, ${waiting} waiting`
   return (
     <Headline title="Sessions" summary={summary}>
       <BookButton />
@@ -72,12 +72,12 @@ const BookButton = () => (
   </NewButton>
 )
 
-/** A past that could not be read is not passed off as an empty one. */
+/** Finished sessions that failed to load must not look like none. */
 function PastMissing({ sessions }: { sessions: Sessions }) {
   if (sessions.error === null) return null
   return (
     <p class="banner tone-orange" role="alert">
-      <span>Sessions that are over are missing here: {sessions.error}</span>
+      <span>Could not load finished sessions: {sessions.error}</span>
       <button type="button" class="button small" onClick={sessions.reload}>
         Try reload
       </button>
@@ -85,10 +85,9 @@ function PastMissing({ sessions }: { sessions: Sessions }) {
   )
 }
 
-/** There are some that are over, but none that is not. */
 const NoneBooked = () => (
   <>
-    <p>No session is booked now.</p>
+    <p>No sessions are booked.</p>
     <BookButton />
   </>
 )
@@ -96,8 +95,8 @@ const NoneBooked = () => (
 const NoSessions = () => (
   <PageState icon="flask" title="No sessions yet">
     <p>
-      A session is somebody's lab for a while. Book one: LCM finds it a worker, starts the lab in time, and takes it
-      down.
+      A session is a lab for a limited time. Book one: LCM finds a worker, starts the lab on time and removes it
+      afterwards.
     </p>
     <Creations kind="session" of="a session of " />
     <BookButton />

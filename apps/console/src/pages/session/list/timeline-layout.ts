@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000
 const QUARTER_MS = 15 * MINUTE_MS
 const HOUR_MS = 60 * MINUTE_MS
 
-/** How much is seen at once, how often there is a line, and in which steps the present is kept up with. */
+/** Length of each range, distance of its grid lines, and step in which it follows the current time. */
 const RANGES = {
   '6h': { lengthMs: 6 * HOUR_MS, tickHours: 1, stepMs: 30 * MINUTE_MS },
   '24h': { lengthMs: 24 * HOUR_MS, tickHours: 3, stepMs: HOUR_MS },
@@ -21,23 +21,23 @@ export interface Span {
   readonly toMs: number
 }
 
-/** Without a beginning it keeps up with the present, of which a quarter lies behind; in steps, so that bars rest in between. */
+/** Without `atMs` the span follows the current time in steps, with a quarter of it in the past. */
 export function spanOf(range: Range, atMs: number | null, nowMs: number): Span {
   const { lengthMs, stepMs } = RANGES[range]
   const fromMs = atMs ?? Math.floor(nowMs / stepMs) * stepMs - lengthMs / 4
   return { fromMs, toMs: fromMs + lengthMs }
 }
 
-/** What a clock on a wall shows. */
+/** Local time of a timestamp. */
 type WallClock = (ms: number) => { readonly day: number; readonly hour: number; readonly minute: number }
 
-const readersClock: WallClock = ms => {
+const localClock: WallClock = ms => {
   const at = new Date(ms)
   return { day: at.getDate(), hour: at.getHours(), minute: at.getMinutes() }
 }
 
-/** Whole hours and days where the reader is. A day may have 23 or 25 hours; no zone is finer than a quarter of one. */
-export function ticksOf({ fromMs, toMs: endMs }: Span, range: Range, clock = readersClock): number[] {
+/** Full hours or days in local time. A day may have 23 or 25 hours; zone offsets are multiples of 15 minutes. */
+export function ticksOf({ fromMs, toMs: endMs }: Span, range: Range, clock = localClock): number[] {
   const { tickHours } = RANGES[range]
   const ticks: number[] = []
   for (let ms = (Math.floor(fromMs / QUARTER_MS) + 1) * QUARTER_MS; ms < endMs; ms += QUARTER_MS)
@@ -45,7 +45,7 @@ export function ticksOf({ fromMs, toMs: endMs }: Span, range: Range, clock = rea
   return ticks
 }
 
-/** Where clocks are set at midnight a day may begin at one. */
+/** A day starts at 01:00 where the clock changes at midnight. */
 function isTick(ms: number, tickHours: number, clock: WallClock): boolean {
   const { day, hour, minute } = clock(ms)
   return tickHours === 24 ? day !== clock(ms - QUARTER_MS).day : minute === 0 && hour % tickHours === 0
@@ -53,43 +53,43 @@ function isTick(ms: number, tickHours: number, clock: WallClock): boolean {
 
 export const shareOf = (ms: number, { fromMs, toMs: endMs }: Span): number => (ms - fromMs) / (endMs - fromMs)
 
-/** When it holds, or held, its slot; null for one that was given up before it began. */
+/** Time in which the session holds its slot; null when it ended before its start. */
 export function drawnSpan({ status, timeslot, entered_status_at }: LabletSession): Span | null {
   const [startMs, endMs] = [toMs(timeslot.start), toMs(timeslot.end)]
   const untilMs = isFinal(status) ? Math.min(endMs, toMs(entered_status_at)) : endMs
   return untilMs <= startMs ? null : { fromMs: startMs, toMs: untilMs }
 }
 
-/** Without a worker it waits for one, unless nobody wants it any more. */
+/** Neither waiting nor placed: finished or canceled. */
 const isAbandoned = (session: LabletSession): boolean => isFinal(session.status) || isCanceled(session)
 
 export interface Bar {
   readonly session: LabletSession
-  /** Which of the lines of its row; sessions that overlap lie on different ones. */
+  /** Line within the row: overlapping sessions have different lanes. */
   readonly lane: number
   /** Shares of the width. */
   readonly left: number
   readonly width: number
-  /** What was cut off at the edges. */
+  /** Whether the bar continues beyond the edge. */
   readonly isCutLeft: boolean
   readonly isCutRight: boolean
 }
 
 export interface TimelineRow {
-  /** Null for what has no worker. */
+  /** Null for sessions without a worker. */
   readonly workerId: string | null
   readonly bars: readonly Bar[]
   readonly lanes: number
-  /** How many more there are than fit. */
+  /** Number of sessions beyond the lane limit. */
   readonly hidden: number
 }
 
-/** A row that is taller than this would hide all others; the rest is in the table. */
+/** Lanes per row at most; further sessions are in the table only. */
 const LANES_MAX = 10
-/** The least that a bar takes, as a share of the width, so that its shape is seen. */
+/** Minimum width of a bar, as a share of the timeline. */
 const SHARE_MIN = 1 / 50
 
-/** Those that are seen, by worker; the row of what has no worker comes first, also when it is empty. */
+/** Visible sessions by worker. The row without a worker is always first. */
 export function timelineRows(sessions: Iterable<LabletSession>, span: Span): TimelineRow[] {
   const byWorker = new Map<string | null, LabletSession[]>([[null, []]])
   for (const session of sessions) {

@@ -22,7 +22,7 @@ export function TimelineRowView({ row, span }: RowProps) {
   const name = workerId === null ? 'Waiting' : (worker?.name ?? workerId)
   const status = worker?.status
   const signature = bars.map(({ session }) => `${session.id} ${session.version}`).join()
-  // With hundreds of rows, one that looks as before must cost nothing.
+  // Memoized: with hundreds of rows, an unchanged row must not render.
   return useMemo(
     () => (
       <li class={`timeline-row ${workerId === null ? 'waiting' : ''}`}>
@@ -45,7 +45,7 @@ export function TimelineRowView({ row, span }: RowProps) {
           ))}
           {hidden > 0 && (
             <li class="timeline-hidden muted" style={{ top: `${lanes * LANE_PX + 5}px` }}>
-              and {countText(hidden, 'session')} more, in the table below
+              and {countText(hidden, 'more session')} in the table below
             </li>
           )}
         </ul>
@@ -82,8 +82,8 @@ function BarView({ bar, workerName }: { bar: Bar; workerName: string | null }) {
 
 function labelOf(session: LabletSession, owner: string, workerName: string | null): string {
   const { definition, status, timeslot } = session
-  const place = workerName === null ? 'without a worker' : `on ${workerName}`
-  const doing = activityText(session)
-  const head = `${definition.name} ${definition.version}, ${status}, ${slotText(timeslot)}, ${place}, owner ${owner}`
-  return doing === '' ? head : `${head}: ${doing}`
+  const location = workerName === null ? 'without a worker' : `on ${workerName}`
+  const activity = activityText(session)
+  const head = `${definition.name} ${definition.version}, ${status}, ${slotText(timeslot)}, ${location}, owner ${owner}`
+  return activity === '' ? head : `${head}: ${activity}`
 }

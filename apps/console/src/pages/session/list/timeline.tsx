@@ -17,7 +17,7 @@ interface TimelineProps {
   readonly filter: SessionFilter
 }
 
-/** Workers by time. Bars are links with a full label, so that nothing is said by place and color alone. */
+/** Sessions by worker and time. Each bar is a link with a full label: position and color alone carry no meaning. */
 export function Timeline({ sessions, filter }: TimelineProps) {
   const { state, nowMs } = useConsole()
   const minuteMs = useComputed(() => Math.floor(nowMs.value / MINUTE_MS) * MINUTE_MS)
@@ -27,7 +27,7 @@ export function Timeline({ sessions, filter }: TimelineProps) {
   return (
     <div class="timeline">
       <TimelineHead filter={filter} span={span} />
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by the keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the focus to scroll it. */}
       <section class="timeline-box" aria-label="Sessions by worker and time" tabIndex={0}>
         <div class="timeline-sheet">
           <Axis span={span} range={filter.range} />
@@ -40,7 +40,7 @@ export function Timeline({ sessions, filter }: TimelineProps) {
         </div>
       </section>
       {more > 0 && (
-        <p class="timeline-more muted">and {countText(more, 'more worker')} without a session in this time</p>
+        <p class="timeline-more muted">and {countText(more, 'more worker')} without sessions in this range</p>
       )}
     </div>
   )
@@ -64,7 +64,7 @@ function TimelineHead({ filter, span }: { filter: SessionFilter; span: Span }) {
         Skip to the table
       </button>
       <fieldset class="chips">
-        <legend class="sr-only">How much time</legend>
+        <legend class="sr-only">Range</legend>
         {RANGE_NAMES.map(range => (
           <button
             key={range}
@@ -94,7 +94,7 @@ function TimelineHead({ filter, span }: { filter: SessionFilter; span: Span }) {
   )
 }
 
-/** Midnight is told by its day. */
+/** Midnight is labeled with the day. */
 const tickText = (ms: number): string => (new Date(ms).getHours() === 0 ? weekdayText : minuteText)(ms)
 
 function Axis({ span, range }: { span: Span; range: Range }) {

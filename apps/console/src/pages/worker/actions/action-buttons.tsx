@@ -14,7 +14,7 @@ import { ACTION_TEXTS, type AvailableAction, availableActions, type WorkerAction
 
 const isDanger = (action: WorkerAction): boolean => action === 'terminate' || action === 'remove'
 
-/** In a row there is room for one; the rest is a press away. */
+/** Rows show the main action; the menu has the others. */
 export function RowActions({ worker }: { worker: Worker }) {
   const { state } = useConsole()
   if (!isAllowed(state.info.value, 'terminateWorker')) return null
@@ -55,7 +55,7 @@ export function PageActions({ worker }: { worker: Worker }) {
   )
 }
 
-/** A barred button keeps the keyboard's focus, which `disabled` would throw away. */
+/** Uses `aria-disabled`: a `disabled` button would lose the keyboard focus. */
 function ActionButton({ worker, item: { action, disabledReason } }: { worker: Worker; item: AvailableAction }) {
   const { requests } = useConsole()
   const begin = useWorkerAction()
@@ -67,11 +67,11 @@ function ActionButton({ worker, item: { action, disabledReason } }: { worker: Wo
       type="button"
       class={`button small ${isDanger(action) ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
       aria-disabled={isDisabled}
-      aria-label={`${asked === verb ? 'Asked to' : ''} ${label} ${worker.name}`.trim()}
+      aria-label={`${asked === verb ? 'Requested:' : ''} ${label} ${worker.name}`.trim()}
       title={disabledReason ?? help}
       onClick={() => !isDisabled && begin(worker, action)}
     >
-      {asked === verb ? 'Asked…' : label}
+      {asked === verb ? 'Requested…' : label}
     </button>
   )
 }
@@ -87,8 +87,7 @@ function MoreButton({ worker, available }: { worker: Worker; available: readonly
       ...ACTION_TEXTS[action],
       isDanger: isDanger(action),
       disabledReason:
-        disabledReason ??
-        (requests.pendingVerbOf(worker.id) === null ? null : 'Something else was asked of it just now'),
+        disabledReason ?? (requests.pendingVerbOf(worker.id) === null ? null : 'Another request is in progress'),
       onPick: () => begin(worker, action),
     }))
     dialog.value = <Menu label={`Actions for ${worker.name}`} anchor={anchor} items={items} />
@@ -98,8 +97,8 @@ function MoreButton({ worker, available }: { worker: Worker; available: readonly
       type="button"
       class="button small icon-only more"
       aria-haspopup="dialog"
-      aria-label={`${isPending ? `Asked to ${asked}` : 'More actions for'} ${worker.name}`}
-      title={isPending ? `Asked to ${asked} it…` : 'More actions'}
+      aria-label={`${isPending ? `Requested: ${asked}` : 'More actions for'} ${worker.name}`}
+      title={isPending ? `Requested: ${asked}…` : 'More actions'}
       onClick={event => open(event.currentTarget)}
     >
       <NamedIcon name={isPending ? 'waiting' : 'more'} />
@@ -107,7 +106,7 @@ function MoreButton({ worker, available }: { worker: Worker; available: readonly
   )
 }
 
-/** Begins an action: by asking at once, or by the dialog that it needs. */
+/** Starts an action: sends the request, or opens the dialog that it needs. */
 export function useWorkerAction(): (worker: Worker, action: WorkerAction) => void {
   const { requests, dialog } = useConsole()
   const show = (needed: VNode) => {

@@ -25,20 +25,20 @@ export function CreateDialog() {
     return requests.create('worker', body.name ?? body.template_name, client => client.call('createWorker', { body }))
   }
   return (
-    <FormDialog title="New worker" verb="Create worker" isComplete={draft.template.value !== ''} send={create}>
+    <FormDialog title="Create worker" verb="Create worker" isComplete={draft.template.value !== ''} send={create}>
       <TemplateField templates={templates} chosen={draft.template} />
       <SelectField
         label="Region"
         chosen={draft.region}
         options={state.info.value?.regions ?? []}
-        none="the server's default"
+        none="server default"
       />
-      <TextField label="Name" note="optional" value={draft.name} maxLength={128} placeholder="chosen for you" />
+      <TextField label="Name" note="optional" value={draft.name} maxLength={128} placeholder="generated" />
     </FormDialog>
   )
 }
 
-/** What was left empty is for the server to choose. */
+/** The server chooses values for empty fields. */
 const bodyOf = ({ template, region, name }: Draft): BodyInput<'createWorker'> => ({
   template_name: template.value,
   ...(region.value === '' ? {} : { aws_region: region.value }),
@@ -47,7 +47,7 @@ const bodyOf = ({ template, region, name }: Draft): BodyInput<'createWorker'> =>
 
 function TemplateField({ templates, chosen }: { templates: WorkerTemplate[]; chosen: Signal<string> }) {
   if (templates.length === 0)
-    return <p class="muted">There is no template yet. Add one first: a worker is made from it.</p>
+    return <p class="muted">There are no templates yet. Create a template first: every worker is created from one.</p>
   return (
     <fieldset class="field">
       <legend>Template</legend>

@@ -26,9 +26,9 @@ function DrainForm({ worker }: { worker: WorkerView }) {
       onConfirm={() => requestWorkerAction(requests, worker, 'drain', { then: next.value })}
     >
       <p>
-        No new session is placed on it.{' '}
+        No new sessions are placed on this worker.{' '}
         {sessions === 0
-          ? 'None lives on it, so it goes on at once.'
+          ? 'It has no sessions, so the drain ends immediately.'
           : `${countText(sessions, 'session')} may end first.`}
       </p>
       <AfterDrainField chosen={next} isProtected={worker.protected} />
@@ -37,13 +37,13 @@ function DrainForm({ worker }: { worker: WorkerView }) {
 }
 
 const CHOICES = {
-  STOPPED: { name: 'Stop it', text: 'Its disk and labs stay, and it can be started again.' },
-  TERMINATED: { name: 'Terminate it', text: "Its machine and disk are destroyed. This can't be undone." },
+  STOPPED: { name: 'Stop', text: 'Disk and labs are kept. The worker can be started again.' },
+  TERMINATED: { name: 'Terminate', text: "Machine and disk are deleted. This can't be undone." },
 } as const
 
 export const AfterDrainField = ({ chosen, isProtected }: { chosen: Signal<AfterDrain>; isProtected: boolean }) => (
   <fieldset class="field">
-    <legend>Once it is empty</legend>
+    <legend>After the last session</legend>
     <div class="choices">
       {(['STOPPED', 'TERMINATED'] as const).map(next => {
         const isDisabled = next === 'TERMINATED' && isProtected
@@ -59,7 +59,7 @@ export const AfterDrainField = ({ chosen, isProtected }: { chosen: Signal<AfterD
               }}
             />
             <span class="choice-name">{CHOICES[next].name}</span>
-            <span class="choice-text">{isDisabled ? 'It is protected.' : CHOICES[next].text}</span>
+            <span class="choice-text">{isDisabled ? 'The worker is protected.' : CHOICES[next].text}</span>
           </label>
         )
       })}

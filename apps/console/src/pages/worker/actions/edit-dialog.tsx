@@ -23,11 +23,11 @@ function EditForm({ worker }: { worker: WorkerView }) {
   const body = patchOf(opened, name.value, labels.value)
   return (
     <FormDialog
-      title={`Name and labels of ${worker.name}`}
+      title={`Edit ${worker.name}`}
       verb="Save"
       isComplete={name.value.trim() !== '' && wrong.length === 0}
       send={() =>
-        submitWorkerForm(requests, worker, 'change', client =>
+        submitWorkerForm(requests, worker, 'edit', client =>
           client.call('patchWorker', { params: { id: worker.id }, body }),
         )
       }
@@ -35,7 +35,7 @@ function EditForm({ worker }: { worker: WorkerView }) {
       <TextField label="Name" value={name} maxLength={128} />
       <label class="field">
         <span>
-          Labels <span class="muted">name=value, one a line</span>
+          Labels <span class="muted">name=value, one per line</span>
         </span>
         <textarea
           rows={4}
@@ -46,14 +46,14 @@ function EditForm({ worker }: { worker: WorkerView }) {
           }}
         />
       </label>
-      {wrong.length > 0 && <Refusal>Not a label: {wrong.join(', ')}</Refusal>}
+      {wrong.length > 0 && <Refusal>Not a valid label: {wrong.join(', ')}</Refusal>}
     </FormDialog>
   )
 }
 
 /**
- * What the form says anew. The rest may have been changed by others since it was opened, and the name of a machine that was
- * found need not be one that could be given now.
+ * Only the changed fields: other users may have changed the rest since the form was opened, and the name of an imported machine
+ * may not be valid for new workers.
  */
 export const patchOf = (
   opened: Pick<Worker, 'name' | 'labels'>,
@@ -64,13 +64,13 @@ export const patchOf = (
   ...(labels === labelsText(opened.labels) ? {} : { labels: labelsOf(labels).labels }),
 })
 
-/** Labels as people type them: `name=value`, one a line. */
+/** Labels as text: `name=value`, one per line. */
 export const labelsText = (labels: Readonly<Record<string, string>>): string =>
   Object.entries(labels)
     .map(([name, value]) => `${name}=${value}`)
     .join('\n')
 
-/** The lines that are no labels are told, so that nothing is lost in silence. */
+/** Also returns the invalid lines, so that nothing is dropped silently. */
 export function labelsOf(text: string): { labels: Record<string, string>; wrong: string[] } {
   const lines = text
     .split('\n')

@@ -12,11 +12,11 @@ import { requestWorkerAction } from './request-worker.ts'
 import { WorkerDialog } from './worker-dialog.tsx'
 
 const LOSSES = {
-  stop: 'Labs stop in the middle of their work. The disk stays.',
-  terminate: "Labs are destroyed with the machine and its disk. This can't be undone.",
+  stop: 'Labs are interrupted. The disk is kept.',
+  terminate: "Labs, machine and disk are deleted. This can't be undone.",
 } as const
 
-/** A worker with sessions refuses to stop: this says what would be lost, and available the way that loses nothing. */
+/** A worker with sessions refuses to stop: lists what would be lost, and offers a drain instead. */
 export const ForceDialog = ({ id, action }: { id: string; action: 'stop' | 'terminate' }) => (
   <WorkerDialog id={id}>{worker => <ForceForm worker={worker} action={action} />}</WorkerDialog>
 )
@@ -34,11 +34,11 @@ function ForceForm({ worker, action }: { worker: WorkerView; action: 'stop' | 't
       onConfirm={() => requestWorkerAction(requests, worker, action, { force: true })}
     >
       <p>
-        All that lives on it ends at once if you {action} it by force. {LOSSES[action]}
+        A forced {action} ends all sessions of this worker immediately. {LOSSES[action]}
       </p>
       <LostSessions worker={worker} />
       <p>
-        To let sessions end by themselves,{' '}
+        To let the sessions end first, use{' '}
         <button type="button" class="button small" onClick={drain}>
           Drain instead…
         </button>
@@ -47,7 +47,7 @@ function ForceForm({ worker, action }: { worker: WorkerView; action: 'stop' | 't
   )
 }
 
-/** What is not in the live list, because it may not be seen, is told by its id. */
+/** Sessions that the user may not see are listed by id. */
 function LostSessions({ worker }: { worker: WorkerView }) {
   const { state } = useConsole()
   return (

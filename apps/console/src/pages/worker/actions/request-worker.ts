@@ -9,7 +9,7 @@ export interface RequestOptions extends ActionOptions {
 
 const targetOf = ({ id, name }: Worker) => ({ kind: 'worker', id, name }) as const
 
-/** Asks a worker to do something. Answers whether that was taken. */
+/** Requests an action. Resolves to whether the API accepted it. */
 export const requestWorkerAction = (
   requests: Requests,
   worker: Worker,
@@ -23,7 +23,7 @@ export const requestWorkerAction = (
     options.onRefused,
   )
 
-/** For forms, which say themselves why they were refused: rejects then. */
+/** Rejects when refused: the form shows the reason. */
 export const submitWorkerForm = (
   requests: Requests,
   worker: Worker,

@@ -23,8 +23,8 @@ export function TerminateDialog({ id }: { id: string }) {
           onConfirm={() => requestWorkerAction(requests, worker, 'terminate', { onRefused: offerForce })}
         >
           <p>
-            Its machine and disk are destroyed, with every lab on them. <strong>This can't be undone.</strong> To keep
-            the disk, stop it instead.
+            Its machine, disk and all labs are deleted. <strong>This can't be undone.</strong> To keep the disk, stop
+            the worker instead.
           </p>
           <p class="muted">
             <WorkerStatusBadge worker={worker} /> in {worker.aws_region}
@@ -46,7 +46,7 @@ export function RemoveDialog({ id }: { id: string }) {
           typed={null}
           onConfirm={() => requestWorkerAction(requests, worker, 'remove')}
         >
-          <p>Its machine is gone already. What is known of it goes too; the audit log keeps what people did.</p>
+          <p>The machine no longer exists. This deletes its record; the audit log is kept.</p>
         </ConfirmDialog>
       )}
     </WorkerDialog>

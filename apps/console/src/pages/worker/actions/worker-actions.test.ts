@@ -45,7 +45,7 @@ describe('what is offered', () => {
   it('is next to nothing for what leaves, and the record of what has left', () => {
     const leaving = availableActions(aWorker({ status: 'TERMINATING', desired_status: 'TERMINATED' }))
     expect(leaving).toMatchObject([
-      { action: 'terminate', disabledReason: expect.stringContaining('on its way') },
+      { action: 'terminate', disabledReason: expect.stringContaining('in progress') },
       { action: 'edit' },
     ])
     expect(actions(aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toEqual(['remove'])

@@ -22,40 +22,44 @@ export const WORKER_ACTIONS = [
 export type WorkerAction = (typeof WORKER_ACTIONS)[number]
 
 interface ActionText {
-  /** On the button. */
+  /** Label of the button. */
   readonly label: string
   /** Completes "Could not …", before the worker's name. */
   readonly verb: string
-  /** What it means, for those who hesitate. */
+  /** Tooltip: effect of the action. */
   readonly help: string
 }
 
 export const ACTION_TEXTS: Readonly<Record<WorkerAction, ActionText>> = {
-  start: { label: 'Start', verb: 'start', help: 'Wants it running' },
-  stop: { label: 'Stop', verb: 'stop', help: 'Its disk and labs stay' },
-  drain: { label: 'Drain…', verb: 'drain', help: 'Lets its sessions end first' },
-  'cancel-drain': { label: 'Cancel drain', verb: 'cancel the drain of', help: 'Opens the door to sessions again' },
-  terminate: { label: 'Terminate…', verb: 'terminate', help: 'Destroys machine and disk' },
-  retry: { label: 'Retry', verb: 'retry', help: 'Tries again what failed' },
-  refresh: { label: 'Refresh', verb: 'refresh', help: 'Looks at EC2, CML and license anew' },
-  protect: { label: 'Protect', verb: 'protect', help: 'Refuses termination and automation' },
-  unprotect: { label: 'Remove protection', verb: 'unprotect', help: 'Allows termination and automation' },
-  cordon: { label: 'Cordon', verb: 'cordon', help: 'Nothing new is placed on it' },
-  uncordon: { label: 'Uncordon', verb: 'uncordon', help: 'Sessions may be placed on it again' },
-  'idle-on': { label: 'Watch for idleness', verb: 'watch', help: 'It may be paused when nobody uses it' },
-  'idle-off': { label: 'Ignore idleness', verb: 'stop watching', help: 'It is not paused when nobody uses it' },
-  repin: { label: 'Forget certificate', verb: 'forget the certificate of', help: 'For a CML that was set up anew' },
-  edit: { label: 'Name and labels…', verb: 'change', help: 'Names and groups it' },
-  remove: { label: 'Remove record…', verb: 'remove the record of', help: 'Forgets that it ever was' },
+  start: { label: 'Start', verb: 'start', help: 'Start the machine' },
+  stop: { label: 'Stop', verb: 'stop', help: 'Stop the machine; disk and labs are kept' },
+  drain: { label: 'Drain…', verb: 'drain', help: 'Let its sessions end, then stop or terminate it' },
+  'cancel-drain': { label: 'Cancel drain', verb: 'cancel the drain of', help: 'Accept new sessions again' },
+  terminate: { label: 'Terminate…', verb: 'terminate', help: 'Delete machine and disk permanently' },
+  retry: { label: 'Retry', verb: 'retry', help: 'Retry the failed step' },
+  refresh: { label: 'Refresh', verb: 'refresh', help: 'Check EC2, CML and license now' },
+  protect: { label: 'Protect', verb: 'protect', help: 'Block termination and automatic actions' },
+  unprotect: { label: 'Remove protection', verb: 'unprotect', help: 'Allow termination and automatic actions' },
+  cordon: { label: 'Cordon', verb: 'cordon', help: 'Place no new sessions on it' },
+  uncordon: { label: 'Uncordon', verb: 'uncordon', help: 'Allow new sessions again' },
+  'idle-on': {
+    label: 'Enable idle detection',
+    verb: 'enable idle detection of',
+    help: 'Allow automatic pauses when idle',
+  },
+  'idle-off': { label: 'Disable idle detection', verb: 'disable idle detection of', help: 'Never pause it when idle' },
+  repin: { label: 'Forget certificate', verb: 'forget the certificate of', help: 'For a CML that was reinstalled' },
+  edit: { label: 'Edit name and labels…', verb: 'edit', help: 'Change name and labels' },
+  remove: { label: 'Remove record…', verb: 'remove the record of', help: 'Delete the record of this worker' },
 }
 
-/** What an operator may ask of a worker now. `disabledReason` says why something that belongs there can't be asked; null when it can. */
+/** An action of the worker. `disabledReason` is the tooltip of a disabled action; null when it is enabled. */
 export interface AvailableAction {
   readonly action: WorkerAction
   readonly disabledReason: string | null
 }
 
-/** A worker wanted TERMINATED can't be wanted otherwise any more, and one that is gone can only be forgotten. */
+/** Termination can't be revoked, and of a terminated worker only the record can be removed. */
 export function availableActions(worker: Worker): AvailableAction[] {
   if (worker.status === 'TERMINATED') return [enabled('remove')]
   const isLeaving = worker.desired_status === 'TERMINATED'
@@ -76,7 +80,7 @@ export function availableActions(worker: Worker): AvailableAction[] {
 
 const enabled = (action: WorkerAction): AvailableAction => ({ action, disabledReason: null })
 
-/** The first is what people want most often. */
+/** The first is the main action. */
 function intents(worker: Worker): WorkerAction[] {
   if (worker.desired_status !== 'RUNNING') return ['start']
   if (worker.drain !== null) return ['cancel-drain', 'stop']
@@ -84,18 +88,18 @@ function intents(worker: Worker): WorkerAction[] {
 }
 
 function terminateDisabledReason(worker: Worker): string | null {
-  if (worker.desired_status === 'TERMINATED') return 'It is on its way out'
-  return worker.protected ? 'It is protected: remove the protection first' : null
+  if (worker.desired_status === 'TERMINATED') return 'Termination is in progress'
+  return worker.protected ? 'The worker is protected: remove the protection first' : null
 }
 
 export interface ActionOptions {
-  /** Also when sessions live on it. */
+  /** Ignore running sessions. */
   readonly force?: boolean
-  /** What follows a drain. */
+  /** Desired status after the drain. */
   readonly then?: 'STOPPED' | 'TERMINATED'
 }
 
-/** Those that need nothing but the worker. */
+/** Actions without a form. */
 export type DirectAction = Exclude<WorkerAction, 'edit'>
 type Promised = Promise<{ readonly version: number }>
 
@@ -135,7 +139,7 @@ export function sendAction(
     case 'idle-off':
       return patch({ idle_detection_enabled: action === 'idle-on' })
     case 'remove':
-      // What is removed has no next version: the ask is over when the record has gone.
+      // A removed record has no next version: the request is complete when it disappears.
       return client.call('deleteWorker', { params }).then(() => ({ version: worker.version + 1 }))
   }
 }

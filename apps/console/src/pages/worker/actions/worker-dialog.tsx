@@ -8,7 +8,7 @@ interface WorkerDialogProps {
   readonly children: (worker: WorkerView) => ComponentChildren
 }
 
-/** A dialog about a worker as it is now, which may be gone before anybody has pressed anything. */
+/** A dialog about the current state of a worker, whose record may be removed while the dialog is open. */
 export function WorkerDialog({ id, children }: WorkerDialogProps) {
   const { state, dialog } = useConsole()
   const worker = state.live.worker.get(id)
@@ -17,8 +17,8 @@ export function WorkerDialog({ id, children }: WorkerDialogProps) {
     dialog.value = null
   }
   return (
-    <Modal title="This worker is gone" onClose={close}>
-      <p class="modal-body">Its record has been removed meanwhile.</p>
+    <Modal title="Worker removed" onClose={close}>
+      <p class="modal-body">The record of this worker was removed.</p>
     </Modal>
   )
 }

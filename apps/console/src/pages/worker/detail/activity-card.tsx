@@ -7,7 +7,7 @@ import { Fact } from '../../../parts/fact.tsx'
 import { useRead } from '../../../parts/use-read.ts'
 import { exactText } from '../../../state/time-format.ts'
 
-/** When somebody last used it, and what idleness leads to. */
+/** Last use of the worker and the idle policy. */
 export function ActivityCard({ worker }: { worker: WorkerView }) {
   const { activity, pause } = worker
   const policy = useRead(
@@ -33,7 +33,7 @@ export function ActivityCard({ worker }: { worker: WorkerView }) {
         <Fact name="Next check">{activity.next_check_at && <Until at={activity.next_check_at} />}</Fact>
         <Fact name="Policy">{policy && <Policy worker={worker} policy={policy} />}</Fact>
         <Fact name="Pauses">
-          {pause.counts.auto} by policy, {pause.counts.manual} by hand, {pause.counts.resumed} resumed
+          {pause.counts.auto} automatic, {pause.counts.manual} manual, {pause.counts.resumed} resumed
           {pause.reason !== null && `; paused: ${pause.reason}`}
         </Fact>
       </dl>
@@ -64,9 +64,9 @@ interface PolicyProps {
 }
 
 function Policy({ worker, policy }: PolicyProps) {
-  if (!worker.idle_detection_enabled) return <>Idleness is ignored on this worker</>
-  if (!policy.enabled) return <>Idleness is ignored everywhere</>
-  if (policy.action === 'none') return <>Idleness is noted, and nothing is done about it</>
+  if (!worker.idle_detection_enabled) return <>Idle detection is off for this worker</>
+  if (!policy.enabled) return <>Idle detection is off</>
+  if (policy.action === 'none') return <>Idle workers are reported only</>
   return (
     <>
       {policy.action} after {durationText(policy.timeout_seconds * 1000)} without use

@@ -39,7 +39,7 @@ export function LicenseCard({ worker }: { worker: WorkerView }) {
           </span>
           {license.pending_operation !== null && (
             <span class="pending">
-              asked to {license.pending_operation}
+              {license.pending_operation} requested
               {license.operation_started_at !== null && (
                 <>
                   {' '}
@@ -87,7 +87,7 @@ const RegisterDialog = ({ id }: { id: string }) => (
   <WorkerDialog id={id}>{worker => <RegisterOf worker={worker} />}</WorkerDialog>
 )
 
-/** The token is sent and never shown: neither here nor by the API. */
+/** The API never returns the token. */
 function RegisterOf({ worker }: { worker: WorkerView }) {
   const { requests, state } = useConsole()
   const template = [...state.live.template.all().values()].find(({ name }) => name === worker.template_name)
@@ -107,7 +107,7 @@ function RegisterOf({ worker }: { worker: WorkerView }) {
     >
       <TextField label="Product" value={product} maxLength={64} placeholder="CML_Enterprise" />
       <TextField label="Token" value={token} maxLength={4096} isSecret />
-      <p class="muted">It is kept encrypted, handed to the worker's CML alone, and can't be read back.</p>
+      <p class="muted">The token is stored encrypted, sent only to this worker's CML, and can't be read back.</p>
     </FormDialog>
   )
 }
@@ -116,9 +116,9 @@ function DeregisterDialog({ id }: { id: string }) {
   const { requests, notices } = useConsole()
   const send = (worker: WorkerView) =>
     requests.send({ kind: 'worker', id, name: worker.name }, 'deregister', async client => {
-      const promised = await client.call('deleteWorkerLicense', { params: { id } })
-      notices.show('done', `${worker.name} gives its license back`)
-      return promised
+      const response = await client.call('deleteWorkerLicense', { params: { id } })
+      notices.show('done', `Releasing the license of ${worker.name}`)
+      return response
     })
   return (
     <WorkerDialog id={id}>
@@ -129,7 +129,7 @@ function DeregisterDialog({ id }: { id: string }) {
           typed={null}
           onConfirm={() => send(worker)}
         >
-          <p>Its license goes back to the account. Labs on it stop starting until it is registered again.</p>
+          <p>Its license returns to your account. No labs can start on it until it is registered again.</p>
         </ConfirmDialog>
       )}
     </WorkerDialog>

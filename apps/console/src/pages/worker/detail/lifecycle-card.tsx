@@ -18,30 +18,30 @@ import {
   stepsText,
 } from './lifecycle-diagram.ts'
 
-/** Where the worker is, and how it got there: as a picture, and as a list with the reasons. Their numbers are the same. */
+/** Status history as a diagram and as a list with reasons. Both use the same step numbers. */
 export function LifecycleCard({ worker }: { worker: Worker }) {
   const newestFirst = historyOf(worker)
   return (
     <section class="card" aria-labelledby="lifecycle-title">
       <h2 id="lifecycle-title">Lifecycle</h2>
-      <Picture worker={worker} history={newestFirst.toReversed()} />
+      <Diagram worker={worker} history={newestFirst.toReversed()} />
       <History newestFirst={newestFirst} />
     </section>
   )
 }
 
-/** Where there is no room for all of it, it begins where the worker is. */
-function Picture({ worker, history }: { worker: Worker; history: readonly StateChange[] }) {
+/** Scrolls to the current status when the diagram doesn't fit. */
+function Diagram({ worker, history }: { worker: Worker; history: readonly StateChange[] }) {
   const { statuses, moves } = lifecycleOf(worker.status, history)
-  const place = useRef<HTMLElement>(null)
+  const container = useRef<HTMLElement>(null)
   const nowX = statuses.find(({ state }) => state === 'now')?.x ?? 0
   useEffect(() => {
-    const box = place.current
+    const box = container.current
     if (box) box.scrollLeft = (nowX / DIAGRAM.width) * box.scrollWidth - box.clientWidth / 2
   }, [nowX])
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section ref={place} class="lifecycle" tabIndex={0} aria-label="Lifecycle diagram">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users need the focus to scroll it.
+    <section ref={container} class="lifecycle" tabIndex={0} aria-label="Lifecycle diagram">
       <svg
         viewBox={`0 0 ${DIAGRAM.width} ${DIAGRAM.height}`}
         role="img"

@@ -68,6 +68,6 @@ it('says a move and how often', () => {
 
 it('has words for those who can not see it', () => {
   expect(lifecycleText('STOPPED', life('PENDING', 'PROVISIONING'))).toBe(
-    'Lifecycle: it is STOPPED now. It came by PENDING, PROVISIONING.',
+    'Lifecycle: now STOPPED. History: PENDING, PROVISIONING.',
   )
 })

@@ -1,6 +1,6 @@
 import type { StateChange, WorkerStatus } from '@lcm/domain/worker/worker'
 
-/** Places on a grid: the way up is the first row, what goes wrong and what rests the second, the way down the third. */
+/** Positions on a grid: first row starting up, second row failures and idle states, third row shutting down. */
 const POSITIONS: Readonly<Record<WorkerStatus, readonly [column: number, row: number]>> = {
   PENDING: [0, 0],
   PROVISIONING: [1, 0],
@@ -15,7 +15,7 @@ const POSITIONS: Readonly<Record<WorkerStatus, readonly [column: number, row: nu
   STOPPING: [3, 2],
 }
 
-/** The moves that a life consists of. Others are legal too (drift, mostly), and drawn once a worker has made them. */
+/** Usual transitions. Others, mostly from drift, are drawn only after a worker has made them. */
 const USUAL_MOVES: readonly (readonly [WorkerStatus, WorkerStatus])[] = [
   ['PENDING', 'PROVISIONING'],
   ['PROVISIONING', 'STARTING'],
@@ -37,7 +37,7 @@ const USUAL_MOVES: readonly (readonly [WorkerStatus, WorkerStatus])[] = [
 
 export const BOX = { width: 132, height: 34 } as const
 const PITCH = { x: 192, y: 96 } as const
-/** Room for moves that bend around the outermost boxes. */
+/** Space for lines that bend around the outer boxes. */
 const MARGIN = { x: 56, y: 16 } as const
 export const DIAGRAM = {
   width: 3 * PITCH.x + BOX.width + 2 * MARGIN.x,
@@ -58,16 +58,16 @@ export interface DrawnMove {
   readonly from: WorkerStatus
   readonly to: WorkerStatus
   readonly path: string
-  /** Which steps of the life it was, counted from 1; none if it was never made. */
+  /** Step numbers of this transition, from 1; empty if it never happened. */
   readonly steps: readonly number[]
   readonly isNewest: boolean
-  /** Where its number goes. */
+  /** Position of its step number. */
   readonly middle: Point
 }
 
 export interface Lifecycle {
   readonly statuses: readonly DrawnStatus[]
-  /** Those made come last, so that they lie on top. */
+  /** Transitions that happened come last, so that they are drawn on top. */
   readonly moves: readonly DrawnMove[]
 }
 
@@ -76,7 +76,7 @@ const centerOf = (status: WorkerStatus): Point => {
   return { x: MARGIN.x + BOX.width / 2 + column * PITCH.x, y: MARGIN.y + BOX.height / 2 + row * PITCH.y }
 }
 
-/** `history` is as the worker keeps it: oldest first. */
+/** `history` is oldest first. */
 export function lifecycleOf(now: WorkerStatus, history: readonly StateChange[]): Lifecycle {
   const stepsOf = new Map<string, number[]>()
   history.forEach(({ from, to }, index) => {
@@ -100,40 +100,40 @@ export function lifecycleOf(now: WorkerStatus, history: readonly StateChange[]):
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
 
-/** How far a move keeps to its right, so that there and back are two lines. */
+/** Offset to the right, so that opposite transitions are two lines. */
 const KEEP_RIGHT = 7
-/** How far it bends when another box lies in between: boxes are wide, but not high. */
+/** Bend around a box in between: boxes are wide but not high. */
 const BEND_SIDEWAYS = 92
 const BEND_UPWARDS = 48
 
-/** From box to box: straight, or around what lies in between. */
+/** Line from box to box: straight, or bent around a box in between. */
 function lineOf(from: WorkerStatus, to: WorkerStatus): { path: string; middle: Point } {
   const [a, b] = [centerOf(from), centerOf(to)]
   const [dx, dy] = [b.x - a.x, b.y - a.y]
   const length = Math.hypot(dx, dy)
   const right = { x: -dy / length, y: dx / length }
   const [columns, rows] = [Math.abs(Math.round(dx / PITCH.x)), Math.abs(Math.round(dy / PITCH.y))]
-  const isInTheWay = gcd(columns, rows) > 1
+  const isBlocked = gcd(columns, rows) > 1
   const reach = columns === 0 ? BEND_SIDEWAYS : BEND_UPWARDS
-  const bend = isInTheWay ? reach * (rows === 0 ? -1 : 1) * bendSide(a, right) : 0
-  const shift = isInTheWay ? 0 : KEEP_RIGHT
+  const bend = isBlocked ? reach * (rows === 0 ? -1 : 1) * bendSide(a, right) : 0
+  const shift = isBlocked ? 0 : KEEP_RIGHT
   const shifted = (point: Point, by: number): Point => ({ x: point.x + right.x * by, y: point.y + right.y * by })
   const [start, end] = [shifted(a, shift), shifted(b, shift)]
   const control = shifted({ x: (start.x + end.x) / 2, y: (start.y + end.y) / 2 }, bend * 2)
   const [first, last] = [borderOf(a, start, control), borderOf(b, end, control)]
   const middle = { x: (first.x + 2 * control.x + last.x) / 4, y: (first.y + 2 * control.y + last.y) / 4 }
-  return { path: `M${text(first)}Q${text(control)} ${text(last)}`, middle: isInTheWay ? middle : halfway(first, last) }
+  return { path: `M${text(first)}Q${text(control)} ${text(last)}`, middle: isBlocked ? middle : halfway(first, last) }
 }
 
 const halfway = (a: Point, b: Point): Point => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 })
 
-/** Outwards: away from the middle of the picture. Along a row there is room inwards only. */
+/** Bends outwards, away from the middle of the diagram. Within a row there is space only inwards. */
 function bendSide(from: Point, right: Point): 1 | -1 {
   const outwards = (from.x - DIAGRAM.width / 2) * right.x + (from.y - DIAGRAM.height / 2) * right.y
   return outwards >= 0 ? 1 : -1
 }
 
-/** Where the line from `inside` towards `outside` leaves the box around `center`. */
+/** Point where the line from `inside` to `outside` leaves the box. */
 function borderOf(center: Point, inside: Point, outside: Point): Point {
   const [dx, dy] = [outside.x - inside.x, outside.y - inside.y]
   const along = (d: number, offset: number, half: number) =>
@@ -144,13 +144,13 @@ function borderOf(center: Point, inside: Point, outside: Point): Point {
 
 const text = ({ x, y }: Point): string => `${x.toFixed(1)} ${y.toFixed(1)}`
 
-/** The number of the newest step, and how often the move was made. */
+/** Newest step number, and how often the transition happened. */
 export const stepsText = (steps: readonly number[]): string =>
   `${steps.at(-1) ?? ''}${steps.length > 1 ? ` ×${steps.length}` : ''}`
 
-/** The picture in words, for those who can't see it. The list beside it has the reasons. */
+/** Text alternative of the diagram. The list has the reasons. */
 export function lifecycleText(now: WorkerStatus, history: readonly StateChange[]): string {
   const way = history.map(({ to }) => to)
-  const path = way.length === 0 ? '' : ` It came by ${way.join(', ')}.`
-  return `Lifecycle: it is ${now} now.${path}`
+  const path = way.length === 0 ? '' : ` History: ${way.join(', ')}.`
+  return `Lifecycle: now ${now}.${path}`
 }

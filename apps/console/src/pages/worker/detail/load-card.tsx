@@ -10,7 +10,7 @@ import { type MetricSeries, metricSeries, RANGE_MS, RANGES, type Range, REREAD_M
 const shareText = (share: number): string => `${Math.round(share)} %`
 const countText = (count: number): string => (Number.isInteger(count) ? String(count) : count.toFixed(1))
 
-/** How busy the worker was. The range is in the address. */
+/** CPU, memory, disk and labs over time. The range is part of the address. */
 export function LoadCard({ id }: { id: string }) {
   const { router, nowMs } = useConsole()
   const route = router.route.value
@@ -34,7 +34,7 @@ export function LoadCard({ id }: { id: string }) {
         <h2 id="charts-title">Load</h2>
         <RangeChips range={range} onChoose={next => router.replace(workerHash(id, { range: next }))} />
       </div>
-      {metrics.error !== null && <p class="read-failed">Could not read the measurements: {metrics.error}</p>}
+      {metrics.error !== null && <p class="read-failed">Could not load the measurements: {metrics.error}</p>}
       {lines === null ? <ChartsSkeleton /> : <Charts lines={lines} spanMs={spanMs} />}
     </section>
   )
@@ -59,7 +59,7 @@ const ChartsSkeleton = () => (
   </div>
 )
 
-/** Whole numbers need a scale of whole numbers. */
+/** Top of a scale for counts: at least 4, so that its labels are whole numbers. */
 const roundTop = (values: readonly (number | null)[]): number =>
   Math.ceil(Math.max(4, ...values.map(value => value ?? 0)) * 1.1)
 

@@ -14,7 +14,7 @@ export const RANGE_MS: Readonly<Record<Range, number>> = {
   '24h': 24 * HOUR_MS,
   '7d': 168 * HOUR_MS,
 }
-/** Samples come every minute; what shows a week needs no minute. */
+/** Reload interval per range: longer ranges change less. */
 export const REREAD_MS: Readonly<Record<Range, number>> = { '1h': 15_000, '6h': 60_000, '24h': 120_000, '7d': 600_000 }
 
 export type Line = readonly (number | null)[]
@@ -28,10 +28,10 @@ export interface MetricSeries {
   readonly nodes: Line
 }
 
-/** No chart is wider. */
+/** Maximum width of a chart in points. */
 const POINTS_MAX = 360
 
-/** Lines for charts, oldest first. Where a chart has no room for every sample, neighbors are averaged. */
+/** Series for charts, oldest first. Neighboring samples are averaged when there are more than fit. */
 export function metricSeries(newestFirst: readonly Metric[]): MetricSeries {
   const samples = newestFirst.toReversed()
   const size = Math.max(1, Math.ceil(samples.length / POINTS_MAX))
@@ -60,13 +60,13 @@ const atMsOf = (sample: Metric | undefined): number => toMs(sample?.collected_at
 const pointsOf = (run: readonly Metric[], size: number): ChartPoint[] =>
   grouped(run, size).map(samples => ({ atMs: atMsOf(samples.at(-1)), samples }))
 
-/** A point of which nothing is known ends the line. */
+/** An empty point interrupts the line. */
 const pauseBefore = ([first]: readonly Metric[]): ChartPoint => ({ atMs: atMsOf(first) - 1, samples: [] })
 
-/** One that is missing may just be late; where more are, the worker was not measured, as while it is stopped. */
+/** More missing samples than this mean that the worker was not measured, as while it is stopped. */
 const STEPS_MISSED_MAX = 3
 
-/** Samples that followed each other: no line leads, and no mean is made, across the time between two of them. */
+/** Consecutive samples. No line and no average spans the gap between two runs. */
 function runsOf(samples: readonly Metric[]): Metric[][] {
   const stepsMs = samples.slice(1).map((sample, index) => atMsOf(sample) - atMsOf(samples[index]))
   const usualMs = stepsMs.toSorted((a, b) => a - b)[Math.floor((stepsMs.length - 1) / 2)] ?? 0

@@ -7,10 +7,10 @@ import { canSeeAllSessions } from '../../../state/permission.ts'
 import { sessionHash } from '../../../state/router.ts'
 import { Owner } from '../../session/owner.tsx'
 
-/** What the worker holds for whom. */
+/** Capacity, reservations and ports of the worker. */
 export const ReservationsCard = ({ worker }: { worker: WorkerView }) => (
   <section class="card" aria-labelledby="ledger-title">
-    <h2 id="ledger-title">Ledger</h2>
+    <h2 id="ledger-title">Reservations</h2>
     <Capacity worker={worker} />
     <Reservations worker={worker} />
     <Ports worker={worker} />
@@ -29,7 +29,7 @@ const amountText = (amount: number): string => (Number.isInteger(amount) ? Strin
 function Capacity({ worker: { capacity } }: { worker: WorkerView }) {
   const { declared, reserved } = capacity
   return (
-    <dl class="room">
+    <dl class="capacity">
       {RESOURCES.map(([name, unit, taken, all]) => {
         const max = declared?.[all] ?? null
         return (
@@ -65,8 +65,8 @@ function Reservations({ worker }: { worker: WorkerView }) {
   if (held.length === 0)
     return (
       <p class="muted">
-        {seesAll ? 'No session has a place on it.' : 'No session of yours has a place on it.'}
-        {waiting > 0 && ` ${waiting} ${waiting === 1 ? 'waits' : 'wait'} for it to run.`}
+        {seesAll ? 'No sessions on this worker.' : 'None of your sessions is on this worker.'}
+        {waiting > 0 && ` ${waiting} waiting for it to start.`}
       </p>
     )
   return (

@@ -4,8 +4,8 @@ import { healthLines } from './worker-facts.tsx'
 it('says the health of CML in words, what is wrong first', () => {
   const lines = healthLines({ is_licensed: true, kvm_vmx_enabled: false, state: 'READY' })
   expect(lines).toEqual([
-    { name: 'KVM enabled', isWell: false, text: 'no' },
-    { name: 'licensed', isWell: true, text: 'yes' },
-    { name: 'state', isWell: null, text: 'READY' },
+    { name: 'KVM enabled', isHealthy: false, text: 'no' },
+    { name: 'licensed', isHealthy: true, text: 'yes' },
+    { name: 'state', isHealthy: null, text: 'READY' },
   ])
 })

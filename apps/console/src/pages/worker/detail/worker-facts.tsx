@@ -8,7 +8,7 @@ import { Timestamp } from '../../../parts/timestamp.tsx'
 export function WorkerFacts({ worker }: { worker: WorkerView }) {
   return (
     <section class="card facts" aria-labelledby="facts-title">
-      <h2 id="facts-title">Facts</h2>
+      <h2 id="facts-title">Details</h2>
       <dl>
         <Fact name="Template">{worker.template_name}</Fact>
         <Fact name="Instance type">{worker.instance_type}</Fact>
@@ -17,7 +17,7 @@ export function WorkerFacts({ worker }: { worker: WorkerView }) {
         <Fact name="Zone">{worker.availability_zone}</Fact>
         <Fact name="Public address">{worker.public_ip}</Fact>
         <Fact name="Private address">
-          {worker.private_ip === worker.public_ip && worker.private_ip !== null ? 'the same' : worker.private_ip}
+          {worker.private_ip === worker.public_ip && worker.private_ip !== null ? 'same as public' : worker.private_ip}
         </Fact>
         <Fact name="CML">{endpointOf(worker)}</Fact>
         <Fact name="CML version">{worker.cml.version}</Fact>
@@ -48,12 +48,12 @@ export function WorkerFacts({ worker }: { worker: WorkerView }) {
   )
 }
 
-/** What CML says of itself, a line for each check. */
+/** CML's health checks, one per line. */
 const Health = ({ health }: { health: NonNullable<WorkerView['system_health']> }) => (
   <ul class="health">
-    {healthLines(health).map(({ name, isWell, text }) => (
+    {healthLines(health).map(({ name, isHealthy, text }) => (
       <li key={name}>
-        {isWell !== null && <NamedIcon name={isWell ? 'check' : 'close'} />}
+        {isHealthy !== null && <NamedIcon name={isHealthy ? 'check' : 'close'} />}
         {name} <span class="muted">{text}</span>
       </li>
     ))}
@@ -63,7 +63,7 @@ const Health = ({ health }: { health: NonNullable<WorkerView['system_health']> }
 const launchText = ({ n, state, error }: NonNullable<Worker['launch']>): string =>
   `attempt ${n}, ${state}${error === null ? '' : `: ${error}`}`
 
-/** A tag on the machine may set the endpoint to anything: only https becomes a link. */
+/** A tag on the machine can set any endpoint: only https becomes a link. */
 function endpointOf({ https_endpoint: endpoint }: Worker): ComponentChildren {
   if (endpoint === null || !endpoint.startsWith('https://')) return endpoint
   return (
@@ -75,22 +75,22 @@ function endpointOf({ https_endpoint: endpoint }: Worker): ComponentChildren {
 
 type Health = Readonly<Record<string, boolean | number | string>>
 
-/** One check of CML in words; `isWell` is null for what is neither good nor bad. */
+/** One health check; `isHealthy` is null for values that are neither good nor bad. */
 export interface HealthLine {
   readonly name: string
-  readonly isWell: boolean | null
+  readonly isHealthy: boolean | null
   readonly text: string
 }
 
-/** Names that are not what people would say. */
+/** Display names that differ from the key. */
 const NAMES: Readonly<Record<string, string>> = { kvm_vmx_enabled: 'KVM enabled', enough_cpus: 'enough CPUs' }
 
-/** What is wrong comes first. */
+/** Failed checks first. */
 export const healthLines = (health: Health): HealthLine[] =>
   Object.entries(health)
     .map(([key, value]) => ({
       name: NAMES[key] ?? key.replace(/^is_/, '').replaceAll('_', ' '),
-      isWell: typeof value === 'boolean' ? value : null,
+      isHealthy: typeof value === 'boolean' ? value : null,
       text: typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value),
     }))
-    .toSorted((a, b) => Number(a.isWell !== false) - Number(b.isWell !== false))
+    .toSorted((a, b) => Number(a.isHealthy !== false) - Number(b.isHealthy !== false))

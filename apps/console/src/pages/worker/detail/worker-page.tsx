@@ -59,9 +59,9 @@ function nextStep(worker: Worker, { decisions, services, planOf, nowMs }: NextIn
 }
 
 const NoSuchWorker = ({ id }: { id: string }) => (
-  <NotFound title="No such worker">
+  <NotFound title="Worker not found">
     <p>
-      No worker has the id or the name <code>{id}</code>. Records of workers that are gone are removed after a while.
+      No worker has the id or the name <code>{id}</code>. Records of terminated workers are removed after some time.
     </p>
   </NotFound>
 )
@@ -92,9 +92,9 @@ const WorkerHead = ({ worker }: { worker: WorkerView }) => (
       <span>{worker.aws_region}</span>
     </p>
     <p class="muted">
-      Wanted {worker.desired_status} by {worker.desired_by}
+      Desired status {worker.desired_status}, set by {worker.desired_by}
       {worker.desired_reason !== '' && `: ${worker.desired_reason}`}
-      {worker.drain !== null && `. Drains for ${worker.drain.by}, then ${worker.drain.then}`}
+      {worker.drain !== null && `. Drain requested by ${worker.drain.by}, then ${worker.drain.then}`}
     </p>
   </header>
 )

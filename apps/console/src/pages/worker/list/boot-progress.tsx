@@ -2,7 +2,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../../parts/age.tsx'
 import { bootStages, bootText } from '../../../state/worker-view.ts'
 
-/** The boot in one line: a bar of stages and what it waits for. */
+/** Boot progress in one line: a bar of stages and the current stage. */
 export function BootProgress({ worker }: { worker: Worker }) {
   const stages = bootStages(worker)
   const passed = stages.filter(stage => stage.state === 'passed').length

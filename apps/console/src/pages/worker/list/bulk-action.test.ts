@@ -15,11 +15,11 @@ it('requests those that it makes sense for, and says why not the others', () => 
   const { targets: asked, skipped: leftOut } = bulkPlan(fleet, 'terminate')
   expect(ids(asked)).toEqual(['w-1', 'w-2'])
   expect(leftOut.map(({ worker, because }) => [worker.id, because])).toEqual([
-    ['w-3', 'It is protected: remove the protection first'],
-    ['w-4', 'It is gone'],
+    ['w-3', 'The worker is protected: remove the protection first'],
+    ['w-4', 'Already terminated'],
   ])
   expect(bulkPlan([stopped], 'drain').skipped[0]?.because).toBe(
-    'Only a RUNNING worker can be drained, and it is STOPPED',
+    'Only RUNNING workers can be drained, and this one is STOPPED',
   )
 })
 
@@ -34,7 +34,7 @@ it('requests a few at a time, all of them, and tells each outcome', async () => 
       most = Math.max(most, now)
       await Promise.resolve()
       now -= 1
-      return id === 'w-7' ? { refused: 'no' } : 'asked'
+      return id === 'w-7' ? { refused: 'no' } : 'accepted'
     },
     (worker, outcome) => told.set(worker.id, outcome),
   )

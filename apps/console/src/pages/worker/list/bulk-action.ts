@@ -6,7 +6,7 @@ export type BulkAction = (typeof BULK_ACTIONS)[number]
 
 export interface BulkPlan {
   readonly targets: readonly Worker[]
-  /** Those that it makes no sense for, and why. */
+  /** Workers that the action doesn't apply to, with the reason. */
   readonly skipped: readonly { readonly worker: Worker; readonly because: string }[]
 }
 
@@ -21,27 +21,29 @@ export function bulkPlan(workers: readonly Worker[], action: BulkAction): BulkPl
 function skipReason(worker: Worker, action: BulkAction): string | null {
   const item = availableActions(worker).find(each => each.action === action)
   if (item !== undefined) return item.disabledReason
-  if (worker.status === 'TERMINATED') return 'It is gone'
-  if (worker.desired_status === 'TERMINATED') return 'It is on its way out'
-  if (action === 'start') return worker.drain === null ? 'It is wanted running already' : 'It is draining: cancel that'
-  if (action === 'stop') return 'It is wanted stopped already'
-  return worker.drain === null ? `Only a RUNNING worker can be drained, and it is ${worker.status}` : 'It is draining'
+  if (worker.status === 'TERMINATED') return 'Already terminated'
+  if (worker.desired_status === 'TERMINATED') return 'Termination is in progress'
+  if (action === 'start') return worker.drain === null ? 'Already started' : 'Draining: cancel the drain instead'
+  if (action === 'stop') return 'Already stopped'
+  return worker.drain === null
+    ? `Only RUNNING workers can be drained, and this one is ${worker.status}`
+    : 'Already draining'
 }
 
-export type BulkOutcome = 'asked' | { readonly refused: string }
+export type BulkOutcome = 'accepted' | { readonly refused: string }
 
-/** So many are asked at once: enough to be quick, too few to keep others waiting. */
+/** Parallel requests: enough to be fast, few enough to leave capacity for other users. */
 const AT_ONCE = 6
 
-/** Asks one after another, a few at a time, and tells each outcome as it comes. One refusal stops nobody else. */
+/** Sends the requests, a few at a time, and reports each outcome. A refusal doesn't stop the others. */
 export async function runBulk(
   workers: readonly Worker[],
   ask: (worker: Worker) => Promise<BulkOutcome>,
-  tell: (worker: Worker, outcome: BulkOutcome) => void,
+  report: (worker: Worker, outcome: BulkOutcome) => void,
 ): Promise<void> {
   const waiting = [...workers]
   const lane = async () => {
-    for (let worker = waiting.shift(); worker !== undefined; worker = waiting.shift()) tell(worker, await ask(worker))
+    for (let worker = waiting.shift(); worker !== undefined; worker = waiting.shift()) report(worker, await ask(worker))
   }
   await Promise.all(Array.from({ length: AT_ONCE }, lane))
 }

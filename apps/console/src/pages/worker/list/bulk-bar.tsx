@@ -7,18 +7,18 @@ import { BULK_ACTIONS } from './bulk-action.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
 import type { Selection } from './selection.ts'
 
-/** What may be done with all that are ticked. Those that the filter hides are left alone. */
+/** Actions for the selected workers. Workers hidden by the filter are not affected. */
 export function BulkBar({ workers, selection }: { workers: readonly Worker[]; selection: Signal<Selection> }) {
   const { dialog } = useConsole()
-  const ticked = workers.filter(({ id }) => selection.value.has(id))
-  if (ticked.length === 0) return null
+  const selected = workers.filter(({ id }) => selection.value.has(id))
+  if (selected.length === 0) return null
   const clear = () => {
     selection.value = new Set()
   }
   return (
-    <section class="bulk" aria-label="Ticked workers">
+    <section class="bulk" aria-label="Selected workers">
       <p class="bulk-count" aria-live="polite">
-        <strong class="number">{ticked.length}</strong> ticked
+        <strong class="number">{selected.length}</strong> selected
       </p>
       {BULK_ACTIONS.map(action => (
         <button
@@ -26,15 +26,15 @@ export function BulkBar({ workers, selection }: { workers: readonly Worker[]; se
           type="button"
           class={`button small ${action === 'terminate' ? 'danger' : ''}`}
           onClick={() => {
-            dialog.value = <BulkDialog workers={ticked} action={action} onDone={clear} />
+            dialog.value = <BulkDialog workers={selected} action={action} onDone={clear} />
           }}
         >
           {ACTION_TEXTS[action].label.replace('…', '')}
-          <span class="sr-only"> {countText(ticked.length, 'worker')}</span>
+          <span class="sr-only"> {countText(selected.length, 'worker')}</span>
         </button>
       ))}
       <button type="button" class="button small bulk-clear" onClick={clear}>
-        Clear
+        Clear selection
       </button>
     </section>
   )

@@ -23,7 +23,7 @@ interface Outcomes {
   readonly count: number
 }
 
-/** More lines than anybody reads. */
+/** Result lines shown at most. */
 const LINES_MAX = 500
 
 const TITLES: Readonly<Record<BulkAction, string>> = {
@@ -33,13 +33,13 @@ const TITLES: Readonly<Record<BulkAction, string>> = {
   terminate: 'Terminate',
 }
 const MEANINGS: Readonly<Record<BulkAction, string>> = {
-  start: 'They are wanted running, which costs money while they do.',
-  stop: 'Their disks and labs stay. Those with sessions refuse: drain them instead.',
-  drain: 'No new session is placed on them, and those that live on them may end first.',
-  terminate: "Their machines and disks are destroyed, with every lab on them. This can't be undone.",
+  start: 'Running workers cost money.',
+  stop: 'Disks and labs are kept. Workers with sessions refuse: drain them instead.',
+  drain: 'No new sessions are placed on them. Existing sessions may end first.',
+  terminate: "Their machines, disks and labs are deleted. This can't be undone.",
 }
 
-/** Says what will be asked of whom, requests, and tells for each worker how that went. */
+/** Shows the affected workers, sends the requests, and lists the result for each worker. */
 export function BulkDialog({ workers, action, onDone }: BulkProps) {
   const { requests, dialog } = useConsole()
   const plan = useSignal(bulkPlan(workers, action)).value
@@ -56,7 +56,7 @@ export function BulkDialog({ workers, action, onDone }: BulkProps) {
     }
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const isTaken = await requestWorkerAction(requests, worker, action, { then: next.value, onRefused: keep })
-    return isTaken ? 'asked' : { refused }
+    return isTaken ? 'accepted' : { refused }
   }
   const run = async () => {
     const known = new Map<string, BulkOutcome>()
@@ -73,7 +73,7 @@ export function BulkDialog({ workers, action, onDone }: BulkProps) {
         <BulkForm
           plan={plan}
           action={action}
-          isGrave={action === 'terminate' || next.value === 'TERMINATED'}
+          isIrreversible={action === 'terminate' || next.value === 'TERMINATED'}
           onRun={run}
           onCancel={close}
         >
@@ -89,17 +89,17 @@ export function BulkDialog({ workers, action, onDone }: BulkProps) {
 interface BulkFormProps {
   readonly plan: BulkPlan
   readonly action: BulkAction
-  /** What can't be undone requests for the number of workers. */
-  readonly isGrave: boolean
+  /** Actions that can't be undone: the user must type the number of workers. */
+  readonly isIrreversible: boolean
   readonly onRun: () => void
   readonly onCancel: () => void
   readonly children: ComponentChildren
 }
 
-function BulkForm({ plan, action, isGrave, onRun, onCancel, children }: BulkFormProps) {
+function BulkForm({ plan, action, isIrreversible, onRun, onCancel, children }: BulkFormProps) {
   const given = useSignal('')
   const count = plan.targets.length
-  const isReady = count > 0 && (!isGrave || given.value.trim() === String(count))
+  const isReady = count > 0 && (!isIrreversible || given.value.trim() === String(count))
   return (
     <form
       class="modal-body"
@@ -111,7 +111,7 @@ function BulkForm({ plan, action, isGrave, onRun, onCancel, children }: BulkForm
       <p>{MEANINGS[action]}</p>
       {children}
       <Skipped plan={plan} />
-      {isGrave && count > 0 && (
+      {isIrreversible && count > 0 && (
         <TextField
           label={
             <>
@@ -126,7 +126,7 @@ function BulkForm({ plan, action, isGrave, onRun, onCancel, children }: BulkForm
         <button type="button" class="button" onClick={onCancel}>
           Cancel
         </button>
-        <button type="submit" class={`button ${isGrave ? 'danger solid' : 'primary'}`} disabled={!isReady}>
+        <button type="submit" class={`button ${isIrreversible ? 'danger solid' : 'primary'}`} disabled={!isReady}>
           {TITLES[action]} {countText(count, 'worker')}
         </button>
       </footer>
@@ -134,12 +134,12 @@ function BulkForm({ plan, action, isGrave, onRun, onCancel, children }: BulkForm
   )
 }
 
-const Skipped = ({ plan: { skipped: leftOut } }: { plan: BulkPlan }) =>
-  leftOut.length === 0 ? null : (
-    <details open={leftOut.length < 6}>
-      <summary>{countText(leftOut.length, 'worker')} left out</summary>
+const Skipped = ({ plan: { skipped } }: { plan: BulkPlan }) =>
+  skipped.length === 0 ? null : (
+    <details open={skipped.length < 6}>
+      <summary>{countText(skipped.length, 'worker')} skipped</summary>
       <ul class="bulk-list">
-        {leftOut.map(({ worker, because }) => (
+        {skipped.map(({ worker, because }) => (
           <li key={worker.id}>
             <strong>{worker.name}</strong>
             <span class="muted">{because}</span>
@@ -149,7 +149,7 @@ const Skipped = ({ plan: { skipped: leftOut } }: { plan: BulkPlan }) =>
     </details>
   )
 
-/** Refusals first: they are what is left to be done. */
+/** Refusals first, because they need attention. */
 function BulkResults({ plan, outcomes, onClose }: { plan: BulkPlan; outcomes: Outcomes; onClose: () => void }) {
   const isRefused = ({ id }: Worker) => typeof outcomes.known.get(id) === 'object'
   const refused = plan.targets.filter(isRefused)
@@ -157,8 +157,8 @@ function BulkResults({ plan, outcomes, onClose }: { plan: BulkPlan; outcomes: Ou
   return (
     <div class="modal-body">
       <p aria-live="polite">
-        {outcomes.count < plan.targets.length && `${outcomes.count} of ${plan.targets.length} asked so far. `}
-        {countText(outcomes.count - refused.length, 'worker')} took it, {refused.length} refused.
+        {outcomes.count < plan.targets.length && `${outcomes.count} of ${plan.targets.length} requests sent. `}
+        {countText(outcomes.count - refused.length, 'worker')} accepted, {refused.length} refused.
       </p>
       <ul class="bulk-list">
         {lines.slice(0, LINES_MAX).map(worker => (
@@ -184,7 +184,7 @@ function BulkResult({ worker, outcome }: { worker: Worker; outcome: BulkOutcome 
       </span>
       <a href={workerHash(worker.id)}>{worker.name}</a>
       <span class="muted">
-        {isRefused ? `refused: ${outcome.refused}` : outcome === undefined ? 'waiting' : 'asked'}
+        {isRefused ? `refused: ${outcome.refused}` : outcome === undefined ? 'waiting' : 'accepted'}
       </span>
     </li>
   )

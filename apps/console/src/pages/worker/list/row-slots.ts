@@ -1,12 +1,12 @@
-/** Gives each shown row a place in a fixed set of them. A row keeps its place while it is shown; a new one takes a free place. */
+/** Assigns visible rows to a fixed set of slots. A row keeps its slot while visible; a new row takes a free one. */
 export interface RowSlots {
-  /** The places of these rows, in their order. */
+  /** Slots of these rows, in their order. */
   of(ids: readonly string[]): readonly number[]
 }
 
 /**
- * So that scrolling fills rows that exist rather than make new ones: thousands of thrown-away rows would be most of the tab's
- * memory. And what has the focus stays with its worker for as long as that is shown.
+ * Scrolling reuses existing row elements: creating thousands would fill the tab's memory. The focus stays with its worker while
+ * that is visible.
  */
 export function rowSlots(): RowSlots {
   let slotById: ReadonlyMap<string, number> = new Map()

@@ -2,12 +2,12 @@ import { WORKER_STATUSES, type Worker, type WorkerStatus } from '@lcm/domain/wor
 import { pageHash, type Query } from '../../../state/router.ts'
 import { NAME_FIRST, type Sort, sortOf, sortText } from './worker-sort.ts'
 
-/** What the list shows and in which order: all of it is in the address. */
+/** Filter and sort order, stored in the address. */
 export interface WorkerFilter {
-  /** Empty means: all that are not TERMINATED. */
+  /** Empty: all except TERMINATED. */
   readonly statuses: readonly WorkerStatus[]
   readonly text: string
-  /** Empty means: any. */
+  /** Empty: any. */
   readonly region: string
   readonly template: string
   readonly sort: Sort
@@ -32,7 +32,7 @@ export const workersHash = ({ statuses, text, region, template, sort }: WorkerFi
 export const isFiltering = ({ statuses, text, region, template }: WorkerFilter): boolean =>
   statuses.length > 0 || text.trim() !== '' || region !== '' || template !== ''
 
-/** The search covers names and, for those who paste one, ids, machines and addresses. */
+/** The search covers name, id, EC2 instance id and public address. */
 export function matcherOf(filter: WorkerFilter): (worker: Worker) => boolean {
   const statuses = new Set(filter.statuses)
   const text = filter.text.trim().toLowerCase()
@@ -49,6 +49,6 @@ const isNamed = (worker: Worker, text: string): boolean =>
   worker.ec2_instance_id?.includes(text) === true ||
   worker.public_ip?.includes(text) === true
 
-/** What there is to choose from, and what is chosen although there is none. */
+/** Available values, plus the selected one even if no worker has it. */
 export const choicesOf = (values: Iterable<string>, chosen: string): string[] =>
   [...new Set([...values, ...(chosen === '' ? [] : [chosen])])].toSorted()

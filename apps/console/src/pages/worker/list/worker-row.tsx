@@ -18,7 +18,7 @@ import { cpuOf, memoryOf, sessionsOf } from './worker-sort.ts'
 
 const FRESH_MS = 3_000
 
-/** A row may come to show another worker: a key pressed then must not act on that one. */
+/** A row element may be reused for another worker: a key press must not affect that one. */
 function blurWithin(row: HTMLElement | null): void {
   const focused = document.activeElement
   if (focused instanceof HTMLElement && row?.contains(focused)) focused.blur()
@@ -31,7 +31,7 @@ interface RowProps {
   readonly onTick: (id: string, isRange: boolean) => void
 }
 
-/** It reads signals, so it renders again only when one of them or what it is given has changed. */
+/** Re-renders only when its props or the signals it reads change. */
 export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
   const { nowMs } = useConsole()
   const isTicked = selection?.value.has(worker.id) ?? false
@@ -50,7 +50,7 @@ export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
           <label class="tick">
             <input
               type="checkbox"
-              aria-label={`Tick ${worker.name}`}
+              aria-label={`Select ${worker.name}`}
               checked={isTicked}
               onClick={event => onTick(worker.id, event.shiftKey)}
             />
@@ -112,7 +112,7 @@ interface UsageProps {
 
 const Unknown = () => <span class="muted">–</span>
 
-/** A line needs two points: until then a bar shows the one. */
+/** A sparkline needs two values: a single one is shown as a bar. */
 const UsageCell = ({ name, column, value, values }: UsageProps) => (
   <td class={`col-${column}`}>
     {value === null ? (
@@ -146,7 +146,7 @@ function Note({ worker }: { worker: WorkerView }) {
   )
 }
 
-/** What keeps automation or sessions away from it. */
+/** Marks for protected and cordoned workers. */
 const Marks = ({ worker }: { worker: WorkerView }) => (
   <>
     {worker.protected && (

@@ -25,7 +25,7 @@ export interface Sort {
 }
 export const NAME_FIRST: Sort = { by: 'name', isDescending: false }
 
-/** `cpu` or, with the highest first, `-cpu`. */
+/** `cpu` ascending, `-cpu` descending. */
 export function sortOf(text: string): Sort {
   const by = SORT_COLUMNS.find(column => column === text.replace(/^-/, ''))
   return by === undefined ? NAME_FIRST : { by, isDescending: text.startsWith('-') }
@@ -34,20 +34,20 @@ export function sortOf(text: string): Sort {
 export const sortText = ({ by, isDescending }: Sort): string =>
   by === 'name' && !isDescending ? '' : `${isDescending ? '-' : ''}${by}`
 
-/** Names begin with A; numbers are looked at for the highest. */
+/** Numeric columns start with the highest value. */
 const DESCENDING_FIRST: readonly SortColumn[] = ['cpu', 'memory', 'labs', 'sessions', 'idle', 'cost']
 
-/** What a press on a column's head leads to: the column's own order first, then the other way round. */
+/** Sort order after a click on a column head: its default first, then reversed. */
 export const nextSort = (sort: Sort, by: SortColumn): Sort =>
   sort.by === by ? { by, isDescending: !sort.isDescending } : { by, isDescending: DESCENDING_FIRST.includes(by) }
 
 export type UsageOf = (workerId: string) => Usage
 
-/** What was measured of the others is how busy they were before. */
+/** In other statuses the last measurement is outdated. */
 const MEASURED: readonly WorkerStatus[] = ['STARTING', 'RUNNING', 'DRAINING']
 const isMeasured = ({ status }: WorkerView): boolean => MEASURED.includes(status)
 
-/** The newest that is known: what was heard since the page was opened, else what the list said. */
+/** Newest known value: from the event stream, else from the list. */
 export const cpuOf = (worker: WorkerView, { cpu }: Usage): number | null =>
   isMeasured(worker) ? (cpu.at(-1) ?? worker.utilisation?.cpu ?? null) : null
 export const memoryOf = (worker: WorkerView, { memory }: Usage): number | null =>
@@ -56,7 +56,7 @@ export const sessionsOf = ({ reservations }: WorkerView): number => Object.keys(
 
 type Key = string | number | null
 
-/** Instants sort as text: the longest ago is what is highest for a duration, so those are negated. */
+/** Sort keys. Times are negated, because the oldest time is the longest duration. */
 const KEYS: Readonly<Record<Exclude<SortColumn, 'name'>, (worker: WorkerView, usageOf: UsageOf) => Key>> = {
   status: worker => WORKER_STATUSES.indexOf(worker.status),
   stage: worker => -toMs(worker.entered_status_at),
@@ -73,7 +73,7 @@ const KEYS: Readonly<Record<Exclude<SortColumn, 'name'>, (worker: WorkerView, us
 const DIGITS = 12
 const naturalKeys = new WeakMap<WorkerView, string>()
 
-/** The name as people count: `metal-9` before `metal-10`. Made once for each version of a worker. */
+/** Natural sort key: `metal-9` before `metal-10`. Computed once per version of a worker. */
 function naturalKeyOf(worker: WorkerView): string {
   const known = naturalKeys.get(worker)
   if (known !== undefined) return known
@@ -84,19 +84,19 @@ function naturalKeyOf(worker: WorkerView): string {
 
 const compare = <T extends string | number>(a: T, b: T): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** What is unknown comes last whichever way round. */
+/** Unknown values come last in both directions. */
 function compareKeys(a: Key, b: Key, isDescending: boolean): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
   return (isDescending ? -1 : 1) * (typeof a === 'string' ? compare(a, String(b)) : compare(a, Number(b)))
 }
 
-/** Kept from one order to the next and changed in place: ten thousand new ones each time would be most of what the tab throws away. */
+/** Reused between sorts: ten thousand new objects per sort would dominate garbage collection. */
 interface Entry {
   worker: WorkerView
   key: Key
   name: string
-  /** The last time that its worker was in the list. */
-  turn: number
+  /** Number of the last sort that included this worker. */
+  round: number
 }
 
 export interface WorkerSorter {
@@ -104,42 +104,42 @@ export interface WorkerSorter {
 }
 
 /**
- * Orders workers again and again. It begins with the order of last time, since a list that is nearly in order is sorted in one
- * pass: with ten thousand workers that is the difference between a smooth page and one that stutters at every event.
+ * Sorts workers repeatedly. Starts from the previous order, because sorting a nearly sorted list takes one pass: with ten thousand
+ * workers this keeps the page smooth.
  */
 export function workerSorter(): WorkerSorter {
   const byId = new Map<string, Entry>()
   let entries: Entry[] = []
-  let turn = 0
+  let round = 0
 
   const entryOf = (worker: WorkerView): Entry => {
     const known = byId.get(worker.id)
     if (known !== undefined) return known
-    const entry: Entry = { worker, key: null, name: '', turn }
+    const entry: Entry = { worker, key: null, name: '', round }
     byId.set(worker.id, entry)
     entries.push(entry)
     return entry
   }
 
   const forgetOthers = () => {
-    for (const { worker, turn: last } of entries) if (last !== turn) byId.delete(worker.id)
-    entries = entries.filter(entry => entry.turn === turn)
+    for (const { worker, round: last } of entries) if (last !== round) byId.delete(worker.id)
+    entries = entries.filter(entry => entry.round === round)
   }
 
   return {
     sorted(workers, sort, usageOf) {
-      turn += 1
+      round += 1
       const keyOf = sort.by === 'name' ? () => 0 : KEYS[sort.by]
       workers.forEach(worker => {
         const entry = entryOf(worker)
         entry.worker = worker
         entry.key = keyOf(worker, usageOf)
         entry.name = naturalKeyOf(worker)
-        entry.turn = turn
+        entry.round = round
       })
       if (entries.length > workers.length) forgetOthers()
-      const nameTurn = sort.by === 'name' && sort.isDescending ? -1 : 1
-      entries.sort((a, b) => compareKeys(a.key, b.key, sort.isDescending) || nameTurn * compare(a.name, b.name))
+      const nameDirection = sort.by === 'name' && sort.isDescending ? -1 : 1
+      entries.sort((a, b) => compareKeys(a.key, b.key, sort.isDescending) || nameDirection * compare(a.name, b.name))
       return entries.map(({ worker }) => worker)
     },
   }

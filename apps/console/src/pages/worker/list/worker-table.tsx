@@ -24,18 +24,18 @@ const COLUMNS: readonly (readonly [column: SortColumn, title: string])[] = [
   ['idle', 'Idle for'],
   ['cost', 'Cost'],
 ]
-/** And those for ticks and actions. */
+/** Plus the columns for selection and actions. */
 const COLUMN_COUNT = COLUMNS.length + 2
 
 interface TableProps {
   readonly workers: readonly WorkerView[]
   readonly sort: Sort
   readonly onSort: (sort: Sort) => void
-  /** Null for those who may only look. */
+  /** Null for read-only users. */
   readonly selection: Signal<Selection> | null
 }
 
-/** Only the rows near the viewport exist, so that ten thousand are as quick as ten. */
+/** Renders only the rows near the viewport. */
 export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   const { table, first, end, rowPx } = useRowWindow(workers.length)
   const seesAll = canSeeAllSessions(useConsole().state.info.value)
@@ -45,7 +45,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   slots.current ??= rowSlots()
   const shown = workers.slice(first, end)
   const keys = slots.current.of(shown.map(({ id }) => id))
-  const tick = useRef(tickerOf(selection, newest)).current
+  const tick = useRef(selectorOf(selection, newest)).current
   return (
     <table
       ref={table}
@@ -56,7 +56,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
       <thead>
         <tr>
           <th scope="col" class="col-tick">
-            {selection && <TickAll workers={workers} selection={selection} />}
+            {selection && <SelectAll workers={workers} selection={selection} />}
           </th>
           {COLUMNS.map(([column, title]) => (
             <ColumnHead
@@ -89,8 +89,8 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   )
 }
 
-/** Ticks one or, with the shift key, all since the last one. */
-function tickerOf(selection: Signal<Selection> | null, newest: { readonly current: readonly WorkerView[] }) {
+/** Selects one row or, with Shift, the range since the last one. */
+function selectorOf(selection: Signal<Selection> | null, newest: { readonly current: readonly WorkerView[] }) {
   let last: string | null = null
   return (id: string, isRange: boolean) => {
     if (selection === null) return
@@ -124,7 +124,7 @@ function ColumnHead({ column, title, sort, onSort }: ColumnHeadProps) {
   )
 }
 
-function TickAll({ workers, selection }: { workers: readonly WorkerView[]; selection: Signal<Selection> }) {
+function SelectAll({ workers, selection }: { workers: readonly WorkerView[]; selection: Signal<Selection> }) {
   const ticked = workers.reduce((count, { id }) => count + (selection.value.has(id) ? 1 : 0), 0)
   const toggle = () => {
     selection.value = allToggled(
@@ -140,7 +140,7 @@ function TickAll({ workers, selection }: { workers: readonly WorkerView[]; selec
         indeterminate={ticked > 0 && ticked < workers.length}
         onChange={toggle}
       />
-      <span class="sr-only">All workers</span>
+      <span class="sr-only">Select all workers</span>
     </label>
   )
 }

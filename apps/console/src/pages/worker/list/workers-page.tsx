@@ -42,7 +42,7 @@ export function WorkersPage({ query }: { query: Query }) {
         />
       ) : (
         <NoMatch all={workersHash(NO_FILTER)} isFiltered={isFiltering(filter)} none={<NoneLeft />}>
-          No worker matches.
+          No workers match the filter.
         </NoMatch>
       )}
       {mayAct && <BulkBar workers={shown} selection={selection} />}
@@ -54,7 +54,7 @@ const FleetHeadline = ({ summary }: { summary: FleetSummary }) => (
   <Headline title="Workers" summary={`${countText(summary.present, 'worker')}, ${summary.running} running`}>
     <p class="cost">
       <span class="cost-figure number">{usdText(summary.usdPerHour)}</span>
-      <span class="muted">per hour, machines that run</span>
+      <span class="muted">per hour for running machines</span>
     </p>
     <NewWorkerButton />
   </Headline>
@@ -62,21 +62,21 @@ const FleetHeadline = ({ summary }: { summary: FleetSummary }) => (
 
 const NewWorkerButton = () => (
   <NewButton route="createWorker" form={() => <CreateDialog />}>
-    New worker
+    Create worker
   </NewButton>
 )
 
-/** Those that are gone are still on record. */
+/** Terminated workers still have a record. */
 const NoneLeft = () => (
   <>
-    <p>No worker is left. Those that are gone are found by their status above.</p>
+    <p>All workers are terminated. Use the status filter above to see them.</p>
     <NewWorkerButton />
   </>
 )
 
 const NoWorkers = () => (
   <PageState icon="flask" title="No workers yet">
-    <p>A worker is a machine that runs Cisco Modeling Labs. Ask for one and watch it boot, stage by stage.</p>
+    <p>A worker is a machine that runs Cisco Modeling Labs. Create one and watch each stage of its boot.</p>
     <Creations kind="worker" />
     <NewWorkerButton />
     <p class="muted">
@@ -85,31 +85,31 @@ const NoWorkers = () => (
   </PageState>
 )
 
-/** Up to so many a list is put in order again with every change. */
+/** Up to this size the list is sorted on every change. */
 const SMALL_FLEET = 500
-/** A larger one so often: nobody reads faster, and each time leaves a megabyte to be thrown away. */
-const CALM_MS = 250
+/** Sort interval of larger fleets: each sort allocates about a megabyte. */
+const SORT_INTERVAL_MS = 250
 
-/** All workers, renewed as they change. */
+/** All workers, updated on changes. */
 export function useFleet(): readonly WorkerView[] {
   const { state } = useConsole()
   const all = () => [...state.live.worker.all().values()]
   const fleet = useSignal<readonly WorkerView[]>(untracked(all))
-  const calm = useRef<{ end: (() => void) | null; isBehind: boolean }>({ end: null, isBehind: false }).current
+  const throttle = useRef<{ end: (() => void) | null; isBehind: boolean }>({ end: null, isBehind: false }).current
   useSignalEffect(() => {
-    const look = () => {
+    const update = () => {
       fleet.value = untracked(all)
       if (fleet.peek().length <= SMALL_FLEET) return
-      calm.isBehind = false
-      calm.end = browserClock.after(CALM_MS, () => {
-        calm.end = null
-        if (calm.isBehind) look()
+      throttle.isBehind = false
+      throttle.end = browserClock.after(SORT_INTERVAL_MS, () => {
+        throttle.end = null
+        if (throttle.isBehind) update()
       })
     }
     state.live.worker.all()
-    if (calm.end === null) look()
-    else calm.isBehind = true
+    if (throttle.end === null) update()
+    else throttle.isBehind = true
   })
-  useEffect(() => () => calm.end?.(), [calm])
+  useEffect(() => () => throttle.end?.(), [throttle])
   return fleet.value
 }
