@@ -147,7 +147,7 @@ function LeaderButtons({ service, requests }: CardProps) {
     <span class="actions">
       <button
         type="button"
-        class={`button small ${asked?.what === 'trigger' ? 'asked' : ''}`}
+        class={`button small ${asked?.what === 'trigger' ? 'requested' : ''}`}
         aria-disabled={isDisabled}
         title={disabledReason ?? 'Reconcile everything now'}
         onClick={() => !isDisabled && requests.send(service, 'trigger')}
@@ -157,7 +157,7 @@ function LeaderButtons({ service, requests }: CardProps) {
       </button>
       <button
         type="button"
-        class={`button small ${asked?.what === 'resign' ? 'asked' : ''}`}
+        class={`button small ${asked?.what === 'resign' ? 'requested' : ''}`}
         aria-disabled={isDisabled}
         title={disabledReason ?? 'Hand leadership over to another replica'}
         onClick={() => {

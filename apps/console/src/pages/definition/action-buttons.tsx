@@ -43,7 +43,7 @@ function ActionButton({ definition, action }: { definition: Definition; action: 
   return (
     <button
       type="button"
-      class={`button small ${isDanger ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
+      class={`button small ${isDanger ? 'danger' : ''} ${asked === verb ? 'requested' : ''}`}
       aria-disabled={asked !== null && action !== 'preview'}
       title={help}
       onClick={() => (asked === null || action === 'preview') && begin()}

@@ -134,7 +134,7 @@ function ActionButton({ lab, item: { action, disabledReason } }: { lab: LabRecor
   return (
     <button
       type="button"
-      class={`button small ${action === 'delete' || action === 'wipe' ? 'danger' : ''} ${asked === action ? 'asked' : ''}`}
+      class={`button small ${action === 'delete' || action === 'wipe' ? 'danger' : ''} ${asked === action ? 'requested' : ''}`}
       aria-disabled={isDisabled}
       title={disabledReason ?? help}
       onClick={() => !isDisabled && begin()}

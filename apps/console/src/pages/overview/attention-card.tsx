@@ -124,7 +124,7 @@ function ResolveButton({ leak, onResolved }: { leak: LicenseLeak; onResolved: ()
     dialog.value = <ResolveDialog leak={leak} onConfirm={resolve} />
   }
   return (
-    <button type="button" class={`button small ${isPending.value ? 'asked' : ''}`} onClick={confirm}>
+    <button type="button" class={`button small ${isPending.value ? 'requested' : ''}`} onClick={confirm}>
       {isPending.value ? (
         'Resolving…'
       ) : (

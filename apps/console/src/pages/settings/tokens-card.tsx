@@ -115,7 +115,7 @@ function RevokeButton({ token, onRevoked }: { token: Token; onRevoked: () => voi
   return (
     <button
       type="button"
-      class={`button small danger ${isPending.value ? 'asked' : ''}`}
+      class={`button small danger ${isPending.value ? 'requested' : ''}`}
       aria-disabled={isPending.value}
       onClick={() => !isPending.value && confirm()}
     >

@@ -46,7 +46,7 @@ function ActionButton({ session, verb }: { session: LabletSession; verb: Session
   return (
     <button
       type="button"
-      class={`button small ${verb === 'cancel' ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
+      class={`button small ${verb === 'cancel' ? 'danger' : ''} ${asked === verb ? 'requested' : ''}`}
       aria-disabled={isDisabled}
       title={disabledReason ?? TITLES[verb]}
       onClick={() => !isDisabled && press()}

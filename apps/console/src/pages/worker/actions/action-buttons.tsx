@@ -65,7 +65,7 @@ function ActionButton({ worker, item: { action, disabledReason } }: { worker: Wo
   return (
     <button
       type="button"
-      class={`button small ${isDanger(action) ? 'danger' : ''} ${asked === verb ? 'asked' : ''}`}
+      class={`button small ${isDanger(action) ? 'danger' : ''} ${asked === verb ? 'requested' : ''}`}
       aria-disabled={isDisabled}
       aria-label={`${asked === verb ? 'Requested:' : ''} ${label} ${worker.name}`.trim()}
       title={disabledReason ?? help}
