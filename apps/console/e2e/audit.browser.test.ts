@@ -13,7 +13,7 @@ beforeAll(async () => {
 const label = (text: string) => api().call('patchWorker', { params: { id }, body: { labels: { step: text } } })
 
 describe('the audit', () => {
-  it('tells who did what to which thing and why, as it happens', async () => {
+  it('shows actor, action, resource and reason live', async () => {
     const { page } = await open({ at: `#/audit?resource=worker:${id}` })
     const row = page.locator('tbody tr', { hasText: 'because of the audit test' })
     await row.getByText('stop', { exact: true }).waitFor()
@@ -28,7 +28,7 @@ describe('the audit', () => {
     await page.waitForURL(url => url.hash === `#/workers/${id}`)
   })
 
-  it('is searched, and told apart by who did it', async () => {
+  it('can be searched and filtered by actor', async () => {
     await label('searched')
     const { page } = await open({ at: '#/audit' })
     await page.getByLabel('Search the audit log').fill('because of the audit')
@@ -49,7 +49,7 @@ describe('the audit', () => {
     await page.waitForURL(url => url.hash === '#/audit')
   })
 
-  it('goes back in pages, on a phone too', async () => {
+  it('loads older pages, on a phone too', async () => {
     for (let n = 0; n < 60; n += 10)
       await Promise.all(Array.from({ length: 10 }, (_, more) => label(`page ${n + more}`)))
     const { page } = await open({ at: `#/audit?resource=worker:${id}`, viewport: PHONE, theme: 'dark' })

@@ -26,7 +26,7 @@ it('breaks a CML and heals it', async () => {
   await row.getByText('network cut').waitFor({ state: 'detached' })
 })
 
-it('stops a machine behind its back, and LCM is seen to heal it', async () => {
+it('stops a machine in EC2 and shows how LCM recovers it', async () => {
   const { page } = await open({ at: '#/chaos' })
   const row = page.locator('.machines tr', { hasText: 'chaos-victim' })
   await row.getByRole('button', { name: 'Stop chaos-victim' }).click()
@@ -67,10 +67,10 @@ it('marks what LCM has not seen yet, and lets it look', async () => {
   expect((await asked).method()).toBe('POST')
 })
 
-it('throttles AWS, loses answers and changes the weather', async () => {
+it('throttles AWS, loses responses and changes the preset', async () => {
   const { page } = await open({ at: '#/chaos' })
-  await page.getByLabel('Call', { exact: true }).selectOption('CreateTags')
-  await page.getByLabel('Fault').selectOption('lose their response')
+  await page.getByRole('combobox', { name: 'API call' }).selectOption('CreateTags')
+  await page.getByRole('combobox', { name: 'Fault' }).selectOption('lose their response')
   await page.getByRole('button', { name: 'Apply' }).click()
   await page.locator('.scripted').getByText('next 3 CreateTags').waitFor()
   expect(await seriousViolations(page)).toEqual([])

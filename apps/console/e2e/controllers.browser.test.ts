@@ -26,7 +26,7 @@ it('triggers a leader', async () => {
   expect(await triggersOf()).toBe(before + 1)
 })
 
-it('requests a leader to resign after a question, and says so until there is another term', async () => {
+it('resigns a leader after a confirmation and shows it until the next term', async () => {
   const { page } = await open({ at: '#/controllers' })
   // Without a leader for a while the other files would have to wait.
   const asked = page.waitForRequest('**/services/resource-scheduler/resign')
@@ -38,7 +38,7 @@ it('requests a leader to resign after a question, and says so until there is ano
   await card.getByRole('button', { name: 'Resigning…' }).waitFor()
 })
 
-it('offers nothing to those who may not', async () => {
+it('hides actions that the role does not allow', async () => {
   const { page } = await open({ at: '#/controllers', role: 'user' })
   await page.locator('.service').first().waitFor()
   expect(await page.getByRole('button', { name: /Trigger|Resign/ }).count()).toBe(0)

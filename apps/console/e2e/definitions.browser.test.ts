@@ -9,7 +9,7 @@ import { CAMPUS, TWO_ROUTERS } from './testing/lab-fixtures.ts'
 const { open, api } = browserTests()
 
 describe('definitions', () => {
-  it('are made from a file or a paste, and a line that is wrong is shown', async () => {
+  it('are created from a file or pasted text, and wrong lines are marked', async () => {
     const { page } = await open({ at: '#/definitions' })
     await page.getByRole('button', { name: 'Create definition' }).first().click()
     const dialog = page.getByRole('dialog')
@@ -80,7 +80,7 @@ describe('definitions', () => {
     }
   })
 
-  it('that somebody else changed since the form was opened are not overwritten, also when it was read again', async () => {
+  it('are not overwritten when another user changed them since the form was opened', async () => {
     const body = { name: 'both-e2e', source: 'file:nothing-e2e.yaml' }
     const { id } = await api().call('createDefinition', { body })
     const gate = await eventProxyTo(inject('product').url)
@@ -118,7 +118,7 @@ describe('definitions', () => {
     await page.getByRole('region', { name: 'No capacity' }).getByText('metal-1').waitFor()
   })
 
-  it('are offered to a user without anything to change', async () => {
+  it('are read-only for a user', async () => {
     await api().call('createDefinition', { body: { name: 'user-e2e', topology: CAMPUS } })
     const { page } = await open({ at: '#/definitions?q=user-e2e', role: 'operator' })
     await page.getByRole('button', { name: 'Preview… user-e2e 1.0.0' }).waitFor()
@@ -127,7 +127,7 @@ describe('definitions', () => {
 })
 
 describe('a definition', () => {
-  it('is drawn as a graph to move around in, with a list beside it', async () => {
+  it('is drawn as a movable graph with a list', async () => {
     const { id } = await api().call('createDefinition', {
       body: { name: 'graph-e2e', title: 'Campus', topology: CAMPUS },
     })
@@ -158,7 +158,7 @@ describe('a definition', () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0)
   })
 
-  it('that is not there says so', async () => {
+  it('shows not found', async () => {
     const { page } = await open({ at: '#/definitions/ld-nothing' })
     await page.getByRole('heading', { name: 'Definition not found' }).waitFor()
   })

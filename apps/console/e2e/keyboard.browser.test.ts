@@ -59,7 +59,7 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
 beforeAll(() => Promise.all([own.serving('keys-one'), own.make('keys-three')]))
 
 describe('the keyboard', () => {
-  it.each(PAGES)('comes to everything on %s, and the focus is seen everywhere', async name => {
+  it.each(PAGES)('reaches everything on %s with a visible focus', async name => {
     const { page } = await open({ at: `#/${name}` })
     const stops = await walk(page)
     expect(stops.slice(0, 3).map(stop => stop.name)).toEqual(['Skip to content', 'Lablet Cloud Manager', 'Overview'])
@@ -68,7 +68,7 @@ describe('the keyboard', () => {
     expect(stops.length).toBeGreaterThanOrEqual(Math.min(STOPS_MAX, buttons))
   })
 
-  it('skips the navigation, and goes to pages whose heading then has the focus', async () => {
+  it('skips the navigation and focuses the heading of a new page', async () => {
     const { page } = await open({ at: '#/workers' })
     await press(page, 'Tab')
     await screenshot(page, 'keyboard-skip-light')
@@ -85,7 +85,7 @@ describe('the keyboard', () => {
     expect(await page.title()).toBe('Workers · LCM')
   })
 
-  it('stays on the heading of a page that shows something else first', async () => {
+  it('stays on the heading of a page that loads first', async () => {
     const { page } = await open({ at: '#/settings' })
     const none = JSON.stringify({ items: [], next_cursor: null, revision: '1' })
     await page.route('**/api/v1/lablet-sessions?*', async route => {
@@ -119,7 +119,7 @@ describe('the keyboard', () => {
     expect(await opener.evaluate(each => each === document.activeElement)).toBe(true)
   })
 
-  it('goes through rows and menus to an act that has to be confirmed by typing', async () => {
+  it('uses rows and menus to start an action that needs typed confirmation', async () => {
     const { page } = await open({ at: '#/workers?q=keys-three' })
     await tabTo(page, 'More actions for keys-three')
     await press(page, 'Enter')
@@ -142,7 +142,7 @@ describe('the keyboard', () => {
     await page.getByText('No workers match the filter.').waitFor()
   })
 
-  it('leaves a dialog behind that belongs to another page', async () => {
+  it('closes a dialog when the page changes', async () => {
     const { page } = await open({ at: '#/sessions' })
     await page.getByRole('link', { name: 'Workers', exact: true }).click()
     await page.getByRole('button', { name: 'Create worker' }).click()
@@ -155,7 +155,7 @@ describe('the keyboard', () => {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
-  it('hears of refusals, and puts them away', async () => {
+  it('announces refusals and dismisses them', async () => {
     const { page } = await open({ at: '#/workers?q=keys-one' })
     const refusal = { type: 'about:blank', title: 'No', status: 409, code: 'worker_protected', detail: 'Not this one.' }
     await page.route('**/api/v1/workers/*/stop', route =>

@@ -9,7 +9,7 @@ const { open, api } = browserTests()
 const nothing = (page: Page) =>
   page.getByRole('heading', { name: 'No labs yet' }).or(page.getByText('No labs match the filter.'))
 
-it('leaves the lab of a session to its session, and starts, stops, wipes and deletes one of nobody’s', async () => {
+it('disables actions on the lab of a session, and starts, stops, wipes and deletes a free one', async () => {
   const body = { name: 'labs-e2e', topology: TWO_ROUTERS, lab_reuse: true }
   const { id: definition } = await api().call('createDefinition', { body })
   const { id } = await api().call('createSession', { body: { definition } })

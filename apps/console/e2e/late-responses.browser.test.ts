@@ -15,7 +15,7 @@ async function heldBack(page: Page, url: string, method: string): Promise<Route[
   return held
 }
 
-it('what takes longer to read than the time to the next reading is waited for, and shown', async () => {
+it('a read slower than its interval is awaited and shown', async () => {
   const { page } = await open({ at: '#/overview' })
   const held = await heldBack(page, '**/sim/v1/instances', 'GET')
   await page.getByRole('link', { name: 'Chaos', exact: true }).click()
@@ -25,7 +25,7 @@ it('what takes longer to read than the time to the next reading is waited for, a
   await page.locator('table.machines tbody tr').first().waitFor()
 })
 
-it('a form that was left closes no other one when it is answered, and tells a refusal all the same', async () => {
+it('a form that was left closes no other form and still reports a refusal', async () => {
   const { page } = await open({ at: '#/workers' })
   const held = await heldBack(page, '**/api/v1/workers', 'POST')
   const sendAndLeave = async (name: string) => {
@@ -50,7 +50,7 @@ it('a form that was left closes no other one when it is answered, and tells a re
   expect(await nameIn(page).inputValue()).toBe('kept')
 })
 
-it('a form for a new version that was left moves no page when it is answered', async () => {
+it('a form for a new version that was left does not navigate', async () => {
   const name = 'late-version'
   await api().call('createDefinition', { body: { name, topology: TWO_ROUTERS } })
   const { page } = await open({ at: `#/definitions?q=${name}` })

@@ -61,7 +61,7 @@ async function withOwnProduct(test: (product: Product, restart: () => Promise<Pr
 const SIGN_IN = 'Sign in to see the fleet'
 
 describe('an API that is killed', () => {
-  it('is noticed; what is shown stays, and heals with what is new when it is back', async () => {
+  it('is shown; data stays visible and is updated after the reconnect', async () => {
     await withOwnProduct(async (product, restart) => {
       const { items } = await clientOf(product).call('listWorkers', {})
       const { id = '', name = '' } = items[0] ?? {}
@@ -146,7 +146,7 @@ describe('a login', () => {
     return page
   }
 
-  it('whose token is revoked, or over, ends; the page goes on by itself after the next', async () => {
+  it('ends with a revoked or expired token; the page continues after the next login', async () => {
     const token = await operator()
     const expires_at = toInstant(systemClock.now() + 8_000)
     const [page, over] = await Promise.all([opened(token), operator({ expires_at }).then(openedInTime)])
@@ -218,7 +218,7 @@ describe('a browser whose clock is two hours fast', () => {
 })
 
 describe('a slow API', () => {
-  it('leaves a page that says that it reads, then the page', async () => {
+  it('shows a loading page, then the page', async () => {
     const { page } = await open({ at: '#/settings' })
     let release: () => void = () => undefined
     const held = new Promise<void>(resolve => {

@@ -62,7 +62,7 @@ beforeAll(async () => {
 })
 
 describe('the overview', () => {
-  it('says first what needs somebody, and leads there', async () => {
+  it('lists problems first, with links', async () => {
     const { page } = await open({ at: '#/overview' })
     await page
       .locator('.attention-item', { hasText: 'overview-e2e-failed' })

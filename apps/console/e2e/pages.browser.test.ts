@@ -9,7 +9,7 @@ const DEVICES = { desktop: DESKTOP, phone: PHONE }
 const JUDGED: Readonly<Record<string, string>> = { desktop: 'light', phone: 'dark' }
 
 describe.each(PAGES)('%s', name => {
-  it('is whole on every device in every light, and axe finds nothing serious', async () => {
+  it('fits every device in light and dark, and axe finds nothing serious', async () => {
     const { page } = await open({ at: `#/${name}` })
     for (const [device, viewport] of Object.entries(DEVICES))
       for (const theme of ['light', 'dark'] as const) {
@@ -25,7 +25,7 @@ describe.each(PAGES)('%s', name => {
 })
 
 describe('on a phone', () => {
-  it('the page that is shown is in sight among the pages', async () => {
+  it('the current page is visible in the navigation', async () => {
     const { page } = await open({ at: '#/settings', viewport: PHONE })
     const current = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Settings' })
     const isInSight = async () => {
@@ -37,7 +37,7 @@ describe('on a phone', () => {
     await expect.poll(isInSight).toBe(false)
   })
 
-  it('no table goes on beyond the edge of its box', async () => {
+  it('no table overflows its box', async () => {
     for (const at of ['controllers', 'chaos']) {
       const { page } = await open({ at: `#/${at}`, viewport: PHONE })
       await page.locator('.scroll-box td').first().waitFor()
@@ -47,7 +47,7 @@ describe('on a phone', () => {
 })
 
 describe('times', () => {
-  it('say their zone once on a page, and each is told in UTC when pointed at', async () => {
+  it('name their zone once per page, and UTC in the tooltip', async () => {
     const { page } = await open({ at: '#/audit' })
     await page.getByText(/^Times are in your browser's time zone, \S+/).waitFor()
     const time = page.locator('.audit-when time').first()
@@ -57,7 +57,7 @@ describe('times', () => {
 })
 
 describe('a page that can not be drawn', () => {
-  it('says so and leaves the others alone', async () => {
+  it('shows the error and leaves other pages usable', async () => {
     const { page } = await open({ at: '#/audit', isFresh: true })
     const go = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click()
     const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()

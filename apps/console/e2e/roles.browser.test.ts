@@ -88,7 +88,7 @@ const refusedBy = (role: Role, asked: Asked): boolean => {
   return spec === undefined || !mayCall({ id: 'x', name: 'x', role, service: null }, spec.access)
 }
 
-describe.each(['operator', 'author', 'user'] as const)('for somebody of the role %s', role => {
+describe.each(['operator', 'author', 'user'] as const)('for the role %s', role => {
   it('no page reads, shows or offers what the API refuses', async () => {
     const { secret } = await api().call('createToken', { body: { name: `roles-${role}`, role } })
     const product = { url: inject('product').url, token: secret }

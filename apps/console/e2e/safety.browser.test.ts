@@ -62,7 +62,7 @@ async function violations(page: Page): Promise<() => Promise<string[]>> {
 }
 
 describe('every page', () => {
-  it('shows hostile text as text, keeps to the policy and requests nobody but LCM', async () => {
+  it('shows hostile text as text, keeps the content security policy and contacts only LCM', async () => {
     const { page } = await open({ at: '#/overview', isFresh: true })
     const asked = new Set<string>()
     let dialogs = 0
@@ -92,8 +92,8 @@ describe('every page', () => {
   })
 })
 
-describe('what is served', () => {
-  it('comes with a strict policy and without inline scripts or styles', async () => {
+describe('served files', () => {
+  it('have a strict policy and no inline scripts or styles', async () => {
     const answer = await fetch(inject('product').url)
     expect(answer.headers.get('content-security-policy')).toMatch(/^default-src 'self';/)
     expect(answer.headers.get('content-security-policy')).not.toMatch(/unsafe|https?:|\*/)

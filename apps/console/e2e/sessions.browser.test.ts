@@ -64,7 +64,7 @@ describe('sessions', () => {
     await page.locator('tbody tr.session-row').nth(before).waitFor()
   })
 
-  it('are extended, placed anew and canceled', async () => {
+  it('are extended, requeued and canceled', async () => {
     const { id } = await book(LAB, 30)
     const { page } = await open({ at: `#/sessions?q=${id}` })
     const row = rowOf(page, id)
@@ -91,7 +91,7 @@ describe('sessions', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel session' }).click()
     await page.getByText('No sessions match the filter.').waitFor()
     await button(page, /^TERMINATED/).click()
-    await row.getByText('admin canceled it').waitFor()
+    await row.getByText(/admin cancel+ed it/).waitFor()
     expect(page.url()).toContain(`status=TERMINATED&q=${id}`)
   })
 
@@ -135,7 +135,7 @@ describe('sessions', () => {
     await rowOf(page, served).waitFor()
   })
 
-  it.each(['Extend', 'Cancel'])('that end while a dialog is open can’t be asked for more: %s', async verb => {
+  it.each(['Extend', 'Cancel'])('that end while a dialog is open disable it: %s', async verb => {
     const { id } = await book(LAB, 30)
     const { page } = await open({ at: `#/sessions?q=${id}` })
     await rowOf(page, id).getByRole('button', { name: verb }).click()
@@ -163,7 +163,7 @@ describe('sessions', () => {
     }
   })
 
-  it('that can not be read now are not called missing', async () => {
+  it('that can not be loaded are not reported as missing', async () => {
     const { page } = await open({ at: '#/overview' })
     await page.route('**/api/v1/lablet-sessions/ls-*', route => route.abort())
     await page.goto(`${inject('product').url}/#/sessions/ls-0000000000000`)

@@ -46,7 +46,7 @@ describe('settings', () => {
     await setting.getByText('default', { exact: true }).waitFor()
   })
 
-  it('that somebody else changed meanwhile are overwritten only by who was told, and other settings are in nobody’s way', async () => {
+  it('changed by another user are overwritten only after a warning', async () => {
     const { page } = await open({ at: '#/settings' })
     const setting = page.locator('.setting', { hasText: 'journal_retention_days' })
     await setting.getByRole('button', { name: 'Edit' }).click()

@@ -138,19 +138,19 @@ describe('the page of a worker', () => {
     await page.getByRole('img', { name: /FAILED, PENDING/ }).waitFor()
   })
 
-  it('is found by its name, too', async () => {
+  it('is found by its name', async () => {
     const { name } = await api().call('getWorker', { params: { id: worker.id } })
     const { page } = await open({ at: `#/workers/${name}` })
     await page.getByRole('heading', { level: 1, name }).waitFor()
     expect(page.url()).toContain(`#/workers/${worker.id}`)
   })
 
-  it('says so when there is no such worker', async () => {
+  it('shows not found for an unknown worker', async () => {
     const { page } = await open({ at: '#/workers/w-none' })
     await page.getByRole('heading', { name: 'Worker not found' }).waitFor()
   })
 
-  it('is whole on every device in every light, and axe finds nothing serious', async () => {
+  it('fits every device in light and dark, and axe finds nothing serious', async () => {
     const { page } = await open({ at: `#/workers/${worker.id}` })
     await page.locator('.why .decision').first().waitFor()
     for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE }))

@@ -5,7 +5,7 @@ it('spans the picture, the highest value at its top', () => {
   expect(sparkPath([0, 50, 100], 100)).toBe('M0.0 17.0L32.0 9.0L64.0 1.0')
 })
 
-it('breaks where a value is missing, and keeps what is too high inside', () => {
+it('interrupts the line at missing values and clips high ones', () => {
   expect(sparkPath([0, null, 900], 100)).toBe('M0.0 17.0M64.0 1.0')
   expect(sparkPath([], 100)).toBe('')
 })

@@ -27,7 +27,7 @@ describe('a collection', () => {
     expect(held.get('a')).toBeUndefined()
   })
 
-  it('becomes what a list is: of a backup that was restored, with lower versions and what had been deleted', () => {
+  it('is replaced by a list, even with lower versions after the restore of a backup', () => {
     const held = things()
     held.put({ id: 'a', version: 5 })
     held.put({ id: 'b', version: 5 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { copyText } from './copy-text.ts'
 
-it('copies, and says why it could not', async () => {
+it('copies, or rejects with the reason', async () => {
   const copied: string[] = []
   await copyText('lcm_1', { clipboard: { writeText: async text => void copied.push(text) } })
   expect(copied).toEqual(['lcm_1'])
@@ -9,6 +9,6 @@ it('copies, and says why it could not', async () => {
   await expect(copyText('lcm_1', { clipboard })).rejects.toThrow('Write permission denied.')
 })
 
-it('says in words that a page over plain http has no clipboard', async () => {
+it('explains that a page over plain http has no clipboard', async () => {
   await expect(copyText('lcm_1', {})).rejects.toThrow('Browsers allow copying only over https.')
 })

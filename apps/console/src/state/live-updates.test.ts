@@ -2,7 +2,7 @@ import { effect } from '@preact/signals'
 import { expect, it } from 'vitest'
 import { liveUpdates } from './live-updates.ts'
 
-it('reaches those who asked about the subject, and nobody else', () => {
+it('notifies subscribers of the topic only', () => {
   const heard = liveUpdates()
   const seen: number[] = []
   effect(() => {

@@ -14,7 +14,7 @@ describe('notices', () => {
     expect(notices.shown.value).toEqual([])
   })
 
-  it('of success make way first, so that a refusal is not gone before it was read', () => {
+  it('of success are dropped first, so that an error is not lost unread', () => {
     const notices = noticeBoard(manualClock())
     notices.show('refused', 'No')
     for (const n of [1, 2, 3, 4]) notices.show('done', `Copied ${n}`)

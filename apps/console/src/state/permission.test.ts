@@ -13,11 +13,11 @@ const infoFor = (role: Role): Info => ({
 })
 
 describe('permission', () => {
-  it('is what the contract says', () => {
+  it('follows the contract', () => {
     expect(ROLES.filter(role => isAllowed(infoFor(role), 'stopWorker'))).toEqual(['admin', 'operator'])
   })
 
-  it('is not given before it is known who requests', () => {
+  it('is denied before the user is known', () => {
     expect(isAllowed(null, 'listWorkers')).toBe(false)
   })
 })

@@ -26,7 +26,7 @@ function aDesk() {
 }
 
 describe('asking', () => {
-  it('stays asked after the answer, until the promised version is seen', async () => {
+  it('stays pending after the response until the event stream delivers the version', async () => {
     const { worker, workers, requests, ask } = aDesk()
     const answered = ask('stop')
     expect(requests.pendingVerbOf(worker.id)).toBe('stop')
@@ -45,7 +45,7 @@ describe('asking', () => {
     expect(requests.pendingVerbOf(worker.id)).toBeNull()
   })
 
-  it('tells why it was refused, in the words of the API', async () => {
+  it('shows the reason of the API for a refusal', async () => {
     const { api, worker, notices, requests, ask } = aDesk()
     api.refusal = { code: 'worker_protected', detail: 'metal-1 is protected' }
     await ask('terminate')
@@ -55,7 +55,7 @@ describe('asking', () => {
     ])
   })
 
-  it('leaves a refusal to whoever deals with it', async () => {
+  it('leaves a refusal to the caller that handles it', async () => {
     const { api, worker, notices, requests } = aDesk()
     api.refusal = { code: 'worker_has_sessions', detail: '2 sessions live on metal-1' }
     const refusals: unknown[] = []
@@ -69,7 +69,7 @@ describe('asking', () => {
     expect(requests.pendingVerbOf(worker.id)).toBeNull()
   })
 
-  it('is over when the worker goes', async () => {
+  it('ends when the worker is deleted', async () => {
     const { worker, workers, requests, ask } = aDesk()
     await ask('terminate')
     workers.remove(worker.id, 9)
@@ -78,7 +78,7 @@ describe('asking', () => {
 })
 
 describe('creating', () => {
-  it('lists what was asked for until it is seen', async () => {
+  it('lists a creation until the event stream delivers it', async () => {
     const { worker, workers, requests, create } = aDesk()
     await create('metal-9')
     expect(requests.creations.value).toEqual([{ kind: 'worker', id: 'w-new', name: 'metal-9' }])

@@ -11,7 +11,7 @@ it('has the name that people know and the page that shows it', () => {
   expect(resourceLinkOf('token:tk-1', live).href).toBe('#/settings')
 })
 
-it('that is gone has its id, and what has no page has no link', () => {
+it('shows the id of a deleted resource, and no link without a page', () => {
   const { live } = liveState()
   expect(resourceLinkOf('worker:w-9', live)).toMatchObject({ name: 'w-9', href: '#/workers/w-9' })
   expect(resourceLinkOf('lab_record:lr-1', live)).toEqual({ kind: 'lab', name: 'lr-1', href: '#/labs?q=lr-1' })

@@ -11,7 +11,7 @@ describe('addresses', () => {
     for (const page of LIST_PAGES) expect(parseHash(pageHash(page))).toEqual({ page, query: {} })
   })
 
-  it('keep what was asked for through a round trip, without what is empty', () => {
+  it('keep the query in a round trip, without empty values', () => {
     const hash = pageHash('workers', { status: 'RUNNING,FAILED', q: 'a&b=c #1?', sort: '' })
     expect(parseHash(hash)).toEqual({ page: 'workers', query: { status: 'RUNNING,FAILED', q: 'a&b=c #1?' } })
   })

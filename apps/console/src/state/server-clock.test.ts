@@ -18,7 +18,7 @@ function slowBrowser() {
   return { skewMs, server, answer }
 }
 
-it('goes by what the server says', () => {
+it('follows the server', () => {
   const { server } = slowBrowser()
   server.sync(toInstant(NOW_MS + 250))
   expect(server.now()).toBe(NOW_MS + 250)

@@ -72,7 +72,7 @@ describe('reading and following', () => {
     expect(state.decisions.all().map(({ id }) => id)).toEqual(['d-1'])
   })
 
-  it('says once that it is live, not with every event', async () => {
+  it('sets the live state once, not with every event', async () => {
     const { api, clock, state } = await openConsole()
     const told: string[] = []
     const unsubscribe = state.connection.subscribe(connection => told.push(connection.state))
@@ -113,7 +113,7 @@ describe('reading and following', () => {
     expect(connection()).toEqual({ state: 'live' })
   })
 
-  it('reads everything again on a reset, and drops what is gone', async () => {
+  it('reloads everything on a reset and drops deleted resources', async () => {
     const { api, clock, state, connection } = await openConsole()
     api.workers.delete('w-2')
     api.workers.set('w-1', aWorker({ id: 'w-1', version: 9 }))
@@ -125,7 +125,7 @@ describe('reading and following', () => {
     expect(connection()).toEqual({ state: 'live' })
   })
 
-  it('takes lower versions after a reset: they may be those of a backup', async () => {
+  it('accepts lower versions after a reset, as from a restored backup', async () => {
     const { api, clock, state } = await openConsole()
     api.workers.set('w-1', aWorker({ id: 'w-1', version: 2 }))
     api.say({ type: 'reset' })
@@ -133,7 +133,7 @@ describe('reading and following', () => {
     expect(versions(state)).toMatchObject({ 'w-1': 2 })
   })
 
-  it('ends when it is told to', async () => {
+  it('ends when its signal aborts', async () => {
     const { stop, ended } = await openConsole()
     stop.abort()
     await expect(ended).resolves.toBeUndefined()
@@ -210,7 +210,7 @@ describe('without a stream', () => {
     expect(connection()).toEqual({ state: 'live' })
   })
 
-  it('takes lower versions when it polls: they may be those of a backup, and no stream says so', async () => {
+  it('accepts lower versions while polling, as from a restored backup', async () => {
     const { api, clock, state, connection } = await openConsole()
     api.mode = 'no-stream'
     api.breakStream()
@@ -220,7 +220,7 @@ describe('without a stream', () => {
     expect(versions(state)).toEqual({ 'w-1': 2, 'w-2': 5, 'w-3': 5 })
   })
 
-  it('is offline when lists do not come either, and says since when', async () => {
+  it('is offline when lists fail too, and shows since when', async () => {
     const { api, clock, state, connection } = await openConsole()
     const heardAtMs = state.lastMessageAtMs.value
     const shown = new Set<string>()
@@ -262,7 +262,7 @@ describe('without a stream', () => {
 })
 
 describe('signed out', () => {
-  it('waits for a login and then reads everything anew', async () => {
+  it('waits for a login and then reloads everything', async () => {
     const { api, clock, state, connection } = await openConsole()
     api.mode = 'signed-out'
     api.breakStream()

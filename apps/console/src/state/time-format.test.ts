@@ -9,12 +9,12 @@ it('writes every moment in the same notation, with 24 hours', () => {
   expect([timeText(EVENING_MS), minuteText(EVENING_MS)]).toEqual(['19:04:05', '19:04'])
 })
 
-it('says the day of a slot once where both ends are on it', () => {
+it('shows the day of a slot once when both ends share it', () => {
   expect(spanText(EVENING_MS, EVENING_MS + HOUR_MS)).toMatch(/^2 Jan, 19:04\s*–\s*20:04$/u)
   expect(spanText(EVENING_MS, EVENING_MS + 6 * HOUR_MS)).toMatch(/^2 Jan, 19:04\s*–\s*3 Jan, 01:04$/u)
 })
 
-it('tells the zone and UTC of a time that is pointed at', () => {
+it('shows time zone and UTC in the tooltip', () => {
   const utc = new Date(EVENING_MS).toISOString().replace('.000Z', 'Z')
   expect(utcText(EVENING_MS)).toBe(utc)
   expect(exactText(EVENING_MS)).toBe(`2 Jan 2026, 19:04:05 (${zoneText(EVENING_MS)}), ${utc}`)

@@ -27,7 +27,7 @@ it('leaves a gap where nothing was said', () => {
   expect(held.of('w-1').memory).toEqual([null])
 })
 
-it('knows nothing of a worker that is gone', () => {
+it('forgets a deleted worker', () => {
   const held = usageSamples()
   held.add(told(1))
   held.forget('w-1')

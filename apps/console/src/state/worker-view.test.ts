@@ -20,7 +20,7 @@ import {
 const THEN = '2026-01-02T03:04:05.000Z'
 const bootedTo = (reached: number) => withBoot([], reached, toMs('2026-01-02T03:04:05.000Z'))
 
-describe('where a worker is wanted', () => {
+describe('the desired status of a worker', () => {
   it('is what it drains for, as long as it drains', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }
@@ -44,7 +44,7 @@ describe('the boot', () => {
     expect(now).toMatchObject({ state: 'now', since: '1970-01-01T00:00:09.000Z' })
   })
 
-  it('says what it waits for, even before any condition is known', () => {
+  it('names the current stage, even before any condition is known', () => {
     expect(bootText(aWorker({ conditions: bootedTo(1) }))).toBe('waiting for the CML port to open')
     expect(bootText(aWorker({ conditions: [] }))).toBe('waiting for EC2 to say running')
     expect(bootText(aWorker({ conditions: bootedTo(6) }))).toBe('ready, verifying stability')
@@ -111,7 +111,7 @@ describe('the fleet', () => {
     expect(fleet.map(isSpending)).toEqual(perHour.map(usd => usd > 0))
   })
 
-  it('has cost more with every hour, whether anything was told of it or not', () => {
+  it('grows every hour, even without updates', () => {
     expect(fleet.slice(0, 3).map(worker => spentUsd(worker, toMs(since) + 1_800_000))).toEqual([3, 1.25, 1])
   })
 })

@@ -4,7 +4,7 @@ import { changesOf } from './audit-changes.ts'
 
 const changes = (before: object, after: object) => changesOf({ before: { ...before }, after: { ...after } })
 
-it('says what changed, field by field', () => {
+it('lists changes field by field', () => {
   expect(changes({ desired_status: 'RUNNING', gone: 1 }, { desired_status: 'STOPPED', protected: true })).toEqual([
     { name: 'desired status', before: 'RUNNING', after: 'STOPPED' },
     { name: 'gone', before: '1', after: null },
@@ -12,7 +12,7 @@ it('says what changed, field by field', () => {
   ])
 })
 
-it('says of what lies deeper only what differs', () => {
+it('lists only differences of nested objects', () => {
   const labels = { course: 'bgp', step: 'one' }
   expect(changes({ labels }, { labels: { ...labels, step: 'two', new_one: 'x' } })).toEqual([
     { name: 'labels: step', before: 'one', after: 'two' },
@@ -24,7 +24,7 @@ it('says of what lies deeper only what differs', () => {
   expect(changes({ same: { a: [1] } }, { same: { a: [1] } })).toEqual([])
 })
 
-it('has words for values, and shortens what is long', () => {
+it('formats values and shortens long ones', () => {
   const at = '2026-01-02T03:04:05.000Z'
   const after = { text: '', off: false, none: null, list: ['a', 'b'], empty: [], bare: {}, at, deep: [{ node: 'r1' }] }
   expect(changes({}, after).map(change => change.after)).toEqual([

@@ -15,7 +15,7 @@ const entry = (n: number, more: Partial<Entry> = {}): Entry => ({
 const page = (next_cursor: string | null, ...ns: number[]) => ({ items: ns.map(n => entry(n)), next_cursor })
 const ids = ({ entries }: { entries: readonly Entry[] }) => entries.map(({ id }) => id)
 
-describe('what is held', () => {
+describe('held entries', () => {
   const newest = withNewest({ entries: [], cursor: null }, page('c4', 5, 4))
   const held = withOlder(newest, 'c4', page('c2', 3, 2))
 
@@ -23,7 +23,7 @@ describe('what is held', () => {
     expect([ids(held), held.cursor]).toEqual([['e-5', 'e-4', 'e-3', 'e-2'], 'c2'])
   })
 
-  it('grows at its top by what is new, and keeps where older ones are read on', () => {
+  it('grow at the top and keep the cursor of older entries', () => {
     const next = withNewest(held, page('c5', 6, 5))
     expect([ids(next), next.cursor]).toEqual([['e-6', 'e-5', 'e-4', 'e-3', 'e-2'], 'c2'])
   })
@@ -37,7 +37,7 @@ describe('what is held', () => {
     expect([ids(next), next.cursor]).toEqual([['e-9', 'e-8'], 'c8'])
   })
 
-  it('takes no older page that was asked for before such ones were let go', () => {
+  it('ignore an older page requested before entries were dropped', () => {
     const next = withNewest(held, page('c8', 9, 8))
     expect(withOlder(next, 'c2', page('c0', 1, 0))).toBe(next)
   })
@@ -62,7 +62,7 @@ describe('the filter', () => {
     expect(has({ after }, { text: 'elephant' })).toBe(false)
   })
 
-  it('tells people from policies and controllers', () => {
+  it('separates people from policies and controllers', () => {
     const policy = { actor: { id: 'policy:scaling', name: 'scaling', role: 'policy' } }
     const house = { actor: { id: 'control-plane-api', name: 'control-plane-api', role: 'admin' } }
     expect([{}, policy, house].map(more => has(more, { who: 'people' }))).toEqual([true, false, false])
@@ -79,7 +79,7 @@ describe('the filter', () => {
 })
 
 describe('an entry', () => {
-  it('says it in words', () => {
+  it('formats it as text', () => {
     expect(actionText('scale_up_accepted')).toBe('scale up accepted')
     expect(actionText('cancel-drain')).toBe('cancel drain')
   })

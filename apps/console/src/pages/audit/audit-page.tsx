@@ -28,7 +28,7 @@ function Audit({ filter }: { filter: AuditFilter }) {
   const shown = audit.entries.filter(entry => matches(entry, filter, nameOf))
   return (
     <section class="page audit">
-      <header class="audit-head">
+      <header class="page-head">
         <h1 tabIndex={-1}>Audit</h1>
         <p class="muted">Changes by people and controllers. New entries appear automatically.</p>
       </header>

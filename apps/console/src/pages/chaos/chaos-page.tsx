@@ -29,7 +29,7 @@ function Chaos({ base }: { base: string }) {
           <p class="muted">Inject faults into the simulated cloud and watch LCM recover.</p>
         </div>
       </header>
-      <div class="chaos-columns">
+      <div class="columns">
         <div>
           <MachinesCard sim={sim} />
           <FaultsCard sim={sim} faults={faults} />

@@ -109,7 +109,7 @@ function NextCalls({ sim, faults }: { sim: Sim; faults: FaultState | null }) {
         }}
       />
       <Choice
-        label="Call"
+        label="API call"
         value={action.value}
         options={ACTIONS.map(name => [name, name])}
         onChoose={value => {

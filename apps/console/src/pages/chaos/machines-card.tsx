@@ -46,7 +46,7 @@ export function MachinesCard({ sim }: { sim: Sim }) {
 const Machines = ({ pairs, sim }: { pairs: readonly Pair[]; sim: Sim }) => (
   <>
     <ScrollBox label="Machines">
-      <table class="machines">
+      <table class="data-table machines">
         <thead>
           <tr>
             <th scope="col">Machine</th>

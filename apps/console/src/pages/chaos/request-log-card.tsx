@@ -51,7 +51,7 @@ export function RequestLogCard({ sim }: { sim: Sim }) {
 
 const Calls = ({ calls }: { calls: readonly JournalEntry[] }) => (
   <ScrollBox label="AWS request log">
-    <table class="calls">
+    <table class="data-table calls">
       <TableHead columns={COLUMNS} />
       <tbody>
         {calls.map((call, index) => (

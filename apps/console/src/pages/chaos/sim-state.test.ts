@@ -9,14 +9,14 @@ it('machines take what EC2 lets one do', () => {
   expect(machineActions(aSimMachine({ state: 'shutting-down' }))).toEqual([])
 })
 
-it('how the cloud lies is told in words', () => {
+it('active faults are shown as text', () => {
   const plan = { lost_answer_rate: 0.1, server_error_rate: 0, stale_read_s: 30, request_limits: true }
   expect(activeFaults({ preset: 'hostile', plan, scarce: [], scripted: [] })).toEqual([
     '10 % of responses are lost after the call took effect',
   ])
 })
 
-it('userActions stand among decisions, the newest first', () => {
+it('user actions and decisions are listed newest first', () => {
   const userAction = { id: 'x', atMs: Date.parse('2026-01-02T03:04:06.000Z'), text: 'stopped' }
   const later = aDecision({ id: 'd-2', at: '2026-01-02T03:04:07.000Z' })
   const feed = feedOf([userAction], [later, aDecision()])

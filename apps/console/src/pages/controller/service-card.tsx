@@ -66,7 +66,7 @@ const HealthBadge = ({ verdict: { tone, text } }: { verdict: Health }) => (
 
 const Replicas = ({ service }: { service: Service }) => (
   <ScrollBox label={`Replicas of ${service.service}`}>
-    <table class="replicas">
+    <table class="data-table replicas">
       <TableHead columns={COLUMNS} />
       <tbody>
         {service.instances.map(replica => (
@@ -140,31 +140,31 @@ const watchAge = ({ watch: { age_seconds } }: Replica): string =>
 function LeaderButtons({ service, requests }: CardProps) {
   const { state, dialog } = useConsole()
   if (!isAllowed(state.info.value, 'triggerService')) return null
-  const asked = requests.pendingOf(service)
-  const isDisabled = asked !== null || service.leader === null
+  const pending = requests.pendingOf(service)
+  const isDisabled = pending !== null || service.leader === null
   const disabledReason = service.leader === null ? 'There is no leader' : null
   return (
     <span class="actions">
       <button
         type="button"
-        class={`button small ${asked?.what === 'trigger' ? 'requested' : ''}`}
+        class={`button small ${pending?.what === 'trigger' ? 'requested' : ''}`}
         aria-disabled={isDisabled}
         title={disabledReason ?? 'Reconcile everything now'}
         onClick={() => !isDisabled && requests.send(service, 'trigger')}
       >
-        {asked?.what === 'trigger' ? 'Triggering…' : 'Trigger'}
+        {pending?.what === 'trigger' ? 'Triggering…' : 'Trigger'}
         <span class="sr-only"> {service.service}</span>
       </button>
       <button
         type="button"
-        class={`button small ${asked?.what === 'resign' ? 'requested' : ''}`}
+        class={`button small ${pending?.what === 'resign' ? 'requested' : ''}`}
         aria-disabled={isDisabled}
         title={disabledReason ?? 'Hand leadership over to another replica'}
         onClick={() => {
           if (!isDisabled) dialog.value = <ResignDialog service={service} requests={requests} />
         }}
       >
-        {asked?.what === 'resign' ? 'Resigning…' : 'Resign…'}
+        {pending?.what === 'resign' ? 'Resigning…' : 'Resign…'}
         <span class="sr-only"> {service.service}</span>
       </button>
     </span>

@@ -44,7 +44,7 @@ describe('a replica', () => {
     expect(roleOf(replica({ instance_id: 'two' }), service())).toBe('deposed')
   })
 
-  it('is marked when it is stale, deposed or hears nothing', () => {
+  it('is marked when stale, deposed or without change events', () => {
     expect(problemsOf(replica(), service(), AT_MS + 15_000)).toEqual([])
     expect(problemsOf(replica(), service(), AT_MS + 15_001)).toEqual(['stale'])
     const deaf = replica({
@@ -56,14 +56,14 @@ describe('a replica', () => {
   })
 })
 
-it('a service is healthy, degraded, or led by nobody', () => {
+it('a service is healthy, degraded or without a leader', () => {
   expect(healthOf(service(), AT_MS)).toMatchObject({ tone: 'green' })
   expect(healthOf(service(), AT_MS + 60_000)).toMatchObject({ tone: 'orange' })
   expect(healthOf(service({ leader: null }), AT_MS)).toMatchObject({ tone: 'red', text: 'no leader' })
   expect(healthOf(service({ instances: [] }), AT_MS)).toMatchObject({ tone: 'red', text: 'not running' })
 })
 
-it('an ask is over when the leader was heard of since, or there is another', () => {
+it('a request is fulfilled by the next heartbeat or a new leader', () => {
   const trigger = { what: 'trigger', atMs: AT_MS, epoch: 3 } as const
   const resign = { ...trigger, what: 'resign' } as const
   expect(isFulfilled(trigger, service())).toBe(true)
@@ -73,7 +73,7 @@ it('an ask is over when the leader was heard of since, or there is another', () 
   expect(isFulfilled(resign, service({ leader: { instance_id: 'two', epoch: 4, since: AT } }))).toBe(true)
 })
 
-it('a plan is by service, what is due at once first', () => {
+it('a plan is grouped by service, due actions first', () => {
   const item = (name: string, due_at: string | null) => ({
     service: name,
     resource: 'worker:w-1',

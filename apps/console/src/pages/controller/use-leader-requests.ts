@@ -15,16 +15,16 @@ export interface LeaderRequests {
 /** The event stream has no services, so a request is complete when a later read shows its effect. */
 export function useLeaderRequests(): LeaderRequests {
   const { client, notices, nowMs } = useConsole()
-  const asked = useSignal<ReadonlyMap<string, LeaderRequest>>(new Map())
+  const pending = useSignal<ReadonlyMap<string, LeaderRequest>>(new Map())
   const set = (name: string, ask: LeaderRequest | null) => {
-    const next = new Map(asked.value)
+    const next = new Map(pending.value)
     if (ask) next.set(name, ask)
     else next.delete(name)
-    asked.value = next
+    pending.value = next
   }
   return {
     pendingOf(service) {
-      const ask = asked.value.get(service.service) ?? null
+      const ask = pending.value.get(service.service) ?? null
       return ask === null || isFulfilled(ask, service) ? null : ask
     },
     async send({ service, leader }, what) {

@@ -34,7 +34,7 @@ export function DefinitionActions({ definition, without = [] }: ActionsProps) {
 function ActionButton({ definition, action }: { definition: Definition; action: DefinitionAction }) {
   const { requests, dialog } = useConsole()
   const { label, verb, help } = ACTION_TEXTS[action]
-  const asked = requests.pendingVerbOf(definition.id)
+  const pending = requests.pendingVerbOf(definition.id)
   const begin = () => {
     if (action === 'sync') requestDefinitionAction(requests, definition, action)
     else dialog.value = dialogOf(definition, action)
@@ -43,12 +43,12 @@ function ActionButton({ definition, action }: { definition: Definition; action: 
   return (
     <button
       type="button"
-      class={`button small ${isDanger ? 'danger' : ''} ${asked === verb ? 'requested' : ''}`}
-      aria-disabled={asked !== null && action !== 'preview'}
+      class={`button small ${isDanger ? 'danger' : ''} ${pending === verb ? 'requested' : ''}`}
+      aria-disabled={pending !== null && action !== 'preview'}
       title={help}
-      onClick={() => (asked === null || action === 'preview') && begin()}
+      onClick={() => (pending === null || action === 'preview') && begin()}
     >
-      {asked === verb ? 'Requested…' : label}
+      {pending === verb ? 'Requested…' : label}
       <span class="sr-only"> {fullName(definition)}</span>
     </button>
   )

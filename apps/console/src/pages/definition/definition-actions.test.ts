@@ -23,7 +23,7 @@ it('available what the API would take, to whom it would take it from', () => {
   expect(availableActions(fetched, null)).toEqual(['preview'])
 })
 
-it('requests for what it says', async () => {
+it('sends the matching request', async () => {
   const urls: string[] = []
   const client = apiClient(async ({ method, url }) => {
     urls.push(`${method} ${url}`)

@@ -27,7 +27,7 @@ const before = {
 }
 
 describe('a draft', () => {
-  it('begins as the definition is, and says only what is new', () => {
+  it('starts with the definition and sends only changes', () => {
     const draft = draftOf(before)
     expect(draft).toMatchObject({ name: 'bgp', from: 'text', topology: 'lab: {}\n', minutes: '60', reuse: false })
     const always = { max_duration_minutes: 60, lab_reuse: false }
@@ -43,7 +43,7 @@ describe('a draft', () => {
     expect(bodyOf({ ...draft, source: 's3://b/y' }, fetched)).toMatchObject({ source: 's3://b/y' })
   })
 
-  it('leaves a title that nobody said to the next topology', () => {
+  it('leaves a derived title to the next topology', () => {
     expect(draftOf(before).title).toBe('Old')
     const derived = { ...before, given: { ...before.given, title: false } }
     expect(draftOf(derived).title).toBe('')
@@ -76,7 +76,7 @@ it.each([
 ])('%s suggests the name %j', (file, name) => expect(nameFromFile(file)).toBe(name))
 
 describe('a line that is wrong', () => {
-  it('is told by the refusal', () => {
+  it('comes from the refusal', () => {
     const problem = { type: '', title: '', status: 422, detail: '', code: 'topology_invalid' }
     const errors = [
       { path: 'body.topology.nodes.1', message: 'twice', line: 10 },

@@ -30,7 +30,7 @@ describe('definitions', () => {
     expect(found({ status: 'PENDING_SYNC' })).toBe(false)
   })
 
-  it('have an address that says what is looked for', () => {
+  it('keep the filter in the address', () => {
     const filter = filterOf({ q: 'a b', status: 'ACTIVE' })
     expect(definitionsHash(filter)).toBe('#/definitions?q=a+b&status=ACTIVE')
     expect(filterOf({ status: 'NONSENSE' })).toEqual(NO_FILTER)

@@ -22,7 +22,7 @@ export function DefinitionPage({ id }: { id: string }) {
   return (
     <section class="page">
       <Head definition={definition} />
-      <div class="worker-columns">
+      <div class="columns">
         <div>
           <TopologyCard read={read} />
           <section class="card" aria-labelledby="placement-title">
@@ -49,14 +49,14 @@ const NoSuchDefinition = ({ id }: { id: string }) => (
 )
 
 const Head = ({ definition }: { definition: Definition }) => (
-  <header class="thing-head">
+  <header class="resource-head">
     <nav aria-label="Breadcrumb">
       <a href="#/definitions">Definitions</a> <span aria-hidden="true">/</span>{' '}
       <span class="mono">{definition.name}</span>
     </nav>
     <h1 tabIndex={-1}>{definition.title || definition.name}</h1>
     <DefinitionActions definition={definition} without={['preview']} />
-    <p class="thing-line">
+    <p class="resource-line">
       <StatusBadge status={definition.status} />
       <Versions definition={definition} />
     </p>

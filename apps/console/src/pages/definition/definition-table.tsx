@@ -17,7 +17,7 @@ interface TableProps {
 }
 
 export const DefinitionTable = ({ groups, isOpen }: TableProps) => (
-  <table class="listing definitions">
+  <table class="table definitions">
     <TableHead columns={COLUMNS} />
     {groups.map(group => (
       <Group key={`${group.name} ${isOpen}`} group={group} isOpen={isOpen} />

@@ -31,7 +31,7 @@ export function DefinitionsPage({ query }: { query: Query }) {
       {shown.length > 0 ? (
         <DefinitionTable groups={shown} isOpen={filter.status !== null} />
       ) : (
-        <NoMatch all={definitionsHash(NO_FILTER)}>No definition matches.</NoMatch>
+        <NoMatch all={definitionsHash(NO_FILTER)}>No definitions match the filter.</NoMatch>
       )}
     </section>
   )
@@ -42,7 +42,7 @@ const versionsOf = (groups: readonly DefinitionGroup[]) => groups.flatMap(({ cur
 function GroupsHeadline({ groups }: { groups: readonly DefinitionGroup[] }) {
   const bookable = groups.filter(({ current }) => current.status === 'ACTIVE').length
   return (
-    <Headline title="Definitions" summary={`${countText(groups.length, 'lab')}, ${bookable} can be booked`}>
+    <Headline title="Definitions" summary={`${countText(groups.length, 'definition')}, ${bookable} bookable`}>
       <NewDefinitionButton />
     </Headline>
   )
@@ -50,7 +50,7 @@ function GroupsHeadline({ groups }: { groups: readonly DefinitionGroup[] }) {
 
 const NewDefinitionButton = () => (
   <NewButton route="createDefinition" form={() => <CreateDialog />}>
-    New definition
+    Create definition
   </NewButton>
 )
 
@@ -70,7 +70,7 @@ function FilterBar({ filter, groups }: { filter: DefinitionFilter; groups: reado
       <div class="narrowing">
         <SearchField
           label="Search definitions"
-          placeholder="Name, title, node…"
+          placeholder="Name, title or node type"
           text={filter.text}
           onText={text => choose({ text })}
         />
@@ -81,7 +81,7 @@ function FilterBar({ filter, groups }: { filter: DefinitionFilter; groups: reado
 
 const NoDefinitions = () => (
   <PageState icon="flask" title="No definitions yet">
-    <p>A definition is a lab that people can book: a topology as CML exports it, and what it takes to run it.</p>
+    <p>A definition is a lab that people can book: a topology exported from CML, with the resources that it needs.</p>
     <Creations kind="definition" />
     <NewDefinitionButton />
     <p class="muted">

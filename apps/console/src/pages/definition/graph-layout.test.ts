@@ -100,7 +100,7 @@ describe('a view', () => {
     expect(fitted({ width: 0, height: 0 }, { width: 0, height: 0 }).scale).toBe(1)
   })
 
-  it('keeps what is under the pointer where it is, within limits', () => {
+  it('zooms around the pointer, within limits', () => {
     const at = { x: 100, y: 50 }
     const near = zoomed(fit, 2, at, fit.scale)
     const under = (view: typeof fit) => ({ x: (at.x - view.x) / view.scale, y: (at.y - view.y) / view.scale })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { byCategory } from './placement-view.tsx'
 
-it('groups refusals, those that most workers have in common first', () => {
+it('groups refusals by category, most frequent first', () => {
   const refusal = (worker_id: string, category: 'status' | 'capacity') => ({
     worker_id,
     worker_name: worker_id,

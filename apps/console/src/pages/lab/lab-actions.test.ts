@@ -13,13 +13,13 @@ const actions = (...given: Parameters<typeof availableActions>) =>
   availableActions(...given).map(({ action }) => action)
 
 describe('a lab', () => {
-  it('may be asked what fits its status', () => {
+  it('offers the actions of its status', () => {
     expect(actions(aLab(), undefined)).toEqual(['stop', 'delete'])
     expect(actions(aLab({ status: 'STOPPED' }), undefined)).toEqual(['start', 'wipe', 'delete'])
     expect(actions(aLab({ status: 'ORPHANED' }), undefined)).toEqual([])
   })
 
-  it('is let be while a session uses it, or something is asked already', () => {
+  it('has disabled actions while a session uses it or an action is pending', () => {
     const used = aLab({ session_id: 'ls-1' })
     expect(availableActions(used, session('RUNNING'))[0]?.disabledReason).toContain('cancel')
     expect(availableActions(used, session('ARCHIVED'))[0]?.disabledReason).toBeNull()
@@ -48,7 +48,7 @@ describe('a lab', () => {
       expect(typedName(aLab({ title }))).toBe('lr-1')
   })
 
-  it('tells what its nodes do, if somebody looked', () => {
+  it('counts its nodes by state, if known', () => {
     const node = (state: string) => ({ label: state, node_definition: 'alpine', state })
     expect(nodesText(aLab({ nodes: [node('STOPPED'), node('BOOTED'), node('BOOTED')] }))).toBe('2 BOOTED, 1 STOPPED')
     expect(nodesText(aLab())).toBeNull()

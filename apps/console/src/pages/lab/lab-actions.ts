@@ -38,8 +38,8 @@ export function availableActions(lab: LabRecord, session: LabletSession | undefi
 }
 
 /** A pending action may wait for a stopped worker, so it can be replaced by another one. */
-const pendingReason = ({ pending_action: asked }: LabRecord, action: LabAction): string | null =>
-  asked?.action === action && asked.error === null ? `${action} was already requested` : null
+const pendingReason = ({ pending_action: pending }: LabRecord, action: LabAction): string | null =>
+  pending?.action === action && pending.error === null ? `${action} was already requested` : null
 
 /** Actions that lose data, or affect a session's lab, need a confirmation. */
 export const needsConfirmation = (lab: LabRecord, action: LabAction): boolean =>

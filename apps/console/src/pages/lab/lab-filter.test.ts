@@ -23,7 +23,7 @@ describe('labs', () => {
     expect([is({ isBound: true }), is({ isBound: false })]).toEqual([true, false])
   })
 
-  it('that were deleted are shown to those alone who ask', () => {
+  it('are hidden when deleted, unless selected', () => {
     const deleted = aLab({ status: 'DELETED' })
     expect(matches(deleted, NO_FILTER, '')).toBe(false)
     expect(matches(deleted, { ...NO_FILTER, statuses: ['DELETED'] }, '')).toBe(true)
@@ -39,7 +39,7 @@ describe('labs', () => {
     expect(inOrder(labs).map(({ id }) => id)).toEqual(['a', 'b', 'd', 'c'])
   })
 
-  it('have an address that says what is looked for', () => {
+  it('keep the filter in the address', () => {
     const hash = labsHash({ text: 'x', statuses: ['BOOTED', 'ERROR'], workerId: 'w-1', isBound: false })
     expect(hash).toBe('#/labs?q=x&status=BOOTED%2CERROR&worker=w-1&bound=no')
     expect(filterOf({ q: 'x', status: 'BOOTED,ERROR,no', worker: 'w-1', bound: 'no' })).toEqual({

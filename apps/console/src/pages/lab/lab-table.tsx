@@ -24,7 +24,7 @@ const COLUMNS = ['Lab', 'Status', 'Worker', 'Session', 'Nodes', 'Ports', 'Change
 
 export const LabTable = ({ labs }: { labs: readonly LabRecord[] }) => (
   <WindowedTable
-    class="listing labs"
+    class="table labs"
     columns={COLUMNS}
     items={labs}
     row={(lab, rowIndex) => <LabRow key={lab.id} lab={lab} rowIndex={rowIndex} />}
@@ -125,8 +125,8 @@ function LabActions({ lab }: { lab: LabRecord }) {
 function ActionButton({ lab, item: { action, disabledReason } }: { lab: LabRecord; item: AvailableAction }) {
   const { requests, dialog } = useConsole()
   const { label, help } = ACTION_TEXTS[action]
-  const asked = requests.pendingVerbOf(lab.id)
-  const isDisabled = disabledReason !== null || asked !== null
+  const pending = requests.pendingVerbOf(lab.id)
+  const isDisabled = disabledReason !== null || pending !== null
   const begin = () => {
     if (needsConfirmation(lab, action)) dialog.value = <LabDialog lab={lab} action={action} />
     else requestLabAction(requests, lab, action)
@@ -134,12 +134,12 @@ function ActionButton({ lab, item: { action, disabledReason } }: { lab: LabRecor
   return (
     <button
       type="button"
-      class={`button small ${action === 'delete' || action === 'wipe' ? 'danger' : ''} ${asked === action ? 'requested' : ''}`}
+      class={`button small ${action === 'delete' || action === 'wipe' ? 'danger' : ''} ${pending === action ? 'requested' : ''}`}
       aria-disabled={isDisabled}
       title={disabledReason ?? help}
       onClick={() => !isDisabled && begin()}
     >
-      {asked === action ? 'Requested…' : label}
+      {pending === action ? 'Requested…' : label}
       <span class="sr-only"> {lab.title || lab.id}</span>
     </button>
   )

@@ -34,22 +34,22 @@ const LEAK = {
 }
 const condition = (type: string, message: string, status = true) => ({ type, status, reason: '', message, since: THEN })
 
-describe('workers that need somebody', () => {
-  it('are those that failed, with why', () => {
+describe('workers that need attention', () => {
+  it('have failed, with the reason', () => {
     const conditions = [condition('Failed', 'the image is gone')]
     expect(found({ workers: [aWorker({ status: 'FAILED', conditions })] })).toEqual([
       ['alarm', 'Worker failed', 'the image is gone'],
     ])
   })
 
-  it('are those whose CML refuses LCM', () => {
+  it('have a CML that denies access', () => {
     const conditions = [condition('CmlAccessRefused', "CML refuses LCM's login")]
     expect(found({ workers: [aWorker({ status: 'RUNNING', conditions })] })).toEqual([
       ['alarm', 'CML access denied', "CML refuses LCM's login"],
     ])
   })
 
-  it('are those that LCM has no login for, without an alarm, and those whose endpoint tag is ignored', () => {
+  it('have no CML login or an ignored endpoint tag, without an alarm', () => {
     const noLogin = { ...condition('CmlAccessRefused', 'LCM has no credentials'), reason: 'NoCredentials' }
     const workers = [
       aWorker({ id: 'a', status: 'RUNNING', conditions: [noLogin] }),
@@ -63,7 +63,7 @@ describe('workers that need somebody', () => {
     ])
   })
 
-  it('are those that are stuck, blocked, lost or do not end draining', () => {
+  it('are stuck, blocked, lost or overdue in a drain', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }
     const workers = [
@@ -80,7 +80,7 @@ describe('workers that need somebody', () => {
     ])
   })
 
-  it('are those whose machine is gone though it is wanted, for a day', () => {
+  it('have lost their machine, for one day', () => {
     const lost = { status: 'TERMINATED', entered_status_at: THEN } as const
     const workers = [
       aWorker({ id: 'a', ...lost, desired_status: 'RUNNING' }),
@@ -92,7 +92,7 @@ describe('workers that need somebody', () => {
     ])
   })
 
-  it('are not those that are well, are over, or were stuck once', () => {
+  it('are not healthy, terminated or recovered', () => {
     const workers = [
       aWorker({ status: 'RUNNING', conditions: [condition('Overdue', 'was late', false)] }),
       aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED', conditions: [condition('Overdue', 'was late')] }),
@@ -101,7 +101,7 @@ describe('workers that need somebody', () => {
   })
 })
 
-describe('sessions that need somebody', () => {
+describe('sessions that need attention', () => {
   it('wait, which is worse when they should have begun', () => {
     const later = { start: '2026-01-02T05:00:00.000Z', end: '2026-01-02T06:00:00.000Z' }
     const sessions = [
@@ -139,9 +139,9 @@ describe('sessions that need somebody', () => {
   })
 })
 
-describe('everything else that needs somebody', () => {
+describe('other resources that need attention', () => {
   const instance = (healthy: boolean) => ({ instance_id: 'wc-1', watch: { healthy, age_seconds: 72.4 } })
-  it('is a service that nobody leads, or that hears of nothing', () => {
+  it('include a service without a leader or without change events', () => {
     const leaderless = [{ service: 'worker-controller', leader: null, instances: [instance(true)] }]
     const deaf = [{ service: 'worker-controller', leader: {}, instances: [instance(false)] }]
     expect(found({ services: leaderless })).toEqual([

@@ -26,13 +26,13 @@ it('has no share of nothing, and never more than all', () => {
   expect(capacityOf([full])[0]?.share).toBe(1)
 })
 
-it('says it in words', () => {
+it('formats it as text', () => {
   const [cpu, , , nodes] = capacityOf([aServingWorker()])
   expect(cpu && useText(cpu)).toBe('0 of 48 cores')
   expect(nodes && useText(nodes)).toBe('0 of 200')
 })
 
-it('never tells little as nothing', () => {
+it('never shows a small share as zero', () => {
   const [use] = capacityOf([])
   const text = (share: number) => use && percentText({ ...use, share })
   expect([0, 0.004, 0.126, 1].map(text)).toEqual(['0 %', '< 1 %', '13 %', '100 %'])

@@ -13,7 +13,7 @@ const transport: Dispatch = async ({ url }) => {
   return { status: 200, headers: {}, body: JSON.stringify(PAGES[cursor]) }
 }
 
-it('reaches the newest leak behind a page of those that are dealt with', async () => {
+it('reads beyond a page of resolved leaks to the newest one', async () => {
   const { items } = await readLeaks(apiClient(transport), new AbortController().signal)
   expect(items.map(({ id }) => id)).toEqual(['ll-1', 'll-2'])
 })

@@ -28,7 +28,7 @@ export function OverviewPage(_: { query: Query }) {
   const isNew = workers.length === 0 && withPast.length === 0
   return (
     <section class="page overview">
-      <header class="overview-head">
+      <header class="page-head">
         <h1 tabIndex={-1}>Overview</h1>
         <p class="muted">
           {isNew

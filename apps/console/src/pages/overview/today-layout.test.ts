@@ -9,7 +9,7 @@ const slot = (from: number, to: number) => ({ start: toInstant(from * HOUR_MS), 
 const session = (id: string, from: number, to: number, more = {}) => aSession({ id, timeslot: slot(from, to), ...more })
 
 describe('the day', () => {
-  it('is the one of whoever looks, from midnight to midnight', () => {
+  it('lasts from midnight to midnight in local time', () => {
     const { startMs, endMs } = dayOf(Date.parse('2026-01-02T12:00:00'))
     expect([startMs, endMs]).toEqual([Date.parse('2026-01-02T00:00:00'), Date.parse('2026-01-03T00:00:00')])
   })
@@ -24,7 +24,7 @@ describe('the hours of a day', () => {
     expect(placesOf(hoursOf(spring, atHour))).toEqual([0, 2, 5, 8, 11, 14, 17, 20, 23].map(hours => hours / 23))
   })
 
-  it('are those of whoever looks', () => {
+  it('are in local time', () => {
     const day = dayOf(Date.parse('2026-01-02T12:00:00'))
     expect(placesOf(hoursOf(day))).toEqual([0, 3, 6, 9, 12, 15, 18, 21, 24].map(hours => hours / 24))
   })
@@ -41,7 +41,7 @@ describe('sessions of the day', () => {
     expect(laneCount).toBe(2)
   })
 
-  it('are cut at midnight, and those of other days are left out', () => {
+  it('are cut at midnight, without sessions of other days', () => {
     const { bars } = todayOf([session('long', -5, 30), session('before', -5, 0), session('after', 24, 25)], DAY)
     expect(bars.map(bar => [bar.session.id, bar.left, bar.width])).toEqual([['long', 0, 1]])
   })

@@ -10,19 +10,19 @@ const [first] = PIPELINE_STEPS.instantiate
 if (first === undefined) throw new Error('there are no steps')
 const running = begun(newPipeline('instantiate', 2), first, START)
 
-it('says why a session waits, in the words of the scheduler', () => {
+it("shows the scheduler's waiting reason", () => {
   expect(activityText(aSession({ waiting_reason: 'waits for metal-1 to boot' }))).toBe('waits for metal-1 to boot')
   expect(activityText(aSession())).toBe('waiting for a worker')
 })
 
-it('says how far a lab is and at which attempt', () => {
+it('shows progress and attempt of the pipeline', () => {
   const session = aSession({ status: 'INSTANTIATING', pipeline: running })
   expect(activityText(session)).toBe('1/7 Find or import the lab, attempt 2')
   const failed = concluded(running, first, { kind: 'failed', error: 'CML said 500', definite: true }, START)
   expect(activityText({ ...session, pipeline: failed })).toBe('1/7 Find or import the lab, attempt 2, CML said 500')
 })
 
-it('says of a stopped lab why it is stopped, not that it is in use', () => {
+it('shows why a lab is stopped', () => {
   const stopped = {
     type: 'LabStopped',
     status: true,
@@ -35,13 +35,13 @@ it('says of a stopped lab why it is stopped, not that it is in use', () => {
   expect(activityText(aSession({ status: 'RUNNING', conditions: [{ ...stopped, status: false }] }))).toBe('lab in use')
 })
 
-it('says why it ended', () => {
+it('shows why a session ended', () => {
   expect(activityText(aSession({ status: 'TERMINATED', last_error: 'no image' }))).toBe('no image')
   const history = [{ from: null, to: 'TERMINATED' as const, at: START, because: 'ann canceled it' }]
   expect(activityText(aSession({ status: 'TERMINATED', state_history: history }))).toBe('ann canceled it')
 })
 
-it('tells what comes next in the slot', () => {
+it('shows the next event of the slot', () => {
   expect(slotNote(aSession(), NOW_MS)).toBe('ends in 30m 00s')
   expect(slotNote(aSession(), NOW_MS - 3_600_000)).toBe('starts in 30m 00s')
   expect(slotNote(aSession(), NOW_MS + 3_600_000)).toBe('ended 30m 00s ago')
@@ -69,7 +69,7 @@ it('measures a step while it runs and after', () => {
   ])
 })
 
-it('puts what begins first on top and what is over below, newest first', () => {
+it('sorts by start, then finished sessions newest first', () => {
   const at = (id: string, day: number, status: 'RUNNING' | 'ARCHIVED') =>
     aSession({ id, status, timeslot: { start: `2026-01-0${day}T00:00:00.000Z`, end: '2026-02-01T00:00:00.000Z' } })
   const sessions = [at('a', 1, 'ARCHIVED'), at('b', 4, 'RUNNING'), at('c', 3, 'RUNNING'), at('d', 2, 'ARCHIVED')]

@@ -19,7 +19,7 @@ describe('every setting', () => {
     }
   })
 
-  it('comes back from what is typed as it was, in a patch that the API takes', () => {
+  it('survives a round trip through the form, in a valid patch', () => {
     for (const name of NAMES) {
       const value = typedValue(name, draftOf(SETTING_DEFAULTS[name]))
       expect([name, value]).toEqual([name, SETTING_DEFAULTS[name]])
@@ -29,14 +29,14 @@ describe('every setting', () => {
   })
 })
 
-describe('what is typed', () => {
+describe('the input', () => {
   it('is never sent as null, which would reset it', () => {
     for (const draft of ['', '  ', 'soon', '1e999']) expect(typedValue('min_workers', draft)).toBeNull()
     expect(typedValue('min_workers', '-3')).toBe(-3)
     expect(typedValue('min_workers', '0')).toBe(0)
   })
 
-  it('is told in larger units too', () => {
+  it('is shown in larger units too', () => {
     expect(sameAs('idle_timeout_seconds', '5400')).toBe('1h 30m')
     expect(sameAs('boot_lead_minutes', '20')).toBe('')
     expect(sameAs('boot_lead_minutes', '90')).toBe('1h 30m')
@@ -51,7 +51,7 @@ it('reads as words', () => {
   expect(valueText('idle_action', 'pause')).toBe('pause')
 })
 
-it('that is not what it was when somebody began to edit it is told to them', () => {
+it('warns when another user changed the setting during an edit', () => {
   const before = { value: 30, source: 'default' } as const
   const told = (now: Parameters<typeof changedText>[1]) => changedText('journal_retention_days', before, now)
   expect(told({ value: 30, source: 'default' })).toBeNull()

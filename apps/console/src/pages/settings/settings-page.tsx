@@ -22,7 +22,7 @@ export function SettingsPage(_: { query: Query }) {
   const mayEdit = isAllowed(state.info.value, 'patchSettings')
   return (
     <section class="page settings">
-      <header class="settings-head">
+      <header class="page-head">
         <h1 tabIndex={-1}>Settings</h1>
         <p class="muted">
           {mayEdit ? 'Changes take effect immediately.' : 'Only administrators can change them.'}{' '}

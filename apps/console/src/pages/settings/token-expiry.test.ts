@@ -14,12 +14,12 @@ const token = (name: string, expires_at: string | null): Token => ({
   expires_at,
 })
 
-it('is counted from now, or never comes', () => {
+it('is relative to now, or never', () => {
   expect(expiryAt('in 30 days', NOW_MS)).toBe('2026-02-01T03:04:05.000Z')
   expect(expiryAt('never', NOW_MS)).toBeNull()
 })
 
-it('sorts tokens by name, those that are over last', () => {
+it('sorts tokens by name, expired ones last', () => {
   const tokens = [token('b', null), token('a', '2026-01-02T03:04:05.000Z'), token('c', '2026-01-02T03:04:06.000Z')]
   expect(inOrder(tokens, NOW_MS).map(({ name }) => name)).toEqual(['b', 'c', 'a'])
 })

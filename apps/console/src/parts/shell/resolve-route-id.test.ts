@@ -7,7 +7,7 @@ const view = { labs_count: 0, nodes_count: 0, utilisation: null, system_health: 
 const cost = { spent_usd: 0, per_hour_usd: 0, cause: null }
 const workerView = (...more: Parameters<typeof aWorker>) => ({ ...aWorker(...more), ...view, cost })
 
-it('takes the name of a worker for its id, and one that lives before those that are gone', () => {
+it('resolves a worker name to its id and prefers existing workers to terminated ones', () => {
   const { live } = liveState()
   live.worker.put(workerView({ id: 'w-1', name: 'metal-1', status: 'TERMINATED' }))
   expect(resolveRouteIds('worker', 'metal-1', live)).toEqual(['w-1'])

@@ -36,8 +36,8 @@ function ActionButton({ session, verb }: { session: LabletSession; verb: Session
   const { requests, dialog, state, nowMs } = useConsole()
   const longest = state.live.definition.get(session.definition.id)?.max_duration_minutes ?? null
   const disabledReason = disabledReasonOf(verb, session, nowMs.peek(), longest)
-  const asked = requests.pendingVerbOf(session.id)
-  const isDisabled = disabledReason !== null || asked !== null
+  const pending = requests.pendingVerbOf(session.id)
+  const isDisabled = disabledReason !== null || pending !== null
   const press = () => {
     if (verb === 'cancel') dialog.value = <CancelDialog id={session.id} />
     else if (verb === 'extend') dialog.value = <ExtendDialog id={session.id} />
@@ -46,12 +46,12 @@ function ActionButton({ session, verb }: { session: LabletSession; verb: Session
   return (
     <button
       type="button"
-      class={`button small ${verb === 'cancel' ? 'danger' : ''} ${asked === verb ? 'requested' : ''}`}
+      class={`button small ${verb === 'cancel' ? 'danger' : ''} ${pending === verb ? 'requested' : ''}`}
       aria-disabled={isDisabled}
       title={disabledReason ?? TITLES[verb]}
       onClick={() => !isDisabled && press()}
     >
-      {asked === verb ? 'Requested…' : LABELS[verb]}
+      {pending === verb ? 'Requested…' : LABELS[verb]}
       <span class="sr-only">
         {' '}
         {session.definition.name} {session.id}

@@ -5,7 +5,7 @@ import { bookingBody, bookingFault, localMinute } from './booking.ts'
 const NOW_MS = Date.parse('2026-01-02T03:00:00.000Z')
 const draft = { definitionId: 'ld-1', start: null, minutes: 60 }
 
-it('says what is missing', () => {
+it('reports missing fields', () => {
   expect(bookingFault(draft, 60, NOW_MS)).toBe(null)
   expect(bookingFault({ ...draft, definitionId: '' }, 60, NOW_MS)).toBe('Choose a definition')
   expect([0, 61, null].map(minutes => bookingFault({ ...draft, minutes }, 60, NOW_MS))).toEqual(

@@ -8,7 +8,7 @@ export interface BookingDraft {
   readonly minutes: number | null
 }
 
-/** The API takes what began a moment ago; a form should not item it. */
+/** The API accepts a start slightly in the past. */
 const PAST_MS_MAX = 60_000
 
 /** Error in the form; null when it can be sent. */

@@ -15,7 +15,7 @@ const whoIs = (id: string, role: Role): Info => ({
   actor: { id, name: id, role },
 })
 
-it('lets people touch their own, and those who run the fleet everything', () => {
+it('allows owners and operators', () => {
   const session = aSession({ owner: 'token:1' })
   const may = (id: string, role: Role) => mayAct(whoIs(id, role), session)
   expect([may('token:1', 'user'), may('token:2', 'user'), may('token:2', 'author')]).toEqual([true, false, false])

@@ -45,14 +45,14 @@ export function SessionHistory({ session }: { session: LabletSession }) {
   return (
     <section class="card" aria-labelledby="history-title">
       <h2 id="history-title">History</h2>
-      <ol class="session-history">
+      <ol class="history session-history">
         {history.map((change, index) => {
           const next = history[index - 1]
           return (
             <li key={`${change.at} ${change.to}`}>
               <StatusBadge status={change.to} />
               <span class="number">{durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}</span>
-              <span class="session-because">{change.because}</span>
+              <span class="history-because">{change.because}</span>
               <Timestamp class="muted" at={change.at} />
             </li>
           )

@@ -31,7 +31,7 @@ export function SessionPage({ id }: { id: string }) {
       <SessionHead session={session} />
       <Callouts session={session} />
       <SlotCard session={session} />
-      <div class="session-columns">
+      <div class="columns">
         <div>
           <AccessCard session={session} />
           <PipelineCard session={session} />
@@ -91,7 +91,7 @@ const LoadFailed = ({ id, error, onRetry }: { id: string; error: string; onRetry
       Session <code>{id}</code> could not be loaded: {error}.
     </p>
     <button type="button" class="button primary" onClick={onRetry}>
-      Try reload
+      Try again
     </button>
   </PageState>
 )
@@ -100,7 +100,7 @@ function SessionHead({ session }: { session: LabletSession }) {
   const { state } = useConsole()
   const { definition, worker_id, lab_record_id } = session
   return (
-    <header class="thing-head">
+    <header class="resource-head">
       <nav aria-label="Breadcrumb">
         <a href={pageHash('sessions')}>Sessions</a> <span aria-hidden="true">/</span>{' '}
         <span class="mono">{session.id}</span>
@@ -109,7 +109,7 @@ function SessionHead({ session }: { session: LabletSession }) {
         {definition.name} <span class="muted">{definition.version}</span>
       </h1>
       <SessionActions session={session} place="page" />
-      <p class="thing-line session-line">
+      <p class="resource-line session-line">
         <SessionBadge session={session} />
         <span>
           for <Age since={session.entered_status_at} />

@@ -47,12 +47,12 @@ it('finds a session by what a person may know it by', () => {
   expect(matches(session, { ...NO_FILTER, isMine: true }, { me: 'token:2', workerName: id => id })).toBe(false)
 })
 
-it('finds a session by the owner that the page names, whoever has canceled it since', () => {
+it('finds a session by its owner, even after another user canceled it', () => {
   const session = aSession({ owner: 'oidc:8c1f', owner_name: 'Ann', desired_by: 'operator' })
   expect(matches(session, { ...NO_FILTER, text: 'ann' }, { me: '', workerName: id => id })).toBe(true)
 })
 
-it('lists what is over only when asked, and draws it always', () => {
+it('lists finished sessions only when selected, and always draws them', () => {
   const over = aSession({ status: 'ARCHIVED' })
   const running = { ...NO_FILTER, statuses: ['RUNNING'] as const }
   const archived = { ...NO_FILTER, statuses: ['ARCHIVED'] as const }

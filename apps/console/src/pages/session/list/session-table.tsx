@@ -13,7 +13,7 @@ const COLUMNS = ['Session', 'Status', 'Slot', 'Owner', 'Worker', 'Activity', 'Ac
 
 export const SessionTable = ({ sessions }: { sessions: readonly LabletSession[] }) => (
   <WindowedTable
-    class="workers sessions"
+    class="table sessions"
     columns={COLUMNS}
     items={sessions}
     row={(session, rowIndex) => <SessionRow key={session.id} session={session} rowIndex={rowIndex} />}

@@ -79,7 +79,7 @@ function PastMissing({ sessions }: { sessions: Sessions }) {
     <p class="banner tone-orange" role="alert">
       <span>Could not load finished sessions: {sessions.error}</span>
       <button type="button" class="button small" onClick={sessions.reload}>
-        Try reload
+        Try again
       </button>
     </p>
   )

@@ -74,7 +74,7 @@ describe('rows', () => {
     expect(timelineRows([waiting], SPAN)[0]?.bars).toHaveLength(1)
   })
 
-  it('lay those that overlap on lines of their own', () => {
+  it('put overlapping sessions on separate lanes', () => {
     const [, row] = timelineRows([booked('ls-3', 4, 6), booked('ls-1', 0, 5), booked('ls-2', 5, 9)], SPAN)
     expect(row?.bars.map(({ session, lane }) => [session.id, lane])).toEqual([
       ['ls-1', 0],
@@ -89,7 +89,7 @@ describe('rows', () => {
     expect(row?.lanes).toBe(2)
   })
 
-  it('cut what reaches beyond and leave out what is not there', () => {
+  it('cut bars at the edges and leave out sessions outside the range', () => {
     const [, row] = timelineRows([booked('ls-1', -1, 11), booked('ls-2', 10, 12), booked('ls-3', -3, 0)], SPAN)
     expect(row?.bars).toMatchObject([{ left: 0, width: 1, isCutLeft: true, isCutRight: true }])
   })

@@ -13,7 +13,7 @@ it('puts what waits first, then all workers by name', () => {
   expect(more).toBe(0)
 })
 
-it('leaves out workers that are free when something is looked for, or gone', () => {
+it('leaves out terminated workers, and free ones with a filter', () => {
   expect(ids(orderedRows([row(null), row('w-2')], fleet(3), true).shown)).toEqual([null, 'w-2'])
   const gone = new Map([['w-1', aWorker({ id: 'w-1', status: 'TERMINATED' })]])
   expect(ids(orderedRows([row(null)], gone, false).shown)).toEqual([null])

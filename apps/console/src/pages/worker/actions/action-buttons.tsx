@@ -60,18 +60,18 @@ function ActionButton({ worker, item: { action, disabledReason } }: { worker: Wo
   const { requests } = useConsole()
   const begin = useWorkerAction()
   const { label, verb, help } = ACTION_TEXTS[action]
-  const asked = requests.pendingVerbOf(worker.id)
-  const isDisabled = disabledReason !== null || asked !== null
+  const pending = requests.pendingVerbOf(worker.id)
+  const isDisabled = disabledReason !== null || pending !== null
   return (
     <button
       type="button"
-      class={`button small ${isDanger(action) ? 'danger' : ''} ${asked === verb ? 'requested' : ''}`}
+      class={`button small ${isDanger(action) ? 'danger' : ''} ${pending === verb ? 'requested' : ''}`}
       aria-disabled={isDisabled}
-      aria-label={`${asked === verb ? 'Requested:' : ''} ${label} ${worker.name}`.trim()}
+      aria-label={`${pending === verb ? 'Requested:' : ''} ${label} ${worker.name}`.trim()}
       title={disabledReason ?? help}
       onClick={() => !isDisabled && begin(worker, action)}
     >
-      {asked === verb ? 'Requested…' : label}
+      {pending === verb ? 'Requested…' : label}
     </button>
   )
 }
@@ -79,8 +79,8 @@ function ActionButton({ worker, item: { action, disabledReason } }: { worker: Wo
 function MoreButton({ worker, available }: { worker: Worker; available: readonly AvailableAction[] }) {
   const { requests, dialog } = useConsole()
   const begin = useWorkerAction()
-  const asked = requests.pendingVerbOf(worker.id)
-  const isPending = available.some(({ action }) => ACTION_TEXTS[action].verb === asked)
+  const pending = requests.pendingVerbOf(worker.id)
+  const isPending = available.some(({ action }) => ACTION_TEXTS[action].verb === pending)
   const open = (anchor: Element) => {
     const items = available.map(({ action, disabledReason }) => ({
       key: action,
@@ -97,8 +97,8 @@ function MoreButton({ worker, available }: { worker: Worker; available: readonly
       type="button"
       class="button small icon-only more"
       aria-haspopup="dialog"
-      aria-label={`${isPending ? `Requested: ${asked}` : 'More actions for'} ${worker.name}`}
-      title={isPending ? `Requested: ${asked}…` : 'More actions'}
+      aria-label={`${isPending ? `Requested: ${pending}` : 'More actions for'} ${worker.name}`}
+      title={isPending ? `Requested: ${pending}…` : 'More actions'}
       onClick={event => open(event.currentTarget)}
     >
       <NamedIcon name={isPending ? 'waiting' : 'more'} />

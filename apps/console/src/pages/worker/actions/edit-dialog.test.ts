@@ -3,7 +3,7 @@ import { labelsOf, labelsText, patchOf } from './edit-dialog.tsx'
 
 const opened = { name: 'found  by discovery', labels: { team: 'net' } }
 
-it('says anew only what was typed, so that nothing is taken back that others changed meanwhile', () => {
+it('sends only edited fields, so that changes by other users are kept', () => {
   expect(patchOf(opened, 'metal-1', labelsText(opened.labels))).toEqual({ name: 'metal-1' })
   expect(patchOf(opened, opened.name, '')).toEqual({ labels: {} })
   expect(patchOf(opened, `${opened.name} `, labelsText(opened.labels))).toEqual({})
@@ -15,7 +15,7 @@ it('is one label a line, there and back', () => {
   expect(labelsOf(labelsText(labels))).toEqual({ labels, wrong: [] })
 })
 
-it('tells the lines that are none', () => {
+it('reports invalid lines', () => {
   expect(labelsOf(' environment = lab \n\nnonsense\n=x')).toEqual({
     labels: { environment: 'lab' },
     wrong: ['nonsense', '=x'],

@@ -15,8 +15,8 @@ const drain = {
   deadline: '2026-01-02T07:04:05.000Z',
 }
 
-describe('what is offered', () => {
-  it('begins with what changes what is wanted', () => {
+describe('available actions', () => {
+  it('start with changes of the desired status', () => {
     expect(actions(aServingWorker({ desired_status: 'RUNNING' })).slice(0, 2)).toEqual(['stop', 'drain'])
     expect(actions(aServingWorker({ desired_status: 'RUNNING', drain })).slice(0, 2)).toEqual(['cancel-drain', 'stop'])
     expect(actions(aWorker({ status: 'STOPPED', desired_status: 'STOPPED' }))[0]).toBe('start')
@@ -28,13 +28,13 @@ describe('what is offered', () => {
     expect(actions(aServingWorker())).not.toContain('retry')
   })
 
-  it('is the opposite of what is set', () => {
+  it('offer the opposite of the current setting', () => {
     const offered = actions(aWorker({ protected: true, cordoned: true, idle_detection_enabled: false }))
     expect(offered).toEqual(expect.arrayContaining(['unprotect', 'uncordon', 'idle-on']))
     expect(offered).not.toContain('protect')
   })
 
-  it('bars the termination of what is protected, and says so', () => {
+  it('disable the termination of a protected worker, with the reason', () => {
     expect(availableActions(aWorker({ protected: true })).at(-1)).toMatchObject({
       action: 'terminate',
       disabledReason: expect.stringContaining('protected'),
@@ -42,7 +42,7 @@ describe('what is offered', () => {
     expect(availableActions(aWorker()).at(-1)).toEqual({ action: 'terminate', disabledReason: null })
   })
 
-  it('is next to nothing for what leaves, and the record of what has left', () => {
+  it('are few during termination, and only the record removal afterwards', () => {
     const leaving = availableActions(aWorker({ status: 'TERMINATING', desired_status: 'TERMINATED' }))
     expect(leaving).toMatchObject([
       { action: 'terminate', disabledReason: expect.stringContaining('in progress') },
@@ -52,7 +52,7 @@ describe('what is offered', () => {
   })
 })
 
-describe('what is sent', () => {
+describe('the request of an action', () => {
   async function sent(action: DirectAction, options = {}) {
     const requests: ApiRequest[] = []
     const client = apiClient(async request => {
@@ -84,7 +84,7 @@ describe('what is sent', () => {
     expect(await sent(action)).toBe(request)
   })
 
-  it('says what was chosen', async () => {
+  it('contains the choice', async () => {
     expect(await sent('stop', { force: true })).toContain('{"force":true}')
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     expect(await sent('drain', { then: 'TERMINATED' })).toContain('{"then":"TERMINATED"}')

@@ -62,11 +62,11 @@ describe('the picture of a life', () => {
   })
 })
 
-it('says a move and how often', () => {
+it('shows a transition and how often it happened', () => {
   expect([stepsText([2]), stepsText([4, 8])]).toEqual(['2', '8 ×2'])
 })
 
-it('has words for those who can not see it', () => {
+it('has a text alternative', () => {
   expect(lifecycleText('STOPPED', life('PENDING', 'PROVISIONING'))).toBe(
     'Lifecycle: now STOPPED. History: PENDING, PROVISIONING.',
   )

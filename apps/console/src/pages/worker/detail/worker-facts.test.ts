@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { healthLines } from './worker-facts.tsx'
 
-it('says the health of CML in words, what is wrong first', () => {
+it('shows health checks of CML, failed ones first', () => {
   const lines = healthLines({ is_licensed: true, kvm_vmx_enabled: false, state: 'READY' })
   expect(lines).toEqual([
     { name: 'KVM enabled', isHealthy: false, text: 'no' },

@@ -28,7 +28,7 @@ export function WorkerPage({ id }: { id: string }) {
   return (
     <section class="page worker">
       <WorkerHead worker={worker} />
-      <div class="worker-columns">
+      <div class="columns">
         <div>
           <LifecycleCard worker={worker} />
           <LoadCard id={id} />
@@ -67,7 +67,7 @@ const NoSuchWorker = ({ id }: { id: string }) => (
 )
 
 const WorkerHead = ({ worker }: { worker: WorkerView }) => (
-  <header class="thing-head">
+  <header class="resource-head">
     <nav aria-label="Breadcrumb">
       <a href="#/workers">Workers</a> <span aria-hidden="true">/</span> <span class="mono">{worker.id}</span>
     </nav>
@@ -81,7 +81,7 @@ const WorkerHead = ({ worker }: { worker: WorkerView }) => (
       {worker.cordoned && <span class="mark word">cordoned</span>}
     </h1>
     <PageActions worker={worker} />
-    <p class="thing-line">
+    <p class="resource-line">
       <WorkerStatusBadge worker={worker} />
       <span>
         for <Age since={worker.entered_status_at} />

@@ -9,7 +9,7 @@ const gone = aWorker({ id: 'w-4', status: 'TERMINATED', desired_status: 'TERMINA
 const fleet = [running, stopped, kept, gone]
 const ids = (workers: readonly { id: string }[]) => workers.map(({ id }) => id)
 
-it('requests those that it makes sense for, and says why not the others', () => {
+it('plans suitable workers and gives reasons for the others', () => {
   expect(ids(bulkPlan(fleet, 'start').targets)).toEqual(['w-2'])
   expect(ids(bulkPlan(fleet, 'stop').targets)).toEqual(['w-1', 'w-3'])
   const { targets: asked, skipped: leftOut } = bulkPlan(fleet, 'terminate')
@@ -23,7 +23,7 @@ it('requests those that it makes sense for, and says why not the others', () => 
   )
 })
 
-it('requests a few at a time, all of them, and tells each outcome', async () => {
+it('sends a few requests at a time and reports each outcome', async () => {
   const many = Array.from({ length: 20 }, (_, n) => aWorker({ id: `w-${n}` }))
   const told = new Map<string, BulkOutcome>()
   let [now, most] = [0, 0]

@@ -42,7 +42,7 @@ const fleet = [
 const shown = (filter: Partial<WorkerFilter>) =>
   fleet.filter(matcherOf({ ...NO_FILTER, ...filter })).map(({ id }) => id)
 
-it('hides what is gone unless it is asked for', () => {
+it('hides terminated workers unless selected', () => {
   expect(shown({})).toEqual(['w-1', 'w-2', 'w-3'])
   expect(shown({ statuses: ['TERMINATED', 'STOPPED'] })).toEqual(['w-3', 'w-4'])
 })
@@ -59,7 +59,7 @@ it('narrows to a region and a template', () => {
   expect(shown({ template: 'small', region: 'us-east-1' })).toEqual(['w-3'])
 })
 
-it('offers what there is, and what is chosen', () => {
+it('offers existing values and the selected one', () => {
   expect(choicesOf(['b', 'a', 'b'], '')).toEqual(['a', 'b'])
   expect(choicesOf(['b'], 'gone')).toEqual(['b', 'gone'])
 })

@@ -28,12 +28,12 @@ it('is in the order that people count in', () => {
   expect(namesBy({ by: 'name', isDescending: true })).toEqual(['metal-10', 'Metal-9', 'metal-1'])
 })
 
-it('puts what is unknown last, whichever way round', () => {
+it('puts unknown values last in both directions', () => {
   expect(namesBy({ by: 'labs', isDescending: false })).toEqual(['metal-1', 'metal-10', 'Metal-9'])
   expect(namesBy({ by: 'labs', isDescending: true })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
 })
 
-it('has the longest idle first when the highest is asked for', () => {
+it('puts the longest idle time first when descending', () => {
   expect(namesBy({ by: 'idle', isDescending: true })).toEqual(['Metal-9', 'metal-10', 'metal-1'])
 })
 
@@ -41,7 +41,7 @@ it('has statuses in the order of a life', () => {
   expect(namesBy({ by: 'status', isDescending: false })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
 })
 
-it('is the same when asked again, with what came, went and changed since', () => {
+it('stays correct when workers are added, removed and changed', () => {
   const order = workerSorter()
   namesBy(NAME_FIRST, order)
   const renamed = { ...asView(aWorker({ id: 'w-1', name: 'alpha', version: 2 })) }

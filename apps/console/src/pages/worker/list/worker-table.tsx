@@ -49,7 +49,7 @@ export function WorkerTable({ workers, sort, onSort, selection }: TableProps) {
   return (
     <table
       ref={table}
-      class={`workers worker-table ${seesAll ? '' : 'own-sessions'}`}
+      class={`table workers worker-table ${seesAll ? '' : 'own-sessions'}`}
       aria-rowcount={workers.length + 1}
       aria-label="Workers"
     >
