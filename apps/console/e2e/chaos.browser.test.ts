@@ -33,7 +33,7 @@ it('stops a machine in EC2 and shows how LCM recovers it', async () => {
   const feed = page.locator('.feed')
   await feed.getByText('stopped chaos-victim directly in EC2').waitFor()
   await api().call('refreshWorker', { params: { id: victim.id }, body: {} })
-  // What stands above the deed came after it.
+  // Entries above the user action are newer.
   await feed
     .locator('.feed-line:not(.user-action):has(~ .user-action)', { hasText: /EC2.*stop/ })
     .first()

@@ -12,12 +12,12 @@ const press = async (page: Page, ...keys: string[]) => {
 }
 
 interface Stop {
-  /** What it is called, or else what it looks like in the document. */
+  /** Accessible name, else its markup. */
   readonly name: string
   readonly isSeen: boolean
 }
 
-/** Where the focus is, and whether it can be seen there. */
+/** Focused element, and whether its focus ring is visible. */
 const focused = (page: Page): Promise<Stop> =>
   page.evaluate(() => {
     const element = document.activeElement ?? document.body
@@ -35,7 +35,7 @@ const focused = (page: Page): Promise<Stop> =>
 
 const STOPS_MAX = 80
 
-/** Everything that Tab comes to, from the top of the page to its end. */
+/** All elements that Tab reaches, from top to bottom. */
 async function walk(page: Page): Promise<Stop[]> {
   const stops: Stop[] = []
   while (stops.length < STOPS_MAX) {
@@ -53,7 +53,7 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
     if (typeof name === 'string' ? now.name === name : name.test(now.name)) return
     await page.keyboard.press('Tab')
   }
-  throw new Error(`Tab never comes to ${name}`)
+  throw new Error(`Tab never reaches ${name}`)
 }
 
 beforeAll(() => Promise.all([own.serving('keys-one'), own.make('keys-three')]))
@@ -89,7 +89,7 @@ describe('the keyboard', () => {
     const { page } = await open({ at: '#/settings' })
     const none = JSON.stringify({ items: [], next_cursor: null, revision: '1' })
     await page.route('**/api/v1/lablet-sessions?*', async route => {
-      // Those that are over are read by the page itself, when it has a heading already.
+      // Finished sessions are loaded by the page itself, after its heading is shown.
       if (route.request().url().includes('status=')) await page.locator('h1:focus', { hasText: 'Sessions' }).waitFor()
       await route.fulfill({ contentType: 'application/json', body: none })
     })

@@ -19,7 +19,7 @@ const rowOf = (page: Page, name: string) => page.getByRole('row').filter({ hasTe
 const minuteText = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 const shortTime = (ms: number) => minuteText.format(ms)
 
-/** What a reload would lose. */
+/** State that a reload would lose. */
 const mark = (page: Page) => page.evaluate(() => Object.assign(window, { isSamePage: true }))
 const isMarked = (page: Page) => page.evaluate(() => 'isSamePage' in window)
 

@@ -10,7 +10,7 @@ const LAB = 'overview-e2e'
 const HUGE = 'overview-e2e-huge'
 const LEAKED = '<img src=x onerror=alert(3)>'
 const MINUTE_MS = 60_000
-/** A product that was just started has no week behind it. */
+/** A new product has no costs of past days. */
 const WEEK = [
   { spent_usd: 52, saved_usd: 11 },
   { spent_usd: 61, saved_usd: 18 },

@@ -54,7 +54,7 @@ async function observed(page: Page): Promise<{ refused: string[]; changes: Asked
 /** Presses whatever can be pressed on the page, and whatever menus then offer. Dialogs are closed again. Answers how much it was. */
 const pressEverything = (page: Page): Promise<number> =>
   page.evaluate(async () => {
-    // What filters and sorts requests the API for nothing.
+    // Filters and sorting send no requests.
     const PRESSABLE = 'button:not(:disabled, [aria-disabled=true], [aria-pressed], search *, th *)'
     const frame = () => new Promise(resolve => requestAnimationFrame(resolve))
     const drawn = () => frame().then(frame)

@@ -8,7 +8,7 @@ import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 const own = workerFixtures(api)
-/** Of its own, since others leave some behind, too. */
+/** A separate product, because other tests leave data behind. */
 const HOSTILE = '<img src=x onerror=alert(2)>'
 const CONSOLE = 'dist/console'
 const BUNDLE_KB_MAX = 300
@@ -35,7 +35,7 @@ async function hostileThings(): Promise<string[]> {
   return [`workers/${id}`, `definitions/${definition.id}`, `sessions/${session.id}`]
 }
 
-/** Where the text has to be read, so that a page that shows nothing does not pass for a harmless one. */
+/** Pages that must show the hostile text: an empty page must not pass. */
 const SHOWN_ON = ['workers', 'settings', 'audit']
 
 let things: string[] = []
@@ -45,17 +45,17 @@ beforeAll(async () => {
 
 declare global {
   interface Window {
-    tellViolation(text: string): void
+    reportViolation(text: string): void
   }
 }
 
-/** What the content security policy refused, over the life of the page. */
+/** Violations of the content security policy since the page was opened. */
 async function violations(page: Page): Promise<() => Promise<string[]>> {
   const found: string[] = []
-  await page.exposeFunction('tellViolation', (text: string) => found.push(text))
+  await page.exposeFunction('reportViolation', (text: string) => found.push(text))
   await page.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI }) => {
-      window.tellViolation(`${violatedDirective} ${blockedURI}`)
+      window.reportViolation(`${violatedDirective} ${blockedURI}`)
     })
   })
   return async () => found

@@ -95,7 +95,7 @@ describe('sessions', () => {
     expect(page.url()).toContain(`status=TERMINATED&q=${id}`)
   })
 
-  it('that wait say why, and are tried again on request', async () => {
+  it('that wait show the reason and are retried on request', async () => {
     const { id } = await book(HUGE)
     const { page } = await open({ at: `#/sessions?definition=${HUGE}` })
     await rowOf(page, id)
@@ -243,7 +243,7 @@ it('a thousand sessions on two hundred workers scroll smoothly', async () => {
 
 const FRAMES = 60
 
-/** What the page has computed so far. Unlike the time between frames it does not grow when the machine is busy otherwise. */
+/** CPU time of the page. Unlike frame times, it doesn't depend on other load of the machine. */
 async function mainThread(page: Page): Promise<() => Promise<number>> {
   const cdp = await page.context().newCDPSession(page)
   await cdp.send('Performance.enable', { timeDomain: 'threadTicks' })

@@ -6,7 +6,7 @@ const { open, api } = browserTests()
 const settingNow = async (name: string) => (await api().call('getSettings', {})).settings[name]
 
 describe('settings', () => {
-  it('are changed in place when the API takes them, and taken back', async () => {
+  it('are changed in place and reset', async () => {
     const { page } = await open({ at: '#/settings' })
     const setting = page.locator('.setting', { hasText: 'terminated_retention_days' })
     await setting.getByText('30 days').waitFor()

@@ -8,10 +8,10 @@ import { afterEach, expect, inject } from 'vitest'
 
 export const DESKTOP = { width: 1440, height: 900 }
 export const PHONE = { width: 390, height: 844 }
-/** Where tables have to show all of their buttons. */
+/** Widths at which tables must show all buttons. */
 export const WIDTHS = [1024, 1081, 1181, 1280, 1360, 1440] as const
 
-/** How long a page may take to show what is looked for. */
+/** Timeout of locators. */
 const LOOKED_FOR_MS = 45_000
 
 export type Role = 'admin' | 'operator' | 'author' | 'user'
@@ -22,28 +22,28 @@ export interface Endpoint {
 
 export interface OpenPage {
   readonly page: Page
-  /** What the browser complained about: refused scripts, errors, failed assertions. */
+  /** Errors that the browser reported: blocked scripts, exceptions, failed assertions. */
   readonly errors: readonly string[]
 }
 
 export interface OpenOptions {
-  /** Where on the console: `#/workers`. */
+  /** Address within the console: `#/workers`. */
   readonly at?: string
   readonly role?: Role
   readonly viewport?: { readonly width: number; readonly height: number }
   readonly theme?: 'light' | 'dark'
-  /** Another product than the one that all files share. */
+  /** A product other than the shared one. */
   readonly product?: Endpoint
-  /** For a test that changes the browser and not only what a page shows: its cookies, its clock, scripts before all others. */
+  /** For tests that change cookies, the clock or init scripts. */
   readonly isFresh?: boolean
 }
 
-/** A page for the time of a test. */
+/** A page lent to one test. */
 interface BorrowedPage extends OpenPage {
   release(): Promise<void>
 }
 
-/** For a file of tests: pages that are signed in, and the API beside them. No test may leave a complaint. */
+/** Provides signed-in pages and the API to a test file. A test fails if the browser reported an error. */
 export function browserTests() {
   const opened: BorrowedPage[] = []
   afterEach(async ({ task }) => {
@@ -66,7 +66,7 @@ export function browserTests() {
 export const clientOf = ({ url, token }: Endpoint): Client =>
   apiClient(httpTransport({ baseUrl: url, clock: systemClock }), { token })
 
-/** What a person would have read when a test failed: a locator that was waited for does not say what stood there instead. */
+/** Visible text when a test failed: a locator timeout doesn't show the actual content. */
 async function visibleText(page: Page): Promise<string> {
   const dialog = page.getByRole('dialog')
   const part = (await dialog.count()) > 0 ? dialog.first() : page.locator('body')
@@ -75,13 +75,13 @@ async function visibleText(page: Page): Promise<string> {
 }
 
 let connected: Promise<Browser> | undefined
-/** One for all files, and as long as their process lives. */
+/** One browser for all files of the process. */
 function theBrowser(): Promise<Browser> {
   connected ??= chromium.connect(inject('browser'))
   return connected
 }
 
-/** Pages that show nothing and are signed in to the product that all share: a new one costs more than most tests do with it. */
+/** Blank, signed-in pages for reuse: opening a new page costs more than most tests. */
 const idlePages: Readonly<Record<Role, Page[]>> = { admin: [], operator: [], author: [], user: [] }
 
 async function openPage(options: OpenOptions): Promise<BorrowedPage> {
@@ -104,21 +104,21 @@ async function freshPage(place: Endpoint): Promise<Page> {
   return context.newPage()
 }
 
-/** What tests hear from a page. */
+/** Page events that tests listen to. */
 const LISTENED_EVENTS = ['pageerror', 'console', 'request', 'response', 'dialog']
 
 function collectErrors(page: Page): readonly string[] {
   const complaints: string[] = []
   page.on('pageerror', error => complaints.push(`error: ${error.message}`))
   page.on('console', message => {
-    // A server that is down, or says no, is logged by the browser itself.
+    // Browsers log failed requests themselves.
     const isExpected = /Failed to load resource|net::ERR_/.test(message.text())
     if (message.type() === 'error' && !isExpected) complaints.push(`console: ${message.text()}`)
   })
   return complaints
 }
 
-/** Takes back all that a test did to a page, and keeps it for the next one. */
+/** Resets a page and keeps it for the next test. */
 async function reset(page: Page, role: Role): Promise<void> {
   for (const event of LISTENED_EVENTS) page.removeAllListeners(event)
   try {
@@ -128,25 +128,25 @@ async function reset(page: Page, role: Role): Promise<void> {
     await page.context().clearPermissions()
     idlePages[role].push(page)
   } catch {
-    // A page that can't be brought back, such as one with an open alarm, serves nobody again.
+    // A page that can't be reset, as with an open alert, is closed.
     await page.context().close()
   }
 }
 
-/** Loads the console anew, for another address alone keeps the old page for a moment, and waits until it shows no bones. */
+/** Reloads the console, because a new hash alone keeps the old page for a moment, and waits until it has loaded. */
 export async function visit(page: Page, url: string): Promise<void> {
   if (page.url() !== 'about:blank') await showNothing(page)
   await page.goto(url)
   await page.locator('main:not(:has([aria-busy=true])) h1').first().waitFor()
 }
 
-/** Something of the same origin: for any other the browser would start another process. */
+/** A file of the same origin: another origin would start a new browser process. */
 const showNothing = (page: Page) => page.goto(new URL('/favicon.svg', page.url()).href)
 
 type Cookies = Parameters<BrowserContext['addCookies']>[0]
 const cookies = new Map<string, Promise<Cookies>>()
 
-/** Signs in once for each token: whoever comes again has the cookie still. */
+/** Signs in once per token and reuses the cookies. */
 function signedIn(browser: Browser, place: Endpoint): Promise<Cookies> {
   const key = `${place.url} ${place.token}`
   const known = cookies.get(key) ?? signIn(browser, place)
@@ -162,7 +162,7 @@ async function signIn(browser: Browser, place: Endpoint): Promise<Cookies> {
   return got
 }
 
-/** By a link, as people do. Every page of the context is signed in by it. */
+/** Signs in all pages of the context by a login link. */
 export async function logIn(context: BrowserContext, place: Endpoint): Promise<void> {
   const { url } = await clientOf(place).call('createLoginLink', {})
   const page = await context.newPage()
@@ -172,7 +172,7 @@ export async function logIn(context: BrowserContext, place: Endpoint): Promise<v
 
 const endpoints = new Map<string, Promise<Endpoint>>()
 
-/** The product as somebody of this role comes to it. */
+/** The product with a token of this role. */
 function endpointFor(product: Endpoint, role: Role): Promise<Endpoint> {
   const key = `${product.url} ${role}`
   const body = { name: `${role}-${systemClock.now()}`, role }
@@ -182,7 +182,7 @@ function endpointFor(product: Endpoint, role: Role): Promise<Endpoint> {
   return known
 }
 
-/** What axe finds serious or worse on the page as it is. */
+/** Serious and critical findings of axe on the page. */
 export async function seriousViolations(page: Page): Promise<string[]> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source)
   const { violations } = await page.evaluate(() => window.axe.run({ resultTypes: ['violations'] }))
@@ -197,13 +197,13 @@ declare global {
   }
 }
 
-/** How much of what is in a box lies beyond its right edge. */
+/** Width of the content beyond the right edge of a box. */
 export const hiddenPx = (box: Locator): Promise<number> =>
   box.evaluate(element => element.scrollWidth - element.clientWidth)
 
 const SCREENSHOTS = '.cache/screenshots'
 
-/** For those who look at them: nobody does where that folder is missing. */
+/** Takes a screenshot if the folder exists. */
 export async function screenshot(page: Page, name: string, { fullPage = false } = {}): Promise<void> {
   const path = `${SCREENSHOTS}/${name}.png`
   if (existsSync(SCREENSHOTS)) await page.screenshot({ path, fullPage, animations: 'disabled' })

@@ -3,13 +3,13 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net'
 import { type EventEnvelope, writeSse } from '@lcm/contract/events'
 
-/** Between browser and product: a proxy that can cut or hold what passes. */
+/** Proxy between browser and product that can cut the event stream. */
 export interface EventProxy {
   readonly url: string
-  /** Cuts every event stream and lets no new one through, until it is opened again. Everything else passes. */
+  /** Cuts all event streams and blocks new ones until `openEvents`. Other requests pass. */
   cutEvents(): void
   openEvents(): void
-  /** Adds an event to every stream that is open. */
+  /** Adds an event to every open stream. */
   inject(event: EventEnvelope): void
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
 
 const LCM = fileURLToPath(new URL('../../../../dist/lcm.mjs', import.meta.url))
-/** A machine boots within a second or two. */
+/** Speed of the simulation: a machine boots within two seconds. */
 const SPEED = '600'
 
 export interface Product {
@@ -21,7 +21,7 @@ export interface Product {
   stop(): Promise<void>
 }
 
-/** `lcm up` as people run it, in a data folder of its own. Resolves when it listens. */
+/** Runs `lcm up` in its own data folder. Resolves when it listens. */
 export async function startProduct(options: { port?: string; data?: string } = {}): Promise<Product> {
   const data = options.data ?? mkdtempSync(join(tmpdir(), 'lcm-console-'))
   const ports = ['--port', options.port ?? '0', '--sim-port', '0']
@@ -54,12 +54,12 @@ export async function startProduct(options: { port?: string; data?: string } = {
 declare module 'vitest' {
   export interface ProvidedContext {
     product: { readonly url: string; readonly token: string }
-    /** Where the browser that all files share can be reached. */
+    /** WebSocket address of the shared browser. */
     browser: string
   }
 }
 
-/** Before all files: one browser, and one product whose first fleet serves. */
+/** Starts one browser and one product, and waits until its fleet serves. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const executablePath = execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim()
   const browser = await chromium.launchServer({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
@@ -83,5 +83,5 @@ async function fleetThatServes({ url, token }: Product): Promise<void> {
     if (items.length > 0 && items.every(worker => worker.service_status === 'AVAILABLE')) return
     await systemClock.sleep(100)
   }
-  throw new Error(`the first fleet does not serve within ${FLEET_LIMIT_MS} ms`)
+  throw new Error(`the fleet is not available after ${FLEET_LIMIT_MS} ms`)
 }

@@ -7,10 +7,10 @@ import { systemClock } from '@lcm/runtime/clock'
 export const HOSTILE = '<img src=x onerror=alert(1)>'
 
 const LIMIT_MS = 45_000
-/** The smallest of the first fleet: it boots soonest. */
+/** The smallest template: it boots fastest. */
 const TEMPLATE = 'nested'
 
-/** Workers that a file of tests makes for itself, since all files share one product. */
+/** Workers of one test file: all files share one product. */
 export function workerFixtures(api: () => Client) {
   async function until(id: string, isSo: (worker: WorkerView) => boolean): Promise<WorkerView> {
     const startedMs = systemClock.monotonic()
@@ -29,7 +29,7 @@ export function workerFixtures(api: () => Client) {
     until,
     make,
     serving: async (name: string) => until((await make(name)).id, isServing),
-    /** With a session that can live nowhere else, because nothing else has that license. */
+    /** With a session that no other worker can host, because only this one has the license. */
     async withSession(name: string, product: string): Promise<{ worker: WorkerView; sessionId: string }> {
       const license = { product, token: 'a-token-of-the-tests' }
       const { id } = await make(name, { license })

@@ -9,7 +9,7 @@ import { asView } from '@lcm/testkit/builders'
 const PAGE_ITEMS = 2
 const AT = '2026-01-02T03:04:05.000Z'
 
-/** For tests: an API in this process that answers lists, acts and one event stream at a time, as well as it is told to. */
+/** In-process API for tests: serves lists, actions and one event stream, with configurable failures. */
 export class FakeApi {
   /** `no-stream`: everything works but events. `mute`: streams open and bring nothing. */
   mode: 'up' | 'down' | 'signed-out' | 'no-stream' | 'mute' = 'up'

@@ -14,7 +14,7 @@ const as = (role: Info['actor']['role']): Info => ({
   actor: { id: 'somebody', name: 'somebody', role },
 })
 
-it('available what the API would take, to whom it would take it from', () => {
+it('offers what the API would accept from the role', () => {
   const fetched = aDefinition({ source: 'https://example.org/lab.yaml' })
   expect(availableActions(aDefinition(), as('author'))).toEqual(['preview', 'edit', 'deprecate'])
   expect(availableActions(fetched, as('admin'))).toEqual(['preview', 'edit', 'sync', 'deprecate'])

@@ -68,7 +68,7 @@ export function drawingOf(graph: LabGraph): Drawing {
   return reachOf(layers) > SMALLER_MAX * reachOf(grid) ? grid : layers
 }
 
-/** What decides how small it is shown on a screen. */
+/** Size that limits the scale on a screen. */
 const reachOf = ({ width, height }: Drawing): number => Math.max(width / SCREEN_RATIO, height)
 
 /** Nodes in layers, with few crossings. Its maker keeps them by name in plain objects, where an id such as `__proto__` does harm. */

@@ -1,6 +1,6 @@
 import type { Point } from './graph-layout.ts'
 
-/** What part of a drawing is seen: a point of it is shown at `scale` times itself, moved by x and y. */
+/** Visible part of the drawing: a point is scaled by `scale`, then moved by x and y. */
 export interface View extends Point {
   readonly scale: number
 }
@@ -11,7 +11,7 @@ export interface Size {
 }
 
 export const SCALE_MAX = 3
-/** A small lab is not blown up beyond life size. */
+/** A small lab is enlarged only slightly. */
 const SCALE_FIT_MAX = 1.15
 const SCALE_MIN_SHARE = 0.5
 const GAP_PX = 12
@@ -19,10 +19,10 @@ const GAP_PX = 12
 export const KEY_STEP_PX = 48
 export const ZOOM_STEP = 1.25
 
-/** All of it, in the middle of the box. */
+/** Fits the whole drawing into the middle of the box. */
 export function fitted(drawing: Size, box: Size): View {
-  const room = { width: box.width - 2 * GAP_PX, height: box.height - 2 * GAP_PX }
-  const scale = Math.min(SCALE_FIT_MAX, room.width / drawing.width, room.height / drawing.height)
+  const area = { width: box.width - 2 * GAP_PX, height: box.height - 2 * GAP_PX }
+  const scale = Math.min(SCALE_FIT_MAX, area.width / drawing.width, area.height / drawing.height)
   const shown = scale > 0 && Number.isFinite(scale) ? scale : 1
   return {
     scale: shown,
@@ -31,7 +31,7 @@ export function fitted(drawing: Size, box: Size): View {
   }
 }
 
-/** Nearer or farther; what is at the point stays there. */
+/** Zooms around a fixed point. */
 export function zoomed(view: View, factor: number, at: Point, smallest: number): View {
   const scale = Math.min(SCALE_MAX, Math.max(smallest * SCALE_MIN_SHARE, view.scale * factor))
   const real = scale / view.scale
@@ -40,7 +40,7 @@ export function zoomed(view: View, factor: number, at: Point, smallest: number):
 
 export const moved = (view: View, { x, y }: Point): View => ({ ...view, x: view.x + x, y: view.y + y })
 
-/** What a key does to a view: null for a key that means nothing here. */
+/** View after a key press; null for keys without a function. */
 export function viewByKey(key: string, view: View, box: Size, fit: View): View | null {
   const middle = { x: box.width / 2, y: box.height / 2 }
   switch (key) {

@@ -3,7 +3,7 @@ import { aLabRecord } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { filterOf, inOrder, isFiltering, labsHash, matches, NO_FILTER } from './lab-filter.ts'
 
-/** A lab of nobody's that runs. */
+/** A running lab without a session. */
 const aLab = (changes: Partial<LabRecord> = {}) =>
   aLabRecord({ title: 'somebody else', owner: 'ann', lab_id: 'b3f5', source: 'DISCOVERY', ...changes })
 
