@@ -109,6 +109,10 @@ async function stir(page) {
   await page.getByRole('button', { name: 'Stop metal-1' }).click()
   await page.getByRole('button', { name: 'CML of classroom-a' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Cut the network' }).click()
-  await page.locator('.machines tr', { hasText: 'metal-1' }).getByRole('button', { name: 'Refresh now' }).first().click()
+  await page
+    .locator('.machines tr', { hasText: 'metal-1' })
+    .getByRole('button', { name: 'Refresh now' })
+    .first()
+    .click()
   await page.locator('.feed .feed-line:not(.user-action)').first().waitFor()
 }
