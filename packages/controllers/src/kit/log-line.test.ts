@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatLogLine } from './log-line.ts'
-import { pinoLogger } from './pino-logger.ts'
+import { formatLogLine, pinoLogger } from './pino-logger.ts'
 
 it('says in one line when it was, how bad, who and why, without the stack', () => {
   const lines: string[] = []

@@ -2,7 +2,6 @@ import { cmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { allOf, leaderElected } from '@lcm/runtime'
 import { type Controller, type ControllerParts, forgetfulOf } from '../kit/controller.ts'
-import { counters } from '../kit/counters.ts'
 import { workBoard } from '../kit/plan-board.ts'
 import { settingsCache } from '../kit/settings-cache.ts'
 import type { LabletControllerConfig } from './config.ts'
@@ -12,6 +11,7 @@ import { definitionCache } from './definition-cache.ts'
 import { labActions } from './labs/lab-actions.ts'
 import { labScan } from './labs/lab-scan.ts'
 import { sessionReconciler } from './reconciler.ts'
+import { labletCounters } from './report.ts'
 import { sessionMemory } from './term-memory.ts'
 import { workerSlots } from './worker-slots.ts'
 
@@ -33,7 +33,7 @@ export function labletController(parts: LabletControllerParts): Controller {
     ),
     settings: settingsCache({ client, clock }),
     definitions: definitionCache(client),
-    counters: counters(meter),
+    counters: labletCounters(meter),
     slots: workerSlots(config.perWorkerMax),
     memory: sessionMemory(),
     board,

@@ -4,12 +4,12 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { Election, Logger, Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Counters } from '../kit/counters.ts'
 import type { DecisionLog } from '../kit/decision-log.ts'
 import type { WorkBoard } from '../kit/plan-board.ts'
 import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { LabletControllerConfig } from './config.ts'
 import type { DefinitionCache } from './definition-cache.ts'
+import type { LabletCounters } from './report.ts'
 import type { SessionMemory } from './term-memory.ts'
 import type { WorkerSlots } from './worker-slots.ts'
 
@@ -26,7 +26,7 @@ export interface LabletDependencies {
   readonly config: LabletControllerConfig
   readonly settings: SettingsCache
   readonly definitions: DefinitionCache
-  readonly counters: Counters
+  readonly counters: LabletCounters
   readonly board: WorkBoard
   readonly slots: WorkerSlots
   readonly memory: SessionMemory

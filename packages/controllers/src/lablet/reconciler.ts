@@ -1,7 +1,8 @@
+import type { Client } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
 import { CloudError } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
-import type { ChangeHint } from '@lcm/coordination/change-keys'
+import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import { canServeLabs, decideSession, type SessionDecision } from '@lcm/domain/session/decide-session'
 import { isEndUnserved, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
@@ -12,16 +13,18 @@ import {
   type Reconciliation,
   type ReconciliationResult,
   requeue,
+  type Trigger,
+  type TriggerContext,
+  watch,
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import { SupersededError } from '../kit/fenced-write.ts'
 import type { LabletDependencies } from './dependencies.ts'
 import { type FencedLabs, fencedLabs } from './labs/fenced-labs.ts'
-import { fetchSession } from './labs/lab-records.ts'
+import { fetchSession, fetchWorker } from './labs/lab-records.ts'
 import { NOT_OBSERVED, namedLab, observeLab, type SessionObservation, workerOf } from './observe.ts'
 import { performDecision } from './perform.ts'
 import { noteOf, type SessionReconcile } from './report.ts'
-import { workerWatch } from './worker-watch.ts'
 
 const SESSION_KEYS = CHANGE_KEYS.sessions
 /** Whoever found no turn at a busy CML comes back after this. */
@@ -146,4 +149,35 @@ function forget({ board, decisions, memory }: LabletDependencies, { id, status }
   decisions.forget(`session:${id}`)
   memory.forget(id)
   return gone(`${status} is final`)
+}
+
+const WORKER_KEYS = CHANGE_KEYS.workers
+
+/**
+ * Looks at the sessions of a worker as soon as that worker does not run any more: while it is away they look often, and find
+ * soon that it is back. What this misses is found by the poll.
+ */
+export function workerWatch<R>({ client, changeKeys }: { client: Client; changeKeys: ChangeKeys }): Trigger<R> {
+  const watched = watch<ChangeHint>({
+    name: 'worker-watch',
+    source: changeKeys.source(WORKER_KEYS),
+    parseKey: key => (key.startsWith(WORKER_KEYS) ? key.slice(WORKER_KEYS.length) : null),
+    wakes: ({ status }) => status !== 'RUNNING',
+  })
+  return {
+    ...watched,
+    run(context) {
+      const add = (id: string) => void addSessionsOf(client, id, context)
+      return watched.run({ ...context, add, forget: () => undefined })
+    },
+  }
+}
+
+async function addSessionsOf<R>(client: Client, id: string, { add, signal, logger }: TriggerContext<R>): Promise<void> {
+  try {
+    const worker = await fetchWorker(client, id, signal)
+    for (const session of Object.keys(worker?.reservations ?? {})) add(session, 'worker changed')
+  } catch (error) {
+    logger.debug({ worker: id, err: error }, 'the sessions of a worker are left to the poll')
+  }
 }

@@ -1,11 +1,27 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { DecisionNote } from '@lcm/domain/decision'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { ReconcileContext } from '@lcm/runtime'
+import type { Meter, ReconcileContext } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import { type Counters, counters } from '../kit/counters.ts'
 import { fencedWrite } from '../kit/fenced-write.ts'
 import { BECAUSE_CHARS_MAX } from '../kit/plan-board.ts'
 import type { Writer } from './labs/lab-records.ts'
+
+const COUNTERS = {
+  sessions_instantiated: 'sessions whose instantiation began',
+  sessions_ready: 'sessions that became ready',
+  sessions_stopped: 'sessions that were torn down',
+  labs_imported: 'labs that were imported',
+  labs_deleted: 'labs that were deleted',
+  labs_scanned: 'lab scans of workers',
+  actions_done: 'requested lab actions that completed',
+  syncs: 'topologies that were fetched',
+} as const
+
+export type LabletCounters = Counters<keyof typeof COUNTERS>
+
+export const labletCounters = (meter: Meter): LabletCounters => counters(meter, 'lablet_controller', COUNTERS)
 
 export type ReportedChanges = BodyInput<'reportSession'>['changes']
 

@@ -3,7 +3,7 @@ import type { Client } from '@lcm/client/client'
 import type { Election, HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { ResourceSchedulerConfig } from './config.ts'
-import type { Counters } from './counters.ts'
+import type { SchedulerCounters } from './report.ts'
 
 /** Not with everything else that a new leader does first. */
 const FIRST_AFTER_MS = 60_000
@@ -13,7 +13,7 @@ export interface CleanupParts {
   readonly election: Election
   readonly clock: Clock
   readonly logger: Logger
-  readonly counters: Counters
+  readonly counters: SchedulerCounters
   readonly config: ResourceSchedulerConfig
 }
 

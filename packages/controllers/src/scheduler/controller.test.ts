@@ -71,7 +71,7 @@ describe('a session that is booked', () => {
     expect(rig.session().waiting_reason).toContain('it is cordoned')
     expect(rig.api.writes()).toHaveLength(1)
     expect(scheduler.plan()).toMatchObject([{ resource: 'session:s-1', action: 'wait' }])
-    expect(scheduler.stats()).toMatchObject({ waiting_count: 1, reasons_told_count: 1 })
+    expect(scheduler.stats()).toMatchObject({ waiting_count: 1, reasons_written_count: 1 })
     rig.putWorker({ ...rig.worker(), cordoned: false })
     await rig.runFor(SECOND_MS)
     expect(rig.session()).toMatchObject({ status: 'SCHEDULED', waiting_reason: null })

@@ -2,10 +2,10 @@ import { allOf, leaderElected } from '@lcm/runtime'
 import { type Controller, type ControllerParts, forgetfulOf } from '../kit/controller.ts'
 import { cleanupLoop } from './cleanup-loop.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
-import { counters } from './counters.ts'
-import { cycleLoop } from './cycle-loop.ts'
-import { definitionCache } from './known-definitions.ts'
+import { definitionCache } from './observe.ts'
 import { purchases } from './purchases.ts'
+import { cycleLoop } from './reconciler.ts'
+import { schedulerCounters } from './report.ts'
 import { board } from './term-memory.ts'
 
 export interface ResourceSchedulerParts extends ControllerParts {
@@ -14,7 +14,7 @@ export interface ResourceSchedulerParts extends ControllerParts {
 
 /** Places sessions, asks for workers and cleans up after them, all under one leadership. */
 export function resourceScheduler(parts: ResourceSchedulerParts): Controller {
-  const counted = { ...parts, counters: counters(parts.meter) }
+  const counted = { ...parts, counters: schedulerCounters(parts.meter) }
   const shared = {
     ...counted,
     board: board(parts.meter),

@@ -7,7 +7,6 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { readSettings } from '../kit/settings-cache.ts'
-import type { DefinitionCache } from './known-definitions.ts'
 
 /** What every cycle rests on. */
 export interface Demand {
@@ -74,3 +73,24 @@ const allWorkers = async (client: Client, signal: AbortSignal): Promise<readonly
 
 const workerById = (client: Client, id: string, signal: AbortSignal): Promise<Worker | null> =>
   unlessMissing(client.call('getWorker', { params: { id }, signal }))
+
+export interface DefinitionCache {
+  /** Those of these ids that exist. Rejects when it could not be found out. */
+  of(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, LabletDefinition>>
+}
+
+/** What was booked once never changes, so that a list is read only when one is new. Topologies are left out. */
+export function definitionCache(client: Client): DefinitionCache {
+  let known: ReadonlyMap<string, LabletDefinition> = new Map()
+  return {
+    async of(ids, signal) {
+      if (ids.some(id => !known.has(id))) {
+        const wanted = new Set(ids)
+        const { items } = await readList(page => client.call('listDefinitions', { query: page, signal }))
+        const found = items.filter(({ id, status }) => wanted.has(id) && status !== 'PENDING_SYNC')
+        known = new Map(found.map(each => [each.id, { ...each, topology: null }]))
+      }
+      return known
+    },
+  }
+}

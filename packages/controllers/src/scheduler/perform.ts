@@ -124,6 +124,6 @@ async function tell(parts: PerformParts, turn: CycleReport, session: LabletSessi
     MOVED_ON,
   )
   if (written?.kind !== 'taken') return
-  parts.counters.add('reasons_told')
+  parts.counters.add('reasons_written')
   parts.board.saw(written.answer)
 }

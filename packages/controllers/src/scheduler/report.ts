@@ -1,9 +1,26 @@
 import { ApiError, isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { DecisionNote } from '@lcm/domain/decision'
-import type { Election, ReconcileContext } from '@lcm/runtime'
+import type { Election, Meter, ReconcileContext } from '@lcm/runtime'
+import { type Counters, counters } from '../kit/counters.ts'
 import type { DecisionLog } from '../kit/decision-log.ts'
-import type { Counters } from './counters.ts'
+
+const COUNTERS = {
+  cycles: 'scheduling cycles that completed',
+  assigned: 'sessions that were placed on a worker',
+  lost_races: 'placements refused because the capacity was taken meanwhile',
+  reasons_written: 'waiting reasons that were written',
+  expired: 'sessions whose timeslot ended before they were placed',
+  returned: 'sessions that were unassigned from a lost worker',
+  resumed: 'workers that were started for sessions',
+  scale_up_requested: 'scale-up requests that were granted',
+  scale_up_refused: 'scale-up requests that were refused',
+  workers_removed: 'worker records that a cleanup removed',
+} as const
+
+export type SchedulerCounters = Counters<keyof typeof COUNTERS>
+
+export const schedulerCounters = (meter: Meter): SchedulerCounters => counters(meter, 'resource_scheduler', COUNTERS)
 
 /** What the API takes; a refusal in its own words may be longer. */
 const BECAUSE_CHARS_MAX = 1000
@@ -12,7 +29,7 @@ export interface ReportParts {
   readonly client: Client
   readonly election: Election
   readonly decisions: DecisionLog
-  readonly counters: Counters
+  readonly counters: SchedulerCounters
 }
 
 /** One cycle of one term, and the way in which it writes. */

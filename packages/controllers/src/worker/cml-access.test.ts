@@ -3,8 +3,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
 import { beforeEach, expect, it } from 'vitest'
-import { type CmlAccessWatch, cmlAccess } from './cml-access.ts'
-import { cmlLogins } from './cml-logins.ts'
+import { type CmlAccessWatch, cmlAccess, cmlLogins } from './cml-access.ts'
 import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
 let fleet: SimulatedFleet

@@ -1,5 +1,6 @@
+import type { Client } from '@lcm/client/client'
 import { type CmlAccessChange, type CmlAccessTracker, cmlAccessTracker } from '@lcm/cloud/cml-access-tracker'
-import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
+import { type CmlCredentials, type CmlLoginResolver, cmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { NOT_REFUSED, refusalWords } from '@lcm/domain/worker/cml-access'
 import type { Logger, Meter } from '@lcm/runtime'
@@ -66,3 +67,6 @@ const watchedSystem = (cml: CmlSystem, { watch, report: showed }: CmlAccessTrack
     return activity
   },
 })
+
+export const cmlLogins = (client: Client, defaults: CmlCredentials | null): CmlLoginResolver =>
+  cmlLoginResolver((id, signal) => client.call('getWorkerSecrets', { params: { id }, signal }), defaults)

@@ -3,7 +3,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cmlLogins } from './cml-logins.ts'
+import { cmlLogins } from './cml-access.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 import { never } from './testing/simulated-fleet.ts'
 

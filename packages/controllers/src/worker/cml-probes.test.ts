@@ -7,11 +7,11 @@ import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { settingsCache } from '../kit/settings-cache.ts'
 import { type CmlProbes, cmlProbes } from './cml-probes.ts'
-import { type Counters, counters } from './counters.ts'
+import { type WorkerCounters, workerCounters } from './report.ts'
 import { BOOTED_MS, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
 let fleet: SimulatedFleet
-let counting: Counters
+let counting: WorkerCounters
 let woken: string[]
 let clearPart: string[]
 let log: ReturnType<typeof recordingLogger>
@@ -65,7 +65,7 @@ async function aServer() {
 
 beforeEach(() => {
   fleet = simulatedFleet()
-  counting = counters(silentMeter)
+  counting = workerCounters(silentMeter)
   woken = []
   clearPart = []
   log = recordingLogger()

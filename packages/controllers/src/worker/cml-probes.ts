@@ -9,9 +9,9 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { CmlAccessWatch } from './cml-access.ts'
-import type { Counters } from './counters.ts'
 import { checkIdle } from './idle-check.ts'
 import { readLicense } from './licenses.ts'
+import type { WorkerCounters } from './report.ts'
 
 /** So many CML servers are visited at once. A slow one must not hold up others, least of all the reconciler. */
 const AT_ONCE = 50
@@ -40,7 +40,7 @@ export interface CmlProbeParts {
   readonly cml: CmlSystem
   readonly logins: CmlLoginResolver
   readonly settings: SettingsCache
-  readonly counters: Counters
+  readonly counters: WorkerCounters
   readonly logger: Logger
   readonly access: Pick<CmlAccessWatch, 'clearPart'>
   wake(workerId: string): void

@@ -1,4 +1,5 @@
 import type { CmlCredentials } from '@lcm/cloud/cml-credentials'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
 import type { RegionConfig } from '@lcm/domain/template/worker-template'
 import type { WorkerPolicy } from '@lcm/domain/worker/observation'
 
@@ -41,3 +42,11 @@ export const WORKER_CONTROLLER_DEFAULTS = {
   workerSeriesMax: 500,
   cmlDefaults: null,
 } as const
+
+/** The rules that hold now: the controller's own, with what operators have set since. */
+export const currentPolicy = (config: WorkerControllerConfig, settings: SettingValues): WorkerPolicy => ({
+  ...config.policy,
+  fleet: config.fleet,
+  licenseOnTerminate: settings.license_on_terminate,
+  licenseOnStop: settings.license_on_stop,
+})

@@ -9,17 +9,16 @@ import { outages } from '../kit/outages.ts'
 import { settingsCache } from '../kit/settings-cache.ts'
 import { termMemory } from '../kit/term-memory.ts'
 import { wakeRelay } from '../kit/wake-relay.ts'
-import { cmlAccess } from './cml-access.ts'
-import { cmlLogins } from './cml-logins.ts'
+import { cmlAccess, cmlLogins } from './cml-access.ts'
 import { cmlProbes } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
-import { counters } from './counters.ts'
 import { discoveryLoop } from './discovery-loop.ts'
 import { ec2Outages } from './ec2-outages.ts'
 import { fleetBoard } from './fleet-metrics.ts'
 import { metricsLoop } from './metrics-loop.ts'
 import { workerReconciler } from './reconciler.ts'
 import { type RegionSnapshots, regionSnapshots } from './region-snapshots.ts'
+import { workerCounters } from './report.ts'
 import { workerMemory } from './term-memory.ts'
 
 export interface WorkerControllerParts extends ControllerParts {
@@ -35,7 +34,7 @@ export function workerController(parts: WorkerControllerParts): Controller {
   const { client, clock, config, logger, meter, account } = parts
   const wakes = wakeRelay()
   const board = fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax })
-  const counting = counters(meter)
+  const counting = workerCounters(meter)
   const unanswered = outages({ clock, logger })
   const reads = ec2Outages({ clock, outages: unanswered, wake: id => void wakes.wake(id, 'EC2 answers again') })
   const machines = reads.guard(parts.machines)

@@ -2,7 +2,7 @@ import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SettingsCache, settingsCache } from '../kit/settings-cache.ts'
-import { currentPolicy } from './current-policy.ts'
+import { currentPolicy } from './config.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 import { aConfig, never } from './testing/simulated-fleet.ts'
 

@@ -7,7 +7,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cmlLogins } from './cml-logins.ts'
+import { cmlLogins } from './cml-access.ts'
 import { changeLicense, dependsOnLicense, type LicenseParts, readLicense } from './licenses.ts'
 import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 

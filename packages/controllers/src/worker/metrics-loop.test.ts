@@ -8,8 +8,8 @@ import { silentMeter } from '@lcm/runtime'
 import { NO_METRICS } from '@lcm/testkit/observations'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { counters } from './counters.ts'
 import { type MetricsLoopParts, metricsLoop } from './metrics-loop.ts'
+import { workerCounters } from './report.ts'
 import { BOOTED_MS, OTHER_REGION, REGION, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
 const INTERVAL_MS = 60_000
@@ -37,7 +37,7 @@ const { cml_version: _unknown, ...NOTHING } = NO_METRICS
 
 let fleet: SimulatedFleet
 let worker: Worker
-let counting: ReturnType<typeof counters>
+let counting: ReturnType<typeof workerCounters>
 let log: ReturnType<typeof recordingLogger>
 let heard: [string, boolean][]
 let measured: string[]
@@ -72,7 +72,7 @@ async function oneCycle(more: Partial<MetricsLoopParts> = {}) {
 
 beforeEach(async () => {
   fleet = simulatedFleet()
-  counting = counters(silentMeter)
+  counting = workerCounters(silentMeter)
   log = recordingLogger()
   heard = []
   measured = []

@@ -12,7 +12,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { inParallel } from '../kit/in-parallel.ts'
-import type { Counters } from './counters.ts'
+import type { WorkerCounters } from './report.ts'
 
 /** So many CML servers are asked at once. */
 const CML_AT_ONCE = 50
@@ -26,7 +26,7 @@ export interface MetricsLoopParts {
   readonly logins: CmlLoginResolver
   readonly clock: Clock
   readonly logger: Logger
-  readonly counters: Counters
+  readonly counters: WorkerCounters
   readonly intervalMs: number
   /** Whether CML answered; one that goes silent is looked at by the reconciler. */
   onCmlHeard(worker: Worker, answered: boolean): void
@@ -51,7 +51,7 @@ export function metricsLoop(given: MetricsLoopParts): MetricsLoop {
         const startedMs = clock.monotonic()
         try {
           await collectAll(parts, signal)
-          if (!signal.aborted) parts.counters.metricsCollected()
+          if (!signal.aborted) parts.counters.add('metrics_collected')
         } catch (err) {
           if (!signal.aborted) logger.warn({ err }, 'metrics could not be collected')
         }

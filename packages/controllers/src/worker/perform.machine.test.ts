@@ -6,7 +6,7 @@ import { openSimModel } from '@lcm/cloud-sim/model'
 import { aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { changeMachine, launch, openAttempt } from './machine-effects.ts'
+import { changeMachine, launch, openAttempt } from './perform.ts'
 
 const never = new AbortController().signal
 let clock: ReturnType<typeof manualClock>

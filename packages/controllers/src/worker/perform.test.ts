@@ -11,11 +11,11 @@ import { silentMeter } from '@lcm/runtime'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { counters } from './counters.ts'
 import { observe } from './observe.ts'
 import { type PerformParts, performDecision } from './perform.ts'
 import { regionSnapshots } from './region-snapshots.ts'
 import type { WorkerReconcile } from './report.ts'
+import { workerCounters } from './report.ts'
 import { type WorkerMemory, workerMemory } from './term-memory.ts'
 import { aReconcile, resignations } from './testing/an-observation.ts'
 import {
@@ -66,7 +66,7 @@ beforeEach(async () => {
   parts = {
     client: api.client,
     election: resignations().election,
-    counters: counters(silentMeter),
+    counters: workerCounters(silentMeter),
     machines,
     cml,
     logins,

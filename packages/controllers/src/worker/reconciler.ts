@@ -26,11 +26,11 @@ import type { DecisionLog } from '../kit/decision-log.ts'
 import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { TermMemory } from '../kit/term-memory.ts'
 import type { CmlProbes } from './cml-probes.ts'
-import type { Counters } from './counters.ts'
-import { currentPolicy } from './current-policy.ts'
+import { currentPolicy } from './config.ts'
 import type { FleetBoard } from './fleet-metrics.ts'
 import { type ObserveParts, observe } from './observe.ts'
 import { performDecision } from './perform.ts'
+import type { WorkerCounters } from './report.ts'
 import { ec2Of, noteOf } from './report.ts'
 import type { WorkerMemory } from './term-memory.ts'
 
@@ -41,7 +41,7 @@ export interface WorkerReconcilerParts extends Omit<ObserveParts, 'memory'> {
   readonly meter: Meter
   readonly decisions: DecisionLog
   readonly settings: SettingsCache
-  readonly counters: Counters
+  readonly counters: WorkerCounters
   readonly board: FleetBoard
   readonly memory: TermMemory<WorkerMemory>
   readonly probes: CmlProbes

@@ -6,13 +6,12 @@ import { silentMeter } from '@lcm/runtime'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { counters } from './counters.ts'
-import { announceAttempt, noteOf, type ReportParts, report } from './report.ts'
+import { announceAttempt, noteOf, type ReportParts, report, workerCounters } from './report.ts'
 import { aReconcile, resignations } from './testing/an-observation.ts'
 import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 
 let api: FakeApi
-let counting: ReturnType<typeof counters>
+let counting: ReturnType<typeof workerCounters>
 let resigned: ReturnType<typeof resignations>
 let parts: ReportParts
 
@@ -26,7 +25,7 @@ function write(worker: Worker, changes: WorkerChanges, decision: Decision = WHY,
 
 beforeEach(() => {
   api = fakeApi()
-  counting = counters(silentMeter)
+  counting = workerCounters(silentMeter)
   resigned = resignations()
   parts = { client: api.client, election: resigned.election, counters: counting }
 })

@@ -5,9 +5,40 @@ import { holds } from '@lcm/domain/worker/boot'
 import type { Decision } from '@lcm/domain/worker/decision'
 import type { Observation } from '@lcm/domain/worker/observation'
 import { type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
+import type { Meter } from '@lcm/runtime'
 import { type Election, type ReconcileContext, type ReconciliationResult, requeue, success } from '@lcm/runtime'
-import type { Counters } from './counters.ts'
+import { type Counters, counters } from '../kit/counters.ts'
 import { BECAUSE_CHARS_MAX } from './fleet-metrics.ts'
+
+const COUNTERS = {
+  provisioned: 'launches that EC2 accepted',
+  started: 'machines first seen running after a launch or a start',
+  stopped: 'machines that EC2 confirmed as stopped',
+  terminated: 'machines that EC2 confirmed as terminated',
+  metrics_collected: 'metrics collection cycles that completed',
+  idle_detection: 'idle checks of workers',
+  auto_pause: 'workers that were stopped because they were idle',
+  license_registered: 'licenses that were registered',
+  license_deregistered: 'licenses that were returned',
+  scale_down_drain: 'workers that were drained because they were idle',
+} as const
+
+export interface WorkerCounters extends Pick<Counters<keyof typeof COUNTERS>, 'add'> {
+  /** The eleven of `/admin/stats`. */
+  snapshot(runningWorkers: number): Readonly<Record<string, number>>
+}
+
+export function workerCounters(meter: Meter): WorkerCounters {
+  const counted = counters(meter, 'worker_controller', COUNTERS)
+  const running = meter.gauge('worker_controller_running_workers', 'workers that are RUNNING')
+  return {
+    add: counted.add,
+    snapshot(runningWorkers) {
+      running.set(runningWorkers)
+      return { ...counted.snapshot(), running_worker_count: runningWorkers }
+    },
+  }
+}
 
 /** One look at one worker: what the loop says of it, and what was seen. */
 export interface WorkerReconcile extends ReconcileContext<Worker> {
@@ -18,7 +49,7 @@ export interface WorkerReconcile extends ReconcileContext<Worker> {
 export interface ReportParts {
   readonly client: Client
   readonly election: Election
-  readonly counters: Counters
+  readonly counters: WorkerCounters
 }
 
 interface Report {
@@ -83,7 +114,7 @@ async function guarded(
 }
 
 /** What the write has made true, once per transition. */
-function count(counters: Counters, before: Worker, after: Worker, { action }: Decision): void {
+function count(counters: WorkerCounters, before: Worker, after: Worker, { action }: Decision): void {
   if (before.status !== after.status) {
     const hadMachine = before.ec2_instance_id !== null
     if (after.status === 'PROVISIONING') counters.add('provisioned')

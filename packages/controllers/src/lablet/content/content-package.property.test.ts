@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { aZip } from '../testing/a-zip.ts'
-import { ContentError } from './content-error.ts'
 import { readPackage } from './content-package.ts'
+import { ContentError } from './content-sources.ts'
 
 const YAML = 'lab:\n  version: 0.3.0\nnodes: []\nlinks: []\n'
 const zip = aZip([

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { TOPOLOGY_CHARS_MAX } from '@lcm/domain/definition/lablet-definition'
-import { ContentError } from './content-error.ts'
+import { ContentError } from './content-sources.ts'
 import { isZip, type ZipEntry, zipEntries } from './zip-entries.ts'
 
 /** Names that say by themselves that they are the topology. */

@@ -5,7 +5,6 @@ import { CloudError } from '@lcm/cloud/errors'
 import { type Objects, parseS3Address } from '@lcm/cloud/objects'
 import { linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { ContentError } from './content-error.ts'
 
 export const PACKAGE_BYTES_MAX = 20 * 1024 * 1024
 const TIMEOUT_MS = 60_000
@@ -135,4 +134,9 @@ async function bodyOf(response: Response): Promise<Buffer> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+/** Why a package could not be had or used, in words for whoever wrote the definition. */
+export class ContentError extends Error {
+  override readonly name = 'ContentError'
 }

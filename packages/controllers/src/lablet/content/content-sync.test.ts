@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
 import { aDefinition, type LabWorld, labWorld, MINUTE_MS } from '../testing/lab-world.ts'
-import { ContentError } from './content-error.ts'
+import { ContentError } from './content-sources.ts'
 
 let world: LabWorld
 let reads: string[]

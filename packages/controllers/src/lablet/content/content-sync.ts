@@ -15,13 +15,12 @@ import {
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Counters } from '../../kit/counters.ts'
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import type { LabletControllerConfig } from '../config.ts'
 import { fetchDefinition } from '../labs/lab-records.ts'
-import { ContentError } from './content-error.ts'
+import type { LabletCounters } from '../report.ts'
 import { readPackage } from './content-package.ts'
-import type { ContentSources } from './content-sources.ts'
+import { ContentError, type ContentSources } from './content-sources.ts'
 
 export interface ContentSyncParts {
   readonly client: Client
@@ -31,7 +30,7 @@ export interface ContentSyncParts {
   readonly logger: Logger
   readonly meter: Meter
   readonly config: LabletControllerConfig
-  readonly counters: Counters
+  readonly counters: LabletCounters
   readonly sources: ContentSources
 }
 

@@ -1,5 +1,5 @@
 import { inflateRawSync } from 'node:zlib'
-import { ContentError } from './content-error.ts'
+import { ContentError } from './content-sources.ts'
 
 export const ZIP_ENTRIES_MAX = 1_000
 /** What one entry may come to when it is unpacked. */

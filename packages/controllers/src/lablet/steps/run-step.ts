@@ -10,13 +10,29 @@ import type { FencedLabs } from '../labs/fenced-labs.ts'
 import { reportLab } from '../labs/lab-records.ts'
 import { type ObservedDecision, recordOf } from '../observe.ts'
 import { noteOf, type ReportedChanges, type SessionReconcile, writeSession } from '../report.ts'
-import { INSTANTIATE } from './instantiate.ts'
+import { allocatePorts, bindLab, resolveLab } from './bind-lab.ts'
+import { prepareLab } from './prepare-lab.ts'
 import { scheduleLabDeletion } from './release-worker.ts'
+import { awaitLab, publishAccess, startLab } from './start-lab.ts'
 import { failed, type RunStep, type StepContext, type StepResult, unlessLate } from './step.ts'
 import { TEARDOWN } from './teardown.ts'
 
 /** How soon a step that is under way is looked at again. */
 const UNDER_WAY_MS = 3_000
+
+/**
+ * Ports come before the import, so that a lab is never on CML without them: what is called `tags` is where a new lab is
+ * imported, and where one that is used again is wiped and looked at.
+ */
+const INSTANTIATE: Readonly<Record<string, RunStep>> = {
+  lab_resolve: resolveLab,
+  bind: bindLab,
+  ports_alloc: allocatePorts,
+  tags: prepareLab,
+  lab_start: startLab,
+  converged: awaitLab,
+  mark_ready: publishAccess,
+}
 
 const STEPS: Readonly<Record<Pipeline['name'], Readonly<Record<string, RunStep>>>> = {
   instantiate: INSTANTIATE,

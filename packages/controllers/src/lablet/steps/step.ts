@@ -7,14 +7,14 @@ import type { StepOutcome, StepPlan } from '@lcm/domain/session/pipeline'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Election } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Counters } from '../../kit/counters.ts'
 import type { FencedLabs } from '../labs/fenced-labs.ts'
+import type { LabletCounters } from '../report.ts'
 
 /** All that one step of a session may touch. */
 export interface StepContext {
   readonly client: Client
   readonly election: Election
-  readonly counters: Counters
+  readonly counters: LabletCounters
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly epoch: number

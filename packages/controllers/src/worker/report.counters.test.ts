@@ -1,6 +1,6 @@
 import { recordingMeter } from '@lcm/testkit/recording-meter'
 import { expect, it } from 'vitest'
-import { counters } from './counters.ts'
+import { workerCounters } from './report.ts'
 
 const ELEVEN = [
   'provisioned_count',
@@ -17,17 +17,17 @@ const ELEVEN = [
 ]
 
 it('the eleven are there from the start, at zero', () => {
-  const all = counters(recordingMeter()).snapshot(0)
+  const all = workerCounters(recordingMeter()).snapshot(0)
   expect(Object.keys(all)).toEqual(ELEVEN)
   expect(Object.values(all)).toEqual(ELEVEN.map(() => 0))
 })
 
 it('each is counted once, for people and for Prometheus', () => {
   const meter = recordingMeter()
-  const counting = counters(meter)
+  const counting = workerCounters(meter)
   counting.add('started')
   counting.add('started')
-  counting.metricsCollected()
+  counting.add('metrics_collected')
   expect(counting.snapshot(7)).toMatchObject({
     started_count: 2,
     metrics_collected_count: 1,
