@@ -1,19 +1,29 @@
 import { isProblem } from '@lcm/client/api-error'
 import type { Election } from '@lcm/runtime'
 
-/** What was announced no longer holds: somebody wrote meanwhile. Nothing was sent. */
+/** The resource was changed by another writer since it was read. Nothing was written or sent. */
 export class SupersededError extends Error {
   override readonly name = 'SupersededError'
+  constructor(options?: ErrorOptions) {
+    super('superseded by another write', options)
+  }
 }
 
-/** Runs a write of this term. Losing the race to another writer is no failure: look again at what they wrote. */
-export async function fencedWrite<Answer>(election: Election, write: () => Promise<Answer>): Promise<Answer> {
+const SUPERSEDING = ['version_mismatch', 'illegal_transition'] as const
+
+/**
+ * Sends one write of this term. Throws SupersededError for problems in `superseding`: reconcile again from the new version. When
+ * the API knows another term, only a newly registered one can write, so this instance resigns.
+ */
+export async function fencedWrite<Answer>(
+  election: Pick<Election, 'resign'>,
+  send: () => Promise<Answer>,
+  superseding: readonly string[] = SUPERSEDING,
+): Promise<Answer> {
   try {
-    return await write()
+    return await send()
   } catch (error) {
-    if (isProblem(error, 'version_mismatch', 'illegal_transition'))
-      throw new SupersededError('somebody else wrote meanwhile', { cause: error })
-    // The API knows another term: only a new one, registered anew, can be of use.
+    if (isProblem(error, ...superseding)) throw new SupersededError({ cause: error })
     if (isProblem(error, 'stale_leader', 'term_not_registered')) await election.resign()
     throw error
   }

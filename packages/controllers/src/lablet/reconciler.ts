@@ -101,7 +101,7 @@ function handsFor(parts: LabletDependencies, look: SessionReconcile, worker: Wor
   const { client, session, signal, leadership, withoutSlot } = look
   const confirm = async () => {
     const now = await client.call('getSession', { params: { id: session.id }, signal })
-    if (now.version !== session.version) throw new SupersededError('somebody else wrote meanwhile')
+    if (now.version !== session.version) throw new SupersededError()
   }
   return fencedLabs(parts, { worker, signal, leadership, withoutSlot, confirm })
 }

@@ -1,7 +1,7 @@
-import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { Election, HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import { fencedWrite } from '../kit/fenced-write.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import type { SchedulerCounters } from './report.ts'
 
@@ -36,12 +36,15 @@ async function cleanUp(parts: CleanupParts, epoch: number, signal: AbortSignal):
   const { client, election, logger, counters, config } = parts
   try {
     const body = { dry_run: config.cleanupDryRun }
-    const { removed, dry_run } = await client.call('cleanUpWorkers', { body, epoch, signal })
+    const { removed, dry_run } = await fencedWrite(
+      election,
+      () => client.call('cleanUpWorkers', { body, epoch, signal }),
+      [],
+    )
     if (!dry_run) counters.add('workers_removed', removed.length)
     logger.info({ removed: removed.length, workers: removed.slice(0, 20), dry_run }, 'old workers were cleaned up')
   } catch (err) {
     if (signal.aborted) return
-    if (isProblem(err, 'stale_leader', 'term_not_registered')) await election.resign()
     logger.warn({ err }, 'old workers could not be cleaned up')
   }
 }

@@ -1,12 +1,11 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling'
-import { inLanes, lanesBy } from '../kit/in-lanes.ts'
+import { inParallel } from '../kit/in-parallel.ts'
 import type { Purchase, Purchases } from './purchases.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
 import type { Board } from './term-memory.ts'
 import { isNewReason, reasonOf } from './waiting-reason.ts'
 
-/** So many writes are under way at once; those that change one ledger come one after another. */
 const WRITES_AT_ONCE = 10
 const SESSION_IDS_MAX = 1000
 
@@ -31,8 +30,8 @@ export async function performSteps(
   steps: readonly SchedulingStep[],
 ): Promise<Performed> {
   const reasons = new Map<string, string>()
-  await inLanes(lanesBy(ofKind(steps, 'expire'), sessionIdOf), WRITES_AT_ONCE, step => expire(parts, turn, step))
-  await inLanes(lanesBy(ofKind(steps, 'assign'), workerIdOf), WRITES_AT_ONCE, async step => {
+  await inParallel(ofKind(steps, 'expire'), bySession, step => expire(parts, turn, step))
+  await inParallel(ofKind(steps, 'assign'), byWorker, async step => {
     const lost = await assign(parts, turn, step)
     if (lost !== null) reasons.set(step.session.id, lost)
   })
@@ -43,7 +42,7 @@ export async function performSteps(
     const purchase = await parts.purchases.ask(turn, step)
     for (const id of step.session_ids) bought.set(id, purchase)
   }
-  await inLanes(lanesBy(ofKind(steps, 'wait'), sessionIdOf), WRITES_AT_ONCE, async step => {
+  await inParallel(ofKind(steps, 'wait'), bySession, async step => {
     const purchase = bought.get(step.session.id)
     const reason = reasonOf(step, purchase?.kind === 'refused' ? purchase.because : null)
     reasons.set(step.session.id, reason)
@@ -55,8 +54,12 @@ export async function performSteps(
 
 const ofKind = <K extends SchedulingStep['kind']>(steps: readonly SchedulingStep[], kind: K): StepOf<K>[] =>
   steps.filter((step): step is StepOf<K> => step.kind === kind)
-const sessionIdOf = ({ session }: { readonly session: LabletSession }): string => session.id
-const workerIdOf = ({ worker_id }: StepOf<'assign'>): string => worker_id
+const bySession = {
+  atOnce: WRITES_AT_ONCE,
+  laneOf: ({ session }: { readonly session: LabletSession }): string => session.id,
+}
+/** Assignments to one worker change one ledger, so they come one after another. */
+const byWorker = { atOnce: WRITES_AT_ONCE, laneOf: ({ worker_id }: StepOf<'assign'>): string => worker_id }
 
 /** Null when it has its place, or needs none any more; else why it was not given. */
 async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assign'>): Promise<string | null> {

@@ -4,6 +4,7 @@ import type { DecisionNote } from '@lcm/domain/decision'
 import type { Election, Meter, ReconcileContext } from '@lcm/runtime'
 import { type Counters, counters } from '../kit/counters.ts'
 import type { DecisionLog } from '../kit/decision-log.ts'
+import { fencedWrite } from '../kit/fenced-write.ts'
 
 const COUNTERS = {
   cycles: 'scheduling cycles that completed',
@@ -79,11 +80,9 @@ export function cycleReport(
       signal.throwIfAborted()
       if (!leadership.isHeld()) throw new Error('this instance leads no longer')
       try {
-        return { kind: 'taken', answer: await send({ epoch, signal }) }
+        return { kind: 'taken', answer: await fencedWrite(election, () => send({ epoch, signal }), []) }
       } catch (error) {
         if (isProblem(error, ...expected)) return { kind: 'refused', code: error.problem.code, because: error.message }
-        // The API knows another term: only a new one, registered anew, can be of use.
-        if (isProblem(error, 'stale_leader', 'term_not_registered')) await election.resign()
         if (!isAboutThisOne(error)) throw error
         failures += 1
         logger.warn({ err: error }, 'a write was refused')

@@ -97,7 +97,9 @@ async function discover(parts: DiscoveryParts, watch: OrphanWatch, term: Term): 
   const findings = listings.flatMap(({ region, rules, instances }) =>
     instances.map(instance => ({ region, finding: judgeFound(instance, known, rules, nowMs) })),
   )
-  await inParallel(findings, PROBES_AT_ONCE, term.signal, ({ region, finding }) => follow(parts, region, finding, term))
+  await inParallel(findings, { atOnce: PROBES_AT_ONCE, signal: term.signal }, ({ region, finding }) =>
+    follow(parts, region, finding, term),
+  )
   if (term.signal.aborted) return
   const orphans = findings.flatMap(({ region, finding }) =>
     finding.kind === 'orphan' ? [{ region, orphan: finding }] : [],

@@ -84,7 +84,7 @@ function emptyIfSilent({ metrics, logger }: MetricsLoopParts): MachineMetrics {
 
 async function measure(parts: MetricsLoopParts, workers: readonly Worker[], signal: AbortSignal): Promise<void> {
   const readings = readingsByRegion(parts, workers, signal)
-  await inParallel(workers, CML_AT_ONCE, signal, async worker => {
+  await inParallel(workers, { atOnce: CML_AT_ONCE, signal }, async worker => {
     const [reading, server] = await Promise.all([
       readings.get(worker.aws_region)?.then(all => all.get(worker.ec2_instance_id ?? '')),
       askCml(parts, worker, signal),

@@ -104,7 +104,7 @@ describe('an attempt', () => {
 
   it('that lost the race is looked at again, and that of an older leader ends the term', async () => {
     api.refuse('openLaunchAttempt', 412, 'version_mismatch')
-    expect(await open()).toMatchObject({ status: 'REQUEUE', message: 'somebody else wrote meanwhile' })
+    expect(await open()).toMatchObject({ status: 'REQUEUE', message: 'superseded by another write' })
     api.refuse('openLaunchAttempt', 409, 'stale_leader')
     await expect(open()).rejects.toThrow('stale_leader')
     expect(resigned.count()).toBe(1)

@@ -1,4 +1,3 @@
-import { isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { DecisionNote } from '@lcm/domain/decision'
 import { holds } from '@lcm/domain/worker/boot'
@@ -8,6 +7,7 @@ import { type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from
 import type { Meter } from '@lcm/runtime'
 import { type Election, type ReconcileContext, type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import { type Counters, counters } from '../kit/counters.ts'
+import { fencedWrite, SupersededError } from '../kit/fenced-write.ts'
 import { BECAUSE_CHARS_MAX } from './fleet-metrics.ts'
 
 const COUNTERS = {
@@ -102,13 +102,12 @@ async function guarded(
   { epoch, signal }: WorkerReconcile,
   write: (call: GuardedCall) => Promise<unknown>,
 ): Promise<ReconciliationResult | null> {
+  const call = { params: { id: worker.id }, ifMatch: worker.version, epoch, signal }
   try {
-    await write({ params: { id: worker.id }, ifMatch: worker.version, epoch, signal })
+    await fencedWrite(election, () => write(call), ['version_mismatch'])
     return null
   } catch (error) {
-    if (isProblem(error, 'version_mismatch')) return requeue('somebody else wrote meanwhile', 0)
-    // The API knows another term: only a new one, registered anew, can be of use.
-    if (isProblem(error, 'stale_leader', 'term_not_registered')) await election.resign()
+    if (error instanceof SupersededError) return requeue(error.message, 0)
     throw error
   }
 }

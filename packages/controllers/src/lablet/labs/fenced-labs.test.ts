@@ -42,7 +42,7 @@ beforeEach(() => {
       leadership: { epoch: 1, signal: never, isHeld: () => isHeld },
       withoutSlot: work => work(),
       confirm: async () => {
-        if (!isWanted) throw new SupersededError('somebody else wrote meanwhile')
+        if (!isWanted) throw new SupersededError()
       },
     },
   )

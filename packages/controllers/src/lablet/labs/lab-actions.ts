@@ -164,7 +164,7 @@ function handsFor(parts: LabActionParts, look: ActionLook, worker: Worker): Fenc
   const { record, signal, leadership, withoutSlot } = look
   const confirm = async () => {
     const now = await fetchLab(parts.client, record.id, signal)
-    if (now?.version !== record.version) throw new SupersededError('somebody else wrote meanwhile')
+    if (now?.version !== record.version) throw new SupersededError()
   }
   return fencedLabs(parts, { worker, signal, leadership, withoutSlot, confirm })
 }
