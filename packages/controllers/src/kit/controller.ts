@@ -31,15 +31,3 @@ export interface Controller {
   /** Counts of managed resources, such as `workers_managed`. */
   health(): Readonly<Record<`${string}_managed` | `${string}_with_drift`, number>>
 }
-
-/** Who leads no longer does not know how things are: what was remembered of them goes with the term. */
-export const forgetfulOf = (service: HostedService, memory: { clear(): void }): HostedService => ({
-  name: service.name,
-  async run(signal, leadership) {
-    try {
-      await service.run(signal, leadership)
-    } finally {
-      memory.clear()
-    }
-  },
-})

@@ -1,9 +1,10 @@
 import { cmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { allOf, leaderElected } from '@lcm/runtime'
-import { type Controller, type ControllerParts, forgetfulOf } from '../kit/controller.ts'
-import { workBoard } from '../kit/plan-board.ts'
+import type { Controller, ControllerParts } from '../kit/controller.ts'
 import { settingsCache } from '../kit/settings-cache.ts'
+import { termMemory } from '../kit/term-memory.ts'
+import { wakeRelay } from '../kit/wake-relay.ts'
 import type { LabletControllerConfig } from './config.ts'
 import type { ContentSources } from './content/content-sources.ts'
 import { contentSync } from './content/content-sync.ts'
@@ -12,7 +13,7 @@ import { labActions } from './labs/lab-actions.ts'
 import { labScan } from './labs/lab-scan.ts'
 import { sessionReconciler } from './reconciler.ts'
 import { labletCounters } from './report.ts'
-import { sessionMemory } from './term-memory.ts'
+import { labletMemory } from './term-memory.ts'
 import { workerSlots } from './worker-slots.ts'
 
 export interface LabletControllerParts extends ControllerParts {
@@ -21,10 +22,11 @@ export interface LabletControllerParts extends ControllerParts {
   readonly config: LabletControllerConfig
 }
 
-/** Gives sessions their labs and takes them down, does what is asked of labs, and fetches content, under one leadership. */
+/** Reconciles sessions, performs lab actions, scans labs and fetches content, all in one leadership term. */
 export function labletController(parts: LabletControllerParts): Controller {
   const { client, clock, config, meter } = parts
-  const board = workBoard({ clock })
+  const memory = termMemory(labletMemory)
+  const scanWakes = wakeRelay()
   const shared = {
     ...parts,
     logins: cmlLoginResolver(
@@ -35,20 +37,23 @@ export function labletController(parts: LabletControllerParts): Controller {
     definitions: definitionCache(client),
     counters: labletCounters(meter),
     slots: workerSlots(config.perWorkerMax),
-    memory: sessionMemory(),
-    board,
-    labsChanged: (workerId: string) => void scan.wake(workerId, 'labs changed'),
+    memory,
+    labsChanged: (workerId: string) => void scanWakes.wake(workerId, 'labs changed'),
   }
   const scan = labScan(shared)
+  scanWakes.connect(scan)
   const loop = sessionReconciler(shared)
   const others = [labActions(shared), scan, contentSync(shared)]
   const led = allOf('lablet-controller', [loop, ...others])
   return {
-    service: leaderElected(forgetfulOf(led, board), parts.election),
+    service: leaderElected(memory.during(led), parts.election),
     loop,
     others,
-    plan: () => board.plan(),
+    plan: () => memory.current().plan.plan(),
     stats: () => shared.counters.snapshot(),
-    health: () => ({ sessions_managed: board.count('session'), labs_managed: board.count('lab_record') }),
+    health() {
+      const { plan } = memory.current()
+      return { sessions_managed: plan.count('session'), labs_managed: plan.count('lab_record') }
+    },
   }
 }

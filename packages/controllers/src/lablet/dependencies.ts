@@ -5,12 +5,12 @@ import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { Election, Logger, Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { DecisionLog } from '../kit/decision-log.ts'
-import type { WorkBoard } from '../kit/plan-board.ts'
 import type { SettingsCache } from '../kit/settings-cache.ts'
+import type { TermMemory } from '../kit/term-memory.ts'
 import type { LabletControllerConfig } from './config.ts'
 import type { DefinitionCache } from './definition-cache.ts'
 import type { LabletCounters } from './report.ts'
-import type { SessionMemory } from './term-memory.ts'
+import type { LabletMemory } from './term-memory.ts'
 import type { WorkerSlots } from './worker-slots.ts'
 
 export interface LabletDependencies {
@@ -27,9 +27,8 @@ export interface LabletDependencies {
   readonly settings: SettingsCache
   readonly definitions: DefinitionCache
   readonly counters: LabletCounters
-  readonly board: WorkBoard
   readonly slots: WorkerSlots
-  readonly memory: SessionMemory
+  readonly memory: TermMemory<LabletMemory>
   /** Labs of a worker have changed by what we did. */
   labsChanged(workerId: string): void
 }

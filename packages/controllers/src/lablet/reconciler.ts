@@ -3,6 +3,7 @@ import { pagesOf } from '@lcm/client/lists'
 import { CloudError } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
+import { toInstant } from '@lcm/domain/instant'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import { canServeLabs, decideSession, type SessionDecision } from '@lcm/domain/session/decide-session'
 import { isEndUnserved, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
@@ -62,16 +63,15 @@ async function reconcile(
   session: LabletSession,
   context: ReconcileContext<LabletSession>,
 ): Promise<ReconciliationResult> {
-  const { client, clock, election, slots: turns, memory } = parts
+  const { client, clock, election, slots } = parts
   if (isFinal(session.status)) return forget(parts, session)
-  memory.beginTerm(context.epoch)
   const look: SessionReconcile = { ...context, client, election, session, clock, startedMs: clock.monotonic() }
   const { worker_id } = session
   const looking = () => lookAndAct(parts, look)
   try {
     // The end of a session begins with a write, whatever its CML says or does not say.
     if (worker_id === null || isToEnd(session)) return await looking()
-    return await (turns.tryWith(worker_id, looking) ?? requeue('others talk to its CML', NO_TURN_MS))
+    return await (slots.tryWith(worker_id, looking) ?? requeue('others talk to its CML', NO_TURN_MS))
   } catch (error) {
     if (error instanceof SupersededError) return requeue(error.message, 0)
     throw error
@@ -86,7 +86,7 @@ async function lookAndAct(parts: LabletDependencies, look: SessionReconcile): Pr
   const hands = worker === null ? null : handsFor(parts, look, worker)
   const seen = await observe(parts, look, { worker, hands })
   const decision = decideSession(look.session, seen)
-  noteOnBoard(parts, look.session, decision)
+  plan(parts, look.session, decision)
   const result = await performDecision(parts, look, { decision, seen, labs: hands })
   const { action, because } = decision
   const name = `session:${look.session.id}`
@@ -138,16 +138,18 @@ const unlessUnknown = (looking: ReturnType<typeof observeLab>): ReturnType<typeo
     throw error
   })
 
-function noteOnBoard({ board }: LabletDependencies, { id }: LabletSession, { action, because }: SessionDecision): void {
+function plan(parts: LabletDependencies, { id }: LabletSession, { action, because }: SessionDecision): void {
   const name = action.kind === 'step' ? action.next.step.name : action.kind
-  const afterMs = action.kind === 'nothing' ? null : action.kind === 'wait' ? action.afterMs : 0
-  board.looked(`session:${id}`, { action: name, because, afterMs })
+  const due_at = toInstant(parts.clock.now() + (action.kind === 'wait' ? action.afterMs : 0))
+  const planned = action.kind === 'nothing' ? null : { action: name, because, due_at }
+  parts.memory.current().plan.set(`session:${id}`, planned)
 }
 
-function forget({ board, decisions, memory }: LabletDependencies, { id, status }: LabletSession): ReconciliationResult {
-  board.forget(`session:${id}`)
+function forget({ decisions, memory }: LabletDependencies, { id, status }: LabletSession): ReconciliationResult {
+  const { plan, steps } = memory.current()
+  plan.forget(`session:${id}`)
   decisions.forget(`session:${id}`)
-  memory.forget(id)
+  steps.forget(id)
   return gone(`${status} is final`)
 }
 

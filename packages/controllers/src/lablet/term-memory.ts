@@ -1,26 +1,28 @@
-/** What a leader knows of its own doings. A new one, or one that has forgotten, only asks once more. */
-export interface SessionMemory {
-  /** Nothing of an earlier term is held to be ours. */
-  beginTerm(epoch: number): void
+import { type PlanBoard, planBoard } from '../kit/plan-board.ts'
+
+/** What a leader learned in its term. A new leader repeats at most one request per step. */
+export interface LabletMemory {
+  readonly plan: PlanBoard
+  readonly steps: StepMemory
+}
+
+export const labletMemory = (): LabletMemory => ({ plan: planBoard(), steps: stepMemory() })
+
+/** The runs of steps that this term announced, with the requests that each has sent to CML. */
+export interface StepMemory {
   announced(sessionId: string, run: string): void
-  /** What this run of a step has asked of CML; null when it was not announced by us. */
-  askedBy(sessionId: string, run: string): Set<string> | null
+  /** Requests of this run; null when this term did not announce it. */
+  requestsOf(sessionId: string, run: string): Set<string> | null
   forget(sessionId: string): void
 }
 
-export function sessionMemory(): SessionMemory {
-  const runs = new Map<string, { readonly run: string; readonly asked: Set<string> }>()
-  let current = Number.NEGATIVE_INFINITY
+function stepMemory(): StepMemory {
+  const runs = new Map<string, { readonly run: string; readonly requests: Set<string> }>()
   return {
-    beginTerm(epoch) {
-      if (epoch === current) return
-      current = epoch
-      runs.clear()
-    },
-    announced: (sessionId, run) => void runs.set(sessionId, { run, asked: new Set() }),
-    askedBy(sessionId, run) {
+    announced: (sessionId, run) => void runs.set(sessionId, { run, requests: new Set() }),
+    requestsOf(sessionId, run) {
       const last = runs.get(sessionId)
-      return last?.run === run ? last.asked : null
+      return last?.run === run ? last.requests : null
     },
     forget: sessionId => void runs.delete(sessionId),
   }

@@ -1,34 +1,37 @@
 import { allOf, leaderElected } from '@lcm/runtime'
-import { type Controller, type ControllerParts, forgetfulOf } from '../kit/controller.ts'
+import type { Controller, ControllerParts } from '../kit/controller.ts'
+import { termMemory } from '../kit/term-memory.ts'
 import { cleanupLoop } from './cleanup-loop.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import { definitionCache } from './observe.ts'
 import { purchases } from './purchases.ts'
 import { cycleLoop } from './reconciler.ts'
 import { schedulerCounters } from './report.ts'
-import { board } from './term-memory.ts'
+import { schedulerGauges, schedulerMemory } from './term-memory.ts'
 
 export interface ResourceSchedulerParts extends ControllerParts {
   readonly config: ResourceSchedulerConfig
 }
 
-/** Places sessions, asks for workers and cleans up after them, all under one leadership. */
+/** Places sessions, requests workers and cleans up old ones, all in one leadership term. */
 export function resourceScheduler(parts: ResourceSchedulerParts): Controller {
-  const counted = { ...parts, counters: schedulerCounters(parts.meter) }
+  const counting = schedulerCounters(parts.meter)
+  const gauges = schedulerGauges(parts.meter)
+  const memory = termMemory(() => schedulerMemory(gauges))
   const shared = {
-    ...counted,
-    board: board(parts.meter),
+    ...parts,
+    memory,
+    counters: counting,
     definitions: definitionCache(parts.client),
-    purchases: purchases(counted),
-    held: new Map<string, number>(),
+    purchases: purchases({ ...parts, counters: counting }),
   }
   const loop = cycleLoop(shared)
-  const led = forgetfulOf(allOf('resource-scheduler', [loop, cleanupLoop(shared)]), shared.board)
+  const all = allOf('resource-scheduler', [loop, cleanupLoop(shared)])
   return {
-    service: leaderElected(led, parts.election),
+    service: leaderElected(memory.during(all), parts.election),
     loop,
-    plan: shared.board.plan,
-    stats: () => ({ ...shared.counters.snapshot(), waiting_count: shared.board.sessionsWaiting() }),
-    health: () => ({ sessions_managed: shared.board.sessionsManaged() }),
+    plan: () => memory.current().plan(),
+    stats: () => ({ ...counting.snapshot(), waiting_count: memory.current().sessionsWaiting() }),
+    health: () => ({ sessions_managed: memory.current().sessionsManaged() }),
   }
 }

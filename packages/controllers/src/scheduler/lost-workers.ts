@@ -2,10 +2,10 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { placeGivenUp } from '@lcm/domain/session/unplaced-sessions'
 import type { Demand } from './observe.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
-import type { Board } from './term-memory.ts'
+import type { SchedulerMemory } from './term-memory.ts'
 
 export interface LostWorkersParts extends ReportParts {
-  readonly board: Board
+  readonly memory: SchedulerMemory
 }
 
 /** Takes sessions off workers that were lost or told to go, so that they are placed anew in the same cycle; answers all sessions. */
@@ -44,7 +44,7 @@ function lostSessions({ sessions, workers: hosts }: Demand, nowMs: number): Lost
  * until a scan has seen it gone. Null when the session stays as it is.
  */
 async function takeOff(
-  { client, counters, board }: LostWorkersParts,
+  { client, counters, memory }: LostWorkersParts,
   turn: CycleReport,
   { session, because }: Lost,
 ): Promise<LabletSession | null> {
@@ -57,6 +57,6 @@ async function takeOff(
   )
   if (written?.kind !== 'taken') return null
   counters.add('returned')
-  board.saw(written.answer)
+  memory.wrote(written.answer)
   return written.answer
 }

@@ -3,14 +3,14 @@ import type { SchedulingStep } from '@lcm/domain/session/scheduling'
 import { inParallel } from '../kit/in-parallel.ts'
 import type { Purchase, Purchases } from './purchases.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
-import type { Board } from './term-memory.ts'
+import type { SchedulerMemory } from './term-memory.ts'
 import { isNewReason, reasonOf } from './waiting-reason.ts'
 
 const WRITES_AT_ONCE = 10
 const SESSION_IDS_MAX = 1000
 
 export interface PerformParts extends ReportParts {
-  readonly board: Board
+  readonly memory: SchedulerMemory
   readonly purchases: Purchases
 }
 
@@ -73,7 +73,7 @@ async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assi
   if (written === null) return 'its assignment failed'
   if (written.kind === 'taken') {
     parts.counters.add('assigned')
-    parts.board.saw(written.answer)
+    parts.memory.wrote(written.answer)
     return null
   }
   if (written.code !== 'no_room') return null
@@ -84,7 +84,7 @@ async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assi
 }
 
 async function expire(
-  { client, counters, board }: PerformParts,
+  { client, counters, memory }: PerformParts,
   turn: CycleReport,
   step: StepOf<'expire'>,
 ): Promise<void> {
@@ -97,7 +97,7 @@ async function expire(
   )
   if (written?.kind !== 'taken') return
   counters.add('expired')
-  board.saw(written.answer)
+  memory.wrote(written.answer)
 }
 
 async function isHeld(
@@ -128,5 +128,5 @@ async function tell(parts: PerformParts, turn: CycleReport, session: LabletSessi
   )
   if (written?.kind !== 'taken') return
   parts.counters.add('reasons_written')
-  parts.board.saw(written.answer)
+  parts.memory.wrote(written.answer)
 }

@@ -19,35 +19,35 @@ import {
   watch,
 } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import type { TermMemory } from '../kit/term-memory.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import { unassignLostWorkers } from './lost-workers.ts'
 import { type DefinitionCache, type Demand, readDemand, readSupply } from './observe.ts'
 import { type PerformParts, performSteps } from './perform.ts'
 import { type CycleReport, cycleReport } from './report.ts'
+import type { SchedulerMemory } from './term-memory.ts'
 
 export interface CycleParts extends PerformParts {
   readonly clock: Clock
   readonly config: ResourceSchedulerConfig
   readonly definitions: DefinitionCache
-  /** Workers that a person holds stopped, each with the version at which that was said. */
-  readonly held: Map<string, number>
 }
 
 /** Looks at all that waits, decides once for all of it, and does it. One that finds nothing to do writes nothing. */
 export async function cycle(parts: CycleParts, context: ReconcileContext): Promise<ReconciliationResult> {
-  const { clock, board, counters, config } = parts
+  const { clock, memory, counters, config } = parts
   const startedMs = clock.monotonic()
   const turn = cycleReport(parts, context, () => Math.round(clock.monotonic() - startedMs))
-  board.cycleBegins()
+  memory.cycleBegins()
   try {
     const bookings = await readDemand(parts.client, context.signal)
     if (bookings === null) {
-      board.cycleEnds(null)
+      memory.cycleEnds(null)
       counters.add('cycles')
       return success('no session waits for a place')
     }
     const { sessions, reasons, isToBeRepeated } = await carried(parts, turn, bookings)
-    board.cycleEnds({ sessions, settings: bookings.settings, reasons, nowMs: clock.now() })
+    memory.cycleEnds({ sessions, settings: bookings.settings, reasons, nowMs: clock.now() })
     counters.add('cycles')
     if (turn.failures() > 0) return retry(`${turn.failures()} writes failed`)
     if (isToBeRepeated) return requeue('a worker that was counted on is held', 0)
@@ -55,7 +55,7 @@ export async function cycle(parts: CycleParts, context: ReconcileContext): Promi
     const said = `${pending} sessions were PENDING, ${reasons.size} have no place yet`
     return pending > 0 ? requeue(said, config.reconcileIntervalMs) : success(said)
   } catch (error) {
-    board.cycleFails()
+    memory.cycleFails()
     throw error
   }
 }
@@ -69,7 +69,8 @@ interface Carried {
 }
 
 async function carried(parts: CycleParts, turn: CycleReport, bookings: Demand): Promise<Carried> {
-  const { client, clock, config, definitions, held } = parts
+  const { client, clock, config, definitions } = parts
+  const held = parts.memory.heldWorkers
   const { settings } = bookings
   const nowMs = clock.now()
   const sessions = await unassignLostWorkers(parts, turn, bookings, nowMs)
@@ -97,7 +98,8 @@ const SESSIONS_DEBOUNCE_MS = 100
 const WORKERS_DEBOUNCE_MS = 500
 const FIRST_AFTER_MS = 2_000
 
-export interface CycleLoopParts extends CycleParts {
+export interface CycleLoopParts extends Omit<CycleParts, 'memory'> {
+  readonly memory: TermMemory<SchedulerMemory>
   readonly changeKeys: ChangeKeys
   readonly logger: Logger
   readonly meter: Meter
@@ -105,11 +107,11 @@ export interface CycleLoopParts extends CycleParts {
 
 /** One cycle at a time: on news of sessions and workers that matter, and every half minute. */
 export function cycleLoop(parts: CycleLoopParts): Reconciliation {
-  const { board, config, clock, logger, meter } = parts
+  const { memory, config, clock, logger, meter } = parts
   const everything = { list: () => onePage(CYCLE), keyOf: () => CYCLE }
   const isNewsOfSession = ({ id, version, status, deleted }: ChangeHint) =>
-    status === 'PENDING' && deleted !== true && !board.isEcho(id, version)
-  const isNewsOfWorker = (hint: ChangeHint) => isLeaving(hint) || board.isAnybodyWaiting()
+    status === 'PENDING' && deleted !== true && !memory.current().isEcho(id, version)
+  const isNewsOfWorker = (hint: ChangeHint) => isLeaving(hint) || memory.current().isCapacityAwaited()
   const polls = poll({
     ...everything,
     intervalMs: config.reconcileIntervalMs,
@@ -129,7 +131,7 @@ export function cycleLoop(parts: CycleLoopParts): Reconciliation {
       startupSweep({ ...everything, delayMs: FIRST_AFTER_MS }),
       ...(config.pollingEnabled ? [polls] : []),
     ],
-    reconcile: (_, context) => cycle(parts, context),
+    reconcile: (_, context) => cycle({ ...parts, memory: memory.current() }, context),
   })
 }
 

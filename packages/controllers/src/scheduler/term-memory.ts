@@ -3,87 +3,91 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isDue } from '@lcm/domain/session/scheduling'
 import type { Meter } from '@lcm/runtime'
+import { planBoard } from '../kit/plan-board.ts'
 import { type Demand, isSchedulable } from './observe.ts'
 
 const MINUTE_MS = 60_000
-const BECAUSE_CHARS_MAX = 1000
 
-/** What the last cycle found and left, for those who ask this instance and for what wakes the next one. */
-export interface Board {
+/** What a term learned: the result of the last cycle and what its effects found out. */
+export interface SchedulerMemory {
   cycleBegins(): void
   cycleFails(): void
   /** Null when no session waits for anything. */
-  cycleEnds(found: Found | null): void
-  /** What was written of a session, so that its echo is known. */
-  saw(session: LabletSession): void
+  cycleEnds(result: CycleResult | null): void
+  /** Notes a version that this term wrote, so its change hint wakes no cycle. */
+  wrote(session: LabletSession): void
   /** Whether the last cycle knew this version of a session, or a newer one. */
   isEcho(sessionId: string, version: number): boolean
-  /** Whether a change of a worker may matter to anybody: somebody waits, or a cycle is under way that may end so. */
-  isAnybodyWaiting(): boolean
+  /** Whether a change of a worker may matter: sessions wait, or may wait after the cycle in progress. */
+  isCapacityAwaited(): boolean
   plan(): readonly PlannedAction[]
   sessionsManaged(): number
   sessionsWaiting(): number
-  clear(): void
+  /** Workers that a person keeps stopped, each with the version at which the API said so. */
+  readonly heldWorkers: Map<string, number>
 }
 
-export interface Found extends Pick<Demand, 'sessions' | 'settings'> {
-  /** Why each session that could be placed is not, by its id. */
+export interface CycleResult extends Pick<Demand, 'sessions' | 'settings'> {
+  /** By session: why it is due and not placed. */
   readonly reasons: ReadonlyMap<string, string>
   readonly nowMs: number
 }
 
-export function board(meter: Meter): Board {
-  const waiting = meter.gauge('resource_scheduler_waiting_sessions', 'sessions that are due and have no place')
-  const managed = meter.gauge('resource_scheduler_managed_sessions', 'sessions that are PENDING or SCHEDULED')
-  let plan: readonly PlannedAction[] = []
-  let sessions = 0
-  let waits = 0
-  let isUnderWay = false
-  let versions = new Map<string, number>()
-  function show(): void {
-    waiting.set(waits)
-    managed.set(sessions)
-  }
-  show()
+export interface SchedulerGauges {
+  set(waiting: number, managed: number): void
+}
 
+export function schedulerGauges(meter: Meter): SchedulerGauges {
+  const waiting = meter.gauge('resource_scheduler_waiting_sessions', 'sessions that are due and not placed')
+  const managed = meter.gauge('resource_scheduler_managed_sessions', 'sessions that are PENDING or SCHEDULED')
   return {
-    cycleBegins() {
-      isUnderWay = true
-    },
-    cycleFails() {
-      isUnderWay = false
-    },
-    cycleEnds(found) {
-      isUnderWay = false
-      const ours = (found?.sessions ?? []).filter(isSchedulable)
-      sessions = ours.length
-      waits = found?.reasons.size ?? 0
-      plan = found === null ? [] : planOf(found)
-      versions = new Map(ours.map(({ id, version }) => [id, Math.max(version, versions.get(id) ?? 0)]))
-      show()
-    },
-    saw: ({ id, version }) => void versions.set(id, version),
-    isEcho: (id, version) => version <= (versions.get(id) ?? 0),
-    isAnybodyWaiting: () => isUnderWay || waits > 0,
-    plan: () => plan,
-    sessionsManaged: () => sessions,
-    sessionsWaiting: () => waits,
-    clear() {
-      isUnderWay = false
-      plan = []
-      sessions = 0
-      waits = 0
-      versions = new Map()
-      show()
+    set(waitingCount, managedCount) {
+      waiting.set(waitingCount)
+      managed.set(managedCount)
     },
   }
 }
 
-function planOf({ sessions, settings, reasons, nowMs }: Found): PlannedAction[] {
+export function schedulerMemory(gauges: SchedulerGauges): SchedulerMemory {
+  const board = planBoard()
+  let sessions = 0
+  let waits = 0
+  let isInProgress = false
+  let versions = new Map<string, number>()
+  gauges.set(waits, sessions)
+
+  return {
+    heldWorkers: new Map(),
+    cycleBegins() {
+      isInProgress = true
+    },
+    cycleFails() {
+      isInProgress = false
+    },
+    cycleEnds(result) {
+      isInProgress = false
+      const managed = (result?.sessions ?? []).filter(isSchedulable)
+      sessions = managed.length
+      waits = result?.reasons.size ?? 0
+      board.clear()
+      for (const { resource, ...planned } of result === null ? [] : planOf(result)) board.set(resource, planned)
+      versions = new Map(managed.map(({ id, version }) => [id, Math.max(version, versions.get(id) ?? 0)]))
+      gauges.set(waits, sessions)
+    },
+    wrote: ({ id, version }) => void versions.set(id, version),
+    isEcho: (id, version) => version <= (versions.get(id) ?? 0),
+    isCapacityAwaited: () => isInProgress || waits > 0,
+    plan: board.plan,
+    sessionsManaged: () => sessions,
+    sessionsWaiting: () => waits,
+  }
+}
+
+function planOf({ sessions, settings, reasons, nowMs }: CycleResult): PlannedAction[] {
   const waits = [...reasons].map(([id, because]) => ({
     resource: `session:${id}`,
     action: 'wait',
-    because: because.slice(0, BECAUSE_CHARS_MAX),
+    because,
     due_at: null,
   }))
   const later = sessions

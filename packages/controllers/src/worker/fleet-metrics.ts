@@ -8,9 +8,8 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { isManual } from '@lcm/domain/worker/worker-next'
 import type { Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import { planBoard } from '../kit/plan-board.ts'
 
-/** What the API takes; a cloud's own words may be longer. */
-export const BECAUSE_CHARS_MAX = 1000
 const EVERYBODY = '_all'
 
 /** What the last look at each worker found, for those who ask this instance. */
@@ -41,25 +40,25 @@ export function fleetBoard({
   workerSeriesMax: number
 }): FleetBoard {
   const entries = new Map<string, Entry>()
-  const planned = new Map<string, PlannedAction>()
+  const board = planBoard()
   const series = fleetSeries(meter, workerSeriesMax)
   return {
     looked(worker, { decision, drift, ec2, seconds }) {
       entries.set(worker.id, { status: worker.status, drift })
-      planFor(planned, worker, decision, clock.now())
+      board.set(`worker:${worker.id}`, plannedFor(worker, decision, clock.now()))
       series.looked(worker, { drift, ec2, seconds, workers: entries.size })
     },
     forget(workerId) {
       entries.delete(workerId)
-      planned.delete(workerId)
+      board.forget(`worker:${workerId}`)
       series.drop(workerId)
     },
     clear() {
       entries.clear()
-      planned.clear()
+      board.clear()
       series.clear()
     },
-    plan: () => [...planned.values()],
+    plan: board.plan,
     workersManaged: () => entries.size,
     workersWithDrift: () => countOf(entries, entry => entry.drift !== null),
     runningWorkers: () => countOf(entries, entry => entry.status === 'RUNNING'),
@@ -73,24 +72,19 @@ function countOf(entries: ReadonlyMap<string, Entry>, holds: (entry: Entry) => b
   return count
 }
 
-function planFor(
-  planned: Map<string, PlannedAction>,
+function plannedFor(
   worker: Worker,
   { action, because }: Decision,
   nowMs: number,
-): void {
+): Omit<PlannedAction, 'resource'> | null {
   const isBlocked = action.kind === 'nothing' && isManual(worker)
-  // A routine question is no plan.
-  if ((action.kind === 'nothing' || action.kind === 'survey') && !isBlocked) {
-    planned.delete(worker.id)
-    return
-  }
-  planned.set(worker.id, {
-    resource: `worker:${worker.id}`,
+  // A routine probe is no plan.
+  if ((action.kind === 'nothing' || action.kind === 'survey') && !isBlocked) return null
+  return {
     action: isBlocked ? MANUAL : action.kind,
-    because: (refusalOf(worker, action.kind) ?? because).slice(0, BECAUSE_CHARS_MAX),
+    because: refusalOf(worker, action.kind) ?? because,
     due_at: isBlocked ? null : dueAt(action, nowMs),
-  })
+  }
 }
 
 /** Why EC2 refused the same act at the last look; it is asked again, and that alone would explain nothing. */

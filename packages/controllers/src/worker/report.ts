@@ -8,7 +8,7 @@ import type { Meter } from '@lcm/runtime'
 import { type Election, type ReconcileContext, type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import { type Counters, counters } from '../kit/counters.ts'
 import { fencedWrite, SupersededError } from '../kit/fenced-write.ts'
-import { BECAUSE_CHARS_MAX } from './fleet-metrics.ts'
+import { BECAUSE_CHARS_MAX } from '../kit/plan-board.ts'
 
 const COUNTERS = {
   provisioned: 'launches that EC2 accepted',

@@ -2,6 +2,7 @@ import { pagesOf } from '@lcm/client/lists'
 import { CloudError } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeHint } from '@lcm/coordination/change-keys'
+import { toInstant } from '@lcm/domain/instant'
 import { isQuiet, type LabAction, type LabRecord, type LabStatus } from '@lcm/domain/lab/lab-record'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -21,7 +22,7 @@ import { type FencedLabs, fencedLabs } from './fenced-labs.ts'
 import { fetchLab, fetchWorker, type LabChanges } from './lab-records.ts'
 import { tearDownLab } from './lab-teardown.ts'
 
-export type LabActionParts = Omit<LabletDependencies, 'memory' | 'definitions' | 'settings'>
+export type LabActionParts = Omit<LabletDependencies, 'definitions' | 'settings'>
 
 const LAB_KEYS = CHANGE_KEYS.labs
 const UNDER_WAY_MS = 3_000
@@ -83,19 +84,20 @@ async function reconcile(
   context: ReconcileContext<LabRecord>,
 ): Promise<ReconciliationResult> {
   const { pending_action: pending } = record
+  const { plan } = parts.memory.current()
   if (pending === null) {
     if (record.status !== 'ERROR') doings.delete(record.id)
     if (record.status === 'DELETED') {
-      parts.board.forget(`lab_record:${record.id}`)
+      plan.forget(`lab_record:${record.id}`)
       return gone('it is removed')
     }
-    parts.board.looked(`lab_record:${record.id}`, { action: 'nothing', because: '', afterMs: null })
+    plan.set(`lab_record:${record.id}`, null)
     return success('nothing is asked of it')
   }
-  parts.board.looked(`lab_record:${record.id}`, {
+  plan.set(`lab_record:${record.id}`, {
     action: pending.action,
     because: `${pending.by} asked for it`,
-    afterMs: 0,
+    due_at: toInstant(parts.clock.now()),
   })
   const looking = parts.slots.tryWith(record.worker_id, () => look(parts, doings, { ...context, record, pending }))
   if (looking === null) return requeue('others talk to its CML', NO_TURN_MS)

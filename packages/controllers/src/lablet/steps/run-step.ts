@@ -54,7 +54,7 @@ export async function runStep(
   const { step: plan } = next
   const now = toInstant(parts.clock.now())
   if (next.kind === 'begin') return announce(parts, look, { pipeline: begun(pipeline, plan, now), plan })
-  const asked = parts.memory.askedBy(look.session.id, runOf(pipeline, plan))
+  const asked = parts.memory.current().steps.requestsOf(look.session.id, runOf(pipeline, plan))
   // Somebody before us announced it: once it is written by this term, whoever that was can't report any more.
   if (asked === null) return announce(parts, look, { pipeline, plan })
   const step = pipeline.steps[plan.name] ?? UNTOUCHED
@@ -72,7 +72,7 @@ async function announce(
   { pipeline, plan }: { pipeline: Pipeline; plan: StepPlan },
 ): Promise<ReconciliationResult> {
   await writeSession(look, { pipeline }, { action: plan.name, because: `begins ${plan.name}` })
-  memory.announced(look.session.id, runOf(pipeline, plan))
+  memory.current().steps.announced(look.session.id, runOf(pipeline, plan))
   return requeue(`${plan.name} is announced`, 0)
 }
 
@@ -156,7 +156,7 @@ async function conclude(
   const changes: ReportedChanges = { pipeline: told, ...(access === undefined ? {} : { access }) }
   const because = isFailure ? outcome.error : 'because' in outcome ? outcome.because : `${plan.name} is ${outcome.kind}`
   await writeSession(look, changes, { action: plan.name, because, ...(version === undefined ? {} : { version }) })
-  if (follows !== null) parts.memory.announced(look.session.id, runOf(told, follows))
+  if (follows !== null) parts.memory.current().steps.announced(look.session.id, runOf(told, follows))
   return requeue(`${plan.name}: ${because}`, 0)
 }
 
