@@ -1,7 +1,7 @@
 import type { Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** The API says its time in whole seconds, and an answer takes its time too. */
+/** The `date` header has whole seconds, and a response takes time. */
 const SKEW_MS_MAX = 2_000
 
 /**
@@ -16,7 +16,7 @@ export function apiClock(own: Clock): { readonly clock: Clock; hearing(dispatch:
   function hear(date: string | undefined, tookMs: number): void {
     const saidMs = Date.parse(date ?? '') + 500
     const aheadMs = now() - saidMs
-    // An answer that was long under way is old by at most as long. Who is no further off than that may be right.
+    // A slow response may be as old as it took, so a clock within that range may be right.
     if (aheadMs < -SKEW_MS_MAX || aheadMs > SKEW_MS_MAX + tookMs) base = saidMs - own.monotonic()
   }
 

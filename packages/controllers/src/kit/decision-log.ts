@@ -5,9 +5,9 @@ import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
 const FLUSH_MS = 1_000
-/** How long the last ones may take when the process ends. */
+/** Timeout of the last flush when the process ends. */
 const LAST_FLUSH_MS = 2_000
-/** Older ones are dropped: what mattered was said by the write that announced it. */
+/** Older notes are dropped: the write that announced an action holds its decision. */
 const WAITING_MAX = 1_000
 
 export interface DecisionLog {
@@ -40,11 +40,11 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
     try {
       await client.call('recordDecisions', { body: { epoch, decisions }, signal })
     } catch (err) {
-      logger.warn({ err, decisions: decisions.length }, 'decisions could not be recorded')
+      logger.warn({ err, decisions: decisions.length }, 'could not record decisions')
     }
   }
 
-  /** Sleeps while there is nothing to send. */
+  /** Resolves at the next note, or at the abort. */
   function noted(signal: AbortSignal): Promise<void> {
     return new Promise(resolve => {
       wake = () => {

@@ -17,7 +17,7 @@ import type { Outages } from './outages.ts'
 
 const LOOK_MS = 500
 const API = 'the API'
-/** One beat may get lost, such as when the API is restarted. */
+/** One heartbeat may fail, such as during a restart of the API. */
 const FAILURE_MS = 3 * HEARTBEAT_INTERVAL_MS
 
 export interface HeartbeatParts {
@@ -27,9 +27,9 @@ export interface HeartbeatParts {
   readonly changeKeys: ChangeKeys
   readonly election: Election
   readonly loop: Reconciliation
-  /** What this instance would do now, if it leads. */
+  /** The next actions, when this instance leads. */
   plan(): readonly PlannedAction[]
-  /** What is wrong, each in a sentence. */
+  /** Problems, each in a sentence. */
   problems(): readonly string[]
   readonly outages: Pick<Outages, 'answered' | 'failed'>
   readonly clock: Clock
@@ -41,7 +41,7 @@ export interface Heartbeat extends HostedService {
   failure(): string | null
 }
 
-/** Tells the API every few seconds, and at each change of leadership, what this instance does; and hears what people ask of it. */
+/** Reports this instance to the API every few seconds and at each change of leadership; receives trigger and resign requests. */
 export function heartbeat(parts: HeartbeatParts): Heartbeat {
   const { clock, logger } = parts
   let heardAt = Number.NEGATIVE_INFINITY
@@ -69,7 +69,7 @@ export function heartbeat(parts: HeartbeatParts): Heartbeat {
     } catch (err) {
       if (!signal.aborted) parts.outages.failed(API, err)
       trouble = err instanceof Error ? err.message : String(err)
-      logger.debug({ err }, 'a heartbeat was not heard')
+      logger.debug({ err }, 'heartbeat failed')
     }
   }
 
@@ -119,7 +119,7 @@ function reportOf({ election, loop, version, plan, problems }: HeartbeatParts): 
 const soonestFirst = (a: PlannedAction, b: PlannedAction): number => dueMs(a) - dueMs(b)
 const dueMs = ({ due_at }: PlannedAction): number => (due_at === null ? 0 : toMs(due_at))
 
-/** What people ask of the leader changes the key of its service: no need to wait for the next beat. */
+/** A request to the leader changes its service key, which causes a heartbeat at once. */
 function keyWatch({ service, changeKeys, clock, logger }: HeartbeatParts, onChange: () => void) {
   const source = changeKeys.source(CHANGE_KEYS.services + service)
   async function follow(signal: AbortSignal): Promise<void> {
@@ -129,7 +129,7 @@ function keyWatch({ service, changeKeys, clock, logger }: HeartbeatParts, onChan
   return {
     async run(signal: AbortSignal): Promise<void> {
       while (!signal.aborted) {
-        await follow(signal).catch(err => logger.debug({ err }, 'the key of the service is not watched'))
+        await follow(signal).catch(err => logger.debug({ err }, 'the service key is not watched'))
         await clock.sleep(HEARTBEAT_INTERVAL_MS, signal)
       }
     },

@@ -17,7 +17,7 @@ export function pinoLogger(options: {
 type FileDescriptor = number
 const FILE_DESCRIPTORS = { stdout: 1, stderr: 2 } as const
 
-/** A line that finds no room on the disk is lost and the next one tried anew: no fleet goes unled for want of a log. */
+/** A line that does not fit on the disk is dropped and the file reopened: a full disk must not stop a controller. */
 function steadfast(dest: FileDescriptor): { write(line: string): void } {
   const open = () => pino.destination({ dest, sync: true }).on('error', reopen)
   const reopen = () => {
@@ -27,7 +27,7 @@ function steadfast(dest: FileDescriptor): { write(line: string): void } {
   return { write: line => void stream.write(line) }
 }
 
-/** Nothing should log these in the first place; this is the net below. */
+/** A safety net: no code should log these. */
 const SECRET_FIELDS = ['token', 'password', 'authorization', 'cookie'].flatMap(name => [name, `*.${name}`])
 
 const LEVELS: Readonly<Record<number, string>> = { 20: 'debug', 30: 'info', 40: 'warning', 50: 'error' }
@@ -42,7 +42,7 @@ interface Logged {
   readonly err?: { readonly message?: string }
 }
 
-/** A line of the log for whoever reads it in a terminal: when, how bad, who, about what and why. The JSON has more. */
+/** Formats a JSON log line for a terminal: time, level, service, key and message. */
 export function formatLogLine(json: string): string {
   const { level = 0, time = 0, service, key, msg, message, err }: Logged = JSON.parse(json)
   const at = new Date(time).toISOString().slice(11, 19)

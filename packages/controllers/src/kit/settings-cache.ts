@@ -2,14 +2,14 @@ import type { Client } from '@lcm/client/client'
 import { SETTING_DEFAULTS, SettingValues } from '@lcm/domain/fleet/settings'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** How old what is known of the settings may be. */
+/** Maximum age of cached settings. */
 const FRESH_MS = 10_000
 
-/** A setting that only a newer API knows is none of ours. */
+/** Ignores settings that only a newer API knows. */
 const KNOWN = SettingValues.strip()
 
 export interface SettingsCache {
-  /** Rejects when they were never read; later the last known ones hold while the API is away. */
+  /** Rejects when settings were never read; later the last known ones are used while the API is down. */
   read(signal: AbortSignal): Promise<SettingValues>
 }
 

@@ -4,13 +4,13 @@ export interface LabletControllerConfig {
   readonly reconcileIntervalMs: number
   readonly pollingEnabled: boolean
   readonly maxConcurrent: number
-  /** How many looks may talk to one CML at a time, so that a slow one does not take all hands. */
+  /** Concurrent reconciles per CML, so that a slow one does not take all slots. */
   readonly perWorkerMax: number
-  /** How often all labs of a worker are listed. */
+  /** Interval of lab scans of a worker. */
   readonly labScanIntervalMs: number
-  /** How often somebody who did not hear of it looks for content to fetch. */
+  /** Poll interval for requested content, in case a change key was missed. */
   readonly contentSyncIntervalMs: number
-  /** How to log in where a worker has no credentials of its own; null: not at all. */
+  /** Credentials for workers that have none of their own; null: LCM does not log in there. */
   readonly cmlDefaults: CmlCredentials | null
 }
 

@@ -8,7 +8,7 @@ import { isIdleState } from './labs/lab-teardown.ts'
 import type { SessionReconcile } from './report.ts'
 
 export interface SessionObservation extends SessionSight {
-  /** CML's own word for the lab of a session that is up; null where nobody looked, or CML did not say. */
+  /** The state that CML reports for the lab of a session that is up; null when it is unknown. */
   readonly labState: string | null
 }
 
@@ -34,7 +34,7 @@ export async function recordOf({ client, session, signal }: SessionReconcile): P
 
 const isGoneStatus = ({ status }: LabRecord): boolean => status === 'DELETED' || status === 'ORPHANED'
 
-/** The lab that a session has been told of, also when a scan has missed it since. */
+/** The lab that the session names, also when a scan has missed it since. */
 export const namedLab = async ({ client, session, signal }: SessionReconcile): Promise<LabRecord | null> =>
   session.lab_record_id === null ? null : fetchLab(client, session.lab_record_id, signal)
 
@@ -42,7 +42,7 @@ export type LabObservation = Pick<SessionObservation, 'isLabGone' | 'isLabStoppe
 /** Nothing is known of the lab. */
 export const NOT_OBSERVED: LabObservation = { isLabGone: false, isLabStopped: false, labState: null }
 
-/** What CML says of the lab of a session that is up. Gone is only what a whole list does not show either. */
+/** The lab of a session that is up, as CML reports it. A lab is gone only when a complete list lacks it too. */
 export async function observeLab(record: LabRecord | null, hands: FencedLabs): Promise<LabObservation> {
   if (record?.lab_id == null) return NOT_OBSERVED
   const { lab_id } = record
@@ -52,7 +52,7 @@ export async function observeLab(record: LabRecord | null, hands: FencedLabs): P
   return { ...NOT_OBSERVED, isLabGone }
 }
 
-/** Where people get in, as the worker is reached now; null when that is what the session says, or nobody knows. */
+/** Access at the present address of the worker; null when the session has it already, or the address is unknown. */
 export function accessAtWorker(
   { status, access }: LabletSession,
   worker: Worker | null,

@@ -9,10 +9,10 @@ import { type SessionReconcile, writeSession } from './report.ts'
 import { releaseWorker } from './steps/release-worker.ts'
 import { runStep } from './steps/run-step.ts'
 
-/** Whoever waits is looked at after so many rounds, whatever else it waits for: what nobody told is found. */
+/** A waiting session is reconciled after this many poll intervals at the latest, so a missed change is found. */
 const WAITING_ROUNDS_MAX = 2
 
-/** Carries one decision out: one write, or one step. */
+/** Performs one decision: one write, or one step. */
 export async function performDecision(
   parts: LabletDependencies,
   look: SessionReconcile,
@@ -35,7 +35,7 @@ export async function performDecision(
   }
 }
 
-/** What became of its lab and of its worker's address while it waits. */
+/** Writes changes of the lab state and of the worker's address while the session waits. */
 async function writeSights(
   look: SessionReconcile,
   { labState, isLabStopped, worker, nowMs }: SessionObservation,

@@ -28,7 +28,7 @@ import { performDecision } from './perform.ts'
 import { noteOf, type SessionReconcile } from './report.ts'
 
 const SESSION_KEYS = CHANGE_KEYS.sessions
-/** Whoever found no turn at a busy CML comes back after this. */
+/** Retry delay when all slots of a CML are taken. */
 const NO_TURN_MS = 1_000
 
 /** Seeds: LabletReconciler. Watch-triggered, 30 s; the group that it belongs to is run by the leader only. */
@@ -69,7 +69,7 @@ async function reconcile(
   const { worker_id } = session
   const looking = () => lookAndAct(parts, look)
   try {
-    // The end of a session begins with a write, whatever its CML says or does not say.
+    // The end of a session begins with a write, so it needs no slot of its CML.
     if (worker_id === null || isToEnd(session)) return await looking()
     return await (slots.tryWith(worker_id, looking) ?? requeue('others talk to its CML', NO_TURN_MS))
   } catch (error) {
@@ -131,7 +131,7 @@ async function leadOf(
   return bootLeadMs(definition, settings, canServeLabs(worker))
 }
 
-/** A CML that does not answer says nothing of its labs. */
+/** A CML that does not answer leaves the state of its labs unknown. */
 const unlessUnknown = (looking: ReturnType<typeof observeLab>): ReturnType<typeof observeLab> =>
   looking.catch((error: unknown) => {
     if (error instanceof CloudError) return NOT_OBSERVED

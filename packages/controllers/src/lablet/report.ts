@@ -25,14 +25,14 @@ export const labletCounters = (meter: Meter): LabletCounters => counters(meter, 
 
 export type ReportedChanges = BodyInput<'reportSession'>['changes']
 
-/** One look at one session. */
+/** One reconcile of one session. */
 export interface SessionReconcile extends ReconcileContext<LabletSession>, Writer {
   readonly session: LabletSession
   readonly clock: Clock
   readonly startedMs: number
 }
 
-/** One guarded write; throws SupersededError when somebody else wrote since the session was read. */
+/** One fenced write; throws SupersededError when the session was changed since it was read. */
 export function writeSession(
   look: SessionReconcile,
   changes: ReportedChanges,

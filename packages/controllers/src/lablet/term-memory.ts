@@ -1,6 +1,6 @@
 import { type PlanBoard, planBoard } from '../kit/plan-board.ts'
 
-/** What a leader learned in its term. A new leader repeats at most one request per step. */
+/** State of one leadership term. A new leader repeats at most one request per step. */
 export interface LabletMemory {
   readonly plan: PlanBoard
   readonly steps: StepMemory

@@ -1,6 +1,6 @@
-/** So many at a time for each worker; whoever finds no turn comes back later instead of waiting in line. */
+/** Limits concurrent work per worker. A caller without a slot retries later instead of queueing. */
 export interface WorkerSlots {
-  /** Null when all turns of that worker are taken. */
+  /** Null when all slots of that worker are taken. */
   tryWith<Answer>(workerId: string, work: () => Promise<Answer>): Promise<Answer> | null
 }
 

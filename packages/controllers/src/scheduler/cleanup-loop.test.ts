@@ -10,7 +10,7 @@ beforeEach(() => {
   rig.api.old.push('w-8', 'w-9')
 })
 
-const told = () => rig.logger.lines.filter(({ message }) => message === 'old workers were cleaned up')
+const told = () => rig.logger.lines.filter(({ message }) => message === 'cleaned up old workers')
 
 describe('the cleanup', () => {
   it('is asked for every hour, and what it removed is logged', async () => {
@@ -33,7 +33,7 @@ describe('the cleanup', () => {
     rig.api.faults.refuse('cleanUpWorkers', 503, 'store_unavailable')
     rig.begin()
     await rig.runFor(65 * MINUTE_MS)
-    expect(rig.logger.messages('warn')).toContain('old workers could not be cleaned up')
+    expect(rig.logger.messages('warn')).toContain('could not clean up old workers')
     expect(told()).toHaveLength(1)
   })
 

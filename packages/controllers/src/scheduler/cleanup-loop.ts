@@ -5,7 +5,7 @@ import { fencedWrite } from '../kit/fenced-write.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import type { SchedulerCounters } from './report.ts'
 
-/** Not with everything else that a new leader does first. */
+/** A new leader has more urgent work first. */
 const FIRST_AFTER_MS = 60_000
 
 export interface CleanupParts {
@@ -17,7 +17,7 @@ export interface CleanupParts {
   readonly config: ResourceSchedulerConfig
 }
 
-/** Has records of workers removed that were terminated long ago; the API knows which and how. */
+/** Removes records of workers that were terminated long ago. The API chooses them. */
 export function cleanupLoop(parts: CleanupParts): HostedService {
   const { clock, config } = parts
   return {
@@ -42,9 +42,9 @@ async function cleanUp(parts: CleanupParts, epoch: number, signal: AbortSignal):
       [],
     )
     if (!dry_run) counters.add('workers_removed', removed.length)
-    logger.info({ removed: removed.length, workers: removed.slice(0, 20), dry_run }, 'old workers were cleaned up')
+    logger.info({ removed: removed.length, workers: removed.slice(0, 20), dry_run }, 'cleaned up old workers')
   } catch (err) {
     if (signal.aborted) return
-    logger.warn({ err }, 'old workers could not be cleaned up')
+    logger.warn({ err }, 'could not clean up old workers')
   }
 }

@@ -1,10 +1,10 @@
 export interface ResourceSchedulerConfig {
-  /** Where workers are bought. */
+  /** The region of purchased workers. */
   readonly region: string
   readonly reconcileIntervalMs: number
   readonly pollingEnabled: boolean
   readonly cleanupIntervalMs: number
-  /** Says what a cleanup would remove, and removes nothing. */
+  /** Logs what a cleanup would remove, and removes nothing. */
   readonly cleanupDryRun: boolean
 }
 

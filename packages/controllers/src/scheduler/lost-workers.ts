@@ -8,7 +8,7 @@ export interface LostWorkersParts extends ReportParts {
   readonly memory: SchedulerMemory
 }
 
-/** Takes sessions off workers that were lost or told to go, so that they are placed anew in the same cycle; answers all sessions. */
+/** Unassigns sessions from lost or leaving workers, so they are placed in the same cycle. Returns all sessions. */
 export async function unassignLostWorkers(
   parts: LostWorkersParts,
   turn: CycleReport,
@@ -28,7 +28,7 @@ interface Lost {
   readonly because: string
 }
 
-/** Sessions that have a place on a worker that can't be counted on any more, and no lab there yet. */
+/** Sessions without a lab on a worker that was lost or is leaving. */
 function lostSessions({ sessions, workers: hosts }: Demand, nowMs: number): Lost[] {
   const byId = new Map(hosts.map(worker => [worker.id, worker]))
   return sessions
@@ -40,7 +40,7 @@ function lostSessions({ sessions, workers: hosts }: Demand, nowMs: number): Lost
 }
 
 /**
- * The API gives its room back with this write, unless something of the session may still run there; then the room stays taken
+ * The API releases its capacity with this write, unless a lab of the session may still run there; then it stays reserved
  * until a scan has seen it gone. Null when the session stays as it is.
  */
 async function takeOff(

@@ -8,28 +8,28 @@ import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { readSettings } from '../kit/settings-cache.ts'
 
-/** What every cycle rests on. */
+/** Input of every cycle. */
 export interface Demand {
   readonly sessions: readonly LabletSession[]
-  /** Those that sessions have a place on and have not begun are among them, also when they are TERMINATED. */
+  /** Includes all workers with SCHEDULED sessions, also TERMINATED ones. */
   readonly workers: readonly Worker[]
   readonly settings: SettingValues
 }
 
-/** What places are found in. */
+/** Input of placement. */
 export interface Supply {
   readonly workers: readonly Worker[]
   readonly templates: readonly WorkerTemplate[]
   readonly definitions: ReadonlyMap<string, LabletDefinition>
 }
 
-/** From here on a list of all costs no more than to ask for each. */
+/** Above this, one list costs less than single reads. */
 const ASKED_ONE_BY_ONE_MAX = 25
 
-/** Whether a scheduler has anything to do with it. */
+/** The scheduler handles sessions that have no lab yet. */
 export const isSchedulable = ({ status }: LabletSession): boolean => status === 'PENDING' || status === 'SCHEDULED'
 
-/** Reads them, or rejects: a part is never taken for the whole. Null when no session waits for anything. */
+/** Rejects rather than return a part. Null when no session waits for anything. */
 export async function readDemand(client: Client, signal: AbortSignal): Promise<Demand | null> {
   const { items: sessions } = await readList(page => client.call('listSessions', { query: page, signal }))
   if (!sessions.some(isSchedulable)) return null
@@ -38,8 +38,8 @@ export async function readDemand(client: Client, signal: AbortSignal): Promise<D
 }
 
 /**
- * Reads it, or rejects. Only for sessions that need a place: in a large fleet it is most of what a cycle costs. Comes after the
- * sessions, so that whatever a ledger holds is of a session that was read or is over.
+ * Rejects rather than return a part. Only for sessions that need a placement: in a large fleet it is most of the cost. Comes after the
+ * sessions, so that every reservation in a ledger belongs to a session that was read or is over.
  */
 export async function readSupply(
   client: Client,
@@ -75,11 +75,11 @@ const workerById = (client: Client, id: string, signal: AbortSignal): Promise<Wo
   unlessMissing(client.call('getWorker', { params: { id }, signal }))
 
 export interface DefinitionCache {
-  /** Those of these ids that exist. Rejects when it could not be found out. */
+  /** Definitions that exist among these ids. */
   of(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, LabletDefinition>>
 }
 
-/** What was booked once never changes, so that a list is read only when one is new. Topologies are left out. */
+/** A booked definition never changes, so a list is read only for a new id. Topologies are left out. */
 export function definitionCache(client: Client): DefinitionCache {
   let known: ReadonlyMap<string, LabletDefinition> = new Map()
   return {

@@ -17,13 +17,13 @@ export interface PerformParts extends ReportParts {
 type StepOf<K extends SchedulingStep['kind']> = Extract<SchedulingStep, { kind: K }>
 
 export interface Performed {
-  /** Why each session that is due has no place yet. */
+  /** By session: why it is due and not placed. */
   readonly reasons: ReadonlyMap<string, string>
-  /** Workers that were counted on and that can't be had: a person holds them stopped. */
+  /** Planned workers that a person keeps stopped. */
   readonly held: readonly string[]
 }
 
-/** First whoever has room, then workers that are woken, then those that are bought; last of all what is told of the rest. */
+/** Expires, assigns, resumes workers, requests purchases, and last writes the waiting reasons of all other sessions. */
 export async function performSteps(
   parts: PerformParts,
   turn: CycleReport,
@@ -46,7 +46,7 @@ export async function performSteps(
     const purchase = bought.get(step.session.id)
     const reason = reasonOf(step, purchase?.kind === 'refused' ? purchase.because : null)
     reasons.set(step.session.id, reason)
-    // What is decided anew at once, or was left open, is not told yet.
+    // A cycle that is repeated at once, or an unknown purchase, gives no final reason yet.
     if (held.length === 0 && purchase?.kind !== 'left') await tell(parts, turn, step.session, reason)
   })
   return { reasons, held }
@@ -61,7 +61,7 @@ const bySession = {
 /** Assignments to one worker change one ledger, so they come one after another. */
 const byWorker = { atOnce: WRITES_AT_ONCE, laneOf: ({ worker_id }: StepOf<'assign'>): string => worker_id }
 
-/** Null when it has its place, or needs none any more; else why it was not given. */
+/** Null when it was placed or needs no placement any more; else why it was not placed. */
 async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assign'>): Promise<string | null> {
   const { session, worker_id } = step
   const seen = { version: session.version, start: session.timeslot.start, worker: worker_id }
@@ -117,7 +117,7 @@ async function isHeld(
   return written.kind === 'refused'
 }
 
-/** Written only when it says something else than before. */
+/** Writes the waiting reason only when it changed. */
 async function tell(parts: PerformParts, turn: CycleReport, session: LabletSession, reason: string): Promise<void> {
   if (!isNewReason(session.waiting_reason, reason)) return
   const decision = turn.note({ action: 'wait', because: reason, seen: { version: session.version } })

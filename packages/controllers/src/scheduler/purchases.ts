@@ -5,26 +5,26 @@ import type { CycleReport, ReportParts } from './report.ts'
 
 type ScaleUpStep = Extract<SchedulingStep, { kind: 'scale_up' }>
 
-/** What the API takes in one flight. */
+/** Limits of the API for one purchase. */
 const COUNT_MAX = 100
 const SESSION_IDS_MAX = 1000
 const REFUSALS = ['scale_up_rejected', 'template_not_found', 'template_disabled', 'region_not_configured']
 
 export type Purchase =
-  /** They are on their way. */
+  /** The workers are being created. */
   | { readonly kind: 'granted' }
   | { readonly kind: 'refused'; readonly because: string }
-  /** Nobody knows, or there was a doubt; the next cycle asks again. */
+  /** The outcome is unknown; the next cycle asks again. */
   | { readonly kind: 'left' }
 
 export interface Purchases {
-  /** Asks for the workers of one flight. */
+  /** Requests the workers of one purchase. */
   ask(turn: CycleReport, step: ScaleUpStep): Promise<Purchase>
 }
 
 /**
- * The same sessions ask for the same flight, however often and by whichever leader, so that a repetition buys nothing. Only
- * when all workers of that flight have come or gone do the same sessions ask for another; the API has the last word on it.
+ * The same sessions request the same purchase, however often and under any leader, so a repetition buys nothing. Only
+ * when all workers of that purchase have started or ended do the same sessions request another; the API decides.
  */
 export function purchases({ client, counters, decisions }: ReportParts): Purchases {
   const flights = new Map<string, number>()
@@ -49,7 +49,7 @@ export function purchases({ client, counters, decisions }: ReportParts): Purchas
 
   return {
     async ask(turn, step) {
-      // What the cycle saw of the world may not be so: nothing is bought on a doubt.
+      // Failed writes put the observation in doubt, so nothing is bought.
       if (turn.failures() > 0) return { kind: 'left' }
       const name = `${placeOf(step)} ${keyOf(step)}`
       const flight = flights.get(name) ?? 1

@@ -33,7 +33,7 @@ export interface CycleParts extends PerformParts {
   readonly definitions: DefinitionCache
 }
 
-/** Looks at all that waits, decides once for all of it, and does it. One that finds nothing to do writes nothing. */
+/** Observes all sessions, decides once for all of them and performs the steps. Writes nothing when there is nothing to do. */
 export async function cycle(parts: CycleParts, context: ReconcileContext): Promise<ReconciliationResult> {
   const { clock, memory, counters, config } = parts
   const startedMs = clock.monotonic()
@@ -85,15 +85,15 @@ async function carried(parts: CycleParts, turn: CycleReport, bookings: Demand): 
   return { sessions, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }
 }
 
-/** Whoever was changed since may be held no longer. */
+/** A worker that was changed since may not be held any more. */
 function forgetChanged(held: Map<string, number>, workers: readonly Worker[]): void {
   const versions = new Map(workers.map(({ id, version }) => [id, version]))
   for (const [id, version] of held) if (versions.get(id) !== version) held.delete(id)
 }
 
-/** All waiting sessions are decided together, so that there is one key for all of them. */
+/** All waiting sessions are decided together, so they share one key. */
 const CYCLE = 'cycle'
-/** Whoever books is waiting for it; many at once are folded. */
+/** Short, because a person may be waiting; many bookings at once are still folded. */
 const SESSIONS_DEBOUNCE_MS = 100
 const WORKERS_DEBOUNCE_MS = 500
 const FIRST_AFTER_MS = 2_000
@@ -105,7 +105,7 @@ export interface CycleLoopParts extends Omit<CycleParts, 'memory'> {
   readonly meter: Meter
 }
 
-/** One cycle at a time: on news of sessions and workers that matter, and every half minute. */
+/** Runs one cycle at a time: on changes of sessions and workers that matter, and at every poll. */
 export function cycleLoop(parts: CycleLoopParts): Reconciliation {
   const { memory, config, clock, logger, meter } = parts
   const everything = { list: () => onePage(CYCLE), keyOf: () => CYCLE }
@@ -135,7 +135,7 @@ export function cycleLoop(parts: CycleLoopParts): Reconciliation {
   })
 }
 
-/** Whoever has a place there is to look for another one. */
+/** Sessions on such a worker need another placement. */
 const isLeaving = ({ status, desired_status: wanted }: ChangeHint): boolean =>
   status === 'TERMINATED' || status === 'TERMINATING' || wanted === 'STOPPED' || wanted === 'TERMINATED'
 

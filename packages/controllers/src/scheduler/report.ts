@@ -33,15 +33,15 @@ export interface ReportParts {
   readonly counters: SchedulerCounters
 }
 
-/** One cycle of one term, and the way in which it writes. */
+/** Writes of one cycle. */
 export interface CycleReport extends Pick<ReconcileContext, 'signal' | 'epoch' | 'logger'> {
-  /** How many writes the API refused for reasons that nobody expected. */
+  /** Writes that the API refused unexpectedly. */
   failures(): number
-  /** What was decided, with what it rests on, for the journal. */
+  /** A decision with its inputs, for the journal. */
   note(decision: { action: string; because: string; outcome?: string; seen?: DecisionNote['seen'] }): DecisionNote
   /**
-   * Sends one fenced write. Null when it failed in a way that concerns this one alone: the others go on, and the cycle
-   * is repeated. An API that is away, or that knows a newer leader, ends the cycle by throwing.
+   * Sends one fenced write. Null when it failed for a reason that concerns only this write: the others go on, and the cycle
+   * is repeated. Throws, and so ends the cycle, when the API is down or knows a newer leader.
    */
   write<T>(send: (call: FencedCall) => Promise<T>, expected?: readonly string[]): Promise<Written<T> | null>
 }
@@ -85,14 +85,14 @@ export function cycleReport(
         if (isProblem(error, ...expected)) return { kind: 'refused', code: error.problem.code, because: error.message }
         if (!isAboutThisOne(error)) throw error
         failures += 1
-        logger.warn({ err: error }, 'a write was refused')
+        logger.warn({ err: error }, 'write refused')
         return null
       }
     },
   }
 }
 
-/** What the next write would meet as well is about the API, or about this instance. */
+/** Problems that the next write would meet as well. */
 const ABOUT_US: readonly string[] = [
   'stale_leader',
   'term_not_registered',
@@ -104,5 +104,5 @@ const ABOUT_US: readonly string[] = [
 const isAboutThisOne = (error: unknown): boolean =>
   error instanceof ApiError && !ABOUT_US.includes(error.problem.code) && error.problem.status <= 500
 
-/** A session that was changed or removed meanwhile is looked at again in the next cycle. */
+/** A session that was changed or removed meanwhile is observed again in the next cycle. */
 export const MOVED_ON = ['version_mismatch', 'illegal_transition', 'not_found'] as const

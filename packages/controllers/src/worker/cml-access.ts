@@ -12,13 +12,13 @@ export interface CmlAccessParts {
   readonly clock: Clock
   readonly logger: Logger
   readonly meter: Meter
-  /** CML refuses something of this worker, or accepts it again. */
+  /** CML refuses a request for this worker, or accepts it again. */
   onChange(workerId: string): void
 }
 
 export interface CmlAccessWatch
   extends Pick<CmlAccessTracker, 'accessTo' | 'isOutdated' | 'clearPart' | 'problems' | 'forget' | 'clear'> {
-  /** As given, but what CML refuses is remembered, logged once and counted. */
+  /** The given port; refusals of CML are remembered, logged once and counted. */
   readonly cml: CmlSystem
   readonly logins: CmlLoginResolver
 }

@@ -3,16 +3,16 @@ import { silentLogger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { outages } from '../kit/outages.ts'
 
-/** Whether the CML of most workers is out of reach, which is a fault of the network or of LCM rather than of one server. */
+/** Detects that the CML of most workers is unreachable: a fault of the network or of LCM rather than of one server. */
 export interface CmlOutages {
   heard(workerId: string, answered: boolean): void
   forget(workerId: string): void
-  /** At most one sentence, about those that run. */
+  /** At most one sentence, about running workers. */
   problems(runningIds: readonly string[]): readonly string[]
 }
 
 export function cmlOutages(clock: Clock): CmlOutages {
-  // One server that does not answer is told by its worker, not by the log.
+  // A single silent CML is shown on its worker, not in the log.
   const silent = outages({ clock, logger: silentLogger })
   return {
     heard(workerId, answered) {

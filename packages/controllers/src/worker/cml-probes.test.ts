@@ -115,7 +115,7 @@ describe('a visit to a CML', () => {
     visits.request(worker, 1)
     await settle()
     expect(counted()).toMatchObject({ idle_detection_count: 0, auto_pause_count: 0 })
-    expect(log.messages('warn')).toEqual(['a worker could not be surveyed'])
+    expect(log.messages('warn')).toEqual(['could not probe a worker'])
   })
 
   it.each<[string, (worker: Awaited<ReturnType<typeof aServer>>) => typeof worker]>([

@@ -13,24 +13,24 @@ import { checkIdle } from './idle-check.ts'
 import { readLicense } from './licenses.ts'
 import type { WorkerCounters } from './report.ts'
 
-/** So many CML servers are visited at once. A slow one must not hold up others, least of all the reconciler. */
+/** Concurrent probes. A slow CML must not delay others, least of all the reconciler. */
 const AT_ONCE = 50
-/** What the API takes. */
+/** Limits of the API. */
 const DEFINITIONS_MAX = 500
 const DEFINITION_CHARS_MAX = 128
 
-/** What a visit to a worker's CML found; null where it did not answer. */
+/** Result of a probe; null where CML did not answer. */
 export interface CmlProbe {
   readonly license: LicenseSight
   readonly nodeDefinitions: readonly string[] | null
 }
 
-/** Visits to the CML of running workers, beside the reconciler: licence, node definitions, and whether anybody uses it. */
+/** Probes the CML of running workers beside the reconciler: license, node definitions and activity. */
 export interface CmlProbes extends HostedService {
-  /** Answers at once; the visit is made when its turn comes, and the worker is woken when there is something to see. */
+  /** Queues a probe. The worker is woken when there is a result. */
   request(worker: Worker, epoch: number): void
   latest(workerId: string): CmlProbe | null
-  /** What somebody else has seen since, or null where the last visit holds no longer. A visit that began before counts no more. */
+  /** Replaces the result; null when it is obsolete. The result of a probe in progress is then ignored. */
   record(workerId: string, survey: CmlProbe | null): void
   forget(workerId: string): void
 }
@@ -66,7 +66,7 @@ export function cmlProbes(parts: CmlProbeParts): CmlProbes {
     return undefined
   }
 
-  /** Resolves when something was asked for, or the term is over. */
+  /** Resolves at the next request, or at the end of the term. */
   const asked = (): Promise<void> =>
     new Promise(resolve => {
       const wake = () => {
@@ -108,13 +108,13 @@ export function cmlProbes(parts: CmlProbeParts): CmlProbes {
       waiting.delete(workerId)
     },
     async run(signal) {
-      // One listener for all: as many as there are hands would look like a leak.
+      // One listener for all: one per probe would look like a leak.
       const wakeAll = () => {
         for (const wake of [...hands]) wake()
       }
       signal.addEventListener('abort', wakeAll, { once: true })
       await Promise.all(Array.from({ length: AT_ONCE }, () => work(signal)))
-      // The next term asks anew: who led between may have changed what was found.
+      // Another leader may change what was found, so the next term probes again.
       for (const kept of [found, waiting, underWay]) kept.clear()
     },
   }
@@ -141,14 +141,14 @@ async function visitOne(
     else for (const part of OF_IDLENESS) parts.access.clearPart(worker, part)
     parts.wake(worker.id)
   } catch (err) {
-    if (!signal.aborted) parts.logger.warn({ err, worker: worker.id }, 'a worker could not be surveyed')
+    if (!signal.aborted) parts.logger.warn({ err, worker: worker.id }, 'could not probe a worker')
   } finally {
-    // Else every worker would be held once more, as it was when it was visited.
+    // Otherwise a copy of every probed worker would stay in memory.
     if (underWay.get(worker.id) === visit) underWay.delete(worker.id)
   }
 }
 
-/** Nothing else reads telemetry. */
+/** Parts that only the idle check reads. */
 const OF_IDLENESS = ['telemetry', 'telemetry_off'] as const
 
 const isWatched = (worker: Worker, settings: SettingValues): boolean =>

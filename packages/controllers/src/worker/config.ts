@@ -18,13 +18,13 @@ export interface WorkerControllerConfig {
   readonly metricsIntervalMs: number
   readonly idleCheckIntervalMs: number
   readonly discoveryIntervalMs: number
-  /** Machines that are marked to be managed and that nobody knows become workers. */
+  /** Imports unknown machines with the discovery tag as workers. */
   readonly autoImportEnabled: boolean
-  /** Names of images whose machines are to be managed, with `*` and `?`; empty: any. */
+  /** Image names of machines to manage, with `*` and `?`; empty: any. */
   readonly discoveryAmiFilter: string
-  /** Beyond so many workers their names are left out of the numbers, or those would outgrow what they count. */
+  /** Above this many workers, metrics have no series per worker. */
   readonly workerSeriesMax: number
-  /** How to log in where a worker has no credentials of its own; null: not at all. */
+  /** Credentials for workers that have none of their own; null: LCM does not log in there. */
   readonly cmlDefaults: CmlCredentials | null
 }
 
@@ -43,7 +43,7 @@ export const WORKER_CONTROLLER_DEFAULTS = {
   cmlDefaults: null,
 } as const
 
-/** The rules that hold now: the controller's own, with what operators have set since. */
+/** The configured policy with the present settings of operators. */
 export const currentPolicy = (config: WorkerControllerConfig, settings: SettingValues): WorkerPolicy => ({
   ...config.policy,
   fleet: config.fleet,

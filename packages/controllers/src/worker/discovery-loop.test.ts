@@ -176,7 +176,7 @@ describe('a machine that nobody knows', () => {
     fleet.api.refuse('importWorker', 409, 'region_not_configured')
     await found.looks()
     expect([found.imported().length, fleet.api.workers.size]).toEqual([2, 1])
-    expect(found.log.messages('warn')).toEqual(['a machine could not be recorded'])
+    expect(found.log.messages('warn')).toEqual(['could not import a machine'])
   })
 
   it('does not make others wait when its server is slow', async () => {

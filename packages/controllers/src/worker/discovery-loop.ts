@@ -23,12 +23,12 @@ import type { WorkerControllerConfig } from './config.ts'
 import { type OrphanWatch, orphanWatch } from './orphan-watch.ts'
 import type { RegionSnapshots } from './region-snapshots.ts'
 
-/** The reconciler looks first: what it adopts needs no discovery. */
+/** The reconciler comes first: what it adopts needs no discovery. */
 const FIRST_AFTER_MS = 5_000
 const NAME_CHARS_MAX = 128
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out.
 const CONTROL_CHARS = /[\u0000-\u001f\u007f]+/g
-/** A server that does not answer takes seconds to say so. */
+/** A CML that does not answer takes seconds until the timeout. */
 const PROBES_AT_ONCE = 50
 
 export interface DiscoveryParts {
@@ -41,16 +41,16 @@ export interface DiscoveryParts {
   readonly clock: Clock
   readonly logger: Logger
   readonly config: WorkerControllerConfig
-  /** Has the worker look for itself. */
+  /** Wakes the reconciler of the worker. */
   wake(workerId: string): void
 }
 
 export interface Discovery extends HostedService {
-  /** Machines of ours that no record stands for, with what will be done about them. */
+  /** Machines of this fleet without a worker record, with the planned action. */
   orphans(): readonly PlannedAction[]
 }
 
-/** Finds machines that nobody knows, and those of ours that nobody remembers. It writes no state of workers that are known. */
+/** Imports unknown machines and reports orphans. It never writes the state of known workers. */
 export function discoveryLoop(parts: DiscoveryParts): Discovery {
   const { clock, logger, config } = parts
   const watch = orphanWatch({ ...parts, intervalMs: config.discoveryIntervalMs })
@@ -64,9 +64,8 @@ export function discoveryLoop(parts: DiscoveryParts): Discovery {
         try {
           await discover(parts, watch, { signal, epoch: leadership?.epoch ?? 0 })
         } catch (err) {
-          // One region that does not answer must not make its machines look gone, nor others' look new.
-          if (!signal.aborted)
-            logger.warn({ err }, 'discovery could not look at everything, and does nothing this time')
+          // A region that does not answer must not make its machines look gone, or other machines look new.
+          if (!signal.aborted) logger.warn({ err }, 'discovery could not list everything and skips this round')
         }
         await clock.sleep(config.discoveryIntervalMs, signal)
       }
@@ -79,14 +78,14 @@ interface Term {
   readonly epoch: number
 }
 
-/** The machines of one region, with the rules by which they are judged there. */
+/** The machines of one region, with the discovery rules there. */
 interface Listing {
   readonly region: string
   readonly rules: DiscoveryRules
   readonly instances: readonly Instance[]
 }
 
-/** The cloud is listed before the records, so that a record that is made meanwhile is seen. */
+/** The cloud is listed before the records, so a record created meanwhile is seen. */
 async function discover(parts: DiscoveryParts, watch: OrphanWatch, term: Term): Promise<void> {
   const { client, clock, config, settings } = parts
   const listings: Listing[] = []
@@ -115,7 +114,7 @@ async function listingOf(parts: DiscoveryParts, region: string, signal: AbortSig
   return { region, rules, instances: await machinesIn(parts, region, rules, signal) }
 }
 
-/** By the tag that says so and by our own, which may have lost the other; by their image where no tag is needed. */
+/** Machines by the discovery tag, by our own tag, and by their image where no tag is needed. */
 async function machinesIn(
   { machines, snapshots, config }: DiscoveryParts,
   region: string,
@@ -136,11 +135,11 @@ async function follow(parts: DiscoveryParts, region: string, finding: Finding, t
   if (finding.kind === 'import') await importFound(parts, region, finding.instance, term)
 }
 
-/** As its owner calls it, as far as that fits into a line. */
+/** The Name tag on one line, else the instance id. */
 const nameOfImport = ({ tags, instance_id }: Instance): string =>
   (tags[TAG.name] ?? '').replaceAll(CONTROL_CHARS, ' ').trim().slice(0, NAME_CHARS_MAX) || instance_id
 
-/** It is recorded as it is, and what is wanted of it is what it does already. */
+/** Imports the machine as it is, with its present state as the desired one. */
 async function importFound(parts: DiscoveryParts, region: string, instance: Instance, term: Term): Promise<void> {
   const url = endpointOf(instance, parts.config.policy.cmlAddress)
   const probe = url === null ? null : await parts.cml.probe({ url, certificate_sha256: null }, term.signal)
@@ -167,11 +166,10 @@ async function importFound(parts: DiscoveryParts, region: string, instance: Inst
       epoch: term.epoch,
       signal: term.signal,
     })
-    parts.logger.info({ worker: id, instance: instance.instance_id, region }, 'a machine was found and recorded')
+    parts.logger.info({ worker: id, instance: instance.instance_id, region }, 'imported a discovered machine')
     parts.wake(id)
   } catch (err) {
-    // One that can't be recorded must not keep the others from it.
-    if (!term.signal.aborted)
-      parts.logger.warn({ err, instance: instance.instance_id }, 'a machine could not be recorded')
+    // One failed import must not stop the others.
+    if (!term.signal.aborted) parts.logger.warn({ err, instance: instance.instance_id }, 'could not import a machine')
   }
 }

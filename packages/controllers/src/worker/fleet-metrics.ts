@@ -12,11 +12,11 @@ import { planBoard } from '../kit/plan-board.ts'
 
 const EVERYBODY = '_all'
 
-/** What the last look at each worker found, for those who ask this instance. */
+/** The last observation of each worker, for plan, health and metrics. */
 export interface FleetBoard {
   looked(worker: Worker, look: { decision: Decision; drift: DriftType | null; ec2: string; seconds: number }): void
   forget(workerId: string): void
-  /** What one term saw is neither shown after it nor in the next. */
+  /** Drops the observations of a term. */
   clear(): void
   plan(): readonly PlannedAction[]
   workersManaged(): number
@@ -87,7 +87,7 @@ function plannedFor(
   }
 }
 
-/** Why EC2 refused the same act at the last look; it is asked again, and that alone would explain nothing. */
+/** Why EC2 refused the same action last time; the retry alone would explain nothing. */
 function refusalOf({ conditions }: Worker, act: string): string | null {
   const type = new Map<string, string>(Object.entries(BLOCKED_CONDITION)).get(act)
   return conditions.find(each => each.type === type && each.status)?.message ?? null
@@ -102,7 +102,7 @@ interface Shown {
   readonly tier: string
 }
 
-/** Numbers for Prometheus, worker by worker as long as there are not too many. Those of a worker that is gone are dropped. */
+/** Prometheus series per worker, up to a limit. Series of removed workers are dropped. */
 function fleetSeries(meter: Meter, workerSeriesMax: number) {
   const duration = meter.histogram('worker_reconciliation_duration_seconds', 'how long a look at a worker takes', [
     'worker_id',
@@ -130,7 +130,7 @@ function fleetSeries(meter: Meter, workerSeriesMax: number) {
     duration.drop({ worker_id })
     for (const drift_type of DRIFT_TYPES) drifts.drop({ worker_id, drift_type })
   }
-  /** Nobody would say when what they show is over. */
+  /** Stale gauges would never be updated. */
   function clear(): void {
     for (const worker_id of [...shown.keys()]) drop(worker_id)
   }

@@ -8,13 +8,13 @@ import type { Unreadable } from '@lcm/domain/fleet/idle'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 interface Gathered {
-  /** Null when CML could not be asked, which is never taken for idleness. */
+  /** Null when CML did not answer, which never counts as idle. */
   readonly evidence: ActivityEvidence | null
-  /** Why asking again does not help until a person changes something; null otherwise. */
+  /** The cause that only a person can remove; null otherwise. */
   readonly unreadable: Unreadable | null
 }
 
-/** What people did on the worker. */
+/** Reads the activity of people on the worker. */
 async function gatherEvidence(
   { cml, logins }: { cml: CmlSystem; logins: CmlLoginResolver },
   worker: Worker,
@@ -49,7 +49,7 @@ function unreadableBy(error: CloudError): Unreadable | null {
   }
 }
 
-/** Sends the evidence to where idleness is judged. The answer is the verdict in words. */
+/** Sends the evidence to the API, which decides whether the worker is idle. */
 export async function checkIdle(
   parts: { cml: CmlSystem; logins: CmlLoginResolver; client: Client },
   worker: Worker,

@@ -18,16 +18,16 @@ const WORDS_MAX = 500
 /** What the API takes of a name. */
 const HOSTNAME_MAX = 200
 
-/** Whether the next decision may depend on what CML says of its licence. */
+/** Whether the next decision may depend on the license state of CML. */
 export function dependsOnLicense(worker: Worker, policy: WorkerPolicy): boolean {
   if (worker.status === 'RUNNING')
     return worker.license.pending_operation !== null || worker.refresh_requested_at !== null
-  // Somebody may have registered it since anybody looked.
+  // It may have been registered in CML since the last probe.
   if (worker.status === 'TERMINATING') return true
   return worker.status === 'STOPPING' && releasesLicense(worker, policy)
 }
 
-/** A CML that can't be asked is part of what is seen. */
+/** A CML that does not answer is a result, not an error. */
 export async function readLicense(
   { cml, logins }: LicenseParts,
   worker: Worker,
@@ -43,7 +43,7 @@ export async function readLicense(
   }
 }
 
-/** Some servers do not say; an empty name is none. */
+/** Null for servers that report no name, or an empty one. */
 const nameIn = (udi: CmlLicensing['udi']): string | null => udi?.hostname.slice(0, HOSTNAME_MAX) || null
 
 /**

@@ -286,7 +286,7 @@ describe('the cycle', () => {
     fleet.api.setAway(true)
     await oneCycle()
     expect(counting.snapshot(0).metrics_collected_count).toBe(0)
-    expect(log.messages('warn')).toEqual(['metrics could not be collected'])
+    expect(log.messages('warn')).toEqual(['could not collect metrics'])
     fleet.api.setAway(false)
     await fleet.clock.advance(INTERVAL_MS)
     expect(counting.snapshot(0).metrics_collected_count).toBe(1)

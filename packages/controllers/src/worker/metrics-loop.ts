@@ -14,9 +14,9 @@ import type { Clock } from '@lcm/runtime/clock'
 import { inParallel } from '../kit/in-parallel.ts'
 import type { WorkerCounters } from './report.ts'
 
-/** So many CML servers are asked at once. */
+/** Concurrent requests to CML servers. */
 const CML_AT_ONCE = 50
-/** What the API takes. */
+/** Limits of the API. */
 const VERSION_CHARS_MAX = 64
 
 export interface MetricsLoopParts {
@@ -28,18 +28,18 @@ export interface MetricsLoopParts {
   readonly logger: Logger
   readonly counters: WorkerCounters
   readonly intervalMs: number
-  /** Whether CML answered; one that goes silent is looked at by the reconciler. */
+  /** Whether CML answered; the reconciler probes one that stops answering. */
   onCmlHeard(worker: Worker, answered: boolean): void
-  /** A sample that says something has been reported. */
+  /** A sample with at least one value was reported. */
   onMeasured(worker: Worker): void
 }
 
 export interface MetricsLoop extends HostedService {
-  /** Looks at one worker now, for somebody who waits for it. What can't be had is left out; it rejects for nothing. */
+  /** Measures one worker now, for a refresh request. Missing values are left out; it never rejects. */
   measureNow(worker: Worker, signal: AbortSignal): Promise<void>
 }
 
-/** Looks at every worker that runs, by CloudWatch and by its CML. A source that fails takes neither the other nor the rest with it. */
+/** Measures every running worker by CloudWatch and by its CML. The sources fail independently of each other. */
 export function metricsLoop(given: MetricsLoopParts): MetricsLoop {
   const parts = { ...given, metrics: emptyIfSilent(given) }
   const { clock, logger, intervalMs } = parts
@@ -53,7 +53,7 @@ export function metricsLoop(given: MetricsLoopParts): MetricsLoop {
           await collectAll(parts, signal)
           if (!signal.aborted) parts.counters.add('metrics_collected')
         } catch (err) {
-          if (!signal.aborted) logger.warn({ err }, 'metrics could not be collected')
+          if (!signal.aborted) logger.warn({ err }, 'could not collect metrics')
         }
         await clock.sleep(Math.max(0, intervalMs - (clock.monotonic() - startedMs)), signal)
       }
@@ -64,7 +64,7 @@ export function metricsLoop(given: MetricsLoopParts): MetricsLoop {
 const collectAll = async (parts: MetricsLoopParts, signal: AbortSignal): Promise<void> =>
   measure(parts, await runningWorkers(parts.client, signal), signal)
 
-/** A region that does not answer has no readings. Its failure is logged once, until it answers again. */
+/** A region that does not answer has no readings. Its failure is logged once per outage. */
 function emptyIfSilent({ metrics, logger }: MetricsLoopParts): MachineMetrics {
   const silent = new Set<string>()
   return {
@@ -98,7 +98,7 @@ const runningWorkers = async (client: Client, signal: AbortSignal): Promise<read
 
 type Readings = ReadonlyMap<string, MachineReading>
 
-/** One question per region, for all its machines. */
+/** One request per region, for all its machines. */
 function readingsByRegion(
   { metrics }: MetricsLoopParts,
   workers: readonly Worker[],
@@ -124,12 +124,12 @@ interface ServerSight {
   readonly version: string | null
 }
 
-/** A worker without an address is passed over, not failed. */
+/** A worker without an address has no values; that is no failure. */
 async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSignal): Promise<ServerSight> {
   const url = recordedEndpoint(worker)
   if (url === null) return { stats: null, health: null, version: null }
   const { certificate_sha256 } = worker.cml
-  // What CML tells everybody; where nobody knows how to log in, that is all there is.
+  // The public part of CML is all there is where no login is known.
   const [{ stage, version }, inside] = await Promise.all([
     parts.cml.probe({ url, certificate_sha256 }, signal),
     askInside(parts, worker, url, signal),
@@ -140,7 +140,7 @@ async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSign
 
 type Inside = Omit<ServerSight, 'version'>
 
-/** `unasked` where nobody knows how to log in; null where it did not answer. */
+/** `unasked` where no login is known; null where CML did not answer. */
 async function askInside(
   parts: MetricsLoopParts,
   worker: Worker,
@@ -154,9 +154,9 @@ async function askInside(
     return { stats, health }
   } catch (error) {
     if (isUnasked(error)) return 'unasked'
-    // Who is refused has been answered; an API that does not tell how to log in says nothing of CML.
+    // A refusal is an answer of CML; an API that returns no login says nothing about CML.
     if (error instanceof CloudError) parts.onCmlHeard(worker, error.errorClass !== 'transient')
-    else if (!signal.aborted) parts.logger.warn({ err: error, worker: worker.id }, 'its CML could not be asked')
+    else if (!signal.aborted) parts.logger.warn({ err: error, worker: worker.id }, 'could not read CML')
     return null
   }
 }
@@ -171,7 +171,7 @@ const healthOf = (
 
 const percentOf = (share: number | null | undefined): number | null => (share == null ? null : share * 100)
 
-/** What the machine says of itself wins over what the cloud sees from outside. */
+/** Values of CML win over those of CloudWatch. */
 function sampleOf(reading: MachineReading | undefined, server: ServerSight, now: string): WorkerSample {
   const { stats, health, version } = server
   return {
@@ -217,7 +217,7 @@ const MEASURED = [
   'nodes_count',
 ] as const
 
-/** A worker that is gone meanwhile needs no sample. */
+/** A worker that was removed meanwhile needs no sample. */
 async function report(
   { client, logger, onMeasured }: MetricsLoopParts,
   worker: Worker,
@@ -229,6 +229,6 @@ async function report(
     if (MEASURED.some(name => body[name] !== null)) onMeasured(worker)
   } catch (err) {
     if (!isProblem(err, 'not_found') && !signal.aborted)
-      logger.warn({ err, worker: worker.id }, 'a sample could not be reported')
+      logger.warn({ err, worker: worker.id }, 'could not report a sample')
   }
 }

@@ -4,9 +4,9 @@ import type { CmlSight, Ec2Sight, WorkerPolicy } from '@lcm/domain/worker/observ
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** A new machine may be invisible for minutes. */
+/** EC2 may not show a new machine for minutes. */
 const LAUNCH_GRACE_MS = 5 * 60_000
-/** So many times in a row CML must be silent before it is looked at more closely. */
+/** Unanswered requests in a row before CML is probed. */
 const SILENCES = 3
 
 /**
@@ -14,19 +14,19 @@ const SILENCES = 3
  * believe in an absence and never quicker.
  */
 export interface ObservationMemory {
-  /** The machine was not in a complete answer. Confirmed only by an earlier miss and past the grace after its launch. */
+  /** The machine was missing in a complete response. Confirmed only after an earlier miss and the grace period of its launch. */
   missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Sight
   found(workerId: string): void
-  /** The cloud was asked for a machine just now: absence is counted anew. */
+  /** A launch was just sent, so the absence is counted from now. */
   launchSent(workerId: string): void
-  /** The last look at this address, if it is too recent to look again. */
+  /** The last probe of this address, if it is too recent to repeat. */
   recentCml(workerId: string, url: string, nowMs: number): CmlSight | null
   sawCml(workerId: string, url: string, look: Omit<CmlSight, 'ready_streak'>, nowMs: number): CmlSight
-  /** CML is not being waited for: what it once said no longer counts. */
+  /** Drops the last probe: nothing waits for CML now. */
   forgetCml(workerId: string): void
-  /** Whether CML answered somebody who asked for something else. */
+  /** Notes whether CML answered another request. */
   heardCml(workerId: string, answered: boolean): void
-  /** Whether CML has been silent for so long that it should be looked at. */
+  /** Whether CML has not answered for so long that it should be probed. */
   isSilent(workerId: string): boolean
   forget(workerId: string): void
 }
@@ -46,7 +46,7 @@ export function observationMemory(policy: Pick<WorkerPolicy, 'probeIntervalMs' |
     ...absences,
     recentCml(workerId, url, nowMs) {
       const last = looks.get(workerId)
-      // A timer may fire a little early; that must not cost a whole interval.
+      // A timer may fire slightly early, which must not cost a whole interval.
       return last?.url === url && nowMs - last.atMs < probeIntervalMs * 0.9 ? last.sight : null
     },
     sawCml(workerId, url, look, nowMs) {
@@ -71,16 +71,16 @@ export function observationMemory(policy: Pick<WorkerPolicy, 'probeIntervalMs' |
   }
 }
 
-/** Which machines are there and which are missed. */
+/** Tracks present and missing machines. */
 function absentMachines(missesApartMs: number) {
   const firstMissAt = new Map<string, number>()
   const present = new Set<string>()
   const lost = new Set<string>()
   let losses: Losses = []
 
-  /** Whether one more machine may be believed to be gone, when so many are. */
+  /** Whether one more loss is plausible, given the recent ones. */
   function isBelieved(worker: Worker, nowMs: number): boolean {
-    // Whoever wanted it gone is not surprised, and what was never there can't vanish.
+    // A requested termination is no loss, and a machine that never existed can't vanish.
     if (worker.desired_status === 'TERMINATED' || worker.ec2_instance_id === null || lost.has(worker.id)) return true
     losses = recentLosses(losses, nowMs)
     if (!mayLose(losses, present.size + losses.length, nowMs)) return false
@@ -91,7 +91,7 @@ function absentMachines(missesApartMs: number) {
 
   return {
     missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Sight {
-      // A wall clock that is set ahead must not make two misses of one hiccup look far apart.
+      // Monotonic: a wall clock set ahead must not make two misses look far apart.
       const atMs = clock.monotonic()
       const first = firstMissAt.get(worker.id) ?? atMs
       firstMissAt.set(worker.id, first)

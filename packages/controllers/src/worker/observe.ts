@@ -75,7 +75,7 @@ export async function observe(
 /** CML does not run in these statuses, so earlier refusals are obsolete. */
 const CML_DOWN: readonly Worker['status'][] = ['STOPPED', 'STARTING', 'FAILED']
 
-/** While it comes up, when it went silent, when its certificate is to be pinned, or when somebody wants a fresh look. */
+/** While it starts, stops answering, needs its certificate pinned, or has a refresh request. */
 const awaitsCml = (worker: Worker, memory: ObservationMemory): boolean =>
   worker.status === 'STARTING' ||
   ((worker.status === 'RUNNING' || worker.status === 'DRAINING') &&
@@ -85,7 +85,7 @@ const awaitsCml = (worker: Worker, memory: ObservationMemory): boolean =>
       memory.isSilent(worker.id))) ||
   (worker.status === 'TERMINATING' && worker.cml.certificate_sha256 === null && holdsLicense(worker))
 
-/** A failed worker without a machine is tried again when its template has changed. */
+/** A failed worker without a machine is launched again when its template has changed. */
 const needsLaunch = (worker: Worker): boolean =>
   worker.desired_status === 'RUNNING' &&
   ((worker.status === 'PENDING' && worker.launch?.state !== 'open') ||
@@ -96,7 +96,7 @@ async function observeEc2(parts: ObserveParts, worker: Worker, signal: AbortSign
     return { kind: 'absent', confirmed: true, because: 'nothing was launched' }
   }
   if (worker.launch?.state === 'open' && parts.memory.launches.isUnsent(worker.id, worker.launch.client_token)) {
-    // A wanted attempt is about to be sent. An unwanted one has no machine to wait for.
+    // A desired attempt is about to be sent; an unwanted one has no machine to wait for.
     const confirmed = worker.desired_status !== 'RUNNING'
     return { kind: 'absent', confirmed, because: `attempt ${worker.launch.n} was not sent yet` }
   }
@@ -119,7 +119,7 @@ async function findInstance(parts: ObserveParts, worker: Worker, signal: AbortSi
     if (listed && isAsRecorded(worker, listed, parts.config.policy.cmlAddress)) return listed
   }
   const found = await parts.machines.describeOne(worker.aws_region, id, signal)
-  // Two ways of asking must agree before a machine counts as missed.
+  // Two kinds of reads must agree before a machine counts as missing.
   return found ?? (await parts.snapshots.latest(worker.aws_region, signal)).get(id) ?? null
 }
 
@@ -128,7 +128,7 @@ const isAtRest = (worker: Worker): boolean =>
   worker.service_status !== 'STARTING' &&
   worker.refresh_requested_at === null
 
-/** A listing may be older than the last thing we did, so it is believed only when it says that nothing changed. */
+/** A listing may be older than our last action, so it is used only when it shows no change. */
 const isAsRecorded = (worker: Worker, listed: Instance, by: CmlAddress): boolean =>
   statusOfEc2State(listed.state, true) === worker.status && isEmpty(factsOf(worker, listed, by))
 
@@ -154,7 +154,7 @@ async function observeCml(
     return null
   }
   if (url === null) return null
-  // Not by the wall clock: one that is set back would make the last look a recent one for as long.
+  // Monotonic: a wall clock set back would make the last probe look recent.
   const recent = observations.recentCml(worker.id, url, clock.monotonic())
   if (recent) return recent
   const look = await cml.probe({ url, certificate_sha256: worker.cml.certificate_sha256 }, signal)
@@ -163,7 +163,7 @@ async function observeCml(
 
 type Inside = Pick<Observation, 'license' | 'nodeDefinitions'>
 
-/** What CML says of itself to those who may ask: now where something depends on it, else as its last visitor found it. */
+/** License and node definitions: read now where a decision depends on them, else from the last probe. */
 async function observeInside(
   parts: ObserveParts,
   worker: Worker,
@@ -177,7 +177,7 @@ async function observeInside(
   }
   const license = await readLicense(parts, worker, url, signal)
   if (worker.status !== 'RUNNING' || worker.license.pending_operation !== null) {
-    // It is being changed: what a visit found before would soon contradict what is on record.
+    // The license is being changed: an earlier probe would soon contradict the record.
     probes.record(worker.id, null)
     return { license, nodeDefinitions: null }
   }

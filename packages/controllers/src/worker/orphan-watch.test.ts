@@ -105,7 +105,7 @@ describe('a machine of ours that no record stands for', () => {
       Promise.reject(new CloudError('protected', { code: 'P', action: 'T', message: 'it is protected' }))
     found = aDiscovery(fleet, { machines: { ...fleet.machines, powerOne: power } })
     await found.looks(1)
-    expect(found.log.messages('warn')).toEqual(['an orphan could not be terminated'])
+    expect(found.log.messages('warn')).toEqual(['could not terminate an orphan'])
     expect(found.actions()).toEqual(['orphan_terminate'])
   })
 

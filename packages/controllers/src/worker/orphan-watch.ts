@@ -7,7 +7,7 @@ import { toInstant } from '@lcm/domain/instant'
 import type { Logger } from '@lcm/runtime'
 import type { DecisionLog } from '../kit/decision-log.ts'
 
-/** What the API takes of a reason. */
+/** Limit of the API for a reason. */
 const REASON_CHARS_MAX = 500
 
 export interface OrphanParts {
@@ -15,11 +15,11 @@ export interface OrphanParts {
   readonly machines: Pick<BatchedCompute, 'powerOne'>
   readonly decisions: Pick<DecisionLog, 'note'>
   readonly logger: Logger
-  /** After how long a mark is looked at again. */
+  /** Time between the mark and the confirmation of an orphan. */
   readonly intervalMs: number
 }
 
-/** All orphans of one look that saw everything. */
+/** All orphans of one complete listing. */
 export interface FoundOrphans {
   readonly orphans: readonly { readonly region: string; readonly orphan: Orphan }[]
   readonly settings: Pick<SettingValues, 'orphan_action'>
@@ -27,13 +27,13 @@ export interface FoundOrphans {
 }
 
 export interface OrphanWatch {
-  /** What another term has marked is marked anew: a new leader is slower to act, never quicker. */
+  /** Drops the marks of earlier terms: a new leader is slower to act, never quicker. */
   beginTerm(): void
   deal(found: FoundOrphans, term: { epoch: number; signal: AbortSignal }): Promise<void>
   plan(): readonly PlannedAction[]
 }
 
-/** Machines of ours that no record stands for: marked, confirmed, told of, and destroyed only where that is asked for. */
+/** Machines of this fleet without a record: marked, confirmed, reported, and terminated only with `orphan_action: terminate`. */
 export function orphanWatch(parts: OrphanParts): OrphanWatch {
   const { machines, decisions, logger, intervalMs } = parts
   const markedAt = new Map<string, number>()
@@ -42,9 +42,9 @@ export function orphanWatch(parts: OrphanParts): OrphanWatch {
   async function destroy(id: string, region: string, signal: AbortSignal): Promise<void> {
     try {
       const state = await machines.powerOne(region, 'terminate', id, signal)
-      logger.warn({ instance: id, region, state }, 'a machine of ours that no record stands for was terminated')
+      logger.warn({ instance: id, region, state }, 'terminated an orphan')
     } catch (err) {
-      logger.warn({ err, instance: id, region }, 'an orphan could not be terminated')
+      logger.warn({ err, instance: id, region }, 'could not terminate an orphan')
     }
   }
 
@@ -70,7 +70,7 @@ export function orphanWatch(parts: OrphanParts): OrphanWatch {
         const dueMs = nowMs + (action === 'mark' ? intervalMs : 0)
         const planned = plannedFor({ id, region, action, because, dueMs })
         plan.set(id, planned)
-        // One that is left where it is needs to be told of only once.
+        // An orphan that stays is reported only once.
         if (action === 'terminate' || before.get(id)?.because !== planned.because)
           decisions.note(planned.resource, epoch, noteOf(planned, { instance_id: id, region }))
         if (action === 'terminate') await destroy(id, region, signal)
@@ -79,7 +79,7 @@ export function orphanWatch(parts: OrphanParts): OrphanWatch {
   }
 }
 
-/** Counted where every leader looks, before it is asked for: a call that fails may have had its effect. */
+/** The API counts a termination before it is sent: a call that fails may have had its effect. */
 async function permitted(
   { client }: OrphanParts,
   { id, region, verdict }: { id: string; region: string; verdict: OrphanVerdict },

@@ -31,11 +31,11 @@ export interface PerformParts extends ReportParts {
   readonly memory: WorkerMemory
   readonly probes: Pick<CmlProbes, 'request'>
   readonly config: Pick<WorkerControllerConfig, 'launchSecret'>
-  /** The rules that the decision was made by. */
+  /** The policy of the decision. */
   readonly policy: WorkerPolicy
 }
 
-/** What the API takes of a reason; a server's own words may be longer. */
+/** Limit of the API for a reason; a CML error may be longer. */
 const REASON_CHARS_MAX = 500
 
 /** Carries one decision out: one effect, or one write. Throws what `isRateLimited` when the rate limit does not allow the effect yet. */
@@ -132,7 +132,7 @@ async function launchOnce(
   try {
     return await look.withoutSlot(() => launch(machines, worker, userData, look.signal))
   } catch (error) {
-    // An attempt that was sent before may have a machine, though its repetition was not sent.
+    // An attempt that was sent before may have a machine, although its retry was not sent.
     if (isRateLimited(error) && wasUnsent && worker.launch)
       memory.launches.opened(worker.id, worker.launch.client_token)
     throw error
@@ -169,7 +169,7 @@ async function change(
   }
 }
 
-/** A refusal is told and no more: nothing else waits for a tag, and the pause after it grows. */
+/** A refusal is only reported: nothing waits for a tag, and its backoff grows. */
 async function tag(
   { machines, memory, clock }: PerformParts,
   worker: Worker,
@@ -195,11 +195,11 @@ async function changeLicenseAndReport(
   kind: 'register_license' | 'deregister_license',
   look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
-  // Where it is now: one that boots once more to give its licence back has no address on record.
+  // The present address: a machine that boots only to return its license has none on record.
   const instance = look.seen.ec2.kind === 'instance' ? look.seen.ec2.instance : null
   const url = instance && endpointOf(instance, parts.policy.cmlAddress)
   if (instance === null || url === null) return requeue('CML has no address yet', parts.policy.lookAgainMs)
-  // The last question before something is changed that no compare-and-set guards.
+  // The last check before a change that no compare-and-set guards.
   const permit = () => {
     if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
   }
@@ -210,7 +210,7 @@ async function changeLicenseAndReport(
   return performDecision(parts, worker, judgeLicense(worker, outcome, at), look)
 }
 
-/** On record first, and only then written down as done: one that is reported twice is still one. */
+/** Reports the leak before the status is written: a leak that is reported twice counts once. */
 async function recordLeak(
   parts: PerformParts,
   worker: Worker,

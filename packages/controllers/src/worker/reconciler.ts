@@ -87,7 +87,7 @@ const listWorkers = (client: Client, signal: AbortSignal) =>
 const fetchWorker = (client: Client, id: string, signal: AbortSignal): Promise<Worker | null> =>
   unlessMissing(client.call('getWorker', { params: { id }, signal }))
 
-/** Observe, decide, then either announce, or perform and report. At most one write, and none when there is nothing to say. */
+/** Observe, decide, then either announce, or perform and report. At most one write; none when nothing changed. */
 async function reconcile(
   parts: WorkerReconcilerParts,
   worker: Worker,
@@ -112,7 +112,7 @@ async function reconcile(
     parts.decisions.note(name, look.epoch, { ...noteOf(worker, decision, look, error.message), action: 'wait' })
     return requeue(error.message, error.retryAfterMs)
   }
-  // An outage is told once, by the write of its condition.
+  // The write of its condition reports an outage once.
   if (decision.action.kind === 'retry') return result
   if (!isWritten(decision)) parts.decisions.note(name, look.epoch, noteOf(worker, decision, look, result.message))
   else if (decision.action.kind !== 'survey') parts.decisions.told(name, decision.because)
@@ -135,7 +135,7 @@ async function observeRefreshed(
   return observation
 }
 
-/** Those are carried by the write itself, or are a routine. */
+/** Decisions that a write holds, and routine probes, need no note. */
 const isWritten = ({ action }: Decision): boolean =>
   action.kind === 'write' || action.kind === 'open_attempt' || action.kind === 'survey'
 

@@ -3,19 +3,19 @@ import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import type { Clock } from '@lcm/runtime/clock'
 import type { WorkerControllerConfig } from './config.ts'
 
-/** Younger than a poll cycle, so each cycle looks anew, and older than a sweep of thousands of workers takes. */
+/** Shorter than a poll interval, so each poll lists again; longer than a sweep of thousands of workers takes. */
 const FRESH_MS = 20_000
 
 export type Snapshot = ReadonlyMap<string, Instance>
 
-/** What the cloud shows, listed once for everybody who looks at much of it. */
+/** Cached listings of the machines of a region. */
 export interface RegionSnapshots {
   /**
    * Every machine in a region that bears our tag or the one by which machines are found, by its id; a little old. Rejects rather
    * than answer a part.
    */
   latest(region: string, signal: AbortSignal): Promise<Snapshot>
-  /** Whoever asks for a look wants it at what is now: the next one lists anew. */
+  /** Drops the cache, so the next read lists again. */
   forget(): void
 }
 

@@ -40,7 +40,7 @@ export function workerCounters(meter: Meter): WorkerCounters {
   }
 }
 
-/** One look at one worker: what the loop says of it, and what was seen. */
+/** One reconcile of one worker: the context of the loop, and the observation. */
 export interface WorkerReconcile extends ReconcileContext<Worker> {
   readonly seen: Observation
   durationMs(): number
@@ -58,7 +58,7 @@ interface Report {
   readonly decision: Decision
 }
 
-/** One guarded write. Losing the race to another writer is no failure: look again at what they wrote. */
+/** One fenced write. Losing the race to another writer is no failure: the worker is reconciled again. */
 export async function report(
   parts: ReportParts,
   worker: Worker,
@@ -71,12 +71,12 @@ export async function report(
   count(parts.counters, worker, withChanges(worker, changes), decision)
   const moved = changes.status === undefined ? '' : `${worker.status} -> ${changes.status}: `
   const said = `${moved}${decision.because}`
-  // Its end is looked at once more, and forgotten, also when nobody tells of this write.
+  // A terminated worker is reconciled once more to be forgotten, even without a change hint.
   const againMs = changes.status === 'TERMINATED' ? 0 : afterMs
   return againMs === null ? success(said) : requeue(said, againMs)
 }
 
-/** The attempt is stored before the cloud is asked; the very next look launches it. */
+/** Stores the attempt before EC2 is called; the next reconcile launches it. */
 export async function announceAttempt(
   parts: ReportParts,
   worker: Worker,
@@ -95,7 +95,7 @@ interface GuardedCall {
   readonly signal: AbortSignal
 }
 
-/** Null when the write was taken. */
+/** Null when the write succeeded. */
 async function guarded(
   { election }: ReportParts,
   worker: Worker,
@@ -112,7 +112,7 @@ async function guarded(
   }
 }
 
-/** What the write has made true, once per transition. */
+/** Counts transitions of a successful write. */
 function count(counters: WorkerCounters, before: Worker, after: Worker, { action }: Decision): void {
   if (before.status !== after.status) {
     const hadMachine = before.ec2_instance_id !== null
@@ -124,12 +124,12 @@ function count(counters: WorkerCounters, before: Worker, after: Worker, { action
     counters.add('started')
   if (before.license.status === after.license.status) return
   if (after.license.status === 'REGISTERED') counters.add('license_registered')
-  // One that leaked was given up, not given back; and whoever was never seen with one gave none back.
+  // A leaked license was not returned; neither was one that was never seen.
   const isGivenBack = before.license.status !== 'UNKNOWN' && action.kind !== 'record_leak'
   if (after.license.status === 'UNREGISTERED' && isGivenBack) counters.add('license_deregistered')
 }
 
-/** The decision as the journal keeps it, with what it was based on. */
+/** The decision with its inputs, for the journal. */
 export const noteOf = (worker: Worker, decision: Decision, look: WorkerReconcile, outcome = ''): DecisionNote => ({
   action: decision.action.kind,
   because: decision.because.slice(0, BECAUSE_CHARS_MAX) || decision.action.kind,

@@ -3,7 +3,7 @@ import { TOPOLOGY_CHARS_MAX } from '@lcm/domain/definition/lablet-definition'
 import { ContentError } from './content-sources.ts'
 import { isZip, type ZipEntry, zipEntries } from './zip-entries.ts'
 
-/** Names that say by themselves that they are the topology. */
+/** File names that are preferred as the topology. */
 const TOPOLOGY_NAME = /^(topology|cml)\.ya?ml$/
 const YAML_NAME = /\.ya?ml$/
 

@@ -10,9 +10,9 @@ export const PACKAGE_BYTES_MAX = 20 * 1024 * 1024
 const TIMEOUT_MS = 60_000
 const REDIRECTS_MAX = 3
 
-/** Where packages come from. */
+/** Reads content packages from files, https and S3. */
 export interface ContentSources {
-  /** Rejects with a ContentError that says why, or with the signal's reason. */
+  /** Rejects with a ContentError, or with the reason of the signal. */
   read(source: string, signal: AbortSignal): Promise<Buffer>
 }
 
@@ -21,7 +21,7 @@ export interface ContentSourcesOptions {
   /** Files are read below this folder only; null: none are. */
   readonly folder: string | null
   readonly fetch: typeof globalThis.fetch
-  /** Whoever reads buckets; null: nobody does. */
+  /** Reads S3 objects; null: s3 sources are refused. */
   readonly objects: Objects | null
 }
 
@@ -136,7 +136,7 @@ async function bodyOf(response: Response): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Why a package could not be had or used, in words for whoever wrote the definition. */
+/** A package could not be fetched or used. The message is shown to the author of the definition. */
 export class ContentError extends Error {
   override readonly name = 'ContentError'
 }

@@ -39,10 +39,10 @@ type Synced = Pick<LabletDefinition, 'id' | 'source' | 'sync'>
 type SyncResult = BodyInput<'recordSync'>['result']
 
 const DEFINITION_KEYS = CHANGE_KEYS.definitions
-/** Packages may be large, so few are in hand at once. */
+/** Packages may be large, so few are fetched at once. */
 const AT_ONCE_MAX = 2
 
-/** Seeds: ContentSyncService. On demand: it fetches what somebody asked to have fetched, once per request. */
+/** Seeds: ContentSyncService. Fetches content on demand, once per request. */
 export function contentSync(parts: ContentSyncParts): Reconciliation {
   const { client, changeKeys, clock, logger, meter, config } = parts
   return watchTriggeredHostedService<Listed | LabletDefinition, ChangeHint>(
@@ -74,7 +74,7 @@ async function reconcile(
 ): Promise<ReconciliationResult> {
   if (sync.status !== 'requested') return success('nothing is asked for')
   const result = await fetched(parts.sources, source, signal)
-  // Who edits it meanwhile wants something else: the API has to know which wish this answers.
+  // The definition may be edited meanwhile, so the result names the request that it answers.
   const body = { source, requested_at: sync.at, result }
   const call = { params: { id }, body, epoch, signal }
   await fencedWrite(parts.election, () => parts.client.call('recordSync', call))

@@ -2,7 +2,7 @@ import { inflateRawSync } from 'node:zlib'
 import { ContentError } from './content-sources.ts'
 
 export const ZIP_ENTRIES_MAX = 1_000
-/** What one entry may come to when it is unpacked. */
+/** Limit for one unpacked entry. */
 export const ENTRY_BYTES_MAX = 4 * 1024 * 1024
 
 const END_SIGNATURE = 0x06054b50

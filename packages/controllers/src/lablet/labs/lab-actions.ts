@@ -31,12 +31,12 @@ const REST_MS_MAX = 10 * 60_000
 const WAITING_MS = 30_000
 const NO_TURN_MS = 1_000
 const ATTEMPTS_MAX = 5
-/** One try that has not come to its end after this has failed. */
+/** An attempt fails after this time. */
 const TRY_MS_MAX = 15 * 60_000
 
 type Pending = NonNullable<LabRecord['pending_action']>
 
-/** What this instance does about one pending action; a new one begins anew. */
+/** State of one attempt of a pending action. */
 interface Doing {
   readonly run: string
   readonly sinceMs: number
@@ -151,7 +151,7 @@ const UNDER_WAY: Readonly<Record<LabAction, LabStatus>> = {
   wipe: 'STOPPING',
   delete: 'DELETING',
 }
-/** What runs is stopped before it is wiped, and takes room until then. */
+/** A running lab is stopped before it is wiped, and uses capacity until then. */
 const underWay = (action: LabAction, before: LabStatus): LabStatus =>
   action === 'wipe' && isQuiet(before) ? before : UNDER_WAY[action]
 
@@ -199,7 +199,7 @@ async function takeDownOrWait(
 ): Promise<string | null> {
   const waitsFor = await tearDownLab(hands, lab, { depth: action, asked })
   if (waitsFor !== null || action !== 'delete') return waitsFor
-  // What was asked for is believed once it shows.
+  // A deletion counts once CML shows it.
   return (await hands.get(lab.lab_id)) === null ? null : `${lab.title} is removed`
 }
 

@@ -43,7 +43,7 @@ export async function labsOnRecord(
 
 const TRIES_MAX = 3
 
-/** Writes what became of a lab, unless its record says so already. The newest record is what is written on. */
+/** Writes changes to the newest version of a lab record, unless it has them already. */
 export async function reportLab(
   { client, election, epoch, signal }: Writer,
   recordId: string,

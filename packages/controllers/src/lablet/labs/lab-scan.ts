@@ -32,10 +32,10 @@ export type LabScanParts = Omit<LabletDependencies, 'memory' | 'definitions' | '
 const APART_MS = 60_000
 const NO_TURN_MS = 5_000
 
-/** Seeds: LabRecordReconciler, its scan. It only puts on record what it sees, and gives back room that nobody uses. */
+/** Seeds: LabRecordReconciler, its scan. Records the labs of a worker and releases capacity that no lab uses. */
 export function labScan(parts: LabScanParts): Reconciliation {
   const { client, config, clock, logger, meter } = parts
-  /** By worker: when its labs were last listed, by a clock that nobody sets back, and in which term. */
+  /** By worker: monotonic time and term of the last complete scan. */
   const scanned = new Map<string, { readonly epoch: number; readonly atMs: number }>()
   const isDue = (worker: Worker): boolean => {
     if (!canServeLabs(worker) || !hasLogin(worker)) return false
@@ -119,7 +119,7 @@ async function sightsOf(parts: LabScanParts, looking: Looking, labs: readonly Cm
   return sights
 }
 
-/** Its nodes are asked for only where they may have changed, since that is one more question for each lab. */
+/** Nodes are read only where they may have changed: that is one more request per lab. */
 async function sightOf({ labs }: LabScanParts, { login, signal, known }: Looking, lab: CmlLab): Promise<Sight> {
   const record = known.find(({ lab_id }) => lab_id === lab.lab_id)
   const isAsBefore = record?.raw_state === lab.state && record.nodes.length === Math.min(lab.node_count ?? 0, NODES_MAX)
@@ -127,7 +127,7 @@ async function sightOf({ labs }: LabScanParts, { login, signal, known }: Looking
   return { ...asDiscovered(lab), ...(nodes === null ? {} : { nodes: nodes.slice(0, NODES_MAX).map(asNode) }) }
 }
 
-/** Who can't be asked says nothing of its nodes, and no less of its lab. */
+/** Nodes that can't be read stay unknown; the lab itself is still reported. */
 const nodesUnlessUnknown = (asking: Promise<readonly CmlNode[]>): Promise<readonly CmlNode[] | null> =>
   asking.catch((error: unknown) => {
     if (error instanceof CloudError) return null
@@ -150,11 +150,11 @@ interface Scanned {
   readonly labs: readonly CmlLab[]
   readonly epoch: number
   readonly signal: AbortSignal
-  /** By whom our own labs are owned. */
+  /** The CML user that owns labs of LCM. */
   readonly ourName: string
 }
 
-/** What came too late is removed as if somebody had asked for it. */
+/** Schedules the deletion of labs that appeared after their session had ended. */
 async function condemnStrays({ client, election, clock }: LabScanParts, seen: Scanned): Promise<void> {
   const { worker, epoch, signal, ourName } = seen
   const named = seen.labs.filter(({ title }) => sessionInTitle(title) !== null)

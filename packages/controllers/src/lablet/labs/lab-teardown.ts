@@ -1,14 +1,14 @@
 import type { CmlLab } from '@lcm/cloud/cml-labs'
 import type { FencedLabs } from './fenced-labs.ts'
 
-/** How far down a lab is taken. */
+/** The target of a teardown. */
 export type Depth = 'stop' | 'wipe' | 'delete'
 
 export type TeardownAct = 'stop' | 'wipe' | 'delete' | 'done'
 
 export const isIdleState = (state: string): boolean => state === 'STOPPED' || state === 'DEFINED_ON_CORE'
 
-/** What brings a lab in this state further down; a wiped lab and one that never ran look the same. */
+/** The next action of a teardown. A wiped lab and one that never ran have the same state. */
 export function nextTeardownAct(state: string, depth: Depth): TeardownAct {
   if (!isIdleState(state)) return 'stop'
   if (depth === 'stop') return 'done'

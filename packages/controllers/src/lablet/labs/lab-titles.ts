@@ -6,26 +6,26 @@ import { isFinal, type LabletSession, type SessionStatus } from '@lcm/domain/ses
 
 const TITLE_CHARS_MAX = 64
 
-/** The same for every try, and nobody else's: it holds the session's id. */
+/** Unique and stable over retries: it ends with the session id. */
 export function labTitle(session: LabletSession, definition: LabletDefinition): string {
   const name = [...(definition.title || definition.name)].slice(0, TITLE_CHARS_MAX - session.id.length - 1)
   return `${name.join('').trim()} ${session.id}`
 }
 
-/** How long after its session a lab may still come that was asked for before. */
+/** How long after the end of its session a requested lab may still appear. */
 const LATE_MS = 15 * 60_000
 /** Clocks of servers differ. */
 const SKEW_MS = 2 * 60_000
 
 const SESSION_IN_TITLE = / (ls-[0-9a-z-]+)$/
 
-/** The session that a lab was made for, as its title says. */
+/** The session id at the end of a lab title. */
 export const sessionInTitle = (title: string): string | null => SESSION_IN_TITLE.exec(title)?.[1] ?? null
 
 const enteredAt = ({ state_history }: LabletSession, status: SessionStatus): string | undefined =>
   state_history.find(({ to }) => to === status)?.at
 
-/** Nobody could have copied the lab of a session before it was ready: what is older and bears its title is ours. */
+/** A lab with the title of a session is ours if it is older than READY: users can't copy it before. */
 export function isOurs(lab: CmlLab, session: LabletSession, ourName: string): boolean {
   if (sessionInTitle(lab.title) !== session.id || lab.owner !== ourName) return false
   const ready = enteredAt(session, 'READY')

@@ -9,7 +9,7 @@ import { isIdleState } from '../labs/lab-teardown.ts'
 import { labTitle } from '../labs/lab-titles.ts'
 import { blockedUnlessLate, completed, failed, type StepContext, type StepResult, skipped } from './step.ts'
 
-/** Which lab it will be: the one that it has, one that somebody left behind, or a new one. */
+/** Chooses the lab: the one on record, a free one of the same definition, or a new one. */
 export async function resolveLab(scene: StepContext): Promise<StepResult> {
   const own = await scene.record()
   if (own !== null)
@@ -21,7 +21,7 @@ export async function resolveLab(scene: StepContext): Promise<StepResult> {
   return completed({ record_id: left?.id ?? null })
 }
 
-/** A lab of the same definition on the same worker that nobody has, and that is really there. */
+/** A free lab of the same definition on the same worker, confirmed by CML. */
 async function leftBehind({ client, session, labs: hands, signal }: StepContext): Promise<LabRecord | null> {
   const onRecord = await labsOnRecord(client, { worker_id: session.worker_id ?? '' }, signal)
   const free = onRecord.filter(
@@ -47,7 +47,7 @@ export async function bindLab(scene: StepContext): Promise<StepResult> {
   return completed({ record_id: record.id, reused: claimed !== null })
 }
 
-/** Null when somebody else was first. */
+/** Null when another session claimed it first. */
 async function claim(scene: StepContext, record_id: string): Promise<LabRecord | null> {
   const { client, session, epoch, signal, election } = scene
   const record = await fetchLab(client, record_id, signal)
@@ -69,7 +69,7 @@ export async function putOnRecord(scene: StepContext, lab_id: string | null): Pr
   return fencedWrite(election, () => client.call('bindLab', { params: { id: session.id }, body, epoch, signal }))
 }
 
-/** Ports that labs of others use are told to the API, which alone gives ports out. */
+/** The API alone allocates ports; this reports the ports that foreign labs use. */
 export async function allocatePorts(scene: StepContext): Promise<StepResult> {
   const { client, epoch, signal, election } = scene
   const { port_template } = await scene.definition()

@@ -17,7 +17,7 @@ export async function prepareLab(scene: StepContext): Promise<StepResult> {
   if (lab?.lab_id !== record.lab_id) await forgetLabId(scene, record)
   if (lab === null) return importLab(scene)
   if (lab.lab_id !== record.lab_id) await putOnRecord(scene, lab.lab_id)
-  // Somebody had it before, or an earlier try of ours did.
+  // Another session, or an earlier attempt, may have used the lab.
   const waitsFor = await tearDownLab(scene.labs, lab, { depth: 'wipe', asked: scene.asked })
   if (waitsFor !== null) return unlessLate(scene, waitsFor)
   const isUsedAgain = lab.title !== labTitle(scene.session, await scene.definition())
@@ -65,7 +65,7 @@ async function importLab(scene: StepContext): Promise<StepResult> {
     await putOnRecord(scene, lab_id)
     return completed({ lab_id })
   } catch (error) {
-    // CML would say the same of the same topology again.
+    // CML would refuse the same topology again.
     if (error instanceof CloudError && error.errorClass === 'invalid') return failed(error.message, { definite: true })
     throw error
   }

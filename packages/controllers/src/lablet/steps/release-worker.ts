@@ -5,7 +5,7 @@ import { reportLab } from '../labs/lab-records.ts'
 import { recordOf, type SessionObservation } from '../observe.ts'
 import type { SessionReconcile } from '../report.ts'
 
-/** What is settled on its worker before a session leaves it; answers the version that it has then. */
+/** Releases the capacity or schedules the deletion of the lab before a session leaves its worker. Returns the new version. */
 export async function releaseWorker(
   look: SessionReconcile,
   { worker }: SessionObservation,
@@ -17,7 +17,7 @@ export async function releaseWorker(
   if (session.worker_id === null || !(isLeft || endsWithoutLab)) return session.version
   const mayHaveLab = isLeft && worker !== null && worker.status !== 'TERMINATED'
   if (!mayHaveLab) return releaseRoom(look, isLeft ? 'its worker is gone' : 'it ended before it had a lab')
-  // Its room stays taken until a scan has seen the lab gone.
+  // Its capacity stays reserved until a scan has seen the lab gone.
   await scheduleLabDeletion(look, `its session left ${worker.name}`)
   return session.version
 }

@@ -17,7 +17,7 @@ import { awaitLab, publishAccess, startLab } from './start-lab.ts'
 import { failed, type RunStep, type StepContext, type StepResult, unlessLate } from './step.ts'
 import { TEARDOWN } from './teardown.ts'
 
-/** How soon a step that is under way is looked at again. */
+/** Reconcile interval of a step in progress. */
 const UNDER_WAY_MS = 3_000
 
 /**
@@ -41,7 +41,7 @@ const STEPS: Readonly<Record<Pipeline['name'], Readonly<Record<string, RunStep>>
 
 type StepTurn = Exclude<NextStep, { kind: 'rest' | 'done' }>
 
-/** A step that is announced here is carried out by the next look; so is one that somebody before us announced. */
+/** Announces a step; the next reconcile runs it. A step that an earlier leader announced is announced again first. */
 export async function runStep(
   parts: LabletDependencies,
   look: SessionReconcile,
@@ -55,7 +55,7 @@ export async function runStep(
   const now = toInstant(parts.clock.now())
   if (next.kind === 'begin') return announce(parts, look, { pipeline: begun(pipeline, plan, now), plan })
   const asked = parts.memory.current().steps.requestsOf(look.session.id, runOf(pipeline, plan))
-  // Somebody before us announced it: once it is written by this term, whoever that was can't report any more.
+  // An earlier leader announced it: after a write of this term that leader can't report on it any more.
   if (asked === null) return announce(parts, look, { pipeline, plan })
   const step = pipeline.steps[plan.name] ?? UNTOUCHED
   const scene = sceneOf(parts, look, deciding, { plan, step, asked })
@@ -125,7 +125,7 @@ async function carryOut(run: RunStep | undefined, scene: StepContext): Promise<S
   }
 }
 
-/** One write says what the step came to, and which one is next. */
+/** One write holds the outcome of the step and the next one. */
 async function conclude(
   parts: LabletDependencies,
   look: SessionReconcile,
@@ -144,7 +144,7 @@ async function conclude(
       const told = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
       await writeSession(look, { pipeline: told }, { action: plan.name, because })
     } else if (because !== '') {
-      // What it waits for, such as a CML that does not answer, is in no write.
+      // No write holds what it waits for, such as a CML that does not answer.
       parts.decisions.note(`session:${look.session.id}`, look.epoch, noteOf(look, { action: 'wait', because }))
     }
     return requeue(`${plan.name}: ${because}`, UNDER_WAY_MS)
@@ -161,7 +161,7 @@ async function conclude(
 }
 
 /**
- * A teardown that can't go on. The session ends all the same; its room stays taken until a scan has seen its lab stopped or
+ * A teardown that can't go on. The session ends; its capacity stays reserved until a scan has seen its lab stopped or
  * gone. A worker that is away may come back, and then its lab is removed.
  */
 async function giveUp(

@@ -33,14 +33,14 @@ export const startLab = (scene: StepContext): Promise<StepResult> =>
   withLab(scene, async ({ recordId, labId }) => {
     const lab = await scene.labs.get(labId)
     if (lab === null) return failed('its lab is gone', { definite: true })
-    // On record first: a start whose answer is lost may run all the same, and would take room that counts as free.
+    // On record first: a start whose answer is lost may run, and would use capacity that counts as free.
     await report(scene, recordId, { status: 'STARTING' }, 'its session needs it')
     if (isIdleState(lab.state)) await scene.labs.start(labId)
     const topology = await topologyOf(await scene.definition(), () => scene.clock.sleep(0))
     return completed({ [BOOT_SECONDS]: bootSecondsOf(topology) })
   })
 
-/** Whether every node came up. Progress is told by counts, and who is not up yet by name. */
+/** Waits until every node has booted. Progress has counts and the names of missing nodes. */
 export const awaitLab = (scene: StepContext): Promise<StepResult> =>
   withLab(scene, async ({ recordId, labId }) => {
     const isConverged = await scene.labs.isConverged(labId)

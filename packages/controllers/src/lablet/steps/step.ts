@@ -24,7 +24,7 @@ export interface StepContext {
   readonly step: Step
   readonly worker: Worker | null
   readonly labs: FencedLabs
-  /** What this run of the step has asked of CML already; it may be forgotten without harm. */
+  /** Requests that this run of the step has sent to CML. Losing them repeats a request, which does no harm. */
   readonly asked: Set<string>
   definition(): Promise<LabletDefinition>
   /** The record of this session's lab on its worker; null when there is none. */
@@ -35,9 +35,9 @@ export interface StepContext {
 
 export interface StepResult {
   readonly outcome: StepOutcome
-  /** What is written of the session beside the outcome. */
+  /** Access to write beside the outcome. */
   readonly access?: LabletSession['access']
-  /** What the step has come to so far, while it is under way. */
+  /** Progress of a step that is not finished. */
   readonly progress?: Step['output']
   /** The version that the session has after what the step wrote by itself. */
   readonly version?: number

@@ -77,7 +77,7 @@ async function deleteLab(scene: StepContext): Promise<StepResult> {
   }
   if (waitsFor.length > 0) {
     scene.labsChanged()
-    // What was asked for is believed once it shows.
+    // A deletion counts once CML shows it.
     return unlessLate(scene, waitsFor.join(', '))
   }
   if (isKept && labs.length > 0) return skipped('its lab is kept for the next one')
@@ -90,7 +90,7 @@ const BECAUSE_OVER = 'its session is over'
 const report = (scene: StepContext, record: LabRecord, status: LabStatus, because: string) =>
   reportLab(scene, record.id, { changes: { status }, action: scene.plan.name, because })
 
-/** Its room and its ports go back: its lab is confirmed to be down. */
+/** Releases capacity and ports once the lab is confirmed to be down. */
 async function release({ client, election, session, epoch, signal }: StepContext): Promise<StepResult> {
   const body = { reason: 'its lab is taken down' }
   const call = { params: { id: session.id }, body, epoch, signal }

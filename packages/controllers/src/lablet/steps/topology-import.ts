@@ -3,7 +3,7 @@ import { withPorts } from '@lcm/domain/lab/ports'
 import { Topology } from '@lcm/domain/lab/topology'
 import { Composer, type CST, Lexer, Parser } from 'yaml'
 
-/** What repeats itself is refused long before this, and so are keys that do; comparing all of them would only cost time. */
+/** The API refuses aliases and duplicate keys far below this limit. */
 const ALIASES_MAX = 100
 /** So many words are read in one go, which takes a few milliseconds. */
 const WORDS_PER_SLICE = 2_000
@@ -17,7 +17,7 @@ export async function topologyToImport(
   return JSON.stringify(withPorts(await topologyOf(definition, pause), definition.port_template, ports))
 }
 
-/** Whatever version of YAML the file says it is: the API has read it so. */
+/** The same options as in the API, whatever YAML version the file declares. */
 const AS_JUDGED = { schema: 'core', uniqueKeys: false, stringKeys: true } as const
 
 /** The API has judged it. However long it is, others get their turns while it is read. */
