@@ -5,10 +5,16 @@ import { apiClient } from '@lcm/client/client'
 import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
 import { answerAdminRequest } from '@lcm/controllers/kit/admin-api'
-import { type ComposedController, combinedHealth, composeController, ENDING, type ProcessParts } from '@lcm/controllers/kit/compose-controller'
+import {
+  type ComposedController,
+  combinedHealth,
+  composeController,
+  ENDING,
+  type ProcessParts,
+} from '@lcm/controllers/kit/compose-controller'
 import type { Controller, ControllerParts } from '@lcm/controllers/kit/controller'
-import { formatLogLine, pinoLogger } from '@lcm/controllers/kit/pino-logger'
 import { outages } from '@lcm/controllers/kit/outages'
+import { formatLogLine, pinoLogger } from '@lcm/controllers/kit/pino-logger'
 import { type PromMeter, promMeter } from '@lcm/controllers/kit/prom-meter'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
 import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
@@ -29,7 +35,16 @@ import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
 import { backupsOf } from './data/backup.ts'
 import { type DataFolder, isNewFolder, openDataFolder } from './data/data-folder.ts'
 import { holdRestoredFleet } from './data/restored-fleet.ts'
-import { labletLoopsOf, loopsOf, readBoth, schedulerLoopsOf, settingsEnvironment, type UpEnvironment, upEnvironment, webhookOf } from './environment/environment.ts'
+import {
+  labletLoopsOf,
+  loopsOf,
+  readBoth,
+  schedulerLoopsOf,
+  settingsEnvironment,
+  type UpEnvironment,
+  upEnvironment,
+  webhookOf,
+} from './environment/environment.ts'
 import { unknownVariables } from './environment/unknown-variables.ts'
 import { assetFolder } from './files/assets.ts'
 import { regionsFrom } from './files/region-file.ts'

@@ -1,7 +1,10 @@
+import { CloudError } from '@lcm/cloud/errors'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
-import type { SessionDecision, SessionSight } from '@lcm/domain/session/decide-session'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { bootLeadMs } from '@lcm/domain/session/boot-lead'
+import { canServeLabs, type SessionDecision, type SessionSight } from '@lcm/domain/session/decide-session'
+import { isEndUnserved, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { LabletDependencies } from './dependencies.ts'
 import type { FencedLabs } from './labs/fenced-labs.ts'
 import { fetchLab, fetchWorker, labsOnRecord } from './labs/lab-records.ts'
 import { isIdleState } from './labs/lab-teardown.ts'
@@ -66,3 +69,38 @@ export function accessAtWorker(
 /** The address of a worker itself; null while it has none. */
 export const hostOf = (worker: Worker | null): string | null =>
   worker === null || worker.https_endpoint === null ? null : new URL(worker.https_endpoint).hostname
+
+/** Reads the worker, the boot lead time and the lab. A CML that does not answer leaves the lab unknown. */
+export async function observe(
+  parts: LabletDependencies,
+  look: SessionReconcile,
+  { worker, hands }: { worker: Worker | null; hands: FencedLabs | null },
+): Promise<SessionObservation> {
+  const { session } = look
+  const isUp =
+    (session.status === 'READY' || session.status === 'RUNNING') &&
+    !isEndUnserved(session.status, session.desired_status)
+  const lead = session.status === 'SCHEDULED' ? await leadOf(parts, look, worker) : 0
+  const lab =
+    isUp && hands !== null && canServeLabs(worker)
+      ? await unlessUnknown(observeLab(await namedLab(look), hands))
+      : NOT_OBSERVED
+  return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...lab }
+}
+
+async function leadOf(
+  parts: LabletDependencies,
+  { session, signal }: SessionReconcile,
+  worker: Worker | null,
+): Promise<number> {
+  const settings = await parts.settings.read(signal)
+  const definition = await parts.definitions.get(session.definition.id, signal)
+  return bootLeadMs(definition, settings, canServeLabs(worker))
+}
+
+/** A CML that does not answer leaves the state of its labs unknown. */
+const unlessUnknown = (looking: ReturnType<typeof observeLab>): ReturnType<typeof observeLab> =>
+  looking.catch((error: unknown) => {
+    if (error instanceof CloudError) return NOT_OBSERVED
+    throw error
+  })

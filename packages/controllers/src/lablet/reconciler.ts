@@ -1,11 +1,9 @@
 import type { Client } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
-import { CloudError } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/change-keys'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import { toInstant } from '@lcm/domain/instant'
-import { bootLeadMs } from '@lcm/domain/session/boot-lead'
-import { canServeLabs, decideSession, type SessionDecision } from '@lcm/domain/session/decide-session'
+import { decideSession, type SessionDecision } from '@lcm/domain/session/decide-session'
 import { isEndUnserved, isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
@@ -23,7 +21,7 @@ import { SupersededError } from '../kit/fenced-write.ts'
 import type { LabletDependencies } from './dependencies.ts'
 import { type FencedLabs, fencedLabs } from './labs/fenced-labs.ts'
 import { fetchSession, fetchWorker } from './labs/lab-records.ts'
-import { NOT_OBSERVED, namedLab, observeLab, type SessionObservation, workerOf } from './observe.ts'
+import { observe, workerOf } from './observe.ts'
 import { performDecision } from './perform.ts'
 import { noteOf, type SessionReconcile } from './report.ts'
 
@@ -105,38 +103,6 @@ function handsFor(parts: LabletDependencies, look: SessionReconcile, worker: Wor
   }
   return fencedLabs(parts, { worker, signal, leadership, withoutSlot, confirm })
 }
-
-async function observe(
-  parts: LabletDependencies,
-  look: SessionReconcile,
-  { worker, hands }: { worker: Worker | null; hands: FencedLabs | null },
-): Promise<SessionObservation> {
-  const { session } = look
-  const isUp = (session.status === 'READY' || session.status === 'RUNNING') && !isToEnd(session)
-  const lead = session.status === 'SCHEDULED' ? await leadOf(parts, look, worker) : 0
-  const lab =
-    isUp && hands !== null && canServeLabs(worker)
-      ? await unlessUnknown(observeLab(await namedLab(look), hands))
-      : NOT_OBSERVED
-  return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...lab }
-}
-
-async function leadOf(
-  parts: LabletDependencies,
-  { session, signal }: SessionReconcile,
-  worker: Worker | null,
-): Promise<number> {
-  const settings = await parts.settings.read(signal)
-  const definition = await parts.definitions.get(session.definition.id, signal)
-  return bootLeadMs(definition, settings, canServeLabs(worker))
-}
-
-/** A CML that does not answer leaves the state of its labs unknown. */
-const unlessUnknown = (looking: ReturnType<typeof observeLab>): ReturnType<typeof observeLab> =>
-  looking.catch((error: unknown) => {
-    if (error instanceof CloudError) return NOT_OBSERVED
-    throw error
-  })
 
 function plan(parts: LabletDependencies, { id }: LabletSession, { action, because }: SessionDecision): void {
   const name = action.kind === 'step' ? action.next.step.name : action.kind

@@ -31,7 +31,7 @@ export interface CmlProbes extends HostedService {
   request(worker: Worker, epoch: number): void
   latest(workerId: string): CmlProbe | null
   /** Replaces the result; null when it is obsolete. The result of a probe in progress is then ignored. */
-  record(workerId: string, survey: CmlProbe | null): void
+  record(workerId: string, result: CmlProbe | null): void
   forget(workerId: string): void
 }
 
@@ -46,7 +46,7 @@ export interface CmlProbeParts {
   wake(workerId: string): void
 }
 
-interface Visit {
+interface ProbeRequest {
   readonly worker: Worker
   readonly url: string
   readonly epoch: number
@@ -54,49 +54,49 @@ interface Visit {
 
 export function cmlProbes(parts: CmlProbeParts): CmlProbes {
   const found = new Map<string, CmlProbe>()
-  const waiting = new Map<string, Visit>()
-  const underWay = new Map<string, Visit>()
-  const hands = new Set<() => void>()
+  const waiting = new Map<string, ProbeRequest>()
+  const inProgress = new Map<string, ProbeRequest>()
+  const waiters = new Set<() => void>()
 
-  function next(): Visit | undefined {
-    for (const [id, visit] of waiting) {
+  function next(): ProbeRequest | undefined {
+    for (const [id, request] of waiting) {
       waiting.delete(id)
-      return visit
+      return request
     }
     return undefined
   }
 
   /** Resolves at the next request, or at the end of the term. */
-  const asked = (): Promise<void> =>
+  const requested = (): Promise<void> =>
     new Promise(resolve => {
       const wake = () => {
-        hands.delete(wake)
+        waiters.delete(wake)
         resolve()
       }
-      hands.add(wake)
+      waiters.add(wake)
     })
 
   async function work(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      const visit = next()
-      if (visit === undefined) await asked()
-      else await visitOne(parts, { found, underWay }, visit, signal)
+      const request = next()
+      if (request === undefined) await requested()
+      else await probeOne(parts, { found, inProgress }, request, signal)
     }
   }
 
-  function saw(workerId: string, survey: CmlProbe | null): void {
-    underWay.delete(workerId)
-    if (survey === null) found.delete(workerId)
-    else found.set(workerId, survey)
+  function saw(workerId: string, result: CmlProbe | null): void {
+    inProgress.delete(workerId)
+    if (result === null) found.delete(workerId)
+    else found.set(workerId, result)
   }
 
   return {
-    name: 'surveys',
+    name: 'cml-probes',
     request(worker, epoch) {
       const url = recordedEndpoint(worker)
       if (url === null) return
       waiting.set(worker.id, { worker, url, epoch })
-      for (const wake of hands) {
+      for (const wake of waiters) {
         wake()
         return
       }
@@ -110,51 +110,55 @@ export function cmlProbes(parts: CmlProbeParts): CmlProbes {
     async run(signal) {
       // One listener for all: one per probe would look like a leak.
       const wakeAll = () => {
-        for (const wake of [...hands]) wake()
+        for (const wake of [...waiters]) wake()
       }
       signal.addEventListener('abort', wakeAll, { once: true })
       await Promise.all(Array.from({ length: AT_ONCE }, () => work(signal)))
       // Another leader may change what was found, so the next term probes again.
-      for (const kept of [found, waiting, underWay]) kept.clear()
+      for (const kept of [found, waiting, inProgress]) kept.clear()
     },
   }
 }
 
-interface Visits {
+interface ProbeState {
   readonly found: Map<string, CmlProbe>
-  readonly underWay: Map<string, Visit>
+  readonly inProgress: Map<string, ProbeRequest>
 }
 
-async function visitOne(
+async function probeOne(
   parts: CmlProbeParts,
-  { found, underWay }: Visits,
-  visit: Visit,
+  { found, inProgress }: ProbeState,
+  request: ProbeRequest,
   signal: AbortSignal,
 ): Promise<void> {
-  const { worker, url, epoch } = visit
-  underWay.set(worker.id, visit)
+  const { worker, url, epoch } = request
+  inProgress.set(worker.id, request)
   try {
     const license = await readLicense(parts, worker, url, signal)
     const nodeDefinitions = await readNodeDefinitions(parts, worker, url, signal)
-    if (underWay.get(worker.id) === visit) found.set(worker.id, { license, nodeDefinitions })
-    if (isWatched(worker, await parts.settings.read(signal))) await judgeIdleness(parts, { worker, url, epoch }, signal)
-    else for (const part of OF_IDLENESS) parts.access.clearPart(worker, part)
+    if (inProgress.get(worker.id) === request) found.set(worker.id, { license, nodeDefinitions })
+    if (isWatched(worker, await parts.settings.read(signal))) await checkIdleness(parts, { worker, url, epoch }, signal)
+    else for (const part of IDLE_CHECK_PARTS) parts.access.clearPart(worker, part)
     parts.wake(worker.id)
   } catch (err) {
     if (!signal.aborted) parts.logger.warn({ err, worker: worker.id }, 'could not probe a worker')
   } finally {
     // Otherwise a copy of every probed worker would stay in memory.
-    if (underWay.get(worker.id) === visit) underWay.delete(worker.id)
+    if (inProgress.get(worker.id) === request) inProgress.delete(worker.id)
   }
 }
 
 /** Parts that only the idle check reads. */
-const OF_IDLENESS = ['telemetry', 'telemetry_off'] as const
+const IDLE_CHECK_PARTS = ['telemetry', 'telemetry_off'] as const
 
 const isWatched = (worker: Worker, settings: SettingValues): boolean =>
   settings.idle_detection_enabled && worker.idle_detection_enabled
 
-async function judgeIdleness(parts: CmlProbeParts, { worker, url, epoch }: Visit, signal: AbortSignal): Promise<void> {
+async function checkIdleness(
+  parts: CmlProbeParts,
+  { worker, url, epoch }: ProbeRequest,
+  signal: AbortSignal,
+): Promise<void> {
   const { verdict } = await checkIdle(parts, worker, { url, epoch }, signal)
   parts.counters.add('idle_detection')
   if (verdict === 'pause') parts.counters.add('auto_pause')
