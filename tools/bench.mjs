@@ -3,21 +3,25 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
-import { join } from 'node:path'
-import { commitNow } from './commit-now.mjs'
+import { basename, join } from 'node:path'
+import { commitNow } from './current-commit.mjs'
 import { ensureReady, root, writeJson } from './setup.mjs'
 
-// Which Node to run is ours to say; the SDK's own notice would only puzzle whoever measures.
+// The SDK's notice on Node versions has no place in the output of a figure.
 const env = { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true', ...process.env }
 /** Run only when they are named. */
 const LONG = ['chaos', 'soak']
 
 const folder = join(root, 'bench')
 const resultsFile = join(folder, 'results.json')
-const names = readdirSync(folder)
-  .filter(file => file.endsWith('.ts'))
-  .map(file => file.slice(0, -'.ts'.length))
-  .sort()
+const figures = join(folder, 'figures')
+/** The file of each figure, by its name. */
+const files = new Map(
+  readdirSync(figures).flatMap(group =>
+    readdirSync(join(figures, group)).map(file => [basename(file, '.ts'), join(figures, group, file)]),
+  ),
+)
+const names = [...files.keys()].sort()
 const given = process.argv.slice(2)
 const firstOption = given.findIndex(word => word.startsWith('-'))
 const [asked, options] = firstOption < 0 ? [given, []] : [given.slice(0, firstOption), given.slice(firstOption)]
@@ -45,7 +49,7 @@ for (const name of asked.length > 0 ? asked : names.filter(each => !LONG.include
 
 /** Shows what it prints as it comes. */
 function run(name) {
-  const args = ['--expose-gc', '--import', 'tsx', join(folder, `${name}.ts`), ...options]
+  const args = ['--expose-gc', '--import', 'tsx', files.get(name), ...options]
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
   let said = ''
   child.stdout.setEncoding('utf8').on('data', text => {
@@ -70,7 +74,7 @@ function parsed(line) {
   }
 }
 
-/** After each, so that whoever stops it half-way keeps what was measured. */
+/** After each figure, so that an interrupted run keeps what it measured. */
 function record(name, result) {
   const before = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : {}
   const kept = Object.entries({ ...before, [name]: result }).filter(([each]) => names.includes(each))

@@ -1,12 +1,13 @@
 // `npm run test:interop`: what we did not write must agree. Ends with one line, `N passed, N failed`. With a name, such as
 // `npm run test:interop -- schemathesis`, only that judge is heard.
-import { ensureEtcd } from './etcd.mjs'
-import { ensureMongoWire } from './mongo-wire.mjs'
-import { ensureMoto } from './moto.mjs'
-import { ensureSchemathesis, judgeApi } from './schemathesis.mjs'
+
+import { ensureMongoWire } from './interop/mongo-wire.mjs'
+import { ensureMoto } from './interop/moto.mjs'
+import { ensureSchemathesis, judgeApi } from './interop/schemathesis.mjs'
+import { ensureVirl2Client, judgeLabs } from './interop/virl2-client.mjs'
+import { ensureEtcd } from './programs/etcd.mjs'
 import { ensureReady } from './setup.mjs'
 import { concluded, runSuites } from './suites.mjs'
-import { ensureVirl2Client, judgeLabs } from './virl2-client.mjs'
 
 /** Each is first fetched, then asked. Only the fetching may fail without a failure, and not in CI. */
 const JUDGES = [

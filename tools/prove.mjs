@@ -4,9 +4,9 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import { commitNow } from './commit-now.mjs'
-import { ensureEtcd } from './etcd.mjs'
-import { ensureMongoWire } from './mongo-wire.mjs'
+import { commitNow } from './current-commit.mjs'
+import { ensureMongoWire } from './interop/mongo-wire.mjs'
+import { ensureEtcd } from './programs/etcd.mjs'
 import { proofPage } from './proof-page.mjs'
 import { ensureReady, root, writeJson } from './setup.mjs'
 
@@ -57,7 +57,7 @@ function keep(name, result) {
 }
 
 function bench(name, ...args) {
-  return lastLineOf(['--import', 'tsx', join(root, 'bench', `${name}.ts`), ...args])
+  return lastLineOf(['--import', 'tsx', join(root, 'bench/figures/system', `${name}.ts`), ...args])
 }
 
 function simulated(...args) {

@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
-import { ensureChromium } from './chromium.mjs'
-import { caller, fillFleet, until } from './demo-fleet.mjs'
-import { inventPast } from './demo-past.mjs'
+import { caller, fillFleet, until } from './demo/fleet.mjs'
+import { inventPast } from './demo/past-days.mjs'
+import { ensureChromium } from './programs/chromium.mjs'
 import { ensureReady, root } from './setup.mjs'
 
 const IMAGES = join(root, 'docs', 'images')

@@ -2,8 +2,8 @@
 //   --unit   without the suites that need etcd, the built product or a browser
 //   --fast   only domain, runtime, contract and the store on SQLite: no lint, no types, nothing built
 import { availableParallelism } from 'node:os'
-import { ensureChromium } from './chromium.mjs'
-import { ensureEtcd } from './etcd.mjs'
+import { ensureChromium } from './programs/chromium.mjs'
+import { ensureEtcd } from './programs/etcd.mjs'
 import { binOf, ensureReady, run } from './setup.mjs'
 import { concluded, runSuites, seconds } from './suites.mjs'
 

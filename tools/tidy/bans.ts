@@ -14,7 +14,7 @@ interface Ban {
 }
 
 /** Ours, the browser's, and the tools that run before anything of ours is installed. */
-const CLOCKS = /^packages\/runtime\/src\/clock\.ts$|^apps\/console\/src\/state\/browser-clock\.ts$|^tools\/[^/]+\.mjs$/
+const CLOCKS = /^packages\/runtime\/src\/clock\.ts$|^apps\/console\/src\/state\/browser-clock\.ts$|^tools\/.+\.mjs$/
 const MAIN = /^apps\/[^/]+\/src\/main\.tsx?$/
 const inDomain = (path: string) => path.startsWith('packages/domain/src/') && !isTest(path)
 

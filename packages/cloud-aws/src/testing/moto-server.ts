@@ -11,7 +11,7 @@ export interface MotoServer {
   close(): Promise<void>
 }
 
-const TOOL = fileURLToPath(new URL('../../../../tools/moto.mjs', import.meta.url))
+const TOOL = fileURLToPath(new URL('../../../../tools/interop/moto.mjs', import.meta.url))
 
 /** Whoever asks with these is the owner of moto's only account. */
 export const MOTO_CREDENTIALS = { accessKeyId: 'AKIDMOTO', secretAccessKey: 'none' }

@@ -197,7 +197,9 @@ async function untilLed(member: EtcdMember, options: EtcdServerOptions, log: str
     if (status !== undefined && status.leaderId !== 0n) return
     if (systemClock.monotonic() > deadline) {
       const tail = readFileSync(log, 'utf8').split('\n').slice(-10).join('\n')
-      throw new Error(`etcd did not begin within ${TIMEOUT_MS} ms; node tools/etcd.mjs installs it. It said:\n${tail}`)
+      throw new Error(
+        `etcd did not begin within ${TIMEOUT_MS} ms; node tools/programs/etcd.mjs installs it. It said:\n${tail}`,
+      )
     }
     await systemClock.sleep(LOOK_EVERY_MS)
   }

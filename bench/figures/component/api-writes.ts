@@ -1,0 +1,59 @@
+import { join } from 'node:path'
+import { closedLoop } from '../../api/closed-loop.ts'
+import { workerId } from '../../api/fleet.ts'
+import { writeFleetFile } from '../../api/fleet-file.ts'
+import { requestText } from '../../api/http-connections.ts'
+import { scratchFolder, startApi } from '../../api/processes.ts'
+import { rawCommits } from '../../api/raw-commits.ts'
+import { atLeast, conclude, ROUNDS, shown, told } from '../../report/figures.ts'
+import { median, rounded } from '../../report/quantiles.ts'
+
+/**
+ * Figure 3.7: durable changes of workers through HTTP, in turns with bare durable commits of SQLite on the same disk. A change
+ * is a PATCH of the tags of one of 1,000 workers, with its audit entry.
+ */
+const WORKERS = 1_000
+const CLIENTS = 32
+const SECONDS = 5
+const BAR_PERCENT = 25
+
+const folder = scratchFolder()
+const file = join(folder, 'lcm.sqlite')
+await writeFleetFile(file, { workers: WORKERS })
+const raw = rawCommits(join(folder, 'raw.sqlite'))
+const api = await startApi(folder, file)
+let written = 0
+const patch = () => {
+  written += 1
+  return requestText('PATCH', `workers/${workerId((written * 7) % WORKERS)}`, { tags: { owner: `team-${written}` } })
+}
+const through = (clients: number, seconds = SECONDS) => closedLoop(api.port, { clients, seconds, next: patch })
+
+await through(CLIENTS, 2)
+const rounds: { raw: number; many: number; one: number }[] = []
+for (let round = 0; round < ROUNDS; round += 1) {
+  rounds.push({ raw: raw.perSecond(SECONDS), many: await through(CLIENTS), one: await through(1) })
+}
+await api.stop()
+raw.close()
+
+const middle = (of: (each: (typeof rounds)[number]) => number) => median(rounds.map(of))
+const rate = (perSecond: number, ofWhat: number) =>
+  `${shown(Math.round(perSecond))}/s of ${shown(Math.round(ofWhat))}/s`
+const [bare, many, one] = [middle(each => each.raw), middle(each => each.many), middle(each => each.one)]
+const shares = { many: middle(each => each.many / each.raw), one: middle(each => each.one / each.raw) }
+conclude({
+  bench: 'api-writes',
+  figures: [
+    atLeast(
+      `durable changes of workers through HTTP, ${CLIENTS} clients, of bare durable SQLite commits`,
+      BAR_PERCENT,
+      {
+        value: rounded(shares.many * 100),
+        unit: '%',
+        more: rate(many, bare),
+      },
+    ),
+    told('the same, one client', `${rounded(shares.one * 100)} % (${rate(one, bare)})`),
+  ],
+})

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { onMongo, onSqlite } from '../../../simulation/cluster/clusters/rolling-clusters.ts'
+import { type RollingVerdict, rollingRestart } from '../../../simulation/cluster/rolling-restart.ts'
+import { conclude, never, shown, told } from '../../report/figures.ts'
+
+/**
+ * Every replica of every service is restarted one after the other, twice, while a class books its sessions, works in them
+ * and leaves. Real processes on a real etcd: two APIs on a server that speaks MongoDB where one can be had, else one on
+ * SQLite; two of each controller. Counts what must never be lost.
+ */
+const { values } = parseArgs({
+  options: {
+    sessions: { type: 'string', default: '200' },
+    workers: { type: 'string', default: '6' },
+    rounds: { type: 'string', default: '2' },
+    signal: { type: 'string', default: 'SIGTERM' },
+    store: { type: 'string', default: 'mongodb' },
+    lease: { type: 'string', default: '15' },
+  },
+})
+const [sessions, workers, rounds] = [values.sessions, values.workers, values.rounds].map(Number)
+const signal = values.signal === 'SIGKILL' ? 'SIGKILL' : 'SIGTERM'
+/** In one round both replicas of every service are restarted. */
+const passes = Array.from({ length: 2 * (rounds ?? 0) }, () => signal)
+
+const isMongo = values.store === 'mongodb' && hasMongo()
+const place = isMongo ? await onMongo() : await onSqlite({ leaseTtlSeconds: Number(values.lease) })
+let verdict: RollingVerdict
+let defects: readonly string[]
+try {
+  const say = (line: string) => console.log(`  ${line}`)
+  verdict = await rollingRestart(place, { sessions: sessions ?? 0, workers: workers ?? 0, passes, say })
+  defects = place.defects()
+} finally {
+  await place.close()
+}
+
+function hasMongo(): boolean {
+  try {
+    execFileSync(process.execPath, [fileURLToPath(new URL('../../../tools/interop/mongo-wire.mjs', import.meta.url))])
+    return true
+  } catch {
+    return false
+  }
+}
+
+const wrong = {
+  sessions: verdict.lost,
+  labs: verdict.labsAstray,
+  changes: verdict.missed,
+  writes: verdict.writesLost,
+  exits: verdict.badExits,
+  defects,
+}
+const { restarts, writes, launchedTwice, apiGapMs, leaderGapMs } = verdict
+for (const [name, all] of Object.entries(wrong)) for (const each of all) console.log(`  ${name}: ${each}`)
+const where = isMongo ? 'two APIs on the MongoDB protocol' : 'one API on SQLite'
+const gaps = Object.entries(leaderGapMs).map(([service, ms]) => `${service} ${shown(ms)} ms`)
+conclude({
+  bench: 'rolling-restart',
+  figures: [
+    never(
+      `${restarts} restarts with ${signal}, ${where}, ${verdict.sessions} sessions, ${shown(writes)} acknowledged writes`,
+      {
+        'session lost': verdict.lost.length,
+        'lab astray': verdict.labsAstray.length,
+        'machine launched twice': launchedTwice,
+        'change missed': verdict.missed.length,
+        'write lost': verdict.writesLost.length,
+        'bad exit': verdict.badExits.length,
+        defect: defects.length,
+      },
+    ),
+    told('the same, longest wait for the API', `${shown(apiGapMs)} ms`),
+    told('the same, longest time that nobody led', gaps.join(', ')),
+  ],
+})

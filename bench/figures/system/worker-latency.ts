@@ -1,0 +1,58 @@
+/**
+ * Figure of 4.10: from somebody's wish to the call to EC2, on a quiet `lcm up` with its simulated cloud. The cloud's own journal
+ * says when the call came.
+ */
+import { toMs } from '@lcm/domain/instant'
+import { systemClock } from '@lcm/runtime/clock'
+import { runningLcm, until } from '../../product/running-lcm.ts'
+import { cdfChart } from '../../report/cdf.ts'
+import { conclude, p99AtMost } from '../../report/figures.ts'
+import { quantilesOf } from '../../report/quantiles.ts'
+
+const WISHES = 100
+const BAR_P99_MS = 100
+/** Made first and not counted: the first of each kind runs code that was never run before. */
+const WARM_UPS = 4
+/** Since its last change, of whatever kind: changes of one worker within half a second are taken together. */
+const REST_MS = 1_000
+
+interface Asked {
+  readonly at: string
+  readonly action: string
+  readonly instance_ids: readonly string[]
+}
+
+const lcm = await runningLcm(19_427)
+const { client, workers } = lcm
+
+async function requests(): Promise<readonly Asked[]> {
+  const answer = await fetch(`${lcm.simulator}/requests?limit=500`)
+  const { items } = (await answer.json()) as { items: readonly Asked[] }
+  return items
+}
+
+const took: number[] = []
+for (let wish = 0; wish < WARM_UPS + WISHES; wish += 1) {
+  const id = workers[(wish >> 1) % workers.length]?.id ?? ''
+  const isStop = wish % 2 === 0
+  const [settled, action] = isStop ? (['RUNNING', 'StopInstances'] as const) : (['STOPPED', 'StartInstances'] as const)
+  const { ec2_instance_id: machine } = await until(`${settled} ${id}`, async () => {
+    const worker = await client.call('getWorker', { params: { id } })
+    const isAtRest = worker.status === settled && systemClock.now() - toMs(worker.updated_at) >= REST_MS
+    return isAtRest ? worker : null
+  })
+  const askedAtMs = systemClock.now()
+  await client.call(isStop ? 'stopWorker' : 'startWorker', { params: { id }, body: { force: true } })
+  const isMine = (each: Asked) =>
+    each.action === action && each.instance_ids.includes(machine ?? '') && Date.parse(each.at) >= askedAtMs
+  const call = await until(`${action} of ${machine}`, async () => (await requests()).find(isMine) ?? null)
+  took.push(Date.parse(call.at) - askedAtMs)
+}
+await lcm.stop()
+
+const counted = took.slice(WARM_UPS)
+conclude({
+  bench: 'worker-latency',
+  figures: [p99AtMost('a wish to the call to EC2, `lcm up`', BAR_P99_MS, quantilesOf(counted), `${WISHES} times`)],
+  charts: [cdfChart('worker-latency', 'A wish to the call to EC2', { wishes: counted }, BAR_P99_MS)],
+})
