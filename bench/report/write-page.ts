@@ -3,7 +3,7 @@ import { chartSvg } from './chart.ts'
 import { resultsPage } from './page.ts'
 import type { Results } from './results.ts'
 
-/** Makes `results.md` and every picture anew from `results.json`. */
+/** Writes `results.md` and all charts from `results.json`. */
 const bench = new URL('../', import.meta.url)
 const results: Results = JSON.parse(readFileSync(new URL('results.json', bench), 'utf8'))
 const charts = new URL('charts/', bench)
@@ -11,5 +11,8 @@ rmSync(charts, { recursive: true, force: true })
 mkdirSync(charts)
 for (const chart of Object.values(results).flatMap(({ report }) => report?.charts ?? []))
   writeFileSync(new URL(`${chart.name}.svg`, charts), chartSvg(chart))
-const benches = readdirSync(bench).flatMap(file => (file.endsWith('.ts') ? [file.slice(0, -'.ts'.length)] : []))
+const groups = readdirSync(new URL('figures/', bench))
+const benches = groups.flatMap(group =>
+  readdirSync(new URL(`figures/${group}/`, bench)).map(file => file.slice(0, -'.ts'.length)),
+)
 writeFileSync(new URL('results.md', bench), resultsPage(results, benches.sort()))

@@ -50,8 +50,8 @@ const OPTIONS: Readonly<Record<RunSize['pace'], WorldOptions>> = {
 export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions = {}): Promise<Outcome> {
   const { defects = {}, untilMs = Number.POSITIVE_INFINITY } = options
   // From too few to enough for everybody.
-  const licencesOwned = 1 + (seed % size.workers)
-  const world = await openWorld(seed, { ...OPTIONS[size.pace], licencesOwned, defects })
+  const licensesOwned = 1 + (seed % size.workers)
+  const world = await openWorld(seed, { ...OPTIONS[size.pace], licensesOwned, defects })
   const context = actContext(world, size)
   await context.learner.define()
   await plantUserData(world)

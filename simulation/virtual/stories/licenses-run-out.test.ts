@@ -5,7 +5,7 @@ import { aStory, type Story } from './a-story.ts'
 
 /** Two workers that want a license of an account that owns one. */
 async function tooFew(seed: number): Promise<Story & { first: string; second: string }> {
-  const story = await aStory(seed, { licencesOwned: 1 })
+  const story = await aStory(seed, { licensesOwned: 1 })
   const { world, ask } = story
   const licenseOf = (id: string) => world.workers().find(each => each.id === id)?.license
   const first = (await ask.createAndRun('metal-1', { license: LICENSE })).id

@@ -58,7 +58,7 @@ export interface WorldOptions {
   readonly templates?: readonly WorkerTemplateSpec[]
   readonly settings?: Settings
   /** How many licenses the Smart Account can give away; as many as anybody wants where nothing is said. */
-  readonly licencesOwned?: number
+  readonly licensesOwned?: number
   /** How often labs are counted. */
   readonly labsCountedMs?: number
   /** Called for every line that a process logs. */
@@ -125,7 +125,7 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
 
 /** What everything else is made of. */
 function openGround(seed: number, options: WorldOptions) {
-  const { speed = 1, preset = 'plain', defects = {}, licencesOwned } = options
+  const { speed = 1, preset = 'plain', defects = {}, licensesOwned } = options
   const time = virtualTime(seed)
   const { clock } = time
   // A stream of its own: what strikes must not depend on what else is drawn.
@@ -142,7 +142,7 @@ function openGround(seed: number, options: WorldOptions) {
       speed,
       preset,
       adminPassword: CML_LOGIN.password,
-      ...(licencesOwned === undefined ? {} : { licencesOwned }),
+      ...(licensesOwned === undefined ? {} : { licencesOwned: licensesOwned }),
     }),
     ways: cloudAccess(),
     calls: portCalls(time),
