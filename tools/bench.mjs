@@ -28,8 +28,8 @@ const [asked, options] = firstOption < 0 ? [given, []] : [given.slice(0, firstOp
 const unknown = asked.filter(name => !names.includes(name))
 if (unknown.length > 0 || (options.length > 0 && asked.length !== 1)) {
   const why =
-    unknown.length > 0 ? `there is no ${unknown.join(', ')}` : 'options need the name of one bench before them'
-  console.error(`bench: ${why}; there is ${names.join(', ')}.`)
+    unknown.length > 0 ? `unknown figure ${unknown.join(', ')}` : 'options need the name of one figure before them'
+  console.error(`bench: ${why}. Choose from ${names.join(', ')}.`)
   process.exit(1)
 }
 

@@ -86,7 +86,7 @@ describe('variables', () => {
   /** Words of CML, of the store's documents and of the original design. */
   const NO_VARIABLES = ['IN_COMPLIANCE', 'NOT_REGISTERED', 'PENDING_SYNC', 'PENDING_SCHEDULING', 'SCALE_UP']
   const reference = [...text('docs/reference/config.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)]
-  /** What whoever runs the compose file gives it. */
+  /** Variables that the user of the compose file sets. */
   const compose = [...text('deploy/compose.yaml').matchAll(/(?:\$\{|environment: )([A-Z][A-Z0-9_]+)/g)]
   const said = new Set([...reference, ...compose].map(([, name]) => name))
   const isKnown = (name: string): boolean => said.has(name) || OTHERS.includes(name) || NO_VARIABLES.includes(name)

@@ -1,4 +1,4 @@
-// What a bundle leaves out.
+// Packages that a bundle leaves out.
 import { isAbsolute } from 'node:path'
 
 /** Our packages export TypeScript and are bundled; what npm installed stays where it is and is found from the bundle's folder. */

@@ -1,5 +1,5 @@
 // `npm run test:interop`: what we did not write must agree. Ends with one line, `N passed, N failed`. With a name, such as
-// `npm run test:interop -- schemathesis`, only that judge is heard.
+// `npm run test:interop -- schemathesis`, only that judge runs.
 
 import { ensureMongoWire } from './interop/mongo-wire.mjs'
 import { ensureMoto } from './interop/moto.mjs'
@@ -24,21 +24,21 @@ const JUDGES = [
 const startedAt = Date.now()
 await ensureReady()
 const results = []
-for (const judge of JUDGES.filter(isAskedFor)) results.push(await heard(judge))
+for (const judge of JUDGES.filter(isSelected)) results.push(await run(judge))
 concluded(results, startedAt)
 
-function isAskedFor({ name }) {
+function isSelected({ name }) {
   const names = process.argv.slice(2)
   return names.length === 0 || names.includes(name)
 }
 
-async function heard({ name, fetch, ask }) {
+async function run({ name, fetch, ask }) {
   let fetched
   try {
     fetched = await fetch()
   } catch (error) {
     const isFailure = process.env.CI === 'true'
-    console.log(`${isFailure ? 'FAILED' : 'skipped'}  ${name} was not heard: ${error.message}`)
+    console.log(`${isFailure ? 'FAILED' : 'skipped'}  ${name} did not run: ${error.message}`)
     return { passed: 0, failed: isFailure ? 1 : 0 }
   }
   return ask(fetched)

@@ -69,7 +69,7 @@ async function packed(folder, into) {
   throw new Error(`npm pack failed; it printed:\n${output.trim()}`)
 }
 
-/** What the bundle imports is installed beside it, in the versions that were tested. */
+/** Packages that the bundle imports are installed beside it, in the tested versions. */
 function manifestOf() {
   const { name, version, description, license, type, engines } = readJson(join(root, 'package.json'))
   return {
@@ -126,7 +126,7 @@ function installedFor(path, name, packages) {
   }
 }
 
-/** What was only for development, or not always needed, there is needed here. */
+/** Development and optional dependencies of the repository that the package needs. */
 function runtimeEntry({ dev: _dev, devOptional: _devOptional, ...entry }) {
   return entry
 }

@@ -40,7 +40,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** Reads on after that: whoever closes the pipe of a process that still speaks ends it. */
+/** Keeps reading after that: closing the pipe would end a process that still writes. */
 const welcomed = (child: ChildProcessByStdio<null, Readable, null>): Promise<void> =>
   new Promise((resolve, reject) => {
     let said = ''

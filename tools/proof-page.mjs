@@ -1,7 +1,7 @@
-// Writes what was proven as a page for people.
+// Renders the results of `npm run prove` as a page.
 const line = values => `| ${values.join(' | ')} |`
 const table = (head, rows) => [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
-/** How it was made, so that nobody takes an old proof for one of today's code. */
+/** Date, commit and count of a proof, so that an old one is not mistaken for a current one. */
 const madeOf = ({ at, commit, count, cores }) => `${at.slice(0, 10)} on ${commit}, count ${count}, ${cores} cores`
 
 const times = ({ count, p50_ms, p99_ms, max_ms }) =>
@@ -98,7 +98,7 @@ const PARTS = [
   ],
 ]
 
-/** `names` are those of all proofs: what was not made is told. */
+/** `names` lists all proofs; missing ones are named on the page. */
 export function proofPage(proofs, names) {
   const parts = PARTS.flatMap(([names, words, show]) => {
     const made = Object.fromEntries(names.flatMap(name => (name in proofs ? [[name, proofs[name]]] : [])))

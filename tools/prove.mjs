@@ -10,7 +10,7 @@ import { ensureEtcd } from './programs/etcd.mjs'
 import { proofPage } from './proof-page.mjs'
 import { ensureReady, root, writeJson } from './setup.mjs'
 
-/** Each with the count that is asked for unless another is given. */
+/** Each proof with its default count. */
 const PROOFS = {
   'failover-2s': [200, n => bench('failover', '--lease', '2', '--kills', n, '--freezes', n, '--handovers', '0')],
   'failover-15s': [20, n => bench('failover', '--lease', '15', '--kills', n, '--freezes', '2', '--handovers', n)],
@@ -28,14 +28,14 @@ const file = join(root, 'bench/proof.json')
 const asked = process.argv.slice(2).map(word => word.split('='))
 const unknown = asked.find(([name, count = '1']) => !(name in PROOFS) || !/^[1-9]\d*$/.test(count))
 if (unknown !== undefined) {
-  console.error(`prove: there is no ${unknown.join('=')}; there is ${Object.keys(PROOFS).join(', ')}.`)
+  console.error(`prove: unknown proof ${unknown.join('=')}. Choose from ${Object.keys(PROOFS).join(', ')}.`)
   process.exit(1)
 }
 
 await ensureReady()
 await ensureEtcd()
 await ensureMongoWire()
-// Needs what was only just installed; and is made once for all, since one that runs must not be written anew.
+// Imported late because its packages may have just been installed. Built once: a bundle in use must not be overwritten.
 const simulation = await (await import('./simulation.mjs')).simulationCommand()
 for (const [name, count] of asked.length > 0 ? asked : Object.keys(PROOFS).map(each => [each])) {
   const [usual, prove] = PROOFS[name]
@@ -64,7 +64,7 @@ function simulated(...args) {
   return lastLineOf([...simulation, ...args])
 }
 
-/** On every core its share of the seeds. */
+/** Splits the seeds evenly over the cores. */
 function inShares(count, simulateShare) {
   const cores = Math.min(availableParallelism(), Number(count))
   const share = core => Math.floor((Number(count) * core) / cores)
@@ -98,7 +98,7 @@ async function manyRuns(count, ...size) {
   }
 }
 
-/** Shows what it says, and answers the last line of it, which is JSON. */
+/** Shows the output and resolves with its last line, parsed as JSON. */
 function lastLineOf(args) {
   const child = spawn(process.execPath, args.map(String), { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
   let said = ''

@@ -103,7 +103,7 @@ async function take(page, { name, at, ready }) {
   }
 }
 
-/** A machine is stopped behind LCM's back, another one's CML is cut off: the page of chaos tells how that heals. */
+/** Stops one machine in EC2 and cuts off the CML of another: the chaos page shows the recovery. */
 async function stir(page) {
   await page.goto(`${url}/#/chaos`)
   await page.getByRole('button', { name: 'Stop metal-1' }).click()

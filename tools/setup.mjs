@@ -40,7 +40,7 @@ export async function ensureReady() {
     checkNode()
     if (packagesAreCurrent() && buildIsCurrent()) return
     await locked(async () => {
-      // Asked again: whoever held the lock may have done the work.
+      // Checked again: the former owner of the lock may have done the work.
       if (!packagesAreCurrent()) await installPackages()
       if (!buildIsCurrent()) await build()
     })
@@ -58,7 +58,7 @@ function checkNode() {
   throw new Error(`this needs Node.js ${wanted} or newer, and this is ${process.versions.node}.`)
 }
 
-/** npm writes the hidden lock file last, so it is the stamp of a finished install, by hand or by us. */
+/** npm writes the hidden lock file last, so it marks a finished install. */
 function packagesAreCurrent() {
   const wanted = readJson('package-lock.json').packages
   const installed = readJson('node_modules/.package-lock.json')?.packages
@@ -75,7 +75,7 @@ async function installPackages() {
   await step('installing packages', npm ? process.execPath : 'npm', npm ? [npm, ...args] : args)
   if (packagesAreCurrent()) return
   throw new Error(
-    'npm ci ended well, yet node_modules differs from package-lock.json; delete node_modules and try again.',
+    'npm ci succeeded, but node_modules differs from package-lock.json; delete node_modules and try again.',
   )
 }
 
@@ -156,7 +156,7 @@ async function locked(work) {
   const lock = join(cache, 'setup.lock')
   const mine = `${lock}.${process.pid}`
   mkdirSync(cache, { recursive: true })
-  // Written first and linked then: nobody ever reads a lock without its pid.
+  // Written first and linked then, so that a lock always holds its pid.
   writeFileSync(mine, String(process.pid))
   try {
     let announced = false

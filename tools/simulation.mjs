@@ -4,10 +4,10 @@ import { rolldown } from 'rolldown'
 import { isInstalled } from './installed.mjs'
 import { cache, root } from './setup.mjs'
 
-/** What a virtual second leaves behind is garbage at once: a large nursery spares most of the collector's work. */
+/** Virtual seconds leave short-lived garbage: a large nursery spares the collector most of its work. */
 const FLAGS = ['--max-semi-space-size=64', '--enable-source-maps']
 
-/** Answers the arguments for Node.js that run it. */
+/** Builds the bundle and returns the arguments for Node.js that run it. */
 export async function simulationCommand(...args) {
   const dir = join(cache, 'simulation')
   const bundle = await rolldown({

@@ -14,7 +14,7 @@ const command = join(root, 'dist', 'lcm.mjs')
 process.argv.splice(1, 1, command, 'up')
 await import(pathToFileURL(command).href)
 
-/** npm killed with -9 can't pass the signal on; without this the product would run on, seen by nobody, holding its port. */
+/** npm killed with -9 can't pass the signal on; without this the product would keep running unnoticed and hold its port. */
 function stopWithParent() {
   if (!process.env.npm_lifecycle_event) return
   const parent = process.ppid

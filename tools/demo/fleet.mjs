@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000
 const LIMIT_MS = 90_000
 const LICENSE = { product: 'CML_Enterprise', token: 'a-token-of-the-pictures' }
 
-/** Calls the API as whoever the token is of. */
+/** Calls the API with the token. */
 export const caller = (url, token) => async (method, path, body) => {
   const answer = await fetch(`${url}/api/v1${path}`, {
     method,

@@ -16,7 +16,7 @@ export interface Block {
   readonly line: number
 }
 
-/** What git tracks and what it would track. */
+/** Files that git tracks or would track. */
 export function pagesOf(root: string): Page[] {
   const listing = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md']
   const paths = execFileSync('git', listing, { cwd: root }).toString('utf8').split('\0').filter(Boolean)

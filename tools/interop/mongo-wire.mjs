@@ -94,7 +94,7 @@ async function step(command, args) {
   throw new Error(`${HOW_TO_GET_IT}; ${command} failed with:\n${tail.map(line => `  ${line}`).join('\n')}`)
 }
 
-/** With a port it serves there until it is interrupted; without one it says what there is. */
+/** With a port it serves there until it is interrupted; without one it prints how to start the server. */
 async function main([port]) {
   const server = await ensureMongoWire()
   if (port === undefined || server.uri) return console.log(JSON.stringify(server))

@@ -11,7 +11,7 @@ import { ensurePython } from './python-packages.mjs'
 /** The same versions and the same seed find the same things. */
 const PINNED = ['schemathesis==4.32.5', 'hypothesis==6.170.15']
 const SEED = process.env.INTEROP_SEED ?? '1'
-/** How many requests are made up for each operation, besides those that cover its schema. */
+/** Generated requests for each operation, besides those that cover its schema. */
 const EXAMPLES = process.env.INTEROP_EXAMPLES ?? '10'
 const AT_ONCE = 2
 const START_MS_MAX = 60_000
@@ -19,7 +19,7 @@ const STOP_MS_MAX = 20_000
 const RUN_MS_MAX = 60 * 60_000
 const TAIL_LINES = 20
 
-/** To whom most is refused, a refusal of each kind will do. */
+/** Roles that are refused most operations need only a few examples of each. */
 const BRIEFLY = '--phases=examples,fuzzing'
 const RUNS = [
   { role: 'admin' },
@@ -84,7 +84,7 @@ async function findingsOf(python, run, folder) {
     await run.prepare?.(world, { ...run, token })
     const { code, output } = await ask(python, { ...run, token, url: world.url, folder })
     const [summary = ''] = /\d+ generated.*/.exec(output) ?? []
-    if (world.ended()) return { problem: `lcm up ended under it; the last lines it said:\n${world.lastWords()}` }
+    if (world.ended()) return { problem: `lcm up ended under it; the last lines of its log:\n${world.lastWords()}` }
     if (code === 0 && summary !== '') return { summary }
     return { problem: output.slice(Math.max(0, output.search(/^=+ (ERRORS|FAILURES) =+$/m))), summary }
   } finally {
@@ -140,7 +140,7 @@ async function startWorld(data) {
   for (const startedAt = Date.now(); !(await isReady(data)); await sleep(50)) {
     if (!isOver() && Date.now() - startedAt < START_MS_MAX) continue
     child.kill('SIGKILL')
-    throw new Error(`lcm up did not start; the last lines it said:\n${lastWords()}`)
+    throw new Error(`lcm up did not start; the last lines of its log:\n${lastWords()}`)
   }
   return {
     url: urlIn(data),

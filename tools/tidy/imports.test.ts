@@ -31,7 +31,7 @@ const MANIFEST = JSON.stringify({ exports: { './*': './src/*.ts' } })
 const manifests = [...PACKAGES, 'apps/lcm', 'apps/console'].map(folder => [`${folder}/package.json`, MANIFEST] as const)
 const PORTS = ['cml-labs', 'cml-system'].map(name => [`packages/cloud/src/${name}.ts`, ''] as const)
 
-/** What the rule says of one file in a repository that is otherwise clean. */
+/** Violations of one file in an otherwise clean repository. */
 function saidOf(path: string, text: string): string[] {
   return checkImports(treeOf([['ARCHITECTURE.md', TABLE], ...manifests, ...PORTS, [path, text]])).map(printed)
 }
