@@ -7,12 +7,12 @@ import { failureOf } from './failure.ts'
 it('prints each field that is wrong', () => {
   const errors = [
     { path: 'body.aws_region', message: 'a region such as us-east-1' },
-    { path: 'body', message: 'unknown key "colour"' },
+    { path: 'body', message: 'unknown key "color"' },
   ]
   const problem = new ProblemError('validation_failed', 'all of it once more', errors)
   expect(failureOf(new ApiError(problem.toProblem('/workers')))).toEqual({
     sentence: 'invalid values: correct them and try again',
-    details: ['aws_region: a region such as us-east-1', '(all): unknown key "colour"'],
+    details: ['aws_region: a region such as us-east-1', '(all): unknown key "color"'],
   })
 })
 

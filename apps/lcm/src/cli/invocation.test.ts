@@ -31,7 +31,7 @@ it.each([
   [[], { NO_COLOR: '' }, true, true],
   [[], { TERM: 'dumb' }, true, false],
   [[], {}, false, false],
-])('with %j and %j on a terminal (%s) colours: %s', async (args, env, isTty, isColored) => {
+])('with %j and %j on a terminal (%s) colors: %s', async (args, env, isTty, isColored) => {
   const { output } = await invoked(args, env, isTty)
   expect(output.colors.isColorSupported).toBe(isColored)
 })

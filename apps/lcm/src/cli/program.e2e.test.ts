@@ -35,7 +35,7 @@ const lcm = (...args: string[]) => runLcm(global(args))
 const json = async (...args: string[]) => JSON.parse((await lcm(...args, '-o', 'json')).out)
 const nameIn = ({ name }: { name: string }) => name
 
-// What stands together is asked at once: much of it waits for the other process.
+// These tests run concurrently, because most of their time is spent waiting for the other process.
 describe('views of the fleet', LIMIT, () => {
   it.concurrent('tells what controllers would do, and who they are', async () => {
     const services = await json('get', 'services')
@@ -70,7 +70,7 @@ describe('views of the fleet', LIMIT, () => {
 })
 
 describe('acts, and live views on a terminal', LIMIT, () => {
-  it.concurrent('registers a licence with a token that it tells nobody, and gives it back', async () => {
+  it.concurrent('registers a license with a token that it tells nobody, and gives it back', async () => {
     const token = 'a-token-that-nobody-may-read'
     const args = ['license', 'register', 'metal-1', '--product', 'CML_Enterprise', '--wait']
     const registered = await runLcm(global(args), `${token}\n`)

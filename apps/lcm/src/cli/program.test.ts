@@ -71,7 +71,7 @@ it('says that no LCM runs on the data folder', async () => {
   )
 })
 
-it('colours errors on a terminal unless told not to', async () => {
+it('colors errors on a terminal unless told not to', async () => {
   const errorOf = async (env: Record<string, string>, ...args: string[]) => {
     const { shell, err } = capturedShell({ isTty: true, env })
     await run(['get', 'workers', ...args], shell)

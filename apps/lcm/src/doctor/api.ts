@@ -14,7 +14,7 @@ export interface ApiFacts {
     | { readonly kind: 'unreachable'; readonly message: string }
   /** Difference between the clock of the API and the local clock. */
   readonly skew: Skew | null
-  /** What a not-ready API waits for; null if it is ready or unknown. */
+  /** The dependency that a not-ready API waits for; null if it is ready or unknown. */
   readonly waitsFor: string | null
   /** Problems reported by /health; empty if it is healthy or unknown. */
   readonly problems: readonly string[]

@@ -67,7 +67,7 @@ async function doctor({ env = {}, args = [] }: Asked = {}) {
   const { healthy, items }: Answer = JSON.parse(said)
   expect(code).toBe(healthy ? 0 : 1)
   const failures = items.filter(({ severity }) => severity === 'failure')
-  // Whoever is told of a failure is told what to do.
+  // Each failure has advice.
   expect(failures.filter(({ next_step }) => !next_step)).toEqual([])
   return { code, items, failures: failures.map(({ check, sentence }) => `${check}: ${sentence}`) }
 }

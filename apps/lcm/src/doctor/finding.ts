@@ -6,7 +6,7 @@ export interface Finding {
   readonly check: string
   readonly severity: Severity
   readonly sentence: string
-  /** How to fix it; null if nothing needs to be done. */
+  /** Advice; null if nothing needs to be done. */
   readonly next_step: string | null
 }
 

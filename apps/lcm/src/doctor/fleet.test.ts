@@ -44,7 +44,7 @@ it.each<[Partial<Worker>, string]>([
   expect(brief({ workers: [aWorker(changes)] })).toEqual([`warning: ${sentence}`])
 })
 
-it('warns of sessions, definitions and licences, each with what tells more', () => {
+it('warns of sessions, definitions and licenses, each with what tells more', () => {
   const found = judgeFleet({
     ...CALM,
     sessions: [

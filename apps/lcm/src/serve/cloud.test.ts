@@ -18,7 +18,7 @@ it('says in words that a simulated cloud has no room for its world', () => {
   expect(open).toThrow(/disk is full/)
 })
 
-/** Somebody who plays S3, and what was asked of it. */
+/** A fake S3 server that records its requests. */
 async function aStandIn() {
   const asked: string[] = []
   const server = createServer((request, response) => {

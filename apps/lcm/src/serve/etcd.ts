@@ -47,7 +47,7 @@ export function etcdProblems(coordination: EtcdCoordination): string[] {
   return problem === null ? [] : [`${problem.code} since ${problem.since}: ${problem.message}`]
 }
 
-/** What a service that needs etcd waits for; null if etcd responds. */
+/** The reason why a service waits for etcd; null if etcd responds. */
 export function etcdAwaited(coordination: EtcdCoordination): string | null {
   const { state, problem } = coordination.health()
   if (state === 'starting') return 'etcd, which has not responded yet'

@@ -3,9 +3,6 @@ import type { Dispatch } from '@lcm/contract/wire'
 import { inUrl, type RunningServer, startServer } from '@lcm/control-plane/http/server'
 import { aborted, type HostedService } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { openMongoStore } from '@lcm/store/mongo/store'
-import { openSqliteStore } from '@lcm/store/sqlite/store'
-import { type Store, StoreError } from '@lcm/store/store'
 import { assetFolder } from './files/assets.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -19,35 +16,6 @@ export interface Listening {
 }
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
-
-export function openStore(file: string): Store {
-  try {
-    return openSqliteStore(file, { gather: setImmediate })
-  } catch (cause) {
-    throw asStartupError(cause)
-  }
-}
-
-/** Rejects with a StoreError while the server is unreachable, and with a StartupError if waiting won't help. */
-export async function openSharedStore(uri: string): Promise<Store> {
-  try {
-    return await openMongoStore({ uri })
-  } catch (cause) {
-    throw cause instanceof StoreError && !cause.isFinal ? cause : asStartupError(cause)
-  }
-}
-
-/** Runs the first writes to the store. Rejects with a StartupError if the store fails. */
-export async function prepared<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (cause) {
-    throw asStartupError(cause)
-  }
-}
-
-const asStartupError = (cause: unknown): unknown =>
-  cause instanceof StoreError ? new StartupError(cause.advice ?? cause.message, { cause }) : cause
 
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
 const NO_SUCH_ADDRESS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN']

@@ -12,7 +12,7 @@ const REGIONS = join(folder, 'regions.yaml')
 writeFileSync(REGIONS, 'aws_region_configs: { us-east-1: { subnets: [subnet-a] } }')
 writeFileSync(join(folder, 'admin'), 'the first administrator'.replaceAll(' ', '-'))
 writeFileSync(join(folder, 'short'), 'fifteen-letters')
-/** Nobody listens there: etcd is away, which must not keep a service from starting. */
+/** An unused port: an unreachable etcd must not prevent the start of a service. */
 const NO_ETCD = { ETCD_ENDPOINTS: '127.0.0.1:1', LCM_LOG_LEVEL: 'silent' }
 const API = {
   ...NO_ETCD,

@@ -1,5 +1,37 @@
 import type { Outages } from '@lcm/controllers/kit/outages'
-import type { Collection, Document, Kind, Store } from '@lcm/store/store'
+import { openMongoStore } from '@lcm/store/mongo/store'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
+import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import { StartupError } from './startup-error.ts'
+
+export function openStore(file: string): Store {
+  try {
+    return openSqliteStore(file, { gather: setImmediate })
+  } catch (cause) {
+    throw asStartupError(cause)
+  }
+}
+
+/** Rejects with a StoreError while the server is unreachable, and with a StartupError if waiting won't help. */
+export async function openSharedStore(uri: string): Promise<Store> {
+  try {
+    return await openMongoStore({ uri })
+  } catch (cause) {
+    throw cause instanceof StoreError && !cause.isFinal ? cause : asStartupError(cause)
+  }
+}
+
+/** Runs the first writes to the store. Rejects with a StartupError if the store fails. */
+export async function prepared<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    throw asStartupError(cause)
+  }
+}
+
+const asStartupError = (cause: unknown): unknown =>
+  cause instanceof StoreError ? new StartupError(cause.advice ?? cause.message, { cause }) : cause
 
 /** Wraps a store, so that failing reads or writes, as on a full disk, show in the health of the process. */
 export function watchedStore(store: Store, outages: Outages): Store {

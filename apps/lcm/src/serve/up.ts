@@ -50,9 +50,9 @@ import { assetFolder } from './files/assets.ts'
 import { regionsFrom } from './files/region-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
 import { createFirstFleet } from './first-fleet.ts'
-import { listen, openStore, prepared, refuseTakenPort, served } from './http.ts'
+import { listen, refuseTakenPort, served } from './http.ts'
 import { hostInStages } from './shutdown-stages.ts'
-import { watchedStore } from './stores.ts'
+import { openStore, prepared, watchedStore } from './stores.ts'
 import { VERSION } from './version.ts'
 
 export interface UpOptions {

@@ -95,7 +95,7 @@ it('says field by field what would change, and changes nothing', async () => {
   expect(await lcm('-o', 'json', '--dry-run')).toBe(0)
   expect(await lcm()).toBe(0)
   expect(out()).toMatch(/template metal changed\n$/)
-  // What the file leaves out stays.
+  // Omitted fields keep their values.
   expect(api.bodies.at(-1)).toMatchObject({ cost_per_hour_usd: 9, enabled: false })
 })
 
@@ -220,7 +220,7 @@ it('refuses a worker of a disabled template before anything is done, unless the 
 it.each([
   ['kind: Lamp\nname: x\n', 'kind: must be one of Template, Definition, Worker'],
   ['kind: Worker\ntemplate_name: metal\n', 'name: required'],
-  ['kind: Worker\nname: x\ntemplate_name: metal\ncolour: red\n', 'colour: unknown field'],
+  ['kind: Worker\nname: x\ntemplate_name: metal\ncolor: red\n', 'color: unknown field'],
   ['kind: Template\nname: x\ncapacity: { cpu_cores: 8 }\n', 'capacity.memory_gb: it is missing, a number'],
   ['kind: Template\nenabled: false\n', 'name: it is missing, text'],
   ['kind: Definition\nname: x\ntopology: "nodes: 3"\n', 'topology: '],

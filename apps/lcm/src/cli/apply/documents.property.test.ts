@@ -19,7 +19,7 @@ kind: Definition
 name: bgp
 topology: ${JSON.stringify(LAB.slice(0, 400))}
 `
-/** What means something to YAML. */
+/** Characters with a meaning in YAML. */
 const SIGNS = [
   ...[
     '\n',

@@ -4,7 +4,7 @@ import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 import { aDefinition, aTemplate, aWorker } from '../testing/samples.ts'
 
-/** What a shell would offer after these words, the last of which is being typed. */
+/** Completions of these words, of which the last is incomplete. */
 async function offered(...words: string[]): Promise<string[]> {
   const { shell, outLines, err, api } = capturedShell()
   api.put(aWorker({ name: 'metal-1' }))
@@ -80,7 +80,7 @@ async function script(name: string): Promise<string> {
   return out()
 }
 
-/** What a shell prints that has read the script and then does this. */
+/** Output of a shell that sources the script and runs a command. */
 async function printed(name: string, before: string, after: string, flags: readonly string[]): Promise<string> {
   const text = `${before}\n${await script(name)}\n${after}`
   const { stdout, stderr } = spawnSync(name, [...flags, '-c', text], {

@@ -118,6 +118,6 @@ const ACCESS_COLUMNS: readonly Column<Access>[] = [
   { title: 'OPEN WITH', text: accessLine },
 ]
 
-/** How to connect to the lab; empty if no access is published. */
+/** Access of the lab; empty if none is published. */
 export const accessLines = ({ access }: LabletSession): string[] =>
   access.length === 0 ? [] : tableLines(ACCESS_COLUMNS, access)

@@ -14,14 +14,14 @@ it('is content once people can get in', () => {
   expect(judged('under_way', 'RUNNING')).toEqual(['PENDING', 'SCHEDULED', 'INSTANTIATING'])
 })
 
-it('is content with the end of what was cancelled, and with nothing before', () => {
+it('is content with the end of what was canceled, and with nothing before', () => {
   expect(judged('reached', 'TERMINATED')).toEqual(['ARCHIVED', 'TERMINATED'])
   expect(judged('impossible', 'TERMINATED')).toEqual([])
 })
 
 it('says why it will not get there', () => {
-  const cancelled = aSession({ desired_status: 'TERMINATED', desired_by: 'eve' })
-  expect(judge(cancelled, 'RUNNING')).toMatchObject({ because: 'was canceled by eve' })
+  const canceled = aSession({ desired_status: 'TERMINATED', desired_by: 'eve' })
+  expect(judge(canceled, 'RUNNING')).toMatchObject({ because: 'was canceled by eve' })
   const failed = aSession({ status: 'STOPPING', last_error: 'converged: r1 never booted' })
   expect(judge(failed, 'RUNNING')).toMatchObject({ because: 'is STOPPING: converged: r1 never booted' })
   const expired = aSession({

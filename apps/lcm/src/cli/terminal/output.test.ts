@@ -29,7 +29,7 @@ it('keeps warnings, questions and errors when quiet', () => {
   expect(stderr.text()).toBe('beware\nsure? error: no\n')
 })
 
-it('colours for terminals only, and never when told not to', () => {
+it('colors for terminals only, and never when told not to', () => {
   const colored = (isTty: boolean, color: boolean) =>
     makeOutput({ stdout: captured(isTty).sink, stderr: captured(true).sink, color, quiet: false }).colors.red('x')
   expect(colored(true, true)).toBe('\u001b[31mx\u001b[39m')

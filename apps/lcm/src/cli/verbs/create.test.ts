@@ -135,9 +135,9 @@ describe('create template', () => {
 
   it('prints each field that is wrong without asking the API', async () => {
     const { create, api, errLines } = fleet()
-    expect(await create('template', '-f', await file('name: UPPER\ncolour: red'))).toBe(1)
+    expect(await create('template', '-f', await file('name: UPPER\ncolor: red'))).toBe(1)
     expect(errLines()).toContain('  name: lower-case letters, digits and dashes, 1 to 63 characters')
-    expect(errLines().some(line => line.includes('colour'))).toBe(true)
+    expect(errLines().some(line => line.includes('color'))).toBe(true)
     expect(api.requests).toEqual([])
   })
 

@@ -102,7 +102,7 @@ it('gives it back', async () => {
   expect(out()).toBe('the license of metal-1 is UNREGISTERED after 0s\n')
 })
 
-it('says when nobody knows whether the licence was given back', async () => {
+it('says when nobody knows whether the license was given back', async () => {
   const { lcm, api, out } = fleet()
   const done = lcm('deregister', 'metal-1', '--wait')
   await api.stream(1)

@@ -75,7 +75,7 @@ it('leaves out what there is nothing to say about', () => {
   expect(lines.filter(line => /Boot|Conditions|Launch|History|endpoint|machine|tags/.test(line))).toEqual([])
 })
 
-it('says who a drain waits for, and how its licence is', () => {
+it('says who a drain waits for, and how its license is', () => {
   const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
   const worker = aRunningWorker({
     status: 'DRAINING',

@@ -40,7 +40,7 @@ export function explainWorker({ worker, decisions, next }: Explained, reader: Re
   ]
 }
 
-/** What led here, and what was decided since unless it is said elsewhere. */
+/** The last transition, and the newest decision unless it repeats it. */
 function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, isVerbose }: Reader): string[] {
   const moved = worker.state_history.at(-1)
   const led = pausedLines(worker, decisions, { nowMs, isVerbose }) ?? movedLines(worker, nowMs)

@@ -113,7 +113,7 @@ it('leaves nothing behind when the file is no backup', async () => {
   writeFileSync(flipped, bytes)
   const path = join(scratch(), 'new')
   expect((await refusal(flipped, path)).message).toMatch(/flipped is damaged or truncated.*Use another backup/)
-  expect((await refusal(join(scratch(), 'nowhere'), path)).message).toMatch(/nowhere can not be read/)
+  expect((await refusal(join(scratch(), 'nowhere'), path)).message).toMatch(/nowhere can't be read/)
   expect(existsSync(path)).toBe(false)
   mkdirSync(path)
   await refusal(flipped, path)

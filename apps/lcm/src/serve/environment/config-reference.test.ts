@@ -24,7 +24,7 @@ function withLoops(env: Parameters<typeof loopsOf>[0]): object {
   return { ...rest, loops: loopsOf(env) }
 }
 
-/** What each must be given, and how it reads the rest. */
+/** Required variables of each service, and its reader. */
 const READERS: Readonly<Record<Reader, { needs: Env; read: (env: Env) => object }>> = {
   'control-plane-api': {
     needs: {
@@ -46,7 +46,7 @@ const READERS: Readonly<Record<Reader, { needs: Env; read: (env: Env) => object 
 /** Variables that are refused without each other. */
 const PAIRS = { ETCD_CA_FILE: '/ca', ETCD_CERT_FILE: '/cert', ETCD_KEY_FILE: '/key', ETCD_USERNAME: 'u' }
 const CONTROLLERS: readonly Reader[] = ['resource-scheduler', 'lablet-controller', 'worker-controller']
-/** How the page names several at once. */
+/** Abbreviations on the page for several variables. */
 const GROUPS: Readonly<Record<string, readonly Reader[]>> = {
   all: ['control-plane-api', ...CONTROLLERS],
   API: ['control-plane-api'],

@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'lcm-documented-'))
 const REGIONS = join(folder, 'regions.yaml')
 writeFileSync(REGIONS, 'aws_region_configs: { us-east-1: { region: us-east-1, subnet_id: subnet-xyz789 } }')
 
-/** What the documents do not know of, and every worker-controller needs. */
+/** Required variables that the documents do not mention. */
 const NEEDED = { LCM_SERVICE_TOKEN: 'x', LCM_FLEET: 'f', AWS_REGIONS_CONFIG_PATH: REGIONS }
 
 type Variables = Readonly<Record<string, string>>
@@ -30,7 +30,7 @@ interface Documented {
   readonly name: string
   /** Its default, in the words of the document; null where one is made up. */
   readonly says: string | null
-  /** What comes of the variables, as the service uses it. */
+  /** The parsed variables. */
   readonly effect: (given: Variables) => unknown
   readonly byDefault: unknown
   /** Another value, and what comes of it. */

@@ -40,7 +40,7 @@ it.each([
   ['', /aws_region_configs|expected/i],
   ['aws_region_configs: {}', /at least one region/],
   ['aws_region_configs: { us-east-1: { subnets: [] } }', /subnets/],
-  ['aws_region_configs: { us-east-1: { subnets: [a], colour: red } }', /colour/],
+  ['aws_region_configs: { us-east-1: { subnets: [a], color: red } }', /color/],
   ['a: [unclosed', /line|flow/i],
   [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${tags(10)} } } }`, /at most 9.*remove/],
   [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { a: ${'x'.repeat(257)} } } }`, /256.*shorten/],

@@ -1,7 +1,7 @@
 import { StoreError } from '@lcm/store/store'
 import { expect, it } from 'vitest'
-import { prepared } from './http.ts'
 import { StartupError } from './startup-error.ts'
+import { prepared } from './stores.ts'
 
 const refusing = (error: Error) => prepared(() => Promise.reject(error)).catch((reason: unknown) => reason)
 
