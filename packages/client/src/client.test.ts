@@ -3,8 +3,8 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { ApiError, isProblem, UnreachableError } from './api-error.ts'
 import { apiClient } from './client.ts'
+import { eventsUnlessSilent } from './event-timeout.ts'
 import { pagesOf, readList } from './lists.ts'
-import { eventsUnlessSilent } from './live-events.ts'
 import { readSse } from './sse.ts'
 
 const answering = (response: Partial<ApiResponse>) => {

@@ -2,8 +2,8 @@ import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { z } from 'zod'
-import { SettingsView } from './fleet-bodies.ts'
-import { DefinitionSummary } from './lablet-bodies.ts'
+import { SettingsView } from './template.ts'
+import { DefinitionSummary } from './definition.ts'
 import { WorkerView } from './worker-bodies.ts'
 
 interface ResourceKind {

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
-import { CONTROLLER_ROUTES } from './controller-routes.ts'
-import { FLEET_ROUTES } from './fleet-routes.ts'
-import { LABLET_CONTROLLER_ROUTES } from './lablet-controller-routes.ts'
-import { DEFINITION_ROUTES, LAB_ROUTES, SESSION_ROUTES } from './lablet-routes.ts'
+import { FLEET_ROUTES } from './fleet.ts'
+import { LABLET_CONTROLLER_ROUTES } from './lab.ts'
 import type { RouteSpec } from './route.ts'
-import { SYSTEM_ROUTES } from './system-routes.ts'
-import { WORKER_ROUTES } from './worker-routes.ts'
+import { DEFINITION_ROUTES, LAB_ROUTES, SESSION_ROUTES } from './session.ts'
+import { SYSTEM_ROUTES } from './system.ts'
+import { WORKER_ROUTES } from './worker.ts'
+import { CONTROLLER_ROUTES } from './worker-controller.ts'
 
 export { API_PREFIX, type RouteSpec } from './route.ts'
 

@@ -1,7 +1,7 @@
 import { ApiError } from '@lcm/client/api-error'
 import { apiClient, type Client, type PositionedEvent } from '@lcm/client/client'
+import { eventsUnlessSilent } from '@lcm/client/event-timeout'
 import { type PageRequest, readList } from '@lcm/client/lists'
-import { eventsUnlessSilent } from '@lcm/client/live-events'
 import type { RouteName } from '@lcm/contract/routes'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import { eventsUnlessSilent } from '@lcm/client/live-events'
+import { eventsUnlessSilent } from '@lcm/client/event-timeout'
 import { type EventEnvelope, HEARTBEAT_MS } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
 import { isPassing } from './exit-code.ts'

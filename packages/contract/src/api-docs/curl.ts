@@ -1,4 +1,4 @@
-import type { Operation, Parameter } from '../openapi-document.ts'
+import type { Operation, Parameter } from '../openapi/types.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 
 /** The page's script puts the address in that it came from. */

@@ -1,4 +1,4 @@
-import { problemExample } from '../openapi-problems.ts'
+import { problemExample } from '../openapi/problem-responses.ts'
 import { API_PREFIX } from '../routes.ts'
 import { SAMPLE_ORIGIN } from './curl.ts'
 import { type Html, html, prose, sample } from './html.ts'

@@ -1,12 +1,12 @@
 import { type Access, EVERYONE } from '../access.ts'
-import { areaOf, areaSentence, areasOf } from '../openapi-areas.ts'
-import type { Answer, MediaType, OpenApiDocument, Operation, Parameter, Reference } from '../openapi-document.ts'
-import { problemsOf } from '../openapi-problems.ts'
+import { problemsOf } from '../openapi/problem-responses.ts'
+import { areaOf, areaSentence, areasOf } from '../openapi/tags.ts'
+import type { Answer, MediaType, OpenApiDocument, Operation, Parameter, Reference } from '../openapi/types.ts'
 import { PROBLEMS, type ProblemCode } from '../problems.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 import { curlOf } from './curl.ts'
-import { fieldLine, fieldList, typeOf } from './fields.ts'
 import { type Html, html, joined, type Piece, prose, sample } from './html.ts'
+import { fieldLine, fieldList, typeOf } from './schema-fields.ts'
 
 type Routes = Readonly<Record<string, RouteSpec>>
 

@@ -1,12 +1,12 @@
-import { openApi } from '../openapi.ts'
-import { areasOf } from '../openapi-areas.ts'
+import { openApi } from '../openapi/document.ts'
+import { areasOf } from '../openapi/tags.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from '../routes.ts'
-import { eventsSection, problemsSection, schemasSection } from './catalogue.ts'
 import { conventions, firstCall } from './guide.ts'
 import { type Html, html } from './html.ts'
 import { areaTitle, operationSections } from './operations.ts'
-import { SCRIPT } from './script.ts'
-import { STYLE } from './style.ts'
+import { SCRIPT } from './page-script.ts'
+import { STYLE } from './page-style.ts'
+import { eventsSection, problemsSection, schemasSection } from './reference.ts'
 
 /** Served at these addresses and nowhere else: the page names them, and `type` of a problem points at the page. */
 export const API_DOCS_PATHS = { html: '/api/docs', css: '/api/docs/style.css', script: '/api/docs/script.js' } as const

@@ -1,4 +1,4 @@
-import { openApi } from '@lcm/contract/openapi'
+import { openApi } from '@lcm/contract/openapi/document'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'

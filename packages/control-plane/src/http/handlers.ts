@@ -1,4 +1,4 @@
-import type { SIM_CONTROL_PATH } from '@lcm/contract/bodies'
+import type { SIM_CONTROL_PATH } from '@lcm/contract/token'
 import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'

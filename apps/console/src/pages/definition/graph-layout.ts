@@ -1,5 +1,5 @@
 import dagre from '@dagrejs/dagre'
-import type { LabGraph } from '@lcm/contract/lablet-bodies'
+import type { LabGraph } from '@lcm/contract/definition'
 
 export interface Point {
   readonly x: number

@@ -1,4 +1,4 @@
-import type { LabGraph } from '@lcm/contract/lablet-bodies'
+import type { LabGraph } from '@lcm/contract/definition'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { ScrollBox } from '../../parts/table/scroll-box.tsx'

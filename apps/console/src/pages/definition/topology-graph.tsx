@@ -1,4 +1,4 @@
-import type { LabGraph } from '@lcm/contract/lablet-bodies'
+import type { LabGraph } from '@lcm/contract/definition'
 import { countText } from '@lcm/domain/text/amounts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'

@@ -1,5 +1,5 @@
+import { CreateDefinition, CreateSession, PutDefinition } from '@lcm/contract/definition'
 import type { EventEnvelope } from '@lcm/contract/events'
-import { CreateDefinition, CreateSession, PutDefinition } from '@lcm/contract/lablet-bodies'
 import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type LabletDefinition, nextPatch } from '@lcm/domain/definition/lablet-definition'

@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
-import { CreateTemplate } from '@lcm/contract/fleet-bodies'
 import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
+import { CreateTemplate } from '@lcm/contract/template'
 import { ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
 import { WorkerName } from '@lcm/domain/worker/worker'

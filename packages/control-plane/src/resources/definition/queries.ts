@@ -1,4 +1,4 @@
-import type { LabGraph } from '@lcm/contract/lablet-bodies'
+import type { LabGraph } from '@lcm/contract/definition'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'

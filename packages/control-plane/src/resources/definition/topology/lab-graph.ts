@@ -1,4 +1,4 @@
-import type { LabGraph } from '@lcm/contract/lablet-bodies'
+import type { LabGraph } from '@lcm/contract/definition'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { Topology, TopologyNode } from '@lcm/domain/lab/topology'
 import { boundedMap } from '../../../access/bounded-map.ts'

@@ -1,4 +1,4 @@
-import type { FieldNote } from './openapi-field-notes.ts'
+import type { FieldNote } from './field-notes.ts'
 
 const AT = '2026-01-02T03:04:05.678Z'
 const END = '2026-01-02T04:04:05.678Z'

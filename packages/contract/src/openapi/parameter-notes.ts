@@ -1,5 +1,5 @@
-import type { FieldNote } from './openapi-field-notes.ts'
-import { LABLET_PARAMETERS } from './openapi-lablet-notes.ts'
+import type { FieldNote } from './field-notes.ts'
+import { LABLET_PARAMETERS } from './lablet-notes.ts'
 
 /** By the name of a parameter of paths and queries, or by `area.name` where it means something of its own. */
 export const PARAMETER_NOTES: Readonly<Record<string, FieldNote>> = {

@@ -1,10 +1,10 @@
 import { writeSse } from '../events.ts'
-import type { JsonSchema, OpenApiDocument, Schemas } from '../openapi-document.ts'
-import { problemCodes } from '../openapi-problems.ts'
+import { problemCodes } from '../openapi/problem-responses.ts'
+import type { JsonSchema, OpenApiDocument, Schemas } from '../openapi/types.ts'
 import { PROBLEMS } from '../problems.ts'
 import type { RouteSpec } from '../routes.ts'
-import { fieldList, hasOwnPlace, resolved, schemaId, typeOf } from './fields.ts'
 import { type Html, html, type Piece, prose, sample } from './html.ts'
+import { fieldList, hasOwnPlace, resolved, schemaId, typeOf } from './schema-fields.ts'
 
 const EVENT_SENTENCES: Readonly<Record<string, string>> = {
   created: 'It was made.',

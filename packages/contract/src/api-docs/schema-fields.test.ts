@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonSchema } from '../openapi-document.ts'
-import { fieldLine, fieldList, limitsOf, typeOf } from './fields.ts'
+import type { JsonSchema } from '../openapi/types.ts'
 import { html } from './html.ts'
+import { fieldLine, fieldList, limitsOf, typeOf } from './schema-fields.ts'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const schemas: Record<string, JsonSchema> = {

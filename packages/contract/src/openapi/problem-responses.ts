@@ -1,7 +1,7 @@
-import type { Answer, Example, Reference } from './openapi-document.ts'
-import { type HeaderName, headerReferences } from './openapi-parameters.ts'
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type Problem, type ProblemCode } from './problems.ts'
-import { API_PREFIX, type RouteSpec } from './routes.ts'
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type Problem, type ProblemCode } from '../problems.ts'
+import { API_PREFIX, type RouteSpec } from '../routes.ts'
+import { type HeaderName, headerReferences } from './parameters.ts'
+import type { Answer, Example, Reference } from './types.ts'
 
 /** What any route may answer besides its own problems. */
 export function sharedProblemsOf(route: RouteSpec): ProblemCode[] {

@@ -15,7 +15,7 @@ import {
   ReportSession,
   ResumeWorker,
   SyncResult,
-} from './lablet-bodies.ts'
+} from './definition.ts'
 import type { ProblemCode } from './problems.ts'
 import type { RouteSpec } from './route.ts'
 import { Reasoned, WorkerView } from './worker-bodies.ts'

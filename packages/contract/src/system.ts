@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { ADMINS, EVERYONE, OPERATORS, PEOPLE } from './access.ts'
-import { AuditList, AuditQuery, CreateToken, Info, LoginLink, NewToken, TokenList } from './bodies.ts'
 import { EventEnvelope, EventQuery } from './events.ts'
 import { Page } from './lists.ts'
 import type { RouteSpec } from './route.ts'
+import { AuditList, AuditQuery, CreateToken, Info, LoginLink, NewToken, TokenList } from './token.ts'
 
 export const SYSTEM_ROUTES = {
   listTokens: {

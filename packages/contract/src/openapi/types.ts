@@ -1,5 +1,5 @@
 import type { Role, ServiceName } from '@lcm/domain/actor'
-import type { ProblemCode } from './problems.ts'
+import type { ProblemCode } from '../problems.ts'
 
 /** What of JSON Schema 2020-12 the contract's schemas become. */
 export interface JsonSchema {

@@ -1,18 +1,12 @@
 import { ROLES, type Role } from '@lcm/domain/actor'
-import type { Access } from './access.ts'
-import { areaOf, areaSentence, areasOf } from './openapi-areas.ts'
-import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './openapi-document.ts'
-import { exampleOf } from './openapi-examples.ts'
-import {
-  ANSWER_HEADERS,
-  HEADER_PARAMETERS,
-  type HeaderName,
-  headerReferences,
-  parametersOf,
-} from './openapi-parameters.ts'
-import { problemAnswers, problemExamples, problemsOf } from './openapi-problems.ts'
-import { COMPONENT_SCHEMAS, type SchemaBook, schemaBook } from './openapi-schemas.ts'
-import { API_PREFIX, ROUTES, type RouteSpec } from './routes.ts'
+import type { Access } from '../access.ts'
+import { API_PREFIX, ROUTES, type RouteSpec } from '../routes.ts'
+import { exampleOf } from './examples.ts'
+import { ANSWER_HEADERS, HEADER_PARAMETERS, type HeaderName, headerReferences, parametersOf } from './parameters.ts'
+import { problemAnswers, problemExamples, problemsOf } from './problem-responses.ts'
+import { COMPONENT_SCHEMAS, type SchemaBook, schemaBook } from './schemas.ts'
+import { areaOf, areaSentence, areasOf } from './tags.ts'
+import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './types.ts'
 
 const SESSION_COOKIE = 'lcm_session'
 

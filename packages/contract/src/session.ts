@@ -18,7 +18,7 @@ import {
   PutDefinition,
   SessionList,
   SessionQuery,
-} from './lablet-bodies.ts'
+} from './definition.ts'
 import { Page, TimePage } from './lists.ts'
 import type { ProblemCode } from './problems.ts'
 import type { RouteSpec } from './route.ts'

@@ -1,7 +1,7 @@
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
-import type { FieldNote } from './openapi-field-notes.ts'
-import { LABLET_NOTES } from './openapi-lablet-notes.ts'
+import type { FieldNote } from './field-notes.ts'
+import { LABLET_NOTES } from './lablet-notes.ts'
 
 const AT = '2026-01-02T03:04:05.678Z'
 const SHA256 = '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901'

@@ -2,6 +2,8 @@ import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { SettingsPatch } from '@lcm/domain/fleet/settings'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { ADMINS, EVERYONE, OPERATORS } from './access.ts'
+import { Page } from './lists.ts'
+import type { RouteSpec } from './route.ts'
 import {
   CreateTemplate,
   FleetCost,
@@ -14,9 +16,7 @@ import {
   SettingsView,
   SummaryQuery,
   TemplateList,
-} from './fleet-bodies.ts'
-import { Page } from './lists.ts'
-import type { RouteSpec } from './route.ts'
+} from './template.ts'
 import { Reasoned } from './worker-bodies.ts'
 
 const switchTemplate = (verb: 'enable' | 'disable', summary: string) =>

@@ -1,10 +1,10 @@
-import { areaOf } from './openapi-areas.ts'
-import type { Header, Parameter, Reference } from './openapi-document.ts'
-import { fits } from './openapi-examples.ts'
-import { parameterNoteOf } from './openapi-parameter-notes.ts'
-import { queryFields, type SchemaBook } from './openapi-schemas.ts'
-import type { RouteSpec } from './routes.ts'
-import { EPOCH_HEADER } from './wire.ts'
+import type { RouteSpec } from '../routes.ts'
+import { EPOCH_HEADER } from '../wire.ts'
+import { fits } from './examples.ts'
+import { parameterNoteOf } from './parameter-notes.ts'
+import { queryFields, type SchemaBook } from './schemas.ts'
+import { areaOf } from './tags.ts'
+import type { Header, Parameter, Reference } from './types.ts'
 
 const IF_MATCH = 'Writes only if the resource is still at this version; else 412 `version_mismatch`.'
 

@@ -1,6 +1,6 @@
-import type { JsonSchema, Schemas } from './openapi-document.ts'
-import { noteOf, ownNoteOf } from './openapi-field-notes.ts'
-import { COMPONENT_SCHEMAS, type Direction } from './openapi-schemas.ts'
+import { noteOf, ownNoteOf } from './field-notes.ts'
+import { COMPONENT_SCHEMAS, type Direction } from './schemas.ts'
+import type { JsonSchema, Schemas } from './types.ts'
 
 export interface Surroundings {
   readonly schemas: Schemas

@@ -1,4 +1,4 @@
-import { SCHEMA_NOTES } from './openapi-schema-notes.ts'
+import { SCHEMA_NOTES } from './schema-notes.ts'
 
 /** What a reader of the API needs to know of a field, and a value that looks like life. */
 export interface FieldNote {

@@ -2,6 +2,7 @@ import { ServiceTerm } from '@lcm/domain/fencing'
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import type { z } from 'zod'
 import { type Access, ADMINS } from './access.ts'
+import type { RouteSpec } from './route.ts'
 import {
   Cleanup,
   CleanupAnswer,
@@ -15,8 +16,7 @@ import {
   ScaleUpAnswer,
   TemplateUserData,
   UserDataQuery,
-} from './fleet-bodies.ts'
-import type { RouteSpec } from './route.ts'
+} from './template.ts'
 import {
   IdleAnswer,
   IdleCheck,

@@ -1,4 +1,4 @@
-import type { RouteSpec } from './routes.ts'
+import type { RouteSpec } from '../routes.ts'
 
 /** What each area of the API is about, in the order in which a newcomer meets them. */
 const AREAS: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { problemExample } from './openapi-problems.ts'
-import { PROBLEMS } from './problems.ts'
+import { PROBLEMS } from '../problems.ts'
+import { problemExample } from './problem-responses.ts'
 
 it('errors.md says of each problem what the code says', () => {
-  const page = readFileSync(new URL('../../../docs/reference/errors.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../../../docs/reference/errors.md', import.meta.url), 'utf8')
   const rows = page.split('\n').filter(line => line.startsWith('| `'))
   const expected = Object.entries(PROBLEMS).map(([code, { status, help }]) => `| \`${code}\` | ${status} | ${help} |`)
   expect(rows).toEqual(expected)
