@@ -1,4 +1,4 @@
-import type { WorkerSample } from '@lcm/contract/worker-bodies'
+import type { WorkerSample } from '@lcm/contract/worker'
 import { toInstant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import type { StateChange, Worker } from '@lcm/domain/worker/worker'

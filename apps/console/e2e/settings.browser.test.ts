@@ -1,9 +1,10 @@
 import type { BodyInput } from '@lcm/contract/routes'
+import type { SettingName } from '@lcm/domain/fleet/settings'
 import { describe, expect, inject, it } from 'vitest'
 import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
 
 const { open, api } = browserTests()
-const settingNow = async (name: string) => (await api().call('getSettings', {})).settings[name]
+const settingNow = async (name: SettingName) => (await api().call('getSettings', {})).settings[name]
 
 describe('settings', () => {
   it('are changed in place and reset', async () => {

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { browserTests, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'

@@ -15,7 +15,7 @@ import { ApiError, UnreachableError } from './api-error.ts'
 import { readSse } from './sse.ts'
 
 /** A large file is made before its first byte comes. */
-const FILE_PATIENCE_MS = 5 * 60_000
+const FILE_TIMEOUT_MS = 5 * 60_000
 
 type Needed<K extends string, T> = T extends undefined ? { readonly [P in K]?: undefined } : { readonly [P in K]: T }
 type Params<N extends RouteName> = keyof ParamsOf<N> extends never ? { params?: undefined } : { params: ParamsOf<N> }
@@ -59,7 +59,7 @@ export function apiClient(transport: Dispatch, options: { token?: string } = {})
       headers: { ...baseHeaders, ...headersOf(call) },
       body: call.body === undefined ? null : JSON.stringify(call.body),
       signal: call.signal ?? new AbortController().signal,
-      ...(call.patienceMs === undefined ? {} : { patienceMs: call.patienceMs }),
+      ...(call.timeoutMs === undefined ? {} : { timeoutMs: call.timeoutMs }),
     })
   }
 
@@ -71,7 +71,7 @@ export function apiClient(transport: Dispatch, options: { token?: string } = {})
       return text === '' ? null : understood(text)
     },
     async download(name, { signal }) {
-      const response = await send(ROUTES[name], { signal, patienceMs: FILE_PATIENCE_MS })
+      const response = await send(ROUTES[name], { signal, timeoutMs: FILE_TIMEOUT_MS })
       if (response.status >= 400) throw new ApiError(problemIn(await textOf(response), response.status))
       if (response.file === undefined) throw new UnreachableError('no file came')
       return response.file
@@ -98,7 +98,7 @@ interface AnyCall {
   readonly epoch?: number | undefined
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
 }
 
 function urlOf(path: string, call: AnyCall): string {

@@ -15,7 +15,7 @@ export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispa
     const giveUp = () => controller.abort()
     request.signal.addEventListener('abort', giveUp)
     if (request.signal.aborted) giveUp()
-    let cancelDeadline = options.clock.after(request.patienceMs ?? HEAD_MS_MAX, giveUp)
+    let cancelDeadline = options.clock.after(request.timeoutMs ?? HEAD_MS_MAX, giveUp)
     try {
       const response = await fetch(new URL(request.url, options.baseUrl), {
         method: request.method,

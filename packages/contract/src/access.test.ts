@@ -1,11 +1,11 @@
 import { type Actor, ROLES, type Role } from '@lcm/domain/actor'
 import { expect, it } from 'vitest'
-import { maySee, mayTouch } from './access.ts'
+import { mayModify, mayView } from './access.ts'
 
 const anActor = (role: Role, id = 'token:one'): Actor => ({ id, name: 'one', role, service: null })
 
-it.each(ROLES)('lets %s touch what is their own', role => {
-  expect(mayTouch(anActor(role), 'token:one')).toBe(true)
+it.each(ROLES)('lets %s modify its own resources', role => {
+  expect(mayModify(anActor(role), 'token:one')).toBe(true)
 })
 
 it.each([
@@ -14,12 +14,12 @@ it.each([
   ['author', false],
   ['user', false],
   ['controller', false],
-] as const)('whether %s may touch what belongs to another: %s', (role, allowed) => {
-  expect(mayTouch(anActor(role), 'token:other')).toBe(allowed)
+] as const)('whether %s may modify resources of others: %s', (role, allowed) => {
+  expect(mayModify(anActor(role), 'token:other')).toBe(allowed)
 })
 
-it('asks who somebody is, not what they are called', () => {
-  expect(mayTouch({ ...anActor('user'), name: 'token:other' }, 'token:other')).toBe(false)
+it('compares ids, not names', () => {
+  expect(mayModify({ ...anActor('user'), name: 'token:other' }, 'token:other')).toBe(false)
 })
 
 it.each([
@@ -28,6 +28,6 @@ it.each([
   ['author', false],
   ['user', false],
   ['controller', true],
-] as const)('whether %s may see what belongs to another: %s', (role, allowed) => {
-  expect(maySee(anActor(role), 'token:other')).toBe(allowed)
+] as const)('whether %s may view resources of others: %s', (role, allowed) => {
+  expect(mayView(anActor(role), 'token:other')).toBe(allowed)
 })

@@ -1,204 +1,295 @@
-import { DecisionNote } from '@lcm/domain/decision'
 import {
   DefinitionName,
   DefinitionSpec,
   DefinitionStatus,
   LabletDefinition,
   TOPOLOGY_CHARS_MAX,
+  TOPOLOGY_EXAMPLE,
 } from '@lcm/domain/definition/lablet-definition'
 import { Instant } from '@lcm/domain/instant'
-import { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
-import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { REFUSALS } from '@lcm/domain/session/placement'
 import { z } from 'zod'
-import { listOf, Page } from './lists.ts'
+import { AUTHORS, EVERYONE, LABLET_CONTROLLER } from './access.ts'
+import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './common.ts'
+import type { ProblemCode } from './problems.ts'
+import type { RouteSpec } from './route.ts'
 
-/** For topologies of the greatest length, however they are escaped, and for lists of all labs of a worker. */
-export const LARGE_BODY_BYTES_MAX = 5 * 1024 * 1024
-
-/* Definitions */
-
-/** Lists leave the topology out: it may be long. */
-export const DefinitionSummary = LabletDefinition.omit({ topology: true })
-export const DefinitionList = listOf(DefinitionSummary)
-
-/** What a lab looks like: its nodes, and which of them are joined. */
-export const LabGraph = z.object({
-  nodes: z.array(z.object({ id: z.string(), label: z.string(), node_definition: z.string() })),
-  /** `a` and `b` are ids of nodes; `label` may be empty. */
-  links: z.array(z.object({ a: z.string(), b: z.string(), label: z.string() })),
+/** Lists omit the topology: it may be long. */
+export const DefinitionSummary = LabletDefinition.omit({ topology: true }).meta({
+  id: 'DefinitionSummary',
+  description: 'A definition without its topology.',
 })
+export const DefinitionList = listOf(DefinitionSummary).meta({
+  id: 'DefinitionList',
+  description: 'A page of definitions.',
+})
+
+export const LabGraph = z
+  .object({
+    nodes: z
+      .array(
+        z.object({
+          id: z.string().meta({ description: 'The id of the node.', example: 'n0' }),
+          label: z.string().meta({ description: 'The label of the node.', example: 'r1' }),
+          node_definition: z.string().meta({ description: 'The node definition.', example: 'iol-xe' }),
+        }),
+      )
+      .meta({ description: 'The nodes.' }),
+    links: z
+      .array(
+        z.object({
+          a: z.string().meta({ description: 'The id of the first node.', example: 'n0' }),
+          b: z.string().meta({ description: 'The id of the second node.', example: 'n0' }),
+          label: z.string().meta({ description: 'The label; may be empty.', example: '' }),
+        }),
+      )
+      .meta({ description: 'The links between nodes.', example: [] }),
+  })
+  .meta({ id: 'LabGraph', description: 'The nodes and links of a topology.' })
 export type LabGraph = z.infer<typeof LabGraph>
-/** With its topology as text and as a graph. */
+
 export const DefinitionWithGraph = LabletDefinition.extend({
-  /** Null until the topology was fetched. */
-  graph: LabGraph.nullable(),
-  /** Which of these its author said; what was not said follows from the topology. */
-  given: z.object({ title: z.boolean(), needs: z.boolean(), port_template: z.boolean(), cml_min: z.boolean() }),
-})
-export const DefinitionQuery = Page.extend({
-  name: DefinitionName.optional(),
-  status: DefinitionStatus.optional(),
-  q: z.string().max(128).optional(),
+  graph: LabGraph.nullable().meta({ description: 'The topology as a graph; null until it is fetched.' }),
+  given: z
+    .object({
+      title: z.boolean().meta({ description: 'Whether the author set the title.' }),
+      needs: z.boolean().meta({ description: 'Whether the author set the needs.' }),
+      port_template: z.boolean().meta({ description: 'Whether the author set the ports.' }),
+      cml_min: z.boolean().meta({ description: 'Whether the author set the oldest CML release.' }),
+    })
+    .meta({
+      description: 'The fields that the author set; the others follow from the topology.',
+      example: { title: true, needs: false, port_template: false, cml_min: false },
+    }),
+}).meta({ id: 'DefinitionWithGraph', description: 'A definition with its topology as text and as a graph.' })
+
+const DefinitionQuery = Page.extend({
+  name: DefinitionName.optional().meta({ description: 'Only versions of this definition.', example: 'bgp-basics' }),
+  status: DefinitionStatus.optional().meta({ description: 'Only definitions with this status.', example: 'ACTIVE' }),
+  q: z.string().max(128).optional().meta({ description: 'Only definitions whose name contains this text.' }),
 })
 
 const topology = z.string().min(1).max(TOPOLOGY_CHARS_MAX)
-export const CreateDefinition = DefinitionSpec.extend({
-  /** CML topology YAML, where `source` is `inline`. */
-  topology: topology.optional(),
+const topologyField = topology.optional().meta({
+  description: 'The CML topology as YAML, if `source` is `inline`.',
+  example: TOPOLOGY_EXAMPLE,
 })
+export const CreateDefinition = DefinitionSpec.extend({ topology: topologyField }).meta({
+  id: 'CreateDefinition',
+  description: 'A definition to create.',
+  example: { name: 'bgp-basics', topology: TOPOLOGY_EXAMPLE },
+})
+
 const spec = DefinitionSpec.shape
-/**
- * A definition anew; what is left out stays as it is. One that is ACTIVE stays as it is, and a new version takes its place once
- * it is good.
- */
-export const PutDefinition = z.strictObject({
-  title: spec.title.unwrap().optional(),
-  description: spec.description.unwrap().optional(),
-  source: spec.source.unwrap().optional(),
-  needs: spec.needs.unwrap().optional(),
-  cml_version: spec.cml_version.unwrap().optional(),
-  license_affinity: spec.license_affinity.unwrap().optional(),
-  port_template: spec.port_template.unwrap().optional(),
-  max_duration_minutes: spec.max_duration_minutes.unwrap().optional(),
-  boot_lead_minutes: spec.boot_lead_minutes.unwrap().optional(),
-  lab_reuse: spec.lab_reuse.unwrap().optional(),
-  topology: topology.optional(),
-})
+/** The description of a field is lost with its default, so it is copied. */
+const optionalField = <T extends z.ZodType>(field: z.ZodDefault<T>) =>
+  field
+    .unwrap()
+    .optional()
+    .meta({ description: z.globalRegistry.get(field)?.description })
+export const PutDefinition = z
+  .strictObject({
+    title: optionalField(spec.title),
+    description: optionalField(spec.description),
+    source: optionalField(spec.source),
+    needs: optionalField(spec.needs),
+    cml_version: optionalField(spec.cml_version),
+    license_affinity: optionalField(spec.license_affinity),
+    port_template: optionalField(spec.port_template),
+    max_duration_minutes: optionalField(spec.max_duration_minutes),
+    boot_lead_minutes: optionalField(spec.boot_lead_minutes),
+    lab_reuse: optionalField(spec.lab_reuse),
+    topology: topologyField,
+  })
+  .meta({
+    id: 'PutDefinition',
+    description: 'Fields to change; omitted fields stay as they are.',
+    example: { topology: TOPOLOGY_EXAMPLE },
+  })
 
-/** What a fetch brought, or why it did not. Where somebody has asked for another one since, it is let pass. */
-export const SyncResult = z.strictObject({
-  /** Where it was fetched from, and since when that was asked for: as the definition said when the fetch began. */
-  source: spec.source.unwrap(),
-  requested_at: Instant.nullable(),
-  result: z.union([
-    z.strictObject({ topology, package_sha256: z.string().length(64) }),
-    z.strictObject({ error: z.string().min(1).max(1000) }),
-  ]),
-})
+export const SyncResult = z
+  .strictObject({
+    source: spec.source.unwrap().meta({
+      description: 'The URL that was fetched, as the definition had it when the fetch began.',
+      example: 'https://example.org/bgp.yaml',
+    }),
+    requested_at: Instant.nullable().meta({
+      description: '`sync.at` when the fetch began. The result is ignored if a newer fetch was requested since.',
+    }),
+    result: z
+      .union([
+        z.strictObject({
+          topology: topology.meta({ description: 'The CML topology as YAML.', example: TOPOLOGY_EXAMPLE }),
+          package_sha256: z.string().length(64).meta({
+            description: 'The hash of the fetched file.',
+            example: '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901',
+          }),
+        }),
+        z.strictObject({ error: z.string().min(1).max(1000).meta({ description: 'Why the fetch failed.' }) }),
+      ])
+      .meta({ description: 'The fetched topology, or the error.' }),
+  })
+  .meta({ id: 'SyncResult', description: 'The result of fetching a topology.' })
 
-const use = z.object({ cpu: z.number(), memory: z.number() })
-export const PlacementPreview = z.object({
-  candidates: z.array(
-    z.object({ worker_id: z.string(), worker_name: z.string(), score: z.number(), before: use, after: use }),
-  ),
-  refusals: z.array(
-    z.object({ worker_id: z.string(), worker_name: z.string(), category: z.enum(REFUSALS), because: z.string() }),
-  ),
-  /** What would happen to a session that begins now. */
-  outcome: z.enum(['place', 'wait', 'resume', 'scale_up', 'unschedulable']),
-  because: z.string(),
-})
+const share = (description: string) =>
+  z
+    .object({
+      cpu: z.number().meta({ description: 'The reserved share of CPU.', example: 0.25 }),
+      memory: z.number().meta({ description: 'The reserved share of memory.', example: 0.5 }),
+    })
+    .meta({ description })
+const workerFields = {
+  worker_id: z.string().meta({ description: 'The id of the worker.', example: 'w-5k1r2m3n8pq4t' }),
+  worker_name: z.string().meta({ description: 'The name of the worker.', example: 'training-1' }),
+}
+export const PlacementPreview = z
+  .object({
+    candidates: z
+      .array(
+        z.object({
+          ...workerFields,
+          score: z.number().meta({ description: 'The score; the highest wins.', example: 0.8 }),
+          before: share('Reserved capacity before the placement.'),
+          after: share('Reserved capacity after the placement.'),
+        }),
+      )
+      .meta({ description: 'Workers that can take the session, best first.' }),
+    refusals: z
+      .array(
+        z.object({
+          ...workerFields,
+          category: z.enum(REFUSALS).meta({ description: 'The kind of refusal.' }),
+          because: z.string().meta({ description: 'The reason.', example: 'needs 3 nodes; 2 are free' }),
+        }),
+      )
+      .meta({ description: 'Workers that can not take the session, and why.' }),
+    outcome: z.enum(['place', 'wait', 'resume', 'scale_up', 'unschedulable']).meta({
+      description: 'What would happen to a session that starts now.',
+    }),
+    because: z.string().meta({ description: 'The reason.', example: 'all candidates are empty' }),
+  })
+  .meta({ id: 'PlacementPreview', description: 'Where a session would be placed now.' })
 
-/* Sessions */
+const DEFINITION_ID = { id: { description: 'The id of the definition.', example: 'ld-5k1r2m3n8pq4t' } } as const
 
-export const SessionList = listOf(LabletSession)
-export const SessionQuery = Page.extend({
-  status: SessionStatus.optional(),
-  worker_id: z.string().max(64).optional(),
-  definition: DefinitionName.optional(),
-  /** As long as an identity provider may call somebody, with `oidc:` before it. */
-  owner: z.string().max(520).optional(),
-  /** Also those that are over. */
-  include_finished: z.union([z.boolean(), z.stringbool()]).default(false),
-})
+interface DefinitionAction {
+  readonly summary: string
+  readonly description: string
+  readonly problems: readonly ProblemCode[]
+}
+const action = (verb: string, { problems, ...texts }: DefinitionAction) =>
+  ({
+    method: 'POST',
+    path: `/lablet-definitions/{id}/${verb}`,
+    params: DEFINITION_ID,
+    ...texts,
+    access: AUTHORS,
+    body: ActionReason,
+    status: 202,
+    answer: LabletDefinition,
+    ifMatch: 'optional',
+    idempotent: true,
+    problems: ['not_found', 'version_mismatch', ...problems],
+  }) as const satisfies RouteSpec
 
-export const CreateSession = z.strictObject({
-  /** The id of a definition, or the name of one, whose newest ACTIVE version is taken. */
-  definition: z.string().min(1).max(64),
-  /** Now unless said. */
-  start: Instant.optional(),
-  duration_minutes: z
-    .int()
-    .min(1)
-    .max(7 * 24 * 60)
-    .optional(),
-  end: Instant.optional(),
-  /** Your own number for it; unique. */
-  reservation_id: z.string().min(1).max(128).optional(),
-})
-export const ExtendSession = z.strictObject({
-  minutes: z
-    .int()
-    .min(1)
-    .max(24 * 60),
-})
-
-/** What the lablet-controller may say of a session. */
-export const SessionChangesBody = z.strictObject({
-  status: SessionStatus.exactOptional(),
-  pipeline: Pipeline.nullable().exactOptional(),
-  worker_id: z.null().exactOptional(),
-  access: LabletSession.shape.access.exactOptional(),
-  conditions: LabletSession.shape.conditions.exactOptional(),
-  last_error: z.string().max(1000).nullable().exactOptional(),
-  waiting_reason: z.string().max(1000).nullable().exactOptional(),
-})
-export const ReportSession = z.strictObject({ changes: SessionChangesBody, decision: DecisionNote })
-
-/** Room on a worker, taken by compare-and-set on its ledger. */
-export const AssignSession = z.strictObject({ worker_id: z.string().min(1).max(64), decision: DecisionNote })
-export const ResumeWorker = z.strictObject({
-  session_ids: z.array(z.string().max(64)).min(1).max(1000),
-  reason: z.string().max(500),
-})
-
-/* Labs */
-
-export const LabList = listOf(LabRecord)
-export const LabQuery = Page.extend({
-  worker_id: z.string().max(64).optional(),
-  session_id: z.string().max(64).optional(),
-  status: LabStatus.optional(),
-  include_deleted: z.union([z.boolean(), z.stringbool()]).default(false),
-})
-export const LabTopology = z.object({ topology: z.string() })
-
-/** A lab that was imported, or is claimed for reuse; the same session gets the same record again. */
-export const BindLab = z.strictObject({
-  /** CML's id; null before the import, so that it is on record before it exists. */
-  lab_id: z.string().max(64).nullable(),
-  title: z.string().max(64),
-  /** Take this record, if nobody else has. */
-  record_id: z.string().max(64).nullable().default(null),
-})
-export const AllocatePorts = z.strictObject({
-  /** Outside ports that labs of others on that worker use. */
-  taken: z.array(z.int().min(1).max(65_535)).max(10_000),
-})
-export const AllocatedPorts = z.object({ ports: z.record(z.string(), z.int()) })
-
-const { shape } = LabRecord
-export const ReportLab = z.strictObject({
-  changes: z.strictObject({
-    status: LabStatus.exactOptional(),
-    lab_id: shape.lab_id.exactOptional(),
-    raw_state: shape.raw_state.exactOptional(),
-    nodes: shape.nodes.exactOptional(),
-    pending_action: shape.pending_action.exactOptional(),
-    last_error: shape.last_error.exactOptional(),
+export const DEFINITION_ROUTES = {
+  listDefinitions: {
+    method: 'GET',
+    path: '/lablet-definitions',
+    summary: 'List lab definitions',
+    description: 'Returns lab definitions without their topologies.',
+    access: EVERYONE,
+    query: DefinitionQuery,
+    status: 200,
+    answer: DefinitionList,
+    problems: [],
+  },
+  createDefinition: {
+    method: 'POST',
+    path: '/lablet-definitions',
+    summary: 'Create a lab definition',
+    description: 'Creates a definition. An inline topology is validated at once; otherwise it is fetched.',
+    access: AUTHORS,
+    body: CreateDefinition,
+    bodyBytesMax: LARGE_BODY_BYTES_MAX,
+    status: 201,
+    answer: LabletDefinition,
+    location: '/lablet-definitions/{id}',
+    idempotent: true,
+    problems: ['already_exists', 'topology_invalid', 'port_node_unknown'],
+  },
+  getDefinition: {
+    method: 'GET',
+    path: '/lablet-definitions/{id}',
+    params: DEFINITION_ID,
+    summary: 'Get a lab definition',
+    description: 'Returns one definition with its topology as text and as a graph.',
+    access: EVERYONE,
+    status: 200,
+    answer: DefinitionWithGraph,
+    problems: ['not_found'],
+  },
+  putDefinition: {
+    method: 'PUT',
+    path: '/lablet-definitions/{id}',
+    params: DEFINITION_ID,
+    summary: 'Edit a lab definition',
+    description:
+      'Changes a definition. An ACTIVE version never changes: editing it creates the next version, which replaces it ' +
+      'once its topology is valid.',
+    access: AUTHORS,
+    body: PutDefinition,
+    bodyBytesMax: LARGE_BODY_BYTES_MAX,
+    status: 200,
+    answer: LabletDefinition,
+    ifMatch: 'optional',
+    problems: ['not_found', 'version_mismatch', 'topology_invalid', 'port_node_unknown', 'definition_deprecated'],
+  },
+  deleteDefinition: {
+    method: 'DELETE',
+    path: '/lablet-definitions/{id}',
+    params: DEFINITION_ID,
+    summary: 'Delete a lab definition',
+    description: 'Deletes a definition that no session uses.',
+    access: AUTHORS,
+    status: 204,
+    answer: null,
+    ifMatch: 'optional',
+    problems: ['not_found', 'version_mismatch', 'definition_in_use'],
+  },
+  syncDefinition: action('sync', {
+    summary: 'Fetch the topology again',
+    description: 'Requests that the lablet-controller fetches the topology from its source.',
+    problems: ['source_inline', 'definition_deprecated'],
   }),
-  decision: DecisionNote,
-})
-
-/** What one look at all labs of a worker showed. Only a complete one says anything of labs that are not in it. */
-export const DiscoverLabs = z.strictObject({
-  worker_id: z.string().min(1).max(64),
-  began_at: Instant,
-  is_complete: z.boolean(),
-  labs: z
-    .array(
-      z.strictObject({
-        lab_id: z.string().max(64),
-        title: z.string().max(256),
-        owner: z.string().max(128).nullable(),
-        state: z.string().max(64),
-        node_count: z.int().nonnegative(),
-        link_count: z.int().nonnegative(),
-        /** Left out where they are as they were, or nobody could say. */
-        nodes: LabRecord.shape.nodes.optional(),
-      }),
-    )
-    .max(5000),
-})
-export const DiscoverAnswer = z.object({ created: z.int(), updated: z.int(), orphaned: z.int() })
+  deprecateDefinition: action('deprecate', {
+    summary: 'Deprecate a lab definition',
+    description: 'Refuses new sessions of this definition. Existing sessions continue.',
+    problems: [],
+  }),
+  previewPlacement: {
+    method: 'POST',
+    path: '/lablet-definitions/{id}/placement-preview',
+    params: DEFINITION_ID,
+    summary: 'Preview the placement of a session',
+    description: 'Returns where a session of this definition would be placed now, and why not on the other workers.',
+    access: EVERYONE,
+    status: 200,
+    answer: PlacementPreview,
+    problems: ['not_found'],
+  },
+  recordSync: {
+    method: 'POST',
+    path: '/lablet-definitions/{id}/sync-result',
+    params: DEFINITION_ID,
+    summary: 'Record a fetched topology',
+    description: 'Stores the fetched topology, or the error.',
+    access: LABLET_CONTROLLER,
+    body: SyncResult,
+    bodyBytesMax: LARGE_BODY_BYTES_MAX,
+    status: 200,
+    answer: LabletDefinition,
+    fenced: true,
+    problems: ['not_found', 'version_mismatch'],
+  },
+} as const satisfies Record<string, RouteSpec>

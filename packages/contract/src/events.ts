@@ -1,6 +1,7 @@
 import { DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
 import { z } from 'zod'
+import { EVERYONE } from './access.ts'
 import {
   EVENT_RESOURCE_NAMES,
   type EventData,
@@ -8,7 +9,8 @@ import {
   type EventResourceName,
   RESOURCE_KINDS,
 } from './resource-kinds.ts'
-import { WorkerSample } from './worker-bodies.ts'
+import type { RouteSpec } from './route.ts'
+import { WorkerSample } from './worker.ts'
 
 const rows = EVENT_RESOURCE_NAMES.map(name => RESOURCE_KINDS[name].event)
 
@@ -28,26 +30,54 @@ type Deletable = {
 }[EventResourceName]
 type Deleted = ChangeEvent<`${EventName<Deletable>}.deleted`, null>
 
+const typeText = { description: 'The event type.' }
+const resourceField = z.string().meta({ description: 'The id of the resource.', example: 'w-5k1r2m3n8pq4t' })
+const versionField = z.int().meta({
+  description: 'The version of the resource. Versions may be skipped but never go back.',
+  example: 4,
+})
+const atField = Instant.meta({ description: 'When it happened.' })
+
 const change = <T extends string>(types: readonly [T, ...T[]], data: z.ZodType) =>
-  z.object({ type: z.enum(types), id: z.string(), version: z.int(), at: Instant, data })
-const changed = rows.map(({ name, view }) => change([`${name}.created`, `${name}.updated`], view))
+  z.object({ type: z.enum(types).meta(typeText), id: resourceField, version: versionField, at: atField, data })
+const changed = rows.map(({ name, view }) =>
+  change(
+    [`${name}.created`, `${name}.updated`],
+    (view as z.ZodType).meta({ description: 'The resource after the change.' }),
+  ),
+)
 const [firstDeleted, ...otherDeleted] = rows.flatMap(({ name, isDeletable }) =>
   isDeletable ? [`${name}.deleted`] : [],
 )
-const deleted = change([firstDeleted ?? '', ...otherDeleted], z.null())
-/** Something that belongs to no version: it has no position and is not told again after a reconnect. */
-const decided = z.object({ type: z.literal('decision'), id: z.string(), at: Instant, data: DecisionRecord })
-/** At most one a second: the newest sample of every worker that reported since the last. */
+const deleted = change(
+  [firstDeleted ?? '', ...otherDeleted],
+  z.null().meta({ description: 'Always null: the resource is gone.' }),
+)
+/** A decision has no version: it has no position and is not repeated after a reconnect. */
+const decided = z.object({
+  type: z.literal('decision').meta(typeText),
+  id: resourceField,
+  at: atField,
+  data: DecisionRecord.meta({ description: 'The decision.' }),
+})
+/** Sent at most once a second: the newest sample of every worker that reported since. */
 const measured = z.object({
-  type: z.literal('metrics.batch'),
-  at: Instant,
-  data: z.array(z.object({ worker_id: z.string(), sample: WorkerSample })),
+  type: z.literal('metrics.batch').meta(typeText),
+  at: atField,
+  data: z
+    .array(
+      z.object({
+        worker_id: z.string().meta({ description: 'The id of the worker.', example: 'w-5k1r2m3n8pq4t' }),
+        sample: WorkerSample.meta({ description: 'The measurement.' }),
+      }),
+    )
+    .meta({ description: 'The new measurements.' }),
 })
 /**
- * `reset`: the position is unknown or too old, so read the lists again. `heartbeat`: the stream is alive. Every stream begins
- * with one, and they come at least every HEARTBEAT_MS.
+ * `reset`: the position is unknown or too old, so the lists must be read again. `heartbeat`: the stream is alive. Every stream
+ * begins with one, and they follow at least every HEARTBEAT_MS.
  */
-const signal = z.object({ type: z.enum(['heartbeat', 'reset']), at: Instant })
+const signal = z.object({ type: z.enum(['heartbeat', 'reset']).meta(typeText), at: atField })
 
 export type EventEnvelope =
   | Changed
@@ -56,7 +86,9 @@ export type EventEnvelope =
   | z.infer<typeof measured>
   | z.infer<typeof signal>
 // The types of the first two follow from the same table as their schemas.
-export const EventEnvelope = z.union([...changed, deleted, decided, measured, signal]) as z.ZodType<EventEnvelope>
+export const EventEnvelope = z
+  .union([...changed, deleted, decided, measured, signal])
+  .meta({ id: 'EventEnvelope', description: 'One event.' }) as z.ZodType<EventEnvelope>
 export const EVENT_TYPES: readonly EventEnvelope['type'][] = [
   ...rows.flatMap(({ name, isDeletable }) => [
     `${name}.created` as const,
@@ -80,27 +112,36 @@ export function changedData<N extends EventResourceName>(name: N, event: EventEn
 export const deletedId = (name: EventResourceName, event: EventEnvelope): string | null =>
   event.type === `${RESOURCE_KINDS[name].event.name}.deleted` && 'id' in event ? event.id : null
 
-/** A type, or the kind that types begin with. */
+/** Matches a type, or the kind that types begin with. */
 const ONE_TYPE = [...new Set(EVENT_TYPES.flatMap(type => [type, ...type.split('.').slice(0, 1)]))]
   .join('|')
   .replaceAll('.', '\\.')
 
 export const EventQuery = z.strictObject({
-  /** Resume after this position; the header `Last-Event-ID` wins. Without one the stream begins now. */
-  after: z.string().max(64).optional(),
-  /** Only these, with commas: types such as `worker.updated`, or kinds such as `worker`. Signals always come. */
+  after: z.string().max(64).optional().meta({
+    description:
+      'Resume after this position. The header `Last-Event-ID` takes precedence. Without either the stream begins now.',
+    example: '1042',
+  }),
   types: z
     .string()
     .max(500)
     .regex(new RegExp(`^(${ONE_TYPE})(,(${ONE_TYPE}))*$`), `with commas, of ${EVENT_TYPES.join(', ')}`)
-    .optional(),
-  /** Only events about this resource. */
-  id: z.string().min(1).max(64).optional(),
+    .optional()
+    .meta({
+      description:
+        'Only these types such as `worker.updated`, or kinds such as `worker`, separated by commas. Signals are always sent.',
+      example: 'worker,template',
+    }),
+  id: z.string().min(1).max(64).optional().meta({
+    description: 'Only events about this resource.',
+    example: 'w-5k1r2m3n8pq4t',
+  }),
 })
 
 export const HEARTBEAT_MS = 15_000
 
-/** One message of the stream. Only changes have an id: the position to resume from. */
+/** One message of the stream. Only changes have an id, which is the position to resume from. */
 export interface SseMessage {
   readonly id: string | null
   readonly data: string
@@ -108,3 +149,18 @@ export interface SseMessage {
 
 export const writeSse = (message: SseMessage): string =>
   `${message.id === null ? '' : `id: ${message.id}\n`}data: ${message.data}\n\n`
+
+export const EVENT_ROUTES = {
+  events: {
+    method: 'GET',
+    path: '/events',
+    summary: 'Stream events',
+    description: 'Streams every change as server-sent events. Resume with `Last-Event-ID` to miss nothing.',
+    access: EVERYONE,
+    query: EventQuery,
+    status: 200,
+    answer: EventEnvelope,
+    stream: true,
+    problems: ['too_many_clients'],
+  },
+} as const satisfies Record<string, RouteSpec>

@@ -1,109 +1,190 @@
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import { SettingsPatch } from '@lcm/domain/fleet/settings'
-import { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import { ADMINS, EVERYONE, OPERATORS } from './access.ts'
-import { Page } from './lists.ts'
+import { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { Instant } from '@lcm/domain/instant'
+import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
+import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
+import { z } from 'zod'
+import { EVERYONE, OPERATORS, SCHEDULER, WORKER_CONTROLLER } from './access.ts'
+import { ActionReason, listOf, Page } from './common.ts'
 import type { RouteSpec } from './route.ts'
-import {
-  CreateTemplate,
-  FleetCost,
-  FleetPlan,
-  FleetSummary,
-  LeaderAsked,
-  LeakList,
-  PutTemplate,
-  ServiceList,
-  SettingsView,
-  SummaryQuery,
-  TemplateList,
-} from './template.ts'
-import { Reasoned } from './worker-bodies.ts'
+import { WorkerView } from './worker.ts'
+import { InstanceId } from './worker-controller.ts'
 
-const switchTemplate = (verb: 'enable' | 'disable', summary: string) =>
-  ({
-    method: 'POST',
-    path: `/worker-templates/{name}/${verb}`,
-    summary,
-    access: OPERATORS,
-    status: 202,
-    answer: WorkerTemplate,
-    ifMatch: 'optional',
-    idempotent: true,
-    problems: ['not_found', 'version_mismatch'],
-  }) as const satisfies RouteSpec
+const amounts = z.object({
+  cpu_cores: z.number().meta({ description: 'CPU cores.', example: 144 }),
+  memory_gb: z.number().meta({ description: 'Memory in GB.', example: 576 }),
+  storage_gb: z.number().meta({ description: 'Storage in GB.', example: 600 }),
+  nodes: z.number().meta({ description: 'Lab nodes.', example: 600 }),
+})
+const byStatus = z.object(
+  Object.fromEntries(
+    WORKER_STATUSES.map(status => [
+      status,
+      z.int().meta({ description: `Workers in status ${status}.`, example: status === 'RUNNING' ? 3 : 0 }),
+    ]),
+  ),
+)
+const CAUSE_TEXTS: Readonly<Record<CostCause, string>> = {
+  boot: 'Machines that boot, in USD.',
+  session: 'Machines with sessions, in USD.',
+  idle: 'Machines without sessions, in USD.',
+  drain: 'Machines that drain, in USD.',
+  failed: 'Machines of failed workers, in USD.',
+  stopped: 'Disks of stopped machines, in USD.',
+}
+const byCause = z.object(
+  Object.fromEntries(
+    COST_CAUSES.map(cause => [cause, z.number().meta({ description: CAUSE_TEXTS[cause], example: 1.5 })]),
+  ),
+)
+const spentField = z.number().meta({ description: 'The money spent, in USD.', example: 18.2 })
+const savedField = z.number().meta({ description: 'The money saved by stopping idle workers, in USD.', example: 42.5 })
+const sinceField = Instant.meta({ description: 'The start of the period that money is summed over.' })
+const byCauseField = byCause.meta({ description: 'The money spent by cause.' })
 
-const askLeader = (verb: 'trigger' | 'resign', summary: string) =>
-  ({
-    method: 'POST',
-    path: `/services/{service}/${verb}`,
-    summary,
-    access: OPERATORS,
-    body: Reasoned,
-    status: 202,
-    answer: LeaderAsked,
-    idempotent: true,
-    problems: ['not_found'],
-  }) as const satisfies RouteSpec
+const SummaryQuery = z.strictObject({
+  since: Instant.optional().meta({
+    description: 'The start of the period that money is summed over; by default seven days ago.',
+    example: '2026-01-02T00:00:00.000Z',
+  }),
+})
+
+export const FleetSummary = z
+  .object({
+    at: Instant.meta({ description: 'When it was computed.' }),
+    workers: z
+      .object({
+        total: z.int().meta({ description: 'All workers that are not terminated.', example: 3 }),
+        by_status: byStatus.meta({ description: 'The number of workers by status.' }),
+        idle: z.int().meta({ description: 'Running workers without users.', example: 1 }),
+        needs_attention: z.int().meta({ description: 'Workers that need an operator.', example: 0 }),
+      })
+      .meta({ description: 'The number of workers.' }),
+    capacity: z
+      .object({
+        declared: amounts.meta({ description: 'The capacity of all running workers.' }),
+        reserved: amounts.meta({ description: 'The capacity that sessions reserve.' }),
+      })
+      .meta({ description: 'Declared and reserved capacity.' }),
+    cost: z
+      .object({
+        per_hour_usd: z.number().meta({ description: 'The current cost in USD per hour.', example: 11.9 }),
+        since: sinceField,
+        spent_usd: spentField,
+        saved_usd: savedField,
+        by_cause: byCauseField,
+        by_day: z
+          .array(
+            z.object({
+              day: z.iso.date().meta({ description: 'The day in UTC.', example: '2026-01-02' }),
+              spent_usd: spentField,
+              saved_usd: savedField,
+            }),
+          )
+          .meta({ description: 'Days in UTC, oldest first. The first day is counted from `since` on.' }),
+      })
+      .meta({ description: 'Cost.' }),
+  })
+  .meta({ id: 'FleetSummary', description: 'The fleet in numbers.' })
+
+const Spent = z.object({ spent_usd: spentField, saved_usd: savedField, by_cause: byCauseField })
+export const FleetCost = Spent.extend({
+  at: Instant.meta({ description: 'When it was computed.' }),
+  since: sinceField,
+  items: z
+    .array(
+      Spent.extend({
+        worker_id: z.string().meta({ description: 'The id of the worker.', example: 'w-5k1r2m3n8pq4t' }),
+        name: z.string().nullable().meta({
+          description: 'The name of the worker; null if its record was deleted.',
+          example: 'training-1',
+        }),
+      }),
+    )
+    .meta({ description: 'Workers with any cost, the most expensive first.' }),
+}).meta({ id: 'FleetCost', description: 'The cost of the fleet by worker.' })
+
+export const FleetPlan = z
+  .object({
+    at: Instant.meta({ description: 'When it was computed.' }),
+    items: z
+      .array(
+        PlannedAction.extend({
+          service: z.string().meta({ description: 'The service that would act.', example: 'worker-controller' }),
+        }),
+      )
+      .meta({ description: 'The planned actions.' }),
+  })
+  .meta({ id: 'FleetPlan', description: 'What the controllers would do now.' })
+
+export const OrphanTermination = z
+  .strictObject({
+    ec2_instance_id: InstanceId.meta({ description: 'The EC2 instance id.' }),
+    aws_region: z.string().min(1).max(64).meta({ description: 'The AWS region.', example: 'us-east-1' }),
+    reason: z.string().max(500).meta({ description: 'The reason.', example: 'no worker has this machine' }),
+  })
+  .meta({ id: 'OrphanTermination', description: 'A machine of LCM without a record, to be terminated.' })
+export const OrphanPermit = z
+  .object({
+    granted: z.boolean().meta({ description: 'Whether the machine may be terminated.' }),
+    because: z.string().meta({ description: 'The reason.', example: '1 of 5 in this hour' }),
+  })
+  .meta({ id: 'OrphanPermit', description: 'Whether an orphan may be terminated.' })
+
+export const ScaleUp = z
+  .strictObject({
+    template_name: z.string().min(1).max(64).meta({ description: 'The template.', example: 'metal' }),
+    aws_region: z.string().min(1).max(64).meta({ description: 'The AWS region.', example: 'us-east-1' }),
+    count: z.int().min(1).max(100).meta({ description: 'The number of workers.', example: 1 }),
+    session_ids: z.array(z.string().max(64)).max(1000).default([]).meta({
+      description: 'The sessions that wait for the workers.',
+    }),
+    key: z.string().min(1).max(128).meta({
+      description: 'Identifies the purchase: a repeated key buys nothing more.',
+      example: 'metal/us-east-1/1042',
+    }),
+  })
+  .meta({ id: 'ScaleUp', description: 'A purchase of workers.' })
+export const ScaleUpAnswer = z
+  .object({
+    workers: z.array(WorkerView).meta({ description: 'The created workers.' }),
+    because: z.string().meta({ description: 'The reason.', example: '1 session waits for capacity' }),
+  })
+  .meta({ id: 'ScaleUpAnswer', description: 'The result of a purchase.' })
+
+const dryRunField = z.boolean().meta({ description: 'Only report what would be removed.' })
+export const Cleanup = z
+  .strictObject({
+    retention_days: z.int().min(1).max(3650).optional().meta({
+      description: 'Keep records that are younger; by default as the settings say.',
+    }),
+    dry_run: dryRunField.default(false),
+  })
+  .meta({ id: 'Cleanup', description: 'A cleanup of terminated workers.' })
+export const CleanupAnswer = z
+  .object({
+    removed: z.array(z.string()).meta({ description: 'The ids of the removed records.', example: ['w-5k1r2m3n8pq4t'] }),
+    dry_run: dryRunField,
+  })
+  .meta({ id: 'CleanupAnswer', description: 'The removed records.' })
+
+export const LeakList = listOf(LicenseLeak).meta({ id: 'LeakList', description: 'A page of license leaks.' })
+export const ReportLeak = z
+  .strictObject({
+    worker_id: z.string().min(1).max(64).meta({ description: 'The worker.', example: 'w-5k1r2m3n8pq4t' }),
+    udi: z.string().max(200).nullable().meta({ description: 'The unique device identifier.', example: null }),
+    hostname: z.string().max(200).nullable().meta({ description: 'The registered host name.', example: 'training-1' }),
+    product: z.string().max(64).nullable().meta({ description: 'The license product.', example: 'CML_Enterprise' }),
+    reason: z.string().max(500).meta({ description: 'The reason.', example: 'the machine is gone' }),
+  })
+  .meta({ id: 'ReportLeak', description: 'A license that could not be returned.' })
 
 export const FLEET_ROUTES = {
-  listTemplates: {
-    method: 'GET',
-    path: '/worker-templates',
-    summary: 'List worker templates',
-    access: EVERYONE,
-    query: Page,
-    status: 200,
-    answer: TemplateList,
-    problems: [],
-  },
-  createTemplate: {
-    method: 'POST',
-    path: '/worker-templates',
-    summary: 'Add a worker template',
-    access: OPERATORS,
-    body: CreateTemplate,
-    status: 201,
-    answer: WorkerTemplate,
-    location: '/worker-templates/{name}',
-    idempotent: true,
-    problems: ['already_exists'],
-  },
-  getTemplate: {
-    method: 'GET',
-    path: '/worker-templates/{name}',
-    summary: 'Read one worker template',
-    access: EVERYONE,
-    status: 200,
-    answer: WorkerTemplate,
-    problems: ['not_found'],
-  },
-  putTemplate: {
-    method: 'PUT',
-    path: '/worker-templates/{name}',
-    summary: 'Say anew what a template is; workers that exist keep what they were made from',
-    access: OPERATORS,
-    body: PutTemplate,
-    status: 200,
-    answer: WorkerTemplate,
-    ifMatch: 'optional',
-    problems: ['not_found', 'version_mismatch'],
-  },
-  deleteTemplate: {
-    method: 'DELETE',
-    path: '/worker-templates/{name}',
-    summary: 'Remove a template that no worker needs any more',
-    access: OPERATORS,
-    status: 204,
-    answer: null,
-    ifMatch: 'optional',
-    problems: ['not_found', 'version_mismatch', 'template_in_use'],
-  },
-  enableTemplate: switchTemplate('enable', 'Let new workers be made from the template'),
-  disableTemplate: switchTemplate('disable', 'Let no new workers be made from the template'),
   getFleetSummary: {
     method: 'GET',
     path: '/fleet/summary',
-    summary: 'Read the fleet in numbers: workers, capacity, money',
+    summary: 'Get a summary of the fleet',
+    description: 'Returns the number of workers, their capacity and their cost.',
     access: EVERYONE,
     query: SummaryQuery,
     status: 200,
@@ -113,7 +194,8 @@ export const FLEET_ROUTES = {
   getFleetCost: {
     method: 'GET',
     path: '/fleet/cost',
-    summary: 'Read what each worker has cost, what for, and what pausing it saved',
+    summary: 'Get the cost of each worker',
+    description: 'Returns the cost of each worker by cause, and what stopping it saved.',
     access: EVERYONE,
     query: SummaryQuery,
     status: 200,
@@ -123,47 +205,18 @@ export const FLEET_ROUTES = {
   getFleetPlan: {
     method: 'GET',
     path: '/fleet/plan',
-    summary: 'Read what the controllers would do now, and why',
+    summary: 'Get the plan of the controllers',
+    description: 'Returns what the controllers would do now, and why.',
     access: EVERYONE,
     status: 200,
     answer: FleetPlan,
     problems: [],
   },
-  listServices: {
-    method: 'GET',
-    path: '/services',
-    summary: 'List every instance of every service, and who leads',
-    access: EVERYONE,
-    status: 200,
-    answer: ServiceList,
-    problems: [],
-  },
-  triggerService: askLeader('trigger', 'Ask the leader of a service to look at everything now'),
-  resignService: askLeader('resign', 'Ask the leader of a service to step down'),
-  getSettings: {
-    method: 'GET',
-    path: '/settings',
-    summary: 'Read every setting with its value and where that comes from',
-    access: EVERYONE,
-    status: 200,
-    answer: SettingsView,
-    problems: [],
-  },
-  patchSettings: {
-    method: 'PATCH',
-    path: '/settings',
-    summary: 'Change settings at run time; null takes one back to the environment or the default',
-    access: ADMINS,
-    body: SettingsPatch,
-    status: 200,
-    answer: SettingsView,
-    ifMatch: 'optional',
-    problems: ['version_mismatch'],
-  },
   listLicenseLeaks: {
     method: 'GET',
     path: '/license-leaks',
-    summary: 'List licences that went down with their machines',
+    summary: 'List license leaks',
+    description: 'Returns licenses that were not returned before their machine was lost.',
     access: EVERYONE,
     query: Page,
     status: 200,
@@ -173,12 +226,68 @@ export const FLEET_ROUTES = {
   resolveLicenseLeak: {
     method: 'POST',
     path: '/license-leaks/{id}/resolve',
-    summary: 'Say that the licence has been dealt with',
+    params: { id: { description: 'The id of the leak.', example: 'll-5k1r2m3n8pq4t' } },
+    summary: 'Resolve a license leak',
+    description: 'Marks a leak as resolved, for example after the license was removed in the Smart Account.',
     access: OPERATORS,
-    body: Reasoned,
+    body: ActionReason,
     status: 202,
     answer: LicenseLeak,
     idempotent: true,
     problems: ['not_found'],
+  },
+} as const satisfies Record<string, RouteSpec>
+
+/** Routes that only controllers may call. */
+export const FLEET_CONTROLLER_ROUTES = {
+  scaleUp: {
+    method: 'POST',
+    path: '/workers/scale-up',
+    summary: 'Scale up',
+    description: 'Creates workers for sessions that wait for capacity, within the limits of the scale-up policy.',
+    access: SCHEDULER,
+    body: ScaleUp,
+    status: 201,
+    alsoStatus: { status: 200, meaning: 'this purchase was made before' },
+    answer: ScaleUpAnswer,
+    fenced: true,
+    problems: ['template_not_found', 'template_disabled', 'region_not_configured', 'scale_up_rejected'],
+  },
+  cleanUpWorkers: {
+    method: 'POST',
+    path: '/workers/cleanup',
+    summary: 'Clean up terminated workers',
+    description: 'Deletes the records of workers that were terminated before the retention period.',
+    access: SCHEDULER,
+    body: Cleanup,
+    status: 200,
+    answer: CleanupAnswer,
+    fenced: true,
+    problems: [],
+  },
+  permitOrphanTermination: {
+    method: 'POST',
+    path: '/fleet/orphan-terminations',
+    summary: 'Request permission to terminate an orphan',
+    description: 'Permits the termination of a machine without a record, up to a limit per hour.',
+    access: WORKER_CONTROLLER,
+    body: OrphanTermination,
+    status: 200,
+    answer: OrphanPermit,
+    fenced: true,
+    problems: [],
+  },
+  reportLicenseLeak: {
+    method: 'POST',
+    path: '/license-leaks',
+    summary: 'Record a license leak',
+    description: 'Records a license that could not be returned.',
+    access: WORKER_CONTROLLER,
+    body: ReportLeak,
+    status: 201,
+    alsoStatus: { status: 200, meaning: 'the leak is recorded already' },
+    answer: LicenseLeak,
+    fenced: true,
+    problems: [],
   },
 } as const satisfies Record<string, RouteSpec>

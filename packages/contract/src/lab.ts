@@ -1,141 +1,199 @@
-import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
-import { LabRecord } from '@lcm/domain/lab/lab-record'
-import { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { z } from 'zod'
-import type { Access } from './access.ts'
-import {
-  AllocatedPorts,
-  AllocatePorts,
-  AssignSession,
-  BindLab,
-  DiscoverAnswer,
-  DiscoverLabs,
-  LARGE_BODY_BYTES_MAX,
-  ReportLab,
-  ReportSession,
-  ResumeWorker,
-  SyncResult,
-} from './definition.ts'
-import type { ProblemCode } from './problems.ts'
+import { DecisionNote } from '@lcm/domain/decision'
+import { TOPOLOGY_EXAMPLE } from '@lcm/domain/definition/lablet-definition'
+import { Instant } from '@lcm/domain/instant'
+import { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
+import { z } from 'zod'
+import { EVERYONE, LABLET_CONTROLLER, OPERATORS } from './access.ts'
+import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './common.ts'
 import type { RouteSpec } from './route.ts'
-import { Reasoned, WorkerView } from './worker-bodies.ts'
 
-const SCHEDULER: Access = { controllersOf: 'resource-scheduler' }
-const LABLETS: Access = { controllersOf: 'lablet-controller' }
-const ANY_CONTROLLER: Access = { controllersOf: 'any' }
+export const LabList = listOf(LabRecord).meta({ id: 'LabList', description: 'A page of labs.' })
 
-const fenced = <M extends 'PATCH' | 'POST', const P extends string, B extends z.ZodType, A extends z.ZodType>(
-  route: { method: M; path: P; summary: string; access: Access; body: B; bodyBytesMax?: number; answer: A },
-  problems: readonly ProblemCode[],
-) => ({ ...route, status: 200, fenced: true, problems: ['not_found', ...problems] }) as const satisfies RouteSpec
+const LabQuery = Page.extend({
+  worker_id: z.string().max(64).optional().meta({
+    description: 'Only labs on this worker.',
+    example: 'w-5k1r2m3n8pq4t',
+  }),
+  session_id: z.string().max(64).optional().meta({
+    description: 'Only labs of this session.',
+    example: 'ls-5k1r2m3n8pq4t',
+  }),
+  status: LabStatus.optional().meta({ description: 'Only labs with this status.', example: 'BOOTED' }),
+  include_deleted: z.union([z.boolean(), z.stringbool()]).default(false).meta({
+    description: 'Also returns deleted labs.',
+  }),
+})
 
-/** Only the controllers of sessions may call these. */
-export const LABLET_CONTROLLER_ROUTES = {
-  assignSession: fenced(
-    {
-      method: 'POST',
-      path: '/lablet-sessions/{id}/assignment',
-      summary: 'Take room on a worker for a session, and say so on both',
-      access: SCHEDULER,
-      body: AssignSession,
-      answer: LabletSession,
-    },
-    ['illegal_transition', 'no_room'],
-  ),
-  resumeWorker: fenced(
-    {
-      method: 'POST',
-      path: '/workers/{id}/resume',
-      summary: 'Start a worker that a policy stopped, for sessions that wait',
-      access: SCHEDULER,
-      body: ResumeWorker,
-      answer: WorkerView,
-    },
-    ['worker_held', 'worker_terminating'],
-  ),
-  reportSession: {
-    ...fenced(
-      {
-        method: 'PATCH',
-        path: '/lablet-sessions/{id}/status',
-        summary: 'Report what a controller saw or did of a session',
-        access: ANY_CONTROLLER,
-        body: ReportSession,
-        answer: LabletSession,
-      },
-      ['illegal_transition', 'version_mismatch'],
-    ),
-    ifMatch: 'required',
+export const LabTopology = z
+  .object({ topology: z.string().meta({ description: 'The CML topology as YAML.', example: TOPOLOGY_EXAMPLE }) })
+  .meta({ id: 'LabTopology', description: 'The topology of a lab.' })
+
+export const AllocatePorts = z
+  .strictObject({
+    taken: z
+      .array(z.int().min(1).max(65_535))
+      .max(10_000)
+      .meta({
+        description: 'Ports that other labs on the worker use.',
+        example: [2001],
+      }),
+  })
+  .meta({ id: 'AllocatePorts', description: 'A request for ports.' })
+export const AllocatedPorts = z
+  .object({
+    ports: z.record(z.string(), z.int()).meta({ description: 'Port numbers by name.', example: { r1_serial: 2000 } }),
+  })
+  .meta({ id: 'AllocatedPorts', description: 'The allocated ports.' })
+
+const { shape } = LabRecord
+export const ReportLab = z
+  .strictObject({
+    changes: z
+      .strictObject({
+        status: LabStatus.exactOptional().meta({ description: 'The observed status.' }),
+        lab_id: shape.lab_id.exactOptional(),
+        raw_state: shape.raw_state.exactOptional(),
+        nodes: shape.nodes.exactOptional(),
+        pending_action: shape.pending_action.exactOptional(),
+        last_error: shape.last_error.exactOptional(),
+      })
+      .meta({
+        description: 'Changed fields; omitted fields stay as they are.',
+        example: { status: 'BOOTED', raw_state: 'STARTED' },
+      }),
+    decision: DecisionNote.meta({ description: 'The decision behind the write.' }),
+  })
+  .meta({ id: 'ReportLab', description: 'What the lablet-controller observed or did.' })
+
+export const DiscoverLabs = z
+  .strictObject({
+    worker_id: z.string().min(1).max(64).meta({ description: 'The worker.', example: 'w-5k1r2m3n8pq4t' }),
+    began_at: Instant.meta({ description: 'When the scan began.' }),
+    is_complete: z.boolean().meta({
+      description: 'Whether every lab was listed and read. Only a complete scan marks missing labs as gone.',
+    }),
+    labs: z
+      .array(
+        z.strictObject({
+          lab_id: z.string().max(64).meta({ description: 'The CML lab id.', example: 'b3f5c0aa' }),
+          title: z.string().max(256).meta({ description: 'The title in CML.', example: 'BGP basics' }),
+          owner: z.string().max(128).nullable().meta({ description: 'The owner in CML.', example: 'admin' }),
+          state: z.string().max(64).meta({ description: 'The state in CML.', example: 'STARTED' }),
+          node_count: z.int().nonnegative().meta({ description: 'The number of nodes.', example: 1 }),
+          link_count: z.int().nonnegative().meta({ description: 'The number of links.', example: 0 }),
+          nodes: shape.nodes.optional().meta({ description: 'The nodes; omitted if unchanged or unknown.' }),
+        }),
+      )
+      .max(5000)
+      .meta({ description: 'The labs.' }),
+  })
+  .meta({ id: 'DiscoverLabs', description: 'A scan of all labs of a worker.' })
+export const DiscoverAnswer = z
+  .object({
+    created: z.int().meta({ description: 'New lab records.', example: 1 }),
+    updated: z.int().meta({ description: 'Changed lab records.', example: 0 }),
+    orphaned: z.int().meta({ description: 'Lab records whose lab is missing.', example: 0 }),
+  })
+  .meta({ id: 'DiscoverAnswer', description: 'The result of a scan.' })
+
+const LAB_ID = { id: { description: 'The id of the lab record.', example: 'lr-5k1r2m3n8pq4t' } } as const
+
+const action = (verb: string, summary: string, description: string) =>
+  ({
+    method: 'POST',
+    path: `/lab-records/{id}/${verb}`,
+    params: LAB_ID,
+    summary,
+    description,
+    access: OPERATORS,
+    body: ActionReason,
+    status: 202,
+    answer: LabRecord,
+    ifMatch: 'optional',
+    idempotent: true,
+    problems: ['not_found', 'version_mismatch', 'lab_in_use', 'lab_gone'],
+  }) as const satisfies RouteSpec
+
+export const LAB_ROUTES = {
+  listLabs: {
+    method: 'GET',
+    path: '/lab-records',
+    summary: 'List labs',
+    description: 'Returns the labs on workers, whether LCM created them or found them.',
+    access: EVERYONE,
+    query: LabQuery,
+    status: 200,
+    answer: LabList,
+    problems: [],
   },
-  bindLab: fenced(
-    {
-      method: 'POST',
-      path: '/lablet-sessions/{id}/lab',
-      summary: 'Put the lab of a session on record, or claim one for it',
-      access: LABLETS,
-      body: BindLab,
-      answer: LabRecord,
-    },
-    ['illegal_transition', 'lab_in_use', 'lab_gone'],
-  ),
-  releaseSession: fenced(
-    {
-      method: 'POST',
-      path: '/lablet-sessions/{id}/release',
-      summary: 'Give back the room and the ports of a session whose lab is confirmed stopped',
-      access: ANY_CONTROLLER,
-      body: Reasoned,
-      answer: LabletSession,
-    },
-    [],
-  ),
-  allocatePorts: fenced(
-    {
-      method: 'POST',
-      path: '/lab-records/{id}/ports',
-      summary: 'Take ports on its worker for a lab; asking again gives the same',
-      access: LABLETS,
-      body: AllocatePorts,
-      answer: AllocatedPorts,
-    },
-    ['no_room', 'lab_gone'],
-  ),
+  getLab: {
+    method: 'GET',
+    path: '/lab-records/{id}',
+    params: LAB_ID,
+    summary: 'Get a lab',
+    description: 'Returns one lab.',
+    access: EVERYONE,
+    status: 200,
+    answer: LabRecord,
+    problems: ['not_found'],
+  },
+  getLabTopology: {
+    method: 'GET',
+    path: '/lab-records/{id}/topology',
+    params: LAB_ID,
+    summary: 'Get the topology of a lab',
+    description: 'Returns the topology that LCM created the lab from.',
+    access: EVERYONE,
+    status: 200,
+    answer: LabTopology,
+    problems: ['not_found'],
+  },
+  startLab: action('start', 'Start a lab', 'Requests that the lablet-controller starts the lab.'),
+  stopLab: action('stop', 'Stop a lab', 'Requests that the lablet-controller stops the lab.'),
+  wipeLab: action('wipe', 'Wipe a lab', 'Requests that the lablet-controller wipes the lab. It must be stopped.'),
+  deleteLab: action('delete', 'Delete a lab', 'Requests that the lablet-controller stops, wipes and removes the lab.'),
+} as const satisfies Record<string, RouteSpec>
+
+/** Routes that only the lablet-controller may call. */
+export const LAB_CONTROLLER_ROUTES = {
+  allocatePorts: {
+    method: 'POST',
+    path: '/lab-records/{id}/ports',
+    params: LAB_ID,
+    summary: 'Allocate ports for a lab',
+    description: 'Allocates ports on the worker of the lab. A repeated request returns the same ports.',
+    access: LABLET_CONTROLLER,
+    body: AllocatePorts,
+    status: 200,
+    answer: AllocatedPorts,
+    fenced: true,
+    problems: ['not_found', 'no_capacity', 'lab_gone'],
+  },
   reportLab: {
-    ...fenced(
-      {
-        method: 'PATCH',
-        path: '/lab-records/{id}/status',
-        summary: 'Report what the lablet-controller saw or did of a lab',
-        access: LABLETS,
-        body: ReportLab,
-        answer: LabRecord,
-      },
-      ['version_mismatch', 'already_exists'],
-    ),
+    method: 'PATCH',
+    path: '/lab-records/{id}/status',
+    params: LAB_ID,
+    summary: 'Report the status of a lab',
+    description: 'Stores what the lablet-controller observed or did.',
+    access: LABLET_CONTROLLER,
+    body: ReportLab,
+    status: 200,
+    answer: LabRecord,
+    fenced: true,
     ifMatch: 'required',
+    problems: ['not_found', 'version_mismatch', 'already_exists'],
   },
-  discoverLabs: fenced(
-    {
-      method: 'POST',
-      path: '/lab-records/discoveries',
-      summary: 'Record all labs that were seen on a worker',
-      access: LABLETS,
-      body: DiscoverLabs,
-      bodyBytesMax: LARGE_BODY_BYTES_MAX,
-      answer: DiscoverAnswer,
-    },
-    ['already_exists'],
-  ),
-  recordSync: fenced(
-    {
-      method: 'POST',
-      path: '/lablet-definitions/{id}/sync-result',
-      summary: 'Record what fetching a topology brought',
-      access: LABLETS,
-      body: SyncResult,
-      bodyBytesMax: LARGE_BODY_BYTES_MAX,
-      answer: LabletDefinition,
-    },
-    ['version_mismatch'],
-  ),
+  discoverLabs: {
+    method: 'POST',
+    path: '/lab-records/discoveries',
+    summary: 'Record the labs of a worker',
+    description: 'Stores a scan of all labs of a worker.',
+    access: LABLET_CONTROLLER,
+    body: DiscoverLabs,
+    bodyBytesMax: LARGE_BODY_BYTES_MAX,
+    status: 200,
+    answer: DiscoverAnswer,
+    fenced: true,
+    problems: ['not_found', 'already_exists'],
+  },
 } as const satisfies Record<string, RouteSpec>

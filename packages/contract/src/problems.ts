@@ -1,319 +1,344 @@
 import { z } from 'zod'
 
-/** Every refusal that the API can give. A code is never reused for another meaning. `help` says what to do. */
+/** Every problem that the API can return. A code is never reused for another meaning. `help` says why and what to do. */
 export const PROBLEMS = {
   malformed_json: {
     status: 400,
     title: 'The body is not valid JSON',
-    help: 'The body is not JSON or not UTF-8. `detail` says where it stopped making sense.',
+    help: 'The body is not JSON or not UTF-8. `detail` has the position. Fix the body and send it again.',
   },
   validation_failed: {
     status: 400,
     title: 'The request does not match its schema',
-    help: 'The request does not match its schema. `errors` lists each field; `/api/v1/openapi.json` has the schema.',
+    help: '`errors` lists each wrong field. Fix them; `/api/v1/openapi.json` has the schema.',
   },
   topology_invalid: {
     status: 422,
-    title: 'The topology is not a lab that CML could import',
-    help: 'The YAML can not be read, or is not a CML lab. `errors` names each place with its line.',
+    title: 'CML can not import this topology',
+    help:
+      'The YAML can not be parsed, or is not a CML lab. `errors` lists each place with its line. Fix these ' +
+      'lines and try again.',
   },
   port_node_unknown: {
     status: 422,
-    title: 'A port leads to no node of the lab',
-    help: 'A port of `port_template` names a node that the topology does not have; `detail` names those that it has.',
+    title: 'A port refers to an unknown node',
+    help: 'A port of `port_template` names a node that the topology does not have. Use one of the nodes in `detail`.',
   },
   unauthenticated: {
     status: 401,
-    title: 'Who are you?',
+    title: 'Authentication required',
     help:
-      'No token, or one that is not known here. Use `.lcm/admin-token`, `--token` or `LCM_TOKEN`; in a browser open a ' +
-      'link from `lcm open`.',
+      'The request has no token, or a token that is not valid. Use `.lcm/admin-token`, `--token` or ' +
+      '`LCM_TOKEN`; in a browser, open a link from `lcm open`.',
   },
   login_code_invalid: {
     status: 401,
-    title: 'The login link is used up, expired or wrong',
-    help: 'A login link works once and for ten minutes. Make a new one with `lcm open`.',
+    title: 'The login link is not valid',
+    help:
+      'The link was used before, has expired or is wrong. A login link works once, for ten minutes. Create a ' +
+      'new one with `lcm open`.',
   },
   forbidden: {
     status: 403,
-    title: 'Your role does not allow this',
-    help: 'You are known, but your role may not do this.',
+    title: 'Not allowed for your role',
+    help: 'Your role does not permit this operation. Use a token with another role; `GET /info` shows yours.',
   },
   foreign_origin: {
     status: 403,
-    title: 'The request comes from another site',
-    help: 'A browser session may act only from the console itself. Scripts use a token.',
+    title: 'Cross-site request refused',
+    help: 'A browser session may write only from the console itself. Use a token in scripts.',
   },
   not_found: {
     status: 404,
-    title: 'There is no such thing',
-    help: 'There is no such worker, template, definition, session, lab or path, or it is not yours to see.',
+    title: 'Not found',
+    help: 'The resource or path does not exist, or you are not allowed to see it. Check the id.',
   },
   method_not_allowed: {
     status: 405,
-    title: 'This path does not take that method',
-    help: 'The path exists but takes other methods; `detail` names them.',
+    title: 'Method not allowed',
+    help: 'The path does not support this method. Use one of the methods in `detail`.',
   },
   already_exists: {
     status: 409,
-    title: 'That name is taken',
-    help: 'Another one has that name, machine or reservation.',
+    title: 'Already exists',
+    help: 'Another resource has this name, machine or reservation. Choose another one.',
   },
   definition_deprecated: {
     status: 409,
-    title: 'The definition is DEPRECATED',
-    help: 'A newer version has taken its place, or somebody took it out of use. Change the newest version instead.',
+    title: 'The definition is deprecated',
+    help: 'The definition was replaced or deprecated. Edit the newest version instead.',
   },
   definition_in_use: {
     status: 409,
-    title: 'Sessions still need the definition',
-    help: 'Sessions that are not over were booked from it. Deprecate it instead, or wait for them.',
+    title: 'The definition is in use',
+    help: 'Sessions that have not ended use this definition. Deprecate it instead, or wait until they end.',
   },
   idempotency_in_progress: {
     status: 409,
-    title: 'The same request is still being carried out',
-    help: 'A request with this `Idempotency-Key` began less than 30 s ago and has no answer yet. Repeat it after `Retry-After`.',
+    title: 'The same request is in progress',
+    help:
+      'A request with this `Idempotency-Key` started less than 30 s ago and has no response yet. Repeat it ' +
+      'after `Retry-After`.',
   },
   illegal_transition: {
     status: 409,
-    title: 'It can not move between these statuses',
-    help: 'A controller tried a move that the lifecycle does not have.',
+    title: 'Illegal status change',
+    help: 'The lifecycle does not allow this status change. Read the resource again and decide anew.',
   },
   lab_gone: {
     status: 409,
-    title: 'The lab is not there any more',
-    help: 'The lab was deleted, or a look at its worker did not find it.',
+    title: 'The lab no longer exists',
+    help: 'The lab was deleted, or the latest scan of its worker did not find it. Create a new one.',
   },
   lab_in_use: {
     status: 409,
-    title: 'A session uses the lab',
-    help: 'The lab belongs to a session that is not over. Cancel the session instead.',
+    title: 'The lab is in use',
+    help: 'The lab belongs to a session that has not ended. Cancel the session instead.',
   },
-  no_room: {
+  no_capacity: {
     status: 409,
-    title: 'The worker has no room for it',
-    help: 'The worker can not take the session or its ports now; `detail` says why. The scheduler looks for another place.',
+    title: 'The worker has no capacity',
+    help:
+      'The worker can not take the session or its ports now; `detail` has the reason. The scheduler tries ' +
+      'another worker.',
   },
   scale_up_rejected: {
     status: 409,
-    title: 'There is no room for more workers',
-    help: 'A limit, a cooldown or a flight that is still under way forbids buying workers now; `detail` says which.',
+    title: 'Scale-up refused',
+    help:
+      'A limit, a cooldown or a purchase in progress prevents buying workers now; `detail` has the reason. Try ' +
+      'again later or change the settings.',
   },
   session_over: {
     status: 409,
-    title: 'The session is over',
-    help: 'The session has ended, or is being ended. Book a new one.',
+    title: 'The session has ended',
+    help: 'The session has ended or is ending. Book a new one.',
   },
   session_wrong_state: {
     status: 409,
-    title: 'The session is not in a state for this',
-    help: 'The session is not in a state in which this makes sense; `detail` has its status.',
+    title: 'Not possible in this status',
+    help: 'The status of the session in `detail` does not allow this operation. Wait until it changes.',
   },
   source_inline: {
     status: 409,
-    title: 'The topology was given inline',
-    help: 'There is no source to fetch it from. PUT the definition with a new topology, or with a source.',
+    title: 'The topology has no source',
+    help:
+      'The topology was given inline, so it can not be fetched. PUT the definition with a new topology or a ' +
+      'source.',
   },
   stale_leader: {
     status: 409,
-    title: 'A newer leader has taken over',
+    title: 'A newer leader exists',
     help:
-      'A newer leader of this service has taken over; `detail` has both epochs. A leader that gets this stops. If ' +
-      'etcd was rebuilt or a store restored, the epochs began anew: `lcm services reset-term SERVICE`.',
+      'A newer leader of this service took over; `detail` has both epochs, and the old leader must stop. If ' +
+      'etcd was rebuilt or a store was restored, run `lcm services reset-term SERVICE`.',
   },
   template_in_use: {
     status: 409,
-    title: 'Workers still need the template',
-    help: 'Workers that are not TERMINATED were made from it. Disable it instead, or terminate them first.',
+    title: 'The template is in use',
+    help: 'Workers that are not TERMINATED use this template. Disable it instead, or terminate them first.',
   },
   term_not_registered: {
     status: 409,
-    title: 'This term is not registered',
-    help: 'A controller wrote before it registered its term.',
+    title: 'The term is not registered',
+    help: 'A controller wrote before it registered its term. Register it with `PUT /services/{service}/term`.',
   },
   worker_has_sessions: {
     status: 409,
-    title: 'Sessions live on the worker',
-    help: 'Use `drain` to let them end first, or `force: true` to end them.',
+    title: 'The worker has sessions',
+    help: 'Use `drain` to wait until the sessions end, or `force: true` to end them.',
   },
   worker_held: {
     status: 409,
-    title: 'A person wants the worker stopped',
-    help: 'Somebody stopped or drains the worker by hand, which no policy overrides. Start it by hand.',
+    title: 'The worker is on hold',
+    help: 'An operator stopped or drains the worker, which no policy overrides. Start it with `lcm start worker`.',
   },
   worker_not_failed: {
     status: 409,
-    title: 'Only a FAILED worker can be retried',
-    help: 'The worker is not FAILED; `detail` has its status.',
+    title: 'The worker is not FAILED',
+    help: 'Only a FAILED worker can be retried; `detail` has its status.',
   },
   worker_not_running: {
     status: 409,
-    title: 'Only a RUNNING worker can be drained',
-    help: 'The worker is not RUNNING; stop or terminate it directly.',
+    title: 'The worker is not RUNNING',
+    help: 'Only a RUNNING worker can be drained. Stop or terminate it directly.',
   },
   worker_not_terminated: {
     status: 409,
-    title: 'Only the record of a TERMINATED worker can be removed',
-    help: 'Only the record of a TERMINATED worker can be removed. Terminate it first.',
+    title: 'The worker is not TERMINATED',
+    help: 'Only the record of a TERMINATED worker can be deleted. Terminate it first.',
   },
   worker_not_trusted: {
     status: 409,
-    title: 'LCM did not launch the machine of this worker',
+    title: 'LCM did not launch this machine',
     help:
-      'LCM sends the default CML password and license tokens only to machines that it launched. Set credentials for this ' +
-      'worker, or change its license in CML itself; `detail` says which.',
+      'LCM sends the default CML password and license tokens only to machines that it launched. Set credentials ' +
+      'for this worker, or change its license in CML; `detail` says which.',
   },
   worker_protected: {
     status: 409,
     title: 'The worker is protected',
-    help: 'The worker is protected against termination.',
+    help: 'The worker is protected against termination. PATCH it with `{"protected": false}` first.',
   },
   worker_terminating: {
     status: 409,
     title: 'The worker is being terminated',
-    help: 'Termination can not be withdrawn. Create a new worker.',
+    help: 'Termination can not be undone. Create a new worker.',
   },
   version_mismatch: {
     status: 412,
-    title: 'Somebody changed it since you read it',
-    help: 'It changed since you read it. Read it again and repeat with the new version.',
+    title: 'The resource has changed',
+    help: 'The resource changed since you read it. Read it again and repeat the request with the new version.',
   },
   body_too_large: {
     status: 413,
     title: 'The body is too large',
-    help: 'At most 1 MiB, or 5 MiB where a topology is sent.',
+    help: 'The limit is 1 MiB, or 5 MiB for topologies. Send a smaller body.',
   },
   unsupported_media_type: {
     status: 415,
-    title: 'Send application/json',
-    help: 'Send `Content-Type: application/json`.',
+    title: 'Unsupported media type',
+    help: 'The body is not JSON. Send `Content-Type: application/json`.',
   },
   wrong_host: {
     status: 421,
-    title: 'This address is not served here',
+    title: 'Wrong host',
     help: 'The `Host` header names another server. Use localhost or 127.0.0.1.',
   },
   idempotency_key_reused: {
     status: 422,
-    title: 'The key belongs to another request',
-    help: 'This `Idempotency-Key` came with another body before. Use a new key for a new request.',
+    title: 'The idempotency key was used before',
+    help: 'This `Idempotency-Key` was sent with another body. Use a new key for a new request.',
   },
   definition_not_active: {
     status: 422,
-    title: 'The definition can not be booked',
-    help: 'Only an ACTIVE definition can be booked: this one waits for its topology, or is DEPRECATED.',
+    title: 'The definition is not ACTIVE',
+    help: 'Only an ACTIVE definition can be booked. This one waits for its topology, or is deprecated.',
   },
   definition_not_found: {
     status: 422,
-    title: 'There is no such definition',
-    help: 'There is no definition of that id or name; `lcm get definitions` lists them.',
+    title: 'Unknown definition',
+    help: 'No definition has this id or name. `lcm get definitions` lists them.',
   },
   region_not_configured: {
     status: 422,
-    title: 'LCM is not set up for that region',
-    help: 'LCM is not set up for that region; `detail` lists those it is.',
+    title: 'The region is not configured',
+    help: 'LCM is not configured for this region. Use one of the regions in `detail`.',
   },
   template_disabled: {
     status: 422,
     title: 'The template is disabled',
-    help: 'The template is disabled. Enable it or use another.',
+    help: 'No workers can be created from this template. Enable it or use another one.',
   },
   template_not_found: {
     status: 422,
-    title: 'There is no such template',
-    help: 'There is no template of that name; `lcm get templates` lists them.',
+    title: 'Unknown template',
+    help: 'No template has this name. `lcm get templates` lists them.',
   },
   timeslot_invalid: {
     status: 422,
-    title: 'The timeslot is not possible',
-    help: 'It ends before it begins, lies in the past, or lasts longer than the definition allows; `detail` says which.',
+    title: 'The timeslot is not valid',
+    help:
+      'The timeslot ends before it starts, is in the past, or is longer than the definition allows; `detail` ' +
+      'says which.',
   },
   precondition_required: {
     status: 428,
-    title: 'Controllers must say what their write is based on',
-    help: 'Controllers must say which version their write is based on (`If-Match`) and in which term they write (`lcm-epoch`).',
+    title: 'A precondition is required',
+    help: 'Controllers must send the version that a write is based on (`If-Match`) and their term (`lcm-epoch`).',
   },
   too_many_clients: {
     status: 429,
-    title: 'Too many event streams are open',
-    help: 'You have too many event streams open, or all callers together have. Close one.',
+    title: 'Too many event streams',
+    help: 'You, or all callers together, have too many open event streams. Close one.',
   },
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    help: 'You ask faster than one caller may. Wait for `Retry-After` seconds, then go on more slowly.',
+    help: 'You sent more requests than one caller may. Wait `Retry-After` seconds and slow down.',
   },
   too_many_attempts: {
     status: 429,
     title: 'Too many failed logins',
-    help: 'Too many wrong tokens or login links came from your address. Wait for `Retry-After` seconds and use the right one.',
+    help: 'Your address sent too many wrong tokens or login links. Wait `Retry-After` seconds and use the right one.',
   },
   internal_error: {
     status: 500,
-    title: 'A defect in LCM',
-    help: 'A defect in LCM. Its log has the details.',
+    title: 'Internal error',
+    help: 'LCM has a defect. Its log has the details.',
   },
   backup_unavailable: {
     status: 501,
-    title: 'This store is backed up by its own tools',
-    help: 'LCM packs backups of its own SQLite store only. Use the tools of the database server.',
+    title: 'Backup not supported',
+    help: 'LCM creates backups of its SQLite store only. Use the tools of your database server.',
   },
   deadline_exceeded: {
     status: 503,
-    title: 'It took too long',
+    title: 'Timeout',
     help:
-      'The request was not answered in time. Whether it had its effect is unknown: read before you repeat, or use an ' +
+      'The request took too long, and its effect is unknown. Read before you repeat it, or use an ' +
       '`Idempotency-Key`.',
   },
   identity_provider_unavailable: {
     status: 503,
-    title: 'The identity provider does not answer',
-    help: 'The provider behind `LCM_OIDC_ISSUER` does not answer, so nobody new can be recognised. Tokens of LCM itself work.',
+    title: 'The identity provider does not respond',
+    help: 'The provider in `LCM_OIDC_ISSUER` does not respond, so new sign-ins fail. Tokens of LCM still work.',
   },
   store_unavailable: {
     status: 503,
-    title: 'The store does not answer',
-    help: 'The store does not answer or is too busy. Try again.',
+    title: 'The store does not respond',
+    help: 'The store does not respond or is overloaded. Try again.',
   },
 } as const satisfies Record<string, { status: number; title: string; help: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS
 
-/** RFC 9457. `type` is stable and points at the documentation of the code. */
-export const Problem = z.object({
-  type: z.string(),
-  title: z.string(),
-  status: z.int(),
-  detail: z.string(),
-  code: z.string(),
-  instance: z.string().optional(),
-  errors: z.array(z.object({ path: z.string(), message: z.string(), line: z.int().positive().optional() })).optional(),
-  sign_in: z
-    .string()
-    .optional()
-    .describe('With `unauthenticated`: where a browser signs in by the identity provider, if there is one'),
-})
+/** RFC 9457. `type` is stable and links to the documentation of the code. */
+export const Problem = z
+  .object({
+    type: z.string().meta({ description: 'The documentation of the code.', example: '/api/docs#validation_failed' }),
+    title: z.string().meta({ description: 'The meaning of the code, always the same text.' }),
+    status: z.int().meta({ description: 'The HTTP status.', example: 409 }),
+    detail: z.string().meta({ description: 'What failed this time, for people.' }),
+    code: z.string().meta({ description: 'The code, for programs. Never reused for another meaning.' }),
+    instance: z.string().optional().meta({ description: 'The path of the request.' }),
+    errors: z
+      .array(
+        z.object({
+          path: z.string().meta({ description: 'The wrong field.', example: 'body.template_name' }),
+          message: z.string().meta({ description: 'What is wrong with it.' }),
+          line: z.int().positive().optional().meta({ description: 'The line of a topology.', example: 12 }),
+        }),
+      )
+      .optional()
+      .meta({ description: 'The wrong fields.' }),
+    sign_in: z.string().optional().meta({
+      description:
+        'With `unauthenticated`: the path where a browser signs in with the identity provider, if there is one.',
+    }),
+  })
+  .meta({ id: 'Problem', description: 'A refusal (RFC 9457).' })
 export type Problem = z.infer<typeof Problem>
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 
-/** What a refusal says besides, in headers or members of its own. */
+/** Extra headers and members of a problem. */
 export interface Advice {
   readonly retryAfterSeconds?: number
   readonly allow?: readonly string[]
   readonly signIn?: string
 }
 
-/** Thrown by commands and queries; the edge turns it into an answer. `detail` is a sentence a person can act on. */
+/** Thrown by commands and queries; the HTTP layer turns it into a response. `detail` is a sentence that a person can act on. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError'
   readonly code: ProblemCode
   readonly errors: Problem['errors']
-  /** When it is worth asking again. */
+  /** Seconds to wait before the next try. */
   readonly retryAfterSeconds: number | undefined
-  /** The methods that the path does take. */
+  /** The methods that the path supports. */
   readonly allow: readonly string[] | undefined
-  /** Where a browser signs in by the identity provider. */
+  /** The path where a browser signs in with the identity provider. */
   readonly signIn: string | undefined
 
   constructor(code: ProblemCode, detail: string, errors?: Problem['errors'], advice: Advice = {}) {

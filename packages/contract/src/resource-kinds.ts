@@ -2,9 +2,9 @@ import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { z } from 'zod'
-import { SettingsView } from './template.ts'
 import { DefinitionSummary } from './definition.ts'
-import { WorkerView } from './worker-bodies.ts'
+import { SettingsView } from './system.ts'
+import { WorkerView } from './worker.ts'
 
 interface ResourceKind {
   /** Name in the store, in journal subjects and in secrets. */
@@ -67,3 +67,11 @@ export const RESOURCE_NAMES = Object.keys(RESOURCE_KINDS) as ResourceName[]
 export const EVENT_RESOURCE_NAMES = RESOURCE_NAMES.filter(
   (name): name is EventResourceName => RESOURCE_KINDS[name].event !== null,
 )
+
+/** Prefixes of the change keys, one key per resource. Controllers watch below these prefixes. */
+export const CHANGE_KEYS = Object.fromEntries(RESOURCE_NAMES.map(name => [name, RESOURCE_KINDS[name].keyPrefix])) as {
+  readonly [N in ResourceName]: (typeof RESOURCE_KINDS)[N]['keyPrefix']
+}
+
+/** Common prefix of all change keys. */
+export const CHANGE_KEY_ROOT = '/lcm/'

@@ -4,33 +4,42 @@ import type { ProblemCode } from './problems.ts'
 
 export const API_PREFIX = '/api/v1'
 
+export interface PathParameter {
+  readonly description: string
+  readonly example: string
+}
+/** Descriptions of path parameters by name. */
+export type PathParameters = Readonly<Record<string, PathParameter>>
+
 export interface RouteSpec {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Below API_PREFIX, with `{name}` for parameters. */
   readonly path: string
+  /** Describes every `{name}` in the path. */
+  readonly params?: PathParameters
   readonly summary: string
-  readonly description?: string
+  readonly description: string
   readonly access: Access
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
-  /** Where a body may be larger than usual. */
+  /** Overrides the default limit of a body. */
   readonly bodyBytesMax?: number
   readonly status: number
-  /** What the answer holds; null when it has no body. For a stream: what each event holds. */
+  /** The response body; null if there is none. For a stream: one event. */
   readonly answer: z.ZodType | null
-  /** Another good status, and what it means. */
+  /** A second success status and its meaning. */
   readonly alsoStatus?: { readonly status: number; readonly meaning: string }
-  /** Where a created thing lives, filled in from the answer. */
+  /** The path of a created resource, filled in from the response. */
   readonly location?: string
   readonly stream?: true
-  /** The answer is a file of this media type. */
+  /** The response is a file of this media type. */
   readonly file?: string
-  /** `required` refuses a write that does not say which version it is based on. */
+  /** `required` refuses a write without the version that it is based on. */
   readonly ifMatch?: 'optional' | 'required'
-  /** Takes an Idempotency-Key: the same request is carried out once, however often it is sent. */
+  /** Accepts an Idempotency-Key: a repeated request is performed once. */
   readonly idempotent?: true
-  /** Refuses a write that does not come from the registered term of the caller's service. */
+  /** Refuses a write that is not from the registered term of the caller's service. */
   readonly fenced?: true
-  /** Beyond those that every route shares (see openapi.ts). */
+  /** Problems beyond the ones that every route shares (see openapi/problem-responses.ts). */
   readonly problems: readonly ProblemCode[]
 }

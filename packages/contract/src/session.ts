@@ -1,129 +1,133 @@
-import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { DecisionNote } from '@lcm/domain/decision'
+import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
+import { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
-import { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { z } from 'zod'
-import { type Access, EVERYONE, OPERATORS, PEOPLE } from './access.ts'
-import {
-  CreateDefinition,
-  CreateSession,
-  DefinitionList,
-  DefinitionQuery,
-  DefinitionWithGraph,
-  ExtendSession,
-  LARGE_BODY_BYTES_MAX,
-  LabList,
-  LabQuery,
-  LabTopology,
-  PlacementPreview,
-  PutDefinition,
-  SessionList,
-  SessionQuery,
-} from './definition.ts'
-import { Page, TimePage } from './lists.ts'
+import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
+import { z } from 'zod'
+import { type Access, ANY_CONTROLLER, EVERYONE, LABLET_CONTROLLER, PEOPLE, SCHEDULER } from './access.ts'
+import { ActionReason, listOf, Page, TimePage } from './common.ts'
+import { DecisionList } from './decision.ts'
 import type { ProblemCode } from './problems.ts'
 import type { RouteSpec } from './route.ts'
-import { DecisionList, Reasoned } from './worker-bodies.ts'
 
-const AUTHORS: Access = { roles: ['admin', 'author'] }
+export const SessionList = listOf(LabletSession).meta({ id: 'SessionList', description: 'A page of sessions.' })
 
-const onDefinition = <B extends z.ZodType>(verb: string, summary: string, body: B, problems: readonly ProblemCode[]) =>
-  ({
-    method: 'POST',
-    path: `/lablet-definitions/{id}/${verb}`,
-    summary,
-    access: AUTHORS,
-    body,
-    status: 202,
-    answer: LabletDefinition,
-    ifMatch: 'optional',
-    idempotent: true,
-    problems: ['not_found', 'version_mismatch', ...problems],
-  }) as const satisfies RouteSpec
+/** `owner` fits the longest subject of an identity provider with `oidc:` before it. */
+const SessionQuery = Page.extend({
+  status: SessionStatus.optional().meta({ description: 'Only sessions with this status.', example: 'RUNNING' }),
+  worker_id: z.string().max(64).optional().meta({
+    description: 'Only sessions on this worker.',
+    example: 'w-5k1r2m3n8pq4t',
+  }),
+  definition: DefinitionName.optional().meta({
+    description: 'Only sessions of definitions with this name.',
+    example: 'bgp-basics',
+  }),
+  owner: z.string().max(520).optional().meta({
+    description: 'Only sessions of this owner, by id.',
+    example: 'oidc:jane',
+  }),
+  include_finished: z.union([z.boolean(), z.stringbool()]).default(false).meta({
+    description: 'Also returns ended sessions.',
+  }),
+})
 
-/** What can be booked. */
-export const DEFINITION_ROUTES = {
-  listDefinitions: {
-    method: 'GET',
-    path: '/lablet-definitions',
-    summary: 'List definitions of labs, without their topologies',
-    access: EVERYONE,
-    query: DefinitionQuery,
-    status: 200,
-    answer: DefinitionList,
-    problems: [],
-  },
-  createDefinition: {
-    method: 'POST',
-    path: '/lablet-definitions',
-    summary: 'Define a lab; an inline topology is judged at once',
-    access: AUTHORS,
-    body: CreateDefinition,
-    bodyBytesMax: LARGE_BODY_BYTES_MAX,
-    status: 201,
-    answer: LabletDefinition,
-    location: '/lablet-definitions/{id}',
-    idempotent: true,
-    problems: ['already_exists', 'topology_invalid', 'port_node_unknown'],
-  },
-  getDefinition: {
-    method: 'GET',
-    path: '/lablet-definitions/{id}',
-    summary: 'Read one definition with its topology, as text and as a graph',
-    access: EVERYONE,
-    status: 200,
-    answer: DefinitionWithGraph,
-    problems: ['not_found'],
-  },
-  putDefinition: {
-    method: 'PUT',
-    path: '/lablet-definitions/{id}',
-    summary: 'Say a definition anew; of one that is ACTIVE this makes the next version',
-    access: AUTHORS,
-    body: PutDefinition,
-    bodyBytesMax: LARGE_BODY_BYTES_MAX,
-    status: 200,
-    answer: LabletDefinition,
-    ifMatch: 'optional',
-    problems: ['not_found', 'version_mismatch', 'topology_invalid', 'port_node_unknown', 'definition_deprecated'],
-  },
-  deleteDefinition: {
-    method: 'DELETE',
-    path: '/lablet-definitions/{id}',
-    summary: 'Remove a definition that no session needs any more',
-    access: AUTHORS,
-    status: 204,
-    answer: null,
-    ifMatch: 'optional',
-    problems: ['not_found', 'version_mismatch', 'definition_in_use'],
-  },
-  syncDefinition: onDefinition('sync', 'Fetch the topology from its source again', Reasoned, [
-    'source_inline',
-    'definition_deprecated',
-  ]),
-  deprecateDefinition: onDefinition(
-    'deprecate',
-    'Take a definition out of use; sessions that have it go on',
-    Reasoned,
-    [],
-  ),
-  previewPlacement: {
-    method: 'POST',
-    path: '/lablet-definitions/{id}/placement-preview',
-    summary: 'See where a session of it would be placed now, and why not elsewhere',
-    access: EVERYONE,
-    status: 200,
-    answer: PlacementPreview,
-    problems: ['not_found'],
-  },
-} as const satisfies Record<string, RouteSpec>
+export const CreateSession = z
+  .strictObject({
+    definition: z.string().min(1).max(64).meta({
+      description: 'The id of a definition, or a name, which selects its newest ACTIVE version.',
+      example: 'bgp-basics',
+    }),
+    start: Instant.optional().meta({ description: 'The start; by default now.' }),
+    duration_minutes: z
+      .int()
+      .min(1)
+      .max(7 * 24 * 60)
+      .optional()
+      .meta({ description: 'The duration instead of `end`; by default the longest that the definition allows.' }),
+    end: Instant.optional().meta({ description: 'The end.' }),
+    reservation_id: z.string().min(1).max(128).optional().meta({
+      description: 'The reservation number of another system; unique.',
+    }),
+  })
+  .meta({
+    id: 'CreateSession',
+    description: 'A session to book.',
+    example: { definition: 'bgp-basics', duration_minutes: 30 },
+  })
 
-const onSession = <B extends z.ZodType>(verb: string, summary: string, body: B, problems: readonly ProblemCode[]) =>
+export const ExtendSession = z
+  .strictObject({
+    minutes: z
+      .int()
+      .min(1)
+      .max(24 * 60)
+      .meta({ description: 'The minutes to add.', example: 15 }),
+  })
+  .meta({ id: 'ExtendSession', description: 'An extension.' })
+
+export const SessionChanges = z
+  .strictObject({
+    status: SessionStatus.exactOptional().meta({ description: 'The observed status.' }),
+    pipeline: Pipeline.nullable().exactOptional().meta({ description: 'The progress of the pipeline.' }),
+    worker_id: z.null().exactOptional().meta({ description: 'Null removes the session from its worker.' }),
+    access: LabletSession.shape.access.exactOptional(),
+    conditions: LabletSession.shape.conditions.exactOptional(),
+    last_error: z.string().max(1000).nullable().exactOptional().meta({ description: 'The latest error.' }),
+    waiting_reason: z.string().max(1000).nullable().exactOptional().meta({ description: 'Why it is not placed yet.' }),
+  })
+  .meta({ id: 'SessionChanges', description: 'Changed fields; omitted fields stay as they are.' })
+
+const decision = DecisionNote.meta({ description: 'The decision behind the write.' })
+export const ReportSession = z
+  .strictObject({
+    changes: SessionChanges.meta({
+      description: 'Changed fields; omitted fields stay as they are.',
+      example: { status: 'RUNNING' },
+    }),
+    decision,
+  })
+  .meta({ id: 'ReportSession', description: 'What a controller observed or did.' })
+
+export const AssignSession = z
+  .strictObject({
+    worker_id: z.string().min(1).max(64).meta({
+      description: 'The worker. Its capacity is reserved by compare-and-set.',
+      example: 'w-5k1r2m3n8pq4t',
+    }),
+    decision,
+  })
+  .meta({ id: 'AssignSession', description: 'A placement.' })
+
+export const BindLab = z
+  .strictObject({
+    lab_id: z.string().max(64).nullable().meta({
+      description: 'The CML lab id; null before the import, so that the lab is on record before it exists.',
+      example: null,
+    }),
+    title: z.string().max(64).meta({ description: 'The title in CML.', example: 'BGP basics ls-5k1r2m3n8pq4t' }),
+    record_id: z.string().max(64).nullable().default(null).meta({
+      description: 'The free lab record to reuse; null to create one.',
+    }),
+  })
+  .meta({ id: 'BindLab', description: 'The lab of a session. A repeated request returns the same record.' })
+
+const SESSION_ID = { id: { description: 'The id of the session.', example: 'ls-5k1r2m3n8pq4t' } } as const
+
+interface SessionAction<B extends z.ZodType> {
+  readonly summary: string
+  readonly description: string
+  readonly body: B
+  readonly problems: readonly ProblemCode[]
+}
+
+const action = <B extends z.ZodType>(verb: string, { problems, ...route }: SessionAction<B>) =>
   ({
     method: 'POST',
     path: `/lablet-sessions/{id}/${verb}`,
-    summary,
+    params: SESSION_ID,
+    ...route,
     access: PEOPLE,
-    body,
     status: 202,
     answer: LabletSession,
     ifMatch: 'optional',
@@ -131,12 +135,14 @@ const onSession = <B extends z.ZodType>(verb: string, summary: string, body: B, 
     problems: ['not_found', 'version_mismatch', ...problems],
   }) as const satisfies RouteSpec
 
-/** People see and touch their own; who runs the fleet, everybody's. */
+/** Callers see and modify their own sessions; admins and operators those of all owners. */
 export const SESSION_ROUTES = {
   listSessions: {
     method: 'GET',
     path: '/lablet-sessions',
-    summary: 'List sessions, your own unless you run the fleet',
+    summary: 'List sessions',
+    description:
+      'Returns the sessions of the caller. Admins, operators and controllers get the sessions of all owners.',
     access: EVERYONE,
     query: SessionQuery,
     status: 200,
@@ -147,6 +153,7 @@ export const SESSION_ROUTES = {
     method: 'GET',
     path: '/lablet-sessions/mine',
     summary: 'List your own sessions',
+    description: 'Returns the sessions of the caller, whatever its role.',
     access: EVERYONE,
     query: Page,
     status: 200,
@@ -156,7 +163,8 @@ export const SESSION_ROUTES = {
   createSession: {
     method: 'POST',
     path: '/lablet-sessions',
-    summary: 'Book a lab',
+    summary: 'Book a session',
+    description: 'Books a lab for a timeslot. The scheduler places it, and the lablet-controller starts its lab.',
     access: PEOPLE,
     body: CreateSession,
     status: 201,
@@ -168,7 +176,9 @@ export const SESSION_ROUTES = {
   getSession: {
     method: 'GET',
     path: '/lablet-sessions/{id}',
-    summary: 'Read one session',
+    params: SESSION_ID,
+    summary: 'Get a session',
+    description: 'Returns one session.',
     access: EVERYONE,
     status: 200,
     answer: LabletSession,
@@ -177,20 +187,39 @@ export const SESSION_ROUTES = {
   cancelSession: {
     method: 'DELETE',
     path: '/lablet-sessions/{id}',
-    summary: 'Cancel a session; its lab is taken down first',
+    params: SESSION_ID,
+    summary: 'Cancel a session',
+    description: 'Ends a session. Its lab is torn down first.',
     access: PEOPLE,
     status: 202,
     answer: LabletSession,
     ifMatch: 'optional',
     problems: ['not_found', 'version_mismatch'],
   },
-  extendSession: onSession('extend', 'Let it last longer', ExtendSession, ['session_over', 'timeslot_invalid']),
-  requeueSession: onSession('requeue', 'Have it placed anew', Reasoned, ['session_wrong_state']),
-  retrySession: onSession('retry', 'Start its lab anew', Reasoned, ['session_wrong_state']),
+  extendSession: action('extend', {
+    summary: 'Extend a session',
+    description: 'Moves the end of a session, up to the longest duration of its definition.',
+    body: ExtendSession,
+    problems: ['session_over', 'timeslot_invalid'],
+  }),
+  requeueSession: action('requeue', {
+    summary: 'Requeue a session',
+    description: 'Removes a session from its worker, so that the scheduler places it again.',
+    body: ActionReason,
+    problems: ['session_wrong_state'],
+  }),
+  retrySession: action('retry', {
+    summary: 'Retry the lab of a session',
+    description: 'Starts the pipeline of a failed session again.',
+    body: ActionReason,
+    problems: ['session_wrong_state'],
+  }),
   getSessionDecisions: {
     method: 'GET',
     path: '/lablet-sessions/{id}/decisions',
-    summary: 'Read what controllers decided about the session and why, newest first',
+    params: SESSION_ID,
+    summary: 'List decisions about a session',
+    description: 'Returns what controllers decided about the session and why, newest first.',
     access: EVERYONE,
     query: TimePage,
     status: 200,
@@ -199,51 +228,69 @@ export const SESSION_ROUTES = {
   },
 } as const satisfies Record<string, RouteSpec>
 
-const onLab = (verb: string, summary: string) =>
+const fenced = <M extends 'PATCH' | 'POST', const P extends string, B extends z.ZodType, A extends z.ZodType>(
+  route: { method: M; path: P; summary: string; description: string; access: Access; body: B; answer: A },
+  problems: readonly ProblemCode[],
+) =>
   ({
-    method: 'POST',
-    path: `/lab-records/{id}/${verb}`,
-    summary,
-    access: OPERATORS,
-    body: Reasoned,
-    status: 202,
-    answer: LabRecord,
-    ifMatch: 'optional',
-    idempotent: true,
-    problems: ['not_found', 'version_mismatch', 'lab_in_use', 'lab_gone'],
+    ...route,
+    params: SESSION_ID,
+    status: 200,
+    fenced: true,
+    problems: ['not_found', ...problems],
   }) as const satisfies RouteSpec
 
-export const LAB_ROUTES = {
-  listLabs: {
-    method: 'GET',
-    path: '/lab-records',
-    summary: 'List labs on workers, ours and anybody’s',
-    access: EVERYONE,
-    query: LabQuery,
-    status: 200,
-    answer: LabList,
-    problems: [],
+/** Routes that only controllers may call. */
+export const SESSION_CONTROLLER_ROUTES = {
+  assignSession: fenced(
+    {
+      method: 'POST',
+      path: '/lablet-sessions/{id}/assignment',
+      summary: 'Place a session',
+      description: 'Reserves capacity on a worker and records the placement on both.',
+      access: SCHEDULER,
+      body: AssignSession,
+      answer: LabletSession,
+    },
+    ['illegal_transition', 'no_capacity'],
+  ),
+  reportSession: {
+    ...fenced(
+      {
+        method: 'PATCH',
+        path: '/lablet-sessions/{id}/status',
+        summary: 'Report the status of a session',
+        description: 'Stores what a controller observed or did.',
+        access: ANY_CONTROLLER,
+        body: ReportSession,
+        answer: LabletSession,
+      },
+      ['illegal_transition', 'version_mismatch'],
+    ),
+    ifMatch: 'required',
   },
-  getLab: {
-    method: 'GET',
-    path: '/lab-records/{id}',
-    summary: 'Read one lab',
-    access: EVERYONE,
-    status: 200,
-    answer: LabRecord,
-    problems: ['not_found'],
-  },
-  getLabTopology: {
-    method: 'GET',
-    path: '/lab-records/{id}/topology',
-    summary: 'Read the topology that a lab was made from',
-    access: EVERYONE,
-    status: 200,
-    answer: LabTopology,
-    problems: ['not_found'],
-  },
-  startLab: onLab('start', 'Have a lab started'),
-  stopLab: onLab('stop', 'Have a lab stopped'),
-  wipeLab: onLab('wipe', 'Have a lab wiped; it must be stopped'),
-  deleteLab: onLab('delete', 'Have a lab stopped, wiped and removed'),
+  bindLab: fenced(
+    {
+      method: 'POST',
+      path: '/lablet-sessions/{id}/lab',
+      summary: 'Bind a lab to a session',
+      description: 'Creates the lab record of a session, or claims an existing one for reuse.',
+      access: LABLET_CONTROLLER,
+      body: BindLab,
+      answer: LabRecord,
+    },
+    ['illegal_transition', 'lab_in_use', 'lab_gone'],
+  ),
+  releaseSession: fenced(
+    {
+      method: 'POST',
+      path: '/lablet-sessions/{id}/release',
+      summary: 'Release the capacity of a session',
+      description: 'Returns the capacity and the ports of a session whose lab is confirmed stopped.',
+      access: ANY_CONTROLLER,
+      body: ActionReason,
+      answer: LabletSession,
+    },
+    [],
+  ),
 } as const satisfies Record<string, RouteSpec>

@@ -1,84 +1,119 @@
+import { ROLES } from '@lcm/domain/actor'
+import { AuditEntry } from '@lcm/domain/decision'
+import { SETTING_SOURCES, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
+import { Instant } from '@lcm/domain/instant'
 import { z } from 'zod'
-import { ADMINS, EVERYONE, OPERATORS, PEOPLE } from './access.ts'
-import { EventEnvelope, EventQuery } from './events.ts'
-import { Page } from './lists.ts'
+import { ADMINS, EVERYONE, OPERATORS } from './access.ts'
+import { listOf, TimePage } from './common.ts'
 import type { RouteSpec } from './route.ts'
-import { AuditList, AuditQuery, CreateToken, Info, LoginLink, NewToken, TokenList } from './token.ts'
+
+/** The path of the control API of a simulated cloud. */
+export const SIM_CONTROL_PATH = '/sim/v1'
+
+export const Info = z
+  .object({
+    version: z.string().meta({ description: 'The version of LCM.', example: '0.1.0' }),
+    profile: z.enum(['embedded', 'cluster']).meta({ description: 'One process, or several processes with etcd.' }),
+    cloud: z.enum(['sim', 'aws']).meta({ description: 'The simulated cloud, or AWS.' }),
+    regions: z
+      .array(z.string())
+      .meta({ description: 'The configured regions, the default first.', example: ['us-east-1'] }),
+    sim_control: z.literal(SIM_CONTROL_PATH).nullable().meta({
+      description: 'The path where admins control the simulated cloud; null for AWS or a simulator in another process.',
+    }),
+    actor: z
+      .object({
+        id: z.string().meta({ description: 'Stays the same when the name changes.', example: 'admin' }),
+        name: z.string().meta({ description: 'The display name.', example: 'admin' }),
+        role: z.enum(ROLES).meta({ description: 'What the caller may do.', example: 'admin' }),
+      })
+      .meta({ description: 'The caller.' }),
+  })
+  .meta({ id: 'Info', description: 'This LCM and the caller.' })
+
+const AuditQuery = TimePage.extend({
+  resource: z.string().max(200).optional().meta({
+    description: 'Only changes of this resource, with its kind.',
+    example: 'worker:w-5k1r2m3n8pq4t',
+  }),
+  scaling: z.union([z.boolean(), z.stringbool()]).default(false).meta({
+    description: 'Also returns what the scaling policies did or refused.',
+  }),
+})
+export const AuditList = listOf(AuditEntry).meta({ id: 'AuditList', description: 'A page of changes.' })
+
+const settingSource = z.enum(SETTING_SOURCES).meta({
+  description: 'Where the value comes from: `given` at run time, the `environment`, or the `default`.',
+  example: 'default',
+})
+type SettingShapes = typeof SettingValues.shape
+type SettingView<T extends z.ZodType> = z.ZodObject<{ value: T; source: typeof settingSource }>
+type SettingViews = { [Name in keyof SettingShapes]: SettingView<SettingShapes[Name]> }
+
+const settingViews = Object.fromEntries(
+  Object.entries(SettingValues.shape).map(([name, value]) => [
+    name,
+    z.object({ value, source: settingSource }).meta({ description: z.globalRegistry.get(value)?.description }),
+  ]),
+) as SettingViews
+
+export const SettingsView = z
+  .object({
+    version: z.int().meta({ description: 'Grows by one with every write; 0 before the first.', example: 4 }),
+    updated_at: Instant.nullable().meta({ description: 'When the settings were last changed at run time.' }),
+    settings: z.object(settingViews).meta({ description: 'Each setting with its value and its source.' }),
+  })
+  .meta({ id: 'Settings', description: 'All settings.' })
 
 export const SYSTEM_ROUTES = {
-  listTokens: {
+  getSettings: {
     method: 'GET',
-    path: '/tokens',
-    summary: 'List tokens, without their secrets',
-    access: ADMINS,
-    query: Page,
+    path: '/settings',
+    summary: 'Get the settings',
+    description: 'Returns every setting with its value and its source.',
+    access: EVERYONE,
     status: 200,
-    answer: TokenList,
+    answer: SettingsView,
     problems: [],
   },
-  createToken: {
-    method: 'POST',
-    path: '/tokens',
-    summary: 'Make a token; its secret is shown this once',
+  patchSettings: {
+    method: 'PATCH',
+    path: '/settings',
+    summary: 'Change settings',
+    description: 'Changes settings at run time. Null resets a setting to the environment or the default.',
     access: ADMINS,
-    body: CreateToken,
-    status: 201,
-    answer: NewToken,
-    idempotent: true,
-    problems: [],
-  },
-  deleteToken: {
-    method: 'DELETE',
-    path: '/tokens/{id}',
-    summary: 'Take a token back: nobody gets in with it any more',
-    access: ADMINS,
-    status: 204,
-    answer: null,
-    problems: ['not_found'],
+    body: SettingsPatch,
+    status: 200,
+    answer: SettingsView,
+    ifMatch: 'optional',
+    problems: ['version_mismatch'],
   },
   listAudit: {
     method: 'GET',
     path: '/audit',
-    summary: 'Read who did what, newest first',
+    summary: 'List changes',
+    description: 'Returns who changed what and when, newest first.',
     access: OPERATORS,
     query: AuditQuery,
     status: 200,
     answer: AuditList,
     problems: [],
   },
-  events: {
-    method: 'GET',
-    path: '/events',
-    summary: 'Follow every change as server-sent events',
-    access: EVERYONE,
-    query: EventQuery,
-    status: 200,
-    answer: EventEnvelope,
-    stream: true,
-    problems: ['too_many_clients'],
-  },
   info: {
     method: 'GET',
     path: '/info',
-    summary: 'Read which LCM this is, and who you are to it',
+    summary: 'Get information about LCM and the caller',
+    description: 'Returns the version, the profile, the regions and the caller.',
     access: EVERYONE,
     status: 200,
     answer: Info,
     problems: [],
   },
-  createLoginLink: {
-    method: 'POST',
-    path: '/login-links',
-    summary: 'Make a one-time link that logs a browser in as you',
-    access: PEOPLE,
-    status: 201,
-    answer: LoginLink,
-    problems: [],
-  },
   createBackup: {
     method: 'POST',
     path: '/backup',
-    summary: 'Download a consistent copy of everything, secrets included',
+    summary: 'Download a backup',
+    description: 'Returns a consistent copy of the whole store, secrets included.',
     access: ADMINS,
     status: 200,
     answer: z.string(),

@@ -1,51 +1,92 @@
 import { ROLES, SERVICES } from '@lcm/domain/actor'
-import { AuditEntry } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
 import { Token } from '@lcm/domain/token'
 import { WorkerName } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
-import { listOf, TimePage } from './lists.ts'
-
-/** Where a simulated cloud can be acted on behind LCM's back. */
-export const SIM_CONTROL_PATH = '/sim/v1'
-
-export const Info = z.object({
-  version: z.string(),
-  profile: z.enum(['embedded', 'cluster']),
-  cloud: z.enum(['sim', 'aws']),
-  regions: z.array(z.string()),
-  /** Null where the cloud is real, or another process simulates it. */
-  sim_control: z.literal(SIM_CONTROL_PATH).nullable(),
-  actor: z.object({ id: z.string(), name: z.string(), role: z.enum(ROLES) }),
-})
+import { ADMINS, PEOPLE } from './access.ts'
+import { listOf, Page } from './common.ts'
+import type { RouteSpec } from './route.ts'
 
 export const CreateToken = z
   .strictObject({
-    name: WorkerName.max(64),
-    role: z.enum(ROLES),
-    service: z.enum(SERVICES).optional(),
-    expires_at: Instant.optional(),
+    name: WorkerName.max(64).meta({ description: 'The person or program that uses it.', example: 'ci' }),
+    role: z.enum(ROLES).meta({ description: 'What its bearer may do.', example: 'operator' }),
+    service: z.enum(SERVICES).optional().meta({
+      description: 'The service whose controllers use it; required for role `controller`, refused for others.',
+    }),
+    expires_at: Instant.optional().meta({ description: 'When it stops working; by default never.' }),
   })
   .refine(({ role, service }) => (role === 'controller') === (service !== undefined), {
-    message: 'a token for a controller names its service, and no other does',
+    message: 'is required for role controller and not allowed for other roles',
     path: ['service'],
   })
   .meta({
+    id: 'CreateToken',
+    description: 'A token to create.',
+    example: { name: 'ci', role: 'operator' },
     if: { properties: { role: { const: 'controller' } } },
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     then: { required: ['service'] },
     else: { properties: { service: false } },
   })
-export const TokenList = listOf(Token)
-/** Only the answer to the request that made the token has its secret. */
-export const NewToken = Token.extend({ secret: z.string() })
+export const TokenList = listOf(Token).meta({ id: 'TokenList', description: 'A page of tokens.' })
+export const NewToken = Token.extend({
+  secret: z.string().meta({
+    description: 'The secret. Copy it now: it is shown once and stored only as a hash.',
+    example: 'lcm_vT3q…',
+  }),
+}).meta({ id: 'NewToken', description: 'A new token with its secret.' })
 
-export const LoginLink = z.object({ url: z.string(), expires_in_seconds: z.int() })
+export const LoginLink = z
+  .object({
+    url: z.string().meta({ description: 'The path to open in a browser.', example: '/login?code=Zk3v…' }),
+    expires_in_seconds: z.int().meta({ description: 'How long it works. It works once.', example: 600 }),
+  })
+  .meta({ id: 'LoginLink', description: 'A one-time login link.' })
 
-export const AuditQuery = TimePage.extend({
-  /** Such as `worker:w-1`. */
-  resource: z.string().max(200).optional(),
-  /** Also what policies have done to the size of the fleet, or refused to. */
-  scaling: z.union([z.boolean(), z.stringbool()]).default(false),
-})
-export const AuditList = listOf(AuditEntry)
+export const TOKEN_ROUTES = {
+  listTokens: {
+    method: 'GET',
+    path: '/tokens',
+    summary: 'List tokens',
+    description: 'Returns the tokens without their secrets.',
+    access: ADMINS,
+    query: Page,
+    status: 200,
+    answer: TokenList,
+    problems: [],
+  },
+  createToken: {
+    method: 'POST',
+    path: '/tokens',
+    summary: 'Create a token',
+    description: 'Creates a token. Its secret is returned once.',
+    access: ADMINS,
+    body: CreateToken,
+    status: 201,
+    answer: NewToken,
+    idempotent: true,
+    problems: [],
+  },
+  deleteToken: {
+    method: 'DELETE',
+    path: '/tokens/{id}',
+    params: { id: { description: 'The id of the token, not its secret.', example: 'tk-5k1r2m3n8pq4t' } },
+    summary: 'Revoke a token',
+    description: 'Revokes a token. Requests and event streams that use it are refused from then on.',
+    access: ADMINS,
+    status: 204,
+    answer: null,
+    problems: ['not_found'],
+  },
+  createLoginLink: {
+    method: 'POST',
+    path: '/login-links',
+    summary: 'Create a login link',
+    description: 'Creates a one-time link that signs a browser in as the caller.',
+    access: PEOPLE,
+    status: 201,
+    answer: LoginLink,
+    problems: [],
+  },
+} as const satisfies Record<string, RouteSpec>

@@ -1,50 +1,140 @@
-import { ServiceTerm } from '@lcm/domain/fencing'
-import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import type { z } from 'zod'
-import { type Access, ADMINS } from './access.ts'
+import { DecisionNote } from '@lcm/domain/decision'
+import { LAB_EVENTS_MAX } from '@lcm/domain/fleet/activity'
+import { UNREADABLE } from '@lcm/domain/fleet/idle'
+import { Instant } from '@lcm/domain/instant'
+import { HourlyUsd } from '@lcm/domain/template/worker-template'
+import { ActivityEvent, Labels } from '@lcm/domain/worker/parts'
+import { LaunchAttempt, WorkerChanges, WorkerName } from '@lcm/domain/worker/worker'
+import { z } from 'zod'
+import { ANY_CONTROLLER, SCHEDULER, WORKER_CONTROLLER } from './access.ts'
 import type { RouteSpec } from './route.ts'
-import {
-  Cleanup,
-  CleanupAnswer,
-  Heartbeat,
-  HeartbeatAnswer,
-  OrphanPermit,
-  OrphanTermination,
-  RegisterTerm,
-  ReportLeak,
-  ScaleUp,
-  ScaleUpAnswer,
-  TemplateUserData,
-  UserDataQuery,
-} from './template.ts'
-import {
-  IdleAnswer,
-  IdleCheck,
-  ImportWorker,
-  OpenLaunchAttempt,
-  RecordDecisions,
-  ReportStatus,
-  StopLabs,
-  StopLabsAnswer,
-  WorkerSample,
-  WorkerSecrets,
-  WorkerView,
-} from './worker-bodies.ts'
+import { WorkerSample, WorkerView } from './worker.ts'
+import { WORKER_ID } from './worker-routes.ts'
 
-const ANY_CONTROLLER: Access = { controllersOf: 'any' }
-const WORKER_CONTROLLER: Access = { controllersOf: 'worker-controller' }
-const SCHEDULER: Access = { controllersOf: 'resource-scheduler' }
+const decision = DecisionNote.meta({ description: 'The decision behind the write.' })
 
-const guardedWrite = <M extends 'PATCH' | 'POST', P extends string, B extends z.ZodType>(
-  method: M,
-  path: P,
-  summary: string,
+export const ReportStatus = z
+  .strictObject({
+    changes: WorkerChanges.meta({
+      description: 'Changed fields; omitted fields stay as they are.',
+      example: { status: 'RUNNING', service_status: 'AVAILABLE' },
+    }),
+    decision,
+  })
+  .meta({ id: 'ReportStatus', description: 'What the worker-controller observed or did.' })
+
+export const OpenLaunchAttempt = z
+  .strictObject({ attempt: LaunchAttempt.meta({ description: 'The attempt to store.' }), decision })
+  .meta({ id: 'OpenLaunchAttempt', description: 'A launch attempt to store before EC2 is called.' })
+
+export const WorkerSecrets = z
+  .object({
+    license_token: z.string().nullable().meta({ description: 'The license token.', example: null }),
+    cml_username: z.string().nullable().meta({ description: 'The CML user name.', example: 'admin' }),
+    cml_password: z.string().nullable().meta({ description: 'The CML password.', example: null }),
+  })
+  .meta({ id: 'WorkerSecrets', description: 'The secrets of a worker, for controllers only; null where none was set.' })
+
+export const StopLabs = z
+  .strictObject({
+    reason: z.string().max(500).meta({
+      description: 'Why the labs must stop: the refusal of CML.',
+      example: 'nodes are running',
+    }),
+  })
+  .meta({ id: 'StopLabs', description: 'A request to stop the labs of a worker.' })
+export const StopLabsAnswer = z
+  .object({ stopping: z.int().meta({ description: 'The number of labs that are being stopped.', example: 2 }) })
+  .meta({ id: 'StopLabsAnswer', description: 'The labs that are being stopped.' })
+
+const LabEvent = z.strictObject({
+  lab_id: z.string().max(64).meta({ description: 'The CML lab id.', example: 'b3f5c0aa' }),
+  at: Instant.meta({ description: 'When it happened.' }),
+  category: z.string().max(64).meta({ description: 'The event category, as CML names it.', example: 'start_lab' }),
+})
+
+export const IdleCheck = z
+  .strictObject({
+    evidence: z
+      .strictObject({
+        last_activity_at: Instant.nullable().meta({ description: 'The latest user activity; null if unknown.' }),
+        running_nodes: z.int().nonnegative().nullable().meta({
+          description: 'The number of running lab nodes; null if unknown.',
+          example: 0,
+        }),
+        events: z.array(ActivityEvent).max(100).default([]).meta({ description: 'The latest events.' }),
+        lab_events: z.array(LabEvent).max(LAB_EVENTS_MAX).default([]).meta({
+          description: 'The newest event of each lab that names no user. The API excludes the labs of LCM itself.',
+        }),
+      })
+      .nullable()
+      .meta({ description: 'What CML telemetry shows; null if it could not be read, which never counts as idle.' }),
+    unreadable: z.enum(UNREADABLE).nullable().default(null).meta({
+      description: 'Why CML refused to give evidence; null if it did not refuse.',
+    }),
+  })
+  .meta({ id: 'IdleCheck', description: 'Evidence of user activity on a worker.' })
+export const IdleAnswer = z
+  .object({
+    verdict: z.string().meta({ description: 'What the idle policy decided.', example: 'active' }),
+    because: z.string().meta({ description: 'The reason.', example: 'used 5 min ago' }),
+    guards: DecisionNote.shape.guards,
+    worker: WorkerView.meta({ description: 'The worker after the check.' }),
+  })
+  .meta({ id: 'IdleAnswer', description: 'The result of an idle check.' })
+
+export const ResumeWorker = z
+  .strictObject({
+    session_ids: z
+      .array(z.string().max(64))
+      .min(1)
+      .max(1000)
+      .meta({
+        description: 'The sessions that wait for the worker.',
+        example: ['ls-5k1r2m3n8pq4t'],
+      }),
+    reason: z.string().max(500).meta({ description: 'The reason.', example: 'a session waits' }),
+  })
+  .meta({ id: 'ResumeWorker', description: 'A request to start a worker that a policy stopped.' })
+
+export const InstanceId = z
+  .string()
+  .regex(/^i-[0-9a-f]{4,32}$/, 'an instance id')
+  .meta({ id: 'InstanceId', description: 'An EC2 instance id.', example: 'i-0a1b2c3d4e5f60718' })
+
+const fact = (max: number, description: string, example: string) =>
+  z.string().max(max).nullable().meta({ description, example })
+
+export const ImportWorker = z
+  .strictObject({
+    ec2_instance_id: InstanceId.meta({ description: 'The EC2 instance id.' }),
+    aws_region: z.string().min(1).max(64).meta({ description: 'The AWS region.', example: 'us-east-1' }),
+    name: WorkerName.meta({ description: 'The name of the machine.', example: 'found-1' }),
+    template_name: z.string().max(64).default('imported').meta({ description: 'The template to record.' }),
+    status: z.enum(['PROVISIONING', 'STARTING', 'STOPPED']).meta({
+      description: 'The observed status.',
+      example: 'STARTING',
+    }),
+    instance_type: fact(64, 'The EC2 instance type.', 'm5zn.metal'),
+    ami_id: fact(64, 'The image it was launched from.', 'ami-0a1b2c3d4e5f60718'),
+    availability_zone: fact(64, 'The availability zone.', 'us-east-1a'),
+    public_ip: fact(64, 'The public IP address.', '203.0.113.17'),
+    private_ip: fact(64, 'The IP address inside the VPC.', '10.0.1.17'),
+    https_endpoint: fact(500, 'The base URL of CML.', 'https://203.0.113.17'),
+    cml_version: fact(64, 'The CML version.', '2.9.1'),
+    tags: z.record(z.string(), z.string()).default({}).meta({ description: 'The EC2 tags.' }),
+    labels: Labels.default({}).meta({ description: 'Labels for grouping and filtering.' }),
+    cost_per_hour_usd: HourlyUsd.default(0).meta({ description: 'The price in USD per hour; 0 if unknown.' }),
+  })
+  .meta({ id: 'ImportWorker', description: 'A machine on EC2 that has no worker yet.' })
+
+const guardedWrite = <M extends 'PATCH' | 'POST', const P extends string, B extends z.ZodType>(
+  route: { method: M; path: P; summary: string; description: string },
   body: B,
 ) =>
   ({
-    method,
-    path,
-    summary,
+    ...route,
+    params: WORKER_ID,
     access: WORKER_CONTROLLER,
     body,
     status: 200,
@@ -54,24 +144,32 @@ const guardedWrite = <M extends 'PATCH' | 'POST', P extends string, B extends z.
     problems: ['not_found', 'illegal_transition', 'version_mismatch', 'already_exists'],
   }) as const satisfies RouteSpec
 
-/** Only controllers may call these; those that change what is are fenced. */
-export const CONTROLLER_ROUTES = {
+/** Routes that only controllers may call. */
+export const WORKER_CONTROLLER_ROUTES = {
   reportWorkerStatus: guardedWrite(
-    'PATCH',
-    '/workers/{id}/status',
-    'Report what the worker-controller saw or did',
+    {
+      method: 'PATCH',
+      path: '/workers/{id}/status',
+      summary: 'Report the status of a worker',
+      description: 'Stores what the worker-controller observed or did.',
+    },
     ReportStatus,
   ),
   openLaunchAttempt: guardedWrite(
-    'POST',
-    '/workers/{id}/launch-attempts',
-    'Store an attempt before the cloud is asked; the one before it must be closed',
+    {
+      method: 'POST',
+      path: '/workers/{id}/launch-attempts',
+      summary: 'Store a launch attempt',
+      description: 'Stores an attempt before EC2 is called. The previous attempt must be closed.',
+    },
     OpenLaunchAttempt,
   ),
   reportWorkerMetrics: {
     method: 'POST',
     path: '/workers/{id}/metrics',
-    summary: 'Report how busy a worker is',
+    params: WORKER_ID,
+    summary: 'Report a measurement',
+    description: 'Stores one measurement of a worker.',
     access: WORKER_CONTROLLER,
     body: WorkerSample,
     status: 204,
@@ -81,7 +179,9 @@ export const CONTROLLER_ROUTES = {
   checkWorkerIdle: {
     method: 'POST',
     path: '/workers/{id}/idle-checks',
-    summary: 'Have it decided whether an idle worker is stopped',
+    params: WORKER_ID,
+    summary: 'Check whether a worker is idle',
+    description: 'Applies the idle policy to the evidence. The policy may stop or drain the worker.',
     access: WORKER_CONTROLLER,
     body: IdleCheck,
     status: 200,
@@ -92,7 +192,9 @@ export const CONTROLLER_ROUTES = {
   stopWorkerLabs: {
     method: 'POST',
     path: '/workers/{id}/lab-stops',
-    summary: 'Have the labs stopped that keep the licence of a worker which is to go',
+    params: WORKER_ID,
+    summary: 'Stop labs that block the return of a license',
+    description: 'Requests that all running labs of a worker stop, so that its license can be returned.',
     access: WORKER_CONTROLLER,
     body: StopLabs,
     status: 200,
@@ -103,118 +205,39 @@ export const CONTROLLER_ROUTES = {
   importWorker: {
     method: 'POST',
     path: '/workers/imports',
-    summary: 'Record a machine that was found',
+    summary: 'Import a machine',
+    description: 'Records a machine that was discovered on EC2 as a worker.',
     access: WORKER_CONTROLLER,
     body: ImportWorker,
     status: 201,
-    alsoStatus: { status: 200, meaning: 'a worker stands for this machine already' },
+    alsoStatus: { status: 200, meaning: 'a worker for this machine exists already' },
     answer: WorkerView,
     location: '/workers/{id}',
     fenced: true,
     problems: ['region_not_configured'],
   },
-  scaleUp: {
-    method: 'POST',
-    path: '/workers/scale-up',
-    summary: 'Ask for workers that waiting sessions need',
-    access: SCHEDULER,
-    body: ScaleUp,
-    status: 201,
-    alsoStatus: { status: 200, meaning: 'the same flight was asked for before' },
-    answer: ScaleUpAnswer,
-    fenced: true,
-    problems: ['template_not_found', 'template_disabled', 'region_not_configured', 'scale_up_rejected'],
-  },
-  cleanUpWorkers: {
-    method: 'POST',
-    path: '/workers/cleanup',
-    summary: 'Remove records of workers that were terminated long ago',
-    access: SCHEDULER,
-    body: Cleanup,
-    status: 200,
-    answer: CleanupAnswer,
-    fenced: true,
-    problems: [],
-  },
   getWorkerSecrets: {
     method: 'GET',
     path: '/workers/{id}/secrets',
-    summary: 'Read what was sealed for a worker',
+    params: WORKER_ID,
+    summary: 'Get the secrets of a worker',
+    description: 'Returns the license token and the CML login of a worker.',
     access: ANY_CONTROLLER,
     status: 200,
     answer: WorkerSecrets,
     problems: ['not_found'],
   },
-  getTemplateUserData: {
-    method: 'GET',
-    path: '/worker-templates/{name}/user-data',
-    summary: 'Read what machines are given at their first boot',
-    access: WORKER_CONTROLLER,
-    query: UserDataQuery,
-    status: 200,
-    answer: TemplateUserData,
-    problems: ['not_found'],
-  },
-  permitOrphanTermination: {
+  resumeWorker: {
     method: 'POST',
-    path: '/fleet/orphan-terminations',
-    summary: 'Ask whether one more machine that no record stands for may go within this hour',
-    access: WORKER_CONTROLLER,
-    body: OrphanTermination,
+    path: '/workers/{id}/resume',
+    params: WORKER_ID,
+    summary: 'Resume a worker',
+    description: 'Starts a worker that a policy stopped, for sessions that wait.',
+    access: SCHEDULER,
+    body: ResumeWorker,
     status: 200,
-    answer: OrphanPermit,
+    answer: WorkerView,
     fenced: true,
-    problems: [],
-  },
-  reportLicenseLeak: {
-    method: 'POST',
-    path: '/license-leaks',
-    summary: 'Record a licence that could not be given back',
-    access: WORKER_CONTROLLER,
-    body: ReportLeak,
-    status: 201,
-    alsoStatus: { status: 200, meaning: 'the leak is on record already' },
-    answer: LicenseLeak,
-    fenced: true,
-    problems: [],
-  },
-  recordDecisions: {
-    method: 'POST',
-    path: '/decisions',
-    summary: 'Record decisions that no write of a document carries',
-    access: ANY_CONTROLLER,
-    body: RecordDecisions,
-    status: 204,
-    answer: null,
-    problems: [],
-  },
-  reportInstance: {
-    method: 'PUT',
-    path: '/services/{service}/instances/{instance_id}',
-    summary: 'Say that an instance of a service is alive and what it does',
-    access: ANY_CONTROLLER,
-    body: Heartbeat,
-    status: 200,
-    answer: HeartbeatAnswer,
-    problems: [],
-  },
-  registerTerm: {
-    method: 'PUT',
-    path: '/services/{service}/term',
-    summary: 'Register the term of a new leader; older ones are refused from then on',
-    access: ANY_CONTROLLER,
-    body: RegisterTerm,
-    status: 200,
-    answer: ServiceTerm,
-    problems: ['stale_leader'],
-  },
-  resetTerm: {
-    method: 'DELETE',
-    path: '/services/{service}/term',
-    summary: 'Forget the terms of a service, after its etcd was rebuilt or a store was restored',
-    access: ADMINS,
-    status: 204,
-    answer: null,
-    problems: ['not_found'],
+    problems: ['not_found', 'worker_held', 'worker_terminating'],
   },
 } as const satisfies Record<string, RouteSpec>

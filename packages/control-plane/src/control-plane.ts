@@ -1,6 +1,6 @@
-import { CHANGE_KEY_ROOT } from '@lcm/contract/change-keys'
 import { ProblemError } from '@lcm/contract/problems'
-import { SIM_CONTROL_PATH } from '@lcm/contract/token'
+import { CHANGE_KEY_ROOT } from '@lcm/contract/resource-kinds'
+import { SIM_CONTROL_PATH } from '@lcm/contract/system'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { SETTINGS_ID } from '@lcm/domain/fleet/settings'

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Topology, type TopologyNode } from '@lcm/domain/lab/topology'
@@ -99,7 +99,7 @@ export const asView = (worker: Worker): WorkerView => ({
   ...worker,
   labs_count: null,
   nodes_count: null,
-  utilisation: null,
+  utilization: null,
   system_health: null,
   cost: { spent_usd: 0, per_hour_usd: 0, cause: null },
 })

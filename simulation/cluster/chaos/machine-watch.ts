@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
 import { systemClock } from '@lcm/runtime/clock'
 import type { SessionCluster } from '../clusters/session-cluster.ts'

@@ -1,4 +1,4 @@
-import type { History, WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerHistory, WorkerView } from '@lcm/contract/worker'
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { illegalWorkerMoves } from '@lcm/testkit/move-rules'
@@ -6,7 +6,7 @@ import type { z } from 'zod'
 import type { SimulatedSeat } from '../clusters/session-cluster.ts'
 
 /** How a worker came to its status, in whichever order. */
-export type Moves = z.infer<typeof History>['items']
+export type Moves = z.infer<typeof WorkerHistory>['items']
 
 /** Licenses that the Smart Account counts for nobody who says so, and those that somebody says to have and has not. */
 export function orphanedLicenses(

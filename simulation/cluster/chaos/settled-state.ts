@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
 import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
 import type { SessionCluster } from '../clusters/session-cluster.ts'

@@ -1,7 +1,7 @@
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import type { Dispatch } from '@lcm/contract/wire'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { systemClock } from '@lcm/runtime/clock'
 import { type MongoServer, startMongo } from '@lcm/store/testing/mongo-server'

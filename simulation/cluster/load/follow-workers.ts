@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 
 /** Follows the events until the condition holds for the workers; a test that waits in vain ends by its own limit. */
 export async function followWorkers(

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Client } from '@lcm/client/client'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { inTime, type SessionCluster } from '../clusters/session-cluster.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Client } from '@lcm/client/client'
 import type { BodyInput } from '@lcm/contract/routes'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { systemClock } from '@lcm/runtime/clock'
 
 export const HOSTILE = '<img src=x onerror=alert(1)>'

@@ -1,4 +1,4 @@
-import { mayCall, maySee } from '@lcm/contract/access'
+import { mayCall, mayView } from '@lcm/contract/access'
 import { ROUTES, type RouteName } from '@lcm/contract/routes'
 import type { Info } from './live-state.ts'
 
@@ -8,4 +8,4 @@ export const isAllowed = (info: Info | null, route: RouteName): boolean =>
 
 /** Whether the API returns other users' sessions too. Otherwise all counts cover the user's own sessions only. */
 export const canSeeAllSessions = (info: Info | null): boolean =>
-  info !== null && maySee({ ...info.actor, service: null }, '')
+  info !== null && mayView({ ...info.actor, service: null }, '')

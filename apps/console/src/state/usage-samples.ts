@@ -1,4 +1,4 @@
-import type { WorkerSample as Sample } from '@lcm/contract/worker-bodies'
+import type { WorkerSample as Sample } from '@lcm/contract/worker'
 import { signal } from '@preact/signals'
 
 export type { Sample }

@@ -1,6 +1,6 @@
 import { UnreachableError } from '@lcm/client/api-error'
 import { API_PREFIX } from '@lcm/contract/routes'
-import { Info } from '@lcm/contract/token'
+import { Info } from '@lcm/contract/system'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Target } from '../cli/connection.ts'

@@ -25,7 +25,7 @@ describe('a command', () => {
     expect(curlOf({ method: method as 'GET', path }, subject())).toBe(expected)
   })
 
-  it('sends a body that survives the shell', () => {
+  it('quotes a body for the shell', () => {
     const command = curlOf({ method: 'POST', path: '/workers' }, subject(body({ name: "it's" })))
     expect(command).toBe(
       `curl ${AT}/workers \\\n  ${ADMIN} \\\n  -H 'Content-Type: application/json' \\\n  -d '{"name":"it'\\''s"}'`,
@@ -33,25 +33,25 @@ describe('a command', () => {
     expect(curlOf({ method: 'PUT', path: '/x' }, subject(body({ text: 'x'.repeat(80) })))).toMatch(/-d '\{\n {2}"text"/)
   })
 
-  it('says what must be said and no more', () => {
+  it('sends required headers only', () => {
     const parameters = [parameter('If-Match', 'header', '"4"'), parameter('Idempotency-Key', 'header', 'k', false)]
     const command = curlOf({ method: 'PATCH', path: '/x' }, subject({ parameters }))
     expect(command).toContain(`-H 'If-Match: "4"'`)
     expect(command).not.toContain('Idempotency-Key')
   })
 
-  it('shows the token of whoever may call', () => {
+  it('uses the token of the allowed caller', () => {
     expect(curlOf({ method: 'GET', path: '/x' }, subject({ security: [] }))).not.toContain('Authorization')
     expect(curlOf({ method: 'GET', path: '/x' }, subject({ 'x-lcm-service': 'any' }))).toContain('$LCM_SERVICE_TOKEN')
   })
 
-  it('does not hold streams back, nor spill files on the terminal', () => {
+  it('does not buffer streams, and writes files to disk', () => {
     expect(curlOf({ method: 'GET', path: '/x', stream: true }, subject())).toMatch(/^curl -N /)
     expect(curlOf({ method: 'POST', path: '/x', file: 'application/zip' }, subject())).toContain('-o download')
   })
 })
 
-it('fills a path from the examples, and only with what the query must have', () => {
+it('fills a path from the examples, with required query parameters only', () => {
   const parameters = [
     parameter('id', 'path', 'a/b'),
     parameter('q', 'query', 'x y'),

@@ -1,17 +1,17 @@
 import type { Operation, Parameter } from '../openapi/types.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 
-/** The page's script puts the address in that it came from. */
+/** The script of the page replaces it with the origin of the page. */
 export const SAMPLE_ORIGIN = 'http://localhost:8080'
 const ADMIN = '$(cat .lcm/admin-token)'
-/** What fits on the line of an option. */
+/** A longer body is split into lines. */
 const SHORT_BODY_MAX = 70
 
 export type CurlSubject = Pick<Operation, 'x-lcm-service' | 'security' | 'requestBody'> & {
   readonly parameters: readonly Parameter[]
 }
 
-/** A command that calls the route as it stands. It says what must be said and leaves out what may be. */
+/** A curl command that calls the route with its required parameters only. */
 export function curlOf(route: Pick<RouteSpec, 'method' | 'path' | 'stream' | 'file'>, subject: CurlSubject): string {
   const body = subject.requestBody?.content['application/json']?.example
   const isPlainPost = route.method === 'POST' && body !== undefined
@@ -51,6 +51,6 @@ function bodyText(body: unknown): string {
   return short.length <= SHORT_BODY_MAX ? short : JSON.stringify(body, null, 2)
 }
 
-/** For a POSIX shell; left alone where it needs no quotes. */
+/** Quotes a text for a POSIX shell if it needs quotes. */
 export const quoted = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

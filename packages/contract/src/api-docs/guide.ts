@@ -7,8 +7,8 @@ const URL_PREFIX = `${SAMPLE_ORIGIN}${API_PREFIX}`
 const AUTHORIZATION = '-H "Authorization: Bearer $(cat .lcm/admin-token)"'
 
 const TOKEN =
-  'The first start of LCM wrote a token to `.lcm/admin-token`. The commands below read it there: run them in the folder ' +
-  'where you ran `npm start`. For a token of your own, with fewer rights:'
+  'The first start of LCM writes an admin token to `.lcm/admin-token`. Run the commands below in the folder where you ran ' +
+  '`npm start`. To create a token with fewer permissions:'
 
 const LIST = `curl ${AUTHORIZATION} \\
   ${URL_PREFIX}/workers`
@@ -22,45 +22,45 @@ const CREATE = `curl ${AUTHORIZATION} \\
 const FOLLOW = `curl -N ${AUTHORIZATION} \\
   ${URL_PREFIX}/events`
 
-/** What a newcomer does in the first minute. */
+/** The first steps with the API. */
 export const firstCall = (): Html => html`<section id="first-call"><h2>First call</h2>
 <ol class="steps">
 <li><p>${prose(TOKEN)}</p>${sample('shell', 'npx lcm create token --role operator --name me')}</li>
-<li><p>List the workers.</p>${sample('shell', LIST, `${API_PREFIX}/workers`)}</li>
-<li><p>${prose('Ask for one more. Run it twice: the `Idempotency-Key` makes the repeat harmless.')}</p>${sample('shell', CREATE)}</li>
-<li><p>Watch it boot. Ctrl-C ends it.</p>${sample('shell', FOLLOW)}</li>
+<li><p>List workers.</p>${sample('shell', LIST, `${API_PREFIX}/workers`)}</li>
+<li><p>${prose('Create a worker. You can run it twice: the `Idempotency-Key` makes the retry safe.')}</p>${sample('shell', CREATE)}</li>
+<li><p>Watch it boot. Press Ctrl-C to stop.</p>${sample('shell', FOLLOW)}</li>
 </ol></section>`
 
 const CONVENTIONS: Readonly<Record<string, string>> = {
-  'Who you are':
-    'Send `Authorization: Bearer` with a token. A browser that a login link logged in has a cookie instead, and may act ' +
-    'from the console only. Roles: `admin` all but the routes of controllers; `operator` the fleet; `author` ' +
-    'definitions; `user` own sessions, reads the fleet; `controller` the routes of its own service.',
-  Addresses: 'Everything is below `/api/v1`. Bodies and answers are JSON in UTF-8, sent as `application/json`.',
-  Spelling:
+  Authentication:
+    'Send `Authorization: Bearer` with a token. A browser that signed in has a cookie instead and may write from the ' +
+    'console only. Roles: `admin` everything but the controller routes; `operator` the fleet; `author` definitions; ' +
+    '`user` own sessions, reads the fleet; `controller` the routes of its own service.',
+  Format: 'All paths begin with `/api/v1`. Bodies are JSON in UTF-8, sent as `application/json`.',
+  Naming:
     'Fields are `snake_case`, statuses `UPPER_CASE`. Instants are RFC 3339 in UTC with milliseconds, such as ' +
     '`2026-01-02T03:04:05.678Z`. Durations are in seconds, with the unit in the name.',
-  'Wishes and facts':
-    '`desired_status` belongs to people and policies, `status` to controllers. An act such as `stop` answers 202 with ' +
-    'the resource as soon as the wish is stored; controllers do the rest, and the events tell.',
+  'Requested and observed status':
+    'Callers and policies set `desired_status`, controllers set `status`. An action such as `stop` returns 202 with the ' +
+    'resource as soon as the request is stored. Controllers do the rest and publish events.',
   Lists:
-    'Come in pages of `limit` (100 unless said, at most 1000). While `next_cursor` is not null, ask again with it as ' +
-    '`cursor`. `revision` is the position of the event stream at which the list was true.',
+    'A page has `limit` items (100 by default, at most 1000). While `next_cursor` is not null, send it as `cursor` to ' +
+    'read the next page. `revision` is the event stream position at which the list was read.',
   Versions:
-    'Every resource has a `version` that grows by one per write and travels as `ETag`. Send it back as `If-Match`, and a ' +
-    'write that would undo another is refused with 412. People may leave it out; controllers may not.',
-  Repeats:
-    'Where it is listed, `Idempotency-Key` (1 to 128 printable characters of your choice) makes a repeat within 24 hours ' +
-    'give the first answer again, marked `Idempotent-Replayed: true`.',
-  'Unknown fields': 'Are refused in requests. Answers may gain fields: ignore those you do not know.',
-  'Too fast': '429 comes with `Retry-After`: wait for that many seconds.',
+    'Every resource has a `version` that grows by one per write and is sent as `ETag`. Send it as `If-Match`, and a ' +
+    'write that would overwrite another one is refused with 412. It is optional for people, required for controllers.',
+  Retries:
+    'With an `Idempotency-Key` (1 to 128 printable characters of your choice), a retry within 24 hours returns the first ' +
+    'response again, with `Idempotent-Replayed: true`.',
+  'Unknown fields': 'Requests with unknown fields are refused. Responses may gain fields: ignore unknown ones.',
+  'Rate limits': 'Status 429 has a `Retry-After` header: wait that many seconds.',
 }
 
 const ERRORS =
-  'Every refusal is `application/problem+json` (RFC 9457). Programs look at `code`, people read `detail`; `errors` names ' +
-  'each field that was wrong, and `type` leads to the explanation on this page.'
+  'Every refusal is `application/problem+json` (RFC 9457). `code` is for programs, `detail` for people; `errors` lists ' +
+  'the wrong fields, and `type` links to the explanation on this page.'
 
-/** What holds for every call. */
+/** Rules for all routes. */
 export const conventions = (): Html => html`<section id="conventions"><h2>Conventions</h2>
 <dl class="pairs">${Object.entries(CONVENTIONS).map(([title, text]) => html`<dt>${title}</dt><dd>${prose(text)}</dd>`)}
 <dt>Errors</dt><dd>${prose(ERRORS)}${sample('json', JSON.stringify(problemExample('validation_failed'), null, 2))}</dd></dl></section>`

@@ -1,11 +1,11 @@
-/** Markup that is safe to send: every text in it went through `html`. */
+/** Safe markup: every text in it was escaped by `html`. */
 export interface Html {
   readonly markup: string
 }
 
 export type Piece = string | number | Html | null | readonly Piece[]
 
-/** The only door to markup: what is put into it is escaped, unless it came out of it. Null is nothing. */
+/** The only way to make markup: it escapes everything but other markup. Null renders nothing. */
 export function html(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
   return { markup: texts.map((text, index) => text + markupOf(pieces[index] ?? null)).join('') }
 }
@@ -29,11 +29,11 @@ const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, sign => EN
 export const joined = (pieces: readonly Piece[], between: string): Piece[] =>
   pieces.flatMap((piece, index) => (index === 0 ? [piece] : [between, piece]))
 
-/** A sentence in which `backticks` mark what is typed as it stands. */
+/** A text in which `backticks` mark code. */
 export const prose = (text: string): Html =>
   html`${text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`
 
-/** Something to copy. `tryPath` is what the page itself can ask for. */
+/** A code sample to copy. The page can call `tryPath` itself. */
 export const sample = (kind: 'shell' | 'json' | 'stream', text: string, tryPath: string | null = null): Html =>
   html`<figure class="sample"${tryPath === null ? null : html` data-try="${tryPath}"`}><figcaption>${kind}</figcaption>
 <pre tabindex="0"><code>${text}</code></pre></figure>`

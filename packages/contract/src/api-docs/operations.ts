@@ -1,6 +1,6 @@
 import { type Access, EVERYONE } from '../access.ts'
 import { problemsOf } from '../openapi/problem-responses.ts'
-import { areaOf, areaSentence, areasOf } from '../openapi/tags.ts'
+import { tagDescription, tagOf, tagsOf } from '../openapi/tags.ts'
 import type { Answer, MediaType, OpenApiDocument, Operation, Parameter, Reference } from '../openapi/types.ts'
 import { PROBLEMS, type ProblemCode } from '../problems.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
@@ -10,19 +10,19 @@ import { fieldLine, fieldList, typeOf } from './schema-fields.ts'
 
 type Routes = Readonly<Record<string, RouteSpec>>
 
-/** `worker-templates` as a heading. */
-export const areaTitle = (area: string): string => {
-  const words = area.replaceAll('-', ' ')
+/** The tag as a heading, such as `Worker templates`. */
+export const tagTitle = (tag: string): string => {
+  const words = tag.replaceAll('-', ' ')
   return `${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`
 }
 
-/** Every operation, by area; those that only controllers may call stand last. */
+/** Every operation by tag; the ones that only controllers may call come last. */
 export function operationSections(routes: Routes, document: OpenApiDocument): Html[] {
-  return areasOf(Object.values(routes)).map(area => {
-    const within = Object.entries(routes).filter(([, route]) => areaOf(route) === area)
+  return tagsOf(Object.values(routes)).map(tag => {
+    const within = Object.entries(routes).filter(([, route]) => tagOf(route) === tag)
     const forPeople = within.filter(([, route]) => !isForControllers(route.access))
     const forControllers = within.filter(([, route]) => isForControllers(route.access))
-    return html`<section id="area-${area}"><h2>${areaTitle(area)}</h2><p>${areaSentence(area)}</p>
+    return html`<section id="tag-${tag}"><h2>${tagTitle(tag)}</h2><p>${tagDescription(tag)}</p>
 ${forPeople.map(([name, route]) => operationPart(name, route, document))}
 ${forControllers.length === 0 ? null : html`<h3>For controllers</h3>`}
 ${forControllers.map(([name, route]) => operationPart(name, route, document))}</section>`
@@ -37,8 +37,8 @@ function operationPart(name: string, route: RouteSpec, document: OpenApiDocument
   const parameters = operation.parameters.map(each => parameterAt(each, document))
   return html`<details class="operation" id="op-${name}">${summaryLine(route)}
 <div class="halves"><div>
-${operation.description === undefined ? null : html`<p>${prose(operation.description)}</p>`}
-<p class="who"><span>Who may call it:</span> ${whoMay(route.access)}</p>
+<p>${prose(operation.description)}</p>
+<p class="who"><span>Callers:</span> ${allowedCallers(route.access)}</p>
 ${parametersPart(parameters, document)}
 ${bodyPart(operation, document)}
 ${problemsPart(route)}
@@ -53,7 +53,7 @@ const summaryLine = ({ method, path, summary }: RouteSpec): Html =>
   html`<summary><span class="method ${method.toLowerCase()}">${method}</span> <code class="path">${path}</code>
 <span class="what">${summary}</span></summary>`
 
-/** A page can ask what takes no more than an address. */
+/** The page itself can call a GET without parameters. */
 const tryPathOf = ({ method, path, stream }: RouteSpec): string | null =>
   method === 'GET' && !stream && !path.includes('{') ? API_PREFIX + path : null
 
@@ -64,11 +64,11 @@ export function parameterAt(parameter: Parameter | Reference, { components }: Op
   return found
 }
 
-export function whoMay(access: Access): string {
-  if (access === 'open') return 'anybody, without a token'
+export function allowedCallers(access: Access): string {
+  if (access === 'open') return 'everyone, without a token'
   if ('controllersOf' in access)
-    return access.controllersOf === 'any' ? 'every controller, for its own service' : `the ${access.controllersOf}`
-  return access === EVERYONE ? 'every role' : access.roles.join(', ')
+    return access.controllersOf === 'any' ? 'all controllers, each for its own service' : `the ${access.controllersOf}`
+  return access === EVERYONE ? 'all roles' : access.roles.join(', ')
 }
 
 function parametersPart(parameters: readonly Parameter[], { components }: OpenApiDocument): Piece {
@@ -97,7 +97,7 @@ function answerPart(operation: Operation, status: number, { components }: OpenAp
     ...(type === undefined || type === 'application/json' ? [] : [html`<code>${type}</code>`]),
     ...headers.map(header => html`<code>${header}</code>`),
   ]
-  return html`<h3>Answer <span class="status">${status}</span></h3><p>${answer.description} ${joined(about, ', ')}</p>
+  return html`<h3>Response <span class="status">${status}</span></h3><p>${answer.description} ${joined(about, ', ')}</p>
 ${media ? sample('json', JSON.stringify(exampleIn(media), null, 2)) : null}`
 }
 
@@ -119,5 +119,5 @@ function problemsPart(route: RouteSpec): Html {
     )
   const others = all.filter(code => !own.has(code)).map(problemLink)
   return html`<h3>Problems</h3>${lines.length === 0 ? null : html`<ul class="problems">${lines}</ul>`}
-<p class="others">${lines.length === 0 ? 'Those' : 'And those'} of any such call: ${joined(others, ', ')}</p>`
+<p class="others">${lines.length === 0 ? 'Problems' : 'Also problems'} of every route: ${joined(others, ', ')}</p>`
 }

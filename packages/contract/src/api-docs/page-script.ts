@@ -1,17 +1,17 @@
-/** What the page's buttons, filter and links into closed parts need. Without it the page is read as it stands. */
+/** Buttons, the filter, and links into closed sections. The page is readable without it. */
 export const SCRIPT = `'use strict'
 const all = (selector, within = document) => [...within.querySelectorAll(selector)]
 
-// The samples call the server that the page came from.
+// Samples call the server of this page.
 for (const code of all('.sample code')) {
   code.textContent = code.textContent.replaceAll('http://localhost:8080', location.origin)
 }
 
-function button(label, act) {
+function button(label, run) {
   const made = document.createElement('button')
   made.type = 'button'
   made.textContent = label
-  made.addEventListener('click', () => act(made))
+  made.addEventListener('click', () => run(made))
   return made
 }
 
@@ -27,7 +27,7 @@ async function copy(sample, pressed) {
   pressed.addEventListener('blur', () => { pressed.textContent = 'Copy' }, { once: true })
 }
 
-// With the session of the console, if this browser has one; else the answer says how to get in.
+// Uses the session of the console, if this browser has one; otherwise the response explains how to sign in.
 async function tryIt(sample, pressed) {
   pressed.disabled = true
   const shown = sample.querySelector('.live') ?? sample.appendChild(document.createElement('pre'))
@@ -80,7 +80,7 @@ function applyFilter() {
 filter.addEventListener('input', applyFilter)
 filter.parentElement.hidden = false
 
-// A link to a closed part opens it, and to a filtered one shows it.
+// A link to a closed section opens it, and a link to a filtered one clears the filter.
 function openTarget() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)))
   if (!target) return

@@ -1,4 +1,4 @@
-/** Ink on paper in the colours of the console; only methods are coloured. Every pair keeps to 4.5:1. */
+/** The colors of the console; only methods are colored. Every pair has a contrast of at least 4.5:1. */
 export const STYLE = `:root {
   color-scheme: light dark;
   --paper: light-dark(#f6f7f9, #0f1216);
@@ -124,7 +124,7 @@ summary:hover { background: var(--sunken); }
 .name { font-weight: 600; }
 .type { color: var(--soft); font-size: 13px; }
 .required { color: var(--orange); font-size: 12px; }
-.whole > .fields > li > .required { display: none; }
+.complete > .fields > li > .required { display: none; }
 .fields p { font-size: 14px; }
 .schema > .fields { padding: 2px 16px 10px; border-top: 1px solid var(--line); }
 .problems li { padding: 2px 0; }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { EVERYONE } from '../access.ts'
 import { openApi } from '../openapi/document.ts'
-import { areasOf } from '../openapi/tags.ts'
+import { tagsOf } from '../openapi/tags.ts'
 import { PROBLEMS, ProblemError } from '../problems.ts'
 import { ROUTES, type RouteSpec } from '../routes.ts'
-import { whoMay } from './operations.ts'
+import { allowedCallers } from './operations.ts'
 import { API_DOCS_PATHS, apiDocsPage } from './page.ts'
 
 const page = apiDocsPage('1.2.3')
@@ -13,15 +13,15 @@ const idsIn = (markup: string) => [...markup.matchAll(/ id="([^"]*)"/g)].map(([,
 const ids = idsIn(page.html)
 
 describe('the page', () => {
-  it('has every operation with its path, in the section of its area', () => {
+  it('has every operation with its path, in the section of its tag', () => {
     for (const [name, { path }] of routes) {
-      const [, section = ''] = page.html.split(`<section id="area-${path.split('/')[1]}">`)
+      const [, section = ''] = page.html.split(`<section id="tag-${path.split('/')[1]}">`)
       expect(section.split('</section>')[0]).toContain(`id="op-${name}"`)
     }
-    expect(ids.filter(id => id.startsWith('area-'))).toEqual(areasOf(Object.values(ROUTES)).map(area => `area-${area}`))
+    expect(ids.filter(id => id.startsWith('tag-'))).toEqual(tagsOf(Object.values(ROUTES)).map(tag => `tag-${tag}`))
   })
 
-  it('explains every problem where problems point to', () => {
+  it('explains every problem at the link of its type', () => {
     for (const code of Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[]) {
       const { type } = new ProblemError(code, '').toProblem('/')
       expect(type).toBe(`${API_DOCS_PATHS.html}#${code}`)
@@ -39,33 +39,33 @@ describe('the page', () => {
     for (const type of types) expect(section).toContain(`<dt><code>${type}</code></dt>`)
   })
 
-  it('leads a newcomer to a first call', () => {
+  it('begins with a first call', () => {
     expect(page.html).toContain('.lcm/admin-token')
     expect(page.html).toContain('Idempotency-Key: my-first-worker')
     expect(page.html).toContain('curl -N')
     expect(page.html.indexOf('id="first-call"')).toBeLessThan(page.html.indexOf('id="conventions"'))
   })
 
-  it('names nothing twice, and links only to what is there', () => {
+  it('has unique ids, and links only to existing ones', () => {
     expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([])
     const links = [...page.html.matchAll(/ href="#([^"]*)"/g)].map(([, id = '']) => id)
     expect([...new Set(links)].filter(id => !ids.includes(id))).toEqual([])
   })
 
-  it('keeps to a policy without inline style and script, and needs nothing from elsewhere', () => {
+  it('has no inline style or script, and loads nothing from other hosts', () => {
     expect(page.html.match(/<script[^>]*>/g)).toEqual([`<script src="${API_DOCS_PATHS.script}" defer>`])
     expect(page.html).not.toMatch(/<style|\sstyle=|\son\w+=|javascript:/i)
     expect([...page.html.matchAll(/(?:src|href)="([^"]*)"/g)].filter(([, at = '']) => !/^[/#]/.test(at))).toEqual([])
     expect(page.css).not.toMatch(/@import|url\(/)
   })
 
-  it('has a script that is one, and small', () => {
+  it('has a small script that parses', () => {
     expect(() => new Function(page.script)).not.toThrow()
     expect(page.script.split('\n').length).toBeLessThan(100)
     for (const [, id = ''] of page.script.matchAll(/getElementById\('([\w-]+)'\)/g)) expect(ids).toContain(id)
   })
 
-  it('closes what it opens', () => {
+  it('closes every tag', () => {
     const open: string[] = []
     for (const [, slash, tag = ''] of page.html.matchAll(/<(\/?)([a-z][a-z0-9]*)\b[^>]*>/g)) {
       if (['meta', 'link', 'input'].includes(tag)) continue
@@ -76,7 +76,7 @@ describe('the page', () => {
   })
 })
 
-it('tames hostile words, wherever they stand', () => {
+it('escapes hostile texts everywhere', () => {
   const hostile = `<script>alert(1)</script>" onload="x`
   const route: RouteSpec = {
     method: 'GET',
@@ -95,11 +95,11 @@ it('tames hostile words, wherever they stand', () => {
 })
 
 it.each<[RouteSpec['access'], string]>([
-  ['open', 'anybody, without a token'],
-  [EVERYONE, 'every role'],
+  ['open', 'everyone, without a token'],
+  [EVERYONE, 'all roles'],
   [{ roles: ['admin', 'operator'] }, 'admin, operator'],
   [{ controllersOf: 'worker-controller' }, 'the worker-controller'],
-  [{ controllersOf: 'any' }, 'every controller, for its own service'],
-])('%j: who may call', (access, expected) => {
-  expect(whoMay(access)).toBe(expected)
+  [{ controllersOf: 'any' }, 'all controllers, each for its own service'],
+])('shows the callers of %j', (access, expected) => {
+  expect(allowedCallers(access)).toBe(expected)
 })

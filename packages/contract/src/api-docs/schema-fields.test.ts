@@ -47,31 +47,31 @@ describe('limits in words', () => {
 describe('a line', () => {
   const line = (schema: JsonSchema, required = false) => fieldLine({ name: 'f', required }, schema, schemas).markup
 
-  it('says what the field is, what it must keep to and what it is by default', () => {
+  it('shows the description, the limits and the default', () => {
     expect(line({ ...ref('Name'), description: 'A name.', default: 'x' })).toContain(
       '<p>A name. 1 to 8 characters; default <code>&quot;x&quot;</code>.</p>',
     )
     expect(line({ type: 'string' })).not.toContain('<p>')
   })
 
-  it('says what is required, which has no default', () => {
+  it('marks a required field, which has no default', () => {
     expect(line({ type: 'boolean', default: true }, true)).toContain('required')
     expect(line({ type: 'boolean', default: true }, true)).not.toMatch(/default/i)
     expect(line({ type: 'boolean', default: true })).not.toContain('required')
   })
 
-  it('shows what is inside, unless that has a place of its own', () => {
+  it('shows nested fields, unless the schema has its own section', () => {
     expect(line({ type: 'object', properties: { inner: { type: 'string' } } })).toContain('>inner<')
     expect(line(ref('Worker'))).not.toContain('>id<')
     expect(fieldList(ref('Worker'), schemas).markup).toContain('>id<')
   })
 
-  it('shows the fields of every kind of a union', () => {
+  it('shows the fields of every member of a union', () => {
     const union = { anyOf: [ref('Worker'), { type: 'object', properties: { other: {} } }] }
     expect(fieldList(union, schemas).markup).toMatch(/>id<[\s\S]*>other</)
   })
 
-  it('escapes what schemas say', () => {
+  it('escapes texts of schemas', () => {
     expect(line({ type: '<i>', description: '<b>', default: '<u>', enum: ['<s>'] })).not.toMatch(/<[bius]>/)
   })
 })

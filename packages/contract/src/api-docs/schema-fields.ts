@@ -5,13 +5,13 @@ import { type Html, html, joined, type Piece, prose } from './html.ts'
 
 export const schemaId = (name: string): string => `schema-${name}`
 
-/** Schemas that have a place of their own on the page; the others are told where they are used. */
-export const hasOwnPlace = ({ properties, anyOf, oneOf }: JsonSchema): boolean =>
+/** Objects and unions of objects have their own section; other schemas are shown where they are used. */
+export const hasOwnSection = ({ properties, anyOf, oneOf }: JsonSchema): boolean =>
   properties !== undefined || (anyOf ?? oneOf ?? []).some(option => option.properties !== undefined)
 
 const nameIn = ({ $ref }: JsonSchema): string => $ref?.slice(COMPONENT_SCHEMAS.length) ?? ''
 
-/** What a reference stands for, with what is said beside it. */
+/** The referenced schema, with the keywords beside the reference. */
 export function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
   if (schema.$ref === undefined) return schema
   const { $ref: _, ...beside } = schema
@@ -21,7 +21,7 @@ export function resolved(schema: JsonSchema, schemas: Schemas): JsonSchema {
 export function typeOf(schema: JsonSchema, schemas: Schemas): Piece {
   if (schema.$ref !== undefined) {
     const name = nameIn(schema)
-    if (hasOwnPlace(schemas[name] ?? {})) return html`<a href="#${schemaId(name)}">${name}</a>`
+    if (hasOwnSection(schemas[name] ?? {})) return html`<a href="#${schemaId(name)}">${name}</a>`
     return typeOf(resolved(schema, schemas), schemas)
   }
   if (schema.const !== undefined) return JSON.stringify(schema.const)
@@ -55,22 +55,22 @@ function plainType(type: string, schema: JsonSchema, schemas: Schemas): Piece {
   return type === 'string' && schema.format === 'date-time' ? 'instant' : type
 }
 
-/** What a value must keep to, in words. */
+/** The limits of a value in words. */
 export function limitsOf(outer: JsonSchema): string[] {
   const options = (outer.anyOf ?? outer.oneOf ?? []).filter(option => option.type !== 'null')
   const schema = options.length === 1 ? { ...options[0], ...outer } : outer
   const limits = [
     range(schema.minLength, schema.maxLength, 'characters'),
     range(schema.minItems, schema.maxItems, 'items'),
-    range(told(schema.minimum), told(schema.maximum), ''),
+    range(shownLimit(schema.minimum), shownLimit(schema.maximum), ''),
     schema.exclusiveMinimum === undefined ? '' : `more than ${schema.exclusiveMinimum}`,
     schema['x-lcm-format'] ?? (schema.pattern === undefined ? '' : `matches \`${schema.pattern}\``),
   ]
   return limits.filter(limit => limit !== '')
 }
 
-/** Where whole numbers end on a computer is no limit that people meet. */
-const told = (limit: number | undefined): number | undefined =>
+/** The range of safe integers is not worth showing. */
+const shownLimit = (limit: number | undefined): number | undefined =>
   limit !== undefined && Math.abs(limit) === Number.MAX_SAFE_INTEGER ? undefined : limit
 
 function range(min: number | undefined, max: number | undefined, unit: string): string {
@@ -82,7 +82,7 @@ function range(min: number | undefined, max: number | undefined, unit: string): 
 export interface Field {
   readonly name: string
   readonly required: boolean
-  /** Of a parameter: where it goes. */
+  /** Path, query or header, for a parameter. */
   readonly where?: string
 }
 
@@ -97,15 +97,16 @@ ${field.required ? html`<span class="required">required</span>` : null}
 ${about === '' ? null : html`<p>${prose(about)}</p>`}${nested}</li>`
 }
 
-/** What must be there has no default that anybody sees. */
-function aboutField({ required }: Field, { description = '', default: preset, ...schema }: JsonSchema): string {
+/** A required field has no visible default. */
+function aboutField({ required }: Field, { description = '', ...schema }: JsonSchema): string {
+  const preset = schema.default ?? schema['x-lcm-default']
   const hasDefault = !required && preset !== undefined && preset !== ''
   const limits = [...limitsOf(schema), ...(hasDefault ? [`default \`${JSON.stringify(preset)}\``] : [])].join('; ')
   const sentence = limits === '' ? '' : `${limits[0]?.toUpperCase()}${limits.slice(1)}.`
   return `${description} ${sentence}`.trim()
 }
 
-/** The fields of an object; of a union, those of each kind. */
+/** The fields of an object, or of every member of a union. */
 export function fieldList(schema: JsonSchema, schemas: Schemas): Html {
   const full = resolved(schema, schemas)
   const options = full.anyOf ?? full.oneOf

@@ -1,4 +1,5 @@
 import { ROLES } from '@lcm/domain/actor'
+import { SettingValues } from '@lcm/domain/fleet/settings'
 import { Instant } from '@lcm/domain/instant'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { describe, expect, it } from 'vitest'
@@ -9,16 +10,12 @@ import { PROBLEM_MEDIA_TYPE, PROBLEMS, Problem } from '../problems.ts'
 import { ROUTES, type RouteSpec } from '../routes.ts'
 import { TemplateList } from '../template.ts'
 import { fromEtag } from '../wire.ts'
-import { WorkerView } from '../worker-bodies.ts'
+import { WorkerView } from '../worker.ts'
 import { openApi, rolesOf } from './document.ts'
-import { fits } from './examples.ts'
-import { FIELD_NOTES } from './field-notes.ts'
-import { PARAMETER_NOTES } from './parameter-notes.ts'
 import { pathNames } from './parameters.ts'
 import { problemsOf } from './problem-responses.ts'
-import { SCHEMA_NOTES } from './schema-notes.ts'
-import { COMPONENT_SCHEMAS, schemaBook } from './schemas.ts'
-import { areaSentence } from './tags.ts'
+import { COMPONENT_SCHEMAS, schemaComponents } from './schemas.ts'
+import { tagDescription } from './tags.ts'
 import type { Answer, Example, JsonSchema, Operation, Parameter, Reference } from './types.ts'
 
 const document = openApi('1.2.3')
@@ -56,12 +53,12 @@ const referencesIn = (value: unknown) =>
   [...objectsIn(value)].flatMap(([path, { $ref }]) => (typeof $ref === 'string' ? [{ path, $ref }] : []))
 
 describe('the document', () => {
-  it('is JSON as it stands', () => {
+  it('survives JSON', () => {
     expect(JSON.parse(JSON.stringify(document))).toStrictEqual(document)
     expect(document.info).toMatchObject({ version: '1.2.3' })
   })
 
-  it('refers only to what is there, and has no component that nothing refers to', () => {
+  it('has no dangling references and no unused components', () => {
     const references = referencesIn(document)
     expect(references.filter(({ $ref }) => atPointer($ref) === undefined)).toEqual([])
     const used = new Set(references.map(({ $ref }) => $ref))
@@ -84,12 +81,12 @@ describe('the document', () => {
     expect(operations.map(({ operationId }) => operationId).sort()).toEqual(routes.map(([name]) => name).sort())
   })
 
-  it('says of every area what it is about', () => {
-    expect(document.tags.filter(({ name }) => areaSentence(name) === '')).toEqual([])
+  it('describes every tag', () => {
+    expect(document.tags.filter(({ name }) => tagDescription(name) === '')).toEqual([])
     expect(new Set(document.tags.map(({ name }) => name)).size).toBe(document.tags.length)
   })
 
-  it('shows events about a resource with the id of that resource', () => {
+  it('shows events with the id of their resource', () => {
     const { content } = resolved<Answer>(found('events', ROUTES.events).responses[200] ?? { description: '' })
     const { value } = resolved<Example>(
       content?.['text/event-stream']?.examples?.['template.created'] ?? { value: null },
@@ -98,7 +95,7 @@ describe('the document', () => {
     expect(event.id).toBe(event.data.id)
   })
 
-  it('lists every problem that a route can give, with an example that is one', () => {
+  it('lists every problem of a route, with a valid example', () => {
     for (const [name, route] of routes) {
       const { responses } = found(name, route)
       for (const code of problemsOf(route)) {
@@ -120,25 +117,25 @@ describe.each(routes)('%s', (name, route) => {
     expect(declared.every(({ required }) => required)).toBe(true)
   })
 
-  it('describes its parameters, with examples that are taken', () => {
+  it('describes its parameters, with valid examples', () => {
     for (const { name: field, in: where, description, example } of parametersOf(operation)) {
-      expect(description, `a note for ${field}`).toBeTruthy()
+      expect(description, `the description of ${field}`).toBeTruthy()
       if (where !== 'query' || example === undefined) continue
       expect(route.query?.shape[field]?.safeParse(example).success, field).toBe(true)
     }
   })
 
-  it('has a body and an answer with names, and examples that are valid', () => {
+  it('has a named body and response, with valid examples', () => {
     const body = operation.requestBody?.content['application/json']
     const answer = success.content?.['application/json']
-    if (route.body) expect(body?.schema.$ref, `export the schema of the body of ${name}`).toBeDefined()
+    if (route.body) expect(body?.schema.$ref, `give the body of ${name} an id`).toBeDefined()
     if (route.body) expect(route.body.safeParse(body?.example).error).toBeUndefined()
     if (!route.answer || route.stream || route.file !== undefined) return
-    expect(answer?.schema.$ref, `export the schema of the answer of ${name}`).toBeDefined()
+    expect(answer?.schema.$ref, `give the response of ${name} an id`).toBeDefined()
     expect(route.answer.safeParse(answer?.example).error).toBeUndefined()
   })
 
-  it('shows every kind of event of a stream', () => {
+  it('shows every event type of a stream', () => {
     const examples = Object.values(success.content?.['text/event-stream']?.examples ?? {})
     expect(examples.length > 0).toBe(route.stream === true)
     for (const example of examples) {
@@ -147,7 +144,7 @@ describe.each(routes)('%s', (name, route) => {
     }
   })
 
-  it('says who may call it', () => {
+  it('names the allowed roles', () => {
     expect(operation['x-lcm-roles'].length).toBeGreaterThan(0)
     expect(operation['x-lcm-roles']).toEqual(rolesOf(route.access))
   })
@@ -157,6 +154,8 @@ const aRoute = (route: Partial<RouteSpec>): RouteSpec => ({
   method: 'POST',
   path: '/workers/{id}/dance',
   summary: 'Dance',
+  description: 'To music.',
+  params: { id: { description: 'The dancer.', example: 'w-1' } },
   access: EVERYONE,
   status: 202,
   answer: WorkerView,
@@ -168,7 +167,7 @@ const documented = (route: Partial<RouteSpec>) => {
   return { within, operation: found('dance', aRoute(route), within) }
 }
 
-describe('what a route says of itself', () => {
+describe('a route', () => {
   const headersOf = (route: Partial<RouteSpec>) => {
     const { within, operation } = documented(route)
     const parameters = operation.parameters.map(each => resolved<Parameter>(each, within))
@@ -190,7 +189,7 @@ describe('what a route says of itself', () => {
     expect(headersOf(route)).toEqual(headers)
   })
 
-  it('becomes headers of the answer', () => {
+  it('becomes response headers', () => {
     const headers = (route: Partial<RouteSpec>) => Object.keys(answerOf(route, 202).headers ?? {})
     expect(headers({})).toEqual(['ETag'])
     expect(headers({ answer: null })).toEqual([])
@@ -202,7 +201,7 @@ describe('what a route says of itself', () => {
     expect(Object.keys(answerOf({}, 429).headers ?? {})).toEqual(['Retry-After'])
   })
 
-  it('becomes headers of refusals', () => {
+  it('becomes headers of problems', () => {
     const headers = (route: Partial<RouteSpec>, status: number) => Object.keys(answerOf(route, status).headers ?? {})
     expect(headers({}, 401)).toEqual(['WWW-Authenticate'])
     expect(headers({}, 405)).toEqual(['Allow'])
@@ -210,13 +209,13 @@ describe('what a route says of itself', () => {
     expect(headers({ problems: ['already_exists'] }, 409)).toEqual([])
   })
 
-  it('requires a body only where no body is not as good', () => {
+  it('requires a body unless all its fields are optional', () => {
     const required = (body: z.ZodType) => documented({ body }).operation.requestBody?.required
     expect(required(z.strictObject({ reason: z.string() }))).toBe(true)
     expect(required(z.strictObject({ reason: z.string().optional() }))).toBe(false)
   })
 
-  it('becomes messages whose data is an event', () => {
+  it('becomes messages with an event as data', () => {
     const { properties, required } = answerOf({ stream: true }, 202).content?.['text/event-stream']?.schema ?? {}
     expect(required).toEqual(['data'])
     expect(properties?.data).toMatchObject({
@@ -225,7 +224,7 @@ describe('what a route says of itself', () => {
     })
   })
 
-  it('becomes what it needs to be called', () => {
+  it('becomes security requirements', () => {
     expect(documented({}).operation).not.toHaveProperty('security')
     expect(documented({ access: 'open' }).operation).toMatchObject({ security: [], 'x-lcm-roles': ROLES })
     expect(documented({ access: { controllersOf: 'worker-controller' } }).operation).toMatchObject({
@@ -246,21 +245,17 @@ describe('what a route says of itself', () => {
     expect(codesOf({ body: z.object({}) })).toEqual(expect.arrayContaining(['malformed_json', 'body_too_large']))
   })
 
-  it('becomes answers of other kinds', () => {
+  it('becomes files and second success statuses', () => {
     const file = 'application/octet-stream'
     expect(answerOf({ answer: z.string(), file }, 202).content).toEqual({ [file]: { schema: {} } })
     const alsoStatus = { status: 200, meaning: 'it danced before' }
     expect(answerOf({ alsoStatus }, 200)).toEqual({ ...answerOf({}, 202), description: 'It danced before.' })
   })
-
-  it('is told at length where it says so', () => {
-    expect(documented({ description: 'To music.' }).operation.description).toBe('To music.')
-  })
 })
 
 describe('schemas', () => {
-  it('have a twin for requests only when that differs, be it by what they refer to', () => {
-    const both = schemaBook([aRoute({ body: TemplateList, answer: TemplateList })]).components
+  it('have an input variant only if they differ, directly or by reference', () => {
+    const both = schemaComponents([aRoute({ body: TemplateList, answer: TemplateList })]).components
     expect(Object.keys(both).filter(name => name.endsWith('Input'))).toEqual([
       'TemplateListInput',
       'WorkerTemplateInput',
@@ -270,18 +265,18 @@ describe('schemas', () => {
     })
     expect(both.WorkerTemplateInput?.required).not.toContain('enabled')
     expect(both.WorkerTemplate?.required).toContain('enabled')
-    const one = schemaBook([aRoute({ body: WorkerTemplate, answer: null })]).components
+    const one = schemaComponents([aRoute({ body: WorkerTemplate, answer: null })]).components
     expect(Object.keys(one)).toContain('WorkerTemplate')
     expect(Object.keys(one).filter(name => name.endsWith('Input'))).toEqual([])
   })
 
-  it('close requests to unknown fields, but not answers', () => {
-    const { components } = schemaBook([aRoute({ body: WorkerTemplate, answer: WorkerView })])
+  it('refuse unknown fields in requests, but not in responses', () => {
+    const { components } = schemaComponents([aRoute({ body: WorkerTemplate, answer: WorkerView })])
     expect(components.WorkerTemplate?.additionalProperties).toBe(false)
     expect(components.Worker).not.toHaveProperty('additionalProperties')
   })
 
-  it('say what is checked beyond the types of fields', () => {
+  it('contain checks beyond field types', () => {
     const { CreateToken, CreateWorker, Labels, Capacity } = document.components.schemas
     expect(CreateToken).toMatchObject({ else: { properties: { service: false } } })
     expect(CreateWorker?.properties).toMatchObject({ tags: { propertyNames: { pattern: '^(?!aws:|lcm:)' } } })
@@ -289,21 +284,21 @@ describe('schemas', () => {
     expect(Capacity?.properties).toMatchObject({ cpu_cores: { maximum: 100_000 } })
   })
 
-  it('say their patterns in words', () => {
+  it('explain their patterns', () => {
     expect(document.components.schemas.NewWorkerName).toMatchObject({
       'x-lcm-format': expect.stringContaining('one space between them'),
     })
     expect(document.components.schemas.WorkerName).toMatchObject({ 'x-lcm-format': 'no control characters' })
   })
 
-  it('leave out what says nothing to a reader', () => {
+  it('contain no redundant keywords', () => {
     const { schemas } = document.components
     expect(schemas.Instant?.pattern?.length).toBeLessThan(100)
     expect(JSON.stringify(schemas)).not.toContain('"example":')
   })
 })
 
-describe('patterns let pass what the server takes, and nothing else', () => {
+describe('patterns accept what the server accepts', () => {
   const patternOf = ({ pattern = '' }: JsonSchema = {}) => new RegExp(pattern, 'u')
 
   it.each(['"4"', '4', 'W/"4"', '"123456789012345"', '', '"', '"x"', '"4", "5"', '"1234567890123456"', '-1'])(
@@ -337,45 +332,89 @@ it.each([
   ['workerxupdated', false],
   ['worker,', false],
   ['worker,nothing', false],
-])('says which events can be asked for: %s', (text, isTaken) => {
+])('accepts event types: %s', (text, isTaken) => {
   const [types] = parametersOf(found('events', ROUTES.events)).filter(({ name }) => name === 'types')
   expect(new RegExp(types?.schema.pattern ?? '').test(text)).toBe(isTaken)
   expect(EventQuery.safeParse({ types: text }).success).toBe(isTaken)
 })
 
-describe('notes on fields', () => {
-  const fields = new Map<string, JsonSchema>()
-  for (const [owner, schema] of Object.entries(document.components.schemas))
-    collect(schema, owner.replace(/Input$/, ''))
-  const parameters = new Map(
-    routes.flatMap(([name, route]) =>
-      parametersOf(found(name, route)).flatMap(({ name: field, schema }): [string, JsonSchema][] => [
-        [`${found(name, route).tags[0]}.${field}`, schema],
-        [field, schema],
-      ]),
-    ),
-  )
+const { schemas } = document.components
 
-  function collect(schema: JsonSchema, owner: string): void {
-    for (const option of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]) collect(option, owner)
-    if (schema.items) collect(schema.items, owner)
-    for (const [field, property] of Object.entries(schema.properties ?? {})) {
-      fields.set(field, property)
-      fields.set(`${owner}.${field}`, property)
-      collect(property, `${owner}.${field}`)
+describe('descriptions', () => {
+  /** Every property of a schema with the path to it, but not those of referenced schemas. */
+  function* propertiesIn(schema: JsonSchema, path: string): Generator<[string, JsonSchema]> {
+    for (const option of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])])
+      yield* propertiesIn(option, path)
+    if (schema.items) yield* propertiesIn(schema.items, path)
+    if (typeof schema.additionalProperties === 'object') yield* propertiesIn(schema.additionalProperties, `${path}.*`)
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      yield [`${path}.${name}`, property]
+      yield* propertiesIn(property, `${path}.${name}`)
     }
   }
 
-  it.each([
-    ['openapi-field-notes.ts', FIELD_NOTES, fields],
-    ['openapi-schema-notes.ts', SCHEMA_NOTES, fields],
-    ['openapi-parameter-notes.ts', PARAMETER_NOTES, parameters],
-  ])('%s speaks of what exists, with values it can have', (_, notes, known) => {
-    expect(Object.keys(notes).filter(key => !known.has(key))).toEqual([])
-    const wrong = Object.entries(notes).filter(([key, { example }]) => {
-      const schema = key.includes('.') ? known.get(key) : undefined
-      return schema && example !== undefined && !fits(example, schema, document.components.schemas)
+  it('exist for every operation', () => {
+    const missing = routes.filter(([name, route]) => {
+      const { summary, description } = found(name, route)
+      return summary === '' || description === '' || !/[^.]$/.test(summary) || !/\.$/.test(description)
     })
-    expect(wrong).toEqual([])
+    expect(missing.map(([name]) => name)).toEqual([])
+  })
+
+  it('exist for every parameter', () => {
+    const missing = routes.flatMap(([name, route]) =>
+      parametersOf(found(name, route))
+        .filter(({ description = '' }) => description === '')
+        .map(parameter => `${name} ${parameter.name}`),
+    )
+    expect(missing).toEqual([])
+  })
+
+  it('name only parameters of the path', () => {
+    const wrong = routes.filter(([, route]) =>
+      Object.keys(route.params ?? {}).some(name => !pathNames(route).includes(name)),
+    )
+    expect(wrong.map(([name]) => name)).toEqual([])
+  })
+
+  it('exist for every schema and every property', () => {
+    const all = Object.entries(schemas)
+    expect(all.filter(([, { description = '' }]) => description === '').map(([name]) => name)).toEqual([])
+    const properties = all.flatMap(([name, schema]) => [...propertiesIn(schema, name)])
+    const text = (schema: JsonSchema) =>
+      schema.description ?? resolved<JsonSchema>(schema as Reference).description ?? ''
+    expect(properties.filter(([, property]) => text(property) === '').map(([path]) => path)).toEqual([])
+  })
+})
+
+describe('client generators', () => {
+  const objects = [...objectsIn(document)].filter(
+    ([path]) => !/\/(example|examples|value|x-lcm-default)(\/|$)/.test(path),
+  )
+
+  it('get no schema that is only null', () => {
+    const alternatives = /\/(anyOf|oneOf)\/\d+$/
+    expect(
+      objects.filter(([path, { type }]) => type === 'null' && !alternatives.test(path)).map(([path]) => path),
+    ).toEqual([])
+  })
+
+  it('get no default that is an object', () => {
+    const isObject = (value: unknown) => typeof value === 'object' && value !== null
+    expect(
+      objects
+        .filter(([path, { default: preset }]) => isObject(preset) && !path.endsWith('/properties'))
+        .map(([path]) => path),
+    ).toEqual([])
+  })
+
+  it('get URIs as links', () => {
+    expect(URL.canParse(document.externalDocs.url)).toBe(true)
+  })
+
+  it('get every setting with its type', () => {
+    const { settings } = schemas.Settings?.properties ?? {}
+    expect(settings?.properties?.idle_timeout_seconds?.properties?.value).toMatchObject({ type: 'integer' })
+    expect(Object.keys(settings?.properties ?? {})).toEqual(Object.keys(SettingValues.shape))
   })
 })

@@ -4,7 +4,10 @@ import type { JsonSchema } from './types.ts'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const schemas: Record<string, JsonSchema> = {
-  Worker: { type: 'object', properties: { id: { type: 'string' }, status: ref('Status') } },
+  Worker: {
+    type: 'object',
+    properties: { id: { type: 'string', examples: ['w-1'] }, status: { ...ref('Status'), examples: ['RUNNING'] } },
+  },
   Status: { type: 'string', enum: ['PENDING', 'RUNNING'] },
   Tree: { type: 'object', properties: { child: { anyOf: [ref('Tree'), { type: 'null' }] } } },
 }
@@ -12,8 +15,10 @@ const shown = (schema: JsonSchema, direction: 'input' | 'output' = 'output') =>
   exampleOf(schema, { schemas, direction })
 
 it.each<[string, JsonSchema, unknown]>([
-  ['its own example before all', { type: 'string', examples: ['mine'], default: 'x', enum: ['y'] }, 'mine'],
+  ['its own example first', { type: 'string', examples: ['mine'], default: 'x', enum: ['y'] }, 'mine'],
   ['its default', { type: 'integer', default: 7, enum: [1, 7] }, 7],
+  ['a default that is an object', { type: 'object', 'x-lcm-default': { a: 1 } }, { a: 1 }],
+  ['an example that is null', { type: ['string', 'null'], examples: [null] }, null],
   ['the first of its choices', ref('Status'), 'PENDING'],
   ['its only value', { const: 'only' }, 'only'],
   ['something rather than null', { anyOf: [{ type: 'null' }, { type: 'boolean' }] }, true],
@@ -32,20 +37,20 @@ it.each<[string, JsonSchema, unknown]>([
     { allOf: [{ type: 'object', properties: { a: { const: 1 } } }, ref('Worker')] },
     expect.objectContaining({ a: 1, status: 'RUNNING' }),
   ],
-  ['what the notes say of it', ref('Worker'), { id: 'w-5k1r2m3n8pq4t', status: 'RUNNING' }],
+  ['the examples of its fields', ref('Worker'), { id: 'w-1', status: 'RUNNING' }],
 ])('shows %s', (_, schema, expected) => {
   expect(shown(schema)).toEqual(expected)
 })
 
-it('ends where a schema contains itself', () => {
+it('ends a recursive schema', () => {
   expect(JSON.stringify(shown(ref('Tree')))).toMatch(/^(\{"child":)+null\}+$/)
 })
 
-it('says in a request what must be said, and something at least', () => {
-  const properties = { kind: { const: 'k' }, extra: { type: 'string' }, told: { type: 'string', examples: ['t'] } }
-  expect(shown({ type: 'object', properties, required: ['kind'] }, 'input')).toEqual({ kind: 'k', told: 't' })
+it('shows required fields and fields with examples in a request, and at least one field', () => {
+  const properties = { kind: { const: 'k' }, extra: { type: 'string' }, noted: { type: 'string', examples: ['t'] } }
+  expect(shown({ type: 'object', properties, required: ['kind'] }, 'input')).toEqual({ kind: 'k', noted: 't' })
   expect(shown({ type: 'object', properties: { extra: properties.extra } }, 'input')).toEqual({ extra: 'text' })
-  expect(shown({ type: 'object', properties, required: ['kind'] })).toEqual({ kind: 'k', extra: 'text', told: 't' })
+  expect(shown({ type: 'object', properties, required: ['kind'] })).toEqual({ kind: 'k', extra: 'text', noted: 't' })
 })
 
 it.each<[unknown, JsonSchema, boolean]>([

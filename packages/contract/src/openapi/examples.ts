@@ -1,61 +1,42 @@
-import { noteOf, ownNoteOf } from './field-notes.ts'
 import { COMPONENT_SCHEMAS, type Direction } from './schemas.ts'
 import type { JsonSchema, Schemas } from './types.ts'
 
-export interface Surroundings {
+export interface ExampleContext {
   readonly schemas: Schemas
   readonly direction: Direction
-  /** The schema that it is a part of, if it is one. */
-  readonly owner?: string
 }
 
-/** Where a value stands: `owner` is the schema that has the field, such as `Worker` or `Worker.cml`. */
-interface Place {
-  readonly owner: string
-  readonly field: string
-}
-
-/** Recursive schemas end somewhere. */
+/** Ends recursive schemas. */
 const DEPTH_MAX = 12
 
-/**
- * A value of the schema, taken from what it says of itself, from the notes, or made up. In a request only what must be
- * said is said, and what a note finds worth showing.
- */
-export const exampleOf = (schema: JsonSchema, around: Surroundings): unknown =>
-  exampleAt(schema, { owner: around.owner ?? '', field: '' }, around, 0)
+/** A value of the schema. A request shows only required fields and fields with an example of their own. */
+export const exampleOf = (schema: JsonSchema, context: ExampleContext): unknown => exampleAt(schema, context, 0)
 
-function exampleAt(schema: JsonSchema, place: Place, around: Surroundings, depth: number): unknown {
-  const [own] = schema.examples ?? []
-  if (own !== undefined) return own
-  const { example: noted } = noteOf(place.owner, place.field)
-  if (noted !== undefined && fits(noted, schema, around.schemas)) return noted
-  if (schema.default !== undefined) return schema.default
+function exampleAt(schema: JsonSchema, context: ExampleContext, depth: number): unknown {
+  if (schema.examples !== undefined) return schema.examples[0]
+  const preset = schema.default ?? schema['x-lcm-default']
+  if (preset !== undefined) return preset
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return schema.enum[0]
-  if (schema.$ref !== undefined) return referredValue(schema.$ref, place, around, depth)
+  if (schema.$ref !== undefined) return referencedExample(schema.$ref, context, depth)
   const options = schema.anyOf ?? schema.oneOf
-  if (options) return exampleAt(options.find(option => option.type !== 'null') ?? {}, place, around, depth)
-  if (schema.allOf)
-    return Object.assign({}, ...schema.allOf.map(part => exampleAt(part, place, around, depth + 1) as object))
-  return madeUp(schema, place, around, depth)
+  if (options) return exampleAt(options.find(option => option.type !== 'null') ?? {}, context, depth)
+  if (schema.allOf) return Object.assign({}, ...schema.allOf.map(part => exampleAt(part, context, depth + 1) as object))
+  return generated(schema, context, depth)
 }
 
-function referredValue(ref: string, place: Place, around: Surroundings, depth: number): unknown {
-  const name = ref.slice(COMPONENT_SCHEMAS.length)
-  const target = around.schemas[name] ?? {}
+function referencedExample(ref: string, context: ExampleContext, depth: number): unknown {
   if (depth > DEPTH_MAX) return null
-  const isObject = target.properties !== undefined || target.anyOf !== undefined || target.oneOf !== undefined
-  return exampleAt(target, isObject ? { owner: name.replace(/Input$/, ''), field: '' } : place, around, depth + 1)
+  return exampleAt(context.schemas[ref.slice(COMPONENT_SCHEMAS.length)] ?? {}, context, depth + 1)
 }
 
-function madeUp(schema: JsonSchema, place: Place, around: Surroundings, depth: number): unknown {
+function generated(schema: JsonSchema, context: ExampleContext, depth: number): unknown {
   switch (typesOf(schema).find(type => type !== 'null')) {
     case 'object':
-      return schema.properties ? objectOf(schema, place, around, depth) : recordOf(schema, place, around, depth)
+      return schema.properties ? objectOf(schema, context, depth) : recordOf(schema, context, depth)
     case 'array':
       return Array.from({ length: Math.max(1, schema.minItems ?? 0) }, () =>
-        exampleAt(schema.items ?? {}, place, around, depth + 1),
+        exampleAt(schema.items ?? {}, context, depth + 1),
       )
     case 'string':
       return textOf(schema)
@@ -69,27 +50,21 @@ function madeUp(schema: JsonSchema, place: Place, around: Surroundings, depth: n
   }
 }
 
-function objectOf(schema: JsonSchema, place: Place, around: Surroundings, depth: number): object {
-  const owner = place.field === '' ? place.owner : `${place.owner}.${place.field}`
+function objectOf(schema: JsonSchema, context: ExampleContext, depth: number): object {
   const all = Object.entries(schema.properties ?? {})
-  const said =
-    around.direction === 'output' ? all : all.filter(([field, property]) => isSaid(schema, owner, field, property))
-  const shown = said.length > 0 ? said : all
+  const isShown = ([field, property]: [string, JsonSchema]) =>
+    context.direction === 'output' || schema.required?.includes(field) || property.examples !== undefined
+  const shown = all.filter(isShown)
   return Object.fromEntries(
-    shown.map(([field, property]) => [field, exampleAt(property, { owner, field }, around, depth + 1)]),
+    (shown.length > 0 ? shown : all).map(([field, property]) => [field, exampleAt(property, context, depth + 1)]),
   )
 }
 
-const isSaid = (schema: JsonSchema, owner: string, field: string, property: JsonSchema): boolean =>
-  (schema.required ?? []).includes(field) ||
-  property.examples !== undefined ||
-  ownNoteOf(owner, field).example !== undefined
-
-function recordOf(schema: JsonSchema, place: Place, around: Surroundings, depth: number): object {
+function recordOf(schema: JsonSchema, context: ExampleContext, depth: number): object {
   const { additionalProperties: values, propertyNames } = schema
   if (typeof values !== 'object') return {}
   const keys = (propertyNames?.enum ?? ['key']).map(String)
-  return Object.fromEntries(keys.map(key => [key, exampleAt(values, place, around, depth + 1)]))
+  return Object.fromEntries(keys.map(key => [key, exampleAt(values, context, depth + 1)]))
 }
 
 function textOf({ format, minLength = 0, maxLength = Number.MAX_SAFE_INTEGER }: JsonSchema): string {
@@ -101,7 +76,7 @@ function numberOf({ minimum, exclusiveMinimum, maximum }: JsonSchema): number {
   return Math.min(Math.max(1, minimum ?? 1, (exclusiveMinimum ?? 0) + 1), maximum ?? Number.MAX_SAFE_INTEGER)
 }
 
-/** Whether a note, written for a name, suits the schema that happens to have a field of that name. */
+/** Whether a value has the type, the pattern and the choices of a schema. Lengths and ranges are not checked. */
 export function fits(value: unknown, schema: JsonSchema, schemas: Schemas): boolean {
   if (schema.$ref !== undefined) return fits(value, schemas[schema.$ref.slice(COMPONENT_SCHEMAS.length)] ?? {}, schemas)
   const options = schema.anyOf ?? schema.oneOf

@@ -1,20 +1,17 @@
 import type { RouteSpec } from '../routes.ts'
 import { EPOCH_HEADER } from '../wire.ts'
-import { fits } from './examples.ts'
-import { parameterNoteOf } from './parameter-notes.ts'
-import { queryFields, type SchemaBook } from './schemas.ts'
-import { areaOf } from './tags.ts'
-import type { Header, Parameter, Reference } from './types.ts'
+import { queryFields, type SchemaComponents } from './schemas.ts'
+import type { Header, JsonSchema, Parameter, Reference } from './types.ts'
 
-const IF_MATCH = 'Writes only if the resource is still at this version; else 412 `version_mismatch`.'
+const IF_MATCH = 'The write is refused with 412 `version_mismatch` if the resource has another version.'
 
-/** Quotes are asked for, yet nobody is sent away for the lack of them. */
+/** Quotes are documented but optional. */
 const VERSION = '(W/)?"?[0-9]{1,15}"?'
 
-/** Headers that several routes take. */
+/** Request headers. */
 export const HEADER_PARAMETERS = {
   IfMatch: {
-    ...header('If-Match', `The \`ETag\` you read. ${IF_MATCH} \`*\` is any version.`, '"4"'),
+    ...header('If-Match', `The \`ETag\` of the resource. ${IF_MATCH} \`*\` matches any version.`, '"4"'),
     schema: { type: 'string', pattern: `^(\\*|${VERSION})$`, 'x-lcm-format': 'a version in quotes, or `*`' },
   },
   IfMatchRequired: {
@@ -25,7 +22,7 @@ export const HEADER_PARAMETERS = {
   IdempotencyKey: {
     ...header(
       'Idempotency-Key',
-      'Makes a repeat harmless: within 24 hours the same key on the same path gives the first answer again, marked ' +
+      'Makes a retry safe: within 24 hours the same key on the same path returns the first response again, with ' +
         '`Idempotent-Replayed: true`.',
       'my-first-worker',
     ),
@@ -38,13 +35,13 @@ export const HEADER_PARAMETERS = {
     },
   },
   Epoch: {
-    ...header(EPOCH_HEADER, 'The term in which the controller writes, as it registered it.', '7'),
+    ...header(EPOCH_HEADER, 'The registered leadership term of the controller.', '7'),
     required: true,
     schema: { type: 'string', pattern: '^[1-9][0-9]{0,14}$', 'x-lcm-format': 'a whole number above 0' },
   },
   LastEventId: header(
     'Last-Event-ID',
-    'Resume after this position: the `id` of the last event, or the `revision` of a list. Browsers send it by themselves.',
+    'Resume after this position: the `id` of the last event, or the `revision` of a list. Browsers send it automatically.',
     '1042',
   ),
 } as const satisfies Record<string, Parameter>
@@ -53,34 +50,34 @@ function header(name: string, description: string, example: string) {
   return { name, in: 'header', required: false, description, schema: { type: 'string' }, example } as const
 }
 
-/** Headers of answers. */
+/** Response headers. */
 export const ANSWER_HEADERS = {
   ETag: {
-    description: 'The version of the resource in quotes. Send it back as `If-Match`.',
+    description: 'The version of the resource in quotes. Send it as `If-Match` with the next write.',
     required: true,
     schema: { type: 'string', examples: ['"4"'] },
   },
   Location: {
-    description: 'Where the new resource lives.',
+    description: 'The path of the new resource.',
     required: true,
     schema: { type: 'string', format: 'uri-reference', examples: ['/api/v1/workers/w-5k1r2m3n8pq4t'] },
   },
   'WWW-Authenticate': {
-    description: 'How to say who you are.',
+    description: 'The authentication scheme.',
     required: true,
     schema: { type: 'string', const: 'Bearer' },
   },
   Allow: {
-    description: 'The methods that the path takes.',
+    description: 'The methods that the path supports.',
     required: true,
     schema: { type: 'string', examples: ['GET, POST'] },
   },
   'Retry-After': {
-    description: 'How many seconds to wait before the next try.',
+    description: 'Seconds to wait before the next try.',
     schema: { type: 'integer', minimum: 0, examples: [1] },
   },
   'Idempotent-Replayed': {
-    description: '`true` when this is the stored answer to an earlier request with the same `Idempotency-Key`.',
+    description: '`true` if this is the stored response of an earlier request with the same `Idempotency-Key`.',
     schema: { type: 'string', enum: ['true'] },
   },
 } as const satisfies Record<string, Header>
@@ -89,37 +86,33 @@ export type HeaderName = keyof typeof ANSWER_HEADERS
 export const headerReferences = (names: readonly HeaderName[]): Record<string, Reference> =>
   Object.fromEntries(names.map(name => [name, { $ref: `#/components/headers/${name}` }]))
 
-export function parametersOf(route: RouteSpec, book: SchemaBook): (Parameter | Reference)[] {
-  return [...pathParameters(route), ...queryParameters(route, book), ...headerParameters(route)]
+export function parametersOf(route: RouteSpec, schemas: SchemaComponents): (Parameter | Reference)[] {
+  return [...pathParameters(route), ...queryParameters(route, schemas), ...headerParameters(route)]
 }
 
 export const pathNames = ({ path }: Pick<RouteSpec, 'path'>): string[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 
 const pathParameters = (route: RouteSpec): Parameter[] =>
-  pathNames(route).map(name => {
-    const { description, example = name } = parameterNoteOf(areaOf(route), name)
-    return {
-      name,
-      in: 'path',
-      required: true,
-      ...(description === undefined ? {} : { description }),
-      schema: { type: 'string' },
-      example,
-    }
-  })
+  pathNames(route).map(name => ({
+    name,
+    in: 'path',
+    required: true,
+    ...route.params?.[name],
+    schema: { type: 'string' },
+  }))
 
-const queryParameters = (route: RouteSpec, book: SchemaBook): Parameter[] =>
+/** Description and example belong to the parameter, the rest to its schema. */
+const queryParameters = (route: RouteSpec, schemas: SchemaComponents): Parameter[] =>
   queryFields(route.query).map(({ name, schema, required }) => {
-    const described = book.of(schema, 'output')
-    const { description = described.description, example } = parameterNoteOf(areaOf(route), name)
+    const { description, examples, ...rest }: JsonSchema = schemas.of(schema, 'output')
     return {
       name,
       in: 'query',
       required,
       ...(description === undefined ? {} : { description }),
-      schema: described,
-      ...(example !== undefined && fits(example, described, book.components) ? { example } : {}),
+      schema: rest,
+      ...(examples === undefined ? {} : { example: examples[0] }),
     }
   })
 

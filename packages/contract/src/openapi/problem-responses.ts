@@ -3,7 +3,7 @@ import { API_PREFIX, type RouteSpec } from '../routes.ts'
 import { type HeaderName, headerReferences } from './parameters.ts'
 import type { Answer, Example, Reference } from './types.ts'
 
-/** What any route may answer besides its own problems. */
+/** Problems that a route may return besides its own. */
 export function sharedProblemsOf(route: RouteSpec): ProblemCode[] {
   const codes: ProblemCode[] = [
     'method_not_allowed',
@@ -25,7 +25,7 @@ export function sharedProblemsOf(route: RouteSpec): ProblemCode[] {
   return codes
 }
 
-/** Every problem of a route, in the order of the catalogue. */
+/** All problems of a route, in the order of PROBLEMS. */
 export function problemsOf(route: RouteSpec): ProblemCode[] {
   const codes = new Set<string>([...route.problems, ...sharedProblemsOf(route)])
   return problemCodes().filter(code => codes.has(code))
@@ -33,27 +33,27 @@ export function problemsOf(route: RouteSpec): ProblemCode[] {
 
 export const problemCodes = (): ProblemCode[] => Object.keys(PROBLEMS) as ProblemCode[]
 
-/** What a problem says this time, where that is not what it always says. */
+/** Example details, where the title is not enough. */
 const DETAILS: { readonly [Code in ProblemCode]?: string } = {
   malformed_json: 'Unexpected end of JSON input',
   validation_failed: 'body.template_name: Too small: expected string to have >=1 characters',
-  topology_invalid: 'line 12: nodes.3: label r1 is that of node 0 too',
-  port_node_unknown: 'port_template: the lab has no node r3; it has r1, r2',
-  unauthenticated: 'send a bearer token, or open a login link: lcm open',
-  forbidden: 'ci is user, which may not do this',
-  not_found: 'there is no worker w-5k1r2m3n8pq4t',
-  method_not_allowed: '/api/v1/workers takes GET, POST, not PUT',
-  already_exists: 'there is a template metal already',
-  stale_leader: 'epoch 6 of worker-controller is over: worker-controller-2 leads by epoch 7',
+  topology_invalid: 'line 12: nodes.3: the label r1 is used by node 0',
+  port_node_unknown: 'port_template: unknown node r3; the lab has r1, r2',
+  unauthenticated: 'send a bearer token, or open a link from lcm open',
+  forbidden: 'ci has role user, which does not permit this',
+  not_found: 'worker w-5k1r2m3n8pq4t not found',
+  method_not_allowed: '/api/v1/workers supports GET, POST, not PUT',
+  already_exists: 'template metal exists already',
+  stale_leader: 'epoch 6 of worker-controller is over: worker-controller-2 leads with epoch 7',
   worker_not_terminated: 'training-1 is RUNNING; terminate it first',
   worker_protected: 'training-1 is protected; PATCH it with {"protected": false} first',
   worker_terminating: 'training-1 is being terminated, which can not be undone; create a new worker',
-  version_mismatch: 'it is at version 5 by now, not 4: read it again',
-  definition_not_found: 'there is no definition bgp-basiks',
-  timeslot_invalid: 'it would last 90 min, and bgp-basics may last 60 min',
-  region_not_configured: 'region us-west-1 is not set up; use one of us-east-1, eu-west-1',
+  version_mismatch: 'the current version is 5, not 4: read it again',
+  definition_not_found: 'definition bgp-basiks not found',
+  timeslot_invalid: '90 min is longer than the 60 min that bgp-basics allows',
+  region_not_configured: 'region us-west-1 is not configured; use one of us-east-1, eu-west-1',
   template_disabled: 'template metal is disabled',
-  template_not_found: 'there is no template metla',
+  template_not_found: 'template metla not found',
 }
 
 export function problemExample(code: ProblemCode): Problem {
@@ -63,7 +63,7 @@ export function problemExample(code: ProblemCode): Problem {
   if (code === 'topology_invalid')
     return {
       ...problem,
-      errors: [{ path: 'body.topology.nodes.3', message: 'label r1 is that of node 0 too', line: 12 }],
+      errors: [{ path: 'body.topology.nodes.3', message: 'the label r1 is used by node 0', line: 12 }],
     }
   if (code !== 'validation_failed') return problem
   const [path = '', ...message] = detail.split(': ')
@@ -73,14 +73,14 @@ export function problemExample(code: ProblemCode): Problem {
 export const problemExamples = (): Record<string, Example> =>
   Object.fromEntries(problemCodes().map(code => [code, { summary: PROBLEMS[code].title, value: problemExample(code) }]))
 
-const WORTH_REPEATING: ReadonlySet<ProblemCode> = new Set([
+const RETRYABLE: ReadonlySet<ProblemCode> = new Set([
   'rate_limited',
   'too_many_attempts',
   'idempotency_in_progress',
   'identity_provider_unavailable',
 ])
 
-/** A response is named after its codes, such as `forbidden.foreign_origin`: many operations share it. */
+/** Responses are named after their codes, such as `forbidden.foreign_origin`, because many operations share them. */
 export interface ProblemAnswers {
   /** By status. */
   readonly references: Readonly<Record<string, Reference>>
@@ -102,15 +102,15 @@ export function problemAnswers(route: RouteSpec): ProblemAnswers {
   }
 }
 
-/** With some refusals comes a header that says what to do. */
+/** Headers that help the caller recover. */
 function headersOf(status: number, codes: readonly ProblemCode[]): HeaderName[] {
   if (status === 401) return ['WWW-Authenticate']
   if (status === 405) return ['Allow']
-  return codes.some(code => WORTH_REPEATING.has(code)) ? ['Retry-After'] : []
+  return codes.some(code => RETRYABLE.has(code)) ? ['Retry-After'] : []
 }
 
 function problemAnswer(status: number, codes: readonly ProblemCode[]): Answer {
-  const description = codes.map(code => `\`${code}\`: ${PROBLEMS[code].title}.`.replace('?.', '?')).join(' ')
+  const description = codes.map(code => `\`${code}\`: ${PROBLEMS[code].title}.`).join(' ')
   const examples = codes.map(code => [code, { $ref: `#/components/examples/${code}` }])
   const headers = headersOf(status, codes)
   return {

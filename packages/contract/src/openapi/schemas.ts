@@ -1,43 +1,14 @@
-import * as decision from '@lcm/domain/decision'
-import * as definition from '@lcm/domain/definition/lablet-definition'
-import * as fencing from '@lcm/domain/fencing'
-import * as leak from '@lcm/domain/fleet/license-leak'
-import * as instances from '@lcm/domain/fleet/service-instance'
-import * as settings from '@lcm/domain/fleet/settings'
-import * as instant from '@lcm/domain/instant'
-import * as labRecord from '@lcm/domain/lab/lab-record'
-import * as ports from '@lcm/domain/lab/ports'
-import * as topology from '@lcm/domain/lab/topology'
-import * as session from '@lcm/domain/session/lablet-session'
-import * as template from '@lcm/domain/template/worker-template'
-import * as token from '@lcm/domain/token'
-import * as machine from '@lcm/domain/worker/instance'
-import * as parts from '@lcm/domain/worker/parts'
-import * as worker from '@lcm/domain/worker/worker'
 import { z } from 'zod'
-import * as labletBodies from '../definition.ts'
-import * as events from '../events.ts'
-import * as problems from '../problems.ts'
+import { Problem } from '../problems.ts'
 import type { RouteSpec } from '../routes.ts'
-import * as fleetBodies from '../template.ts'
-import * as bodies from '../token.ts'
-import * as workerBodies from '../worker-bodies.ts'
-import { noteOf } from './field-notes.ts'
 import type { JsonSchema, Schemas } from './types.ts'
 
-/** A schema that one of these exports is a component of the document, named as it is exported; the first name wins. */
-const DOMAIN = [
-  ...[instant, fencing, decision, worker, parts, machine, template, token, leak, instances, settings],
-  ...[definition, topology, ports, session, labRecord],
-]
-const CONTRACT = [bodies, workerBodies, fleetBodies, labletBodies, events, problems]
-
-/** Requests are described as they may be written, answers as they come. */
+/** Request schemas make fields with defaults optional; response schemas do not. */
 export type Direction = 'input' | 'output'
 
-export interface SchemaBook {
+export interface SchemaComponents {
   readonly components: Schemas
-  /** The schema itself, or a reference when it has a name. */
+  /** The schema itself, or a reference if it has an id. */
   of(schema: z.ZodType, direction: Direction): JsonSchema
 }
 
@@ -49,11 +20,11 @@ interface Draft {
 const DEFS = '#/$defs/'
 export const COMPONENT_SCHEMAS = '#/components/schemas/'
 
-/** Describes every schema that the routes use. What reads otherwise in a request than in an answer has a twin, `…Input`. */
-export function schemaBook(routes: readonly RouteSpec[]): SchemaBook {
-  const drafted = drafting()
+/** The schemas of all routes. A schema that differs between requests and responses has a variant `…Input`. */
+export function schemaComponents(routes: readonly RouteSpec[]): SchemaComponents {
+  const draft = cachedDrafts()
   const defs: Record<Direction, Record<string, JsonSchema>> = { input: {}, output: {} }
-  for (const [schema, direction] of usesOf(routes)) Object.assign(defs[direction], drafted(schema, direction).defs)
+  for (const [schema, direction] of usesOf(routes)) Object.assign(defs[direction], draft(schema, direction).defs)
   const twins = twinsOf(defs.input, defs.output)
   const placed = (schema: JsonSchema, direction: Direction) =>
     mapReferences(
@@ -62,18 +33,18 @@ export function schemaBook(routes: readonly RouteSpec[]): SchemaBook {
     )
 
   const components: Record<string, JsonSchema> = {}
-  for (const [name, schema] of Object.entries(defs.output)) components[name] = annotated(placed(schema, 'output'), name)
+  for (const [name, schema] of Object.entries(defs.output)) components[name] = placed(schema, 'output')
   for (const [name, schema] of Object.entries(defs.input)) {
-    components[twins.has(name) ? `${name}Input` : name] = annotated(placed(schema, 'input'), name)
+    components[twins.has(name) ? `${name}Input` : name] = placed(schema, 'input')
   }
   return {
     components: sorted(components),
-    of: (schema, direction) => placed(drafted(schema, direction).root, direction),
+    of: (schema, direction) => placed(draft(schema, direction).root, direction),
   }
 }
 
 function usesOf(routes: readonly RouteSpec[]): [z.ZodType, Direction][] {
-  const uses: [z.ZodType, Direction][] = [[problems.Problem, 'output']]
+  const uses: [z.ZodType, Direction][] = [[Problem, 'output']]
   for (const { query, body, answer } of routes) {
     for (const field of queryFields(query)) uses.push([field.schema, 'output'])
     if (body) uses.push([body, 'input'])
@@ -94,71 +65,68 @@ export const queryFields = (query: z.ZodObject | undefined): QueryField[] =>
     return { name, schema, required: !schema.safeParse(undefined).success }
   })
 
-/** Names beside what each schema says of itself. */
-function drafting(): (schema: z.ZodType, direction: Direction) => Draft {
-  const names = schemaNames()
-  const metadata = Object.assign(z.registry<z.core.GlobalMeta>(), {
-    get(schema: z.core.$ZodType) {
-      const id = names.get(schema)
-      const own = z.globalRegistry.get(schema)
-      return id === undefined ? own : { ...own, id }
-    },
-  })
-  // Most routes share a few large schemas, and each takes long to describe.
+/** Many routes share a few large schemas, and each takes long to convert. */
+function cachedDrafts(): (schema: z.ZodType, direction: Direction) => Draft {
   const drafts = { input: new Map<z.ZodType, Draft>(), output: new Map<z.ZodType, Draft>() }
   return (schema, direction) => {
-    const draft = drafts[direction].get(schema) ?? draftOf(schema, direction, metadata)
+    const draft = drafts[direction].get(schema) ?? draftOf(schema, direction)
     drafts[direction].set(schema, draft)
     return draft
   }
 }
 
-function draftOf(schema: z.ZodType, direction: Direction, metadata: z.core.$ZodRegistry<z.core.GlobalMeta>): Draft {
-  const options = { io: direction, metadata, unrepresentable: 'any', override: tidy(direction) } as const
+function draftOf(schema: z.ZodType, direction: Direction): Draft {
+  const options = { io: direction, unrepresentable: 'any', override: simplify(direction) } as const
   const { $schema: _, $defs = {}, ...root } = JSON.parse(JSON.stringify(z.toJSONSchema(schema, options)))
   return { root, defs: $defs }
 }
 
-export function schemaNames(): ReadonlyMap<z.core.$ZodType, string> {
-  const names = new Map<z.core.$ZodType, string>()
-  for (const [name, value] of [...DOMAIN, ...CONTRACT].flatMap(module => Object.entries<unknown>({ ...module }))) {
-    if (value instanceof z.ZodType && !names.has(value)) names.set(value, name)
-  }
-  const views = new Set([...names.values()].filter(name => name.endsWith('View')).map(name => name.slice(0, -4)))
-  return new Map([...names].map(([schema, name]) => [schema, publicName(name, views)]))
-}
-
-/** People only meet the view of a thing, so that has its name. */
-const publicName = (name: string, views: ReadonlySet<string>): string =>
-  views.has(name) ? `${name}Record` : name.replace(/View$/, '')
-
-/** Of all that the format allows only this: UTC with milliseconds. What is left unsaid here, such as leap years, it says. */
+/** Narrows `date-time` to UTC with milliseconds; the format itself checks the rest, such as leap years. */
 const INSTANT = {
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]\\.[0-9]{3}Z$',
   'x-lcm-format': 'UTC, with milliseconds and `Z`',
 }
 
-/** Leaves out what says nothing to a reader. */
-const tidy =
+const ONLY_NULL = { type: ['string', 'null'], const: null }
+
+interface OverrideContext {
+  readonly zodSchema: z.core.$ZodType
+  readonly jsonSchema: z.core.JSONSchema.BaseSchema
+  readonly path: readonly (string | number)[]
+}
+
+/** Removes what readers and client generators can not use. */
+const simplify =
   (direction: Direction) =>
-  ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
+  ({ zodSchema, jsonSchema, path }: OverrideContext): void => {
     const words = wordsForPattern(zodSchema)
     if (words !== undefined && jsonSchema.pattern !== undefined) jsonSchema['x-lcm-format'] = words
     if (jsonSchema.format === 'date-time') Object.assign(jsonSchema, INSTANT)
     if (JSON.stringify(jsonSchema.propertyNames) === '{"type":"string"}') delete jsonSchema.propertyNames
-    // Answers may gain fields, and no client should refuse them for that.
+    // Responses may gain fields, which clients must accept.
     if (direction === 'output' && jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties
     if (jsonSchema.anyOf && new Set(jsonSchema.anyOf.map(option => JSON.stringify(option))).size === 1) {
       const [only] = jsonSchema.anyOf
       delete jsonSchema.anyOf
       Object.assign(jsonSchema, only)
     }
+    moveObjectDefault(jsonSchema)
+    // Client generators know null only as an alternative to another type.
+    if (jsonSchema.type === 'null' && path.at(-2) !== 'anyOf') Object.assign(jsonSchema, ONLY_NULL)
     if (jsonSchema.example === undefined) return
     jsonSchema.examples ??= [jsonSchema.example as z.core.JSONSchema.BaseSchema]
     delete jsonSchema.example
   }
 
-/** What the schema says to whoever does not match it. */
+/** Client generators can not write an object as a default, so it becomes an extension. */
+function moveObjectDefault(jsonSchema: z.core.JSONSchema.BaseSchema): void {
+  const { default: preset } = jsonSchema
+  if (typeof preset !== 'object' || preset === null) return
+  delete jsonSchema.default
+  jsonSchema['x-lcm-default'] = preset
+}
+
+/** The message of the check is the pattern in words. */
 function wordsForPattern({ _zod: { def } }: z.core.$ZodType): string | undefined {
   for (const { _zod: check } of def.checks ?? []) {
     if (!('pattern' in check.def) || !check.def.error) continue
@@ -169,7 +137,7 @@ function wordsForPattern({ _zod: { def } }: z.core.$ZodType): string | undefined
   return undefined
 }
 
-/** Names that mean one thing in a request and another in an answer, by themselves or by what they refer to. */
+/** Names whose schemas differ between requests and responses, directly or by reference. */
 function twinsOf(input: Schemas, output: Schemas): ReadonlySet<string> {
   const shared = Object.entries(input).flatMap(([name, asked]) => {
     const answered = output[name]
@@ -197,27 +165,6 @@ function referencesIn(schema: JsonSchema): ReadonlySet<string> {
 const mapReferences = (schema: JsonSchema, renamed: (name: string) => string): JsonSchema =>
   JSON.parse(JSON.stringify(schema), (key, value) =>
     key === '$ref' && typeof value === 'string' && value.startsWith(DEFS) ? renamed(value.slice(DEFS.length)) : value,
-  )
-
-/** Adds what the notes say of a field that says nothing of itself. */
-function annotated(schema: JsonSchema, owner: string): JsonSchema {
-  const branch = (options: readonly JsonSchema[]) => options.map(option => annotated(option, owner))
-  return {
-    ...schema,
-    ...(schema.anyOf ? { anyOf: branch(schema.anyOf) } : {}),
-    ...(schema.oneOf ? { oneOf: branch(schema.oneOf) } : {}),
-    ...(schema.items ? { items: annotated(schema.items, owner) } : {}),
-    ...(schema.properties ? { properties: annotatedFields(schema.properties, owner) } : {}),
-  }
-}
-
-const annotatedFields = (properties: Schemas, owner: string): Schemas =>
-  Object.fromEntries(
-    Object.entries(properties).map(([field, property]) => {
-      const description = property.description ?? noteOf(owner, field).description
-      const inner = annotated(property, `${owner}.${field}`)
-      return [field, description === undefined ? inner : { ...inner, description }]
-    }),
   )
 
 const sorted = (schemas: Schemas): Schemas =>

@@ -1,33 +1,33 @@
 import type { RouteSpec } from '../routes.ts'
 
-/** What each area of the API is about, in the order in which a newcomer meets them. */
-const AREAS: Readonly<Record<string, string>> = {
-  workers: 'CML servers: what is wanted of each, what it is, and how it got there.',
-  'worker-templates': 'What workers are made from.',
+/** One tag per first path segment, in the order of the documentation. */
+const TAGS: Readonly<Record<string, string>> = {
+  workers: 'CML servers on EC2: requested state, observed state and history.',
+  'worker-templates': 'Templates that workers are created from.',
   'lablet-definitions': 'Labs that can be booked, in versions.',
-  'lablet-sessions': 'Somebody’s lab for a while: booked, placed, started, reached, taken down.',
-  'lab-records': 'Labs on workers, ours and anybody’s.',
-  fleet: 'All workers at once: counts, cost, and what controllers would do next.',
-  events: 'Every change as it happens.',
-  decisions: 'Why controllers did what they did.',
-  services: 'The controllers behind LCM: who leads, in which term, and how they are.',
-  settings: 'What can be changed while LCM runs.',
-  'license-leaks': 'Licences that went down with their machines, until somebody has dealt with them.',
-  audit: 'Who changed what, and when.',
-  tokens: 'Keys to this API.',
-  'login-links': 'Ways for a browser to log in.',
-  backup: 'A copy of everything.',
-  info: 'Which LCM this is, and who you are to it.',
+  'lablet-sessions': 'Booked labs: placed, started, reachable, torn down.',
+  'lab-records': 'Labs on workers, created by LCM or found there.',
+  fleet: 'All workers together: counts, cost and planned actions.',
+  events: 'A stream of all changes.',
+  decisions: 'Decisions of controllers and their reasons.',
+  services: 'The services of LCM: replicas, leaders and terms.',
+  settings: 'Settings that can be changed at run time.',
+  'license-leaks': 'Licenses that were not returned before their machine was lost.',
+  audit: 'The log of changes that callers made.',
+  tokens: 'API tokens.',
+  'login-links': 'One-time links that sign a browser in.',
+  backup: 'Backups of the store.',
+  info: 'The version of LCM and the caller.',
 }
 
-/** The first part of a route's path names its area. */
-export const areaOf = ({ path }: Pick<RouteSpec, 'path'>): string => path.split('/')[1] ?? ''
+/** The first segment of a path is its tag. */
+export const tagOf = ({ path }: Pick<RouteSpec, 'path'>): string => path.split('/')[1] ?? ''
 
-export const areaSentence = (area: string): string => AREAS[area] ?? ''
+export const tagDescription = (tag: string): string => TAGS[tag] ?? ''
 
-/** The areas of these routes; those without a sentence come last. */
-export function areasOf(routes: readonly RouteSpec[]): string[] {
-  const order = Object.keys(AREAS)
-  const rank = (area: string) => (order.includes(area) ? order.indexOf(area) : order.length)
-  return [...new Set(routes.map(areaOf))].sort((a, b) => rank(a) - rank(b))
+/** The tags of these routes; tags without a description come last. */
+export function tagsOf(routes: readonly RouteSpec[]): string[] {
+  const order = Object.keys(TAGS)
+  const rank = (tag: string) => (order.includes(tag) ? order.indexOf(tag) : order.length)
+  return [...new Set(routes.map(tagOf))].sort((a, b) => rank(a) - rank(b))
 }

@@ -1,7 +1,7 @@
 import type { Role, ServiceName } from '@lcm/domain/actor'
 import type { ProblemCode } from '../problems.ts'
 
-/** What of JSON Schema 2020-12 the contract's schemas become. */
+/** The subset of JSON Schema 2020-12 that the document uses. */
 export interface JsonSchema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -17,10 +17,12 @@ export interface JsonSchema {
   readonly enum?: readonly unknown[]
   readonly const?: unknown
   readonly default?: unknown
+  /** A default that is an object or an array. */
+  readonly 'x-lcm-default'?: unknown
   readonly examples?: readonly unknown[]
   readonly description?: string
   readonly format?: string
-  /** What a text holds: here, and in which schema when that is JSON. */
+  /** The media type of a text, and the schema of its content. */
   readonly contentMediaType?: string
   readonly contentSchema?: JsonSchema
   readonly pattern?: string
@@ -83,10 +85,10 @@ export interface Operation {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly summary: string
-  readonly description?: string
-  /** Who may call it. */
+  readonly description: string
+  /** The roles that may call it. */
   readonly 'x-lcm-roles': readonly Role[]
-  /** For routes of controllers: whose. */
+  /** The service whose controllers may call it. */
   readonly 'x-lcm-service'?: ServiceName | 'any'
   readonly 'x-lcm-problems': readonly ProblemCode[]
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]

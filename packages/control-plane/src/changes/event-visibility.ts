@@ -1,4 +1,4 @@
-import { maySee } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/access'
 import { changedData, type EventEnvelope, writeSse } from '@lcm/contract/events'
 import { type EventData, type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import type { Actor } from '@lcm/domain/actor'
@@ -43,7 +43,7 @@ function narrowedText<N extends EventResourceName>(
   const data = changedData(name, event)
   if (visibility.kind === 'public') return null
   if (visibility.kind === 'owner')
-    return async actor => (data !== null && maySee(actor, visibility.owner(data)) ? write(event) : null)
+    return async actor => (data !== null && mayView(actor, visibility.owner(data)) ? write(event) : null)
   if (data === null) return null
   // An actor that saw the lab before it belonged to a session is sent its deletion, with this and every later change.
   const gone = event.type.endsWith('.created') ? null : write(deletionOf(name, event))

@@ -1,4 +1,4 @@
-import { maySee } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/access'
 import { type EventEnvelope, HEARTBEAT_MS, writeSse } from '@lcm/contract/events'
 import { type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import type { QueryOf } from '@lcm/contract/routes'
@@ -54,7 +54,7 @@ export function eventStreams(api: Api, live: LiveEvents): EventStreams {
   async function liveEventFor(event: EventEnvelope, actor: Actor): Promise<string | null> {
     if (event.type !== 'decision' || seesAll(actor)) return liveEventText(event)
     const { owner, own } = await visibility(event)
-    if (owner !== null && !maySee(actor, owner)) return null
+    if (owner !== null && !mayView(actor, owner)) return null
     return liveEventText({ ...event, data: redactSessionIds(event.data, own) })
   }
 

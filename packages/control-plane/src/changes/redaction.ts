@@ -1,4 +1,4 @@
-import { maySee } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/access'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
@@ -16,7 +16,7 @@ export interface Ownership {
 
 export const OWNS_NOTHING: Ownership = { sessions: new Set(), labs: new Set() }
 
-export const seesAll = (actor: Actor): boolean => maySee(actor, '')
+export const seesAll = (actor: Actor): boolean => mayView(actor, '')
 
 export const ownershipIn = (sessions: readonly Pick<LabletSession, 'id' | 'lab_record_id'>[]): Ownership => ({
   sessions: new Set(sessions.map(({ id }) => id)),

@@ -1,7 +1,7 @@
 import { apiDocsPage } from '@lcm/contract/api-docs/page'
 import { openApi } from '@lcm/contract/openapi/document'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
-import { SIM_CONTROL_PATH } from '@lcm/contract/token'
+import { SIM_CONTROL_PATH } from '@lcm/contract/system'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import type { AccessControl } from '../access/access-control.ts'
 import type { Extra } from './dispatch.ts'

@@ -1,5 +1,5 @@
 import type { EventEnvelope } from '@lcm/contract/events'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { ServiceName } from '@lcm/domain/actor'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { openSqliteStore } from '@lcm/store/sqlite/store'

@@ -1,5 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { HEARTBEAT_INTERVAL_MS, InstanceReport } from '@lcm/domain/fleet/service-instance'

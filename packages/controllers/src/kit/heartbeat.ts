@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { ServiceName } from '@lcm/domain/actor'
 import {

@@ -68,7 +68,7 @@ async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assi
   const body = { worker_id, decision: turn.note({ action: 'assign', because: step.because, seen }) }
   const written = await turn.write(
     call => parts.client.call('assignSession', { ...call, params: { id: session.id }, body }),
-    ['no_room', ...MOVED_ON],
+    ['no_capacity', ...MOVED_ON],
   )
   if (written === null) return 'its assignment failed'
   if (written.kind === 'taken') {
@@ -76,7 +76,7 @@ async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assi
     parts.memory.wrote(written.answer)
     return null
   }
-  if (written.code !== 'no_room') return null
+  if (written.code !== 'no_capacity') return null
   parts.counters.add('lost_races')
   const because = `the room was gone: ${written.because}`
   parts.decisions.note(`session:${session.id}`, turn.epoch, turn.note({ action: 'wait', because, seen }))

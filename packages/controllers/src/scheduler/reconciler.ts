@@ -1,4 +1,4 @@
-import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isDue, schedule } from '@lcm/domain/session/scheduling'

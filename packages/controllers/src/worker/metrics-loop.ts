@@ -5,7 +5,7 @@ import { type CmlLoginResolver, NO_CREDENTIALS } from '@lcm/cloud/cml-credential
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
-import type { WorkerSample } from '@lcm/contract/worker-bodies'
+import type { WorkerSample } from '@lcm/contract/worker'
 import { toInstant } from '@lcm/domain/instant'
 import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'

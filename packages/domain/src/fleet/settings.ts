@@ -83,7 +83,15 @@ export const GivenSettings = SettingValues.partial()
 export type GivenSettings = z.infer<typeof GivenSettings>
 
 const resettable = <T extends z.ZodRawShape>(shape: T): { [K in keyof T]: z.ZodOptional<z.ZodNullable<T[K]>> } =>
-  Object.fromEntries(Object.entries(shape).map(([name, schema]) => [name, z.nullable(schema).optional()])) as {
+  Object.fromEntries(
+    Object.entries(shape).map(([name, schema]) => [
+      name,
+      z
+        .nullable(schema)
+        .optional()
+        .meta({ description: z.globalRegistry.get(schema)?.description }),
+    ]),
+  ) as {
     [K in keyof T]: z.ZodOptional<z.ZodNullable<T[K]>>
   }
 

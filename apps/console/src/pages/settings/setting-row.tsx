@@ -20,7 +20,7 @@ import {
 } from './setting-values.ts'
 
 type SettingsView = AnswerOf<'getSettings'>
-type Setting = SettingsView['settings'][string]
+type Setting = SettingsView['settings'][SettingName]
 
 interface RowProps {
   readonly name: SettingName

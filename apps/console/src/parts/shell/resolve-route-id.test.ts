@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { liveState } from '../../state/live-state.ts'
 import { resolveRouteIds } from './resolve-route-id.ts'
 
-const view = { labs_count: 0, nodes_count: 0, utilisation: null, system_health: null }
+const view = { labs_count: 0, nodes_count: 0, utilization: null, system_health: null }
 const cost = { spent_usd: 0, per_hour_usd: 0, cause: null }
 const workerView = (...more: Parameters<typeof aWorker>) => ({ ...aWorker(...more), ...view, cost })
 

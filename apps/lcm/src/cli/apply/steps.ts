@@ -1,7 +1,7 @@
 import { unlessMissing } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { AnswerOf } from '@lcm/contract/routes'
-import { PatchWorker } from '@lcm/contract/worker-bodies'
+import { PatchWorker } from '@lcm/contract/worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { findDefinition } from '../definition/find.ts'
 import { CliError, EXIT } from '../exit-code.ts'

@@ -1,8 +1,8 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
-import { maySee } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/access'
 import type { EventEnvelope } from '@lcm/contract/events'
-import type { WorkerSample, WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerSample, WorkerView } from '@lcm/contract/worker'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 
 /** Workers that are not TERMINATED and unfinished sessions, as far as the caller may see them. */
@@ -32,7 +32,7 @@ export function fleetSnapshot(): FleetSnapshot {
         readList(page => client.call('listWorkers', { query: page, signal })),
         readList(page => client.call('listSessions', { query: page, signal })),
       ])
-      seesAll = maySee({ ...info.actor, service: null }, '')
+      seesAll = mayView({ ...info.actor, service: null }, '')
       replace(workers, read.items)
       replace(sessions, booked.items)
     },
@@ -78,13 +78,13 @@ function keep<T extends Versioned>(known: Map<string, T>, item: T, isShown: bool
 /** Merges a sample; missing values keep their previous value, because each source reports only some of them. */
 function measure(workers: Map<string, WorkerView>, id: string, sample: WorkerSample): void {
   const worker = workers.get(id)
-  if (worker === undefined || (worker.utilisation?.at ?? '') > sample.collected_at) return
-  const { cpu = null, memory = null, disk = null } = worker.utilisation ?? {}
-  const utilisation = {
+  if (worker === undefined || (worker.utilization?.at ?? '') > sample.collected_at) return
+  const { cpu = null, memory = null, disk = null } = worker.utilization ?? {}
+  const utilization = {
     cpu: sample.cpu_utilization ?? cpu,
     memory: sample.memory_utilization ?? memory,
     disk: sample.disk_utilization ?? disk,
     at: sample.collected_at,
   }
-  workers.set(id, { ...worker, utilisation })
+  workers.set(id, { ...worker, utilization })
 }

@@ -1,4 +1,4 @@
-import { maySee } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/access'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { PLAN_MAX } from '@lcm/domain/fleet/service-instance'
@@ -63,7 +63,7 @@ function caveatOf(service: Service, count: number, nowMs: number): string | null
 
 /** The part of the plan that the actor may not see; null if they see everything. */
 export const leftOutFor = (actor: PlanFacts['actor']): string | null =>
-  maySee({ ...actor, service: null }, '') ? null : `sessions of others, because your role is ${actor.role}`
+  mayView({ ...actor, service: null }, '') ? null : `sessions of others, because your role is ${actor.role}`
 
 /** One line per planned action, grouped by service. */
 export function planLines(facts: PlanFacts, colors: Colors): string[] {

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { usdText } from '@lcm/domain/text/amounts'
@@ -73,7 +73,7 @@ const MEASURED: readonly WorkerStatus[] = ['STARTING', 'RUNNING', 'DRAINING']
 function rowOf(worker: WorkerView, nowMs: number): TopRow {
   const { id, name, status, desired_status, drain, labs_count: labs, reservations, activity } = worker
   const { spent_usd, per_hour_usd } = costOf(worker, toInstant(nowMs))
-  const use = MEASURED.includes(status) ? worker.utilisation : null
+  const use = MEASURED.includes(status) ? worker.utilization : null
   const sessions = Object.keys(reservations).length
   const idle_seconds = activity.idle_since === null ? null : Math.max(0, nowMs - toMs(activity.idle_since)) / 1000
   const measured = { cpu: use?.cpu ?? null, memory: use?.memory ?? null }

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { NO_ACTIVITY } from '@lcm/domain/worker/parts'
 import { asView } from '@lcm/testkit/builders'
 import { NO_METRICS } from '@lcm/testkit/observations'
@@ -14,7 +14,7 @@ const PLACE = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: STAR
 
 const measured = (name: string, cpu: number, more: Partial<WorkerView> = {}) => ({
   ...aRunningWorker({ id: `w-${name}`, name, ...RUNNING }),
-  utilisation: { cpu, memory: 100 - cpu, disk: null, at: START },
+  utilization: { cpu, memory: 100 - cpu, disk: null, at: START },
   ...more,
 })
 

@@ -1,4 +1,4 @@
-import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/controllers/scheduler/config'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/controllers/worker/config'

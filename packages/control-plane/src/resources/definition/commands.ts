@@ -1,4 +1,4 @@
-import { maySee } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/access'
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
@@ -185,6 +185,6 @@ export async function deleteDefinition(api: Api, request: DefinitionRequest): Pr
 async function refuseInUse(api: Api, { id, name, definition_version }: StoredDefinition, actor: Actor): Promise<void> {
   const [session] = await api.sessions.list({ where: { definition_id: id, is_over: 'no' }, limit: 1 })
   if (session === undefined) return
-  const who = maySee(actor, session.owner) ? `session ${session.id}` : 'a session of somebody else'
+  const who = mayView(actor, session.owner) ? `session ${session.id}` : 'a session of somebody else'
   throw new ProblemError('definition_in_use', `${who} needs ${name} ${definition_version}, and is not over`)
 }

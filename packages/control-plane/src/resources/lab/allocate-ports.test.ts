@@ -39,7 +39,7 @@ it.each(['worker', 'lab_record'])('gives the same also after a crash at the %s',
 it('gives none where none is left, and none to a lab that is gone', async () => {
   const id = await aLab()
   const all = Array.from({ length: 6000 }, (_, n) => 2000 + n)
-  expect((await course.ports(id, all)).json.code).toBe('no_room')
+  expect((await course.ports(id, all)).json.code).toBe('no_capacity')
   await course.sayLab(id, { status: 'DELETED' })
   expect((await course.ports(id)).json.code).toBe('lab_gone')
 })

@@ -22,7 +22,7 @@ export async function allocatePorts(api: Api, request: PortsRequest): Promise<An
   await changeWorker(api, writer, worker => {
     const held = worker.ports[lab.id] ?? {}
     const given = allocated(requested, held, usedPorts(worker, request.body.taken))
-    if (given === null) throw new ProblemError('no_room', `${worker.name} has no ${requested.length} ports left`)
+    if (given === null) throw new ProblemError('no_capacity', `${worker.name} has no ${requested.length} ports left`)
     ports = given
     if (JSON.stringify(given) === JSON.stringify(held)) return null
     return {

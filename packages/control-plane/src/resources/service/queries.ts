@@ -1,4 +1,4 @@
-import { maySee } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/access'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Actor, SERVICES } from '@lcm/domain/actor'
 import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
@@ -48,7 +48,7 @@ export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFl
   const items: typeof all = []
   for (const item of all) {
     const { owner, own } = await visibilityOf(api, item.resource)
-    if (owner === null || maySee(actor, owner)) items.push(redactSessionIds(item, own))
+    if (owner === null || mayView(actor, owner)) items.push(redactSessionIds(item, own))
   }
   return { at, items }
 }

@@ -55,7 +55,7 @@ describe('refuses', () => {
   ])('%s, and leaves nothing behind', async (_, change) => {
     const worker = await course.serving(change)
     const { id } = await course.book()
-    expect(await course.assign(id, worker.id)).toMatchObject({ status: 409, json: { code: 'no_room' } })
+    expect(await course.assign(id, worker.id)).toMatchObject({ status: 409, json: { code: 'no_capacity' } })
     expect(await reserved(worker.id)).toEqual([])
     expect((await course.session(id)).status).toBe('PENDING')
   })
@@ -90,7 +90,7 @@ it('50 concurrent assignments never exceed the capacity, and refused ones leave 
   for (let n = 0; n < 50; n++) sessions.push(await course.book())
   const answers = await Promise.all(sessions.map(({ id }) => course.assign(id, worker.id)))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(8)
-  expect(answers.filter(({ json }) => json.code === 'no_room')).toHaveLength(42)
+  expect(answers.filter(({ json }) => json.code === 'no_capacity')).toHaveLength(42)
   const now = await course.get(worker.id)
   expect(sum(now)).toBe(16)
   expect(now.capacity.reserved.memory_gb).toBe(16)

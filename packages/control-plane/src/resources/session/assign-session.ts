@@ -47,10 +47,10 @@ function refuseAssignment({ status, desired_status }: LabletSession): void {
 async function reserve(api: Api, request: AssignRequest, session: LabletSession): Promise<void> {
   const { worker_id } = request.body
   const definition = await api.definitions.get(session.definition.id)
-  if (definition === null) throw new ProblemError('no_room', `its definition ${session.definition.name} is gone`)
+  if (definition === null) throw new ProblemError('no_capacity', `its definition ${session.definition.name} is gone`)
   const demand = { ...demandOf(definition, session.id), needs: session.needs }
   if ((await labsOf(api, worker_id, session.id)).some(mayUseCapacity))
-    throw new ProblemError('no_room', `what it had on ${worker_id} before may still run there`)
+    throw new ProblemError('no_capacity', `what it had on ${worker_id} before may still run there`)
   const writer = { ...request, params: { id: worker_id }, ifMatch: null, once: null }
   await changeWorker(api, writer, (worker, now) => {
     refuseWithoutCapacity(demand, worker, session.id)
@@ -63,7 +63,7 @@ async function reserve(api: Api, request: AssignRequest, session: LabletSession)
 
 function refuseWithoutCapacity(demand: Demand, worker: Worker, sessionId: string): void {
   const [refusal] = place(demand, [withoutReservation(worker, sessionId)]).refusals
-  if (refusal !== undefined) throw new ProblemError('no_room', `${worker.name} refuses it: ${refusal.because}`)
+  if (refusal !== undefined) throw new ProblemError('no_capacity', `${worker.name} refuses it: ${refusal.because}`)
 }
 
 /** Null when the session was changed since it was read; its reservation is released then. */

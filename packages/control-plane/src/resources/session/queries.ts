@@ -1,4 +1,4 @@
-import { maySee, mayTouch } from '@lcm/contract/access'
+import { mayModify, mayView } from '@lcm/contract/access'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
@@ -17,13 +17,13 @@ const unknown = (id: string) => new ProblemError('not_found', `there is no sessi
 /** Not found for another owner's session, so that its existence is not revealed. */
 export async function getSession(api: Api, id: string, actor: Actor): Promise<LabletSession> {
   const session = await findSession(api, id)
-  if (!maySee(actor, session.owner)) throw unknown(id)
+  if (!mayView(actor, session.owner)) throw unknown(id)
   return session
 }
 
 /** The same for a change. */
 export function refuseStranger(session: LabletSession, actor: Actor): void {
-  if (!mayTouch(actor, session.owner)) throw unknown(session.id)
+  if (!mayModify(actor, session.owner)) throw unknown(session.id)
 }
 
 export async function listSessions(
@@ -31,7 +31,7 @@ export async function listSessions(
   { query, actor }: Request<object, QueryOf<'listSessions'>, unknown>,
 ): Promise<AnswerOf<'listSessions'>> {
   const { status, worker_id, definition, include_finished } = query
-  const owner = maySee(actor, '') ? query.owner : actor.id
+  const owner = mayView(actor, '') ? query.owner : actor.id
   const given = Object.entries({ status, worker_id, definition, owner }).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value]],
   )

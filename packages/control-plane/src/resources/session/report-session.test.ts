@@ -126,7 +126,7 @@ describe('room', () => {
     await course.release(id)
     await course.tend()
     expect(await reserved()).toEqual([id])
-    expect((await course.assign(id, workerId)).json.code).toBe('no_room')
+    expect((await course.assign(id, workerId)).json.code).toBe('no_capacity')
     const other = await course.serving()
     expect((await course.assign(id, other.id)).json.worker_id).toBe(other.id)
     expect(await reserved()).toEqual([id])

@@ -1,6 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { Actor } from '@lcm/domain/actor'
 import { effectiveIdleAction } from '@lcm/domain/fleet/idle'
 import { toInstant } from '@lcm/domain/instant'

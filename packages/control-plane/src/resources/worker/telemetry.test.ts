@@ -17,7 +17,7 @@ const metrics = async (id: string, query = '') =>
 describe('a sample', () => {
   it('is joined to its worker when that is read, and bumps no version', async () => {
     const worker = await fleet.running()
-    expect(worker).toMatchObject({ utilisation: null, nodes_count: null, system_health: null, labs_count: null })
+    expect(worker).toMatchObject({ utilization: null, nodes_count: null, system_health: null, labs_count: null })
     const at = toInstant(fleet.clock.now())
     const sample = { cpu_utilization: 12.5, memory_utilization: 40, nodes_count: 7, system_health: { valid: true } }
     expect(await measure(worker.id, sample)).toMatchObject({ status: 204, body: null })
@@ -25,7 +25,7 @@ describe('a sample', () => {
     const { cost, ...rest } = worker
     expect(read).toMatchObject({
       ...rest,
-      utilisation: { cpu: 12.5, memory: 40, disk: null, at },
+      utilization: { cpu: 12.5, memory: 40, disk: null, at },
       nodes_count: 7,
       system_health: { valid: true },
     })
@@ -38,14 +38,14 @@ describe('a sample', () => {
     await fleet.clock.advance(60_000)
     await measure(id, { cpu_utilization: 2 })
     await measure(id, { cpu_utilization: 3, collected_at: toInstant(fleet.clock.now() - 30_000) })
-    expect((await fleet.get(id)).utilisation?.cpu).toBe(2)
+    expect((await fleet.get(id)).utilization?.cpu).toBe(2)
   })
 
   it('belongs to its worker', async () => {
     const [a, b] = [await fleet.running({ name: 'a' }), await fleet.running({ name: 'b' })]
     await measure(a.id, { cpu_utilization: 1 })
     const { items } = (await fleet.send('GET', 'workers?q=b')).json
-    expect([items.length, items[0].utilisation]).toEqual([1, null])
+    expect([items.length, items[0].utilization]).toEqual([1, null])
     expect((await metrics(b.id)).items).toEqual([])
     expect(await measure('w-none', {})).toMatchObject({ status: 404 })
   })

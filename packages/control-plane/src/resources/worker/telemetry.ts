@@ -1,6 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf, QueryOf } from '@lcm/contract/routes'
-import type { WorkerSample } from '@lcm/contract/worker-bodies'
+import type { WorkerSample } from '@lcm/contract/worker'
 import { Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
 import { STREAMS } from '../journal/entries.ts'

@@ -1,4 +1,4 @@
-import type { WorkerSample, WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerSample, WorkerView } from '@lcm/contract/worker'
 import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -33,7 +33,7 @@ export function metricsOf(newest: Sample | undefined): Omit<WorkerView, keyof Wo
   const sample = newest === undefined ? null : sampleOf(newest)
   return {
     nodes_count: sample?.nodes_count ?? null,
-    utilisation: sample && {
+    utilization: sample && {
       cpu: sample.cpu_utilization,
       memory: sample.memory_utilization,
       disk: sample.disk_utilization,

@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
-import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'

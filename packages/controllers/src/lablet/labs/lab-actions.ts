@@ -1,6 +1,6 @@
 import { pagesOf } from '@lcm/client/lists'
 import { CloudError } from '@lcm/cloud/errors'
-import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint } from '@lcm/coordination/change-keys'
 import { toInstant } from '@lcm/domain/instant'
 import { isQuiet, type LabAction, type LabRecord, type LabStatus } from '@lcm/domain/lab/lab-record'

@@ -81,7 +81,7 @@ export async function allocatePorts(scene: StepContext): Promise<StepResult> {
   try {
     return completed((await fencedWrite(election, () => client.call('allocatePorts', call))).ports)
   } catch (error) {
-    if (isProblem(error, 'no_room', 'lab_gone')) return failed(error.message, { definite: false })
+    if (isProblem(error, 'no_capacity', 'lab_gone')) return failed(error.message, { definite: false })
     throw error
   }
 }

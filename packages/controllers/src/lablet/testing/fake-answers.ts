@@ -167,7 +167,7 @@ function takePorts(state: FakeState, { id, body }: Received): ApiResponse {
   const used = Object.values(worker.ports).flatMap(ports => Object.values(ports))
   const taken = new Set([...used, ...(Array.isArray(body.taken) ? body.taken : [])])
   const ports = allocatePorts(definition.port_template, worker.ports[id] ?? {}, taken)
-  if (ports === null) return problem(409, 'no_room')
+  if (ports === null) return problem(409, 'no_capacity')
   saveWorker(state, { ...worker, ports: { ...worker.ports, [id]: ports } })
   saveLab(state, { ...lab, ports })
   return json(200, { ports })

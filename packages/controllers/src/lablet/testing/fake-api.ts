@@ -1,6 +1,6 @@
 import { UnreachableError } from '@lcm/client/api-error'
 import { apiClient, type Client } from '@lcm/client/client'
-import { CHANGE_KEYS } from '@lcm/contract/change-keys'
+import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { RouteName } from '@lcm/contract/routes'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'

@@ -18,12 +18,12 @@ export function assignSession(state: State, { id, body }: Received): ApiResponse
   if (found.status === 'SCHEDULED' && found.worker_id === workerId) return json(200, found)
   if (found.status !== 'PENDING') return problem(409, 'illegal_transition')
   settle(state, id)
-  if (state.labs.has(`${workerId} ${id}`)) return problem(409, 'no_room', 'what it had there may still run')
+  if (state.labs.has(`${workerId} ${id}`)) return problem(409, 'no_capacity', 'what it had there may still run')
   const session = known(state.sessions, id)
   const worker = known(state.workers, workerId)
   const definition = known(state.definitions, session.definition.id)
   const [refusal] = place({ ...demandOf(definition, id), needs: session.needs }, [worker]).refusals
-  if (refusal !== undefined) return problem(409, 'no_room', refusal.because)
+  if (refusal !== undefined) return problem(409, 'no_capacity', refusal.because)
   const { node_count: nodes, ...needs } = session.needs
   const reservation = { ...needs, nodes, since: state.now() }
   saveWorker(state, { ...worker, ...ledgerOf(worker, { ...worker.reservations, [id]: reservation }) })

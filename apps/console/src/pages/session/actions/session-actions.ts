@@ -1,4 +1,4 @@
-import { mayTouch } from '@lcm/contract/access'
+import { mayModify } from '@lcm/contract/access'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { retryOf } from '@lcm/domain/session/retry'
@@ -16,7 +16,7 @@ export const isOver = ({ status }: Pick<LabletSession, 'status'>): boolean => OV
 
 /** Only the owner, operators and administrators may change a session. */
 export const mayAct = (info: Info | null, { owner }: LabletSession): boolean =>
-  info !== null && isAllowed(info, 'cancelSession') && mayTouch({ ...info.actor, service: null }, owner)
+  info !== null && isAllowed(info, 'cancelSession') && mayModify({ ...info.actor, service: null }, owner)
 
 /** Minutes by which the slot may be extended. `longest` is the maximum of its definition; null when unknown. */
 export function minutesLeft({ timeslot }: LabletSession, longest: number | null): number {

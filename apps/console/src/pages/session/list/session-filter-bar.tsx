@@ -1,4 +1,4 @@
-import { maySee } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/access'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
 import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filters.tsx'
@@ -48,7 +48,7 @@ export function SessionFilterBar({ filter, sessions }: FilterProps) {
 function MineChip({ filter }: { filter: SessionFilter }) {
   const { router, state } = useConsole()
   const actor = state.info.value?.actor
-  if (actor === undefined || !maySee({ ...actor, service: null }, '')) return null
+  if (actor === undefined || !mayView({ ...actor, service: null }, '')) return null
   return (
     <button
       type="button"

@@ -1,5 +1,5 @@
 import type { BodyInput } from '@lcm/contract/routes'
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { ComponentChildren } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Modal } from '../../../parts/dialog/modal.tsx'

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { durationText } from '@lcm/domain/text/amounts'
 import { Age } from '../../../parts/age.tsx'

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { Tone } from '@lcm/domain/text/status-tone'
 import type { License } from '@lcm/domain/worker/parts'
 import { useSignal } from '@preact/signals'

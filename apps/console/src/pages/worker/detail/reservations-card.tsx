@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { countText } from '@lcm/domain/text/amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { StatusBadge } from '../../../parts/status-badge.tsx'

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { ComponentChildren } from 'preact'
 import { Fact } from '../../../parts/fact.tsx'

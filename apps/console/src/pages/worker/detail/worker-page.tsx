@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { Instant } from '@lcm/domain/instant'
 import { durationText, usdText } from '@lcm/domain/text/amounts'
 import type { Worker } from '@lcm/domain/worker/worker'

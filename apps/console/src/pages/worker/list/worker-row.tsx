@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { toMs } from '@lcm/domain/instant'
 import { usdText } from '@lcm/domain/text/amounts'
 import type { Signal } from '@preact/signals'

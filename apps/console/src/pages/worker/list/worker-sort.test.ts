@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { asView, aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { cpuOf, memoryOf, NAME_FIRST, nextSort, type Sort, sortOf, sortText, workerSorter } from './worker-sort.ts'
@@ -18,7 +18,7 @@ const fleet: WorkerView[] = [
 ]
 const measured = (status: WorkerView['status']): WorkerView => ({
   ...asView(aWorker({ status })),
-  utilisation: { cpu: 12, memory: 1, disk: 1, at: '2026-01-02T03:04:05.000Z' },
+  utilization: { cpu: 12, memory: 1, disk: 1, at: '2026-01-02T03:04:05.000Z' },
 })
 const namesBy = (sort: Sort, order = workerSorter(), workers = fleet) =>
   order.sorted(workers, sort, () => nothing).map(({ name }) => name)

@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { toMs } from '@lcm/domain/instant'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Usage } from '../../../state/usage-samples.ts'
@@ -49,9 +49,9 @@ const isMeasured = ({ status }: WorkerView): boolean => MEASURED.includes(status
 
 /** Newest known value: from the event stream, else from the list. */
 export const cpuOf = (worker: WorkerView, { cpu }: Usage): number | null =>
-  isMeasured(worker) ? (cpu.at(-1) ?? worker.utilisation?.cpu ?? null) : null
+  isMeasured(worker) ? (cpu.at(-1) ?? worker.utilization?.cpu ?? null) : null
 export const memoryOf = (worker: WorkerView, { memory }: Usage): number | null =>
-  isMeasured(worker) ? (memory.at(-1) ?? worker.utilisation?.memory ?? null) : null
+  isMeasured(worker) ? (memory.at(-1) ?? worker.utilization?.memory ?? null) : null
 export const sessionsOf = ({ reservations }: WorkerView): number => Object.keys(reservations).length
 
 type Key = string | number | null

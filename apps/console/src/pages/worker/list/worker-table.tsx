@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import type { Signal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'

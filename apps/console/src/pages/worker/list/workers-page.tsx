@@ -1,4 +1,4 @@
-import type { WorkerView } from '@lcm/contract/worker-bodies'
+import type { WorkerView } from '@lcm/contract/worker'
 import { countText, usdText } from '@lcm/domain/text/amounts'
 import { untracked, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
