@@ -1,6 +1,7 @@
 // `npm run test:interop`: what we did not write must agree. Ends with one line, `N passed, N failed`. With a name, such as
 // `npm run test:interop -- schemathesis`, only that judge runs.
 
+import { ensureClientGenerator, judgeGeneratedClients } from './interop/generated-clients.mjs'
 import { ensureMongoWire } from './interop/mongo-wire.mjs'
 import { ensureMoto } from './interop/moto.mjs'
 import { ensureSchemathesis, judgeApi } from './interop/schemathesis.mjs'
@@ -19,6 +20,7 @@ const JUDGES = [
   { name: 'moto', fetch: ensureMoto, ask: () => runSuites('moto', ['--project=interop', '.moto.test.ts']) },
   { name: 'virl2_client', fetch: ensureVirl2Client, ask: judgeLabs },
   { name: 'schemathesis', fetch: ensureSchemathesis, ask: judgeApi },
+  { name: 'openapi-generator', fetch: ensureClientGenerator, ask: judgeGeneratedClients },
 ]
 
 const startedAt = Date.now()

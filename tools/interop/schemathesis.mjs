@@ -1,23 +1,17 @@
 // Has schemathesis judge the API of real processes, once as each role, by the OpenAPI document that they serve. Plain Node.
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { callProduct, outputOf, startProduct, withTemporaryFolder } from './running-product.mjs'
+import { ensurePython } from './python-packages.mjs'
 import { root } from '../setup.mjs'
 import { seconds } from '../suites.mjs'
-import { ensurePython } from './python-packages.mjs'
 
 /** The same versions and the same seed find the same things. */
 const PINNED = ['schemathesis==4.32.5', 'hypothesis==6.170.15']
 const SEED = process.env.INTEROP_SEED ?? '1'
-/** Generated requests for each operation, besides those that cover its schema. */
+/** How many requests are made up for each operation, besides those that cover its schema. */
 const EXAMPLES = process.env.INTEROP_EXAMPLES ?? '10'
 const AT_ONCE = 2
-const START_MS_MAX = 60_000
-const STOP_MS_MAX = 20_000
 const RUN_MS_MAX = 60 * 60_000
-const TAIL_LINES = 20
 
 /** Roles that are refused most operations need only a few examples of each. */
 const BRIEFLY = '--phases=examples,fuzzing'
@@ -36,19 +30,13 @@ const OPTIONS = process.platform === 'linux' ? [] : ['--exclude-checks=ignored_a
 const TERM = { epoch: 1_000_000, instance_id: 'schemathesis' }
 const LEAK = { worker_id: 'w-gone', udi: null, hostname: null, product: null, reason: 'the machine was lost' }
 
-/** Ended and removed when this process ends, however that comes about. */
-const children = new Set()
-const folders = new Set()
-
 /** Resolves with the Python that has schemathesis. Rejects with one sentence. */
 export function ensureSchemathesis() {
   return ensurePython('schemathesis', PINNED)
 }
 
-/** Each role has a world of its own, so that none spoils another's. Counts as one test each. */
+/** Each role gets a product of its own, and counts as one test. */
 export async function judgeApi(python) {
-  process.once('exit', cleanUp)
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1))
   const waiting = [...RUNS]
   const results = []
   const worker = async () => {
@@ -58,18 +46,11 @@ export async function judgeApi(python) {
   return { passed: results.filter(Boolean).length, failed: results.filter(passed => !passed).length }
 }
 
-function cleanUp() {
-  for (const child of children) child.kill('SIGKILL')
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true })
-}
-
 async function judged(python, run) {
   const startedAt = Date.now()
-  const folder = mkdtempSync(join(tmpdir(), 'lcm-interop-'))
-  folders.add(folder)
-  const findings = await findingsOf(python, run, folder).catch(error => ({ problem: error.message }))
-  rmSync(folder, { recursive: true, force: true })
-  folders.delete(folder)
+  const findings = await withTemporaryFolder(folder => findingsOf(python, run, folder)).catch(error => ({
+    problem: error.message,
+  }))
   const { problem, summary = '' } = findings
   if (problem !== undefined) console.log(problem)
   const verdict = problem === undefined ? 'ok' : 'FAILED'
@@ -78,17 +59,18 @@ async function judged(python, run) {
 }
 
 async function findingsOf(python, run, folder) {
-  const world = await startWorld(join(folder, 'data'))
+  const product = await startProduct(join(folder, 'data'))
   try {
-    const token = run.role === 'admin' ? world.adminToken : await newToken(world, run)
-    await run.prepare?.(world, { ...run, token })
-    const { code, output } = await ask(python, { ...run, token, url: world.url, folder })
+    const token = run.role === 'admin' ? product.adminToken : await newToken(product, run)
+    await run.prepare?.(product, { ...run, token })
+    const { code, output } = await ask(python, { ...run, token, url: product.url, folder })
     const [summary = ''] = /\d+ generated.*/.exec(output) ?? []
-    if (world.ended()) return { problem: `lcm up ended under it; the last lines of its log:\n${world.lastWords()}` }
+    if (product.hasEnded())
+      return { problem: `lcm up ended during the run. Its last log lines:\n${product.lastLines()}` }
     if (code === 0 && summary !== '') return { summary }
     return { problem: output.slice(Math.max(0, output.search(/^=+ (ERRORS|FAILURES) =+$/m))), summary }
   } finally {
-    await world.stop()
+    await product.stop()
   }
 }
 
@@ -107,106 +89,26 @@ function ask(python, { role, service, token, url, folder, options = [] }) {
   const config = ['--config-file', join(root, 'tools', 'interop', 'schemathesis.toml')]
   const limits = [`--seed=${SEED}`, `--max-examples=${EXAMPLES}`, '--no-color', ...OPTIONS, ...options]
   const args = ['-m', 'schemathesis.cli', ...config, 'run', `${url}/api/v1/openapi.json`, ...limits]
-  const { child, ended } = started(python, args, { cwd: folder, env, timeout: RUN_MS_MAX })
-  let output = ''
-  const collect = chunk => {
-    output += chunk
-  }
-  child.stdout.setEncoding('utf8').on('data', collect)
-  child.stderr.setEncoding('utf8').on('data', collect)
-  return ended.then(code => ({ code, output }))
+  return outputOf(python, args, { cwd: folder, env, timeout: RUN_MS_MAX })
 }
 
-/** A whole LCM on a simulated cloud, as `npm start` runs it. */
-async function startWorld(data) {
-  const command = [
-    join(root, 'dist', 'lcm.mjs'),
-    'up',
-    '--cloud',
-    'sim',
-    '--port',
-    '0',
-    '--speed',
-    '600',
-    '--data',
-    data,
-  ]
-  const { child, ended } = started(process.execPath, command, { cwd: root, env: process.env })
-  const said = []
-  child.stdout.resume()
-  child.stderr.setEncoding('utf8').on('data', text => said.push(...text.split('\n').filter(Boolean)))
-  const isOver = () => child.exitCode !== null || child.signalCode !== null
-  const lastWords = () => said.slice(-TAIL_LINES).join('\n')
-  for (const startedAt = Date.now(); !(await isReady(data)); await sleep(50)) {
-    if (!isOver() && Date.now() - startedAt < START_MS_MAX) continue
-    child.kill('SIGKILL')
-    throw new Error(`lcm up did not start; the last lines of its log:\n${lastWords()}`)
-  }
-  return {
-    url: urlIn(data),
-    adminToken: readFileSync(join(data, 'admin-token'), 'utf8').trim(),
-    ended: isOver,
-    lastWords,
-    async stop() {
-      child.kill('SIGTERM')
-      const tooLate = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
-      await ended
-      clearTimeout(tooLate)
-    },
-  }
-}
-
-function urlIn(data) {
-  const { api } = JSON.parse(readFileSync(join(data, 'endpoints.json'), 'utf8'))
-  return api.replace('localhost', '127.0.0.1')
-}
-
-async function isReady(data) {
-  try {
-    return (await fetch(`${urlIn(data)}/ready`)).ok
-  } catch {
-    return false
-  }
-}
-
-function started(command, args, options) {
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
-  children.add(child)
-  const ended = new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', code => resolve(code ?? 1))
-  }).finally(() => children.delete(child))
-  return { child, ended }
-}
-
-async function call(world, token, [method, path], { body, headers = {} }) {
-  const response = await fetch(`${world.url}/api/v1${path}`, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
-    body: JSON.stringify(body),
-  })
-  const answer = await response.json()
-  if (!response.ok) throw new Error(`${method} ${path} was refused: ${answer.detail}`)
-  return answer
-}
-
-async function newToken(world, { role, service }) {
-  const { secret } = await call(world, world.adminToken, ['POST', '/tokens'], {
+async function newToken(product, { role, service }) {
+  const { secret } = await callProduct(product, product.adminToken, ['POST', '/tokens'], {
     body: { name: 'judge', role, service },
   })
   return secret
 }
 
-/** Only the newest leader may write, so the one that runs in the world is sent away. */
-async function takeOver(world, { service, token }) {
-  await call(world, token, ['PUT', `/services/${service}/term`], { body: TERM })
+/** Only the newest leader may write, so the controller of the product loses its leadership. */
+async function takeOver(product, { service, token }) {
+  await callProduct(product, token, ['PUT', `/services/${service}/term`], { body: TERM })
 }
 
-/** Something that only a controller can make, for operators to find. */
-async function reportLeak(world) {
+/** Only a controller can create a leak; operators resolve it. */
+async function reportLeak(product) {
   const controller = { role: 'controller', service: 'worker-controller' }
-  const token = await newToken(world, controller)
-  await takeOver(world, { ...controller, token })
+  const token = await newToken(product, controller)
+  await takeOver(product, { ...controller, token })
   const headers = { 'lcm-epoch': String(TERM.epoch) }
-  await call(world, token, ['POST', '/license-leaks'], { body: LEAK, headers })
+  await callProduct(product, token, ['POST', '/license-leaks'], { body: LEAK, headers })
 }

@@ -30,12 +30,12 @@ export const CreateToken = z
     else: { properties: { service: false } },
   })
 export const TokenList = listOf(Token).meta({ id: 'TokenList', description: 'A page of tokens.' })
-export const NewToken = Token.extend({
+export const CreatedToken = Token.extend({
   secret: z.string().meta({
     description: 'The secret. Copy it now: it is shown once and stored only as a hash.',
     example: 'lcm_vT3q…',
   }),
-}).meta({ id: 'NewToken', description: 'A new token with its secret.' })
+}).meta({ id: 'CreatedToken', description: 'A new token with its secret.' })
 
 export const LoginLink = z
   .object({
@@ -64,7 +64,7 @@ export const TOKEN_ROUTES = {
     access: ADMINS,
     body: CreateToken,
     status: 201,
-    answer: NewToken,
+    answer: CreatedToken,
     idempotent: true,
     problems: [],
   },

@@ -87,6 +87,8 @@ const INSTANT = {
   'x-lcm-format': 'UTC, with milliseconds and `Z`',
 }
 
+/** Clients in Go read larger integers only with `int64`, and money only with `double`. */
+const INT32_MAX = 2 ** 31 - 1
 const ONLY_NULL = { type: ['string', 'null'], const: null }
 
 interface OverrideContext {
@@ -111,6 +113,8 @@ const simplify =
       Object.assign(jsonSchema, only)
     }
     moveObjectDefault(jsonSchema)
+    if (jsonSchema.type === 'number') jsonSchema.format = 'double'
+    if (jsonSchema.type === 'integer' && (jsonSchema.maximum ?? INT32_MAX + 1) > INT32_MAX) jsonSchema.format = 'int64'
     // Client generators know null only as an alternative to another type.
     if (jsonSchema.type === 'null' && path.at(-2) !== 'anyOf') Object.assign(jsonSchema, ONLY_NULL)
     if (jsonSchema.example === undefined) return

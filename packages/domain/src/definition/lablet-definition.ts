@@ -41,13 +41,9 @@ const PortTemplate = z
   .refine(wishes => new Set(wishes.map(({ name }) => name)).size === wishes.length, 'each name once')
 
 export const DefinitionSource = z
-  .union([
-    z.literal('inline'),
-    z
-      .string()
-      .max(2000)
-      .regex(/^(file:|https:\/\/|s3:\/\/)/, 'file:, https:// or s3://'),
-  ])
+  .string()
+  .max(2000)
+  .regex(/^(inline$|file:|https:\/\/|s3:\/\/)/, '`inline`, or a URL with file:, https:// or s3://')
   .meta({
     id: 'DefinitionSource',
     description: 'Where the topology comes from: `inline`, or the URL that it is fetched from.',
