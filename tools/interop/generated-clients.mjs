@@ -2,9 +2,9 @@
 // workers. Plain Node.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ensurePython } from './python-packages.mjs'
 import { binOf, cache, run } from '../setup.mjs'
 import { seconds } from '../suites.mjs'
+import { ensurePython } from './python-packages.mjs'
 import { callProduct, outputOf, startProduct, withTemporaryFolder } from './running-product.mjs'
 
 /** The generator, and the packages that its Python client needs. */

@@ -1,9 +1,9 @@
 // Has schemathesis judge the API of real processes, once as each role, by the OpenAPI document that they serve. Plain Node.
 import { join } from 'node:path'
-import { callProduct, outputOf, startProduct, withTemporaryFolder } from './running-product.mjs'
-import { ensurePython } from './python-packages.mjs'
 import { root } from '../setup.mjs'
 import { seconds } from '../suites.mjs'
+import { ensurePython } from './python-packages.mjs'
+import { callProduct, outputOf, startProduct, withTemporaryFolder } from './running-product.mjs'
 
 /** The same versions and the same seed find the same things. */
 const PINNED = ['schemathesis==4.32.5', 'hypothesis==6.170.15']

@@ -3,7 +3,7 @@ import { InstanceReport, ServiceInstance } from '@lcm/domain/fleet/service-insta
 import { Instant } from '@lcm/domain/instant'
 import { z } from 'zod'
 import { ADMINS, ANY_CONTROLLER, EVERYONE, OPERATORS } from './access.ts'
-import { ActionReason } from './common.ts'
+import { ActionReason } from './request-parts.ts'
 import type { RouteSpec } from './route.ts'
 
 const serviceField = z.string().meta({ description: 'The name of the service.', example: 'worker-controller' })

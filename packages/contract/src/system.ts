@@ -4,7 +4,7 @@ import { SETTING_SOURCES, SettingsPatch, SettingValues } from '@lcm/domain/fleet
 import { Instant } from '@lcm/domain/instant'
 import { z } from 'zod'
 import { ADMINS, EVERYONE, OPERATORS } from './access.ts'
-import { listOf, TimePage } from './common.ts'
+import { listOf, TimePage } from './request-parts.ts'
 import type { RouteSpec } from './route.ts'
 
 /** The path of the control API of a simulated cloud. */

@@ -4,7 +4,7 @@ import { Token } from '@lcm/domain/token'
 import { WorkerName } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
 import { ADMINS, PEOPLE } from './access.ts'
-import { listOf, Page } from './common.ts'
+import { listOf, Page } from './request-parts.ts'
 import type { RouteSpec } from './route.ts'
 
 export const CreateToken = z

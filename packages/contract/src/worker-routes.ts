@@ -1,10 +1,23 @@
 import type { z } from 'zod'
 import { EVERYONE, OPERATORS } from './access.ts'
-import { ActionReason, TimePage } from './common.ts'
 import { DecisionList } from './decision.ts'
 import type { ProblemCode } from './problems.ts'
+import { ActionReason, TimePage } from './request-parts.ts'
 import type { RouteSpec } from './route.ts'
-import { CreateWorker, DrainWorker, MetricsList, PatchWorker, PowerRequest, PutCredentials, PutLicense, WorkerActivity, WorkerHistory, WorkerList, WorkerQuery, WorkerView } from './worker.ts'
+import {
+  CreateWorker,
+  DrainWorker,
+  MetricsList,
+  PatchWorker,
+  PowerRequest,
+  PutCredentials,
+  PutLicense,
+  WorkerActivity,
+  WorkerHistory,
+  WorkerList,
+  WorkerQuery,
+  WorkerView,
+} from './worker.ts'
 
 export const WORKER_ID = { id: { description: 'The id of the worker.', example: 'w-5k1r2m3n8pq4t' } } as const
 

@@ -1,7 +1,7 @@
 import { type Access, EVERYONE } from '../access.ts'
+import type { Answer, MediaType, OpenApiDocument, Operation, Parameter, Reference } from '../openapi/document-schema.ts'
 import { problemsOf } from '../openapi/problem-responses.ts'
 import { tagDescription, tagOf, tagsOf } from '../openapi/tags.ts'
-import type { Answer, MediaType, OpenApiDocument, Operation, Parameter, Reference } from '../openapi/types.ts'
 import { PROBLEMS, type ProblemCode } from '../problems.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 import { curlOf } from './curl.ts'

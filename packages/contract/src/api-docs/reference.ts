@@ -1,6 +1,6 @@
 import { writeSse } from '../events.ts'
+import type { JsonSchema, OpenApiDocument, Schemas } from '../openapi/document-schema.ts'
 import { problemCodes } from '../openapi/problem-responses.ts'
-import type { JsonSchema, OpenApiDocument, Schemas } from '../openapi/types.ts'
 import { PROBLEMS } from '../problems.ts'
 import type { RouteSpec } from '../routes.ts'
 import { type Html, html, type Piece, prose, sample } from './html.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonSchema } from '../openapi/types.ts'
+import type { JsonSchema } from '../openapi/document-schema.ts'
 import { html } from './html.ts'
 import { fieldLine, fieldList, limitsOf, typeOf } from './schema-fields.ts'
 

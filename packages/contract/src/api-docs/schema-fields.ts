@@ -1,6 +1,6 @@
+import type { JsonSchema, Schemas } from '../openapi/document-schema.ts'
 import { typesOf } from '../openapi/examples.ts'
 import { COMPONENT_SCHEMAS } from '../openapi/schemas.ts'
-import type { JsonSchema, Schemas } from '../openapi/types.ts'
 import { type Html, html, joined, type Piece, prose } from './html.ts'
 
 export const schemaId = (name: string): string => `schema-${name}`

@@ -12,11 +12,11 @@ import { TemplateList } from '../template.ts'
 import { fromEtag } from '../wire.ts'
 import { WorkerView } from '../worker.ts'
 import { openApi, rolesOf } from './document.ts'
+import type { Answer, Example, JsonSchema, Operation, Parameter, Reference } from './document-schema.ts'
 import { pathNames } from './parameters.ts'
 import { problemsOf } from './problem-responses.ts'
 import { COMPONENT_SCHEMAS, schemaComponents } from './schemas.ts'
 import { tagDescription } from './tags.ts'
-import type { Answer, Example, JsonSchema, Operation, Parameter, Reference } from './types.ts'
 
 const document = openApi('1.2.3')
 const routes = Object.entries<RouteSpec>(ROUTES)

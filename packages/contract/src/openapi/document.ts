@@ -1,12 +1,12 @@
 import { ROLES, type Role } from '@lcm/domain/actor'
 import type { Access } from '../access.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from '../routes.ts'
+import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './document-schema.ts'
 import { exampleOf } from './examples.ts'
 import { ANSWER_HEADERS, HEADER_PARAMETERS, type HeaderName, headerReferences, parametersOf } from './parameters.ts'
 import { problemAnswers, problemExamples, problemsOf } from './problem-responses.ts'
 import { COMPONENT_SCHEMAS, type SchemaComponents, schemaComponents } from './schemas.ts'
 import { tagDescription, tagOf, tagsOf } from './tags.ts'
-import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './types.ts'
 
 const DESCRIPTION =
   'Lablet Cloud Manager (LCM) keeps CML servers on EC2 in the state that callers request, books lab sessions on them, and ' +

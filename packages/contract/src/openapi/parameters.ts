@@ -1,7 +1,7 @@
 import type { RouteSpec } from '../routes.ts'
 import { EPOCH_HEADER } from '../wire.ts'
+import type { Header, JsonSchema, Parameter, Reference } from './document-schema.ts'
 import { queryFields, type SchemaComponents } from './schemas.ts'
-import type { Header, JsonSchema, Parameter, Reference } from './types.ts'
 
 const IF_MATCH = 'The write is refused with 412 `version_mismatch` if the resource has another version.'
 

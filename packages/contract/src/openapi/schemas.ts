@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Problem } from '../problems.ts'
 import type { RouteSpec } from '../routes.ts'
-import type { JsonSchema, Schemas } from './types.ts'
+import type { JsonSchema, Schemas } from './document-schema.ts'
 
 /** Request schemas make fields with defaults optional; response schemas do not. */
 export type Direction = 'input' | 'output'
