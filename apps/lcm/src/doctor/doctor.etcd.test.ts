@@ -94,7 +94,7 @@ it('names an etcd that is down', { timeout: LIMIT_MS }, async () => {
 
 it('names a wrong token', { timeout: LIMIT_MS }, async () => {
   const { failures } = await doctor({ args: ['--token', 'wrong'] })
-  expect(failures).toEqual(['token: the API does not know this token: it is wrong, revoked or expired'])
+  expect(failures).toEqual(['token: the token is invalid: it is wrong, revoked or expired'])
 })
 
 it('names missing AWS credentials', { timeout: LIMIT_MS }, async () => {
