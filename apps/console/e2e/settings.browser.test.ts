@@ -54,7 +54,7 @@ describe('settings', () => {
     await setting.getByRole('textbox').fill('50')
     const change = async (body: BodyInput<'patchSettings'>) => {
       const { updated_at } = await api().call('patchSettings', { body })
-      await page.locator(`.settings-head time[datetime="${updated_at}"]`).waitFor()
+      await page.locator(`.page-head time[datetime="${updated_at}"]`).waitFor()
     }
     await change({ journal_retention_days: 44 })
     await setting.getByRole('button', { name: 'Save' }).click()
