@@ -1,6 +1,6 @@
-import { plant } from '@lcm/cloud-sim/conformance/place'
+import { plantMachines } from '@lcm/cloud-sim/conformance/sim-fixtures'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/wire/server'
+import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 
@@ -14,7 +14,7 @@ export interface OneCml {
 export async function serveOneCml(): Promise<OneCml> {
   // The address comes from the seed, and must not be another bench's.
   const model = openSimModel({ seed: process.pid, clock: systemClock, speed: 36_000 })
-  plant(model, 1, {})
+  plantMachines(model, 1, {})
   const id = model.machines()[0]?.instance.instance_id ?? ''
   const server = await startSimServer({ model, clock: systemClock, log: silentLogger, addressing: 'ports' })
   while (model.machine(id)?.stage !== 'READY') await systemClock.sleep(20)

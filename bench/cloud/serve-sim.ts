@@ -1,6 +1,6 @@
-import { plant, SIM_PLACE } from '@lcm/cloud-sim/conformance/place'
+import { plantMachines, SIM_COMPUTE_SETUP } from '@lcm/cloud-sim/conformance/sim-fixtures'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/wire/server'
+import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { type OneCml, serveOneCml } from './one-cml.ts'
@@ -27,7 +27,7 @@ const model = openSimModel({ seed: 7, clock: systemClock, speed: 3600 })
 // A machine may name only its own address as the endpoint of its CML, so that all share one with the one CML.
 if (oneCml !== null) model.setAddressing('ports')
 for (let planted = 0; planted < Number(count); planted += PER_LAUNCH)
-  plant(model, Math.min(PER_LAUNCH, Number(count) - planted), tags)
+  plantMachines(model, Math.min(PER_LAUNCH, Number(count) - planted), tags)
 const server = await startSimServer({ model, clock: systemClock, log: silentLogger, cml: 'off' })
 process.once('disconnect', async () => {
   await Promise.all([server.close(), oneCml?.close()])
@@ -35,7 +35,7 @@ process.once('disconnect', async () => {
 })
 const served: ServedSim = {
   url: server.url,
-  region: SIM_PLACE.region,
+  region: SIM_COMPUTE_SETUP.region,
   certificate_sha256: oneCml?.certificate_sha256 ?? null,
 }
 process.send?.(served)

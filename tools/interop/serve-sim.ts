@@ -1,8 +1,8 @@
 // Serves a simulated cloud with one CML server for judges that can't start one. Says where it is on one line, and ends when
 // standard input does.
-import { plant } from '@lcm/cloud-sim/conformance/place'
+import { plantMachines } from '@lcm/cloud-sim/conformance/sim-fixtures'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/wire/server'
+import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { systemClock } from '@lcm/runtime/clock'
 
 const SILENT = { info: () => undefined, warn: () => undefined }
@@ -14,7 +14,7 @@ const POLL_MS = 20
 // Addresses follow from the seed, and two of these may run at the same time.
 const model = openSimModel({ seed: process.pid, clock: systemClock, speed: SPEED })
 const server = await startSimServer({ model, clock: systemClock, log: SILENT })
-plant(model, 1, { Name: 'judged' })
+plantMachines(model, 1, { Name: 'judged' })
 const login = { username: 'admin', password: 'lablet' }
 const tokens = { good_token: 'GoodTokenOfTheSmartAccount', bad_token: 'an-invalid-token' }
 console.log(JSON.stringify({ url: await bootedAt(), ...login, ...tokens }))

@@ -39,7 +39,7 @@ function saidOf(path: string, text: string): string[] {
 describe('who may import whom', () => {
   it.each([
     ['packages/domain/src/worker.ts', "import { z } from 'zod'"],
-    ['packages/runtime/src/loop.ts', "import { once } from 'node:events'"],
+    ['packages/runtime/src/reconciliation/loop.ts', "import { once } from 'node:events'"],
     ['packages/store/src/sqlite.ts', "import { systemClock } from '@lcm/runtime/clock'"],
     ['packages/store/src/sqlite.ts', "import { DatabaseSync } from '@photostructure/sqlite'"],
     [
@@ -68,8 +68,8 @@ describe('who may import whom', () => {
     ['packages/domain/src/worker.ts', "import { systemClock } from '@lcm/runtime/clock'"],
     ['packages/domain/src/worker.ts', "import fs from 'node:fs'"],
     ['packages/domain/src/worker.ts', "import yaml from 'yaml'"],
-    ['packages/runtime/src/loop.ts', "import { z } from 'zod'"],
-    ['packages/runtime/src/loop.ts', "import type { Worker } from '@lcm/domain/worker'"],
+    ['packages/runtime/src/reconciliation/loop.ts', "import { z } from 'zod'"],
+    ['packages/runtime/src/reconciliation/loop.ts', "import type { Worker } from '@lcm/domain/worker'"],
     ['packages/store/src/sqlite.ts', "export { loop } from '@lcm/runtime'"],
     ['packages/cloud-aws/src/compute.ts', "import { sim } from '@lcm/cloud-sim/model'"],
     ['packages/cloud/src/compute.ts', "import { aWorker } from '@lcm/testkit/workers'"],

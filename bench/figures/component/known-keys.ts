@@ -29,7 +29,7 @@ const loop = reconciliation({
   triggers: [
     {
       name: 'bench',
-      async run({ add, room }) {
+      async run({ add, waitForCapacity: room }) {
         for (let first = 0; first < KEYS; first += PAGE) {
           for (let index = first; index < first + PAGE; index += 1) add(aKey(index), 'bench')
           await room()

@@ -70,9 +70,9 @@ export function regionalClients<Clients>(
 type Next<Args, Result> = (args: Args) => Promise<Result>
 
 /** Where a middleware that watches attempts belongs: inside the retries. */
-export const ATTEMPTS = { step: 'finalizeRequest', priority: 'low', name: 'lcmObserveAttempts' } as const
+export const ATTEMPT_OBSERVER = { step: 'finalizeRequest', priority: 'low', name: 'lcmObserveAttempts' } as const
 
-export const observingAttempts =
+export const observeAttempts =
   (region: string, { onCall, clock }: AwsOptions) =>
   <Args, Result extends { output: unknown }>(next: Next<Args, Result>, context: { commandName?: string }) =>
   async (args: Args): Promise<Result> => {

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type { AwsCredentials } from './aws-clients.ts'
 import { awsHost } from './aws-host.ts'
 
-export interface CallerQuestion {
+export interface CallerIdentityOptions {
   readonly credentials: AwsCredentials
   readonly region: string
   /** Where AWS is, if not where it always is. */
@@ -32,7 +32,7 @@ export async function callerIdentity({
   nowMs,
   fetch,
   signal,
-}: CallerQuestion): Promise<Caller> {
+}: CallerIdentityOptions): Promise<Caller> {
   const { SignatureV4 } = sdk<typeof import('@smithy/signature-v4')>('@smithy/signature-v4')
   const { Sha256Node: sha256 } = sdk<typeof import('@smithy/core/checksum')>('@smithy/core/checksum')
   const url = new URL(endpoint ?? `https://${awsHost('sts', region)}`)

@@ -1,11 +1,11 @@
 import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
-import { GivenUp, type Limits, withinDeadline } from './deadline.ts'
+import { type CallLimits, DeadlineError, withinDeadline } from './deadline.ts'
 
 /** Runs a call to the cloud so that it ends within its limits, and fails with a CloudError only. */
 export async function cloudCall<Answer>(
   action: string,
-  limits: Limits,
+  limits: CallLimits,
   call: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> {
   try {
@@ -25,7 +25,7 @@ function toCloudError(action: string, error: unknown): CloudError {
 /** EC2 errors are told apart by name alone; a plain Error from the network says more in its `code`. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'Unknown'
-  if (error instanceof GivenUp) return error.late ? 'TimeoutError' : 'AbortError'
+  if (error instanceof DeadlineError) return error.late ? 'TimeoutError' : 'AbortError'
   if (error.name !== 'Error') return textOf(error.name)
   return 'code' in error && typeof error.code === 'string' ? error.code : 'Unknown'
 }
@@ -36,7 +36,7 @@ export const textOf = (said: unknown): string => (typeof said === 'string' ? sai
 const firstLine = (text: string) => text.split('\n')[0] ?? ''
 
 /** What the cloud said can't be believed, so nothing may be concluded from it. */
-export const unreadable = (action: string, message: string): CloudError =>
+export const malformedResponse = (action: string, message: string): CloudError =>
   new CloudError('transient', { code: 'MalformedAnswer', action, message })
 
 /** The SDK keeps the status of answers and errors alike in `$metadata`. */

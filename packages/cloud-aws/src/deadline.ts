@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import type { Clock } from '@lcm/runtime/clock'
 
 /** The wait was ended from our side; what the other side did or will do is unknown. */
-export class GivenUp extends Error {
+export class DeadlineError extends Error {
   override readonly name = 'GivenUp'
   readonly late: boolean
 
@@ -12,7 +12,7 @@ export class GivenUp extends Error {
   }
 }
 
-export interface Limits {
+export interface CallLimits {
   readonly clock: Clock
   readonly deadlineMs: number
   /** Whichever aborts first ends the wait. */
@@ -20,16 +20,16 @@ export interface Limits {
 }
 
 /**
- * Waits for `run` until the deadline or a signal, and no longer: not everything that hangs can be cancelled, a name
+ * Waits for `run` until the deadline or a signal, and no longer: not everything that hangs can be canceled, a name
  * lookup for one. Rejects with GivenUp then, and aborts the signal that `run` was given.
  */
 export async function withinDeadline<Answer>(
-  { clock, deadlineMs, signals }: Limits,
+  { clock, deadlineMs, signals }: CallLimits,
   run: (signal: AbortSignal) => Promise<Answer>,
 ): Promise<Answer> {
   const abort = new AbortController()
-  const cancel = () => abort.abort(new GivenUp('it was cancelled', false))
-  const late = () => abort.abort(new GivenUp(`no answer within ${deadlineMs} ms`, true))
+  const cancel = () => abort.abort(new DeadlineError('it was canceled', false))
+  const late = () => abort.abort(new DeadlineError(`no answer within ${deadlineMs} ms`, true))
   const cancelTimer = clock.after(deadlineMs, late)
   // Any number of calls may share a signal, and each takes its listener off again: a warning of a leak would be false.
   for (const signal of signals) {

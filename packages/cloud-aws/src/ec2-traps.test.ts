@@ -3,15 +3,15 @@ import { batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { powerEach } from '@lcm/cloud/compute-wrappers/power-each'
 import { rateLimitedCompute } from '@lcm/cloud/compute-wrappers/rate-limited-compute'
 import type { CloudError } from '@lcm/cloud/errors'
-import { plant, SIM_PLACE } from '@lcm/cloud-sim/conformance/place'
+import { plantMachines, SIM_COMPUTE_SETUP } from '@lcm/cloud-sim/conformance/sim-fixtures'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/wire/server'
+import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { systemClock } from '@lcm/runtime/clock'
 import { someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { awsCompute } from './ec2/compute.ts'
-import { askedFor, changesXml, errorXml, instanceXml, pageXml } from './testing/ec2-answers.ts'
+import { changesXml, errorXml, instanceXml, pageXml, requestedIds } from './testing/ec2-responses.ts'
 import { type Script, scriptedEndpoint } from './testing/scripted-endpoint.ts'
 
 const REGION = 'us-east-1'
@@ -122,9 +122,9 @@ describe('the traps of EC2', () => {
 
   it('7: one unknown machine fails the whole call', async () => {
     const { compute, bodies } = await ec2ThatAnswers((_call, body) =>
-      askedFor(body).includes('i-0b')
+      requestedIds(body).includes('i-0b')
         ? { status: 400, body: errorXml('InvalidInstanceID.NotFound', "The instance ID 'i-0b' does not exist") }
-        : { body: changesXml(askedFor(body), 'stopping') },
+        : { body: changesXml(requestedIds(body), 'stopping') },
     )
     const outcome = await each(compute, 'stop', ['i-0a', 'i-0b', 'i-0c'])
     expect(['i-0a', 'i-0b', 'i-0c'].map(id => classOf(outcome.get(id)))).toEqual(['stopping', 'not_found', 'stopping'])
@@ -138,10 +138,10 @@ describe('the traps of EC2', () => {
     const zoneOf = (id: string) => (id < 'i-0c' ? 'a' : 'b')
     const dead = new Set<string>()
     const { compute } = await ec2ThatAnswers((_call, body) => {
-      const isRefused = askedFor(body).includes('i-0b')
-      for (const id of askedFor(body)) if (!isRefused || zoneOf(id) === 'b') dead.add(id)
+      const isRefused = requestedIds(body).includes('i-0b')
+      for (const id of requestedIds(body)) if (!isRefused || zoneOf(id) === 'b') dead.add(id)
       if (isRefused) return { status: 400, body: errorXml('OperationNotPermitted', message) }
-      return { body: changesXml(askedFor(body), 'shutting-down') }
+      return { body: changesXml(requestedIds(body), 'shutting-down') }
     })
     const outcome = await each(compute, 'terminate', ['i-0a', 'i-0b', 'i-0c', 'i-0d'])
     expect([...outcome].map(([id, each]) => [id, classOf(each)]).sort()).toEqual([
@@ -163,12 +163,14 @@ describe('the traps of EC2', () => {
   })
 
   it('9: twenty starts one by one are throttled, together they are two calls', async () => {
-    const { compute, bodies } = await ec2ThatAnswers((_call, body) => ({ body: changesXml(askedFor(body), 'pending') }))
+    const { compute, bodies } = await ec2ThatAnswers((_call, body) => ({
+      body: changesXml(requestedIds(body), 'pending'),
+    }))
     const machines = batchedCompute(rateLimitedCompute(compute, { clock: systemClock }))
     const ids = Array.from({ length: 20 }, (_, n) => `i-${n.toString(16)}`)
     const states = await Promise.all(ids.map(id => machines.powerOne(REGION, 'start', id, never)))
     expect(new Set(states)).toEqual(new Set(['pending']))
-    expect(bodies.map(body => askedFor(body).length)).toEqual([1, 19])
+    expect(bodies.map(body => requestedIds(body).length)).toEqual([1, 19])
   })
 
   it('10: running is not ready on metal, where nothing can hibernate either', async () => {
@@ -186,13 +188,13 @@ describe('the traps of EC2', () => {
       await server.close()
       model.close()
     })
-    plant(model, 1, {})
+    plantMachines(model, 1, {})
     const id = model.machines()[0]?.instance.instance_id ?? ''
     await clock.advance((model.changesAtMs(id) ?? 0) - model.now())
-    const { found } = await compute.describe(SIM_PLACE.region, [id], never)
+    const { found } = await compute.describe(SIM_COMPUTE_SETUP.region, [id], never)
     expect([found[0]?.state, model.cml.stageOf(id)]).toEqual(['running', 'NOTHING'])
     const { compute: scripted, bodies } = await ec2ThatAnswers((_call, body) => ({
-      body: changesXml(askedFor(body), 'stopping'),
+      body: changesXml(requestedIds(body), 'stopping'),
     }))
     for (const act of ['stop', 'force_stop'] as const) await scripted.power(REGION, act, ['i-1'], never)
     expect(bodies.map(body => new URLSearchParams(body).get('Force'))).toEqual([null, 'true'])

@@ -3,7 +3,7 @@ import type { CloudErrorClass } from '@lcm/cloud/errors'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { awsCompute } from './ec2/compute.ts'
-import { askedFor, errorXml, instanceXml, pageXml } from './testing/ec2-answers.ts'
+import { errorXml, instanceXml, pageXml, requestedIds } from './testing/ec2-responses.ts'
 import { type Script, scriptedEndpoint } from './testing/scripted-endpoint.ts'
 
 const REGION = 'us-east-1'
@@ -96,8 +96,8 @@ describe('describing by id', () => {
   const IDS = ['i-0a', 'i-0b', 'i-0c', 'i-0d', 'i-0e']
   const knows = (known: readonly string[], message: (unknown: readonly string[]) => string): Script => {
     return (_call, body) => {
-      const unknown = askedFor(body).filter(id => !known.includes(id))
-      if (unknown.length === 0) return { body: pageXml(askedFor(body)) }
+      const unknown = requestedIds(body).filter(id => !known.includes(id))
+      if (unknown.length === 0) return { body: pageXml(requestedIds(body)) }
       return { status: 400, body: errorXml('InvalidInstanceID.NotFound', message(unknown)) }
     }
   }

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
-import { plant, SIM_PLACE } from './conformance/place.ts'
+import { plantMachines, SIM_COMPUTE_SETUP } from './conformance/sim-fixtures.ts'
 import { openSimModel, type SimModel } from './model.ts'
-import { TELEMETRY } from './records.ts'
+import { openSimState } from './sim-state.ts'
+import { TELEMETRY } from './state-records.ts'
 import { memorySimStore, type SimStore, sqliteSimStore } from './store.ts'
-import { openWorld } from './world.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND
@@ -25,12 +25,12 @@ describe('the same seed and the same calls at the same times', () => {
   const history = (seed: number) => {
     const clock = manualClock()
     const model = openSimModel({ seed, clock })
-    plant(model, 3, {})
+    plantMachines(model, 3, {})
     clock.jumpWallClock(20 * MINUTE)
     const ids = model.machines().map(machine => machine.instance.instance_id)
-    model.ec2.stopInstances(SIM_PLACE.region, { ids, force: false })
+    model.ec2.stopInstances(SIM_COMPUTE_SETUP.region, { ids, force: false })
     clock.jumpWallClock(5 * MINUTE)
-    model.ec2.startInstances(SIM_PLACE.region, { ids })
+    model.ec2.startInstances(SIM_COMPUTE_SETUP.region, { ids })
     return model.machines()
   }
 
@@ -51,10 +51,10 @@ describe('the same seed and the same calls at the same times', () => {
     }
     const plantBy = (model: SimModel, client_token: string) =>
       model.ec2Api
-        .runInstances(SIM_PLACE.region, {
+        .runInstances(SIM_COMPUTE_SETUP.region, {
           image_id: only(model).instance.image_id,
-          instance_type: SIM_PLACE.instance_type,
-          subnet_id: SIM_PLACE.subnet_id,
+          instance_type: SIM_COMPUTE_SETUP.instance_type,
+          subnet_id: SIM_COMPUTE_SETUP.subnet_id,
           client_token,
           count: 1,
           nested_virtualization: false,
@@ -86,12 +86,12 @@ describe('the same seed and the same calls at the same times', () => {
     const clocks = [manualClock(), manualClock()] as const
     const store = memorySimStore()
     const whole = openSimModel({ seed: 5, clock: clocks[0] })
-    plant(whole, 2, {})
-    plant(openSimModel({ seed: 5, clock: clocks[1], store }), 2, {})
+    plantMachines(whole, 2, {})
+    plantMachines(openSimModel({ seed: 5, clock: clocks[1], store }), 2, {})
     for (const clock of clocks) clock.jumpWallClock(MINUTE)
-    plant(whole, 1, {})
+    plantMachines(whole, 1, {})
     const reopened = openSimModel({ seed: 999, clock: clocks[1], store })
-    plant(reopened, 1, {})
+    plantMachines(reopened, 1, {})
     expect(reopened.machines()).toEqual(whole.machines())
     expect(reopened.seed).toBe(5)
   })
@@ -100,7 +100,7 @@ describe('the same seed and the same calls at the same times', () => {
 describe('the delays of the cloud', () => {
   it('bring a metal machine from launch to ready in eight to twelve minutes', () => {
     const model = openSimModel({ seed: 3, clock: manualClock() })
-    plant(model, 200, {})
+    plantMachines(model, 200, {})
     const minutes = readyAfterMs(model).map(ms => ms / MINUTE)
     expect(Math.min(...minutes)).toBeGreaterThan(7.5)
     expect(Math.max(...minutes)).toBeLessThan(12.5)
@@ -110,7 +110,7 @@ describe('the delays of the cloud', () => {
 
   it('shrink with the speed', () => {
     const model = openSimModel({ seed: 3, clock: manualClock(), speed: 60 })
-    plant(model, 200, {})
+    plantMachines(model, 200, {})
     const seconds = readyAfterMs(model).map(ms => ms / SECOND)
     expect(Math.min(...seconds)).toBeGreaterThan(7.5)
     expect(Math.max(...seconds)).toBeLessThan(12.5)
@@ -142,7 +142,7 @@ describe('a world on disk', () => {
   it('has moved on when it is opened later', () => {
     const clock = manualClock()
     const first = openSimModel({ seed: 7, clock, store: openFile() })
-    plant(first, 1, { 'lcm:fleet': 'f1' })
+    plantMachines(first, 1, { 'lcm:fleet': 'f1' })
     const { instance } = only(first)
     expect(only(first).state).toBe('pending')
     closeFile()
@@ -167,8 +167,8 @@ describe('a world on disk', () => {
     const clock = manualClock()
     const request = {
       image_id: '',
-      instance_type: SIM_PLACE.instance_type,
-      subnet_id: SIM_PLACE.subnet_id,
+      instance_type: SIM_COMPUTE_SETUP.instance_type,
+      subnet_id: SIM_COMPUTE_SETUP.subnet_id,
       client_token: 'token-1',
       count: 1,
       nested_virtualization: false,
@@ -177,9 +177,9 @@ describe('a world on disk', () => {
     }
     const ids = [1, 2].map(() => {
       const model = openSimModel({ seed: 7, clock, store: openFile() })
-      plant(model, 1, {})
+      plantMachines(model, 1, {})
       const image_id = only(model).instance.image_id
-      const launched = model.ec2.runInstances(SIM_PLACE.region, { ...request, image_id })
+      const launched = model.ec2.runInstances(SIM_COMPUTE_SETUP.region, { ...request, image_id })
       closeFile()
       clock.jumpWallClock(MINUTE)
       return launched[0]?.instance.instance_id
@@ -195,14 +195,14 @@ describe('a machine that has faded', () => {
     const clock = manualClock()
     const store = memorySimStore()
     const model = openSimModel({ seed: 7, clock, store })
-    plant(model, 1, {})
+    plantMachines(model, 1, {})
     const { instance_id } = only(model).instance
     model.cml.identityOf(instance_id)
     clock.jumpWallClock(2 * MINUTE)
-    model.ec2.terminateInstances(SIM_PLACE.region, { ids: [instance_id] })
+    model.ec2.terminateInstances(SIM_COMPUTE_SETUP.region, { ids: [instance_id] })
     clock.jumpWallClock(120 * MINUTE)
     expect(model.machines()).toEqual([])
-    plant(model, 1, {})
+    plantMachines(model, 1, {})
     expect(store.load().filter(record => record.key === instance_id)).toEqual([])
   })
 })
@@ -211,9 +211,9 @@ describe('a machine that has faded', () => {
 function planted() {
   const clock = manualClock()
   const store = memorySimStore()
-  const open = () => openWorld({ seed: 7, speed: 1, store, preset: 'plain', now: () => clock.now() })
+  const open = () => openSimState({ seed: 7, speed: 1, store, preset: 'plain', now: () => clock.now() })
   const model = openSimModel({ seed: 7, clock, store })
-  plant(model, 1, {})
+  plantMachines(model, 1, {})
   const { instance_id } = only(model).instance
   return { clock, store, open, instance_id }
 }
@@ -233,9 +233,9 @@ describe('things of further kinds', () => {
     expect(open().stored('none').size).toBe(0)
     clock.jumpWallClock(MINUTE)
     const later = openSimModel({ seed: 7, clock, store })
-    later.ec2.terminateInstances(SIM_PLACE.region, { ids: [instance_id] })
+    later.ec2.terminateInstances(SIM_COMPUTE_SETUP.region, { ids: [instance_id] })
     clock.jumpWallClock(120 * MINUTE)
-    plant(later, 1, {})
+    plantMachines(later, 1, {})
     expect(Object.fromEntries(open().stored('lab'))).toEqual({ other: '3' })
   })
 })
@@ -254,9 +254,9 @@ describe('things on a shelf', () => {
     }
     const later = openSimModel({ seed: 7, clock, store })
     clock.jumpWallClock(MINUTE)
-    later.ec2.terminateInstances(SIM_PLACE.region, { ids: [instance_id] })
+    later.ec2.terminateInstances(SIM_COMPUTE_SETUP.region, { ids: [instance_id] })
     clock.jumpWallClock(120 * MINUTE)
-    plant(later, 1, {})
+    plantMachines(later, 1, {})
     expect([...open().shelf(TELEMETRY)]).toEqual(['other/0'])
     expect(store.read(TELEMETRY, `${instance_id}/1`)).toBeNull()
   })
@@ -277,7 +277,7 @@ describe('a commit that fails', () => {
       throw new Error('disk full')
     }
     const model = openSimModel({ seed: 7, clock: manualClock(), store: { ...store, commit: full } })
-    expect(() => plant(model, 1, {})).toThrow('disk full')
+    expect(() => plantMachines(model, 1, {})).toThrow('disk full')
     expect(model.machines()).toEqual([])
   })
 })

@@ -3,15 +3,15 @@ import type { Addressing } from './addresses.ts'
 import { type Cloudwatch, cloudwatchOf } from './cloudwatch/cloudwatch.ts'
 import { type CmlMachines, cmlMachinesOf } from './cml/cml-machines.ts'
 import { type Ec2, ec2Of } from './ec2/ec2.ts'
-import { killInPending, retire } from './ec2/incidents.ts'
 import { hasFaded, instanceChangesAtMs, type MachineView, type SimInstance, viewOf } from './ec2/instance.ts'
+import { killInPending, retire } from './ec2/machine-failures.ts'
 import { unknownInstances } from './ec2/refusal.ts'
-import type { FaultBook } from './faults/fault-book.ts'
+import type { FaultInjector } from './faults/fault-injector.ts'
 import type { PresetName } from './faults/fault-plan.ts'
-import { type Admit, admission, limitedEc2 } from './faults/limited-ec2.ts'
-import { plantFleet } from './fleet.ts'
+import { type Admit, admission, rateLimitedEc2 } from './faults/rate-limited-ec2.ts'
+import { seedFleet } from './seed-fleet.ts'
+import { openSimState, type SimState } from './sim-state.ts'
 import { memorySimStore, type SimStore } from './store.ts'
-import { openWorld, type World } from './world.ts'
 
 /**
  * The simulated cloud. What anything is now follows from stored instants and the wall clock, so a world that is closed
@@ -28,7 +28,7 @@ export interface SimModel {
   readonly cloudwatch: Cloudwatch
   /** The same limits and errors for calls of other services. */
   readonly admit: Admit
-  readonly faults: FaultBook
+  readonly faults: FaultInjector
   readonly incidents: Incidents
   readonly cml: CmlMachines
   /** Every machine that has not faded, also those that EC2 does not show yet. */
@@ -62,8 +62,8 @@ export interface SimModelOptions {
   readonly store?: SimStore
   /** The fault plan of a world that nobody has told another. */
   readonly preset?: PresetName
-  /** How many licences the Smart Account can give away; without it as many as anybody wants. It is not stored. */
-  readonly licencesOwned?: number
+  /** How many licenses the Smart Account can give away; without it as many as anybody wants. It is not stored. */
+  readonly licensesOwned?: number
   /** Of CML servers that nobody has given another. It is not stored. */
   readonly adminPassword?: string
 }
@@ -71,7 +71,7 @@ export interface SimModelOptions {
 export function openSimModel(options: SimModelOptions): SimModel {
   const { clock, speed = 1, store = memorySimStore(), preset = 'plain' } = options
   if (!(speed > 0 && Number.isFinite(speed))) throw new RangeError(`the speed must be above 0, not ${speed}`)
-  const world = openWorld({ ...options, speed, store, preset, now: () => clock.now() })
+  const world = openSimState({ ...options, speed, store, preset, now: () => clock.now() })
   const ec2 = ec2Of(world)
   const admit = admission(world)
   const machine = (instanceId: string): MachineView | null => {
@@ -83,7 +83,7 @@ export function openSimModel(options: SimModelOptions): SimModel {
     speed,
     now: world.now,
     ec2,
-    ec2Api: limitedEc2(ec2, admit),
+    ec2Api: rateLimitedEc2(ec2, admit),
     admit,
     cloudwatch: cloudwatchOf(world),
     faults: world.faults,
@@ -94,7 +94,7 @@ export function openSimModel(options: SimModelOptions): SimModel {
     cml: cmlMachinesOf(world),
     machines: () => [...world.instances.keys()].flatMap(id => machine(id) ?? []),
     machine,
-    plantFleet: count => plantFleet(world, count),
+    plantFleet: count => seedFleet(world, count),
     changesAtMs(instanceId) {
       const instance = world.instances.get(instanceId)
       return instance ? instanceChangesAtMs(instance, world.now()) : null
@@ -108,7 +108,7 @@ export function openSimModel(options: SimModelOptions): SimModel {
   }
 }
 
-function instanceNamed(world: World, instanceId: string): SimInstance {
+function instanceNamed(world: SimState, instanceId: string): SimInstance {
   const instance = world.instances.get(instanceId)
   if (instance) return instance
   throw unknownInstances([instanceId])

@@ -1,12 +1,12 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { plant } from './conformance/place.ts'
+import { plantMachines } from './conformance/sim-fixtures.ts'
 import { openSimModel } from './model.ts'
 import { positionFrom, regionIndex } from './region-index.ts'
 
 it('keeps the machines of a region in order, whatever comes and goes', () => {
   const model = openSimModel({ seed: 7, clock: manualClock() })
-  plant(model, 20, {})
+  plantMachines(model, 20, {})
   const machines = model.machines().map(({ instance }) => instance)
   const index = regionIndex(machines.toReversed())
   const numbers = (region = 'us-east-1') => index.in(region).map(({ number }) => number)

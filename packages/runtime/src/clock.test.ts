@@ -11,10 +11,10 @@ describe('the system clock', () => {
     expect(systemClock.monotonic()).toBeGreaterThan(monotonic)
   })
 
-  it('fires a timer once, and never one that was cancelled', async () => {
+  it('fires a timer once, and never one that was canceled', async () => {
     const fired: string[] = []
     systemClock.after(0, () => fired.push('kept'))
-    systemClock.after(0, () => fired.push('cancelled'))()
+    systemClock.after(0, () => fired.push('canceled'))()
     await systemClock.sleep(5)
     expect(fired).toEqual(['kept'])
   })

@@ -10,8 +10,8 @@ import {
   WATCH_DEFAULTS,
   type WatchConfig,
 } from './config.ts'
-import { watchTriggeredHostedService } from './presets.ts'
-import { success } from './result.ts'
+import { watchTriggeredHostedService } from './controller-presets.ts'
+import { success } from './reconciliation/result.ts'
 
 /** "Worker Discovery & Observation", section 9: field and default of each table. */
 const TABLES = {

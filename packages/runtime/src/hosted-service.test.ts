@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { expect, it } from 'vitest'
+import type { Leadership } from './election.ts'
 import { allOf, type HostedService, HostedServiceError, host } from './hosted-service.ts'
-import type { Leadership } from './leadership.ts'
 import { aborted } from './linked-abort.ts'
 
 const events: string[] = []

@@ -1,4 +1,4 @@
-import type { Leadership } from './leadership.ts'
+import type { Leadership } from './election.ts'
 import { linkedAbort } from './linked-abort.ts'
 import { type Logger, silentLogger } from './logger.ts'
 

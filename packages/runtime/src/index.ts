@@ -9,13 +9,6 @@ export {
   WATCH_DEFAULTS,
   type WatchConfig,
 } from './config.ts'
-export { allOf, type HostedService, HostedServiceError, host } from './hosted-service.ts'
-export { type Election, type LeaderStatus, type Leadership, leaderElected } from './leadership.ts'
-export { aborted, type LinkedAbort, linkedAbort } from './linked-abort.ts'
-export { type Logger, silentLogger } from './logger.ts'
-export type { ReconciliationHealth } from './loop-health.ts'
-export { type Counter, type Gauge, type Histogram, type Labels, type Meter, silentMeter } from './meter.ts'
-export { PIPE_ITEMS_MAX, type Pipe, type PipeOptions, pipe } from './pipe.ts'
 export {
   leaderElectedHostedService,
   type PresetDeps,
@@ -23,16 +16,19 @@ export {
   reconciliationHostedService,
   type WatchedResource,
   watchTriggeredHostedService,
-} from './presets.ts'
-export {
-  type ReconcileContext,
-  type Reconciliation,
-  type ReconciliationOptions,
-  reconciliation,
-} from './reconciliation.ts'
-export type { ResourceState, ResourceStatus } from './resource-state.ts'
-export { gone, type ReconciliationResult, requeue, retry, skip, success } from './result.ts'
-export type { Listing, Trigger, TriggerContext, WatchHealth } from './trigger.ts'
+} from './controller-presets.ts'
+export type { Election, LeaderStatus, Leadership } from './election.ts'
+export { allOf, type HostedService, HostedServiceError, host } from './hosted-service.ts'
+export { leaderElected } from './leader-elected.ts'
+export { aborted, type LinkedAbort, linkedAbort } from './linked-abort.ts'
+export { type Logger, silentLogger } from './logger.ts'
+export { type Counter, type Gauge, type Histogram, type Labels, type Meter, silentMeter } from './meter.ts'
+export { PIPE_ITEMS_MAX, type Pipe, type PipeOptions, pipe } from './pipe.ts'
+export type { ReconciliationHealth } from './reconciliation/loop-health.ts'
+export type { ReconcileContext, ReconciliationOptions } from './reconciliation/options.ts'
+export { type Reconciliation, reconciliation } from './reconciliation/reconciliation.ts'
+export type { ResourceState, ResourceStatus } from './reconciliation/resource-state.ts'
+export { gone, type ReconciliationResult, requeue, retry, skip, success } from './reconciliation/result.ts'
 export {
   every,
   LIST_PAGE_SIZE,
@@ -41,8 +37,9 @@ export {
   type PollOptions,
   poll,
   startupSweep,
-} from './triggers.ts'
-export { type WatchOptions, watch } from './watch.ts'
+} from './triggers/poll.ts'
+export type { Listing, Trigger, TriggerContext, WatchHealth } from './triggers/trigger.ts'
+export { type WatchOptions, watch } from './triggers/watch.ts'
 export {
   isCompacted,
   WatchCompacted,
@@ -50,7 +47,7 @@ export {
   type WatchListing,
   type WatchMessage,
   type WatchSource,
-} from './watch-source.ts'
+} from './triggers/watch-source.ts'
 export {
   type Again,
   type QueueListing,

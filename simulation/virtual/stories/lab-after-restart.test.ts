@@ -1,4 +1,4 @@
-import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aClass, type Class } from './a-class.ts'

@@ -189,7 +189,7 @@ describe('a registration that takes longer than anybody waits', () => {
 
   it('and then fails is a license of nobody once somebody has seen that', async () => {
     const { world, ask, hand, id, machine, done } = await givenUp(142)
-    hand.onCml(machine, 'PATCH faults', { licence_tokens: 'invalid', licence_server: 'reached' })
+    hand.onCml(machine, 'PATCH faults', { license_tokens: 'invalid', license_server: 'reached' })
     await world.untilTrue('a look', () => world.workers()[0]?.license.unsettled === null, 20 * MINUTE_MS)
     expect(await world.worker(id)).toMatchObject({ license: { status: 'FAILED', last_error: expect.any(String) } })
     hand.terminate(machine)

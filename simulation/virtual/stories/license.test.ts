@@ -155,7 +155,7 @@ describe('a license', () => {
     const { world, ask, id, machine, hand, done } = await licensed(110)
     await ask.unlicense(id)
     await world.untilTrue('given back', () => hand.seats().length === 0)
-    hand.onCml(machine, 'PATCH faults', { licence_tokens: 'invalid' })
+    hand.onCml(machine, 'PATCH faults', { license_tokens: 'invalid' })
     await ask.license(id)
     await world.untilTrue('a refusal', () => world.workers()[0]?.license.status === 'FAILED')
     const registers = world.mutations.filter(({ act }) => act === 'register').length

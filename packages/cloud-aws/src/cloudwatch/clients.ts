@@ -1,16 +1,16 @@
 import { createRequire } from 'node:module'
 import type { CloudWatchClient } from '@aws-sdk/client-cloudwatch'
 import {
-  ATTEMPTS,
+  ATTEMPT_OBSERVER,
   type AwsOptions,
   clientConfig,
   LOGGER,
-  observingAttempts,
+  observeAttempts,
   READ,
   type RegionalClients,
   regionalClients,
 } from '../aws-clients.ts'
-import { ANSWERS, boundingAnswers } from '../bounded-answers.ts'
+import { limitResponseSize, RESPONSE_SIZE_LIMIT } from '../response-size-limit.ts'
 
 export type CloudWatchSdk = typeof import('@aws-sdk/client-cloudwatch')
 
@@ -21,8 +21,8 @@ export const cloudWatchClients = (options: AwsOptions): RegionalClients<CloudWat
   regionalClients(
     region => {
       const client = new (cloudWatchSdk().CloudWatchClient)({ region, ...READ, ...clientConfig(options) })
-      client.middlewareStack.add(observingAttempts(region, options), ATTEMPTS)
-      client.middlewareStack.add(boundingAnswers, ANSWERS)
+      client.middlewareStack.add(observeAttempts(region, options), ATTEMPT_OBSERVER)
+      client.middlewareStack.add(limitResponseSize, RESPONSE_SIZE_LIMIT)
       client.middlewareStack.remove(LOGGER)
       return client
     },

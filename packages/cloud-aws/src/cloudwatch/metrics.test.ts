@@ -1,7 +1,7 @@
 import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/metrics'
-import { metricsWorld } from '@lcm/cloud-sim/conformance/place'
+import { metricsFixture } from '@lcm/cloud-sim/conformance/sim-fixtures'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/wire/server'
+import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { systemClock } from '@lcm/runtime/clock'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ metricsConformance('the AWS SDK over HTTP', async (): Promise<OpenMetrics> => {
     clock: { ...systemClock, now: () => clock.now() },
   })
   return {
-    ...(await metricsWorld(model, ms => clock.advance(ms))),
+    ...(await metricsFixture(model, ms => clock.advance(ms))),
     metrics,
     async close() {
       metrics.close()

@@ -4,7 +4,7 @@ import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
 import type { AwsOptions } from '../aws-clients.ts'
 import { cloudCall } from '../cloud-call.ts'
-import { everyPage } from '../ec2/pages.ts'
+import { allPages } from '../ec2/pages.ts'
 import { cloudWatchClients, cloudWatchSdk } from './clients.ts'
 import {
   AGENT_DEFAULTS,
@@ -55,7 +55,7 @@ export function awsMetrics(options: AwsMetricsOptions): MachineMetrics & { close
       ScanBy: 'TimestampDescending' as const,
     }
     const results: MetricDataResult[] = []
-    const pages = everyPage(ACTION, async NextToken => {
+    const pages = allPages(ACTION, async NextToken => {
       const command = new (cloudWatchSdk().GetMetricDataCommand)({ ...input, ...(NextToken ? { NextToken } : {}) })
       const answer = await clients.in(region).send(command, { abortSignal: asked.signal })
       return { items: answer.MetricDataResults, next: answer.NextToken }

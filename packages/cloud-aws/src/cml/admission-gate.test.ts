@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { eachWithin, turnstile } from './admission-gate.ts'
+import { admissionGate, mapConcurrently } from './admission-gate.ts'
 
 const never = () => new AbortController().signal
 
 describe('a turnstile', () => {
   it('lets in as many as may, then in the order of coming', async () => {
-    const { enter, isEmpty } = turnstile(2)
+    const { enter, isEmpty } = admissionGate(2)
     const leaveFirst = await enter(never())
     const leaveSecond = await enter(never())
     const order: string[] = []
@@ -29,7 +29,7 @@ describe('a turnstile', () => {
   })
 
   it('lets go those who give up, and lets nobody in for them', async () => {
-    const { enter, isEmpty } = turnstile(1)
+    const { enter, isEmpty } = admissionGate(1)
     const leave = await enter(never())
     const abort = new AbortController()
     const waiting = enter(never(), abort.signal)
@@ -45,7 +45,7 @@ describe('each within a bound', () => {
   it('answers in order and runs no more than may at once', async () => {
     let running = 0
     let most = 0
-    const answers = await eachWithin([1, 2, 3, 4, 5, 6, 7], 3, async item => {
+    const answers = await mapConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async item => {
       running += 1
       most = Math.max(most, running)
       await Promise.resolve()
@@ -63,7 +63,7 @@ describe('each within a bound', () => {
       if (item === 1) throw new Error('no')
       await Promise.resolve()
     }
-    await expect(eachWithin([1, 2, 3, 4, 5], 2, work)).rejects.toThrow('no')
+    await expect(mapConcurrently([1, 2, 3, 4, 5], 2, work)).rejects.toThrow('no')
     await Promise.resolve()
     expect(begun).toEqual([1, 2])
   })

@@ -1,14 +1,14 @@
 import { setMaxListeners } from 'node:events'
 
 /** Lets a bounded number in at once, first come first served. */
-export interface Turnstile {
+export interface AdmissionGate {
   /** Resolves with what lets the next one in, to be called once. Rejects when one of the signals aborts while waiting. */
   enter(...signals: readonly AbortSignal[]): Promise<() => void>
   /** Nobody is in and nobody waits. */
   isEmpty(): boolean
 }
 
-export function turnstile(max: number): Turnstile {
+export function admissionGate(max: number): AdmissionGate {
   const waiting = new Set<() => void>()
   let inside = 0
   const leave = () => {
@@ -49,7 +49,7 @@ export function turnstile(max: number): Turnstile {
 }
 
 /** Runs `work` for every item, at most `max` at once, and answers in their order. Begins no more after a failure. */
-export async function eachWithin<Item, Answer>(
+export async function mapConcurrently<Item, Answer>(
   items: readonly Item[],
   max: number,
   work: (item: Item) => Promise<Answer>,

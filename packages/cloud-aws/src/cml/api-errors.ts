@@ -1,7 +1,7 @@
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
-import { GivenUp } from '../deadline.ts'
-import { jsonIn, listOf, recordIn, textIn } from './answer-readers.ts'
-import type { HttpAnswer } from './http-exchange.ts'
+import { DeadlineError } from '../deadline.ts'
+import type { HttpResponse } from './http-client.ts'
+import { jsonIn, listOf, recordIn, textIn } from './json-readers.ts'
 
 const WORDS_CHARS_MAX = 500
 /** Shorter ones are in every text. */
@@ -11,7 +11,7 @@ const HIDDEN = '***'
 /** What must not be told: passwords and tokens, whoever repeats them. */
 export type Secrets = readonly string[]
 
-export function withoutSecrets(text: string, secrets: Secrets): string {
+export function redactSecrets(text: string, secrets: Secrets): string {
   const spelt = secrets.flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1)])
   return spelt
     .filter(secret => secret.length >= SECRET_CHARS_MIN)
@@ -27,11 +27,11 @@ export function toCmlError(action: string, error: unknown, secrets: Secrets): Cl
 
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'Unknown'
-  if (error instanceof GivenUp) return error.late ? 'TimeoutError' : 'AbortError'
+  if (error instanceof DeadlineError) return error.late ? 'TimeoutError' : 'AbortError'
   return 'code' in error && typeof error.code === 'string' ? error.code : error.name
 }
 
-export const malformed = (action: string, message: string): CloudError =>
+export const malformedResponse = (action: string, message: string): CloudError =>
   new CloudError('transient', { code: 'MalformedAnswer', action, message })
 
 export interface Refusal {
@@ -42,8 +42,8 @@ export interface Refusal {
 }
 
 /** The answer of a call that did not succeed, as an error. */
-export function refusalOf(answer: HttpAnswer, { action, secrets, ids }: Refusal): CloudError {
-  const words = wordsOf(answer)
+export function errorFromResponse(answer: HttpResponse, { action, secrets, ids }: Refusal): CloudError {
+  const words = cmlMessage(answer)
   const message = shown(words ?? `answered ${answer.status}`, secrets)
   const isEmpty = answer.text === ''
   const code = `HTTP${answer.status}`
@@ -67,7 +67,7 @@ function classOf(status: number, isOfCml: boolean): CloudErrorClass {
 }
 
 /** CML's own words in an answer, or null when it holds none. */
-export function wordsOf({ text }: HttpAnswer): string | null {
+export function cmlMessage({ text }: HttpResponse): string | null {
   const description = textIn(jsonIn(text), 'description')
   return description === null ? null : validationWords(description)
 }
@@ -88,7 +88,7 @@ function validationWords(description: string): string {
 
 /** One line of bounded length. The secrets are cut out first, lest half of one stays at the end. */
 function shown(text: string, secrets: Secrets): string {
-  const line = withoutSecrets(text, secrets)
+  const line = redactSecrets(text, secrets)
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')
     .trim()
   return line.length > WORDS_CHARS_MAX ? `${line.slice(0, WORDS_CHARS_MAX)}…` : line

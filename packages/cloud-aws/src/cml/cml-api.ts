@@ -2,13 +2,13 @@ import type { CmlLogin } from '@lcm/cloud/cml-access'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Clock } from '@lcm/runtime/clock'
 import { withinDeadline } from '../deadline.ts'
-import { jsonIn } from './answer-readers.ts'
-import { malformed, refusalOf, toCmlError } from './api-errors.ts'
-import { type CmlConnections, cmlConnections } from './connections.ts'
-import type { HttpAnswer, HttpRequest } from './http-exchange.ts'
+import { errorFromResponse, malformedResponse, toCmlError } from './api-errors.ts'
+import { type CmlConnectionPool, cmlConnectionPool } from './connection-pool.ts'
+import type { HttpRequest, HttpResponse } from './http-client.ts'
+import { jsonIn } from './json-readers.ts'
+import { retryAfterPauses } from './retry-after.ts'
 import { cmlSessions, type LoginPath, type Session } from './sessions.ts'
-import { sharedPauses } from './shared-pause.ts'
-import type { Trust } from './staged-connector.ts'
+import type { Trust } from './tls-connection.ts'
 
 export const DEADLINE_MS = 15_000
 export const LONG_DEADLINE_MS = 60_000
@@ -57,7 +57,7 @@ export interface CmlRequest {
 
 export interface CmlApi {
   /** Resolves with a 2xx or an expected answer; rejects with a CloudError only. */
-  ask(login: CmlLogin, request: CmlRequest, signal: AbortSignal): Promise<HttpAnswer>
+  call(login: CmlLogin, request: CmlRequest, signal: AbortSignal): Promise<HttpResponse>
   /** Who we are on that server. */
   ownUserId(login: CmlLogin, signal: AbortSignal): Promise<string | null>
   close(): Promise<void>
@@ -69,8 +69,8 @@ export function cmlApi(options: CmlClientOptions): CmlApi {
   const closing = new AbortController()
   const inFlight = new Set<Promise<unknown>>()
   const trust = trustOf(options)
-  const wire = measuredWire(options, cmlConnections({ clock, trust }))
-  const pauses = sharedPauses(clock)
+  const wire = measuredWire(options, cmlConnectionPool({ clock, trust }))
+  const pauses = retryAfterPauses(clock)
   const sessions = cmlSessions(clock, (login, path, body) => {
     const limits = { clock, deadlineMs: DEADLINE_MS, signals: [closing.signal] }
     return withinDeadline(limits, signal => paused(login, loginRequest(path, body), signal)).catch(error => {
@@ -78,7 +78,7 @@ export function cmlApi(options: CmlClientOptions): CmlApi {
     })
   })
 
-  async function paused(login: CmlLogin, request: TemplatedRequest, signal: AbortSignal): Promise<HttpAnswer> {
+  async function paused(login: CmlLogin, request: TemplatedRequest, signal: AbortSignal): Promise<HttpResponse> {
     const action = actionOf(request)
     refusePlain(login, trust, action)
     pauses.refuseDuring(login.url, action)
@@ -87,7 +87,7 @@ export function cmlApi(options: CmlClientOptions): CmlApi {
     else pauses.end(login.url)
     return answer
   }
-  async function askOnce(login: CmlLogin, request: CmlRequest, signal: AbortSignal): Promise<HttpAnswer> {
+  async function askOnce(login: CmlLogin, request: CmlRequest, signal: AbortSignal): Promise<HttpResponse> {
     const session = await sessions.current(login)
     const answer = await paused(login, httpRequest(request, session), signal)
     if (answer.status !== 401) return judged(answer, request, [login.password, session.token])
@@ -110,7 +110,7 @@ export function cmlApi(options: CmlClientOptions): CmlApi {
   }
 
   return {
-    ask(login, request, signal) {
+    call(login, request, signal) {
       const { deadlineMs = DEADLINE_MS, secrets = [] } = request
       const bounds = { action: actionOf(request), deadlineMs, signal, secrets }
       return bounded(login, bounds, inner => askOnce(login, request, inner))
@@ -141,13 +141,13 @@ interface TemplatedRequest extends HttpRequest {
 const actionOf = (request: { method: string; path: string; template?: string }) =>
   `${request.method} ${request.template ?? request.path}`
 
-function measuredWire({ clock, onCall }: CmlClientOptions, connections: CmlConnections) {
+function measuredWire({ clock, onCall }: CmlClientOptions, connections: CmlConnectionPool) {
   return {
-    async send(login: CmlLogin, request: TemplatedRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    async send(login: CmlLogin, request: TemplatedRequest, signal: AbortSignal): Promise<HttpResponse> {
       const beganMs = clock.monotonic()
       let status: number | null = null
       try {
-        const answer = await connections.exchange(login, request, signal)
+        const answer = await connections.send(login, request, signal)
         status = answer.status
         return answer
       } finally {
@@ -198,10 +198,10 @@ function pathOf(request: CmlRequest): string {
   })
 }
 
-function judged(answer: HttpAnswer, request: CmlRequest, secrets: readonly string[]): HttpAnswer {
+function judged(answer: HttpResponse, request: CmlRequest, secrets: readonly string[]): HttpResponse {
   const isGood = answer.status >= 200 && answer.status < 300
   if (isGood || request.expected?.includes(answer.status)) return answer
-  throw refusalOf(answer, {
+  throw errorFromResponse(answer, {
     action: actionOf(request),
     secrets: [...secrets, ...(request.secrets ?? [])],
     ids: Object.values(request.ids ?? {}),
@@ -209,11 +209,11 @@ function judged(answer: HttpAnswer, request: CmlRequest, secrets: readonly strin
 }
 
 /** The JSON of an answer, which may not be null. */
-export function jsonOf(answer: HttpAnswer, request: CmlRequest): NonNullable<unknown> {
-  return jsonIn(answer.text) ?? refuseShape(request, 'not with the JSON of CML')
+export function jsonOf(answer: HttpResponse, request: CmlRequest): NonNullable<unknown> {
+  return jsonIn(answer.text) ?? throwMalformed(request, 'not with the JSON of CML')
 }
 
 /** What was answered can't be believed, so nothing may be concluded from it. */
-export function refuseShape(request: CmlRequest, how: string): never {
-  throw malformed(actionOf(request), `answered, but ${how}`)
+export function throwMalformed(request: CmlRequest, how: string): never {
+  throw malformedResponse(actionOf(request), `answered, but ${how}`)
 }

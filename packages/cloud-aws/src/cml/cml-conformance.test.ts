@@ -1,9 +1,9 @@
 import { cmlLabsConformance } from '@lcm/cloud/conformance/cml-labs'
 import type { CmlServerFixture } from '@lcm/cloud/conformance/cml-server-fixture'
 import { cmlSystemConformance } from '@lcm/cloud/conformance/cml-system'
-import { cmlServerToAsk } from '@lcm/cloud-sim/conformance/cml-server'
+import { cmlServerFixture } from '@lcm/cloud-sim/conformance/cml-server-fixture'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
-import { type SimServer, startSimServer } from '@lcm/cloud-sim/wire/server'
+import { type SimServer, startSimServer } from '@lcm/cloud-sim/server/server'
 import { systemClock } from '@lcm/runtime/clock'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { cmlLabsClient } from './cml-labs.ts'
@@ -38,7 +38,7 @@ async function open(): Promise<CmlServerFixture> {
   return {
     cml,
     labs,
-    ...cmlServerToAsk(model, advance),
+    ...cmlServerFixture(model, advance),
     async close() {
       await Promise.all([cml.close(), labs.close()])
       await server.close()

@@ -2,8 +2,7 @@ import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
 import { withinDeadline } from '../deadline.ts'
-import { eachWithin } from './admission-gate.ts'
-import { jsonIn, listOf, numberIn, textIn } from './answer-readers.ts'
+import { mapConcurrently } from './admission-gate.ts'
 import { toCmlError } from './api-errors.ts'
 import {
   type CmlApi,
@@ -14,9 +13,10 @@ import {
   jsonOf,
   LARGE_BYTES_MAX,
   LONG_DEADLINE_MS,
-  refuseShape,
+  throwMalformed,
 } from './cml-api.ts'
-import type { HttpAnswer } from './http-exchange.ts'
+import type { HttpResponse } from './http-client.ts'
+import { jsonIn, listOf, numberIn, textIn } from './json-readers.ts'
 import { labIn, nodeIn } from './lab-readers.ts'
 
 const AT_ONCE_MAX = 8
@@ -49,8 +49,8 @@ export function cmlLabsClient(options: CmlClientOptions): CmlLabs & { close(): P
       within('GET /labs/{lab_id}/nodes', signal, inner => nodes({ api, login, labId, signal: inner })),
     download: (login, labId, signal) => download({ api, login, labId, signal }),
     async nodeQuota(login, signal) {
-      const answer = jsonOf(await api.ask(login, QUOTA, signal), QUOTA)
-      const started = numberIn(answer, 'started') ?? refuseShape(QUOTA, 'without the nodes that run')
+      const answer = jsonOf(await api.call(login, QUOTA, signal), QUOTA)
+      const started = numberIn(answer, 'started') ?? throwMalformed(QUOTA, 'without the nodes that run')
       return { quota: numberIn(answer, 'quota'), started }
     },
     close: () => api.close(),
@@ -70,18 +70,18 @@ const aboutLab = (method: CmlRequest['method'], below: string, labId: string): C
   ids: { lab_id: labId },
 })
 
-async function idsIn(answer: HttpAnswer, request: CmlRequest): Promise<readonly string[]> {
+async function idsIn(answer: HttpResponse, request: CmlRequest): Promise<readonly string[]> {
   const ids = jsonOf(answer, request)
-  if (!Array.isArray(ids)) return refuseShape(request, 'not with a list')
+  if (!Array.isArray(ids)) return throwMalformed(request, 'not with a list')
   return ids.map(id =>
-    typeof id === 'string' && ID.test(id) ? id : refuseShape(request, 'with something that is no id'),
+    typeof id === 'string' && ID.test(id) ? id : throwMalformed(request, 'with something that is no id'),
   )
 }
 
 /** A lab that goes while the others are read is not there any more. */
 async function list(api: CmlApi, login: CmlLogin, signal: AbortSignal): Promise<readonly CmlLab[]> {
-  const ids = await idsIn(await api.ask(login, LIST, signal), LIST)
-  const labs = await eachWithin(ids, AT_ONCE_MAX, labId => unlessGone(get({ api, login, labId, signal })))
+  const ids = await idsIn(await api.call(login, LIST, signal), LIST)
+  const labs = await mapConcurrently(ids, AT_ONCE_MAX, labId => unlessGone(get({ api, login, labId, signal })))
   return labs.filter(lab => lab !== null)
 }
 
@@ -93,8 +93,8 @@ const unlessGone = <Answer>(call: Promise<Answer>): Promise<Answer | null> =>
 
 async function get({ api, login, labId, signal }: OneLab): Promise<CmlLab> {
   const request = aboutLab('GET', '', labId)
-  const answer = jsonOf(await api.ask(login, request, signal), request)
-  return labIn(answer, labId) ?? refuseShape(request, 'without the state of the lab')
+  const answer = jsonOf(await api.call(login, request, signal), request)
+  return labIn(answer, labId) ?? throwMalformed(request, 'without the state of the lab')
 }
 
 interface Import {
@@ -110,9 +110,9 @@ async function importLab(api: CmlApi, login: CmlLogin, { title, topology, signal
     const message = `the topology is longer than ${LARGE_BYTES_MAX} bytes`
     throw new CloudError('invalid', { code: 'TopologyTooLong', action: 'POST /import', message })
   }
-  const answer = jsonOf(await api.ask(login, request, signal), request)
+  const answer = jsonOf(await api.call(login, request, signal), request)
   const lab_id = textIn(answer, 'id') ?? ''
-  if (!ID.test(lab_id)) return refuseShape(request, 'without the id of the lab')
+  if (!ID.test(lab_id)) return throwMalformed(request, 'without the id of the lab')
   const warnings = listOf(Reflect.get(Object(answer), 'warnings')).filter(warning => typeof warning === 'string')
   return { lab_id, warnings }
 }
@@ -121,22 +121,22 @@ async function importLab(api: CmlApi, login: CmlLogin, { title, topology, signal
 async function change(act: 'start' | 'stop' | 'wipe', lab: OneLab): Promise<void> {
   const { api, login, labId, signal } = lab
   try {
-    await api.ask(login, aboutLab('PUT', `/${act}`, labId), signal)
+    await api.call(login, aboutLab('PUT', `/${act}`, labId), signal)
   } catch (error) {
     if (!(error instanceof CloudError) || error.errorClass !== 'transient' || error.code !== 'HTTP404') throw error
     await get(lab)
-    await api.ask(login, aboutLab('PUT', `/state/${act}`, labId), signal)
+    await api.call(login, aboutLab('PUT', `/state/${act}`, labId), signal)
   }
 }
 
 async function deleteLab({ api, login, labId, signal }: OneLab): Promise<void> {
-  await unlessGone(api.ask(login, aboutLab('DELETE', '', labId), signal))
+  await unlessGone(api.call(login, aboutLab('DELETE', '', labId), signal))
 }
 
 async function isConverged({ api, login, labId, signal }: OneLab): Promise<boolean> {
   const request = aboutLab('GET', '/check_if_converged', labId)
-  const answer = jsonIn((await api.ask(login, request, signal)).text)
-  return typeof answer === 'boolean' ? answer : refuseShape(request, 'neither with true nor with false')
+  const answer = jsonIn((await api.call(login, request, signal)).text)
+  return typeof answer === 'boolean' ? answer : throwMalformed(request, 'neither with true nor with false')
 }
 
 /** Servers that do not know `data` answer with ids. One that is gone when it is asked for says nothing of the lab. */
@@ -144,12 +144,13 @@ async function nodes(lab: OneLab): Promise<readonly CmlNode[]> {
   const { api, login, labId, signal } = lab
   const query = { data: 'true', exclude_configurations: 'true' }
   const request = { ...aboutLab('GET', '/nodes', labId), query, bytesMax: LARGE_BYTES_MAX }
-  const answer = await api.ask(login, request, signal)
+  const answer = await api.call(login, request, signal)
   const found = jsonOf(answer, request)
-  if (!Array.isArray(found)) return refuseShape(request, 'not with a list')
-  if (typeof found[0] !== 'string') return found.map(node => nodeIn(node) ?? refuseShape(request, 'with half a node'))
-  const each = await eachWithin(await idsIn(answer, request), AT_ONCE_MAX, nodeId => unlessGone(node(lab, nodeId)))
-  return each.map(one => one ?? refuseShape(request, 'with a node that is not there any more'))
+  if (!Array.isArray(found)) return throwMalformed(request, 'not with a list')
+  if (typeof found[0] !== 'string')
+    return found.map(node => nodeIn(node) ?? throwMalformed(request, 'with half a node'))
+  const each = await mapConcurrently(await idsIn(answer, request), AT_ONCE_MAX, nodeId => unlessGone(node(lab, nodeId)))
+  return each.map(one => one ?? throwMalformed(request, 'with a node that is not there any more'))
 }
 
 async function node({ api, login, labId, signal }: OneLab, nodeId: string): Promise<CmlNode> {
@@ -159,17 +160,17 @@ async function node({ api, login, labId, signal }: OneLab, nodeId: string): Prom
     ids: { lab_id: labId, node_id: nodeId },
     query: { exclude_configurations: 'true' },
   }
-  const answer = jsonOf(await api.ask(login, request, signal), request)
-  return nodeIn(answer) ?? refuseShape(request, 'with half a node')
+  const answer = jsonOf(await api.call(login, request, signal), request)
+  return nodeIn(answer) ?? throwMalformed(request, 'with half a node')
 }
 
 /** YAML on the wire, although the API document promises a JSON string. */
 async function download({ api, login, labId, signal }: OneLab): Promise<string> {
   const limits = { deadlineMs: LONG_DEADLINE_MS, bytesMax: LARGE_BYTES_MAX }
   const request = { ...aboutLab('GET', '/download', labId), ...limits }
-  const { text, contentType } = await api.ask(login, request, signal)
+  const { text, contentType } = await api.call(login, request, signal)
   const quoted = text?.startsWith('"') ? jsonIn(text) : null
   const topology = typeof quoted === 'string' ? quoted : (text ?? '')
   const isTopology = contentType !== 'text/html' && NODES.test(topology) && !topology.includes('\0')
-  return isTopology ? topology : refuseShape(request, 'not with a topology')
+  return isTopology ? topology : throwMalformed(request, 'not with a topology')
 }

@@ -132,7 +132,7 @@ describe('a call that the server says no to', () => {
   })
 })
 
-describe('the licence of a server', () => {
+describe('the license of a server', () => {
   it('is told in its own words', async () => {
     const { cml, login } = await server({ 'GET /licensing': ok(licensing({ status: 'COMPLETED' })) })
     expect(await cml.licensing(login, never())).toEqual({
@@ -238,7 +238,7 @@ describe('registering', () => {
   })
 })
 
-describe('giving a licence back', () => {
+describe('giving a license back', () => {
   it.each([
     ['done', DONE, 'returned'],
     ['done, as 2.11 says it', ok(licensing({})), 'returned'],

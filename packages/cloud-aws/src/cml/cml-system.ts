@@ -1,7 +1,6 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlActivity, CmlProbe, CmlSystem } from '@lcm/cloud/cml-system'
-import { turnstile } from './admission-gate.ts'
-import { flagIn, recordIn, textIn } from './answer-readers.ts'
+import { admissionGate } from './admission-gate.ts'
 import {
   type CmlApi,
   type CmlClientOptions,
@@ -9,10 +8,11 @@ import {
   cmlApi,
   jsonOf,
   LARGE_BYTES_MAX,
-  refuseShape,
+  throwMalformed,
   trustOf,
 } from './cml-api.ts'
-import { cmlLicence } from './license.ts'
+import { flagIn, recordIn, textIn } from './json-readers.ts'
+import { cmlLicense } from './license.ts'
 import { PROBE_DEADLINE_MS, PROBE_PATH, PROBES_MAX, probeNotMade, probeOnce } from './probe.ts'
 import { eventIn, healthIn, statsIn } from './system-readers.ts'
 
@@ -27,17 +27,17 @@ export function cmlSystemClient(options: CmlClientOptions): CmlSystem & { close(
   const api = cmlApi(options)
   const probes = cmlProbes(options)
   const read = async (request: CmlRequest, login: CmlLogin, signal: AbortSignal) =>
-    recordIn(jsonOf(await api.ask(login, request, signal), request)) ?? refuseShape(request, 'not with an object')
+    recordIn(jsonOf(await api.call(login, request, signal), request)) ?? throwMalformed(request, 'not with an object')
   return {
     probe: probes.probe,
     stats: async (login, signal) => statsIn(await read(STATS, login, signal)),
     health: async (login, signal) => healthIn(await read(HEALTH, login, signal)),
     async nodeDefinitions(login, signal) {
       const definitions = await listRead(api, DEFINITIONS, { login, signal })
-      const ids = definitions.map(definition => textIn(definition, 'id') ?? refuseShape(DEFINITIONS, 'without ids'))
+      const ids = definitions.map(definition => textIn(definition, 'id') ?? throwMalformed(DEFINITIONS, 'without ids'))
       return ids.sort()
     },
-    ...cmlLicence(api),
+    ...cmlLicense(api),
     async activity(login, signal) {
       const is_collected = flagIn(await read(TELEMETRY, login, signal), 'opt_in') === true
       const own_user_id = await api.ownUserId(login, signal)
@@ -55,14 +55,14 @@ async function listRead(
   request: CmlRequest,
   { login, signal }: { login: CmlLogin; signal: AbortSignal },
 ): Promise<readonly unknown[]> {
-  const answer = jsonOf(await api.ask(login, request, signal), request)
-  return Array.isArray(answer) ? answer : refuseShape(request, 'not with a list')
+  const answer = jsonOf(await api.call(login, request, signal), request)
+  return Array.isArray(answer) ? answer : throwMalformed(request, 'not with a list')
 }
 
 /** One event that can't be read may be the one that shows somebody at work. */
 async function eventsRead(api: CmlApi, login: CmlLogin, signal: AbortSignal): Promise<CmlActivity['events']> {
   const events = await listRead(api, EVENTS, { login, signal })
-  return events.map(event => eventIn(event) ?? refuseShape(EVENTS, 'with an event that has no readable time'))
+  return events.map(event => eventIn(event) ?? throwMalformed(EVENTS, 'with an event that has no readable time'))
 }
 
 /** Probes have a limit of their own, so that many servers that hang hold up nothing else. Waiting for it is not hanging. */
@@ -70,7 +70,7 @@ function cmlProbes(options: CmlClientOptions) {
   const { clock, onCall } = options
   const closing = new AbortController()
   const inFlight = new Set<Promise<CmlProbe>>()
-  const turns = turnstile(PROBES_MAX)
+  const turns = admissionGate(PROBES_MAX)
   const trust = trustOf(options)
 
   const probeInTurn: CmlSystem['probe'] = async (endpoint, signal) => {
@@ -85,7 +85,7 @@ function cmlProbes(options: CmlClientOptions) {
       const leave = await turns.enter(signal, closing.signal)
       return await probeInTurn(endpoint, signal).finally(leave)
     } catch {
-      return probeNotMade(new Error('it was cancelled'))
+      return probeNotMade(new Error('it was canceled'))
     }
   }
   return {

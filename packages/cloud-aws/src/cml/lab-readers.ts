@@ -1,5 +1,5 @@
 import type { CmlLab, CmlNode } from '@lcm/cloud/cml-labs'
-import { fieldOf, instantIn, listOf, numberIn, textIn } from './answer-readers.ts'
+import { fieldOf, instantIn, listOf, numberIn, textIn } from './json-readers.ts'
 
 /** Null when the answer does not tell the state. */
 export function labIn(answer: unknown, labId: string): CmlLab | null {

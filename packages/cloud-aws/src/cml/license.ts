@@ -1,9 +1,9 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlLicensing, LicenseRequest } from '@lcm/cloud/cml-system'
-import { fieldOf, listOf, textIn } from './answer-readers.ts'
-import { refusalOf, withoutSecrets } from './api-errors.ts'
+import { errorFromResponse, redactSecrets } from './api-errors.ts'
 import { setBounded } from './bounded-map.ts'
-import { type CmlApi, type CmlRequest, jsonOf, refuseShape } from './cml-api.ts'
+import { type CmlApi, type CmlRequest, jsonOf, throwMalformed } from './cml-api.ts'
+import { fieldOf, listOf, textIn } from './json-readers.ts'
 import { licensingIn } from './system-readers.ts'
 
 /** The call waits for the Smart Account, which may take a minute. */
@@ -11,8 +11,8 @@ const DEREGISTRATION_DEADLINE_MS = 75_000
 const ENTERPRISE = 'CML_Enterprise'
 const NODE_COUNT_FEATURE = 'regid.2019-10.com.cisco.CML_NODE_COUNT,1.0_2607650b-6ca8-46d5-81e5-e6688b7383c4'
 const NODE_COUNT = /\bCML_NODE_COUNT\b/
-/** What a server says that holds no licence and asks for none. */
-const WITHOUT_LICENCE: readonly string[] = ['NOT_REGISTERED', 'FAILED']
+/** What a server says that holds no license and asks for none. */
+const WITHOUT_LICENSE: readonly string[] = ['NOT_REGISTERED', 'FAILED']
 
 const LICENSING: CmlRequest = { method: 'GET', path: '/licensing' }
 const DEREGISTRATION: CmlRequest = {
@@ -22,26 +22,26 @@ const DEREGISTRATION: CmlRequest = {
   expected: [400],
 }
 
-export interface CmlLicence {
+export interface CmlLicense {
   licensing(login: CmlLogin, signal: AbortSignal): Promise<CmlLicensing>
   register(login: CmlLogin, request: LicenseRequest, signal: AbortSignal): Promise<void>
   deregister(login: CmlLogin, signal: AbortSignal): Promise<'returned' | 'left_behind' | 'not_registered'>
 }
 
-interface LicenceAnswer {
+interface LicenseAnswer {
   readonly licensing: CmlLicensing
   readonly nodeCountFeature: string
 }
 
-export function cmlLicence(api: CmlApi): CmlLicence {
+export function cmlLicense(api: CmlApi): CmlLicense {
   /** The token last sent to each server, because its failure text may repeat it. */
   const sentTokens = new Map<string, string>()
 
-  async function read(login: CmlLogin, signal: AbortSignal): Promise<LicenceAnswer> {
-    const answer = jsonOf(await api.ask(login, LICENSING, signal), LICENSING)
-    const licensing = licensingIn(answer) ?? refuseShape(LICENSING, 'without a registration')
+  async function read(login: CmlLogin, signal: AbortSignal): Promise<LicenseAnswer> {
+    const answer = jsonOf(await api.call(login, LICENSING, signal), LICENSING)
+    const licensing = licensingIn(answer) ?? throwMalformed(LICENSING, 'without a registration')
     const sent = sentTokens.get(login.url)
-    const failure = licensing.failure && withoutSecrets(licensing.failure, sent === undefined ? [] : [sent])
+    const failure = licensing.failure && redactSecrets(licensing.failure, sent === undefined ? [] : [sent])
     return { licensing: { ...licensing, failure }, nodeCountFeature: nodeCountFeatureIn(answer) }
   }
 
@@ -53,19 +53,23 @@ export function cmlLicence(api: CmlApi): CmlLicence {
       await setProduct(request.product, before.licensing.product, { api, login, signal, read })
       const json = { token: request.token, reregister: false }
       const secrets = [request.token]
-      await api.ask(login, { method: 'POST', path: '/licensing/registration', json, secrets }, signal)
+      await api.call(login, { method: 'POST', path: '/licensing/registration', json, secrets }, signal)
       if ((request.product ?? before.licensing.product) !== ENTERPRISE || request.extra_nodes === null) return
       const count = [{ id: before.nodeCountFeature, count: request.extra_nodes }]
-      await api.ask(login, { method: 'PATCH', path: '/licensing/features', json: count }, signal)
+      await api.call(login, { method: 'PATCH', path: '/licensing/features', json: count }, signal)
     },
     async deregister(login, signal) {
-      const answer = await api.ask(login, DEREGISTRATION, signal)
+      const answer = await api.call(login, DEREGISTRATION, signal)
       if (answer.status === 202) return 'left_behind'
       if (answer.status !== 400) return 'returned'
-      // It may mean more than that there was no licence, and a licence that is taken for returned is lost.
+      // It may mean more than that there was no license, and a license that is taken for returned is lost.
       const { licensing } = await read(login, signal)
-      if (WITHOUT_LICENCE.includes(licensing.registration)) return 'not_registered'
-      throw refusalOf(answer, { action: 'DELETE /licensing/deregistration', secrets: [login.password], ids: [] })
+      if (WITHOUT_LICENSE.includes(licensing.registration)) return 'not_registered'
+      throw errorFromResponse(answer, {
+        action: 'DELETE /licensing/deregistration',
+        secrets: [login.password],
+        ids: [],
+      })
     },
   }
 }
@@ -74,7 +78,7 @@ interface Context {
   readonly api: CmlApi
   readonly login: CmlLogin
   readonly signal: AbortSignal
-  read(login: CmlLogin, signal: AbortSignal): Promise<LicenceAnswer>
+  read(login: CmlLogin, signal: AbortSignal): Promise<LicenseAnswer>
 }
 
 /** CML refuses to set a product that is active already; another one may have set it since we looked. */
@@ -82,9 +86,9 @@ async function setProduct(product: string | null, active: string | null, context
   if (product === null || product === active) return
   const { api, login, signal, read } = context
   const request: CmlRequest = { method: 'PUT', path: '/licensing/product_license', json: product, expected: [400] }
-  const answer = await api.ask(login, request, signal)
+  const answer = await api.call(login, request, signal)
   if (answer.status !== 400 || (await read(login, signal)).licensing.product === product) return
-  throw refusalOf(answer, { action: 'PUT /licensing/product_license', secrets: [login.password], ids: [] })
+  throw errorFromResponse(answer, { action: 'PUT /licensing/product_license', secrets: [login.password], ids: [] })
 }
 
 function nodeCountFeatureIn(answer: unknown): string {

@@ -139,7 +139,7 @@ describe('a probe of a server that hangs', () => {
     const { abort, seen } = begin(await listening(server))
     await once(server, 'request')
     abort.abort()
-    expect(await seen).toMatchObject({ stage: 'TLS', detail: 'it was cancelled' })
+    expect(await seen).toMatchObject({ stage: 'TLS', detail: 'it was canceled' })
   })
 
   it('ends when the client is closed', async () => {
@@ -147,6 +147,6 @@ describe('a probe of a server that hangs', () => {
     const { client, seen } = begin(await listening(server))
     await once(server, 'request')
     await client.close()
-    expect(await seen).toMatchObject({ stage: 'TLS', detail: 'it was cancelled' })
+    expect(await seen).toMatchObject({ stage: 'TLS', detail: 'it was canceled' })
   })
 })

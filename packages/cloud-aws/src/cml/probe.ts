@@ -1,11 +1,11 @@
 import type { CmlEndpoint } from '@lcm/cloud/cml-access'
 import type { CmlProbe } from '@lcm/cloud/cml-system'
 import type { CmlStage } from '@lcm/domain/worker/boot'
-import { type Limits, withinDeadline } from '../deadline.ts'
-import { jsonIn, recordIn, textIn } from './answer-readers.ts'
-import { originOf } from './connections.ts'
-import { exchangeOn, type HttpAnswer, loadHttpClient } from './http-exchange.ts'
-import { type StagedConnection, stagedConnection, type Trust } from './staged-connector.ts'
+import { type CallLimits, withinDeadline } from '../deadline.ts'
+import { originOf } from './connection-pool.ts'
+import { type HttpResponse, loadHttpClient, sendRequest } from './http-client.ts'
+import { jsonIn, recordIn, textIn } from './json-readers.ts'
+import { type TlsConnection, type Trust, tlsConnection } from './tls-connection.ts'
 
 export const PROBE_DEADLINE_MS = 3_000
 export const PROBES_MAX = 50
@@ -22,7 +22,7 @@ const REQUEST = {
   bytesMax: BODY_BYTES_MAX,
 } as const
 
-export interface ProbeSight {
+export interface ProbeResult {
   readonly probe: CmlProbe
   readonly status: number | null
 }
@@ -31,8 +31,8 @@ export interface ProbeSight {
  * Looks once. Each probe opens a connection of its own, since it is to prove every step from TCP on; a kept one would
  * answer for a server that no longer accepts anybody.
  */
-export async function probeOnce(endpoint: CmlEndpoint, trust: Trust, limits: Limits): Promise<ProbeSight> {
-  const connection = stagedConnection(trust)
+export async function probeOnce(endpoint: CmlEndpoint, trust: Trust, limits: CallLimits): Promise<ProbeResult> {
+  const connection = tlsConnection(trust)
   try {
     const answer = await withinDeadline(limits, signal => ask(endpoint, connection, signal))
     return { probe: judged(answer, connection), status: answer.status }
@@ -50,19 +50,19 @@ export const probeNotMade = (reason: unknown): CmlProbe => ({
   detail: reasonOf(reason),
 })
 
-async function ask(endpoint: CmlEndpoint, connection: StagedConnection, signal: AbortSignal): Promise<HttpAnswer> {
+async function ask(endpoint: CmlEndpoint, connection: TlsConnection, signal: AbortSignal): Promise<HttpResponse> {
   const url = originOf(endpoint)
   const newClient = await loadHttpClient()
   const client = newClient(url.origin, () => connection.open(url, endpoint.certificate_sha256))
   try {
-    return await exchangeOn(client, REQUEST, signal)
+    return await sendRequest(client, REQUEST, signal)
   } finally {
     await client.destroy()
   }
 }
 
 /** Whatever answers HTTP without being CML's controller counts as the gateway in front of it. */
-function judged({ status, text }: HttpAnswer, connection: StagedConnection): CmlProbe {
+function judged({ status, text }: HttpResponse, connection: TlsConnection): CmlProbe {
   const seen = (stage: CmlStage, detail: string, version: string | null = null): CmlProbe => ({
     stage,
     version,

@@ -227,7 +227,7 @@ describe('what is told about calls', () => {
       return refused(400, `no: ${request.body} ${request.headers.authorization} ${PASSWORD}`)
     })
     const { cml } = client()
-    const token = 'Licence/Token+of=ours'
+    const token = 'License/Token+of=ours'
     const request = { product: null, token, extra_nodes: null }
     const refusal: unknown = await cml.register(stub.login, request, never()).catch(error => error)
     expect(refusal).toMatchObject({ errorClass: 'invalid', message: expect.stringContaining('no: ') })

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Clock } from '@lcm/runtime/clock'
-import { jsonIn, recordIn, textIn } from './answer-readers.ts'
-import { malformed, refusalOf } from './api-errors.ts'
+import { errorFromResponse, malformedResponse } from './api-errors.ts'
 import { setBounded } from './bounded-map.ts'
-import type { HttpAnswer } from './http-exchange.ts'
+import type { HttpResponse } from './http-client.ts'
+import { jsonIn, recordIn, textIn } from './json-readers.ts'
 
 /** From the first pause, which doubles, to the last. A refused login counts against the account, and people correct it slowly. */
 const REFUSAL_PAUSE_MS = { first: 60_000, last: 5 * 60_000 }
@@ -27,7 +27,7 @@ export interface CmlSessions {
   forget(login: CmlLogin, session: Session): void
 }
 
-export type SendLogin = (login: CmlLogin, path: LoginPath, body: string) => Promise<HttpAnswer>
+export type SendLogin = (login: CmlLogin, path: LoginPath, body: string) => Promise<HttpResponse>
 export type LoginPath = '/auth_extended' | '/authenticate'
 
 interface Entry {
@@ -101,12 +101,12 @@ async function loggedIn(login: CmlLogin, send: SendLogin): Promise<Session> {
   return sessionIn('/authenticate', await send(login, '/authenticate', body), password)
 }
 
-function sessionIn(path: LoginPath, answer: HttpAnswer, password: string): Session {
+function sessionIn(path: LoginPath, answer: HttpResponse, password: string): Session {
   const action = `POST ${path}`
-  if (answer.status !== 200) throw refusalOf(answer, { action, secrets: [password], ids: [] })
+  if (answer.status !== 200) throw errorFromResponse(answer, { action, secrets: [password], ids: [] })
   const value = jsonIn(answer.text)
   const token = typeof value === 'string' ? value : textIn(value, 'token')
-  if (token === null || !TOKEN.test(token)) throw malformed(action, 'answered 200 without a token')
+  if (token === null || !TOKEN.test(token)) throw malformedResponse(action, 'answered 200 without a token')
   return { token, userId: textIn(value, 'id') ?? subjectOf(token) }
 }
 

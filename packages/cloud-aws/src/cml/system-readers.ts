@@ -1,6 +1,6 @@
 import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats } from '@lcm/cloud/cml-system'
 import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
-import { fieldOf, flagIn, instantIn, numberIn, textIn, valuesOf } from './answer-readers.ts'
+import { fieldOf, flagIn, instantIn, numberIn, textIn, valuesOf } from './json-readers.ts'
 
 /** The sums that CML makes over its hosts do not tell what a summed percentage means, so we make our own. */
 export function statsIn(answer: unknown): CmlStats {

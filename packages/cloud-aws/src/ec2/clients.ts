@@ -1,17 +1,17 @@
 import { createRequire } from 'node:module'
 import type { EC2Client } from '@aws-sdk/client-ec2'
 import {
-  ATTEMPTS,
+  ATTEMPT_OBSERVER,
   type AwsOptions,
   clientConfig,
   LOGGER,
   MUTATE,
-  observingAttempts,
+  observeAttempts,
   READ,
   type RegionalClients,
   regionalClients,
 } from '../aws-clients.ts'
-import { ANSWERS, boundingAnswers } from '../bounded-answers.ts'
+import { limitResponseSize, RESPONSE_SIZE_LIMIT } from '../response-size-limit.ts'
 
 export type Ec2Sdk = typeof import('@aws-sdk/client-ec2')
 
@@ -27,8 +27,8 @@ export const ec2Sdk = (): Ec2Sdk => createRequire(import.meta.url)('@aws-sdk/cli
 export function ec2Clients(options: AwsOptions): RegionalClients<Ec2Clients> {
   const newClient = (region: string, retries: typeof READ | typeof MUTATE): EC2Client => {
     const client = new (ec2Sdk().EC2Client)({ region, ...retries, ...clientConfig(options) })
-    client.middlewareStack.add(observingAttempts(region, options), ATTEMPTS)
-    client.middlewareStack.add(boundingAnswers, ANSWERS)
+    client.middlewareStack.add(observeAttempts(region, options), ATTEMPT_OBSERVER)
+    client.middlewareStack.add(limitResponseSize, RESPONSE_SIZE_LIMIT)
     client.middlewareStack.remove(LOGGER)
     return client
   }

@@ -1,7 +1,7 @@
 import { computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
-import { plant, SIM_PLACE } from '@lcm/cloud-sim/conformance/place'
+import { plantMachines, SIM_COMPUTE_SETUP } from '@lcm/cloud-sim/conformance/sim-fixtures'
 import { openSimModel } from '@lcm/cloud-sim/model'
-import { startSimServer } from '@lcm/cloud-sim/wire/server'
+import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { systemClock } from '@lcm/runtime/clock'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
@@ -35,9 +35,9 @@ computeConformance('the AWS SDK over HTTP', async (): Promise<OpenCompute> => {
   const { clock, model, compute, close } = await openWire()
   return {
     compute,
-    place: SIM_PLACE,
+    place: SIM_COMPUTE_SETUP,
     advance: ms => clock.advance(ms),
-    plant: async (count, tags) => plant(model, count, tags),
+    plant: async (count, tags) => plantMachines(model, count, tags),
     close,
   }
 })

@@ -2,12 +2,12 @@ import { throwIfTerminated } from '@lcm/cloud/aws-errors'
 import type { Compute, LaunchRequest } from '@lcm/cloud/compute'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { AwsOptions } from '../aws-clients.ts'
-import { cloudCall, unreadable } from '../cloud-call.ts'
+import { cloudCall, malformedResponse } from '../cloud-call.ts'
 import type { Ec2Call } from './clients.ts'
 import { type Ec2Clients, ec2Clients, ec2Sdk } from './clients.ts'
-import { imageIds, newestImage } from './images.ts'
 import { runInput, toInstance } from './instance.ts'
-import { describeInstances, listInstances } from './listing.ts'
+import { imageIds, newestImage } from './list-images.ts'
+import { describeInstances, listInstances } from './list-instances.ts'
 import { POWER_ACTIONS, powerInstances } from './power.ts'
 
 export type { AwsCall, AwsCredentials, AwsOptions } from '../aws-clients.ts'
@@ -44,7 +44,7 @@ export function awsCompute(options: AwsOptions): Compute & { close(): void } {
 async function launch({ client, sdk, signal }: Ec2Call, request: LaunchRequest): Promise<Instance> {
   const answer = await client.send(new sdk.RunInstancesCommand(runInput(request)), { abortSignal: signal })
   const raw = answer.Instances?.[0]
-  if (!raw) throw unreadable('RunInstances', 'an answer without an instance')
+  if (!raw) throw malformedResponse('RunInstances', 'an answer without an instance')
   const instance = toInstance('RunInstances', raw)
   throwIfTerminated(instance)
   return instance

@@ -1,7 +1,7 @@
 import type { Instance as Ec2Instance, RunInstancesCommandInput, Tag } from '@aws-sdk/client-ec2'
 import type { LaunchRequest } from '@lcm/cloud/compute'
 import type { Instance } from '@lcm/domain/worker/instance'
-import { unreadable } from '../cloud-call.ts'
+import { malformedResponse } from '../cloud-call.ts'
 
 const METADATA_HOPS = 2
 
@@ -71,8 +71,8 @@ const INSTANCE_ID = /^i-[0-9a-f]+$/
 
 export function toInstance(action: string, instance: Ec2Instance): Instance {
   const { InstanceId, State } = instance
-  if (!InstanceId || !State?.Name) throw unreadable(action, 'an instance without an id or a state')
-  if (!INSTANCE_ID.test(InstanceId)) throw unreadable(action, 'an instance with an id that is none')
+  if (!InstanceId || !State?.Name) throw malformedResponse(action, 'an instance without an id or a state')
+  if (!INSTANCE_ID.test(InstanceId)) throw malformedResponse(action, 'an instance with an id that is none')
   return {
     instance_id: InstanceId,
     state: State.Name,

@@ -1,6 +1,6 @@
 import type { InstanceStateChange } from '@aws-sdk/client-ec2'
 import type { PowerAction, PowerStates } from '@lcm/cloud/compute'
-import { unreadable } from '../cloud-call.ts'
+import { malformedResponse } from '../cloud-call.ts'
 import type { Ec2Call } from './clients.ts'
 
 export const POWER_ACTIONS: Readonly<Record<PowerAction, string>> = {
@@ -13,7 +13,7 @@ export const POWER_ACTIONS: Readonly<Record<PowerAction, string>> = {
 /** Success is judged by what the answer says of each machine, never by the status alone. */
 export async function powerInstances(ec2: Ec2Call, act: PowerAction, ids: readonly string[]): Promise<PowerStates> {
   const changes = await changesOf(ec2, act, ids)
-  if (!Array.isArray(changes)) throw unreadable(POWER_ACTIONS[act], 'an answer without a list')
+  if (!Array.isArray(changes)) throw malformedResponse(POWER_ACTIONS[act], 'an answer without a list')
   return new Map(
     changes.flatMap(({ InstanceId, CurrentState }) =>
       InstanceId && CurrentState?.Name ? [[InstanceId, CurrentState.Name] as const] : [],

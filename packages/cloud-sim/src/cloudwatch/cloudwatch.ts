@@ -1,4 +1,4 @@
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import { type CustomDatum, customMetrics, customPoints, putPoints, unitOf } from './custom-points.ts'
 import { type LoadOf, machinePoints, type TimeRange } from './machine-points.ts'
 import { dimensionSets, MEASURES } from './measures.ts'
@@ -22,7 +22,7 @@ export interface PointsQuery {
   readonly periodMs: number
 }
 
-export function cloudwatchOf(world: World): Cloudwatch {
+export function cloudwatchOf(world: SimState): Cloudwatch {
   let loadOf: LoadOf = () => null
   return {
     points(region, { metric, range, periodMs }) {
@@ -44,7 +44,7 @@ export function cloudwatchOf(world: World): Cloudwatch {
 const measureOf = ({ namespace, name }: Metric) =>
   MEASURES.find(measure => measure.namespace === namespace && measure.name === name)
 
-function machineMetrics(world: World, region: string): readonly Metric[] {
+function machineMetrics(world: SimState, region: string): readonly Metric[] {
   const ran = world
     .instancesIn(region)
     .filter(({ timeline }) => timeline.some(moment => moment.state === 'running' && moment.from_ms <= world.now()))

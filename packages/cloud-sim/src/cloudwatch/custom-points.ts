@@ -1,5 +1,5 @@
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import type { TimeRange } from './machine-points.ts'
 import { type Metric, metricKey, type Point } from './metric.ts'
 
@@ -20,12 +20,12 @@ interface Series {
   readonly points: readonly Point[]
 }
 
-const seriesAt = (world: World, key: string): Series | null => {
+const seriesAt = (world: SimState, key: string): Series | null => {
   const text = world.stored(KIND).get(key)
   return text === undefined ? null : JSON.parse(text)
 }
 
-export function putPoints(world: World, region: string, data: readonly CustomDatum[]): void {
+export function putPoints(world: SimState, region: string, data: readonly CustomDatum[]): void {
   const changed = new Map<string, Series>()
   for (const { metric, unit, point } of data) {
     const key = metricKey(region, metric)
@@ -40,15 +40,15 @@ export function putPoints(world: World, region: string, data: readonly CustomDat
   world.commit({ records: [...changed].map(([key, series]) => ({ kind: KIND, key, value: JSON.stringify(series) })) })
 }
 
-export function customPoints(world: World, region: string, { metric, range }: { metric: Metric; range: TimeRange }) {
+export function customPoints(world: SimState, region: string, { metric, range }: { metric: Metric; range: TimeRange }) {
   const points = seriesAt(world, metricKey(region, metric))?.points ?? []
   return points.filter(({ at_ms }) => at_ms >= range.from_ms && at_ms < range.to_ms)
 }
 
-export function customMetrics(world: World, region: string): readonly Metric[] {
+export function customMetrics(world: SimState, region: string): readonly Metric[] {
   const series = [...world.stored(KIND).values()].map((text): Series => JSON.parse(text))
   return series.filter(each => each.region === region).map(({ metric }) => metric)
 }
 
-export const unitOf = (world: World, region: string, metric: Metric): string | null =>
+export const unitOf = (world: SimState, region: string, metric: Metric): string | null =>
   seriesAt(world, metricKey(region, metric))?.unit ?? null

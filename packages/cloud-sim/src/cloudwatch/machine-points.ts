@@ -1,6 +1,6 @@
 import type { SimInstance } from '../ec2/instance.ts'
 import { scaled } from '../ec2/start-plan.ts'
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import { dimensionSets, instanceIdIn, MEASURES, type Measure } from './measures.ts'
 import { type Metric, type Point, sameDimensions } from './metric.ts'
 
@@ -18,7 +18,7 @@ const SAMPLES = 5
 
 /** What a machine has published of a metric, and CloudWatch shows by now. */
 export function machinePoints(
-  { world, loadOf }: { readonly world: World; readonly loadOf: LoadOf },
+  { world, loadOf }: { readonly world: SimState; readonly loadOf: LoadOf },
   region: string,
   { metric, range }: { readonly metric: Metric; readonly range: TimeRange },
 ): readonly Point[] {
@@ -54,12 +54,12 @@ interface Step {
   readonly atMs: number
 }
 
-function isGap(world: World, { instance, measure, atMs }: Step): boolean {
+function isGap(world: SimState, { instance, measure, atMs }: Step): boolean {
   const { metric_gap_rate: rate } = world.faults.plan()
   return rate > 0 && world.chance.fraction('gap', instance.number, measure.name, atMs) < rate
 }
 
-function pointAt(world: World, { instance, measure, atMs }: Step, known: number | null): Point {
+function pointAt(world: SimState, { instance, measure, atMs }: Step, known: number | null): Point {
   const nature = world.chance.fraction('nature', instance.number)
   const load = known ?? dayCurve(atMs) * (0.15 + 0.5 * nature)
   const noise = world.chance.fraction('noise', instance.number, measure.name, atMs)

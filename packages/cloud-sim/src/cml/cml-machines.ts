@@ -2,26 +2,26 @@ import type { CmlStage } from '@lcm/domain/worker/boot'
 import { numberOf, samePlace } from '../addresses.ts'
 import { imageNamed } from '../ec2/images.ts'
 import { type SimInstance, viewOf } from '../ec2/instance.ts'
-import type { WorldChange } from '../records.ts'
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
+import type { StateChangeSet } from '../state-records.ts'
 import { LOGIN_PATHS } from './api/auth.ts'
 import { answerTo } from './api/dispatch.ts'
 import { authorizedAnew } from './api/licensing.ts'
 import { systemInformation } from './api/system.ts'
 import { type CmlIdentity, selfSigned } from './certificate.ts'
-import { type CmlAnswer, type CmlRequest, refusal } from './exchange.ts'
+import { type CmlStore, cmlStore } from './cml-store.ts'
 import { CML_PRESETS, type CmlFaults } from './faults.ts'
 import { hostOf } from './hosts.ts'
+import { type CmlAnswer, type CmlRequest, refusal } from './http-messages.ts'
 import type { CmlLab } from './labs/lab.ts'
-import { afterOutage, labsChangeAtMs } from './labs/node-life.ts'
+import { afterOutage, labsChangeAtMs } from './labs/node-lifecycle.ts'
 import type { Seat } from './license/smart-account.ts'
 import { productUuid } from './license/status.ts'
 import { loginLimit } from './login-limit.ts'
 import { nginxPage } from './nginx-pages.ts'
-import { type NodePort, openPorts, portsChangeAtMs } from './patty.ts'
-import { type Outcome, type Scene, versionOf } from './scene.ts'
+import { type NodePort, openPorts, portsChangeAtMs } from './node-ports.ts'
 import { type CmlServer, freshServer } from './server.ts'
-import { type CmlStored, cmlStoredIn } from './stored.ts'
+import { type CmlServerContext, type Outcome, versionOf } from './server-context.ts'
 
 /** The CML server on each machine. What it is now follows from stored instants: it goes on while nothing runs. */
 export interface CmlMachines {
@@ -41,24 +41,24 @@ export interface CmlMachines {
   nodePorts(instanceId: string): readonly NodePort[]
   /** When those may next be others by themselves, or null. */
   nodePortsChangeAtMs(instanceId: string): number | null
-  /** When any of its nodes or its licence next changes by itself, or null. */
+  /** When any of its nodes or its license next changes by itself, or null. */
   changesAtMs(instanceId: string): number | null
-  /** Who holds which licence, also for machines that are long gone. */
+  /** Who holds which license, also for machines that are long gone. */
   smartAccount(): readonly Seat[]
-  /** How many licences the Smart Account can give away. */
-  readonly licencesOwned: number
+  /** How many licenses the Smart Account can give away. */
+  readonly licensesOwned: number
   /** How the server misbehaves otherwise than the preset says. */
   faultChangesOf(instanceId: string): Partial<CmlFaults>
   /** The server at this instant, or null when the machine is not there. */
-  sceneOf(instanceId: string): Scene | null
+  sceneOf(instanceId: string): CmlServerContext | null
   /** Does something on a server behind its API's back, durable when it returns. */
-  act(instanceId: string, decide: (scene: Scene) => Outcome): CmlAnswer
+  act(instanceId: string, decide: (scene: CmlServerContext) => Outcome): CmlAnswer
 }
 
 const SHA256_HEX_CHARS = 64
 
-export function cmlMachinesOf(world: World): CmlMachines {
-  const stored = cmlStoredIn(world)
+export function cmlMachinesOf(world: SimState): CmlMachines {
+  const stored = cmlStore(world)
   const sceneOf = scenes(world, stored)
   const faultChangesOf = (instanceId: string) => stored.server(instanceId)?.fault_changes ?? {}
   const stageOf = (instanceId: string) => {
@@ -70,7 +70,7 @@ export function cmlMachinesOf(world: World): CmlMachines {
   const fingerprintOf = (instanceId: string) =>
     world.identities.get(instanceId)?.sha256 ??
     world.chance.hex(SHA256_HEX_CHARS, 'certificate', instanceId, replacementsOf(stored, instanceId))
-  const act = (instanceId: string, decide: (scene: Scene) => Outcome): CmlAnswer => {
+  const act = (instanceId: string, decide: (scene: CmlServerContext) => Outcome): CmlAnswer => {
     const scene = sceneOf(instanceId)
     return scene ? settledAnswer(stored, scene, decide(scene)) : nginxPage(502)
   }
@@ -92,7 +92,7 @@ export function cmlMachinesOf(world: World): CmlMachines {
     nodePortsChangeAtMs: instanceId => portsChangeAtMs(labsOf(instanceId), world.now()),
     changesAtMs: instanceId => changesAtMs(sceneOf(instanceId)),
     smartAccount: () => stored.seats().filter(seat => seat.from_ms <= world.now()),
-    licencesOwned: world.licencesOwned,
+    licensesOwned: world.licensesOwned,
     faultChangesOf,
     sceneOf,
     act,
@@ -101,23 +101,23 @@ export function cmlMachinesOf(world: World): CmlMachines {
 
 const isUp = (stage: CmlStage): boolean => stage === 'API' || stage === 'READY'
 
-function stageIn(world: World, instanceId: string): CmlStage {
+function stageIn(world: SimState, instanceId: string): CmlStage {
   const instance = world.instances.get(instanceId)
   return instance ? viewOf(instance, world.now(), world.addressing).stage : 'NOTHING'
 }
 
-function present(scene: Scene | null, instanceId: string): Scene {
+function present(scene: CmlServerContext | null, instanceId: string): CmlServerContext {
   if (scene) return scene
   throw new Error(`there is no machine ${instanceId}`)
 }
 
-const replacementsOf = (stored: CmlStored, instanceId: string): number =>
+const replacementsOf = (stored: CmlStore, instanceId: string): number =>
   stored.server(instanceId)?.certificates_replaced ?? 0
 
 interface Machine {
   stageOf(instanceId: string): CmlStage
-  sceneOf(instanceId: string): Scene | null
-  readonly stored: CmlStored
+  sceneOf(instanceId: string): CmlServerContext | null
+  readonly stored: CmlStore
 }
 
 /** Calls are counted and logins limited as a web server does it: only for as long as the process runs. */
@@ -146,7 +146,7 @@ const crash = ({ method, path }: CmlRequest): CmlAnswer =>
   refusal(500, `Internal server error in API call ${method} /api/v0${path}. Please report this to support.`)
 
 /** Nothing is collected from a server whose owners want no telemetry. */
-function settledAnswer(stored: CmlStored, scene: Scene, { change, ...answer }: Outcome): CmlAnswer {
+function settledAnswer(stored: CmlStore, scene: CmlServerContext, { change, ...answer }: Outcome): CmlAnswer {
   if (!change) return answer
   const isSilent = (change.server ?? scene.server).opt_in === false
   const kept = isSilent ? { ...change, events: [] } : change
@@ -154,7 +154,7 @@ function settledAnswer(stored: CmlStored, scene: Scene, { change, ...answer }: O
   return answer
 }
 
-function scenes(world: World, stored: CmlStored): (instanceId: string) => Scene | null {
+function scenes(world: SimState, stored: CmlStore): (instanceId: string) => CmlServerContext | null {
   /** Labs as they are after the last outage, kept while neither has changed. */
   const settled = new WeakMap<CmlLab, { readonly downMs: number; readonly lab: CmlLab }>()
   const settledLab = (lab: CmlLab, downMs: number): CmlLab => {
@@ -193,7 +193,7 @@ function scenes(world: World, stored: CmlStored): (instanceId: string) => Scene 
       faults,
       preset_faults,
       labs,
-      isLicenceLeft: () => stored.seats().filter(seat => seat.instance_id !== instanceId).length < world.licencesOwned,
+      isLicenseLeft: () => stored.seats().filter(seat => seat.instance_id !== instanceId).length < world.licensesOwned,
       telemetry: () => stored.telemetry(instanceId),
       ...draws,
     }
@@ -210,8 +210,8 @@ function withoutOldSessions(server: CmlServer, downMs: number): CmlServer {
 }
 
 /** Machines are told apart by their numbers, so that the same history gives the same ids. */
-function drawsOf({ chance }: World, { number }: SimInstance): Pick<Scene, 'uuid' | 'fraction' | 'hex'> {
-  const hex: Scene['hex'] = (length, ...purpose) => chance.hex(length, 'cml', number, ...purpose)
+function drawsOf({ chance }: SimState, { number }: SimInstance): Pick<CmlServerContext, 'uuid' | 'fraction' | 'hex'> {
+  const hex: CmlServerContext['hex'] = (length, ...purpose) => chance.hex(length, 'cml', number, ...purpose)
   return {
     hex,
     fraction: (...purpose) => chance.fraction('cml', number, ...purpose),
@@ -229,16 +229,16 @@ function drawsOf({ chance }: World, { number }: SimInstance): Pick<Scene, 'uuid'
   }
 }
 
-function changesAtMs(scene: Scene | null): number | null {
+function changesAtMs(scene: CmlServerContext | null): number | null {
   if (!scene) return null
   const { registration } = scene.server.licensing
-  const ofLicence = [registration?.ends_ms ?? 0, registration?.authorized_ms ?? 0].filter(at => at > scene.nowMs)
+  const ofLicense = [registration?.ends_ms ?? 0, registration?.authorized_ms ?? 0].filter(at => at > scene.nowMs)
   const ofNodes = labsChangeAtMs(scene.labs, scene.nowMs)
-  const all = [...ofLicence, ...(ofNodes === null ? [] : [ofNodes])]
+  const all = [...ofLicense, ...(ofNodes === null ? [] : [ofNodes])]
   return all.length === 0 ? null : Math.min(...all)
 }
 
-function reachedAt(world: World, endpoint: string): string | null {
+function reachedAt(world: SimState, endpoint: string): string | null {
   const number = numberOf(endpoint, world.addressing)
   if (number === null) return null
   for (const instance of world.instances.values()) {
@@ -249,7 +249,7 @@ function reachedAt(world: World, endpoint: string): string | null {
 }
 
 /** A replaced one is told of as a change, so that whoever serves the old one takes the new one. */
-function newIdentity(world: World, instanceId: string, change: Pick<WorldChange, 'touched'> = {}): CmlIdentity {
+function newIdentity(world: SimState, instanceId: string, change: Pick<StateChangeSet, 'touched'> = {}): CmlIdentity {
   const identity = selfSigned(instanceId, world.instances.get(instanceId)?.started_at_ms ?? world.now())
   world.commit({ identity: { instance_id: instanceId, identity }, ...change })
   return identity

@@ -24,11 +24,11 @@ export interface CmlFaults {
   /** Memory that something else on the host holds. */
   readonly ram_taken_mib: number
   readonly running_orphans: number
-  /** Overrides what the licence says. */
+  /** Overrides what the license says. */
   readonly node_quota: number | null
-  /** Not reached: registrations retry, and a deregistration leaves its licence behind. */
-  readonly licence_server: 'reached' | 'not_reached'
-  readonly licence_tokens: 'valid' | 'invalid'
+  /** Not reached: registrations retry, and a deregistration leaves its license behind. */
+  readonly license_server: 'reached' | 'not_reached'
+  readonly license_tokens: 'valid' | 'invalid'
   readonly compliance: 'IN_COMPLIANCE' | 'OUT_OF_COMPLIANCE'
   readonly deregister_while_labs_run: 'refused' | 'allowed'
   /** How long the answer to a deregistration takes, in simulated seconds. */
@@ -49,8 +49,8 @@ export const NO_FAULTS: CmlFaults = {
   ram_taken_mib: 0,
   running_orphans: 0,
   node_quota: null,
-  licence_server: 'reached',
-  licence_tokens: 'valid',
+  license_server: 'reached',
+  license_tokens: 'valid',
   compliance: 'IN_COMPLIANCE',
   deregister_while_labs_run: 'refused',
   deregistration_held_s: 0,
@@ -90,8 +90,8 @@ export const faultsPatch: Check<Partial<CmlFaults>> = object<object, CmlFaults>(
     ram_taken_mib: integer(0, MUCH),
     running_orphans: integer(0, MUCH),
     node_quota: nullable(integer(0, MUCH)),
-    licence_server: oneOf('reached', 'not_reached'),
-    licence_tokens: oneOf('valid', 'invalid'),
+    license_server: oneOf('reached', 'not_reached'),
+    license_tokens: oneOf('valid', 'invalid'),
     compliance: oneOf('IN_COMPLIANCE', 'OUT_OF_COMPLIANCE'),
     deregister_while_labs_run: oneOf('refused', 'allowed'),
     deregistration_held_s: number(0, MUCH),

@@ -1,4 +1,4 @@
-import { INSTANCE_TYPES } from '../ec2/places.ts'
+import { INSTANCE_TYPES } from '../ec2/regions.ts'
 
 /** The hardware below a CML server. */
 export interface CmlHost {

@@ -1,4 +1,4 @@
-import { CmlRefusal } from './exchange.ts'
+import { CmlRefusal } from './http-messages.ts'
 
 type Location = readonly (string | number)[]
 

@@ -1,4 +1,4 @@
-import type { CmlAnswer } from './exchange.ts'
+import type { CmlAnswer } from './http-messages.ts'
 
 const TITLES = {
   413: '413 Request Entity Too Large',

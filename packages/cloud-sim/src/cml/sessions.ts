@@ -1,13 +1,16 @@
 import { createHmac } from 'node:crypto'
-import type { Scene } from './scene.ts'
 import type { CmlServer, CmlSession, CmlUser } from './server.ts'
+import type { CmlServerContext } from './server-context.ts'
 
 const SESSIONS_MAX = 1000
 
 const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 /** Opens a session. The token looks as CML's do: a JWT, signed with HS256, without an id of its own. */
-export function openSession(scene: Scene, user: CmlUser): { readonly token: string; readonly server: CmlServer } {
+export function openSession(
+  scene: CmlServerContext,
+  user: CmlUser,
+): { readonly token: string; readonly server: CmlServer } {
   const { server, nowMs } = scene
   const lifetimeMs = server.session_timeout_s * 1000 * scene.faults.session_lifetime_factor
   const session = { user_id: user.id, issued_ms: nowMs, expires_ms: nowMs + lifetimeMs }
@@ -26,7 +29,7 @@ function withSession(server: CmlServer, session: CmlSession, nowMs: number): Cml
 const seconds = (ms: number): number => Math.floor(ms / 1000)
 
 /** The session that a token stands for, or null. The rest of the token is only for show. */
-export function sessionOf({ server, nowMs }: Scene, token: string | null): CmlSession | null {
+export function sessionOf({ server, nowMs }: CmlServerContext, token: string | null): CmlSession | null {
   const signature = token?.split('.')[2] ?? ''
   return server.sessions.find(session => session.signature === signature && session.expires_ms > nowMs) ?? null
 }

@@ -1,8 +1,8 @@
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import { type SimInstance, stateAt } from './instance.ts'
-import { checkOffered } from './places.ts'
 import { namedInstances } from './power.ts'
 import { Ec2Refusal } from './refusal.ts'
+import { checkOffered } from './regions.ts'
 
 /** What ModifyInstanceAttribute may change; null leaves it. */
 export interface AttributeChange {
@@ -13,13 +13,13 @@ export interface AttributeChange {
   readonly instance_type: string | null
 }
 
-export function modifyAttributes(world: World, region: string, change: AttributeChange): void {
+export function modifyAttributes(world: SimState, region: string, change: AttributeChange): void {
   for (const instance of namedInstances(world, region, [change.instance_id])) {
     world.commit({ instances: [modified(world, instance, change)] })
   }
 }
 
-function modified(world: World, instance: SimInstance, change: AttributeChange): SimInstance {
+function modified(world: SimState, instance: SimInstance, change: AttributeChange): SimInstance {
   if (change.instance_type !== null) {
     if (stateAt(instance, world.now()) !== 'stopped') throw notStopped(instance.instance_id)
     checkOffered(change.instance_type, instance.availability_zone, false)

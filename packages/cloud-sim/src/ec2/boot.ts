@@ -1,8 +1,8 @@
 import type { CmlStage } from '@lcm/domain/worker/boot'
-import { type SecondsRange, within } from '../chance.ts'
-import type { Moment } from '../timeline.ts'
+import { type SecondsRange, within } from '../seeded-random.ts'
+import type { TimelineEntry } from '../state-timeline.ts'
 
-export interface BootMoment extends Moment {
+export interface BootMoment extends TimelineEntry {
   readonly stage: CmlStage
 }
 

@@ -1,4 +1,4 @@
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import type { BootMoment } from './boot.ts'
 import { imageNamed } from './images.ts'
 import { namedInstances } from './power.ts'
@@ -19,7 +19,7 @@ const SAYS: Readonly<Record<BootMoment['stage'], string>> = {
 }
 
 /** What the machine has printed so far, one line for each stage that it has come through. */
-export function consoleOutput(world: World, region: string, instanceId: string): ConsoleOutput | null {
+export function consoleOutput(world: SimState, region: string, instanceId: string): ConsoleOutput | null {
   const instance = namedInstances(world, region, [instanceId])[0]
   if (!instance) return null
   const nowMs = world.now()

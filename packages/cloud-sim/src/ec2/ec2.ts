@@ -1,12 +1,12 @@
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import { type AttributeChange, modifyAttributes } from './attributes.ts'
 import { type ConsoleOutput, consoleOutput } from './console-output.ts'
 import type { Page } from './filters.ts'
 import { describeImages, type ImagesQuery, type SimImage } from './images.ts'
-import { rebootInstances } from './incidents.ts'
 import { beforeNow, type MachineView, type SimInstance, viewOf } from './instance.ts'
 import { type RunRequest, runInstances } from './launch.ts'
 import { describeInstances, type InstancesQuery } from './listing.ts'
+import { rebootInstances } from './machine-failures.ts'
 import {
   describeOfferings,
   describeTypes,
@@ -14,8 +14,8 @@ import {
   type TypeOffering,
   type TypesQuery,
 } from './offerings.ts'
-import { describeSubnets, type InstanceType, type Subnet } from './places.ts'
 import { namedInstances, type StateChange, startInstances, stopInstances, terminateInstances } from './power.ts'
+import { describeSubnets, type InstanceType, type Subnet } from './regions.ts'
 import { describeStatus, type MachineStatus, type StatusQuery } from './status.ts'
 import { describeTags, type ShownTag, type TagsQuery } from './tag-listing.ts'
 import { checkTags, type Tags, type TagToDelete, withoutTags } from './tags.ts'
@@ -47,7 +47,7 @@ export interface Named {
   readonly ids: readonly string[]
 }
 
-export function ec2Of(world: World): Ec2 {
+export function ec2Of(world: SimState): Ec2 {
   const view = (instance: SimInstance) => viewOf(instance, world.now(), world.addressing)
   return {
     runInstances: (region, request) => runInstances(world, region, request).map(view),
@@ -71,7 +71,7 @@ export function ec2Of(world: World): Ec2 {
   }
 }
 
-function retag(world: World, instances: readonly SimInstance[], change: (tags: Tags) => Tags): void {
+function retag(world: SimState, instances: readonly SimInstance[], change: (tags: Tags) => Tags): void {
   const nowMs = world.now()
   const changed = instances.map(instance => ({
     ...instance,

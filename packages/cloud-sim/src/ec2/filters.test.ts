@@ -20,10 +20,10 @@ describe('a filter value', () => {
 
   it('is an alternative, while several filters must all hold', () => {
     const test = filterTest([
-      { name: 'colour', values: ['red', 'blue'] },
+      { name: 'color', values: ['red', 'blue'] },
       { name: 'size', values: ['l*'] },
     ])
-    const thing = (colour: string, size: string) => (name: string) => (name === 'colour' ? [colour] : [size])
+    const thing = (color: string, size: string) => (name: string) => (name === 'color' ? [color] : [size])
     expect([test(thing('blue', 'large')), test(thing('blue', 'small')), test(thing('green', 'large'))]).toEqual([
       true,
       false,

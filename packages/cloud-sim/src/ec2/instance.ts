@@ -1,7 +1,7 @@
 import type { CmlStage } from '@lcm/domain/worker/boot'
 import { type Ec2State, TAG } from '@lcm/domain/worker/instance'
 import { type Addressing, addressOf, urlOf } from '../addresses.ts'
-import { type Moment, momentAt, nextChangeMs } from '../timeline.ts'
+import { entryAt, nextChangeMs, type TimelineEntry } from '../state-timeline.ts'
 import type { BootMoment } from './boot.ts'
 
 export interface StateReason {
@@ -9,7 +9,7 @@ export interface StateReason {
   readonly message: string
 }
 
-export interface StateMoment extends Moment {
+export interface StateMoment extends TimelineEntry {
   readonly state: Ec2State
   readonly reason: StateReason | null
 }
@@ -86,7 +86,7 @@ export interface MachineView {
 const WITH_PUBLIC_ADDRESS: readonly Ec2State[] = ['running', 'stopping']
 
 export function viewOf(instance: SimInstance, atMs: number, addressing: Addressing): MachineView {
-  const moment = momentAt(instance.timeline, atMs)
+  const moment = entryAt(instance.timeline, atMs)
   const tags = tagsAt(instance, atMs)
   const address = addressOf(lagging(instance, atMs)?.address_number ?? instance.address_number, addressing)
   const endpoint = WITH_PUBLIC_ADDRESS.includes(moment.state) ? urlOf(address) : null
@@ -98,7 +98,7 @@ export function viewOf(instance: SimInstance, atMs: number, addressing: Addressi
     public_ip: endpoint === null || instance.has_public_address === false ? null : address.host,
     private_ip: isDead(moment.state) ? null : address.host,
     endpoint,
-    stage: moment.state === 'running' ? momentAt(instance.boot, atMs).stage : 'NOTHING',
+    stage: moment.state === 'running' ? entryAt(instance.boot, atMs).stage : 'NOTHING',
     tags: endpoint === null ? tags : { [TAG.endpoint]: endpoint, ...tags },
   }
 }
@@ -123,7 +123,7 @@ export function beforeNow(instance: SimInstance, nowMs: number): { readonly befo
   return { before: [...before, { until_ms: nowMs, tags, address_number }].slice(-BEFORE_MAX) }
 }
 
-export const stateAt = (instance: SimInstance, atMs: number): Ec2State => momentAt(instance.timeline, atMs).state
+export const stateAt = (instance: SimInstance, atMs: number): Ec2State => entryAt(instance.timeline, atMs).state
 
 export const isDead = (state: Ec2State): boolean => state === 'shutting-down' || state === 'terminated'
 

@@ -1,10 +1,10 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { SIM_PLACE } from '../conformance/place.ts'
+import { SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
 import { openSimModel } from '../model.ts'
 import type { RunRequest } from './launch.ts'
 
-const { region } = SIM_PLACE
+const { region } = SIM_COMPUTE_SETUP
 
 function open() {
   const clock = manualClock()

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { noCapacity, overQuota, quotaFor, roomFor } from '../faults/capacity.ts'
-import type { World } from '../world.ts'
+import { freeCapacityFor, noCapacity, overQuota, quotaFor } from '../faults/capacity.ts'
+import type { SimState } from '../sim-state.ts'
 import { imageToLaunch } from './images.ts'
 import { type SimInstance, stateAt } from './instance.ts'
-import { checkOffered, isOffered, type Subnet, subnetOf } from './places.ts'
 import { Ec2Refusal, invalidValue } from './refusal.ts'
+import { checkOffered, isOffered, type Subnet, subnetOf } from './regions.ts'
 import { scaled, startPlan } from './start-plan.ts'
 import { checkMetadataTags, checkTags, type Tags } from './tags.ts'
 import { checkUserData } from './user-data.ts'
@@ -36,7 +36,7 @@ const TOKEN_CHARS_MAX = 64
 const COUNT_MAX = 1000
 
 /** RunInstances: as many machines as fit between the two counts, or none. A used token answers what it launched. */
-export function runInstances(world: World, region: string, request: RunRequest): readonly SimInstance[] {
+export function runInstances(world: SimState, region: string, request: RunRequest): readonly SimInstance[] {
   checkToken(request.client_token)
   const subnet = subnetFor(world, region, request)
   const key = tokenKey(region, subnet, request)
@@ -53,9 +53,9 @@ export function runInstances(world: World, region: string, request: RunRequest):
 }
 
 /** A caller that names no subnet gets one with room. */
-function subnetFor(world: World, region: string, { subnet_id, instance_type }: RunRequest): Subnet {
+function subnetFor(world: SimState, region: string, { subnet_id, instance_type }: RunRequest): Subnet {
   const suits = ({ availability_zone }: Subnet) =>
-    isOffered(instance_type, availability_zone) && roomFor(world, { availability_zone, instance_type }) > 0
+    isOffered(instance_type, availability_zone) && freeCapacityFor(world, { availability_zone, instance_type }) > 0
   return subnetOf(region, subnet_id, suits)
 }
 
@@ -64,11 +64,11 @@ interface Wish {
   readonly offering: { readonly availability_zone: string; readonly instance_type: string }
 }
 
-function countOf(world: World, region: string, { request, offering }: Wish): number {
+function countOf(world: SimState, region: string, { request, offering }: Wish): number {
   const least = request.min_count ?? request.count
   const allowed = quotaFor(world, region, request.instance_type)
   if (allowed < least) throw overQuota(world)
-  const room = roomFor(world, offering)
+  const room = freeCapacityFor(world, offering)
   if (room < least) throw noCapacity(world, region, offering)
   return Math.min(request.count, allowed, room)
 }
@@ -87,7 +87,7 @@ function tokenKey(region: string, subnet: Subnet, request: RunRequest): string |
   return [region, request.subnet_id === null ? '' : subnet.availability_zone, request.client_token].join('/')
 }
 
-function replay(world: World, key: string, fingerprint: string): readonly SimInstance[] | null {
+function replay(world: SimState, key: string, fingerprint: string): readonly SimInstance[] | null {
   const use = world.tokens.get(key)
   if (!use) return null
   if (use.fingerprint !== fingerprint) {
@@ -127,7 +127,7 @@ interface Launch {
   readonly n: number
 }
 
-function newInstance(world: World, region: string, { request, subnet, n }: Launch): SimInstance {
+function newInstance(world: SimState, region: string, { request, subnet, n }: Launch): SimInstance {
   const number = world.launchCount() + n
   const unknownS = world.faults.plan().unknown_at_first_s * world.chance.fraction('unknown', number)
   return {

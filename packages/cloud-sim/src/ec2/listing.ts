@@ -1,6 +1,6 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { positionFrom } from '../region-index.ts'
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import {
   checkPageRequest,
   type Filter,
@@ -12,9 +12,9 @@ import {
   rankAfter,
 } from './filters.ts'
 import { isVisible, type MachineView, type SimInstance, tagsAt, viewOf } from './instance.ts'
-import { regionNamed } from './places.ts'
 import { namedInstances } from './power.ts'
 import { Ec2Refusal } from './refusal.ts'
+import { regionNamed } from './regions.ts'
 import { scaled } from './start-plan.ts'
 
 export interface InstancesQuery extends PageRequest {
@@ -22,7 +22,7 @@ export interface InstancesQuery extends PageRequest {
   readonly filters: readonly Filter[]
 }
 
-export function describeInstances(world: World, region: string, query: InstancesQuery): Page<MachineView> {
+export function describeInstances(world: SimState, region: string, query: InstancesQuery): Page<MachineView> {
   regionNamed(region)
   checkIdsOrPages(query)
   const test = filterTest(query.filters)
@@ -43,7 +43,7 @@ const rankOf = (view: MachineView) => view.instance.number
 
 /** The machines that were named, or those of the region that come after the page before. */
 export function candidatesOf(
-  world: World,
+  world: SimState,
   region: string,
   query: Omit<InstancesQuery, 'filters'>,
 ): readonly SimInstance[] {
@@ -52,7 +52,7 @@ export function candidatesOf(
 }
 
 function* shown(
-  world: World,
+  world: SimState,
   region: string,
   { query, test }: { readonly query: InstancesQuery; readonly test: FilterTest },
 ): Generator<MachineView> {
@@ -69,7 +69,7 @@ function* shown(
 }
 
 /** Some reads come from a copy that has not heard of the last seconds. */
-function lagMs(world: World): number {
+function lagMs(world: SimState): number {
   const { stale_read_rate, stale_read_s } = world.faults.plan()
   if (!world.faults.strikes(stale_read_rate, 'stale')) return 0
   return scaled(world, stale_read_s * world.faults.draw('lag'))

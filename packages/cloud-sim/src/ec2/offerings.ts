@@ -1,6 +1,6 @@
 import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
-import { INSTANCE_TYPES, type InstanceType, isOffered, regionNamed } from './places.ts'
 import { Ec2Refusal, invalidValue } from './refusal.ts'
+import { INSTANCE_TYPES, type InstanceType, isOffered, regionNamed } from './regions.ts'
 
 export interface TypesQuery extends PageRequest {
   readonly names: readonly string[]

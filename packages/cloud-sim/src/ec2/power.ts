@@ -1,7 +1,7 @@
-import { type SecondsRange, within } from '../chance.ts'
-import { noCapacity, overQuota, quotaFor, roomFor } from '../faults/capacity.ts'
-import { replanned } from '../timeline.ts'
-import type { World } from '../world.ts'
+import { freeCapacityFor, noCapacity, overQuota, quotaFor } from '../faults/capacity.ts'
+import { type SecondsRange, within } from '../seeded-random.ts'
+import type { SimState } from '../sim-state.ts'
+import { replan } from '../state-timeline.ts'
 import { beforeNow, isVisible, type SimInstance, type StateMoment, type StateReason, stateAt } from './instance.ts'
 import { Ec2Refusal, notPermitted, unknownInstances, wrongState } from './refusal.ts'
 import { fading, scaled, startPlan } from './start-plan.ts'
@@ -22,14 +22,14 @@ const BY_USER: StateReason = {
 }
 
 /** StartInstances needs room in the machine's own zone, as a launch does. */
-export function startInstances(world: World, region: string, ids: readonly string[]): readonly StateChange[] {
+export function startInstances(world: SimState, region: string, ids: readonly string[]): readonly StateChange[] {
   const instances = namedInstances(world, region, ids)
   checkRoom(world, region, instances)
   return changeAll(world, instances, (instance, n) => started(world, instance, n))
 }
 
 export function stopInstances(
-  world: World,
+  world: SimState,
   region: string,
   act: { readonly ids: readonly string[]; readonly force: boolean },
 ): readonly StateChange[] {
@@ -40,7 +40,7 @@ export function stopInstances(
 }
 
 /** A protected machine saves all of its zone: the others are terminated although the call fails. */
-export function terminateInstances(world: World, region: string, ids: readonly string[]): readonly StateChange[] {
+export function terminateInstances(world: SimState, region: string, ids: readonly string[]): readonly StateChange[] {
   const instances = namedInstances(world, region, ids)
   const kept = instances.filter(isProtected)
   const zones = kept.map(instance => instance.availability_zone)
@@ -55,7 +55,7 @@ const isProtected = (instance: SimInstance) =>
   instance.disable_api_termination === true || instance.disable_api_stop === true
 
 /** One unknown id fails the whole batch, and an id is unknown for a moment after its launch. */
-export function namedInstances(world: World, region: string, ids: readonly string[]): readonly SimInstance[] {
+export function namedInstances(world: SimState, region: string, ids: readonly string[]): readonly SimInstance[] {
   const malformed = ids.find(id => !/^i-[0-9a-f]{8,17}$/.test(id))
   if (malformed !== undefined) throw new Ec2Refusal('InvalidInstanceID.Malformed', `Invalid id: "${malformed}"`)
   const unknown = ids.filter(id => !knows(world, region, id))
@@ -63,12 +63,12 @@ export function namedInstances(world: World, region: string, ids: readonly strin
   return [...new Set(ids)].flatMap(id => world.instances.get(id) ?? [])
 }
 
-function knows(world: World, region: string, id: string): boolean {
+function knows(world: SimState, region: string, id: string): boolean {
   const instance = world.instances.get(id)
   return instance !== undefined && instance.region === region && isVisible(instance, world.now())
 }
 
-function checkRoom(world: World, region: string, instances: readonly SimInstance[]): void {
+function checkRoom(world: SimState, region: string, instances: readonly SimInstance[]): void {
   const wanted = new Map<string, { readonly instance: SimInstance; count: number }>()
   for (const instance of instances) {
     if (stateAt(instance, world.now()) !== 'stopped') continue
@@ -77,14 +77,14 @@ function checkRoom(world: World, region: string, instances: readonly SimInstance
     wanted.set(key, { instance, count: entry.count + 1 })
   }
   for (const { instance, count } of wanted.values()) {
-    if (roomFor(world, instance) < count) throw noCapacity(world, region, instance)
+    if (freeCapacityFor(world, instance) < count) throw noCapacity(world, region, instance)
     if (quotaFor(world, region, instance.instance_type) < count) throw overQuota(world)
   }
 }
 
 /** Every machine is judged before any is changed. A machine that is already on its way is left alone. */
 function changeAll(
-  world: World,
+  world: SimState,
   instances: readonly SimInstance[],
   change: (instance: SimInstance, n: number) => SimInstance,
 ): readonly StateChange[] {
@@ -105,7 +105,7 @@ function changeAll(
 }
 
 /** A start moves the machine to other hardware, which is what its scheduled event was about. */
-function started(world: World, instance: SimInstance, n: number): SimInstance {
+function started(world: SimState, instance: SimInstance, n: number): SimInstance {
   const nowMs = world.now()
   const state = stateAt(instance, nowMs)
   if (state === 'pending' || state === 'running') return instance
@@ -117,11 +117,11 @@ function started(world: World, instance: SimInstance, n: number): SimInstance {
     ...(event ? { event: { ...event, completed_at_ms: event.completed_at_ms ?? nowMs } } : {}),
     ...plan,
     ...beforeNow(instance, nowMs),
-    timeline: replanned(instance.timeline, nowMs, plan.timeline),
+    timeline: replan(instance.timeline, nowMs, plan.timeline),
   }
 }
 
-function stopped(world: World, instance: SimInstance, force: boolean): SimInstance {
+function stopped(world: SimState, instance: SimInstance, force: boolean): SimInstance {
   const state = stateAt(instance, world.now())
   if (state === 'stopped' || (state === 'stopping' && !force)) return instance
   if (state !== 'running' && state !== 'stopping') throw wrongState(instance.instance_id, 'stopped')
@@ -129,7 +129,7 @@ function stopped(world: World, instance: SimInstance, force: boolean): SimInstan
   return ending(world, instance, { by: 'stopping', to: 'stopped', range })
 }
 
-function terminated(world: World, instance: SimInstance): SimInstance {
+function terminated(world: SimState, instance: SimInstance): SimInstance {
   const state = stateAt(instance, world.now())
   if (state === 'shutting-down' || state === 'terminated') return instance
   const dying = ending(world, instance, { by: 'shutting-down', to: 'terminated', range: SHUTTING_DOWN })
@@ -142,7 +142,7 @@ interface Ending {
   readonly range: SecondsRange
 }
 
-function ending(world: World, instance: SimInstance, { by, to, range }: Ending): SimInstance {
+function ending(world: SimState, instance: SimInstance, { by, to, range }: Ending): SimInstance {
   const nowMs = world.now()
   const seconds = within(range, world.chance.fraction(to, instance.number, instance.start_count))
   const future: readonly StateMoment[] = [
@@ -151,7 +151,7 @@ function ending(world: World, instance: SimInstance, { by, to, range }: Ending):
   ]
   return {
     ...instance,
-    timeline: replanned(instance.timeline, nowMs, future),
-    boot: replanned(instance.boot, nowMs, [{ stage: 'NOTHING', from_ms: nowMs }]),
+    timeline: replan(instance.timeline, nowMs, future),
+    boot: replan(instance.boot, nowMs, [{ stage: 'NOTHING', from_ms: nowMs }]),
   }
 }

@@ -1,8 +1,8 @@
-import { type SecondsRange, within } from '../chance.ts'
-import type { World } from '../world.ts'
+import { type SecondsRange, within } from '../seeded-random.ts'
+import type { SimState } from '../sim-state.ts'
 import { bootPlan } from './boot.ts'
 import type { ScheduledEvent, SimInstance, StateMoment, StateReason } from './instance.ts'
-import { isMetal } from './places.ts'
+import { isMetal } from './regions.ts'
 
 const PENDING: SecondsRange = [30, 90]
 const RETIRED_AFTER: SecondsRange = [3600, 4 * 3600]
@@ -27,7 +27,7 @@ export type StartPlan = Pick<SimInstance, 'started_at_ms' | 'start_count' | 'add
 type Starting = Pick<SimInstance, 'number' | 'instance_type' | 'start_count'>
 
 /** How a machine comes up that is started now, for the first time or again. `ahead` counts starts of the same act. */
-export function startPlan(world: World, machine: Starting, ahead: number): StartPlan {
+export function startPlan(world: SimState, machine: Starting, ahead: number): StartPlan {
   const { number, start_count } = machine
   const plan = { started_at_ms: world.now(), start_count, address_number: world.addressAhead(ahead) }
   const { pending_death_rate, retirement_rate } = world.faults.plan()
@@ -54,10 +54,10 @@ const moment = (state: StateMoment['state'], from_ms: number, reason: StateReaso
   reason,
 })
 
-const pendingNow = (world: World) => moment('pending', world.now())
+const pendingNow = (world: SimState) => moment('pending', world.now())
 
 function drawn(
-  world: World,
+  world: SimState,
   machine: Starting,
   { name, range }: { readonly name: string; readonly range: SecondsRange },
 ) {
@@ -65,7 +65,7 @@ function drawn(
 }
 
 /** A launch ends terminated; a machine that had run before falls back to stopped. */
-function dyingPlan(world: World, { number, start_count }: Starting, atMs: number) {
+function dyingPlan(world: SimState, { number, start_count }: Starting, atMs: number) {
   const which = Math.floor(world.chance.fraction('death', number, start_count) * DEATHS_IN_PENDING.length)
   const reason = DEATHS_IN_PENDING[which] ?? null
   const end = moment(start_count === 1 ? 'terminated' : 'stopped', atMs, reason)
@@ -77,7 +77,7 @@ function dyingPlan(world: World, { number, start_count }: Starting, atMs: number
 }
 
 /** When a machine that is dead from then on loses its tags, and is no longer shown. */
-export function fading(world: World, deadFromMs: number): { fades_at_ms: number; tags_fade_at_ms: number } {
+export function fading(world: SimState, deadFromMs: number): { fades_at_ms: number; tags_fade_at_ms: number } {
   const { terminated_shown_s, terminated_tags_s } = world.faults.plan()
   return {
     fades_at_ms: deadFromMs + scaled(world, terminated_shown_s),
@@ -88,7 +88,7 @@ export function fading(world: World, deadFromMs: number): { fades_at_ms: number;
 type Retiring = Pick<SimInstance, 'number' | 'start_count' | 'timeline' | 'boot'>
 
 /** EC2 announces that it will stop the machine then, and does. */
-export function retirementPlan(world: World, machine: Retiring, atMs: number) {
+export function retirementPlan(world: SimState, machine: Retiring, atMs: number) {
   const stopS = within(SCHEDULED_STOP, world.chance.fraction('scheduled-stop', machine.number, machine.start_count))
   const event: ScheduledEvent = {
     event_id: `instance-event-0${world.chance.hex(16, 'event', machine.number, machine.start_count)}`,
@@ -109,5 +109,5 @@ export function retirementPlan(world: World, machine: Retiring, atMs: number) {
   }
 }
 
-export const scaled = (world: Pick<World, 'speed'>, seconds: number): number =>
+export const scaled = (world: Pick<SimState, 'speed'>, seconds: number): number =>
   Math.round((seconds * 1000) / world.speed)

@@ -1,9 +1,9 @@
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
 import { isVisible, type ScheduledEvent, type SimInstance, stateAt } from './instance.ts'
 import { candidatesOf, checkIdsOrPages } from './listing.ts'
-import { regionNamed } from './places.ts'
 import { Ec2Refusal } from './refusal.ts'
+import { regionNamed } from './regions.ts'
 
 export interface StatusQuery extends PageRequest {
   readonly instance_ids: readonly string[]
@@ -24,7 +24,7 @@ const EVENT_KEPT_MS = 7 * 86_400_000
 const DESCRIPTION = 'The instance is running on degraded hardware'
 
 /** DescribeInstanceStatus. On metal the checks are not done until the hardware is verified, minutes after `running`. */
-export function describeStatus(world: World, region: string, query: StatusQuery): Page<MachineStatus> {
+export function describeStatus(world: SimState, region: string, query: StatusQuery): Page<MachineStatus> {
   regionNamed(region)
   checkIdsOrPages(query)
   if (query.instance_ids.length > IDS_MAX) {
@@ -39,7 +39,7 @@ export function describeStatus(world: World, region: string, query: StatusQuery)
   return pageOf(found, status => status.instance.number, query)
 }
 
-function statusOf(world: World, instance: SimInstance): MachineStatus {
+function statusOf(world: SimState, instance: SimInstance): MachineStatus {
   const nowMs = world.now()
   const state = stateAt(instance, nowMs)
   return {

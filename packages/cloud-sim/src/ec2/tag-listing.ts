@@ -1,7 +1,7 @@
-import type { World } from '../world.ts'
+import type { SimState } from '../sim-state.ts'
 import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
 import { isVisible, viewOf } from './instance.ts'
-import { regionNamed } from './places.ts'
+import { regionNamed } from './regions.ts'
 
 export interface TagsQuery extends PageRequest {
   readonly filters: readonly Filter[]
@@ -17,7 +17,7 @@ export interface ShownTag {
 /** More than a machine may have tags, so that ranks of two machines never meet. */
 const RANKS_PER_MACHINE = 100
 
-export function describeTags(world: World, region: string, query: TagsQuery): Page<ShownTag> {
+export function describeTags(world: SimState, region: string, query: TagsQuery): Page<ShownTag> {
   regionNamed(region)
   const test = filterTest(query.filters)
   const nowMs = world.now()

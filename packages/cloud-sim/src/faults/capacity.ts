@@ -1,16 +1,16 @@
 import { type SimInstance, stateAt } from '../ec2/instance.ts'
-import { INSTANCE_TYPES, regionNamed, vcpusOf } from '../ec2/places.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import type { World } from '../world.ts'
-import { type Scarcity, sameOffering } from './fault-book.ts'
+import { INSTANCE_TYPES, regionNamed, vcpusOf } from '../ec2/regions.ts'
+import type { SimState } from '../sim-state.ts'
+import { type CapacityShortage, sameOffering } from './fault-injector.ts'
 
-type Offering = Omit<Scarcity, 'room'>
+type Offering = Omit<CapacityShortage, 'room'>
 
 /** How long a zone that ran out of a type by chance stays so. */
 const SHORTAGE_S = 180
 
 /** How many more machines of the type fit into the zone now. */
-export function roomFor(world: World, offering: Offering): number {
+export function freeCapacityFor(world: SimState, offering: Offering): number {
   const told = world.faults.state().scarce.find(each => sameOffering(each, offering))
   if (told) return told.room
   const { capacity_error_rate: rate } = world.faults.plan()
@@ -22,12 +22,16 @@ export function roomFor(world: World, offering: Offering): number {
 }
 
 /** EC2's words, which name the zones that have room. */
-export function noCapacity(world: World, region: string, { availability_zone, instance_type }: Offering): Ec2Refusal {
+export function noCapacity(
+  world: SimState,
+  region: string,
+  { availability_zone, instance_type }: Offering,
+): Ec2Refusal {
   const type = INSTANCE_TYPES.find(candidate => candidate.name === instance_type)
   const zones = regionNamed(region)
     .subnets.map(subnet => subnet.availability_zone)
     .filter(zone => zone !== availability_zone && type?.zone_letters.includes(zone.slice(-1)))
-    .filter(zone => roomFor(world, { availability_zone: zone, instance_type }) > 0)
+    .filter(zone => freeCapacityFor(world, { availability_zone: zone, instance_type }) > 0)
   const choosing = `by not specifying an Availability Zone in your request or choosing ${zones.join(', ')}.`
   const elsewhere = zones.length === 0 ? '' : ` You can currently get ${instance_type} capacity ${choosing}`
   return new Ec2Refusal(
@@ -42,7 +46,7 @@ export function noCapacity(world: World, region: string, { availability_zone, in
 const COUNTED: readonly string[] = ['pending', 'running', 'stopping', 'shutting-down']
 
 /** How many more machines of the type the quota of the region allows. */
-export function quotaFor(world: World, region: string, instanceType: string): number {
+export function quotaFor(world: SimState, region: string, instanceType: string): number {
   const { vcpu_limit: limit } = world.faults.plan()
   if (limit === null) return Number.POSITIVE_INFINITY
   const used = world
@@ -52,7 +56,7 @@ export function quotaFor(world: World, region: string, instanceType: string): nu
   return Math.max(0, Math.floor((limit - used) / vcpusOf(instanceType)))
 }
 
-export function overQuota(world: World): Ec2Refusal {
+export function overQuota(world: SimState): Ec2Refusal {
   return new Ec2Refusal(
     'VcpuLimitExceeded',
     `You have requested more vCPU capacity than your current vCPU limit of ${world.faults.plan().vcpu_limit} allows for ` +

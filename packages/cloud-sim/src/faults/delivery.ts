@@ -1,11 +1,11 @@
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import type { Delivery, FaultBook } from './fault-book.ts'
+import type { Delivery, FaultInjector } from './fault-injector.ts'
 
 /**
  * What the network does to the next call of an action: null lets it be. Scripted errors of EC2 are thrown as such. It is
  * asked before the call has any effect, and whoever asks does as it says.
  */
-export function drawnDelivery(faults: FaultBook, action: string): Delivery | null {
+export function drawDelivery(faults: FaultInjector, action: string): Delivery | null {
   const scripted = faults.takeScripted(action)
   if (typeof scripted === 'string') return scripted
   if (scripted) throw new Ec2Refusal(scripted.code, scripted.message, scripted.status)

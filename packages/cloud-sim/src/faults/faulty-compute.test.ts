@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { plant, SIM_PLACE } from '../conformance/place.ts'
+import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
 import { simCompute } from '../in-process/compute.ts'
 import { openSimModel } from '../model.ts'
 import { faultyCompute } from './faulty-compute.ts'
@@ -10,12 +10,12 @@ const signal = new AbortController().signal
 function open() {
   const clock = manualClock()
   const model = openSimModel({ seed: 7, clock })
-  plant(model, 1, { a: 'b' })
+  plantMachines(model, 1, { a: 'b' })
   clock.jumpWallClock(600_000)
   const [machine] = model.machines()
   const id = machine?.instance.instance_id ?? ''
   const compute = faultyCompute(simCompute(model), model)
-  const stop = () => compute.power(SIM_PLACE.region, 'stop', [id], signal)
+  const stop = () => compute.power(SIM_COMPUTE_SETUP.region, 'stop', [id], signal)
   return { model, compute, stop, state: () => model.machine(id)?.state }
 }
 
@@ -23,7 +23,7 @@ describe('a faulty compute', () => {
   it('is the compute itself while nothing strikes', async () => {
     const { compute, stop } = open()
     expect(await compute).toBe(compute)
-    expect(await compute.list(SIM_PLACE.region, { tags: { a: 'b' } }, signal)).toHaveLength(1)
+    expect(await compute.list(SIM_COMPUTE_SETUP.region, { tags: { a: 'b' } }, signal)).toHaveLength(1)
     expect([...(await stop()).values()]).toEqual(['stopping'])
   })
 
@@ -45,7 +45,7 @@ describe('a faulty compute', () => {
     const { model, compute } = open()
     const capacity = { code: 'InsufficientInstanceCapacity', status: 500, message: 'none left' }
     model.faults.script({ action: 'DescribeInstances', times: 1, fault: capacity })
-    const list = () => compute.list(SIM_PLACE.region, { tags: { a: 'b' } }, signal)
+    const list = () => compute.list(SIM_COMPUTE_SETUP.region, { tags: { a: 'b' } }, signal)
     await expect(list()).rejects.toMatchObject({ errorClass: 'capacity' })
     expect(await list()).toHaveLength(1)
   })

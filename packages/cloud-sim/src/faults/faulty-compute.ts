@@ -3,8 +3,8 @@ import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { Ec2Refusal } from '../ec2/refusal.ts'
 import type { SimModel } from '../model.ts'
-import { drawnDelivery } from './delivery.ts'
-import type { Delivery } from './fault-book.ts'
+import { drawDelivery } from './delivery.ts'
+import type { Delivery } from './fault-injector.ts'
 
 type Call = keyof Compute
 
@@ -40,7 +40,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
 function deliveryOf({ faults }: Pick<SimModel, 'faults'>, name: Call): Delivery | null {
   const action = ACTIONS[name] ?? name
   try {
-    return drawnDelivery(faults, action)
+    return drawDelivery(faults, action)
   } catch (error) {
     if (!(error instanceof Ec2Refusal)) throw error
     const { code, status, message } = error

@@ -53,7 +53,7 @@ const RULES: Readonly<Record<keyof FaultPlan, Rule>> = {
 const isField = (name: string): name is keyof FaultPlan => Object.hasOwn(RULES, name)
 
 /** The plan with what was asked for; nothing is taken when one part of it is wrong. */
-export function patchedPlan(plan: FaultPlan, patch: object): FaultPlan {
+export function patchPlan(plan: FaultPlan, patch: object): FaultPlan {
   for (const [name, value] of Object.entries(patch)) {
     if (!isField(name)) {
       throw new FaultPlanError(`there is no fault "${name}"; there are ${Object.keys(RULES).join(', ')}`)

@@ -2,7 +2,7 @@ import { cmlLabsConformance } from '@lcm/cloud/conformance/cml-labs'
 import type { CmlServerFixture } from '@lcm/cloud/conformance/cml-server-fixture'
 import { cmlSystemConformance } from '@lcm/cloud/conformance/cml-system'
 import { manualClock } from '@lcm/testkit/manual-clock'
-import { cmlServerToAsk } from '../conformance/cml-server.ts'
+import { cmlServerFixture } from '../conformance/cml-server-fixture.ts'
 import { openSimModel } from '../model.ts'
 import { simCmlLabs } from './cml-labs.ts'
 import { simCmlSystem } from './cml-system.ts'
@@ -13,7 +13,7 @@ async function open(): Promise<CmlServerFixture> {
   return {
     cml: simCmlSystem(model),
     labs: simCmlLabs(model),
-    ...cmlServerToAsk(model, ms => clock.advance(ms)),
+    ...cmlServerFixture(model, ms => clock.advance(ms)),
     close: async () => model.close(),
   }
 }

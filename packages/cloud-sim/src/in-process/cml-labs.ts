@@ -2,12 +2,12 @@ import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
 import type { SimModel } from '../model.ts'
 import { instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
-import { type CmlAsk, cmlSessions } from './cml-session.ts'
+import { type CmlCall, cmlSessions } from './cml-session.ts'
 
 /** The model behind the port, without sockets or timers: for the whole-system simulation. */
 export function simCmlLabs(model: SimModel): CmlLabs {
   const sessions = cmlSessions(model)
-  const ask = async (login: CmlLogin, what: CmlAsk, signal: AbortSignal) => sessions.ask(login, what, signal)
+  const ask = async (login: CmlLogin, what: CmlCall, signal: AbortSignal) => sessions.ask(login, what, signal)
   const lab = async (login: CmlLogin, labId: string, signal: AbortSignal) =>
     labIn((await ask(login, { method: 'GET', path: `/labs/${labId}` }, signal)).body)
   const act = (name: string) => async (login: CmlLogin, labId: string, signal: AbortSignal) => {

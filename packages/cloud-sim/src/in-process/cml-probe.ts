@@ -20,8 +20,8 @@ const NOTHING_SEEN: CmlProbe = {
 }
 
 /** How far the server at that endpoint has come, as one look over the network would tell. */
-export function probed(model: SimModel, endpoint: CmlEndpoint, signal: AbortSignal): CmlProbe {
-  if (signal.aborted) return { ...NOTHING_SEEN, detail: 'it was cancelled' }
+export function probeCml(model: SimModel, endpoint: CmlEndpoint, signal: AbortSignal): CmlProbe {
+  if (signal.aborted) return { ...NOTHING_SEEN, detail: 'it was canceled' }
   const instanceId = model.cml.reachedAt(endpoint.url)
   if (instanceId === null) return NOTHING_SEEN
   const stage = stageSeen(model, instanceId)

@@ -1,12 +1,12 @@
 import type { CmlEndpoint, CmlLogin } from '@lcm/cloud/cml-access'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
-import type { CmlAnswer, CmlRequest } from '../cml/exchange.ts'
+import type { CmlAnswer, CmlRequest } from '../cml/http-messages.ts'
 import type { SimModel } from '../model.ts'
 import { recordIn, textIn } from './cml-readers.ts'
 
 /** One call, as a client makes it. */
-export interface CmlAsk {
+export interface CmlCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
@@ -19,7 +19,7 @@ export interface CmlAsk {
 
 export interface CmlSessions {
   /** The answer to a call in a session: opened when there is none, and once more when the server has forgotten it. */
-  ask(login: CmlLogin, ask: CmlAsk, signal: AbortSignal): CmlAnswer
+  ask(login: CmlLogin, ask: CmlCall, signal: AbortSignal): CmlAnswer
   /** Who the session belongs to. */
   userId(login: CmlLogin, signal: AbortSignal): string | null
 }
@@ -78,7 +78,7 @@ interface Asking {
 /** The machine at that endpoint, if it is there and the one that is meant. */
 function reached(model: SimModel, { url, certificate_sha256: pin }: CmlEndpoint, { action, signal }: Asking): string {
   const failed = (code: string, message: string) => new CloudError('transient', { code, action, message })
-  if (signal.aborted) throw failed('AbortError', 'it was cancelled')
+  if (signal.aborted) throw failed('AbortError', 'it was canceled')
   const instanceId = model.cml.reachedAt(url)
   if (instanceId === null || !reaches(model.cml.stageOf(instanceId), 'TLS')) {
     throw failed('ECONNREFUSED', 'connection refused')
@@ -89,7 +89,7 @@ function reached(model: SimModel, { url, certificate_sha256: pin }: CmlEndpoint,
   return instanceId
 }
 
-function requestOf({ method, path, query = {}, json, text }: CmlAsk, token: string | null): CmlRequest {
+function requestOf({ method, path, query = {}, json, text }: CmlCall, token: string | null): CmlRequest {
   const body = text ?? (json === undefined ? '' : JSON.stringify(json))
   return { method, path, query: new URLSearchParams(query), token, body }
 }

@@ -3,9 +3,9 @@ import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats, Cml
 import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
 import { NODES_FEATURE } from '../cml/license/status.ts'
 import type { SimModel } from '../model.ts'
-import { probed } from './cml-probe.ts'
+import { probeCml } from './cml-probe.ts'
 import { flagIn, instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
-import { type CmlAsk, type CmlSessions, cmlSessions } from './cml-session.ts'
+import { type CmlCall, type CmlSessions, cmlSessions } from './cml-session.ts'
 
 /** The model behind the port, without sockets or timers: for the whole-system simulation. */
 export function simCmlSystem(model: SimModel): CmlSystem {
@@ -13,7 +13,7 @@ export function simCmlSystem(model: SimModel): CmlSystem {
   const read = async (login: CmlLogin, path: string, signal: AbortSignal): Promise<unknown> =>
     sessions.ask(login, { method: 'GET', path }, signal).body
   return {
-    probe: async (endpoint, signal) => probed(model, endpoint, signal),
+    probe: async (endpoint, signal) => probeCml(model, endpoint, signal),
     stats: async (login, signal) => statsIn(await read(login, '/system_stats', signal)),
     health: async (login, signal) => healthIn(await read(login, '/system_health', signal)),
     async nodeDefinitions(login, signal) {
@@ -41,11 +41,11 @@ export function simCmlSystem(model: SimModel): CmlSystem {
 function registrationAsks(
   now: CmlLicensing,
   { product, token, extra_nodes }: Parameters<CmlSystem['register']>[1],
-): readonly CmlAsk[] {
+): readonly CmlCall[] {
   const count = [{ id: NODES_FEATURE, count: extra_nodes }]
   const isEnterprise = (product ?? now.product) === 'CML_Enterprise'
-  const set: CmlAsk = { method: 'PUT', path: '/licensing/product_license', json: product }
-  const extend: CmlAsk = { method: 'PATCH', path: '/licensing/features', json: count }
+  const set: CmlCall = { method: 'PUT', path: '/licensing/product_license', json: product }
+  const extend: CmlCall = { method: 'PATCH', path: '/licensing/features', json: count }
   return [
     ...(product !== null && product !== now.product ? [set] : []),
     { method: 'POST', path: '/licensing/registration', json: { token, reregister: false } },
@@ -54,7 +54,7 @@ function registrationAsks(
 }
 
 function deregistered(sessions: CmlSessions, login: CmlLogin, signal: AbortSignal) {
-  const ask: CmlAsk = { method: 'DELETE', path: '/licensing/deregistration', expected: [400] }
+  const ask: CmlCall = { method: 'DELETE', path: '/licensing/deregistration', expected: [400] }
   const { status } = sessions.ask(login, ask, signal)
   if (status === 400) return 'not_registered'
   return status === 202 ? 'left_behind' : 'returned'

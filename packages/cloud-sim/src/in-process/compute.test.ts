@@ -1,6 +1,6 @@
 import { computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
 import { manualClock } from '@lcm/testkit/manual-clock'
-import { plant, SIM_PLACE } from '../conformance/place.ts'
+import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
 import { openSimModel } from '../model.ts'
 import { simCompute } from './compute.ts'
 
@@ -9,9 +9,9 @@ computeConformance('the model in process', async (): Promise<OpenCompute> => {
   const model = openSimModel({ seed: 7, clock })
   return {
     compute: simCompute(model),
-    place: SIM_PLACE,
+    place: SIM_COMPUTE_SETUP,
     advance: ms => clock.advance(ms),
-    plant: async (count, tags) => plant(model, count, tags),
+    plant: async (count, tags) => plantMachines(model, count, tags),
     close: async () => model.close(),
   }
 })

@@ -62,7 +62,7 @@ const statesOf = (changes: readonly StateChange[]): ReadonlyMap<string, string> 
   new Map(changes.map(change => [change.instance_id, change.current]))
 
 async function answered<Answer>(action: string, signal: AbortSignal, act: () => Answer): Promise<Answer> {
-  if (signal.aborted) throw new CloudError('transient', { code: 'AbortError', action, message: 'it was cancelled' })
+  if (signal.aborted) throw new CloudError('transient', { code: 'AbortError', action, message: 'it was canceled' })
   try {
     return act()
   } catch (error) {

@@ -1,7 +1,7 @@
 import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/metrics'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { metricsWorld, plant, SIM_PLACE } from '../conformance/place.ts'
+import { metricsFixture, plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
 import { openSimModel } from '../model.ts'
 import { simMetrics } from './metrics.ts'
 
@@ -10,7 +10,7 @@ metricsConformance('the model in process', async (): Promise<OpenMetrics> => {
   const model = openSimModel({ seed: 7, clock })
   return {
     metrics: simMetrics(model),
-    ...(await metricsWorld(model, ms => clock.advance(ms))),
+    ...(await metricsFixture(model, ms => clock.advance(ms))),
     close: async () => model.close(),
   }
 })
@@ -20,10 +20,10 @@ describe('what the model measures', () => {
   const opened = () => {
     const clock = manualClock()
     const model = openSimModel({ seed: 7, clock })
-    plant(model, 1, {})
+    plantMachines(model, 1, {})
     const id = model.machines()[0]?.instance.instance_id ?? ''
     const cpu = async () =>
-      (await simMetrics(model).latest(SIM_PLACE.region, [id], signal)).get(id)?.cpu_utilization ?? null
+      (await simMetrics(model).latest(SIM_COMPUTE_SETUP.region, [id], signal)).get(id)?.cpu_utilization ?? null
     return { clock, model, id, cpu }
   }
 

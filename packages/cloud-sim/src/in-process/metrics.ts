@@ -35,7 +35,7 @@ export function simMetrics(model: SimModel): MachineMetrics {
   return {
     async latest(region, instanceIds, signal) {
       if (signal.aborted)
-        throw new CloudError('transient', { code: 'AbortError', action: ACTION, message: 'it was cancelled' })
+        throw new CloudError('transient', { code: 'AbortError', action: ACTION, message: 'it was canceled' })
       if (instanceIds.length === 0) return new Map()
       admitted(model, region)
       return new Map(instanceIds.map(id => [id, readingOf(model, region, id)]))

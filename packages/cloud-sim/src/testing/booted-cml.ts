@@ -1,6 +1,6 @@
-import type { CmlAnswer } from '../cml/exchange.ts'
+import type { CmlAnswer } from '../cml/http-messages.ts'
 import { DEFAULT_CML_LOGIN } from '../cml/server.ts'
-import { machineToProbe } from '../conformance/place.ts'
+import { machineToProbe } from '../conformance/sim-fixtures.ts'
 import type { SimModel } from '../model.ts'
 
 /** A machine whose CML is ready, and a way to ask its API in a session of the administrator. */

@@ -157,19 +157,19 @@ describe('changing single machines', () => {
 })
 
 describe('a caller that aborts', () => {
-  const cancelled = { name: 'CloudError', errorClass: 'transient', code: 'AbortError' }
+  const canceled = { name: 'CloudError', errorClass: 'transient', code: 'AbortError' }
 
   it('is left out when it aborts before the request, and sends nothing afterward', async () => {
     const { calls, machines } = cloudByHand()
     const abort = new AbortController()
     const first = machines.describeOne(REGION, 'i-1', never)
-    const left = expect(machines.describeOne(REGION, 'i-2', abort.signal)).rejects.toMatchObject(cancelled)
+    const left = expect(machines.describeOne(REGION, 'i-2', abort.signal)).rejects.toMatchObject(canceled)
     abort.abort()
     await left
     calls[0]?.finish()
     await first
     await settle()
-    await expect(machines.describeOne(REGION, 'i-3', abort.signal)).rejects.toMatchObject(cancelled)
+    await expect(machines.describeOne(REGION, 'i-3', abort.signal)).rejects.toMatchObject(canceled)
     expect(calls).toHaveLength(1)
   })
 
@@ -177,8 +177,8 @@ describe('a caller that aborts', () => {
     const { calls, machines } = cloudByHand()
     const [one, two] = [new AbortController(), new AbortController()]
     const first = machines.describeOne(REGION, 'i-1', never)
-    const gone = expect(machines.describeOne(REGION, 'i-2', one.signal)).rejects.toMatchObject(cancelled)
-    const stays = expect(machines.describeOne(REGION, 'i-3', two.signal)).rejects.toMatchObject(cancelled)
+    const gone = expect(machines.describeOne(REGION, 'i-2', one.signal)).rejects.toMatchObject(canceled)
+    const stays = expect(machines.describeOne(REGION, 'i-3', two.signal)).rejects.toMatchObject(canceled)
     calls[0]?.finish()
     await first
     await settle()

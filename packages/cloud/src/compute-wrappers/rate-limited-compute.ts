@@ -99,7 +99,7 @@ async function runWhenAllowed<Action extends string, Answer>(
 ): Promise<Answer> {
   try {
     for (;;) {
-      if (signal.aborted) throw cancelled(request.action)
+      if (signal.aborted) throw canceled(request.action)
       try {
         return await limiter.run(request, call)
       } catch (error) {
@@ -119,7 +119,7 @@ const openRegion = (clock: Clock): Region => ({
   changes: rateLimiter({ clock, limits: CHANGE_LIMITS }),
 })
 
-const cancelled = (action: string) =>
+const canceled = (action: string) =>
   new CloudError('transient', { code: 'AbortError', action, message: 'it was canceled before it was sent' })
 
 const joined = (parts: readonly DescribeResult[]): DescribeResult => ({

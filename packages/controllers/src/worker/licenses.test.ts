@@ -133,7 +133,7 @@ describe('a deregistration', () => {
 
   it('leaves the licence behind when the Smart Account is not reached', async () => {
     await register()
-    fleet.setServer(machine, { faults: { licence_server: 'not_reached' } })
+    fleet.setServer(machine, { faults: { license_server: 'not_reached' } })
     expect(await change('deregister_license')).toEqual({ kind: 'left_behind' })
   })
 })

@@ -1,6 +1,6 @@
 import { fencedCompute } from '@lcm/cloud/compute-wrappers/fenced-compute'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
-import { cmlControl } from '@lcm/cloud-sim/cml/control'
+import { cmlControl } from '@lcm/cloud-sim/cml/cml-control-api'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
 import type { Instance } from '@lcm/domain/worker/instance'
@@ -258,7 +258,7 @@ describe('a licence', () => {
 
   it('that is left behind is on record as a leak before it is written down as gone', async () => {
     const worker = await registered()
-    fleet.setServer(machine, { faults: { licence_server: 'not_reached' } })
+    fleet.setServer(machine, { faults: { license_server: 'not_reached' } })
     await carryOut(worker, DEREGISTER)
     expect(fleet.api.received.map(({ name }) => name)).toEqual(['reportLicenseLeak', 'reportWorkerStatus'])
     expect(fleet.api.received).toMatchObject([

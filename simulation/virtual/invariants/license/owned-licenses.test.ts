@@ -4,7 +4,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { mistakenLicenses, overdrawnLicenses } from './owned-licenses.ts'
 
-const model = openSimModel({ seed: 1, clock: manualClock(), licencesOwned: 1 })
+const model = openSimModel({ seed: 1, clock: manualClock(), licensesOwned: 1 })
 const accountOf = (...machines: readonly string[]) => {
   const seats = machines.map(instance_id => {
     return { instance_id, product_uuid: instance_id, hostname: '', product: '', extra_nodes: 0, from_ms: 0 }

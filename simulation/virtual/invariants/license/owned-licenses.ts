@@ -10,7 +10,7 @@ export interface OwnedLicenseParts {
 /** What the Smart Account counts is never more than it owns, and never twice for one worker that lives. */
 export function overdrawnLicenses({ cloud }: Pick<OwnedLicenseParts, 'cloud'>): readonly string[] {
   const seats = cloud.cml.smartAccount()
-  const owned = cloud.cml.licencesOwned
+  const owned = cloud.cml.licensesOwned
   const holders = seats.flatMap(({ instance_id, left_behind }) => {
     const view = left_behind ? null : cloud.machine(instance_id)
     if (view === null || view.state === 'terminated' || view.state === 'shutting-down') return []

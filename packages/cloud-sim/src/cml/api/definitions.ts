@@ -1,7 +1,7 @@
-import { CmlRefusal, OK } from '../exchange.ts'
+import { CmlRefusal, OK } from '../http-messages.ts'
+import { portLabel } from '../labs/create-lab.ts'
 import { hasImage, imageOf, NODE_DEFINITIONS, type NodeDefinition } from '../labs/definitions.ts'
-import { portLabel } from '../labs/new-lab.ts'
-import type { UserCall } from '../scene.ts'
+import type { UserCall } from '../server-context.ts'
 import { type Route, user } from './router.ts'
 
 const PORTS = 8

@@ -1,6 +1,6 @@
-import type { CmlRequest } from '../exchange.ts'
-import { CmlRefusal, refusal } from '../exchange.ts'
-import { type CmlChange, type Outcome, type Scene, scaledMs, type UserCall } from '../scene.ts'
+import type { CmlRequest } from '../http-messages.ts'
+import { CmlRefusal, refusal } from '../http-messages.ts'
+import { type CmlChange, type CmlServerContext, type Outcome, scaledMs, type UserCall } from '../server-context.ts'
 import { sessionOf } from '../sessions.ts'
 import { ACTIVITY_EVERY_S, userActivity } from '../telemetry.ts'
 import { AUTH_ROUTES } from './auth.ts'
@@ -29,7 +29,7 @@ const route = routerOf([
 ])
 
 /** What a CML server in that scene answers, and what that changes. It decides only: nothing is stored here. */
-export function answerTo(scene: Scene, request: CmlRequest): Outcome {
+export function answerTo(scene: CmlServerContext, request: CmlRequest): Outcome {
   const found = route(request.method, request.path)
   if (found === 'unknown') return refusal(404, 'Not Found')
   if (found === 'wrong_method') return refusal(405, '405: Method Not Allowed')
@@ -43,7 +43,7 @@ export function answerTo(scene: Scene, request: CmlRequest): Outcome {
   }
 }
 
-const isRefused = ({ faults }: Scene, { path }: CmlRequest): boolean =>
+const isRefused = ({ faults }: CmlServerContext, { path }: CmlRequest): boolean =>
   faults.refused_paths.some(refused => path === refused || path.startsWith(`${refused}/`))
 
 function asUser(found: UserRoute, open: Omit<UserCall, 'user' | 'session'>): Outcome {
@@ -58,7 +58,7 @@ function asUser(found: UserRoute, open: Omit<UserCall, 'user' | 'session'>): Out
 }
 
 /** Whoever calls the API is active, we too. */
-export function withActivity(scene: Scene, change: CmlChange, userId: string): CmlChange {
+export function withActivity(scene: CmlServerContext, change: CmlChange, userId: string): CmlChange {
   const server = change.server ?? scene.server
   const everyMs = scaledMs(scene, ACTIVITY_EVERY_S)
   const activity = userActivity(server, userId, { nowMs: scene.nowMs, everyMs })

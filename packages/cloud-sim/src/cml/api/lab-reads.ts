@@ -1,12 +1,12 @@
-import { OK } from '../exchange.ts'
+import { OK } from '../http-messages.ts'
 import { queryFlag } from '../input.ts'
 import { sizesOf } from '../labs/capacity.ts'
 import type { CmlLab, LabNode } from '../labs/lab.ts'
 import { labEvents } from '../labs/lab-events.ts'
 import { interfaceView, linkView, tileView, topologyView } from '../labs/lab-views.ts'
-import { interfaceStateAt, isLabConverged, labStateAt, linkStateAt, nodeStateAt } from '../labs/node-life.ts'
-import type { Outcome, Scene, UserCall } from '../scene.ts'
-import { portsOf, theLab, theLink, theNode, thePort } from './found-elements.ts'
+import { interfaceStateAt, isLabConverged, labStateAt, linkStateAt, nodeStateAt } from '../labs/node-lifecycle.ts'
+import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
+import { portsOf, theLab, theLink, theNode, thePort } from './find-elements.ts'
 import { type Route, user } from './router.ts'
 
 const MIB = 1024 ** 2
@@ -36,7 +36,7 @@ function simulationStats(call: UserCall): Outcome {
   })
 }
 
-function nodeStats(scene: Scene, node: LabNode) {
+function nodeStats(scene: CmlServerContext, node: LabNode) {
   const state = nodeStateAt(node, scene.nowMs)
   const is_running = state === 'STARTED' || state === 'BOOTED'
   const { ram_mib } = sizesOf(node)
@@ -52,7 +52,7 @@ function nodeStats(scene: Scene, node: LabNode) {
 }
 
 /** A node has an address once it has booted beside an external connector. */
-function layer3(scene: Scene, lab: CmlLab) {
+function layer3(scene: CmlServerContext, lab: CmlLab) {
   const connectors = new Set(lab.nodes.filter(isConnector).map(node => node.id))
   const ends = new Set(
     lab.links
@@ -65,7 +65,7 @@ function layer3(scene: Scene, lab: CmlLab) {
 
 const isConnector = (node: LabNode): boolean => node.node_definition === 'external_connector'
 
-function addressesOf(scene: Scene, node: LabNode, ends: ReadonlySet<string>) {
+function addressesOf(scene: CmlServerContext, node: LabNode, ends: ReadonlySet<string>) {
   const found = node.interfaces
     .filter(port => ends.has(port.id))
     .map(port => {

@@ -1,15 +1,15 @@
-import { CmlRefusal, DONE, OK } from '../exchange.ts'
+import { CmlRefusal, DONE, OK } from '../http-messages.ts'
 import { anyObject, type Check, checked, jsonBody, listOf, object, queryFlag, text } from '../input.ts'
+import { emptyLab, labFrom } from '../labs/create-lab.ts'
 import type { CmlLab, LabNode } from '../labs/lab.ts'
 import { type PowerChange, startNodes, stopNodes, wipeNodes } from '../labs/lab-power.ts'
 import { labView, topologyFile } from '../labs/lab-views.ts'
-import { emptyLab, labFrom } from '../labs/new-lab.ts'
-import { labStateAt } from '../labs/node-life.ts'
+import { labStateAt } from '../labs/node-lifecycle.ts'
 import { topologyIn } from '../labs/topology.ts'
-import type { CmlChange, Outcome, Scene, UserCall } from '../scene.ts'
 import type { CmlUser } from '../server.ts'
+import type { CmlChange, CmlServerContext, Outcome, UserCall } from '../server-context.ts'
 import { nodeEvents } from '../telemetry.ts'
-import { theLab } from './found-elements.ts'
+import { theLab } from './find-elements.ts'
 import { type Route, user } from './router.ts'
 
 interface LabMembers {
@@ -34,11 +34,11 @@ const labMembers: Check<Partial<LabMembers>> = object<object, LabMembers>(
 )
 
 /** A lab that is new on the server. */
-function added({ server }: Scene, lab: CmlLab): CmlChange {
+function added({ server }: CmlServerContext, lab: CmlLab): CmlChange {
   return { server: { ...server, lab_ids: [...server.lab_ids, lab.id], labs_made: server.labs_made + 1 }, labs: [lab] }
 }
 
-function named(scene: Scene, lab: CmlLab, given: Partial<LabMembers>): CmlLab {
+function named(scene: CmlServerContext, lab: CmlLab, given: Partial<LabMembers>): CmlLab {
   const { title = lab.title, description = lab.description, notes = lab.notes, owner = lab.owner } = given
   if (!scene.server.users.some(({ id }) => id === owner)) throw new CmlRefusal(400, `User not found: ${owner}`)
   return { ...lab, title, description, notes, owner, modified_ms: scene.nowMs }
@@ -61,7 +61,7 @@ interface LabSource {
 }
 
 /** A lab of that user from the text of a topology. */
-export function importInto(scene: Scene, owner: CmlUser, { source, title }: LabSource) {
+export function importInto(scene: CmlServerContext, owner: CmlUser, { source, title }: LabSource) {
   const topology = topologyIn(source, scene.version.minor)
   const { lab, warnings } = labFrom(scene, owner, { topology, title })
   const event = { category: 'import_lab', at_ms: scene.nowMs, data: { lab_id: lab.id, user_id: owner.id } }
@@ -94,7 +94,7 @@ function deleted(call: UserCall): Outcome {
   }
 }
 
-type Act = (scene: Scene, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
+type Act = (scene: CmlServerContext, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
 
 interface Powering {
   readonly call: UserCall

@@ -1,6 +1,6 @@
-import { type CmlAnswer, CmlRefusal, OK } from '../exchange.ts'
+import { type CmlAnswer, CmlRefusal, OK } from '../http-messages.ts'
 import { type Check, checked, flag, integer, jsonBody, listOf, nullable, object, text, textLike } from '../input.ts'
-import { isUp, nodeStateAt } from '../labs/node-life.ts'
+import { isUp, nodeStateAt } from '../labs/node-lifecycle.ts'
 import {
   isProduct,
   type LicensingRecord,
@@ -17,7 +17,14 @@ import {
   NODES_FEATURE,
   productUuid,
 } from '../license/status.ts'
-import { hostnameOf, isModern, type Outcome, type Scene, scaledMs, type UserCall } from '../scene.ts'
+import {
+  type CmlServerContext,
+  hostnameOf,
+  isModern,
+  type Outcome,
+  scaledMs,
+  type UserCall,
+} from '../server-context.ts'
 import { admin, type Route } from './router.ts'
 
 const REGISTERING_S = [5, 20] as const
@@ -26,17 +33,17 @@ const AUTHORIZING_S = [3, 10] as const
 const NEVER_VALID = /invalid/i
 
 /** 2.9 says nothing on success; from 2.11 on there is the whole status. */
-function accepted(scene: Scene, licensing: LicensingRecord, seat?: Seat | null, status = 204): Outcome {
+function accepted(scene: CmlServerContext, licensing: LicensingRecord, seat?: Seat | null, status = 204): Outcome {
   const server = { ...scene.server, licensing }
-  const change = { server, ...(seat === undefined ? {} : { seat }), events: [licenceInfo(scene.nowMs)] }
+  const change = { server, ...(seat === undefined ? {} : { seat }), events: [licenseInfo(scene.nowMs)] }
   if (!isModern(scene)) return { status, change }
   return { status: status === 204 ? 200 : status, body: licensingStatus({ ...scene, server }), change }
 }
 
-const licenceInfo = (at_ms: number) => ({ category: 'license_info', at_ms, data: {} })
+const licenseInfo = (at_ms: number) => ({ category: 'license_info', at_ms, data: {} })
 
-/** What the account counts for this server after a change of its licence. */
-function seatOf(scene: Scene, { product, extra_nodes }: LicensingRecord, { ends_ms }: Registration): Seat {
+/** What the account counts for this server after a change of its license. */
+function seatOf(scene: CmlServerContext, { product, extra_nodes }: LicensingRecord, { ends_ms }: Registration): Seat {
   return {
     product_uuid: productUuid(scene),
     hostname: hostnameOf(scene),
@@ -48,8 +55,8 @@ function seatOf(scene: Scene, { product, extra_nodes }: LicensingRecord, { ends_
   }
 }
 
-/** The same licence with another size: the account hears of it while it is held. */
-function resized(scene: Scene, licensing: LicensingRecord): Outcome {
+/** The same license with another size: the account hears of it while it is held. */
+function resized(scene: CmlServerContext, licensing: LicensingRecord): Outcome {
   const { registration } = licensing
   const seat = registration?.outcome === 'granted' ? seatOf(scene, licensing, registration) : undefined
   return accepted(scene, licensing, seat)
@@ -99,16 +106,16 @@ function registered({ scene, request }: UserCall): Outcome {
 }
 
 /** Asks Smart Licensing with that token, now. */
-function asked(scene: Scene, token: string): Outcome {
+function asked(scene: CmlServerContext, token: string): Outcome {
   const { licensing } = scene.server
   const attempt = registrationFrom(scene, token)
   const changed = { ...licensing, registration: attempt, registration_renewed_ms: null, authorization_renewed_ms: null }
   return accepted(scene, changed, attempt.outcome === 'granted' ? seatOf(scene, changed, attempt) : undefined)
 }
 
-function registrationFrom(scene: Scene, token: string): Registration {
+function registrationFrom(scene: CmlServerContext, token: string): Registration {
   const { nowMs, faults } = scene
-  const isValid = faults.licence_tokens === 'valid' && !NEVER_VALID.test(token)
+  const isValid = faults.license_tokens === 'valid' && !NEVER_VALID.test(token)
   const ends_ms = nowMs + scaledMs(scene, drawn(scene, 'registering', REGISTERING_S))
   return {
     token,
@@ -119,36 +126,36 @@ function registrationFrom(scene: Scene, token: string): Registration {
   }
 }
 
-/** A token admits any number of servers: which of them get a licence is decided by how many are left. */
-function outcomeOf({ faults, isLicenceLeft }: Scene, isTokenValid: boolean): Registration['outcome'] {
-  if (faults.licence_server === 'not_reached') return 'not_reached'
+/** A token admits any number of servers: which of them get a license is decided by how many are left. */
+function outcomeOf({ faults, isLicenseLeft }: CmlServerContext, isTokenValid: boolean): Registration['outcome'] {
+  if (faults.license_server === 'not_reached') return 'not_reached'
   if (!isTokenValid) return 'bad_token'
-  return isLicenceLeft() ? 'granted' : 'none_left'
+  return isLicenseLeft() ? 'granted' : 'none_left'
 }
 
-const drawn = (scene: Scene, purpose: string, [from, to]: readonly [number, number]): number =>
+const drawn = (scene: CmlServerContext, purpose: string, [from, to]: readonly [number, number]): number =>
   from + (to - from) * scene.fraction(purpose, scene.nowMs)
 
 /** A registration that could not reach anybody goes on by itself once the way is free. */
-export function retried(scene: Scene): Outcome | null {
+export function retried(scene: CmlServerContext): Outcome | null {
   const { faults, server } = scene
   const { licensing } = server
   const { registration: waiting } = licensing
-  if (waiting?.outcome !== 'not_reached' || faults.licence_server === 'not_reached') return null
+  if (waiting?.outcome !== 'not_reached' || faults.license_server === 'not_reached') return null
   return asked(scene, waiting.token)
 }
 
-/** A server that got no licence asks again by itself, and gets one as soon as somebody has given one back. */
-export function authorizedAnew(scene: Scene): Outcome | null {
-  const { faults, server, nowMs, isLicenceLeft } = scene
+/** A server that got no license asks again by itself, and gets one as soon as somebody has given one back. */
+export function authorizedAnew(scene: CmlServerContext): Outcome | null {
+  const { faults, server, nowMs, isLicenseLeft } = scene
   const { registration: known } = server.licensing
-  if (known?.outcome !== 'none_left' || faults.licence_server === 'not_reached' || !isLicenceLeft()) return null
+  if (known?.outcome !== 'none_left' || faults.license_server === 'not_reached' || !isLicenseLeft()) return null
   const authorized_ms = Math.max(known.authorized_ms, nowMs)
   const licensing = { ...server.licensing, registration: { ...known, outcome: 'granted' as const, authorized_ms } }
   return accepted(scene, licensing, seatOf(scene, licensing, known))
 }
 
-function refuseWhileInProgress({ server, nowMs }: Scene): void {
+function refuseWhileInProgress({ server, nowMs }: CmlServerContext): void {
   if (registrationAt(server.licensing, nowMs) !== 'IN_PROGRESS') return
   throw new CmlRefusal(409, 'A registration is in progress. Please try again later.')
 }
@@ -178,7 +185,7 @@ function deregistered({ scene }: UserCall): Outcome {
       'The product instance cannot be deregistered while labs are running. Stop all labs first.',
     )
   }
-  const isLeft = faults.licence_server === 'not_reached' && licensing.registration.outcome === 'granted'
+  const isLeft = faults.license_server === 'not_reached' && licensing.registration.outcome === 'granted'
   const seat = isLeft ? { ...seatOf(scene, licensing, licensing.registration), left_behind: true } : null
   const cleared = { ...licensing, registration: null, registration_renewed_ms: null, authorization_renewed_ms: null }
   const outcome = accepted(scene, { ...cleared, extra_nodes: 0 }, seat, isLeft ? 202 : 204)
@@ -186,7 +193,7 @@ function deregistered({ scene }: UserCall): Outcome {
   return held_ms > 0 ? { ...outcome, held_ms } : outcome
 }
 
-const hasRunningNodes = ({ labs, nowMs }: Scene): boolean =>
+const hasRunningNodes = ({ labs, nowMs }: CmlServerContext): boolean =>
   labs.some(lab => lab.nodes.some(node => isUp(nodeStateAt(node, nowMs))))
 
 const features = listOf(

@@ -1,14 +1,14 @@
-import { CmlRefusal, DONE, OK } from '../exchange.ts'
+import { CmlRefusal, DONE, OK } from '../http-messages.ts'
 import { type Check, jsonBody, nullable, object, queryFlag, text } from '../input.ts'
+import { filesOf, membersOf, portLabel, unknownDefinition } from '../labs/create-lab.ts'
 import { nodeDefinition } from '../labs/definitions.ts'
 import type { CmlLab, LabNode } from '../labs/lab.ts'
 import { type PowerChange, startNodes, stopNodes, wipeNodes } from '../labs/lab-power.ts'
 import { nodeView } from '../labs/lab-views.ts'
-import { filesOf, membersOf, portLabel, unknownDefinition } from '../labs/new-lab.ts'
-import { bootProgress, isNodeConverged, nodeStateAt } from '../labs/node-life.ts'
+import { bootProgress, isNodeConverged, nodeStateAt } from '../labs/node-lifecycle.ts'
 import { NODE_MEMBERS, NODE_PLACE, type NodeMembers, type NodePlace } from '../labs/topology.ts'
-import type { Outcome, Scene, UserCall } from '../scene.ts'
-import { theLab, theNode } from './found-elements.ts'
+import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
+import { theLab, theNode } from './find-elements.ts'
 import { powered } from './labs.ts'
 import { type Route, user } from './router.ts'
 
@@ -62,7 +62,7 @@ function patched(call: UserCall): Outcome {
   return { ...OK(node.id), change: { labs: [replaced(call.scene, lab, changed)] } }
 }
 
-const replaced = (scene: Scene, lab: CmlLab, changed: LabNode): CmlLab => ({
+const replaced = (scene: CmlServerContext, lab: CmlLab, changed: LabNode): CmlLab => ({
   ...lab,
   modified_ms: scene.nowMs,
   nodes: lab.nodes.map(node => (node.id === changed.id ? changed : node)),
@@ -113,7 +113,7 @@ function created(call: UserCall): Outcome {
   return { ...OK({ id }), change: { labs: [grown] } }
 }
 
-type Act = (scene: Scene, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
+type Act = (scene: CmlServerContext, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
 
 const one =
   (act: Act) =>

@@ -1,11 +1,11 @@
-import { CmlRefusal, instantText, OK } from '../exchange.ts'
+import { CmlRefusal, instantText, OK } from '../http-messages.ts'
 import { flag, jsonBody, nullable, object } from '../input.ts'
 import { hasImage, imageOf, NODE_DEFINITIONS } from '../labs/definitions.ts'
 import type { CmlLab, LabNode, NodeState } from '../labs/lab.ts'
 import { labEvents } from '../labs/lab-events.ts'
 import { licensedUp, quotaOf } from '../labs/lab-power.ts'
-import { interfaceStateAt, isUp, linkStateAt, nodeStateAt } from '../labs/node-life.ts'
-import type { Outcome, Scene, UserCall } from '../scene.ts'
+import { interfaceStateAt, isUp, linkStateAt, nodeStateAt } from '../labs/node-lifecycle.ts'
+import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
 import { nodeEvents } from '../telemetry.ts'
 import { admin, type Route, user } from './router.ts'
 import { computeDiagnostics, startupScheduler } from './system.ts'
@@ -47,7 +47,7 @@ const labDiagnostics = (lab: CmlLab, nowMs: number) => ({
 const byId = <Item extends { readonly id: string }>(items: readonly Item[], view: (item: Item) => unknown) =>
   Object.fromEntries(items.map(item => [item.id, view(item)]))
 
-const launchQueue = ({ labs, nowMs }: Scene) =>
+const launchQueue = ({ labs, nowMs }: CmlServerContext) =>
   labs.flatMap(lab =>
     lab.nodes
       .filter(node => nodeStateAt(node, nowMs) === 'QUEUED')
@@ -55,14 +55,14 @@ const launchQueue = ({ labs, nowMs }: Scene) =>
       .map(({ id, label, node_definition, cpus, ram }) => ({ id, lab_id: lab.id, label, node_definition, cpus, ram })),
   )
 
-const licensingReport = (scene: Scene) => ({
+const licensingReport = (scene: CmlServerContext) => ({
   quota: quotaOf(scene),
   started: licensedUp(scene),
   user_quota: null,
   user_started: licensedUp(scene),
 })
 
-const REPORTS: Readonly<Record<string, (scene: Scene) => unknown>> = {
+const REPORTS: Readonly<Record<string, (scene: CmlServerContext) => unknown>> = {
   computes: computeDiagnostics,
   labs: scene => byId(scene.labs, lab => labDiagnostics(lab, scene.nowMs)),
   lab_events: scene => byId(scene.labs, lab => labEvents(lab, scene.nowMs)),

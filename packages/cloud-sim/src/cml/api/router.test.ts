@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { OK } from '../exchange.ts'
+import { OK } from '../http-messages.ts'
 import { open, routerOf } from './router.ts'
 
 const route = routerOf([

@@ -1,4 +1,4 @@
-import type { OpenCall, Outcome, UserCall } from '../scene.ts'
+import type { OpenCall, Outcome, UserCall } from '../server-context.ts'
 
 interface Place {
   readonly method: string

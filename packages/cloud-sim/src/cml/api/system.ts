@@ -1,12 +1,12 @@
-import { CmlRefusal, OK } from '../exchange.ts'
 import { HOST_RESERVE_MIB } from '../hosts.ts'
+import { CmlRefusal, OK } from '../http-messages.ts'
 import { flag, jsonBody, nullable, object, oneOf, text } from '../input.ts'
 import { sizesOf } from '../labs/capacity.ts'
 import type { LabNode } from '../labs/lab.ts'
-import { nodeStateAt } from '../labs/node-life.ts'
+import { nodeStateAt } from '../labs/node-lifecycle.ts'
 import { isProduct, PRODUCTS, registrationAt } from '../license/licensing.ts'
-import { computeId, hostnameOf, isModern, isReady, type Scene, type UserCall } from '../scene.ts'
 import { ADMISSION_STATES, type AdmissionState } from '../server.ts'
+import { type CmlServerContext, computeId, hostnameOf, isModern, isReady, type UserCall } from '../server-context.ts'
 import { noticeView } from './notices.ts'
 import { admin, open, type Route, user } from './router.ts'
 
@@ -19,7 +19,7 @@ const CPUS_ENOUGH = 4
 const DISK_USED_SHARE = 0.3
 
 /** 2.9 has exactly these members; 2.11 has two more. */
-export const systemInformation = (scene: Scene) => ({
+export const systemInformation = (scene: CmlServerContext) => ({
   version: scene.version.text,
   ready: isReady(scene),
   allow_ssh_pubkey_auth: false,
@@ -28,7 +28,7 @@ export const systemInformation = (scene: Scene) => ({
 })
 
 /** Nodes that hold memory now. */
-function runningOf({ labs, nowMs }: Scene): readonly LabNode[] {
+function runningOf({ labs, nowMs }: CmlServerContext): readonly LabNode[] {
   return labs
     .flatMap(lab => lab.nodes)
     .filter(node => {
@@ -38,7 +38,7 @@ function runningOf({ labs, nowMs }: Scene): readonly LabNode[] {
 }
 
 /** Booting takes whole processors, running a tenth of them, the server itself a little. */
-function cpuPercent(scene: Scene, running: readonly LabNode[]): number {
+function cpuPercent(scene: CmlServerContext, running: readonly LabNode[]): number {
   const busy = running.reduce((sum, node) => {
     const { cpus, cpu_limit } = sizesOf(node)
     return sum + (cpus * cpu_limit * (nodeStateAt(node, scene.nowMs) === 'STARTED' ? 0.9 : 0.1)) / 100
@@ -46,7 +46,7 @@ function cpuPercent(scene: Scene, running: readonly LabNode[]): number {
   return Math.min(100, Math.round((1000 * busy) / scene.host.cpus) / 10)
 }
 
-function nodeSums(scene: Scene) {
+function nodeSums(scene: CmlServerContext) {
   const running = runningOf(scene)
   const sizes = running.map(sizesOf)
   return {
@@ -56,7 +56,7 @@ function nodeSums(scene: Scene) {
   }
 }
 
-function systemStats(scene: Scene) {
+function systemStats(scene: CmlServerContext) {
   const { host, faults } = scene
   const sums = nodeSums(scene)
   const percent = cpuPercent(scene, sums.running)
@@ -77,7 +77,7 @@ function systemStats(scene: Scene) {
   }
 }
 
-function domInfo(scene: Scene, { running, ram_mib, cpus }: ReturnType<typeof nodeSums>) {
+function domInfo(scene: CmlServerContext, { running, ram_mib, cpus }: ReturnType<typeof nodeSums>) {
   return {
     ...nodeCounts(scene, running),
     allocated_cpus: cpus,
@@ -85,14 +85,14 @@ function domInfo(scene: Scene, { running, ram_mib, cpus }: ReturnType<typeof nod
   }
 }
 
-const nodeCounts = ({ labs, faults }: Scene, running: readonly LabNode[]) => ({
+const nodeCounts = ({ labs, faults }: CmlServerContext, running: readonly LabNode[]) => ({
   total_nodes: labs.reduce((sum, lab) => sum + lab.nodes.length, 0),
   total_orphans: faults.running_orphans,
   running_nodes: running.length,
   running_orphans: faults.running_orphans,
 })
 
-function systemHealth(scene: Scene) {
+function systemHealth(scene: CmlServerContext) {
   const { host, isBooted, server, faults } = scene
   const { licensing } = server
   const kvm = faults.kvm_vmx_enabled ?? host.vmx
@@ -123,7 +123,7 @@ function systemHealth(scene: Scene) {
   }
 }
 
-const computeHost = (scene: Scene) => ({
+const computeHost = (scene: CmlServerContext) => ({
   id: computeId(scene),
   server_address: scene.address,
   hostname: hostnameOf(scene),
@@ -136,7 +136,7 @@ const computeHost = (scene: Scene) => ({
   is_synced: scene.isBooted,
 })
 
-function theCompute({ scene, params }: UserCall): Scene {
+function theCompute({ scene, params }: UserCall): CmlServerContext {
   if (params.compute_id !== computeId(scene)) throw new CmlRefusal(404, `Compute host not found: ${params.compute_id}`)
   return scene
 }
@@ -157,7 +157,7 @@ function admitted(call: UserCall) {
   return { ...OK(computeHost({ ...scene, server })), change: { server } }
 }
 
-function maintenanceView({ server }: Scene) {
+function maintenanceView({ server }: CmlServerContext) {
   const { is_on, notice } = server.maintenance
   const resolved = server.notices.find(({ id }) => id === notice)
   return { maintenance_mode: is_on, notice, resolved_notice: resolved ? noticeView(resolved) : null }
@@ -181,7 +181,7 @@ const CONNECTORS = [
   { label: 'System Bridge', device_name: 'bridge0', forwarding: 'BRIDGE', ip_networks: [] },
 ] as const
 
-const connectorsOf = (scene: Scene) =>
+const connectorsOf = (scene: CmlServerContext) =>
   CONNECTORS.map(({ label, device_name, forwarding, ip_networks }) => ({
     id: scene.uuid('connector', device_name),
     label,
@@ -205,7 +205,7 @@ const connectorsOf = (scene: Scene) =>
   }))
 
 /** Why the server is not ready yet. */
-export const startupScheduler = (scene: Scene) => ({
+export const startupScheduler = (scene: CmlServerContext) => ({
   licensing_loaded: true,
   core_driver_connected: scene.isBooted,
   node_definitions_loaded: true,
@@ -214,7 +214,7 @@ export const startupScheduler = (scene: Scene) => ({
   system_ready: isReady(scene),
 })
 
-export const computeDiagnostics = (scene: Scene) => ({
+export const computeDiagnostics = (scene: CmlServerContext) => ({
   [computeId(scene)]: {
     identifier: computeId(scene),
     host_address: scene.address,

@@ -1,7 +1,7 @@
-import { CmlRefusal, DONE, instantText, OK } from '../exchange.ts'
+import { CmlRefusal, DONE, instantText, OK } from '../http-messages.ts'
 import { anyObject, flag, jsonBody, listOf, nullable, object, text } from '../input.ts'
-import type { Scene, UserCall } from '../scene.ts'
 import { type CmlServer, type CmlUser, withPassword } from '../server.ts'
+import type { CmlServerContext, UserCall } from '../server-context.ts'
 import { admin, type Route, user } from './router.ts'
 
 const PASSWORD_CHARS_MIN = 8
@@ -53,7 +53,7 @@ const userUpdate = object<object, Profile & { username: string; password: Passwo
   },
 )
 
-export const userView = ({ labs }: Scene, account: CmlUser) => ({
+export const userView = ({ labs }: CmlServerContext, account: CmlUser) => ({
   id: account.id,
   username: account.username,
   fullname: account.fullname,
@@ -79,7 +79,7 @@ function accountOf({ scene, params }: UserCall): CmlUser {
 }
 
 /** A new account on a server, as a person or a test makes one. */
-export function withUser(scene: Scene, account: { username: string; password: string } & Partial<Profile>) {
+export function withUser(scene: CmlServerContext, account: { username: string; password: string } & Partial<Profile>) {
   const { server, nowMs } = scene
   const made: CmlUser = {
     id: scene.uuid('user', server.users_made),

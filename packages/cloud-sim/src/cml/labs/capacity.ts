@@ -1,10 +1,10 @@
-import { replanned } from '../../timeline.ts'
+import { replan } from '../../state-timeline.ts'
 import { HOST_RESERVE_MIB } from '../hosts.ts'
-import { type Scene, scaledMs } from '../scene.ts'
+import { type CmlServerContext, scaledMs } from '../server-context.ts'
 import { nodeDefinition } from './definitions.ts'
 import type { CmlLab, LabNode, NodeMoment } from './lab.ts'
 import { type HostRoom, type Launch, type LaunchNeed, planLaunches, type Taken } from './launch-plan.ts'
-import { nodeStateAt } from './node-life.ts'
+import { nodeStateAt } from './node-lifecycle.ts'
 
 const POINTS_PER_CPU = 100
 /** Boot timeouts are generous: nodes boot within such shares of them. */
@@ -28,7 +28,7 @@ export function sizesOf(node: LabNode): Sizes {
   }
 }
 
-export const roomOf = ({ host, faults }: Scene): HostRoom => ({
+export const roomOf = ({ host, faults }: CmlServerContext): HostRoom => ({
   ram_mib: Math.max(0, host.ram_mib - HOST_RESERVE_MIB - faults.ram_taken_mib),
   points: host.cpus * POINTS_PER_CPU,
 })
@@ -37,7 +37,7 @@ export const roomOf = ({ host, faults }: Scene): HostRoom => ({
  * Plans anew when the nodes in the queue will start and boot, after anything changed. Gives only labs that are then
  * unlike those in the scene.
  */
-export function relaunched(scene: Scene, labs: readonly CmlLab[]): readonly CmlLab[] {
+export function relaunched(scene: CmlServerContext, labs: readonly CmlLab[]): readonly CmlLab[] {
   const nodes = labs.flatMap(lab => lab.nodes)
   const inQueue = nodes.filter(node => nodeStateAt(node, scene.nowMs) === 'QUEUED' && !isLeaving(node))
   const queue = inQueue.toSorted((a, b) => a.launch_number - b.launch_number).map(node => needOf(scene, node))
@@ -57,9 +57,9 @@ export function withNodes(lab: CmlLab, change: (node: LabNode) => LabNode): CmlL
 
 const isLeaving = (node: LabNode): boolean => node.timeline.at(-1)?.state === 'STOPPED'
 
-function planned({ nowMs, faults }: Scene, node: LabNode, launch: Launch | undefined): LabNode {
+function planned({ nowMs, faults }: CmlServerContext, node: LabNode, launch: Launch | undefined): LabNode {
   const future = launch ? launchMoments(launch, neverBoots(node, faults.never_boot)) : []
-  const timeline = replanned(node.timeline, nowMs, future)
+  const timeline = replan(node.timeline, nowMs, future)
   return isSame(timeline, node.timeline) ? node : { ...node, timeline }
 }
 
@@ -75,7 +75,7 @@ const isSame = (a: readonly NodeMoment[], b: readonly NodeMoment[]): boolean =>
 const neverBoots = (node: LabNode, names: readonly string[]): boolean =>
   names.includes(node.label) || names.includes(node.node_definition)
 
-function needOf(scene: Scene, node: LabNode): LaunchNeed {
+function needOf(scene: CmlServerContext, node: LabNode): LaunchNeed {
   const { ram_mib, cpus, cpu_limit } = sizesOf(node)
   const queued = node.timeline.findLast(moment => moment.state === 'QUEUED')
   const waitS = between(LEAVES_QUEUE_S, scene.fraction('queue', node.id, node.launch_number))
@@ -89,7 +89,7 @@ function needOf(scene: Scene, node: LabNode): LaunchNeed {
 }
 
 /** With less of a processor it takes longer. */
-function bootMs(scene: Scene, node: LabNode): number {
+function bootMs(scene: CmlServerContext, node: LabNode): number {
   const { faults } = scene
   const timeoutS = nodeDefinition(node.node_definition)?.boot_timeout_s ?? 60
   const slower = POINTS_PER_CPU / sizesOf(node).cpu_limit

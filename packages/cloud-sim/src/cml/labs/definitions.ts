@@ -83,5 +83,5 @@ export const imageOf = (definition: NodeDefinition): string => `${definition.id}
 /** Every definition that runs something has one image. */
 export const hasImage = (definition: NodeDefinition): boolean => definition.driver !== 'none'
 
-/** External connectors and unmanaged switches run nothing and need no licence. */
-export const needsLicence = (definitionId: string): boolean => nodeDefinition(definitionId)?.driver !== 'none'
+/** External connectors and unmanaged switches run nothing and need no license. */
+export const needsLicense = (definitionId: string): boolean => nodeDefinition(definitionId)?.driver !== 'none'

@@ -1,4 +1,4 @@
-import { instantText } from '../exchange.ts'
+import { instantText } from '../http-messages.ts'
 import type { CmlLab } from './lab.ts'
 
 /** What happened in a lab by then, oldest first, as far as it is remembered. */

@@ -1,10 +1,10 @@
-import { CmlRefusal } from '../exchange.ts'
+import { CmlRefusal } from '../http-messages.ts'
 import { quotaAt } from '../license/licensing.ts'
-import { isReady, type Scene, scaledMs } from '../scene.ts'
+import { type CmlServerContext, isReady, scaledMs } from '../server-context.ts'
 import { relaunched, withNodes } from './capacity.ts'
-import { needsLicence } from './definitions.ts'
+import { needsLicense } from './definitions.ts'
 import type { CmlLab, LabNode } from './lab.ts'
-import { isStopping, isUp, moved, nodeStateAt } from './node-life.ts'
+import { isStopping, isUp, moved, nodeStateAt } from './node-lifecycle.ts'
 
 /** Labs that an act changed, and how many launches it made. */
 export interface PowerChange {
@@ -18,7 +18,7 @@ const STOPPING_S = 3
 const WIPING_S = 1
 
 /** Nodes that run already are left alone. All of them start or, where that can't be, none. */
-export function startNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChange {
+export function startNodes(scene: CmlServerContext, lab: CmlLab, chosen: Chosen): PowerChange {
   const { nowMs, server } = scene
   const isDown = (node: LabNode) => !isUp(nodeStateAt(node, nowMs)) || isStopping(node, nowMs)
   const starting = lab.nodes.filter(node => chosen(node) && isDown(node))
@@ -34,7 +34,7 @@ export function startNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChan
   return { labs: relaunched(scene, exchanged(scene, started)), launches: starting.length }
 }
 
-export function stopNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChange {
+export function stopNodes(scene: CmlServerContext, lab: CmlLab, chosen: Chosen): PowerChange {
   const { nowMs } = scene
   const stopped = withNodes(lab, node => {
     const state = nodeStateAt(node, nowMs)
@@ -45,7 +45,7 @@ export function stopNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChang
   return { labs: relaunched(scene, exchanged(scene, stopped)), launches: 0 }
 }
 
-export function wipeNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChange {
+export function wipeNodes(scene: CmlServerContext, lab: CmlLab, chosen: Chosen): PowerChange {
   const { nowMs } = scene
   const running = lab.nodes.find(node => chosen(node) && isUp(nodeStateAt(node, nowMs)))
   if (running) throw new CmlRefusal(400, `Node ${running.label} must be stopped before it can be wiped.`)
@@ -57,20 +57,20 @@ export function wipeNodes(scene: Scene, lab: CmlLab, chosen: Chosen): PowerChang
   return { labs: wiped === lab ? [] : [wiped], launches: 0 }
 }
 
-const exchanged = ({ labs }: Scene, changed: CmlLab): readonly CmlLab[] =>
+const exchanged = ({ labs }: CmlServerContext, changed: CmlLab): readonly CmlLab[] =>
   labs.map(lab => (lab.id === changed.id ? changed : lab))
 
-export const quotaOf = ({ server, nowMs, faults }: Scene): number =>
+export const quotaOf = ({ server, nowMs, faults }: CmlServerContext): number =>
   faults.node_quota ?? quotaAt(server.licensing, nowMs)
 
-/** Nodes that count against the licence and are up, of all labs. */
-export const licensedUp = ({ labs, nowMs }: Scene): number =>
-  labs.flatMap(lab => lab.nodes).filter(node => needsLicence(node.node_definition) && isUp(nodeStateAt(node, nowMs)))
+/** Nodes that count against the license and are up, of all labs. */
+export const licensedUp = ({ labs, nowMs }: CmlServerContext): number =>
+  labs.flatMap(lab => lab.nodes).filter(node => needsLicense(node.node_definition) && isUp(nodeStateAt(node, nowMs)))
     .length
 
-function checkQuota(scene: Scene, starting: readonly LabNode[]): void {
+function checkQuota(scene: CmlServerContext, starting: readonly LabNode[]): void {
   const wanted = starting.filter(
-    node => needsLicence(node.node_definition) && !isUp(nodeStateAt(node, scene.nowMs)),
+    node => needsLicense(node.node_definition) && !isUp(nodeStateAt(node, scene.nowMs)),
   ).length
   const quota = quotaOf(scene)
   const up = licensedUp(scene)

@@ -1,10 +1,18 @@
 import { stringify } from 'yaml'
-import { instantText } from '../exchange.ts'
-import { computeId, type Scene } from '../scene.ts'
+import { instantText } from '../http-messages.ts'
+import { type CmlServerContext, computeId } from '../server-context.ts'
 import { sizesOf } from './capacity.ts'
 import { hasImage, imageOf, nodeDefinition } from './definitions.ts'
 import type { CmlLab, LabInterface, LabLink, LabNode } from './lab.ts'
-import { bootProgress, interfaceStateAt, isConnected, isUp, labStateAt, linkStateAt, nodeStateAt } from './node-life.ts'
+import {
+  bootProgress,
+  interfaceStateAt,
+  isConnected,
+  isUp,
+  labStateAt,
+  linkStateAt,
+  nodeStateAt,
+} from './node-lifecycle.ts'
 
 const TOPOLOGY_VERSION = '0.3.0'
 const PERMISSIONS = ['lab_admin', 'lab_edit', 'lab_exec', 'lab_view'] as const
@@ -12,7 +20,7 @@ const PERMISSIONS = ['lab_admin', 'lab_edit', 'lab_exec', 'lab_view'] as const
 /** null: only the main file, as text; false: all files; true: none. */
 export type ExcludeConfigurations = boolean | null
 
-export function labView(scene: Scene, lab: CmlLab) {
+export function labView(scene: CmlServerContext, lab: CmlLab) {
   const owner = scene.server.users.find(user => user.id === lab.owner)
   return {
     id: lab.id,
@@ -33,7 +41,7 @@ export function labView(scene: Scene, lab: CmlLab) {
 }
 
 /** With what a tile on the overview page draws. */
-export const tileView = (scene: Scene, lab: CmlLab) => ({
+export const tileView = (scene: CmlServerContext, lab: CmlLab) => ({
   ...labView(scene, lab),
   topology: {
     nodes: lab.nodes.map(node => nodeView(scene, lab, { node, exclude: true })),
@@ -44,7 +52,7 @@ export const tileView = (scene: Scene, lab: CmlLab) => ({
 })
 
 export function nodeView(
-  scene: Scene,
+  scene: CmlServerContext,
   lab: CmlLab,
   { node, exclude = null }: { node: LabNode; exclude?: ExcludeConfigurations },
 ) {
@@ -65,7 +73,7 @@ export function nodeView(
   }
 }
 
-function operational(scene: Scene, node: LabNode, up: boolean) {
+function operational(scene: CmlServerContext, node: LabNode, up: boolean) {
   const definition = nodeDefinition(node.node_definition)
   const { ram_mib, cpus, cpu_limit } = sizesOf(node)
   const image = definition && hasImage(definition) ? imageOf(definition) : null
@@ -84,7 +92,7 @@ function operational(scene: Scene, node: LabNode, up: boolean) {
   }
 }
 
-const serialConsoles = (scene: Scene, node: LabNode) =>
+const serialConsoles = (scene: CmlServerContext, node: LabNode) =>
   nodeDefinition(node.node_definition)?.driver === 'none'
     ? []
     : [{ console_key: scene.uuid('console', node.id), label: 'Serial0/0', device_number: 0 }]
@@ -109,7 +117,11 @@ const nodeMembers = (node: LabNode, exclude: ExcludeConfigurations) => ({
 
 const mainFile = (node: LabNode): string | null => node.files[0]?.content ?? null
 
-export const interfaceView = (scene: Scene, lab: CmlLab, { node, port }: { node: LabNode; port: LabInterface }) => ({
+export const interfaceView = (
+  scene: CmlServerContext,
+  lab: CmlLab,
+  { node, port }: { node: LabNode; port: LabInterface },
+) => ({
   id: port.id,
   lab_id: lab.id,
   node: node.id,
@@ -121,7 +133,7 @@ export const interfaceView = (scene: Scene, lab: CmlLab, { node, port }: { node:
   state: interfaceStateAt(node, scene.nowMs),
 })
 
-export const linkView = (scene: Scene, lab: CmlLab, link: LabLink) => ({
+export const linkView = (scene: CmlServerContext, lab: CmlLab, link: LabLink) => ({
   id: link.id,
   lab_id: lab.id,
   label: link.label,

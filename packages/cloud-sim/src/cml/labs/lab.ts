@@ -1,10 +1,10 @@
-import type { Moment } from '../../timeline.ts'
+import type { TimelineEntry } from '../../state-timeline.ts'
 
 export const NODE_STATES = ['DEFINED_ON_CORE', 'QUEUED', 'STARTED', 'BOOTED', 'STOPPED'] as const
 export type NodeState = (typeof NODE_STATES)[number]
 export type ElementState = 'DEFINED_ON_CORE' | 'STARTED' | 'STOPPED'
 
-export interface NodeMoment extends Moment {
+export interface NodeMoment extends TimelineEntry {
   readonly state: NodeState
 }
 

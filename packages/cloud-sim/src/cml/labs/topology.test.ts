@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { CmlRefusal } from '../exchange.ts'
+import { CmlRefusal } from '../http-messages.ts'
 import { topologyIn } from './topology.ts'
 
 const TWO_NODES = `
@@ -33,7 +33,7 @@ describe('a topology', () => {
     ['no version', TWO_NODES.replace('version: 0.3.0, ', ''), /version.*missing/],
     ['no links', TWO_NODES.replace('links:', 'annotations:').replaceAll(/- \{id: l0.*/g, ''), /links.*missing/],
     ['a member that nobody knows', `${TWO_NODES}\nfoo: 1`, /foo.*extra_forbidden/],
-    ['an unknown member of a node', TWO_NODES.replace('label: a,', 'label: a, colour: red,'), /colour/],
+    ['an unknown member of a node', TWO_NODES.replace('label: a,', 'label: a, color: red,'), /color/],
     ['a node without a label', TWO_NODES.replace('label: a, ', ''), /label.*missing/],
     ['a number out of range', TWO_NODES.replace('x: 0,', 'x: 20000,'), /int_range/],
     ['an id twice', TWO_NODES.replace('id: n1', 'id: n0'), /twice/],

@@ -1,5 +1,5 @@
 import { Lexer, Parser, parse } from 'yaml'
-import { CmlRefusal } from '../exchange.ts'
+import { CmlRefusal } from '../http-messages.ts'
 import {
   anyObject,
   type Check,

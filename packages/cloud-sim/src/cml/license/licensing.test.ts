@@ -45,8 +45,8 @@ describe('a registration', () => {
 
 describe('the node quota', () => {
   it.each([
-    ['no licence', UNLICENSED, 5],
-    ['a licence that is not authorized yet', { ...asked('granted'), extra_nodes: 30 }, 5],
+    ['no license', UNLICENSED, 5],
+    ['a license that is not authorized yet', { ...asked('granted'), extra_nodes: 30 }, 5],
     ['a bad token', asked('bad_token'), 5],
   ])('with %s is %s', (_name, record, quota) => {
     expect(quotaAt(record, 150)).toBe(quota)

@@ -1,4 +1,4 @@
-/** What a CML server knows of its licence, in instants. */
+/** What a CML server knows of its license, in instants. */
 export interface LicensingRecord {
   readonly product: string
   /** Nodes beyond those that the product includes. */
@@ -19,7 +19,7 @@ export interface Registration {
   readonly asked_ms: number
   /** IN_PROGRESS until then. */
   readonly ends_ms: number
-  /** None left: the server is known to the account, which has no licence for it. */
+  /** None left: the server is known to the account, which has no license for it. */
   readonly outcome: 'granted' | 'none_left' | 'bad_token' | 'not_reached'
   /** When the authorization follows, for one that is granted. */
   readonly authorized_ms: number
@@ -39,7 +39,7 @@ export const PRODUCTS = {
 export type Product = keyof typeof PRODUCTS
 export const isProduct = (text: string): text is Product => Object.hasOwn(PRODUCTS, text)
 
-/** Of CML without a licence. */
+/** Of CML without a license. */
 const FREE_NODES = 5
 
 export const DEFAULT_SSMS = 'https://smartreceiver.cisco.com/licservice/license'
@@ -87,7 +87,7 @@ export function failureAt(record: LicensingRecord, atMs: number): string | null 
   }
 }
 
-/** A licence that was granted counts also when the account is out of compliance. */
+/** A license that was granted counts also when the account is out of compliance. */
 export function quotaAt(record: LicensingRecord, atMs: number): number {
   const { registration, product, extra_nodes } = record
   const isGranted = registration?.outcome === 'granted' && atMs >= registration.authorized_ms

@@ -5,9 +5,9 @@ import { bootedCml } from '../../testing/booted-cml.ts'
 
 const TOKEN = { token: 'good' }
 
-async function twoServers(licencesOwned?: number) {
+async function twoServers(licensesOwned?: number) {
   const clock = manualClock()
-  const model = openSimModel({ seed: 11, clock, ...(licencesOwned === undefined ? {} : { licencesOwned }) })
+  const model = openSimModel({ seed: 11, clock, ...(licensesOwned === undefined ? {} : { licensesOwned }) })
   const advance = (ms: number) => clock.advance(ms)
   const [first, second] = [await bootedCml(model, advance), await bootedCml(model, advance)]
   for (const server of [first, second]) {
@@ -24,19 +24,19 @@ const stateOf = ({ ask }: Awaited<ReturnType<typeof bootedCml>>) => {
 }
 
 describe('an account', () => {
-  it('has as many licences as anybody wants where nobody has said how many', async () => {
+  it('has as many licenses as anybody wants where nobody has said how many', async () => {
     const { model, first, second } = await twoServers()
     expect([stateOf(first), stateOf(second)]).toEqual(Array(2).fill('COMPLETED IN_COMPLIANCE 20'))
     expect(model.cml.smartAccount()).toHaveLength(2)
   })
 
-  it('knows a server for which it has no licence, and says that it is out of compliance', async () => {
+  it('knows a server for which it has no license, and says that it is out of compliance', async () => {
     const { model, first, second } = await twoServers(1)
     expect([stateOf(first), stateOf(second)]).toEqual(['COMPLETED IN_COMPLIANCE 20', 'COMPLETED OUT_OF_COMPLIANCE 5'])
     expect(model.cml.smartAccount()).toMatchObject([{ instance_id: first.id }])
   })
 
-  it('gives a licence that was given back to whoever waits for one', async () => {
+  it('gives a license that was given back to whoever waits for one', async () => {
     const { model, first, second } = await twoServers(1)
     expect(first.ask('DELETE', '/licensing/deregistration').status).toBe(204)
     expect(stateOf(second)).toBe('COMPLETED IN_COMPLIANCE 20')

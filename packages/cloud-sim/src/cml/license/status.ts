@@ -1,5 +1,5 @@
-import { plainInstantText } from '../exchange.ts'
-import { hostnameOf, type Scene } from '../scene.ts'
+import { plainInstantText } from '../http-messages.ts'
+import { type CmlServerContext, hostnameOf } from '../server-context.ts'
 import { authorizationAt, DEFAULT_SSMS, failureAt, isProduct, PRODUCTS, registrationAt } from './licensing.ts'
 
 export const BASE_FEATURE = 'regid.2019-10.com.cisco.CML_ENT_BASE,1.0_15d3393c-846c-4e00-a54e-1ea90f2b2160'
@@ -15,10 +15,10 @@ const AUTHORIZATION_RENEWED_DAYS = 30
 const NO_TIME = { succeeded: null, attempted: null, scheduled: null, status: null, failure: null, success: null }
 
 /** What the Smart Account knows this server by. */
-export const productUuid = (scene: Scene): string => scene.uuid('udi')
+export const productUuid = (scene: CmlServerContext): string => scene.uuid('udi')
 
 /** `GET /licensing`, member by member. */
-export function licensingStatus(scene: Scene) {
+export function licensingStatus(scene: CmlServerContext) {
   const { nowMs, server, faults } = scene
   const { licensing } = server
   const { product, transport } = licensing
@@ -33,7 +33,7 @@ export function licensingStatus(scene: Scene) {
   }
 }
 
-function registrationStatus({ nowMs, server }: Scene) {
+function registrationStatus({ nowMs, server }: CmlServerContext) {
   const { licensing } = server
   const { registration, registration_renewed_ms } = licensing
   const status = registrationAt(licensing, nowMs)
@@ -72,7 +72,7 @@ const renewed = (ms: number) => ({
   success: 'SUCCESS',
 })
 
-function authorizationStatus({ server }: Scene, status: string) {
+function authorizationStatus({ server }: CmlServerContext, status: string) {
   const { registration, authorization_renewed_ms } = server.licensing
   if (registration === null || !status.includes('COMPLIANCE')) {
     return { status, expires: null, renew_time: { ...NO_TIME, status: 'NOT STARTED' } }
@@ -89,7 +89,7 @@ function authorizationStatus({ server }: Scene, status: string) {
   }
 }
 
-export function licensingFeatures({ nowMs, server, faults }: Scene) {
+export function licensingFeatures({ nowMs, server, faults }: CmlServerContext) {
   const { licensing } = server
   const authorization = authorizationAt(licensing, nowMs, faults.compliance)
   const isGranted = authorization.includes('COMPLIANCE')

@@ -124,11 +124,11 @@ it('delivers all changes of a revision though it is aborted after the first', as
 it('delivers a key without a valid hint as changed, and never logs its value', async () => {
   const client = clients.connect()
   const { revision } = await list(client.changeKeys)
-  await admin.put(`${PREFIX}w-9`, 'licence-token-1234')
+  await admin.put(`${PREFIX}w-9`, 'license-token-1234')
   expect((await list(client.changeKeys)).entries[0]?.hint).toEqual({ id: 'w-9', version: 0, updated_at: '' })
   expect(await read(client.changeKeys, revision, 1)).toMatchObject([{ type: 'put', hint: { id: 'w-9' } }])
   expect(client.logger.messages('warn')).toContain('change key holds no hint')
-  expect(JSON.stringify(client.logger.lines)).not.toContain('licence-token-1234')
+  expect(JSON.stringify(client.logger.lines)).not.toContain('license-token-1234')
   expect(await client.changeKeys.publish(`${PREFIX}w-9`, hint('w-9', 1))).toBe(true)
 })
 

@@ -13,7 +13,7 @@ it('decodes to what was encoded', () => {
 })
 
 it('drops other fields', () => {
-  const given = { ...HINT, licence_token: 'secret' }
+  const given = { ...HINT, license_token: 'secret' }
   expect(encodeHint(given)).not.toContain('secret')
   expect(decodeHint(JSON.stringify(given))).toEqual(HINT)
 })

@@ -182,9 +182,9 @@ function openExchange<I extends DescMessage, O extends DescMessage>(
     metadataOf(token),
   )
   const incoming = reading(call)
-  let cancelledBy: unknown
+  let canceledBy: unknown
   const cancel = (error: unknown) => {
-    cancelledBy ??= error
+    canceledBy ??= error
     line.streams.delete(cancel)
     call.cancel()
   }
@@ -199,7 +199,7 @@ function openExchange<I extends DescMessage, O extends DescMessage>(
         if (answer !== undefined) line.heardAtMs = line.clock.monotonic()
         return answer
       } catch (error) {
-        throw cancelledBy ?? etcdErrorFrom(line.endpoint.name, statusIn(error))
+        throw canceledBy ?? etcdErrorFrom(line.endpoint.name, statusIn(error))
       }
     },
     cancel,

@@ -149,6 +149,6 @@ it('ends when requested, the flag first, and only once', async () => {
   await clock.advance(5_000)
   lease.end(new Error('resigned'))
   lease.end(new Error('again'))
-  await beats[0]?.fail(new Error('cancelled'))
+  await beats[0]?.fail(new Error('canceled'))
   expect([seen, String(lease.signal.reason), failures]).toEqual([[false], 'Error: resigned', []])
 })

@@ -1,0 +1,268 @@
+import { createRequire } from 'node:module'
+import type { Image, ImageQuery } from '@lcm/cloud/compute'
+import { CloudError } from '@lcm/cloud/errors'
+import { TAG } from '@lcm/domain/worker/instance'
+import type { AwsCredentials, AwsOptions } from './aws-clients.ts'
+import { type Caller, callerIdentity } from './caller-identity.ts'
+import { cloudCall } from './cloud-call.ts'
+import { cloudWatchClients, cloudWatchSdk } from './cloudwatch/clients.ts'
+import { type Ec2Call, ec2Clients, ec2Sdk } from './ec2/clients.ts'
+import { runInput } from './ec2/instance.ts'
+import { newestImage } from './ec2/list-images.ts'
+import type { IamActionName } from './iam-actions.ts'
+
+/** A region, and what a launch there would name. */
+export interface CheckedRegion {
+  readonly region: string
+  readonly subnet_id: string
+  readonly security_group_ids: readonly string[]
+  readonly key_name: string | null
+}
+
+/** The part of a template that decides which rights a launch needs. */
+export interface CheckedLaunch {
+  readonly image: ImageQuery
+  readonly instance_type: string
+  readonly iam_instance_profile: string | null
+}
+
+export interface AccountCheckOptions extends AwsOptions {
+  readonly regions: readonly [CheckedRegion, ...CheckedRegion[]]
+  /** Null tries without an image, which AWS may refuse to judge. */
+  readonly launch: CheckedLaunch | null
+  /** Whose machines are tried, and whose name a launch would bear; null where nobody knows. */
+  readonly fleet: string | null
+  /** How long any one call may take. */
+  readonly deadlineMs: number
+  readonly fetch: typeof globalThis.fetch
+  readonly signal: AbortSignal
+}
+
+/**
+ * - granted: AWS would have done it
+ * - denied: AWS knows us and says that we may not
+ * - rejected: AWS does not take our credentials at all
+ * - untold: the answer says nothing about rights
+ */
+export type Verdict = 'granted' | 'denied' | 'rejected' | 'untold'
+
+export interface ActionCheck {
+  readonly region: string
+  readonly action: IamActionName
+  readonly verdict: Verdict
+  /** What AWS said; empty where it agreed. */
+  readonly details: string
+}
+
+export interface AccountCheck {
+  /** Null where credentials were found, else why not. */
+  readonly credentialsError: string | null
+  readonly caller: Caller | null
+  /** Why nobody could say who we are; null where it was said. */
+  readonly callerError: string | null
+  readonly actions: readonly ActionCheck[]
+}
+
+const NOTHING_TRIED = { caller: null, callerError: null, actions: [] }
+
+/** Tries every right that LCM needs by reads and by dry runs: nothing is changed and nothing is bought. */
+export async function checkAccount(options: AccountCheckOptions): Promise<AccountCheck> {
+  const credentials = await credentialsOf(options).catch(whyNone)
+  if (typeof credentials === 'string') return { ...NOTHING_TRIED, credentialsError: credentials }
+  const [caller, actions] = await Promise.all([
+    identified(options, credentials),
+    Promise.all(options.regions.map(region => triedIn({ ...options, credentials }, region))),
+  ])
+  return {
+    credentialsError: null,
+    caller: typeof caller === 'string' ? null : caller,
+    callerError: typeof caller === 'string' ? caller : null,
+    actions: actions.flat(),
+  }
+}
+
+const messageOf = (error: unknown): string =>
+  error instanceof Error ? (error.message.split('\n')[0] ?? error.name) : String(error)
+
+const whyNone = (error: unknown): string => messageOf(error).replace(/^credentials: (CredentialsProviderError: )?/, '')
+
+const limitsOf = ({ clock, deadlineMs, signal }: AccountCheckOptions) => ({ clock, deadlineMs, signals: [signal] })
+
+function credentialsOf(options: AccountCheckOptions): Promise<AwsCredentials> {
+  if (options.credentials !== undefined) return Promise.resolve(options.credentials)
+  const chain: typeof import('@aws-sdk/credential-provider-node') = createRequire(import.meta.url)(
+    '@aws-sdk/credential-provider-node',
+  )
+  return cloudCall('credentials', limitsOf(options), () => chain.defaultProvider()())
+}
+
+function identified(options: AccountCheckOptions, credentials: AwsCredentials): Promise<Caller | string> {
+  const { regions, endpoint = null, clock, fetch } = options
+  const [{ region }] = regions
+  return cloudCall('GetCallerIdentity', limitsOf(options), signal =>
+    callerIdentity({ credentials, region, endpoint, nowMs: clock.now(), fetch, signal }),
+  ).catch(messageOf)
+}
+
+/** No machine has this id. EC2 judges rights before it looks for the machine, where it does. */
+const NOBODY = 'i-00000000000000000'
+
+async function triedIn(options: AccountCheckOptions, place: CheckedRegion): Promise<ActionCheck[]> {
+  const { region } = place
+  const clients = ec2Clients(options)
+  const attempt = async (action: IamActionName, call: (ec2: Ec2Call) => Promise<unknown>): Promise<ActionCheck> => {
+    const client = clients.in(region).mutate
+    const trying = cloudCall(action, limitsOf(options), signal => call({ client, sdk: ec2Sdk(), signal }))
+    return { region, action, ...(await verdictOf(trying)) }
+  }
+  let ours = NOBODY
+  let image: Image | null = null
+  const reads = await Promise.all([
+    attempt('ec2:DescribeInstances', async ec2 => {
+      ours = (await anyMachine(ec2, options.fleet)) ?? NOBODY
+    }),
+    attempt('ec2:DescribeImages', async ec2 => {
+      image = await newestImage(ec2, options.launch?.image ?? { name_pattern: 'cml-*', owner: 'self' })
+    }),
+    triedMetrics(options, region),
+  ])
+  const InstanceIds = [ours]
+  const onOurs: Attempt = async (action, call) => doubted(await attempt(action, call), ours === NOBODY)
+  const tags = { Resources: [ours], Tags: [{ Key: TAG.name, Value: 'lcm-doctor' }] }
+  const [launch, rename, ...changes] = await Promise.all([
+    triedLaunch(attempt, { options, place, image }),
+    onOurs('ec2:CreateTags', ({ client, sdk, signal: abortSignal }) =>
+      client.send(new sdk.CreateTagsCommand({ ...tags, DryRun: true }), { abortSignal }),
+    ),
+    onOurs('ec2:StartInstances', ({ client, sdk, signal: abortSignal }) =>
+      client.send(new sdk.StartInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
+    ),
+    onOurs('ec2:StopInstances', ({ client, sdk, signal: abortSignal }) =>
+      client.send(new sdk.StopInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
+    ),
+    onOurs('ec2:TerminateInstances', ({ client, sdk, signal: abortSignal }) =>
+      client.send(new sdk.TerminateInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
+    ),
+  ])
+  clients.close()
+  return [...reads, ...launch.map(each => withRename(each, rename)), ...changes]
+}
+
+/** One right for two things: to tag what is launched, and to rename it later. A policy may allow the first alone. */
+const withRename = (launched: ActionCheck, rename: ActionCheck): ActionCheck =>
+  launched.action === rename.action && launched.verdict === 'granted' && rename.verdict === 'denied' ? rename : launched
+
+/** A policy that allows changes of the fleet's own machines denies that of nobody's, and is right. */
+const doubted = (tried: ActionCheck, isNobodys: boolean): ActionCheck =>
+  tried.verdict === 'denied' && isNobodys ? { ...tried, verdict: 'untold', details: NO_MACHINE } : tried
+
+const DEAD: ReadonlySet<string> = new Set(['shutting-down', 'terminated'])
+const NO_MACHINE = 'the fleet has no machine there to try it on'
+
+/** A policy may allow changes of the fleet's own machines alone, so one of those is tried where there is one. */
+async function anyMachine(
+  { client, sdk, signal: abortSignal }: Ec2Call,
+  fleet: string | null,
+): Promise<string | undefined> {
+  const mark = fleet === null ? { Name: 'tag-key', Values: [TAG.fleet] } : { Name: `tag:${TAG.fleet}`, Values: [fleet] }
+  const ours = { Filters: [mark], MaxResults: 100 }
+  const { Reservations = [] } = await client.send(new sdk.DescribeInstancesCommand(ours), { abortSignal })
+  const machines = Reservations.flatMap(({ Instances = [] }) => Instances)
+  return machines.find(({ State }) => !DEAD.has(State?.Name ?? ''))?.InstanceId
+}
+
+const NO_IMAGE: Image = { image_id: 'ami-00000000000000000', name: '', created_at: '', root_device: '/dev/sda1' }
+
+interface Launch {
+  readonly options: AccountCheckOptions
+  readonly place: CheckedRegion
+  readonly image: Image | null
+}
+type Attempt = (action: IamActionName, call: (ec2: Ec2Call) => Promise<unknown>) => Promise<ActionCheck>
+
+/** As it would be launched, with its tags; and where that is denied again without them, to tell which right is missing. */
+async function triedLaunch(attempt: Attempt, launch: Launch): Promise<ActionCheck[]> {
+  const input = launchInput(launch)
+  const run = (more: object) =>
+    attempt('ec2:RunInstances', ({ client, sdk, signal: abortSignal }) =>
+      client.send(new sdk.RunInstancesCommand({ ...input, ...more, DryRun: true }), { abortSignal }),
+    )
+  const whole = await run({})
+  const tags: ActionCheck = { ...whole, action: 'ec2:CreateTags' }
+  if (whole.verdict !== 'denied') return [whole, tags]
+  const named = namedIn(whole.details)
+  if (named !== null && named !== 'ec2:RunInstances')
+    return [{ ...whole, action: named }, ...(named === tags.action ? [] : [{ ...tags, verdict: 'untold' as const }])]
+  const bare = await run({ TagSpecifications: [] })
+  if (bare.verdict === 'granted') return [bare, tags]
+  return [whole, { ...tags, verdict: 'untold', details: 'it is judged once launches are allowed' }]
+}
+
+function launchInput({ options, place, image }: Launch) {
+  const { launch, clock } = options
+  return runInput({
+    client_token: `lcm-doctor-${clock.now()}`,
+    user_data: null,
+    parameters: {
+      image_id: (image ?? NO_IMAGE).image_id,
+      root_device: (image ?? NO_IMAGE).root_device,
+      instance_type: launch?.instance_type ?? 'm5zn.metal',
+      iam_instance_profile: launch?.iam_instance_profile ?? null,
+      subnet_id: place.subnet_id,
+      security_group_ids: [...place.security_group_ids],
+      key_name: place.key_name,
+      associate_public_ip: null,
+      root_volume_gb: 64,
+      volume_encrypted: true,
+      nested_virtualization: false,
+      user_data_ref: null,
+      tags: { [TAG.name]: 'lcm-doctor', [TAG.fleet]: options.fleet ?? 'lcm-doctor' },
+    },
+  })
+}
+
+const DENIABLE: readonly IamActionName[] = ['ec2:RunInstances', 'ec2:CreateTags', 'iam:PassRole']
+
+/** Which right AWS itself says is missing: a launch needs several. */
+const namedIn = (details: string): IamActionName | null =>
+  DENIABLE.find(action => details.includes(`perform: ${action}`)) ?? null
+
+const HOUR_MS = 3_600_000
+
+async function triedMetrics(options: AccountCheckOptions, region: string): Promise<ActionCheck> {
+  const clients = cloudWatchClients(options)
+  const endMs = options.clock.now()
+  const metric = {
+    Namespace: 'AWS/EC2',
+    MetricName: 'CPUUtilization',
+    Dimensions: [{ Name: 'InstanceId', Value: NOBODY }],
+  }
+  const input = {
+    MetricDataQueries: [{ Id: 'q0', MetricStat: { Metric: metric, Period: 300, Stat: 'Average' } }],
+    StartTime: new Date(endMs - HOUR_MS),
+    EndTime: new Date(endMs),
+  }
+  const trying = cloudCall('GetMetricData', limitsOf(options), abortSignal =>
+    clients.in(region).send(new (cloudWatchSdk().GetMetricDataCommand)(input), { abortSignal }),
+  )
+  const verdict = await verdictOf(trying)
+  clients.close()
+  return { region, action: 'cloudwatch:GetMetricData', ...verdict }
+}
+
+const WOULD = 'DryRunOperation'
+/** Others of the class `auth` speak of the credentials, not of one right. */
+const DENIALS = /^(UnauthorizedOperation|AccessDenied.*|NotAuthorized.*|Forbidden)$/
+
+async function verdictOf(trying: Promise<unknown>): Promise<Pick<ActionCheck, 'verdict' | 'details'>> {
+  try {
+    await trying
+    return { verdict: 'granted', details: '' }
+  } catch (error) {
+    if (!(error instanceof CloudError)) throw error
+    if (error.code === WOULD) return { verdict: 'granted', details: '' }
+    const details = error.message.replace(`${error.action}: `, '')
+    if (DENIALS.test(error.code)) return { verdict: 'denied', details }
+    return { verdict: error.errorClass === 'auth' ? 'rejected' : 'untold', details }
+  }
+}

@@ -1,0 +1,176 @@
+import type { SimModel } from '../model.ts'
+import type { ControlExtension, ControlResponse } from '../server/control-api.ts'
+import { withActivity } from './api/dispatch.ts'
+import { importInto } from './api/labs.ts'
+import { retried } from './api/licensing.ts'
+import { withUser } from './api/users.ts'
+import { type CmlFaults, faultsPatch } from './faults.ts'
+import { type CmlAnswer, CmlRefusal, DONE, OK } from './http-messages.ts'
+import { flag, jsonBody, object, text } from './input.ts'
+import { relaunched } from './labs/capacity.ts'
+import { licensedUp, quotaOf, startNodes } from './labs/lab-power.ts'
+import { labStateAt } from './labs/node-lifecycle.ts'
+import { licensingStatus } from './license/status.ts'
+import { type CmlUser, DEFAULT_CML_LOGIN, withPassword } from './server.ts'
+import type { CmlChange, CmlServerContext, Outcome } from './server-context.ts'
+
+const CONTROL_PATH = '/sim/v1'
+
+/** Acts on CML servers behind everybody's back: what `/sim/v1/instances/{id}/cml...` and `/sim/v1/smart-account` do. */
+export function cmlControl(model: SimModel): ControlExtension {
+  return ({ method, url, body }) => {
+    const path = new URL(url, 'http://simulator').pathname.slice(CONTROL_PATH.length)
+    if (path === '/smart-account') return method === 'GET' ? found({ items: model.cml.smartAccount() }) : wrongMethod()
+    const [, instanceId = '', rest = ''] = /^\/instances\/([^/]+)\/cml(?:\/(.*))?$/.exec(path) ?? []
+    if (instanceId === '') return null
+    if (!model.cml.sceneOf(instanceId)) return problem(404, 'not_found', `there is no instance ${instanceId}`)
+    const act = Object.hasOwn(ACTS, `${method} ${rest}`) ? ACTS[`${method} ${rest}`] : undefined
+    if (!act)
+      return problem(404, 'not_found', `there is no ${method} ${path}; there are: ${Object.keys(ACTS).join(', ')}`)
+    try {
+      return answered(act(model, instanceId, body ?? ''))
+    } catch (error) {
+      if (error instanceof CmlRefusal) return problem(error.status, 'refused', error.message)
+      throw error
+    }
+  }
+}
+
+const found = (body: object): ControlResponse => ({ status: 200, body })
+const problem = (status: number, code: string, message: string): ControlResponse => ({
+  status,
+  body: { code, message },
+})
+const wrongMethod = () => problem(405, 'method_not_allowed', 'only GET is known here')
+
+function answered({ status, body }: CmlAnswer): ControlResponse {
+  return { status: status === 204 ? 200 : status, body: typeof body === 'object' && body !== null ? body : {} }
+}
+
+type Act = (model: SimModel, instanceId: string, body: string) => CmlAnswer
+
+/** A pure decision on the scene, made durable. */
+const deciding =
+  (decide: (scene: CmlServerContext, body: string) => Outcome): Act =>
+  (model, instanceId, body) =>
+    model.cml.act(instanceId, scene => decide(scene, body))
+
+const ACTS: Readonly<Record<string, Act>> = {
+  'GET ': (model, instanceId) => model.cml.act(instanceId, scene => OK(summary(model, scene))),
+  'GET faults': deciding(scene => OK(scene.faults)),
+  'PATCH faults': deciding((scene, body) =>
+    withFaults(scene, { ...scene.server.fault_changes, ...jsonBody(body, faultsPatch) }),
+  ),
+  /** Back to the preset. */
+  'DELETE faults': deciding(scene => withFaults(scene, {})),
+  'POST password': deciding(passwordChanged),
+  'POST forget-sessions': deciding(scene => ({ ...DONE, change: { server: { ...scene.server, sessions: [] } } })),
+  'POST telemetry': deciding(telemetrySet),
+  'POST activity': deciding(personActed),
+  'POST start-lab': deciding(personStartsLab),
+  'POST replace-certificate': (model, instanceId) => {
+    model.cml.replaceCertificate(instanceId)
+    return OK({ certificate_sha256: model.cml.fingerprintOf(instanceId) })
+  },
+}
+
+function summary(model: SimModel, scene: CmlServerContext) {
+  const { registration, authorization } = licensingStatus(scene)
+  const { instance_id } = scene.instance
+  return {
+    instance_id,
+    stage: model.cml.stageOf(instance_id),
+    version: scene.version.text,
+    certificate_sha256: model.cml.fingerprintOf(instance_id),
+    users: scene.server.users.map(({ id, username, admin }) => ({ id, username, admin })),
+    session_count: scene.server.sessions.length,
+    labs: scene.labs.map(lab => {
+      return { id: lab.id, title: lab.title, state: labStateAt(lab, scene.nowMs), node_count: lab.nodes.length }
+    }),
+    license: { registration: registration.status, authorization: authorization.status },
+    nodes: { quota: quotaOf(scene), started: licensedUp(scene) },
+    ports: model.cml.nodePorts(instance_id).map(({ port }) => port),
+  }
+}
+
+/** Memory that is free again lets waiting nodes start, and a way that is free again lets a registration go on. */
+function withFaults(scene: CmlServerContext, fault_changes: Partial<CmlFaults>): Outcome {
+  const server = { ...scene.server, fault_changes }
+  const faults = { ...scene.preset_faults, ...fault_changes }
+  const changed = { ...scene, server, faults }
+  const { change = { server } } = retried(changed) ?? {}
+  const labs = relaunched(changed, scene.labs)
+  return { ...OK(faults), change: labs.length > 0 ? { ...change, labs } : change }
+}
+
+const newPassword = object<{ password: string }, { username: string }>(
+  { password: text(1024, 1) },
+  { username: text(32, 1) },
+)
+
+function passwordChanged({ server }: CmlServerContext, body: string): Outcome {
+  const { username = DEFAULT_CML_LOGIN.username, password } = jsonBody(body, newPassword)
+  const account = server.users.find(user => user.username === username)
+  if (!account) throw new CmlRefusal(404, `there is no user ${username}`)
+  return { ...DONE, change: { server: withPassword(server, account.id, password) } }
+}
+
+const telemetry = object<{ opt_in: boolean }, object>({ opt_in: flag }, {})
+
+function telemetrySet({ server }: CmlServerContext, body: string): Outcome {
+  return { ...DONE, change: { server: { ...server, opt_in: jsonBody(body, telemetry).opt_in } } }
+}
+
+const person = object<{ username: string }, object>({ username: text(32, 1) }, {})
+
+/** The account of that name, made if it is not there. */
+function personNamed(
+  scene: CmlServerContext,
+  username: string,
+): { readonly scene: CmlServerContext; readonly self: CmlUser } {
+  const known = scene.server.users.find(user => user.username === username)
+  if (known) return { scene, self: known }
+  const { made, server } = withUser(scene, { username, password: `${username}-${DEFAULT_CML_LOGIN.password}` })
+  return { scene: { ...scene, server }, self: made }
+}
+
+function refuseUnlessBooted({ isBooted }: CmlServerContext): void {
+  if (!isBooted) throw new CmlRefusal(409, 'CML is not ready on this machine: wait for its boot')
+}
+
+/** Somebody uses the web page. */
+function personActed(before: CmlServerContext, body: string): Outcome {
+  refuseUnlessBooted(before)
+  const { scene, self } = personNamed(before, jsonBody(body, person).username)
+  const active_ms = { ...scene.server.active_ms, [self.id]: scene.nowMs }
+  const event = { category: 'user_activity', at_ms: scene.nowMs, data: { user_id: self.id } }
+  return { ...OK({ user_id: self.id }), change: { server: { ...scene.server, active_ms }, events: [event] } }
+}
+
+const labOfPerson = object<{ username: string }, { topology: string; title: string }>(
+  { username: text(32, 1) },
+  { topology: text(1_000_000), title: text(64) },
+)
+
+const SMALL_LAB = JSON.stringify({
+  lab: { version: '0.3.0', title: 'somebody else' },
+  nodes: [{ id: 'n0', label: 'alpine-0', node_definition: 'alpine', x: 0, y: 0 }],
+  links: [],
+})
+
+/** Somebody imports a lab and starts it. */
+function personStartsLab(before: CmlServerContext, body: string): Outcome {
+  refuseUnlessBooted(before)
+  const { username, topology = SMALL_LAB, title = null } = jsonBody(body, labOfPerson)
+  const { scene, self } = personNamed(before, username)
+  const { lab, change } = importInto(scene, self, { source: topology, title })
+  const withLab: CmlServerContext = { ...scene, server: change.server ?? scene.server, labs: [...scene.labs, lab] }
+  const started = startNodes(withLab, lab, () => true)
+  const data = { lab_id: lab.id, user_id: self.id }
+  const all: CmlChange = {
+    server: { ...withLab.server, launches_made: withLab.server.launches_made + started.launches },
+    labs: started.labs.some(({ id }) => id === lab.id) ? started.labs : [lab, ...started.labs],
+    events: [...(change.events ?? []), { category: 'start_lab', at_ms: scene.nowMs, data }],
+  }
+  return { ...OK({ user_id: self.id, lab_id: lab.id }), change: withActivity(withLab, all, self.id) }
+}

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { recordCache } from './record-cache.ts'
+
+function aWorld() {
+  const labs = new Map<string, string>()
+  return { labs, records: recordCache({ stored: () => labs }, ['lab']) }
+}
+
+describe('stored texts', () => {
+  it('are parsed once, and again when they have changed', () => {
+    const { labs, records } = aWorld()
+    labs.set('a', '{"n":1}')
+    const first = records.read('lab', 'a')
+    expect(records.read('lab', 'a')).toBe(first)
+    labs.set('a', '{"n":2}')
+    expect(records.read('lab', 'a')).toEqual({ n: 2 })
+  })
+
+  it('that were taken away are not kept, though nobody asks for them again', () => {
+    const { labs, records } = aWorld()
+    for (const key of ['a', 'b']) {
+      labs.set(key, '{}')
+      records.read('lab', key)
+    }
+    labs.delete('a')
+    records.forget([{ kind: 'lab', key: 'a' }])
+    expect(records.size).toBe(1)
+  })
+
+  it('that left without a word are not kept for long', () => {
+    const { labs, records } = aWorld()
+    for (let n = 0; n < 1_000; n++) {
+      labs.clear()
+      labs.set(`${n}`, '{}')
+      records.read('lab', `${n}`)
+    }
+    expect(records.size).toBeLessThan(110)
+  })
+})

@@ -1,0 +1,40 @@
+import type { SimState } from '../sim-state.ts'
+import type { SimChange } from '../store.ts'
+
+const SLACK = 100
+
+/** Stored texts as they were last read: each is parsed once. */
+export interface RecordCache {
+  readonly size: number
+  /** What is in the file was written here, and its format number says so. */
+  read<Value>(kind: string, key: string): Value | null
+  /** Nobody asks again for what was taken away, so it would stay in here. */
+  forget(removed: readonly Pick<SimChange, 'kind' | 'key'>[]): void
+}
+
+export function recordCache(world: Pick<SimState, 'stored'>, kinds: readonly string[]): RecordCache {
+  const cache = new Map<string, { readonly text: string; readonly value: unknown }>()
+  return {
+    get size() {
+      return cache.size
+    },
+    read<Value>(kind: string, key: string): Value | null {
+      const at = `${kind} ${key}`
+      const text = world.stored(kind).get(key)
+      if (text === undefined) {
+        cache.delete(at)
+        return null
+      }
+      const known = cache.get(at)
+      if (known?.text === text) return known.value as Value
+      const value: Value = JSON.parse(text)
+      // Machines that have left the world must not stay in here.
+      if (cache.size > SLACK + kinds.reduce((sum, each) => sum + world.stored(each).size, 0)) cache.clear()
+      cache.set(at, { text, value })
+      return value
+    },
+    forget(removed) {
+      for (const { kind, key } of removed) cache.delete(`${kind} ${key}`)
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { TAG } from '@lcm/domain/worker/instance'
+import { describeImages } from './ec2/images.ts'
+import { runInstances } from './ec2/launch.ts'
+import { stopInstances, terminateInstances } from './ec2/power.ts'
+import { REGIONS } from './ec2/regions.ts'
+import { PRESETS } from './faults/fault-plan.ts'
+import { within } from './seeded-random.ts'
+import type { SimState } from './sim-state.ts'
+
+const DAY_S = 86_400
+const FATES = ['running', 'running', 'running', 'stopped', 'stopped', 'running', 'pending', 'terminated'] as const
+type Fate = (typeof FATES)[number]
+
+const TYPES: readonly string[] = ['m5zn.metal', 'm5zn.metal', 'm8i.12xlarge', 'c5.metal', 'm8i.4xlarge']
+const TEAMS: readonly string[] = ['enarsi', 'sdwan', 'collab', 'devnet', 'security']
+/** Every so many-th machine belongs to somebody else's LCM. */
+const FOREIGN_EVERY = 5
+
+/** Machines that people made by hand over the last weeks, for discovery to find: in several states, types and regions. */
+export function seedFleet(world: SimState, count: number): void {
+  if (world.launchCount() > 0) return
+  for (let n = 0; n < count; n++) plantOne(world, n)
+}
+
+function plantOne(world: SimState, n: number): void {
+  const draw = (purpose: string) => world.chance.fraction('fleet', purpose, n)
+  const fate: Fate = FATES[n % FATES.length] ?? 'running'
+  const ageMs = fate === 'pending' ? 0 : within([2 * DAY_S, 30 * DAY_S], draw('age')) * 1000
+  const region = REGIONS[n % REGIONS.length] ?? REGIONS[0]
+  if (!region) return
+  const instance_type = TYPES[Math.floor(draw('type') * TYPES.length)] ?? 'c5.metal'
+  const subnet = region.subnets[Math.floor(draw('subnet') * 2)]
+  const launched = runInstances(past(world, ageMs), region.name, {
+    image_id: newestImageIn(region.name),
+    instance_type,
+    subnet_id: subnet?.subnet_id ?? null,
+    client_token: null,
+    count: 1,
+    nested_virtualization: instance_type.startsWith('m8i'),
+    tags: tagsOf(n, TEAMS[Math.floor(draw('team') * TEAMS.length)] ?? 'devnet'),
+    canonical: '',
+  })
+  const ids = launched.map(instance => instance.instance_id)
+  if (fate === 'stopped') stopInstances(past(world, ageMs / 2), region.name, { ids, force: false })
+  // A terminated machine is shown for an hour of the cloud's time, so it died just now.
+  if (fate === 'terminated') terminateInstances(past(world, 600_000 / world.speed), region.name, ids)
+}
+
+/** The world as it was then, on a day without faults. */
+function past(world: SimState, agoMs: number): SimState {
+  const atMs = world.now() - agoMs
+  const state = { ...world.faults.state(), plan: PRESETS.calm, scarce: [] }
+  return { ...world, now: () => atMs, faults: { ...world.faults, plan: () => PRESETS.calm, state: () => state } }
+}
+
+function newestImageIn(region: string): string {
+  const filters = [{ name: 'state', values: ['available'] }]
+  const query = { image_ids: [], owners: ['self'], filters, max_results: null, next_token: null }
+  return describeImages(region, query).items.at(-1)?.image_id ?? ''
+}
+
+function tagsOf(n: number, team: string): Readonly<Record<string, string>> {
+  const tags = { [TAG.name]: `cml-${team}-${String(n + 1).padStart(2, '0')}`, [TAG.discovery]: 'true', team }
+  return n % FOREIGN_EVERY === FOREIGN_EVERY - 1 ? { ...tags, [TAG.fleet]: 'another-lcm' } : tags
+}

@@ -1,0 +1,28 @@
+/** Something that holds from an instant on. */
+export interface TimelineEntry {
+  readonly from_ms: number
+}
+
+/** Past moments are kept for stale reads, but not for ever. */
+const MOMENTS_PAST_MAX = 8
+
+/** The moment that holds at `atMs`; before the first one, the first. */
+export function entryAt<M extends TimelineEntry>(timeline: readonly M[], atMs: number): M {
+  const found = timeline.findLast(moment => moment.from_ms <= atMs) ?? timeline[0]
+  if (!found) throw new RangeError('a timeline has at least one moment')
+  return found
+}
+
+export function nextChangeMs(timeline: readonly TimelineEntry[], afterMs: number): number | null {
+  return timeline.find(moment => moment.from_ms > afterMs)?.from_ms ?? null
+}
+
+/** What was planned for after `nowMs` will not happen; `future` will. */
+export function replan<M extends TimelineEntry>(
+  timeline: readonly M[],
+  nowMs: number,
+  future: readonly M[],
+): readonly M[] {
+  const past = timeline.filter(moment => moment.from_ms <= nowMs).slice(-MOMENTS_PAST_MAX)
+  return [...past, ...future]
+}

@@ -1,0 +1,428 @@
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { runningLoop } from '@lcm/testkit/running-loop'
+import { describe, expect, it } from 'vitest'
+import type { ReconcileContext } from './options.ts'
+import { reconciliation } from './reconciliation.ts'
+import { gone, type ReconciliationResult, requeue, retry, skip, success } from './result.ts'
+
+/** A reconcile that stays in hand until the test lets it go. */
+function gated() {
+  const gates: ((result: ReconciliationResult) => void)[] = []
+  return {
+    reconcile: () => new Promise<ReconciliationResult>(resolve => gates.push(resolve)),
+    release: (result: ReconciliationResult = success()) => gates.shift()?.(result),
+  }
+}
+
+/** Answers one result after the other, then successes. */
+const answering =
+  (...results: (ReconciliationResult | Error)[]) =>
+  async () => {
+    const next = results.shift() ?? success()
+    if (next instanceof Error) throw next
+    return next
+  }
+
+describe('outcomes', () => {
+  it('retries after 1, 2, 4, 8, 16, 32 and then every 60 seconds', async () => {
+    const { hands, clock, startsOf } = runningLoop({ reconcile: async () => retry('no capacity') })
+    hands.add('w-1', 'test')
+    await clock.advance(183_000)
+    expect(startsOf('w-1').map(at => at / 1_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183])
+  })
+
+  it('takes a thrown error as a retry', async () => {
+    const { hands, clock, startsOf, logger } = runningLoop({ reconcile: answering(new Error('boom')) })
+    hands.add('w-1', 'test')
+    await clock.advance(1_000)
+    expect(startsOf('w-1')).toEqual([0, 1_000])
+    expect(logger.lines.find(line => line.level === 'warn')?.fields).toMatchObject({ key: 'w-1', message: 'boom' })
+  })
+
+  it('takes an error thrown before the first await as a retry too', async () => {
+    const { hands, clock, startsOf } = runningLoop({
+      reconcile() {
+        throw new Error('boom')
+      },
+    })
+    hands.add('w-1', 'test')
+    await clock.advance(1_000)
+    expect(startsOf('w-1')).toEqual([0, 1_000])
+  })
+
+  it('looks again after the time a requeue asks for, with no poll to help', async () => {
+    const { hands, clock, starts } = runningLoop({ reconcile: answering(requeue('booting', 5_000)) })
+    hands.add('w-1', 'test')
+    await clock.advance(60_000)
+    expect(starts.map(({ at, cause }) => [at, cause])).toEqual([
+      [0, 'test'],
+      [5_000, 'requeue'],
+    ])
+  })
+
+  it('looks again at once after a requeue of 0 ms, without the debounce', async () => {
+    const { hands, clock, startsOf } = runningLoop({ reconcile: answering(requeue('announced', 0)) })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    expect(startsOf('w-1')).toEqual([0, 0])
+  })
+
+  const rests = [success(), requeue('waiting', 3_600_000), skip('nothing to do')]
+  it.each(rests)('counts the retries from zero again after $status', async rest => {
+    const { hands, clock, startsOf } = runningLoop({ reconcile: answering(retry('1'), retry('2'), rest, retry('3')) })
+    hands.add('w-1', 'test')
+    await clock.advance(4_000)
+    hands.add('w-1', 'news')
+    await clock.advance(60_000)
+    expect(startsOf('w-1')).toEqual([0, 1_000, 3_000, 4_000, 5_000])
+  })
+
+  it('neither retries nor requeues after a success or a skip', async () => {
+    const { hands, clock, starts } = runningLoop({ reconcile: answering(success(), skip('not ours')) })
+    hands.add('w-1', 'test')
+    hands.add('w-2', 'test')
+    await clock.advance(3_600_000)
+    expect(starts).toHaveLength(2)
+  })
+
+  it('lets news cut a backoff short and keeps counting the failures', async () => {
+    const { hands, clock, startsOf } = runningLoop({ reconcile: async () => retry('no') })
+    hands.add('w-1', 'test')
+    await clock.advance(3_000)
+    hands.add('w-1', 'news')
+    await clock.advance(8_000)
+    expect(startsOf('w-1')).toEqual([0, 1_000, 3_000, 3_000, 11_000])
+  })
+})
+
+describe('hand-outs', () => {
+  it('never has one key in two hands and keeps a change that comes during work', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, startsOf } = runningLoop({ reconcile })
+    hands.add('w-1', 'test')
+    await clock.advance(10)
+    hands.add('w-1', 'news')
+    hands.add('w-1', 'more news')
+    await clock.advance(10)
+    expect(startsOf('w-1')).toEqual([0])
+    release()
+    await clock.advance(0)
+    expect(startsOf('w-1')).toEqual([0, 20])
+    release()
+    await clock.advance(60_000)
+    expect(startsOf('w-1')).toHaveLength(2)
+  })
+
+  it('folds a burst of one turn into one reconcile', async () => {
+    const { hands, clock, starts } = runningLoop()
+    for (let count = 0; count < 5; count += 1) hands.add('w-1', 'test')
+    await clock.advance(0)
+    expect(starts).toHaveLength(1)
+  })
+
+  it('has ten keys in hand by default and no more', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, starts } = runningLoop({ reconcile })
+    for (let index = 0; index < 30; index += 1) hands.add(`w-${index}`, 'test')
+    await clock.advance(0)
+    expect(starts).toHaveLength(10)
+    release()
+    await clock.advance(0)
+    expect(starts).toHaveLength(11)
+  })
+
+  it('gives a free hand to news first, then to requeues, then to routine', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, starts } = runningLoop({ reconcile, concurrency: 1 })
+    hands.add('requeued', 'test')
+    await clock.advance(0)
+    hands.openListing('poll').offer('routine', undefined)
+    release(requeue('waiting', 0))
+    hands.add('news', 'test')
+    for (let count = 0; count < 3; count += 1) {
+      await clock.advance(0)
+      release()
+    }
+    expect(starts.map(start => start.key)).toEqual(['requeued', 'news', 'requeued', 'routine'])
+  })
+
+  /** Reconciles forty keys, each of which keeps the thread busy for as long as it is told to; notes its rests. */
+  async function busyLoop(busyMsOf: (count: number) => number) {
+    const clock = manualClock()
+    const restsAfter: number[] = []
+    let [busyMs, done] = [0, 0]
+    const after = (ms: number, run: () => void) => {
+      restsAfter.push(done)
+      return clock.after(ms, run)
+    }
+    const keys = Array.from({ length: 40 }, (_, index) => `w-${index}`)
+    const loop = reconciliation({
+      name: 'busy',
+      clock: { ...clock, after, monotonic: () => clock.monotonic() + busyMs },
+      triggers: [{ name: 'all', run: async ({ add }) => keys.forEach(key => void add(key, 'test')) }],
+      reconcile: async () => {
+        done += 1
+        busyMs += busyMsOf(done)
+        return success()
+      },
+    })
+    const stop = new AbortController()
+    const over = loop.run(stop.signal)
+    await clock.advance(0)
+    expect(done).toBe(40)
+    stop.abort()
+    await over
+    return restsAfter
+  }
+
+  it('lets timers have the thread though no reconcile ever waits', async () => {
+    expect(await busyLoop(() => 5)).toEqual([16, 32])
+  })
+
+  it('does not rest when it was not busy, nor again right after a rest', async () => {
+    expect(await busyLoop(() => 0)).toEqual([])
+    expect(await busyLoop(count => (count <= 16 ? 5 : 0))).toEqual([16])
+  })
+})
+
+describe('the context of a reconcile', () => {
+  const contextOf = async () => {
+    let context: ReconcileContext | undefined
+    const world = runningLoop({
+      reconcile: async (_, given) => {
+        context = given
+        given.logger.info({}, 'from inside')
+        return success()
+      },
+    })
+    world.hands.add('w-1', 'test')
+    await world.clock.advance(0)
+    return { ...world, context }
+  }
+
+  it('carries signal, epoch, leadership and cause', async () => {
+    const { context } = await contextOf()
+    expect(context).toMatchObject({ epoch: 1, cause: 'test', listed: undefined })
+    expect(context?.leadership.isHeld()).toBe(true)
+    expect(context?.signal.aborted).toBe(false)
+  })
+
+  it('logs with service, epoch and key bound', async () => {
+    const { logger } = await contextOf()
+    const line = logger.lines.find(({ message }) => message === 'from inside')
+    expect(line?.fields).toEqual({ service: 'loop', epoch: 1, key: 'w-1' })
+  })
+})
+
+describe('the log line of an outcome', () => {
+  const levelsOf = async (...results: ReconciliationResult[]) => {
+    const { hands, clock, logger } = runningLoop({ reconcile: answering(...results) })
+    for (const _ of results) {
+      hands.add('w-1', 'test')
+      await clock.advance(0)
+    }
+    return logger.lines.map(line => line.level)
+  }
+
+  it('is quiet for a success that says nothing', async () => {
+    expect(await levelsOf(success())).toEqual(['debug'])
+  })
+
+  it('is at info for what says something new, and quiet when it only repeats itself', async () => {
+    expect(await levelsOf(requeue('booting', 9_000), requeue('booting', 9_000), success('running'))).toEqual([
+      'info',
+      'debug',
+      'info',
+    ])
+  })
+
+  it('is a warning for a failure, quiet while it repeats itself, and at info when that is over', async () => {
+    const levels = await levelsOf(success('running'), retry('no'), retry('no'), retry('other'), success('running'))
+    expect(levels).toEqual(['info', 'warn', 'debug', 'warn', 'info'])
+  })
+
+  it('is one warning when many keys fail with the same message, as in an outage', async () => {
+    let isOut = true
+    const reconcile = async () => (isOut ? retry('EC2 does not answer') : success('running'))
+    const { hands, clock, logger } = runningLoop({ reconcile })
+    const keys = Array.from({ length: 100 }, (_, n) => `w-${n}`)
+    for (const key of keys) hands.add(key, 'test')
+    await clock.advance(600_000)
+    expect(logger.messages('warn')).toEqual(['reconcile failed'])
+    isOut = false
+    for (const key of keys) hands.add(key, 'test')
+    await clock.advance(0)
+    isOut = true
+    for (const key of keys) hands.add(key, 'test')
+    await clock.advance(600_000)
+    expect(logger.messages('warn'), 'the next outage is logged again').toEqual(['reconcile failed', 'reconcile failed'])
+  })
+
+  it('holds key, cause, status, message and time', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, logger } = runningLoop({ reconcile })
+    await clock.advance(500)
+    hands.add('w-1', 'test')
+    await clock.advance(40)
+    release(success('done'))
+    await clock.advance(0)
+    const fields = { key: 'w-1', cause: 'test', status: 'SUCCESS', message: 'done', ms: 40 }
+    expect(logger.lines[0]?.fields).toMatchObject(fields)
+  })
+})
+
+describe('what is known of a key', () => {
+  it('follows its outcomes', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock } = runningLoop({ reconcile })
+    expect(hands.seen('w-1')).toBeUndefined()
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    expect(hands.seen('w-1')).toMatchObject({ resource_id: 'w-1', status: 'IN_PROGRESS', retry_count: 0 })
+    release(retry('no'))
+    await clock.advance(0)
+    const nextRetryAt = clock.now() + 1_000
+    expect(hands.seen('w-1')).toMatchObject({ status: 'FAILED', retry_count: 1, next_retry_at: nextRetryAt })
+    await clock.advance(1_000)
+    release(requeue('soon', 1_000))
+    await clock.advance(1_000)
+    release(success())
+    await clock.advance(0)
+    const last = { status: 'SUCCESS', retry_count: 0, next_retry_at: null, last_reconciled_at: clock.now() }
+    expect(hands.seen('w-1')).toMatchObject(last)
+  })
+
+  it('is forgotten when the reconcile finds the resource gone, but not news that came meanwhile', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, loop, starts } = runningLoop({ reconcile })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    hands.add('w-1', 'created again')
+    release(gone('no such worker'))
+    await clock.advance(0)
+    expect(starts.map(start => start.cause)).toEqual(['test', 'created again'])
+    release(gone('no such worker'))
+    await clock.advance(0)
+    expect(hands.seen('w-1')).toBeUndefined()
+    expect(loop.health().resources_managed).toBe(0)
+  })
+
+  it('is forgotten with its plans when a trigger says so, also while the key is in hand', async () => {
+    const { reconcile, release } = gated()
+    const { hands, clock, startsOf, loop } = runningLoop({ reconcile })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    hands.forget('w-1')
+    release(retry('no such worker'))
+    await clock.advance(60_000)
+    expect(startsOf('w-1')).toEqual([0])
+    expect(loop.health()).toMatchObject({ resources_managed: 0, retries: 0, resources_pending: 0 })
+  })
+})
+
+describe('a slow call outside the slot', () => {
+  /** One slot. `slow-*` keys make a slow call of `ms` without it; every other key ends at once. */
+  function oneSlot(ms: number) {
+    const events: string[] = []
+    const world = runningLoop({
+      concurrency: 1,
+      async reconcile(key, context) {
+        events.push(`${key} begins`)
+        if (key.startsWith('slow')) await context.withoutSlot(() => world.clock.sleep(ms, context.signal))
+        events.push(`${key} ends`)
+        return success()
+      },
+    })
+    return { ...world, hands: world.hands, events }
+  }
+
+  it('leaves the slot to other keys, and its own key in hand', async () => {
+    const { hands, clock, events, loop } = oneSlot(30_000)
+    for (const key of ['slow-1', 'slow-2', 'quick']) hands.add(key, 'test')
+    hands.add('slow-1', 'test')
+    await clock.advance(0)
+    expect(events).toEqual(['slow-1 begins', 'slow-2 begins', 'quick begins', 'quick ends'])
+    hands.add('slow-1', 'news')
+    await clock.advance(29_999)
+    expect(events.filter(event => event === 'slow-1 begins')).toHaveLength(1)
+    expect(loop.health()).toMatchObject({ active_reconciles: 2 })
+    await clock.advance(1)
+    expect(events.slice(4).toSorted()).toEqual(['slow-1 begins', 'slow-1 ends', 'slow-2 ends'])
+  })
+
+  it('takes a slot again before it goes on, ahead of keys that have not begun', async () => {
+    const { clock, hands, starts } = runningLoop({
+      concurrency: 1,
+      async reconcile(key, context) {
+        if (key === 'slow') await context.withoutSlot(() => clock.sleep(1_000))
+        else await clock.sleep(1_500)
+        order.push(key)
+        return success()
+      },
+    })
+    const order: string[] = []
+    for (const key of ['slow', 'a', 'b']) hands.add(key, 'test')
+    await clock.advance(1_499)
+    expect(order).toEqual([])
+    await clock.advance(1)
+    expect(order).toEqual(['a', 'slow'])
+    expect(starts.map(({ key }) => key)).toEqual(['slow', 'a', 'b'])
+  })
+
+  it('gives the slot back once, whatever the call does: one that fails, one within another, one that outlives its reconcile', async () => {
+    const odd = runningLoop({
+      concurrency: 1,
+      async reconcile(key, context) {
+        if (key === 'fails') await context.withoutSlot(() => Promise.reject(new Error('no')))
+        if (key === 'nested') await context.withoutSlot(() => context.withoutSlot(() => odd.clock.sleep(5)))
+        if (key === 'outlived') void context.withoutSlot(() => odd.clock.sleep(5_000))
+        return success()
+      },
+    })
+    for (const key of ['fails', 'nested', 'outlived']) odd.hands.add(key, 'test')
+    await odd.clock.advance(900)
+    for (const key of ['fails', 'nested', 'outlived']) expect(odd.startsOf(key)).toEqual([0])
+    await odd.clock.advance(10_000)
+    for (let n = 0; n < 3; n += 1) odd.hands.add(`w-${n}`, 'test')
+    await odd.clock.advance(0)
+    for (let n = 0; n < 3; n += 1) expect(odd.startsOf(`w-${n}`)).toHaveLength(1)
+  })
+
+  it('gives the slot back that it gets after its reconcile has ended', async () => {
+    const { clock, hands, startsOf } = runningLoop({
+      concurrency: 1,
+      async reconcile(key, context) {
+        if (key === 'outlived') {
+          void context.withoutSlot(() => clock.sleep(10))
+          await clock.sleep(20)
+        }
+        if (key === 'slow') await clock.sleep(30)
+        return success()
+      },
+    })
+    for (const key of ['outlived', 'slow']) hands.add(key, 'test')
+    await clock.advance(30)
+    hands.add('next', 'test')
+    await clock.advance(0)
+    expect(startsOf('next')).toEqual([30])
+  })
+
+  it('is waited for at a clean stop, like all work in flight', async () => {
+    const { clock, hands, stop, events } = oneSlot(5_000)
+    hands.add('slow-1', 'test')
+    await clock.advance(0)
+    const stopped = stop()
+    await clock.advance(5_000)
+    await stopped
+    expect(events).toEqual(['slow-1 begins', 'slow-1 ends'])
+  })
+
+  it('is not begun for more than a thousand keys', async () => {
+    const { clock, hands, starts } = oneSlot(60_000)
+    for (let n = 0; n < 1_200; n += 1) hands.add(`slow-${n}`, 'test')
+    await clock.advance(1_000)
+    expect(starts).toHaveLength(1_000)
+    await clock.advance(60_000)
+    expect(starts).toHaveLength(1_200)
+  })
+})

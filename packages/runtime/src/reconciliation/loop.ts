@@ -1,0 +1,222 @@
+import type { Leadership } from '../election.ts'
+import type { LinkedAbort } from '../linked-abort.ts'
+import type { Logger } from '../logger.ts'
+import type { Again, WorkItem, WorkQueue } from '../work-queue.ts'
+import type { LoopMetrics, ReconcileOutcome } from './loop-metrics.ts'
+import type { ReconciliationOptions } from './options.ts'
+import type { Known, ResourceStates } from './resource-state.ts'
+import { type ReconciliationResult, retry } from './result.ts'
+
+/** Lives as long as the service. The queue outlives terms, so that a key left in hand is not handed out twice. */
+export interface Loop<R> {
+  readonly options: Required<ReconciliationOptions<R>>
+  readonly queue: WorkQueue<R>
+  readonly metrics: LoopMetrics
+  term: Term | undefined
+  lastReconciledAt: number | null
+  lastSweptAt: number | null
+}
+
+/** One stretch of running: from winning leadership, or from the start, to its end. */
+export interface Term {
+  /** Aborts when no new work may begin. */
+  readonly signal: AbortSignal
+  readonly leadership: Leadership
+  /** Aborts the work in flight. */
+  readonly work: LinkedAbort
+  readonly logger: Logger
+  readonly states: ResourceStates
+  /** Keys in hand. */
+  active: number
+  /** How many of these keys hold a slot; the others wait for something slow. */
+  slotsTaken: number
+  /** Reconciles whose slow call has ended, in the order in which they get a slot again. */
+  readonly resuming: (() => void)[]
+  /** No hand-outs while false: stopping, or letting others have the thread. */
+  isOpen: boolean
+  isPumpPlanned: boolean
+  handOuts: number
+  restedAt: number
+  overflows: number
+  onIdle: () => void
+}
+
+/** The loop lets timers and sockets have the thread this often, looking at the clock every few hand-outs. */
+const REST_EVERY_MS = 20
+const REST_CHECK_HAND_OUTS = 16
+/** The most keys in hand, slots or not: a cloud that never answers must not collect every key there is. */
+const IN_HAND_MAX = 1_000
+
+/** Something is due. Hand-outs wait for the end of the turn, so that a burst is folded and the urgent come first. */
+export function planPump<R>(loop: Loop<R>): void {
+  const { term } = loop
+  if (term === undefined || term.isPumpPlanned || !hasSlot(loop, term)) return
+  term.isPumpPlanned = true
+  queueMicrotask(() => {
+    term.isPumpPlanned = false
+    pump(loop, term, loop.options.clock.monotonic())
+  })
+}
+
+const hasSlot = <R>(loop: Loop<R>, term: Term) => term.isOpen && term.active < IN_HAND_MAX && isSlotFree(loop, term)
+
+const isSlotFree = <R>({ options }: Loop<R>, { slotsTaken }: Term) => slotsTaken < options.concurrency
+
+/** One of the loop's few slots, as one reconcile has it: from its start to its end, but for the slow calls between. */
+interface Slot {
+  state: 'held' | 'lent' | 'over'
+}
+
+const isOver = ({ state }: Slot) => state === 'over'
+
+/** The slot goes to other keys while `work` waits. Work whose call has ended goes before keys that have not begun. */
+async function withoutSlot<R, Answer>(
+  loop: Loop<R>,
+  term: Term,
+  slot: Slot,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  // A call within a call has no slot to lend.
+  if (slot.state !== 'held') return work()
+  slot.state = 'lent'
+  freeSlot(loop, term)
+  try {
+    return await work()
+  } finally {
+    if (slot.state === 'lent') {
+      if (isSlotFree(loop, term)) term.slotsTaken += 1
+      else await new Promise<void>(resolve => term.resuming.push(resolve))
+      // The reconcile may have ended without waiting for this call, and has no use for the slot.
+      if (isOver(slot)) freeSlot(loop, term)
+      else slot.state = 'held'
+    }
+  }
+}
+
+/** The slot passes on to work that waits to resume, or is free for the next key. */
+function freeSlot<R>(loop: Loop<R>, term: Term): void {
+  const resume = term.resuming.shift()
+  if (resume) {
+    resume()
+    return
+  }
+  term.slotsTaken -= 1
+  planPump(loop)
+}
+
+function pump<R>(loop: Loop<R>, term: Term, nowMs: number): void {
+  for (let startMs = nowMs; hasSlot(loop, term); startMs = loop.options.clock.monotonic()) {
+    const item = loop.queue.take()
+    if (item === undefined) return
+    term.active += 1
+    term.slotsTaken += 1
+    term.handOuts += 1
+    void work(loop, term, item, startMs)
+    if (term.handOuts % REST_CHECK_HAND_OUTS === 0) restIfBusy(loop, term, startMs)
+  }
+}
+
+/** Reconciles that never touch a socket would otherwise run on in microtasks and starve everything else. */
+function restIfBusy<R>(loop: Loop<R>, term: Term, nowMs: number): void {
+  if (!term.isOpen || nowMs - term.restedAt < REST_EVERY_MS) return
+  const { clock } = loop.options
+  term.isOpen = false
+  clock.after(0, () => {
+    term.restedAt = clock.monotonic()
+    term.isOpen = !term.signal.aborted
+    pump(loop, term, term.restedAt)
+  })
+}
+
+interface Outcome {
+  readonly result: ReconciliationResult
+  readonly label: ReconcileOutcome
+  readonly known: Known
+  readonly cause: string
+  readonly logger: Logger
+  readonly startMs: number
+  readonly endMs: number
+}
+
+const LABELS = { SUCCESS: 'success', REQUEUE: 'requeue', RETRY: 'retry', SKIP: 'skip' } as const
+
+async function work<R>(loop: Loop<R>, term: Term, item: WorkItem<R>, startMs: number): Promise<void> {
+  const { key, cause, newsAt } = item
+  if (newsAt >= 0) loop.metrics.eventToStart.observe((startMs - newsAt) / 1_000)
+  const known = term.states.begin(key)
+  const logger = term.logger.child({ key })
+  const slot: Slot = { state: 'held' }
+  let result: ReconciliationResult
+  let label: ReconcileOutcome
+  try {
+    result = await loop.options.reconcile(key, {
+      ...contextFor(term, item, logger),
+      withoutSlot: slow => withoutSlot(loop, term, slot, slow),
+    })
+    label = LABELS[result.status]
+  } catch (error) {
+    result = retry(error instanceof Error ? error.message : String(error), error)
+    label = 'error'
+  }
+  if (slot.state === 'held') freeSlot(loop, term)
+  slot.state = 'over'
+  giveBack(loop, term, item, { result, label, known, cause, logger, startMs, endMs: loop.options.clock.monotonic() })
+}
+
+const contextFor = <R>(term: Term, { cause, copy }: WorkItem<R>, logger: Logger) => ({
+  signal: term.work.signal,
+  epoch: term.leadership.epoch,
+  leadership: term.leadership,
+  cause,
+  logger,
+  listed: copy,
+})
+
+export function forgetKey<R>(loop: Loop<R>, term: Term, key: string): void {
+  if (loop.term !== term) return
+  loop.queue.forget(key)
+  term.states.forget(key)
+}
+
+/** Work that outlived its term only gives the key back: it has no say in the next one. */
+function giveBack<R>(loop: Loop<R>, term: Term, item: WorkItem<R>, outcome: Outcome): void {
+  term.active -= 1
+  if (loop.term !== term) loop.queue.done(item)
+  else if (term.work.signal.aborted) {
+    loop.queue.done(item)
+    outcome.logger.debug({ cause: outcome.cause, ms: outcome.endMs - outcome.startMs }, 'reconcile aborted')
+  } else conclude(loop, term, item, outcome)
+  if (term.active === 0) term.onIdle()
+  pump(loop, term, outcome.endMs)
+}
+
+function conclude<R>(loop: Loop<R>, term: Term, item: WorkItem<R>, outcome: Outcome): void {
+  const { result } = outcome
+  const { options, metrics } = loop
+  const nowMs = options.clock.now()
+  const retryAfterMs = result.status === 'RETRY' ? options.backoff(outcome.known.retryCount) : 0
+  const isNew = term.states.settle(outcome.known, result, nowMs, retryAfterMs)
+  loop.queue.done(item, againAfter(result, retryAfterMs))
+  loop.lastReconciledAt = nowMs
+  metrics.reconciles[outcome.label]()
+  metrics.duration.observe((outcome.endMs - outcome.startMs) / 1_000)
+  if (result.status === 'RETRY') metrics.retries.add()
+  log(outcome, isNew)
+}
+
+function againAfter(result: ReconciliationResult, retryAfterMs: number): Again | undefined {
+  if (result.status === 'REQUEUE') return { afterMs: result.afterMs, cause: 'requeue' }
+  if (result.status === 'RETRY') return { afterMs: retryAfterMs, cause: 'retry' }
+  return undefined
+}
+
+/** What only repeats itself, or what another key fails with too, is logged at debug. */
+function log({ result, cause, logger, startMs, endMs }: Outcome, isNew: boolean): void {
+  const fields = { cause, status: result.status, message: result.message, ms: endMs - startMs }
+  if (result.status === 'RETRY') {
+    const failure = { ...fields, err: result.error }
+    if (isNew) logger.warn(failure, 'reconcile failed')
+    else logger.debug(failure, 'reconcile failed')
+  } else if (result.message !== undefined && isNew) logger.info(fields, 'reconciled')
+  else logger.debug(fields, 'reconciled')
+}

@@ -1,0 +1,353 @@
+import { getEventListeners } from 'node:events'
+import { runningLoop } from '@lcm/testkit/running-loop'
+import { describe, expect, it } from 'vitest'
+import { aborted } from '../linked-abort.ts'
+import { startupSweep } from '../triggers/poll.ts'
+import type { Trigger } from '../triggers/trigger.ts'
+import type { ReconcileContext } from './options.ts'
+import { reconciliation } from './reconciliation.ts'
+import { requeue, retry, success } from './result.ts'
+
+/** Reconciles that take `ms`; with `heeds` they give up when told to. */
+function slow(ms: number, { heeds = true } = {}) {
+  const events: string[] = []
+  const reconcile = async (key: string, context: ReconcileContext) => {
+    const { signal } = context
+    signal.addEventListener('abort', () => events.push(`${key} aborted`))
+    await world.clock.sleep(ms, heeds ? signal : undefined)
+    events.push(`${key} ${signal.aborted && heeds ? 'gave up' : 'finished'}`)
+    return success()
+  }
+  const world = runningLoop({ reconcile, concurrency: 2 })
+  return { ...world, hands: world.hands, events }
+}
+
+/** Notes that a promise has settled. */
+function settled(promise: Promise<void>) {
+  const state = { isOver: false }
+  void promise.then(() => {
+    state.isOver = true
+  })
+  return state
+}
+
+const listOf = (...keys: string[]) =>
+  async function* () {
+    yield keys
+  }
+const sweepOf = (...keys: string[]) => startupSweep({ list: listOf(...keys), keyOf: key => key })
+
+describe('a clean stop', () => {
+  it('hands out nothing new and lets work in flight finish', async () => {
+    const { clock, hands, stop, events, starts } = slow(5_000)
+    for (const key of ['w-1', 'w-2', 'w-3']) hands.add(key, 'test')
+    await clock.advance(1_000)
+    const over = settled(stop())
+    hands.add('w-4', 'test')
+    await clock.advance(3_999)
+    expect(over.isOver).toBe(false)
+    await clock.advance(1)
+    expect(over.isOver).toBe(true)
+    expect(events).toEqual(['w-1 finished', 'w-2 finished'])
+    expect(starts).toHaveLength(2)
+  })
+
+  it('aborts the work that is still going after 20 seconds, and not before', async () => {
+    const { clock, hands, stop, events } = slow(60_000)
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    const over = settled(stop())
+    await clock.advance(19_999)
+    expect(events).toEqual([])
+    await clock.advance(1)
+    expect(events).toEqual(['w-1 aborted', 'w-1 gave up'])
+    expect(over.isOver).toBe(true)
+  })
+
+  it('leaves behind, loudly, what does not heed its signal within 5 more seconds', async () => {
+    const { clock, hands, stop, logger } = slow(3_600_000, { heeds: false })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    const over = settled(stop())
+    await clock.advance(24_999)
+    expect(over.isOver).toBe(false)
+    await clock.advance(1)
+    expect(over.isOver).toBe(true)
+    expect(logger.messages('error')).toEqual(['work that ignores its signal is left behind'])
+  })
+
+  it('is over at once when nothing is in flight, and leaves no timer behind', async () => {
+    const { clock, hands, stop } = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    const over = settled(stop())
+    await clock.advance(0)
+    expect([over.isOver, clock.timersLeft()]).toEqual([true, 0])
+  })
+
+  it('turns into an abort when leadership is lost meanwhile', async () => {
+    const { clock, hands, stop, lose, events } = slow(60_000)
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    void stop()
+    await clock.advance(1_000)
+    void lose()
+    expect(events).toEqual(['w-1 aborted'])
+  })
+
+  it('waits for no timer afterwards: plans of the term are dropped', async () => {
+    const { clock, hands, stop, starts } = runningLoop({ reconcile: async () => requeue('later', 1_000) })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    await stop()
+    await clock.advance(60_000)
+    expect(starts).toHaveLength(1)
+  })
+})
+
+describe('losing leadership', () => {
+  it('aborts the work in flight in the same instant and hands out nothing more', async () => {
+    const { clock, hands, lose, events, starts } = slow(60_000)
+    for (const key of ['w-1', 'w-2', 'w-3']) hands.add(key, 'test')
+    await clock.advance(0)
+    const over = lose()
+    expect(events).toEqual(['w-1 aborted', 'w-2 aborted'])
+    await over
+    expect(starts).toHaveLength(2)
+  })
+
+  it('drops the flag before the work hears of it', async () => {
+    let wasHeld: boolean | undefined
+    const { clock, hands, lose } = runningLoop({
+      reconcile: async (_, { signal, leadership }) => {
+        signal.addEventListener('abort', () => {
+          wasHeld = leadership.isHeld()
+        })
+        await aborted(signal)
+        return success()
+      },
+    })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    await lose()
+    expect(wasHeld).toBe(false)
+  })
+
+  it('does not count what it aborted as a failure', async () => {
+    const { clock, hands, lose, meter, logger } = runningLoop({
+      reconcile: async (_, { signal }) => {
+        await aborted(signal)
+        throw new Error('aborted')
+      },
+    })
+    await clock.advance(500)
+    hands.add('w-1', 'test')
+    await clock.advance(40)
+    await lose()
+    expect(meter.value('reconciliation_reconcile_total', { result: 'error' })).toBe(0)
+    expect(logger.lines).toMatchObject([{ level: 'debug', message: 'reconcile aborted', fields: { ms: 40 } }])
+  })
+
+  it('ends what is known of the keys, and the next term sweeps everything again with its own epoch', async () => {
+    const epochs: number[] = []
+    const { clock, begin, lose, hands, starts } = runningLoop({
+      triggers: [sweepOf('w-1', 'w-2')],
+      reconcile: async (_, { epoch }) => {
+        epochs.push(epoch)
+        return retry('no')
+      },
+    })
+    await clock.advance(2_500)
+    expect(hands.seen('w-1')?.retry_count).toBe(1)
+    await lose()
+    await clock.advance(10_000)
+    expect(starts).toHaveLength(2)
+    begin()
+    await clock.advance(2_000)
+    expect(epochs).toEqual([1, 1, 2, 2])
+    expect(starts.slice(2).map(({ at, key }) => [at, key])).toEqual([
+      [14_500, 'w-1'],
+      [14_500, 'w-2'],
+    ])
+  })
+
+  it('gives keys that were in hand free for the next term once their work has given up', async () => {
+    const { clock, hands, lose, begin, startsOf, loop } = slow(60_000)
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    await lose()
+    begin()
+    loop.wake('w-1', 'news')
+    await clock.advance(0)
+    expect(startsOf('w-1')).toEqual([0, 0])
+  })
+
+  it('keeps a key out of the next term while the old term still has it in hand', async () => {
+    const { clock, hands, lose, begin, startsOf, ...world } = slow(30_000, { heeds: false })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    void lose()
+    await clock.advance(5_000)
+    begin()
+    world.loop.wake('w-1', 'news')
+    await clock.advance(24_999)
+    expect(startsOf('w-1')).toEqual([0])
+    await clock.advance(1)
+    expect(startsOf('w-1')).toEqual([0, 30_000])
+  })
+
+  it('gives a key that outlived its term no say in the next', async () => {
+    const results = [retry('from the old term'), success()]
+    const { clock, hands, lose, begin, loop, starts } = runningLoop({
+      reconcile: async () => {
+        await clock.sleep(30_000)
+        return results.shift() ?? success()
+      },
+    })
+    hands.add('w-1', 'test')
+    await clock.advance(0)
+    void lose()
+    await clock.advance(5_000)
+    begin()
+    await clock.advance(120_000)
+    expect(starts).toHaveLength(1)
+    expect(loop.health()).toMatchObject({ retries: 0, resources_managed: 0 })
+  })
+})
+
+describe('triggers', () => {
+  const broken = (failures: number, events: number[]): Trigger => ({
+    name: 'broken',
+    async run({ clock, add }) {
+      events.push(clock.monotonic())
+      if (events.length <= failures) throw new Error('broken')
+      add('w-1', 'mended')
+    },
+  })
+
+  it('start in the order in which they are given', async () => {
+    const order: string[] = []
+    const named = (name: string): Trigger => ({ name, run: async () => void order.push(name) })
+    runningLoop({ triggers: [named('watch'), named('sweep'), named('poll')] })
+    expect(order).toEqual(['watch', 'sweep', 'poll'])
+  })
+
+  it('that fail neither end the loop nor stay dead', async () => {
+    const runs: number[] = []
+    const { clock, hands, starts, logger } = runningLoop({ triggers: [broken(2, runs)] })
+    await clock.advance(0)
+    hands.add('w-2', 'test')
+    await clock.advance(3_000)
+    expect(runs).toEqual([0, 1_000, 3_000])
+    expect(starts.map(start => start.cause)).toEqual(['test', 'mended'])
+    expect(logger.messages('error')).toHaveLength(2)
+  })
+
+  it('that fail because the term ends are nothing to complain about', async () => {
+    const ending: Trigger = {
+      name: 'ending',
+      async run({ signal }) {
+        await aborted(signal)
+        throw signal.reason
+      },
+    }
+    const { stop, logger } = runningLoop({ triggers: [ending] })
+    await stop()
+    expect(logger.lines).toEqual([])
+  })
+
+  it('that are late to notice the end of the term can do nothing any more', async () => {
+    const { clock, hands, stop, begin, starts, loop } = runningLoop()
+    await stop()
+    hands.add('w-1', 'too late')
+    hands.openListing('poll').offer('w-2', undefined)
+    const stale = hands
+    begin()
+    loop.wake('w-3', 'of this term')
+    stale.add('w-1', 'much too late')
+    stale.openListing('poll').offer('w-2', undefined)
+    stale.forget('w-3')
+    await clock.advance(60_000)
+    expect(starts.map(start => start.cause)).toEqual(['of this term'])
+    expect(loop.health().resources_pending).toBe(0)
+  })
+})
+
+describe('from outside', () => {
+  it('adds everything at once when an admin asks, also what is in backoff, and forgets nothing', async () => {
+    const world = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
+    await world.clock.advance(2_000)
+    expect(world.loop.triggerNow()).toBe(true)
+    await world.clock.advance(0)
+    expect(world.startsOf('w-1')).toEqual([2_000, 2_000])
+    expect(world.hands.seen('w-1')?.retry_count).toBe(2)
+  })
+
+  it('wakes one key', async () => {
+    const { clock, loop, starts } = runningLoop()
+    expect(loop.wake('w-1', 'discovery')).toBe(true)
+    await clock.advance(0)
+    expect(starts).toMatchObject([{ key: 'w-1', cause: 'discovery' }])
+  })
+
+  it('refuses both while no term runs here', async () => {
+    const { clock, loop, stop, starts } = runningLoop({ triggers: [sweepOf('w-1')] })
+    await stop()
+    expect([loop.triggerNow(), loop.wake('w-1', 'discovery')]).toEqual([false, false])
+    await clock.advance(60_000)
+    expect(starts).toEqual([])
+  })
+
+  it('says no when nothing can list', () => {
+    expect(runningLoop().loop.triggerNow()).toBe(false)
+  })
+})
+
+describe('running', () => {
+  const bare = () => {
+    const { clock } = runningLoop()
+    const contexts: ReconcileContext[] = []
+    const reconcile = async (_: string, context: ReconcileContext) => {
+      contexts.push(context)
+      return success()
+    }
+    const loop = reconciliation({ name: 'bare', clock, triggers: [sweepOf('w-1')], reconcile })
+    return { clock, loop, contexts }
+  }
+
+  it('needs no election: the epoch is 0 then, and nothing is ever lost', async () => {
+    const { clock, loop, contexts } = bare()
+    const stop = new AbortController()
+    const over = loop.run(stop.signal)
+    await clock.advance(2_000)
+    stop.abort()
+    await over
+    expect(contexts).toMatchObject([{ epoch: 0 }])
+    expect([contexts[0]?.leadership.isHeld(), contexts[0]?.signal.aborted]).toEqual([true, false])
+  })
+
+  it('does nothing when it is already asked to stop', async () => {
+    const { clock, loop, contexts } = bare()
+    await loop.run(AbortSignal.abort())
+    await clock.advance(60_000)
+    expect([contexts, loop.health().running]).toEqual([[], false])
+  })
+
+  it('leaves nothing on the signal of a leadership that outlives it', async () => {
+    const { loop } = bare()
+    const [stop, { signal }] = [new AbortController(), new AbortController()]
+    const over = loop.run(stop.signal, { epoch: 1, signal, isHeld: () => true })
+    stop.abort()
+    await over
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  it('refuses to run twice at the same time', async () => {
+    const { loop } = bare()
+    const stop = new AbortController()
+    const over = loop.run(stop.signal)
+    await expect(loop.run(stop.signal)).rejects.toThrow('bare already runs')
+    stop.abort()
+    await over
+  })
+})
