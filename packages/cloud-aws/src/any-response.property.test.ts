@@ -39,7 +39,7 @@ afterEach(async () => {
   await endpoint.close()
 })
 
-/** What means something to XML, to numbers and dates, or to JavaScript. */
+/** Characters with a meaning in XML, numbers, dates or JavaScript. */
 const SIGNS = [
   ...['<', '>', '</', '/>', '<item>', '</item>', '<item/>', '<a b="c">', '<nextToken>x</nextToken>'],
   ...['&', '&lt;', '&x;', '&#0;', '&#x110000;', '&#xd800;', '&amp;amp;', '<!DOCTYPE a [<!ENTITY x "y">]>'],

@@ -69,7 +69,7 @@ export function regionalClients<Clients>(
 
 type Next<Args, Result> = (args: Args) => Promise<Result>
 
-/** Where a middleware that watches attempts belongs: inside the retries. */
+/** Position of a middleware that observes attempts: inside the retries. */
 export const ATTEMPT_OBSERVER = { step: 'finalizeRequest', priority: 'low', name: 'lcmObserveAttempts' } as const
 
 export const observeAttempts =

@@ -1,3 +1,3 @@
-/** Where a service is in a region. China has a domain of its own. */
+/** Host of a service in a region. China has its own domain. */
 export const awsHost = (service: string, region: string): string =>
   `${service}.${region}.amazonaws.com${region.startsWith('cn-') ? '.cn' : ''}`

@@ -5,7 +5,7 @@ import { awsHost } from './aws-host.ts'
 export interface CallerIdentityOptions {
   readonly credentials: AwsCredentials
   readonly region: string
-  /** Where AWS is, if not where it always is. */
+  /** Endpoint instead of AWS's own. */
   readonly endpoint: string | null
   readonly nowMs: number
   readonly fetch: typeof globalThis.fetch
@@ -17,7 +17,7 @@ export interface Caller {
   readonly arn: string | null
   /** Why the credentials were refused; null where they were not. */
   readonly refusal: { readonly code: string; readonly message: string } | null
-  /** What AWS takes the time to be; null where it did not say. */
+  /** AWS's clock; null when the response had no date. */
   readonly atMs: number | null
 }
 

@@ -30,9 +30,9 @@ export interface AccountCheckOptions extends AwsOptions {
   readonly regions: readonly [CheckedRegion, ...CheckedRegion[]]
   /** Null tries without an image, which AWS may refuse to judge. */
   readonly launch: CheckedLaunch | null
-  /** Whose machines are tried, and whose name a launch would bear; null where nobody knows. */
+  /** Fleet whose machines are tried and whose tag a launch would have; null when unknown. */
   readonly fleet: string | null
-  /** How long any one call may take. */
+  /** Deadline of one call. */
   readonly deadlineMs: number
   readonly fetch: typeof globalThis.fetch
   readonly signal: AbortSignal
@@ -50,7 +50,7 @@ export interface ActionCheck {
   readonly region: string
   readonly action: IamActionName
   readonly verdict: Verdict
-  /** What AWS said; empty where it agreed. */
+  /** AWS's message; empty when granted. */
   readonly details: string
 }
 
@@ -223,7 +223,7 @@ function launchInput({ options, place, image }: Launch) {
 
 const DENIABLE: readonly IamActionName[] = ['ec2:RunInstances', 'ec2:CreateTags', 'iam:PassRole']
 
-/** Which right AWS itself says is missing: a launch needs several. */
+/** The permission that AWS reports as missing: a launch needs several. */
 const namedIn = (details: string): IamActionName | null =>
   DENIABLE.find(action => details.includes(`perform: ${action}`)) ?? null
 

@@ -35,7 +35,7 @@ export const textOf = (said: unknown): string => (typeof said === 'string' ? sai
 
 const firstLine = (text: string) => text.split('\n')[0] ?? ''
 
-/** What the cloud said can't be believed, so nothing may be concluded from it. */
+/** The response can't be trusted, so nothing may be concluded from it. */
 export const malformedResponse = (action: string, message: string): CloudError =>
   new CloudError('transient', { code: 'MalformedAnswer', action, message })
 

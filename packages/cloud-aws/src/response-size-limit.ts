@@ -3,7 +3,7 @@ import { malformedResponse } from './cloud-call.ts'
 /** Two hundred machines with all the tags that EC2 allows stay below it. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 
-/** Where this middleware belongs: next to the wire, before anything is parsed. */
+/** Position of the middleware: next to the wire, before anything is parsed. */
 export const RESPONSE_SIZE_LIMIT = { step: 'deserialize', priority: 'low', name: 'lcmBoundAnswers' } as const
 
 /** The SDK collects an answer however long it is; a body that never ends would take all the memory there is. */

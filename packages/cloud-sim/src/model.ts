@@ -40,13 +40,13 @@ export interface SimModel {
   changesAtMs(instanceId: string): number | null
   /** Calls back with the id of every machine that somebody has changed. The answer ends it. */
   watch(listener: (instanceId: string) => void): () => void
-  /** How endpoints are spelt on this host. It is not stored, since another host may differ. */
+  /** Addressing of endpoints on this host. It is not stored, since another host may differ. */
   setAddressing(addressing: Addressing): void
   addressing(): Addressing
   close(): void
 }
 
-/** What happens to machines without anybody calling EC2. Each throws an Ec2Refusal where it can not happen. */
+/** Failures of machines without an EC2 call. Each throws an Ec2Refusal where it can't happen. */
 export interface Incidents {
   /** EC2 announces a stop, and does it after so many seconds of its time. */
   retire(instanceId: string, afterS: number): void
@@ -62,7 +62,7 @@ export interface SimModelOptions {
   readonly store?: SimStore
   /** The fault plan of a world that nobody has told another. */
   readonly preset?: PresetName
-  /** How many licenses the Smart Account can give away; without it as many as anybody wants. It is not stored. */
+  /** Number of licenses that the Smart Account owns; unlimited by default. It is not stored. */
   readonly licensesOwned?: number
   /** Of CML servers that nobody has given another. It is not stored. */
   readonly adminPassword?: string

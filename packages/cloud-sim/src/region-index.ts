@@ -33,7 +33,7 @@ export function regionIndex(instances: Iterable<SimInstance>): RegionIndex {
   return index
 }
 
-/** Where the first machine of that number or above stands. */
+/** Position of the first machine of that number or above. */
 export function positionFrom(list: readonly SimInstance[], number: number): number {
   let low = 0
   let high = list.length

@@ -58,7 +58,7 @@ export interface SimStateOptions {
   readonly store: SimStore
   /** The fault plan of a world that nobody has told another. */
   readonly preset: PresetName
-  /** How many licenses the Smart Account can give away. */
+  /** Number of licenses that the Smart Account owns. */
   readonly licensesOwned?: number
   /** Of servers that nobody has given another. */
   readonly adminPassword?: string

@@ -2,7 +2,7 @@ import type { CmlIdentity } from './cml/certificate.ts'
 import type { SimInstance } from './ec2/instance.ts'
 import { type SimChange, type SimRecord, SimStoreError } from './store.ts'
 
-/** Which launch used a client token, in the scope that its key names. */
+/** The launch that used a client token, in the scope that its key names. */
 export interface TokenUse {
   readonly fingerprint: string
   readonly instance_ids: readonly string[]
@@ -15,7 +15,7 @@ export interface StateRecord {
   readonly start_count: number
 }
 
-/** What one act changes, all at once. */
+/** Changes of one call, committed together. */
 export interface StateChangeSet {
   readonly instances?: readonly SimInstance[]
   readonly token?: { readonly key: string; readonly use: TokenUse }
@@ -44,7 +44,7 @@ export interface StoredState {
 }
 
 const OWN_KINDS: readonly string[] = ['world', 'instance', 'token', 'identity']
-/** What is shelved, since a store does not say so. */
+/** Kind of record that is not kept in memory. */
 export const TELEMETRY = 'cml-telemetry'
 const isShelved = ({ kind }: SimChange): boolean => kind === TELEMETRY
 
@@ -89,7 +89,7 @@ export function putOther(others: Map<string, Map<string, string>>, { kind, key, 
 
 type Removals = Required<Pick<StateChangeSet, 'records' | 'shelved'>>
 
-/** What goes with machines that leave the world. */
+/** Records that are removed with their machines. */
 export function removalsOf({ others, shelves }: StoredState, machines: readonly SimInstance[]): Removals {
   const ids = new Set(machines.map(({ instance_id }) => instance_id))
   const gone = (all: ReadonlyMap<string, { keys(): Iterable<string> }>): SimChange[] =>

@@ -17,7 +17,7 @@ export function nextChangeMs(timeline: readonly TimelineEntry[], afterMs: number
   return timeline.find(moment => moment.from_ms > afterMs)?.from_ms ?? null
 }
 
-/** What was planned for after `nowMs` will not happen; `future` will. */
+/** Replaces all entries after `nowMs` by `future`. */
 export function replan<M extends TimelineEntry>(
   timeline: readonly M[],
   nowMs: number,

@@ -11,7 +11,7 @@ export interface SimRecord extends SimChange {
   readonly value: string
 }
 
-/** Where a simulated world lives. */
+/** Storage of a simulated cloud. */
 export interface SimStore {
   load(): readonly SimRecord[]
   /** The value of one thing as it was last committed, or null. */

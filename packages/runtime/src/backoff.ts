@@ -1,4 +1,4 @@
-/** How long to wait after a failure that `retries` failures in a row came before. */
+/** Delay after a failure that follows `retries` failures in a row. */
 export type Backoff = (retries: number) => number
 
 export interface BackoffOptions {

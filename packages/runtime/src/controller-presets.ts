@@ -14,11 +14,11 @@ import type { Trigger } from './triggers/trigger.ts'
 import { watch } from './triggers/watch.ts'
 import type { WatchSource } from './triggers/watch-source.ts'
 
-/** What a preset must know about one kind of resource. */
+/** Functions that a preset needs for one kind of resource. */
 export interface ReconciledResource<R> {
-  /** What the poll looks at. */
+  /** Lists the resources for the poll. */
   readonly listResources: ListPages<R>
-  /** What the sweeps look at; everything there is. Default: `listResources`, which then must be everything. */
+  /** Lists all resources for the sweeps. Defaults to `listResources`, which then must list all. */
   readonly listAllResources?: ListPages<R>
   keyOf(resource: R): string
   /** Null when there is no such resource; throws when it could not be found out. */

@@ -1,4 +1,7 @@
-/** Where measurements go. The Prometheus adapter lives in the service package; instruments exist from the start, so zero is visible. */
+/**
+ * Receives measurements. The Prometheus adapter lives in the service package; instruments exist from the start, so zero
+ * is visible.
+ */
 export interface Meter {
   counter(name: string, help: string, labels?: readonly string[]): Counter
   gauge(name: string, help: string, labels?: readonly string[]): Gauge

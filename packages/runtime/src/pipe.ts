@@ -1,7 +1,7 @@
-/** What one side pushes, the other iterates, once. */
+/** A queue that one side pushes to and the other iterates once. */
 export interface Pipe<T> extends AsyncIterable<T> {
   push(item: T): void
-  /** What was pushed before is still read; then the reading ends, or throws `error`. */
+  /** Items pushed before are still delivered; then the iteration ends, or throws `error`. */
   end(error?: unknown): void
 }
 

@@ -27,7 +27,7 @@ export interface WorkQueue<R = unknown> {
   readonly depth: number
   /** Keys that wait for nothing but a hand. */
   readonly due: number
-  /** How long the longest-waiting due key has waited. */
+  /** Age of the oldest due key. */
   oldestAgeMs(): number
 }
 
@@ -174,7 +174,7 @@ function offer<R>(queue: Queue<R>, key: string, copy: R | undefined, cause: stri
   if (entry.place === 'due' && entry.rank === RESYNC) entry.copy = copy
   if (entry.place !== 'nowhere') return
   const now = queue.clock.monotonic()
-  // Whoever has the key in hand may be changing the resource right now, so the copy is of no use any more.
+  // The active reconcile may be changing the resource right now, so the copy is stale.
   entry.copy = entry.inHand ? undefined : copy
   entry.newsAt = -1
   plan(entry, now, RESYNC, cause)

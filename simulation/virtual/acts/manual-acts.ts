@@ -10,7 +10,7 @@ const BROKEN = [
   { fail_one_in: 2 },
   { ram_taken_mib: 180 * 1024 },
   { never_boot: ['alpine'] },
-  { licence_tokens: 'invalid' },
+  { license_tokens: 'invalid' },
 ] as const
 /** A server that somebody has to mend stays broken for longer than a network. */
 const BROKEN_TIMES = 5

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { cmlControl } from '@lcm/cloud-sim/cml/control'
-import { plant } from '@lcm/cloud-sim/conformance/place'
+import { cmlControl } from '@lcm/cloud-sim/cml/cml-control-api'
+import { plantMachines } from '@lcm/cloud-sim/conformance/sim-fixtures'
 import { CML_LOGIN, PLANTED_TAG } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
 
@@ -67,7 +67,7 @@ export function manualChanges({ cloud, worker, noteUse }: World) {
       cloud.ec2.modifyInstanceAttribute(REGION, { ...attributes, instance_id: machine, disable_api_stop: isKept }),
     /** A machine that LCM did not launch. */
     plant(tags: Readonly<Record<string, string>>): string {
-      plant(cloud, 1, tags)
+      plantMachines(cloud, 1, tags)
       return cloud.machines().at(-1)?.instance.instance_id ?? ''
     },
     useToken: (id: string, n: number, place: Offering) => useToken(cloud, `${id}|${n}`, place),
@@ -77,7 +77,7 @@ export function manualChanges({ cloud, worker, noteUse }: World) {
       noteUse(machine)
     },
     smartAccountReached: (machine: string, isReached: boolean) =>
-      onCml(machine, 'PATCH faults', { licence_server: isReached ? 'reached' : 'not_reached' }),
+      onCml(machine, 'PATCH faults', { license_server: isReached ? 'reached' : 'not_reached' }),
     register: (machine: string) => registerByHand(cloud, machine),
     removeLabs(machine: string): void {
       for (const { id } of cloud.cml.sceneOf(machine)?.labs ?? [])

@@ -142,7 +142,7 @@ function openGround(seed: number, options: WorldOptions) {
       speed,
       preset,
       adminPassword: CML_LOGIN.password,
-      ...(licensesOwned === undefined ? {} : { licencesOwned: licensesOwned }),
+      ...(licensesOwned === undefined ? {} : { licensesOwned: licensesOwned }),
     }),
     ways: cloudAccess(),
     calls: portCalls(time),

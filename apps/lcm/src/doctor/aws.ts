@@ -1,4 +1,4 @@
-import type { AccountFacts } from '../serve/examination.ts'
+import type { AccountCheck } from '../serve/examination.ts'
 import { judgeClock, type Skew } from './api.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 
@@ -7,7 +7,7 @@ const POLICY = 'docs/how-to/run-on-aws.md has the policy'
 const REFUSED_MS = 4 * 60_000
 
 /** `atMs` is the local time of the request to AWS. */
-export function judgeAws(facts: AccountFacts, atMs: number): Finding[] {
+export function judgeAws(facts: AccountCheck, atMs: number): Finding[] {
   const { credentialsError, caller, callerError, actions } = facts
   if (credentialsError !== null) {
     const next =
@@ -40,7 +40,7 @@ export function judgeAws(facts: AccountFacts, atMs: number): Finding[] {
 
 const skewOf = (thereMs: number, hereMs: number): Skew => ({ ms: thereMs + 500 - hereMs, uncertaintyMs: 5000 })
 
-function judgeRights(actions: AccountFacts['actions']): Finding[] {
+function judgeRights(actions: AccountCheck['actions']): Finding[] {
   const denied = merged(actions, 'denied').map(({ action, regions, details }) =>
     failure(
       'aws',
@@ -64,7 +64,7 @@ function judgeRights(actions: AccountFacts['actions']): Finding[] {
   return [...good, ...denied, ...doubts]
 }
 
-type Tried = AccountFacts['actions'][number]
+type Tried = AccountCheck['actions'][number]
 
 interface Merged {
   readonly action: string

@@ -9,7 +9,7 @@ import type { GlobalOptions } from '../cli/global-options.ts'
 import type { Examination, Shell } from '../cli/shell.ts'
 import { formatDuration } from '../cli/terminal/duration.ts'
 import { readLivingAndLost } from '../cli/worker/lost-workers.ts'
-import type { ExaminedEnvironment, ExaminedLaunch } from '../serve/examination.ts'
+import type { CheckedLaunch, ExaminedEnvironment } from '../serve/examination.ts'
 import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './api.ts'
 import { judgeAws } from './aws.ts'
 import { judgeCml } from './cml.ts'
@@ -227,7 +227,7 @@ async function examineAws(context: CheckContext, { client, facts }: Reached): Pr
 }
 
 /** The launch parameters to test: an enabled template, preferably one with an instance profile, which needs most permissions. */
-async function launchOf(client: Client, signal: AbortSignal): Promise<ExaminedLaunch | null> {
+async function launchOf(client: Client, signal: AbortSignal): Promise<CheckedLaunch | null> {
   const { items } = await client.call('listTemplates', { query: { limit: 100 }, signal }).catch(() => ({ items: [] }))
   const enabled = items.filter(template => template.enabled)
   const template = enabled.find(each => each.iam_instance_profile !== null) ?? enabled[0]

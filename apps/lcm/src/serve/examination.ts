@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type AccountFacts, type ExaminedLaunch, examineAccount } from '@lcm/cloud-aws/account-examination'
+import { type AccountCheck, type CheckedLaunch, checkAccount } from '@lcm/cloud-aws/check-account'
 import { checkEtcd, type EtcdMemberCheck } from '@lcm/coordination/etcd/client/diagnostics'
 import { LEADER_ELECTION_DEFAULTS } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -10,7 +10,7 @@ import { tlsOf, withVariable } from './etcd.ts'
 import { readRegionFile } from './files/region-file.ts'
 import { StartupError } from './startup-error.ts'
 
-export type { AccountFacts, EtcdMemberCheck, ExaminedEnvironment, ExaminedLaunch, StoreCheck }
+export type { AccountCheck, CheckedLaunch, EtcdMemberCheck, ExaminedEnvironment, StoreCheck }
 
 /** Time limits of a probe; results found before the deadline count. */
 export interface ProbeLimits {
@@ -94,14 +94,14 @@ export async function examineCoordination(
 export interface Known {
   /** Used if there is no regions file. */
   readonly regions: readonly string[]
-  readonly launch: ExaminedLaunch | null
+  readonly launch: CheckedLaunch | null
   readonly fleet: string | null
 }
 
 const NO_SUBNET = 'subnet-00000000000000000'
 
 /** Probes the AWS account. Throws a StartupError for an invalid regions file. */
-export function examineAws(env: ExaminedEnvironment, known: Known, limits: ProbeLimits): Promise<AccountFacts> {
+export function examineAws(env: ExaminedEnvironment, known: Known, limits: ProbeLimits): Promise<AccountCheck> {
   const { AWS_REGIONS_CONFIG_PATH: file, AWS_ENDPOINT_URL: endpoint } = env
   const places = Object.entries(file === undefined ? {} : readRegionFile(file)).map(([region, config]) => ({
     region,
@@ -111,7 +111,7 @@ export function examineAws(env: ExaminedEnvironment, known: Known, limits: Probe
   }))
   const unplaced = known.regions.map(region => placeless(region))
   const [first = placeless('us-east-1'), ...rest] = places.length > 0 ? places : unplaced
-  return examineAccount({
+  return checkAccount({
     ...limits,
     regions: [first, ...rest],
     launch: known.launch,

@@ -94,7 +94,7 @@ const statOf = ({ namespace, metric, kind }: Source, instanceId: string) => ({
   Stat: kind === 'percent' ? 'Average' : 'Sum',
 })
 
-/** What CloudWatch answered to one query: values by the beginning of their period. */
+/** Result of one query: values by the start of their period. */
 export type Points = ReadonlyMap<number, number>
 
 export function readingOf(sources: Sources, pointsOf: (measure: Measure) => Points, window: Window): MachineReading {

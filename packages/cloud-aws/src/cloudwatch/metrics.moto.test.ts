@@ -15,7 +15,7 @@ const NEWEST_COMPLETE = Date.parse('2026-03-01T11:55:00Z')
 const RUNNING = NEWEST_COMPLETE + PERIOD
 /** More queries than one call may hold, whatever is asked of each. */
 const FLEET_SIZE = 600
-/** What CloudWatch takes in one call. */
+/** CloudWatch's limit for one call. */
 const POINTS_MAX = 500
 interface Point {
   readonly name: string

@@ -20,7 +20,7 @@ import {
 } from './metric-queries.ts'
 
 export interface AwsMetricsOptions extends AwsOptions {
-  /** What the agent on the machines writes, and where. */
+  /** Metrics of the agent on the machines. */
   readonly agent?: AgentMetrics
 }
 
@@ -92,7 +92,7 @@ function pointsByQuery(results: readonly MetricDataResult[]): ReadonlyMap<string
   return byQuery
 }
 
-/** Nobody would look for a missing permission behind measures that are merely missing. */
+/** Missing metrics alone would hide a missing permission. */
 function refuseWholeFailure(results: readonly MetricDataResult[]): void {
   const said = (code: string) => results.filter(({ StatusCode }) => StatusCode === code).length
   if (said('Forbidden') > 0) {

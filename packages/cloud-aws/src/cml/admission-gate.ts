@@ -1,10 +1,13 @@
 import { setMaxListeners } from 'node:events'
 
-/** Lets a bounded number in at once, first come first served. */
+/** Admits a bounded number of callers at once, first come first served. */
 export interface AdmissionGate {
-  /** Resolves with what lets the next one in, to be called once. Rejects when one of the signals aborts while waiting. */
+  /**
+   * Resolves with a function that releases the slot, to be called once. Rejects when one of the signals aborts while
+   * waiting.
+   */
   enter(...signals: readonly AbortSignal[]): Promise<() => void>
-  /** Nobody is in and nobody waits. */
+  /** No caller holds a slot or waits. */
   isEmpty(): boolean
 }
 
@@ -32,7 +35,7 @@ export function admissionGate(max: number): AdmissionGate {
       }
       waiting.add(letIn)
       for (const signal of signals) {
-        // Any number may wait on the same signal, and each takes its listener off again.
+        // Any number of callers may wait on the same signal, and each removes its listener.
         setMaxListeners(0, signal)
         signal.addEventListener('abort', giveUp)
       }
@@ -48,7 +51,9 @@ export function admissionGate(max: number): AdmissionGate {
   }
 }
 
-/** Runs `work` for every item, at most `max` at once, and answers in their order. Begins no more after a failure. */
+/**
+ * Runs `work` for every item, at most `max` at once, and returns the results in order. Starts no more after a failure.
+ */
 export async function mapConcurrently<Item, Answer>(
   items: readonly Item[],
   max: number,

@@ -8,7 +8,7 @@ const WORDS_CHARS_MAX = 500
 const SECRET_CHARS_MIN = 4
 const HIDDEN = '***'
 
-/** What must not be told: passwords and tokens, whoever repeats them. */
+/** Passwords and tokens that must not appear in messages. */
 export type Secrets = readonly string[]
 
 export function redactSecrets(text: string, secrets: Secrets): string {
@@ -49,7 +49,7 @@ export function errorFromResponse(answer: HttpResponse, { action, secrets, ids }
   const code = `HTTP${answer.status}`
   if (answer.status === 404) {
     const isNamed = ids.some(id => words?.toLowerCase().includes(id.toLowerCase()))
-    // Where nothing was named it is the call itself that this server does not have.
+    // Without ids in the request, it is the call itself that this server does not support.
     const isUnknownCall = ids.length === 0 && words !== null
     return new CloudError(isNamed ? 'not_found' : isUnknownCall ? 'invalid' : 'transient', { code, action, message })
   }

@@ -14,7 +14,7 @@ export const DEADLINE_MS = 15_000
 export const LONG_DEADLINE_MS = 60_000
 const JSON_BYTES_MAX = 1024 * 1024
 export const LARGE_BYTES_MAX = 20 * 1024 * 1024
-/** What an id of CML is made of. Nothing else may come into a path. */
+/** Characters of a CML id. Nothing else may become part of a path. */
 export const ID = /^[\w-]{1,128}$/
 
 /** One exchange as it went, for metrics: nothing in it is secret or unbounded. */
@@ -58,7 +58,7 @@ export interface CmlRequest {
 export interface CmlApi {
   /** Resolves with a 2xx or an expected answer; rejects with a CloudError only. */
   call(login: CmlLogin, request: CmlRequest, signal: AbortSignal): Promise<HttpResponse>
-  /** Who we are on that server. */
+  /** Id of our user on that server. */
   ownUserId(login: CmlLogin, signal: AbortSignal): Promise<string | null>
   close(): Promise<void>
 }
@@ -213,7 +213,7 @@ export function jsonOf(answer: HttpResponse, request: CmlRequest): NonNullable<u
   return jsonIn(answer.text) ?? throwMalformed(request, 'not with the JSON of CML')
 }
 
-/** What was answered can't be believed, so nothing may be concluded from it. */
+/** The response can't be trusted, so nothing may be concluded from it. */
 export function throwMalformed(request: CmlRequest, how: string): never {
   throw malformedResponse(actionOf(request), `answered, but ${how}`)
 }

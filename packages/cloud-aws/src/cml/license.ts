@@ -11,7 +11,7 @@ const DEREGISTRATION_DEADLINE_MS = 75_000
 const ENTERPRISE = 'CML_Enterprise'
 const NODE_COUNT_FEATURE = 'regid.2019-10.com.cisco.CML_NODE_COUNT,1.0_2607650b-6ca8-46d5-81e5-e6688b7383c4'
 const NODE_COUNT = /\bCML_NODE_COUNT\b/
-/** What a server says that holds no license and asks for none. */
+/** Registration states of a server without a license. */
 const WITHOUT_LICENSE: readonly string[] = ['NOT_REGISTERED', 'FAILED']
 
 const LICENSING: CmlRequest = { method: 'GET', path: '/licensing' }

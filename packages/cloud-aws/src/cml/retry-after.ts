@@ -27,7 +27,7 @@ export function retryAfterPauses(clock: Clock): RetryAfterPauses {
     begin(server, retryAfter) {
       const current = pauses.get(server)
       const nowMs = clock.monotonic()
-      // Those that were under way together are refused together, which is one refusal.
+      // Calls that were in progress together are rejected together, which counts once.
       if (current && current.untilMs > nowMs) return
       const lengthMs = Math.min(askedMs(retryAfter) ?? (current ? 2 * current.lengthMs : FIRST_MS), LONGEST_MS)
       setBounded(pauses, server, { untilMs: nowMs + lengthMs, lengthMs })

@@ -9,12 +9,12 @@ import { jsonIn, recordIn, textIn } from './json-readers.ts'
 
 /** From the first pause, which doubles, to the last. A refused login counts against the account, and people correct it slowly. */
 const REFUSAL_PAUSE_MS = { first: 60_000, last: 5 * 60_000 }
-/** What may stand in a header. */
+/** Characters allowed in a header. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/
 
 export interface Session {
   readonly token: string
-  /** Who we are on that server. */
+  /** Id of our user on that server. */
   readonly userId: string | null
 }
 

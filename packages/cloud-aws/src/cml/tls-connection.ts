@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { isIP, type Socket, connect as tcpConnect } from 'node:net'
 import { rootCertificates, type TLSSocket, connect as tlsConnect } from 'node:tls'
 
-/** How far one connection came, and what it saw on its way. */
+/** Progress of one connection and the certificate it saw. */
 export interface ConnectionProgress {
   stage: 'NOTHING' | 'TCP' | 'TLS'
   certificate_sha256: string | null

@@ -41,7 +41,7 @@ export function ec2Clients(options: AwsOptions): RegionalClients<Ec2Clients> {
   )
 }
 
-/** What a call needs: the client of its region, the SDK's commands, and when to stop. */
+/** Client of a region, the SDK's commands, and the signal of a call. */
 export interface Ec2Call {
   readonly client: EC2Client
   readonly sdk: Ec2Sdk

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => moto.close())
 
-/** What the conformance suite needs of a cloud, in the VPC that every account has. */
+/** Setup for the conformance suite, in the account's default VPC. */
 async function placeOf(ec2: EC2Client): Promise<ComputeSetup> {
   const subnetIn = async (zone: string) => {
     const Filters = [{ Name: 'availability-zone', Values: [zone] }]

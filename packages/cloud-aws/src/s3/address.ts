@@ -1,7 +1,7 @@
 import type { ObjectLocation } from '@lcm/cloud/objects'
 import { awsHost } from '../aws-host.ts'
 
-/** Where one object is asked for. */
+/** Address of one object. */
 export interface S3Address {
   readonly origin: string
   readonly protocol: string

@@ -12,7 +12,7 @@ const ERROR_BYTES_MAX = 20_000
 
 export interface S3Options extends Pick<AwsOptions, 'clock' | 'credentials'> {
   readonly region: string
-  /** Where S3 is, if not at AWS; buckets then stand in the path. */
+  /** S3 endpoint instead of AWS's own; buckets are then part of the path. */
   readonly endpoint?: string
   readonly fetch: typeof globalThis.fetch
 }
@@ -73,7 +73,7 @@ async function signedGet(
   const signer = new SignatureV4({ service: 's3', region, credentials, sha256, uriEscapePath: false })
   const { headers } = await signer.sign(requestOf(address), { signingDate: new Date(clock.now()) })
   const { host: _, ...sent } = headers
-  // Whoever redirects a signed request is not followed: the signature is for this host alone.
+  // Redirects of a signed request are not followed: the signature is for this host alone.
   return fetch(`${address.origin}${address.path}`, { headers: sent, redirect: 'manual', signal })
 }
 
@@ -86,7 +86,7 @@ const requestOf = ({ protocol, hostname, port, host, path }: S3Address) => ({
   headers: { host },
 })
 
-/** Where the bucket really is, when it is not where it was asked for. */
+/** Actual region of the bucket, when it is not the requested one. */
 const regionOf = ({ status, headers }: Response): string | null =>
   status === 301 || status === 307 || status === 400 ? headers.get('x-amz-bucket-region') : null
 

@@ -13,7 +13,7 @@ export interface MotoServer {
 
 const TOOL = fileURLToPath(new URL('../../../../tools/interop/moto.mjs', import.meta.url))
 
-/** Whoever asks with these is the owner of moto's only account. */
+/** Credentials of the owner of moto's only account. */
 export const MOTO_CREDENTIALS = { accessKeyId: 'AKIDMOTO', secretAccessKey: 'none' }
 
 export async function startMoto(): Promise<MotoServer> {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net'
 
-/** What a request is answered with. Null leaves it hanging; a function does what it likes with the response. */
+/** Response to a request. Null leaves it hanging; a function writes the response itself. */
 export type Answer =
   | { readonly status?: number; readonly body: string; readonly headers?: Readonly<Record<string, string>> }
   | ((response: ServerResponse) => void)

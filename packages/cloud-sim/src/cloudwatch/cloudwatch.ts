@@ -6,7 +6,7 @@ import { inPeriods, type Metric, type Point } from './metric.ts'
 
 /** CloudWatch as it behaves, whatever the wire. */
 export interface Cloudwatch {
-  /** What is shown of a metric by now, put together in periods, in ascending order. */
+  /** Visible points of a metric, aggregated by period, in ascending order. */
   points(region: string, query: PointsQuery): readonly Point[]
   /** Everything that was published of machines that EC2 still knows, and by callers. */
   metrics(region: string): readonly Metric[]

@@ -4,7 +4,7 @@ import type { SimState } from '../sim-state.ts'
 import { dimensionSets, instanceIdIn, MEASURES, type Measure } from './measures.ts'
 import { type Metric, type Point, sameDimensions } from './metric.ts'
 
-/** How busy a machine is, of 0 to 1; null where nobody knows. */
+/** Load of a machine between 0 and 1; null when unknown. */
 export type LoadOf = (instanceId: string) => number | null
 
 export interface TimeRange {
@@ -16,7 +16,7 @@ export interface TimeRange {
 /** A basic period of five minutes is made of five samples. */
 const SAMPLES = 5
 
-/** What a machine has published of a metric, and CloudWatch shows by now. */
+/** Points that a machine has published and CloudWatch already shows. */
 export function machinePoints(
   { world, loadOf }: { readonly world: SimState; readonly loadOf: LoadOf },
   region: string,

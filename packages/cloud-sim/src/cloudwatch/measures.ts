@@ -2,9 +2,9 @@ import type { SimInstance } from '../ec2/instance.ts'
 import type { FaultPlan } from '../faults/fault-plan.ts'
 import type { Dimension } from './metric.ts'
 
-/** What drives a measure at one moment, each a share of 0 to 1. */
+/** Inputs of a metric at one moment, each between 0 and 1. */
 export interface Drive {
-  /** How busy the machine is. */
+  /** Load of the machine. */
   readonly load: number
   /** Differs from step to step. */
   readonly noise: number
@@ -17,7 +17,7 @@ export interface Measure {
   readonly namespace: 'AWS/EC2' | 'CWAgent'
   readonly name: string
   readonly unit: 'Percent' | 'Bytes' | 'Count'
-  /** How far apart its points are. */
+  /** Interval between its points. */
   readonly stepMs: number
   /** Of one step. An amount is shared among its samples, a level is the same in each. */
   readonly kind: 'level' | 'amount'

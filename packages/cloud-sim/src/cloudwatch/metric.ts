@@ -10,7 +10,7 @@ export interface Metric {
   readonly dimensions: readonly Dimension[]
 }
 
-/** What was measured in one step of time, as CloudWatch keeps it. */
+/** Aggregate of one time step, as CloudWatch stores it. */
 export interface Point {
   /** The beginning of the step. */
   readonly at_ms: number

@@ -138,7 +138,7 @@ function refuseUnlessBooted({ isBooted }: CmlServerContext): void {
   if (!isBooted) throw new CmlRefusal(409, 'CML is not ready on this machine: wait for its boot')
 }
 
-/** Somebody uses the web page. */
+/** A person uses the web page. */
 function personActed(before: CmlServerContext, body: string): Outcome {
   refuseUnlessBooted(before)
   const { scene, self } = personNamed(before, jsonBody(body, person).username)
@@ -158,7 +158,7 @@ const SMALL_LAB = JSON.stringify({
   links: [],
 })
 
-/** Somebody imports a lab and starts it. */
+/** A person imports a lab and starts it. */
 function personStartsLab(before: CmlServerContext, body: string): Outcome {
   refuseUnlessBooted(before)
   const { username, topology = SMALL_LAB, title = null } = jsonBody(body, labOfPerson)

@@ -27,9 +27,9 @@ import { type CmlServerContext, type Outcome, versionOf } from './server-context
 export interface CmlMachines {
   /** NOTHING also for a machine that is not running or not there. */
   stageOf(instanceId: string): CmlStage
-  /** Which machine is reached there now, or null. */
+  /** Machine that is reachable there now, or null. */
   reachedAt(endpoint: string): string | null
-  /** What its API answers. Whatever that changed is durable then. 502 while the API is not up. */
+  /** Response of its API. All changes are durable by then. 502 while the API is not up. */
   call(instanceId: string, request: CmlRequest): CmlAnswer
   systemInformation(instanceId: string): ReturnType<typeof systemInformation>
   /** Made and stored at the first call for a machine, the same until it is replaced. */
@@ -43,11 +43,11 @@ export interface CmlMachines {
   nodePortsChangeAtMs(instanceId: string): number | null
   /** When any of its nodes or its license next changes by itself, or null. */
   changesAtMs(instanceId: string): number | null
-  /** Who holds which license, also for machines that are long gone. */
+  /** Holders of licenses, also machines that are long gone. */
   smartAccount(): readonly Seat[]
-  /** How many licenses the Smart Account can give away. */
+  /** Number of licenses that the Smart Account owns. */
   readonly licensesOwned: number
-  /** How the server misbehaves otherwise than the preset says. */
+  /** Faults of the server that differ from the preset. */
   faultChangesOf(instanceId: string): Partial<CmlFaults>
   /** The server at this instant, or null when the machine is not there. */
   sceneOf(instanceId: string): CmlServerContext | null

@@ -13,7 +13,7 @@ const LAB = 'cml-lab'
 /** Its keys are no instance ids: what the Smart Account counts does not go with the machine. */
 const SEAT = 'cml-seat'
 
-/** What is stored of every CML server, as records of the world. */
+/** Stored state of every CML server. */
 export interface CmlStore {
   /** Null while nobody has changed anything on it. */
   server(instanceId: string): CmlServer | null

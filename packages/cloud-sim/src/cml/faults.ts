@@ -1,9 +1,9 @@
 import type { PresetName } from '../faults/fault-plan.ts'
 import { type Check, flag, integer, listOf, nullable, number, object, oneOf, text } from './input.ts'
 
-/** How one CML server misbehaves. Everything is off at first; stored with the machine, so it outlives the simulator. */
+/** Faults of one CML server. All are off at first; stored with the machine, so they outlive the simulator. */
 export interface CmlFaults {
-  /** What the server calls itself instead of its image's version; from 2.11 on its answers have another form. */
+  /** Reported version instead of the image's; from 2.11 on responses have another form. */
   readonly version: string | null
   /** Sessions last so much longer or shorter than the session timeout says. */
   readonly session_lifetime_factor: number
@@ -31,7 +31,7 @@ export interface CmlFaults {
   readonly license_tokens: 'valid' | 'invalid'
   readonly compliance: 'IN_COMPLIANCE' | 'OUT_OF_COMPLIANCE'
   readonly deregister_while_labs_run: 'refused' | 'allowed'
-  /** How long the answer to a deregistration takes, in simulated seconds. */
+  /** Delay of the response to a deregistration, in simulated seconds. */
   readonly deregistration_held_s: number
 }
 
@@ -56,7 +56,7 @@ export const NO_FAULTS: CmlFaults = {
   deregistration_held_s: 0,
 }
 
-/** What CML servers do where nobody has said otherwise. Hostile is what hurts but lets a good controller arrive. */
+/** Default faults of CML servers per preset. Hostile hurts but lets a good controller succeed. */
 export const CML_PRESETS: Readonly<Record<PresetName, CmlFaults>> = {
   plain: NO_FAULTS,
   calm: NO_FAULTS,

@@ -22,5 +22,5 @@ export function hostOf(instanceType: string): CmlHost {
   }
 }
 
-/** What the operating system and CML itself take. */
+/** Memory for the operating system and CML itself. */
 export const HOST_RESERVE_MIB = 3 * MIB_PER_GIB

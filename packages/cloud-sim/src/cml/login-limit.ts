@@ -1,6 +1,6 @@
 const WINDOW_MS = 60_000
 
-/** How many logins a server takes in a minute of real time. Like the web server's own, it forgets when it is restarted. */
+/** Limits logins per minute of real time. Like the web server's own limit, it forgets at a restart. */
 export interface LoginLimit {
   admits(instanceId: string, nowMs: number, perMinute: number): boolean
 }

@@ -6,7 +6,7 @@ const TITLES = {
   502: '502 Bad Gateway',
 } as const
 
-/** What the web server before CML says by itself. */
+/** Error page of the web server in front of CML. */
 export function nginxPage(status: keyof typeof TITLES): CmlAnswer {
   const title = TITLES[status]
   const text =

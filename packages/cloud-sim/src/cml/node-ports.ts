@@ -4,7 +4,7 @@ import { labsChangeAtMs, nodeStateAt } from './labs/node-lifecycle.ts'
 /** A TCP port of the machine that leads to one of its nodes. */
 export interface NodePort {
   readonly port: number
-  /** What whoever connects reads first. */
+  /** First text that a client receives. */
   readonly greeting: string
 }
 
@@ -24,7 +24,7 @@ export function portsOfTags(tags: readonly string[]): readonly { readonly kind: 
   })
 }
 
-/** What is open now. Of two nodes that want one port the first to start has it, and nobody is told. */
+/** Open ports now. Of two nodes that claim one port the first to start has it, silently. */
 export function openPorts(labs: readonly CmlLab[], nowMs: number): readonly NodePort[] {
   const running = labs.flatMap(lab => {
     return lab.nodes.filter(node => isRunning(node, nowMs)).map(node => ({ lab, node }))

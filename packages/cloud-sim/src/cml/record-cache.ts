@@ -6,9 +6,9 @@ const SLACK = 100
 /** Stored texts as they were last read: each is parsed once. */
 export interface RecordCache {
   readonly size: number
-  /** What is in the file was written here, and its format number says so. */
+  /** Parsed without validation: the file was written here, as its format number shows. */
   read<Value>(kind: string, key: string): Value | null
-  /** Nobody asks again for what was taken away, so it would stay in here. */
+  /** Removed records are never read again, so they would stay in the cache. */
   forget(removed: readonly Pick<SimChange, 'kind' | 'key'>[]): void
 }
 

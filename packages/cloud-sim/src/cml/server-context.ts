@@ -48,13 +48,13 @@ export function versionOf(text: string): CmlVersion {
 /** From 2.11 on licensing answers with its whole status, and system_information has more members. */
 export const isModern = ({ version }: CmlServerContext): boolean => version.minor >= 11
 
-/** What a call changes, all at once. */
+/** Changes of one call, committed together. */
 export interface CmlChange {
   readonly server?: CmlServer
   readonly labs?: readonly CmlLab[]
   readonly removed_lab_id?: string
   readonly events?: readonly TelemetryEvent[]
-  /** What the Smart Account then counts for this machine; null takes its entry away. */
+  /** New entry of this machine in the Smart Account; null removes it. */
   readonly seat?: Seat | null
 }
 

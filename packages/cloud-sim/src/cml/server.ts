@@ -1,7 +1,7 @@
 import type { CmlFaults } from './faults.ts'
 import { type LicensingRecord, UNLICENSED } from './license/licensing.ts'
 
-/** Who can log in to a machine that nobody has changed. */
+/** Default login of an unchanged machine. */
 export const DEFAULT_CML_LOGIN = { username: 'admin', password: 'lablet' } as const
 
 export interface CmlUser {
@@ -59,9 +59,9 @@ export interface CmlServer {
   readonly lab_ids: readonly string[]
   readonly labs_made: number
   readonly launches_made: number
-  /** How often the certificate was replaced. */
+  /** Number of certificate replacements. */
   readonly certificates_replaced: number
-  /** What somebody changed on this machine; the rest is as the preset of the world says. */
+  /** Faults changed on this machine; the rest follows the preset. */
   readonly fault_changes: Partial<CmlFaults>
 }
 

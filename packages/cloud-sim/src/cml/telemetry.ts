@@ -33,7 +33,10 @@ const CATEGORY: Readonly<Record<NodeState, string>> = {
   DEFINED_ON_CORE: 'wipe_node',
 }
 
-/** What a lab's nodes went through by then, as far as their timelines remember. The first moment is only how they came. */
+/**
+ * State changes of a lab's nodes up to then, as far as their timelines reach. The first entry is only the initial
+ * state.
+ */
 export function nodeEvents(lab: CmlLab, untilMs: number): readonly TelemetryEvent[] {
   return lab.nodes.flatMap(node =>
     node.timeline

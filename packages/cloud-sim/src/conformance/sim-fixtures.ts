@@ -1,7 +1,7 @@
 import type { ComputeSetup } from '@lcm/cloud/conformance/compute'
 import type { SimModel } from '../model.ts'
 
-/** Where the conformance suite finds in a simulated cloud what it needs. */
+/** Setup of the simulated cloud for the compute suite. */
 export const SIM_COMPUTE_SETUP: ComputeSetup = {
   region: 'us-east-1',
   other_region: 'eu-west-1',

@@ -4,7 +4,7 @@ import { namedInstances } from './power.ts'
 import { Ec2Refusal } from './refusal.ts'
 import { checkOffered } from './regions.ts'
 
-/** What ModifyInstanceAttribute may change; null leaves it. */
+/** Changes of ModifyInstanceAttribute; null keeps the current value. */
 export interface AttributeChange {
   readonly instance_id: string
   readonly disable_api_termination: boolean | null

@@ -45,7 +45,7 @@ export interface BootStart {
   readonly fraction: (step: number) => number
 }
 
-/** How CML comes up on a machine that runs from then on. It ends READY and stays so while the machine runs. */
+/** Boot timeline of CML on a machine that runs from then on. It ends READY and stays so while the machine runs. */
 export function bootPlan(start: BootStart): readonly BootMoment[] {
   const moments: BootMoment[] = []
   let fromMs = start.running_from_ms

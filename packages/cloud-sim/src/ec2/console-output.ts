@@ -18,7 +18,7 @@ const SAYS: Readonly<Record<BootMoment['stage'], string>> = {
   READY: 'virl2-controller: ready',
 }
 
-/** What the machine has printed so far, one line for each stage that it has come through. */
+/** Console output so far, one line for each completed stage. */
 export function consoleOutput(world: SimState, region: string, instanceId: string): ConsoleOutput | null {
   const instance = namedInstances(world, region, [instanceId])[0]
   if (!instance) return null

@@ -6,7 +6,7 @@ export interface Filter {
   readonly values: readonly string[]
 }
 
-/** What a thing has under a filter's name; null says that there is no such filter. */
+/** Values of a resource under a filter's name; null when there is no such filter. */
 export type FilterSource = (name: string) => readonly string[] | null
 
 export type FilterTest = (source: FilterSource) => boolean

@@ -10,7 +10,7 @@ export interface SimImage {
   readonly state: 'available' | 'pending'
   readonly created_at: string
   readonly root_device: string
-  /** What the CML on it calls itself. */
+  /** Version of the CML on it. */
   readonly cml_version: string
 }
 

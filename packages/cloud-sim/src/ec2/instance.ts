@@ -42,7 +42,7 @@ export interface SimInstance {
   readonly boot: readonly BootMoment[]
   /** When a dead machine loses its tags. */
   readonly tags_fade_at_ms?: number
-  /** What a reader whose view lags still sees, oldest first. */
+  /** States that a lagging reader still sees, oldest first. */
   readonly before?: readonly Before[]
   readonly disable_api_termination?: boolean
   readonly disable_api_stop?: boolean
@@ -60,7 +60,7 @@ export interface Before {
   readonly address_number: number
 }
 
-/** What EC2 has planned for a machine. */
+/** A scheduled event of EC2 for a machine. */
 export interface ScheduledEvent {
   readonly event_id: string
   readonly code: 'instance-stop'
@@ -77,7 +77,7 @@ export interface MachineView {
   readonly state_reason: StateReason | null
   readonly public_ip: string | null
   readonly private_ip: string | null
-  /** Where its CML is served, while it has an address to be reached by. */
+  /** Address of its CML, while it has one. */
   readonly endpoint: string | null
   readonly stage: CmlStage
   readonly tags: Readonly<Record<string, string>>

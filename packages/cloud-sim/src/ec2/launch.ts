@@ -123,7 +123,7 @@ function checkLaunch(region: string, subnet: Subnet, request: RunRequest): void 
 interface Launch {
   readonly request: RunRequest
   readonly subnet: Subnet
-  /** Which of the machines of this launch. */
+  /** Index of the machine within this launch. */
   readonly n: number
 }
 

@@ -26,7 +26,10 @@ export type StartPlan = Pick<SimInstance, 'started_at_ms' | 'start_count' | 'add
 
 type Starting = Pick<SimInstance, 'number' | 'instance_type' | 'start_count'>
 
-/** How a machine comes up that is started now, for the first time or again. `ahead` counts starts of the same act. */
+/**
+ * Timeline of a machine that is started now, for the first time or again. `ahead` counts earlier starts of the same
+ * call.
+ */
 export function startPlan(world: SimState, machine: Starting, ahead: number): StartPlan {
   const { number, start_count } = machine
   const plan = { started_at_ms: world.now(), start_count, address_number: world.addressAhead(ahead) }

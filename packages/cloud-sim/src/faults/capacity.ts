@@ -6,10 +6,10 @@ import { type CapacityShortage, sameOffering } from './fault-injector.ts'
 
 type Offering = Omit<CapacityShortage, 'room'>
 
-/** How long a zone that ran out of a type by chance stays so. */
+/** Duration of a random capacity shortage. */
 const SHORTAGE_S = 180
 
-/** How many more machines of the type fit into the zone now. */
+/** Machines of the type that still fit into the zone. */
 export function freeCapacityFor(world: SimState, offering: Offering): number {
   const told = world.faults.state().scarce.find(each => sameOffering(each, offering))
   if (told) return told.room
@@ -45,7 +45,7 @@ export function noCapacity(
 /** Machines that are going down still count: EC2 is slow to give a quota back. */
 const COUNTED: readonly string[] = ['pending', 'running', 'stopping', 'shutting-down']
 
-/** How many more machines of the type the quota of the region allows. */
+/** Machines of the type that the quota of the region still allows. */
 export function quotaFor(world: SimState, region: string, instanceType: string): number {
   const { vcpu_limit: limit } = world.faults.plan()
   if (limit === null) return Number.POSITIVE_INFINITY

@@ -2,8 +2,8 @@ import { Ec2Refusal } from '../ec2/refusal.ts'
 import type { Delivery, FaultInjector } from './fault-injector.ts'
 
 /**
- * What the network does to the next call of an action: null lets it be. Scripted errors of EC2 are thrown as such. It is
- * asked before the call has any effect, and whoever asks does as it says.
+ * Network fault for the next call of an action: null for none. Scripted EC2 errors are thrown. Must be called before
+ * the call takes effect, and its caller must apply the result.
  */
 export function drawDelivery(faults: FaultInjector, action: string): Delivery | null {
   const scripted = faults.takeScripted(action)

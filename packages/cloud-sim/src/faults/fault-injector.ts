@@ -7,12 +7,12 @@ import { patchPlan, presetNamed } from './plan-patch.ts'
 export interface CapacityShortage {
   readonly availability_zone: string
   readonly instance_type: string
-  /** How many machines still fit. */
+  /** Machines that still fit. */
   readonly room: number
 }
 
 export const DELIVERIES = ['lost_request', 'lost_answer', 'held', 'empty', 'truncated', 'html'] as const
-/** What the network may do to a call or its answer. */
+/** Network fault of a call or its response. */
 export type Delivery = (typeof DELIVERIES)[number]
 
 /** A fault that the next calls of one action meet for certain. */
@@ -24,7 +24,7 @@ export interface ScriptedFault {
 }
 
 export interface FaultState {
-  /** What the plan was made from. */
+  /** Preset that the plan started from. */
   readonly preset: PresetName
   readonly plan: FaultPlan
   readonly scarce: readonly CapacityShortage[]
@@ -48,7 +48,7 @@ export interface FaultInjector {
   /** Room of null frees the zone again. */
   setRoom(offering: Omit<CapacityShortage, 'room'>, room: number | null): void
   script(fault: ScriptedFault): void
-  /** What was scripted for this call, used up by asking. */
+  /** Scripted fault for this call; reading it consumes it. */
   takeScripted(action: string): ScriptedFault['fault'] | null
   /** Whether what happens at this rate happens now. Each question is a draw of its own. */
   strikes(rate: number, ...purpose: readonly string[]): boolean

@@ -1,6 +1,6 @@
 /**
- * How the simulated cloud lies. Rates are shares of 0 to 1. Seconds are those of the cloud, which its speed divides, but
- * for held answers, which are a matter of the network.
+ * Faults of the simulated cloud. Rates are between 0 and 1. Seconds are those of the cloud, which its speed divides,
+ * except for held responses, which are a matter of the network.
  */
 export interface FaultPlan {
   /** Up to so long EC2 does not know an id that it has just given out. */
@@ -18,9 +18,9 @@ export interface FaultPlan {
   readonly pending_death_rate: number
   /** The share of starts whose machine is told to be retired within hours. */
   readonly retirement_rate: number
-  /** What a client token answers whose machine is terminated: an error as now, or the dead machine as before 2025. */
+  /** Response to a client token whose machine is terminated: an error as now, or the dead machine as before 2025. */
   readonly token_of_terminated: 'refused' | 'answered'
-  /** How long a terminated machine is shown, and how long it keeps its tags. */
+  /** How long a terminated machine is shown; its tags go earlier. */
   readonly terminated_shown_s: number
   readonly terminated_tags_s: number
   /** 500 and 503 before anything has happened. */
@@ -40,7 +40,7 @@ export interface FaultPlan {
   /** CloudWatch shows a period so long after its end, and leaves out this share of them. */
   readonly metric_delay_s: number
   readonly metric_gap_rate: number
-  /** What the agent on the machines names its measures by: the id alone, what its wizard adds, or there is no agent. */
+  /** Dimensions of the agent's metrics: the id alone, what its wizard adds, or no agent. */
   readonly agent_dimensions: 'instance' | 'wizard' | 'none'
 }
 

@@ -1,6 +1,6 @@
 import { type FaultPlan, isPresetName, PRESET_NAMES, PRESETS, type PresetName } from './fault-plan.ts'
 
-/** Somebody asked for what can not be. The message says what would do. */
+/** An invalid fault plan was requested. The message lists valid values. */
 export class FaultPlanError extends Error {
   override readonly name = 'FaultPlanError'
 }

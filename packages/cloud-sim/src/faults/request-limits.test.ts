@@ -21,7 +21,7 @@ function limitsAt() {
       return false
     }
   }
-  /** How many such calls are let through at once. */
+  /** Number of such calls that are admitted at once. */
   const burst = (cost: CallCost): number => {
     for (let count = 0; count <= 2000; count++) if (!takes(cost)) return count
     return Number.POSITIVE_INFINITY

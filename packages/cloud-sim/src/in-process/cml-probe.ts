@@ -19,7 +19,7 @@ const NOTHING_SEEN: CmlProbe = {
   detail: IN_THE_WAY.NOTHING,
 }
 
-/** How far the server at that endpoint has come, as one look over the network would tell. */
+/** Boot stage of the server at that endpoint, as one network probe would find it. */
 export function probeCml(model: SimModel, endpoint: CmlEndpoint, signal: AbortSignal): CmlProbe {
   if (signal.aborted) return { ...NOTHING_SEEN, detail: 'it was canceled' }
   const instanceId = model.cml.reachedAt(endpoint.url)

@@ -20,7 +20,7 @@ export interface CmlCall {
 export interface CmlSessions {
   /** The answer to a call in a session: opened when there is none, and once more when the server has forgotten it. */
   ask(login: CmlLogin, ask: CmlCall, signal: AbortSignal): CmlAnswer
-  /** Who the session belongs to. */
+  /** Owner of the session. */
   userId(login: CmlLogin, signal: AbortSignal): string | null
 }
 

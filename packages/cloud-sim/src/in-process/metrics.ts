@@ -13,7 +13,7 @@ interface Asked {
   readonly namespace: string
   readonly name: string
   readonly statistic: Statistic
-  /** What CloudWatch's number is divided by. */
+  /** Divisor of CloudWatch's number. */
   readonly by: number
 }
 

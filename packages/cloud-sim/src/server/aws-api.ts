@@ -25,7 +25,7 @@ export interface AwsResponse {
 
 export type AwsApi = (request: AwsRequest) => AwsResponse
 
-/** What a service makes of a call, before the network gets at it. */
+/** Result of a service call, before network faults apply. */
 export interface Outcome {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>

@@ -55,7 +55,7 @@ function send({ endpoint, method, path, token, body, chunked = false }: Sent): P
   })
 }
 
-/** What a client sees that connects now, as lower-case hex; null when nobody is there. */
+/** Certificate that a client sees now, as lower-case hex; null when nothing listens. */
 function certificateAt(endpoint: string | null): Promise<string | null> {
   const { hostname, port } = new URL(endpoint ?? '')
   return new Promise(resolve => {

@@ -21,7 +21,7 @@ export interface CmlApiOptions {
   readonly log: SimLog
 }
 
-/** Somebody else may hold the address for a while, such as another simulator with the same seed. */
+/** Another process may hold the address for a while, such as another simulator with the same seed. */
 const LISTEN_AGAIN_MS = 1000
 
 /** Serves CML and the ports of its nodes for every machine whose boot has come so far. It wakes only when something changes. */

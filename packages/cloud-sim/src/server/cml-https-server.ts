@@ -87,7 +87,7 @@ async function respond(exchange: Exchange, request: IncomingMessage, response: S
   send(response, answer)
 }
 
-/** What could not be made durable has not happened; the caller sees that something broke. */
+/** A change that could not be made durable has not happened; the caller gets an error. */
 function answerOf({ model, instanceId }: Exchange, request: CmlRequest | null): CmlAnswer {
   if (request === null) return { status: 404, body: { code: 404, description: 'Not Found' } }
   try {

@@ -85,7 +85,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
 
 const NO_HIBERNATION = 'The specified instance type or configuration does not support hibernation.'
 
-/** What the call answers between the tags of its own name. */
+/** Content of the response inside the element of the action. */
 export function ec2Content(model: Serving, region: string, query: Ec2Query): string {
   const action = Object.hasOwn(ACTIONS, query.action) ? ACTIONS[query.action] : undefined
   if (!action) throw new Ec2Refusal('InvalidAction', `The action ${query.action} is not valid for this web service.`)

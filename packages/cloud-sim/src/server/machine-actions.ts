@@ -12,7 +12,7 @@ interface Asked {
 
 const RETIRED_AFTER_S = 3600
 
-/** What can be done to a machine behind everybody's back. */
+/** Changes of a machine that bypass the EC2 API. */
 const ACTS = {
   start: ({ model, id, region }: Asked) => model.ec2.startInstances(region, { ids: [id] }),
   stop: ({ model, id, region, body }: Asked) =>

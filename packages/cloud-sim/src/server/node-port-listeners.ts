@@ -10,7 +10,7 @@ export interface NodePortListeners {
   close(): Promise<void>
 }
 
-/** Who connects lives by the clock on the wall, whatever clock the cloud goes by. */
+/** Clients live by the wall clock, whatever clock the cloud uses. */
 export function nodePortListeners(model: SimModel, clock: Pick<Clock, 'after'> = systemClock): NodePortListeners {
   const open = (host: string, { port, greeting }: NodePort) => openPort({ host, port, greeting }, clock)
   const machines = new Map<string, NodePorts>()

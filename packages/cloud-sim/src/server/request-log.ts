@@ -10,7 +10,7 @@ export interface RequestLogEntry {
   readonly invocation_id: string | null
   readonly status: number
   readonly code: string | null
-  /** What the simulated network did to it: `lost_answer` had its effect, `lost_request` had none. */
+  /** Injected network fault: `lost_answer` took effect, `lost_request` did not. */
   readonly fault: string | null
 }
 

@@ -106,7 +106,7 @@ interface Faces {
   readonly aws: AwsApi
   readonly control: ControlApi
   readonly clock: Clock
-  /** How long a held answer is held. */
+  /** Delay of a held response. */
   readonly holdMs: () => number
 }
 

@@ -1,7 +1,7 @@
 import type { WatchHealth } from '../triggers/trigger.ts'
 import type { Loop } from './loop.ts'
 
-/** What a health route, a heartbeat and a statistics page need to know of a loop. */
+/** Health of a loop, for the health route, the heartbeat and the statistics page. */
 export interface ReconciliationHealth {
   readonly name: string
   /** Degraded while a watch is: polling carries on, changes are noticed late. */

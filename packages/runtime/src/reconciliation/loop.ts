@@ -28,7 +28,7 @@ export interface Term {
   readonly states: ResourceStates
   /** Keys in hand. */
   active: number
-  /** How many of these keys hold a slot; the others wait for something slow. */
+  /** Active keys that hold a slot; the others wait for a slow call. */
   slotsTaken: number
   /** Reconciles whose slow call has ended, in the order in which they get a slot again. */
   readonly resuming: (() => void)[]
@@ -210,7 +210,7 @@ function againAfter(result: ReconciliationResult, retryAfterMs: number): Again |
   return undefined
 }
 
-/** What only repeats itself, or what another key fails with too, is logged at debug. */
+/** A result that repeats, or that other keys fail with too, is logged at debug level. */
 function log({ result, cause, logger, startMs, endMs }: Outcome, isNew: boolean): void {
   const fields = { cause, status: result.status, message: result.message, ms: endMs - startMs }
   if (result.status === 'RETRY') {

@@ -12,7 +12,7 @@ export interface ReconcileContext<R = unknown> {
   /** The fencing token of the term this work belongs to; 0 without an election. */
   readonly epoch: number
   readonly leadership: Leadership
-  /** What woke the key. For logs only: a reconcile looks at the world, not at the reason. */
+  /** Event that woke the key. For logs only: a reconcile observes the resource, not the event. */
   readonly cause: string
   /** Has the key bound. */
   readonly logger: Logger
@@ -33,7 +33,7 @@ export interface ReconciliationOptions<R = unknown> {
   reconcile(key: string, context: ReconcileContext<R>): Promise<ReconciliationResult>
   readonly concurrency?: number
   readonly backoff?: Backoff
-  /** How long reconciles in flight may go on after a clean stop. */
+  /** Deadline for reconciles in progress after a clean stop. */
   readonly shutdownDeadlineMs?: number
   /** The most distinct keys that may be queued. */
   readonly keysMax?: number

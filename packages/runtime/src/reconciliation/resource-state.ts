@@ -2,7 +2,7 @@ import type { ReconciliationResult } from './result.ts'
 
 export type ResourceStatus = 'PENDING' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILED'
 
-/** What the loop remembers of a key for the length of a term. Times are wall-clock milliseconds. */
+/** State of a key for the length of a term. Times are wall-clock milliseconds. */
 export interface ResourceState {
   readonly resource_id: string
   readonly status: ResourceStatus
@@ -55,7 +55,7 @@ export interface Known {
 interface Table {
   readonly known: Map<string, Known>
   readonly retrying: Set<string>
-  /** How many keys fail with each message now: an outage is one message of many keys. */
+  /** Number of keys that fail with each message: an outage is one message of many keys. */
   readonly failures: Map<string, number>
   listings: number
 }

@@ -1,4 +1,4 @@
-/** What a reconcile came to. A thrown error counts as `retry`. All but `retry` reset the retry count. */
+/** Outcome of a reconcile. A thrown error counts as `retry`. All but `retry` reset the retry count. */
 export type ReconciliationResult =
   | { readonly status: 'SUCCESS'; readonly message?: string }
   | { readonly status: 'REQUEUE'; readonly message: string; readonly afterMs: number }

@@ -1,7 +1,7 @@
 export interface Debounce {
-  /** How long news about `key` should wait. */
+  /** Delay of an update of `key`. */
   delayMs(key: string, nowMs: number): number
-  /** How many keys it has to remember just now. */
+  /** Number of remembered keys. */
   readonly size: number
 }
 

@@ -1,7 +1,7 @@
 import type { ResourceState } from '../reconciliation/resource-state.ts'
 import type { Listing, Trigger, TriggerContext } from './trigger.ts'
 
-/** How many resources a list function should put on a page. */
+/** Resources on one page of a list. */
 export const LIST_PAGE_SIZE = 1_000
 
 /** Pages until the end of the list. It throws rather than end early, and soon after `signal` aborts. */

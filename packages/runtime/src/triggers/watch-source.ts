@@ -1,4 +1,4 @@
-/** Where changes come from. `Hint` is what a change key holds: small, without secrets, never the resource itself. */
+/** Source of changes. `Hint` is the value of a change key: small, without secrets, never the resource itself. */
 export interface WatchSource<Hint = unknown> {
   /** Everything under the prefix at one revision. Rejects when `signal` aborts. */
   list(signal: AbortSignal): Promise<WatchListing<Hint>>

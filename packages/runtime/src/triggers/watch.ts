@@ -25,7 +25,7 @@ export interface WatchOptions<Hint> {
 interface View {
   connected: boolean
   attempts: number
-  /** Where to resume; null asks for a list first. */
+  /** Revision to resume after; null lists first. */
   resumeAfter: number | null
   /** The last revision seen in this term: a list after compaction adds all that changed since. */
   seenRevision: number | null

@@ -1,4 +1,4 @@
-import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-life'
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
 import type { SimModel } from '@lcm/cloud-sim/model'
 import { toMs } from '@lcm/domain/instant'
 import { STOPPED_REASON } from '@lcm/domain/session/lab-restart'

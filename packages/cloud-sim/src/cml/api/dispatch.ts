@@ -28,7 +28,7 @@ const route = routerOf([
   ...REPORT_ROUTES,
 ])
 
-/** What a CML server in that scene answers, and what that changes. It decides only: nothing is stored here. */
+/** Response of a CML server and the resulting change. Pure: nothing is stored here. */
 export function answerTo(scene: CmlServerContext, request: CmlRequest): Outcome {
   const found = route(request.method, request.path)
   if (found === 'unknown') return refusal(404, 'Not Found')
@@ -57,7 +57,7 @@ function asUser(found: UserRoute, open: Omit<UserCall, 'user' | 'session'>): Out
   return { ...outcome, change: withActivity(scene, outcome.change ?? {}, user.id) }
 }
 
-/** Whoever calls the API is active, we too. */
+/** Every API call counts as activity, our own too. */
 export function withActivity(scene: CmlServerContext, change: CmlChange, userId: string): CmlChange {
   const server = change.server ?? scene.server
   const everyMs = scaledMs(scene, ACTIVITY_EVERY_S)

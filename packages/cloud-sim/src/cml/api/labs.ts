@@ -99,7 +99,7 @@ type Act = (scene: CmlServerContext, lab: CmlLab, chosen: (node: LabNode) => boo
 interface Powering {
   readonly call: UserCall
   readonly lab: CmlLab
-  /** What telemetry calls it, if it has a word for it. */
+  /** Telemetry category, if there is one. */
   readonly category: string | null
 }
 

@@ -42,7 +42,7 @@ function accepted(scene: CmlServerContext, licensing: LicensingRecord, seat?: Se
 
 const licenseInfo = (at_ms: number) => ({ category: 'license_info', at_ms, data: {} })
 
-/** What the account counts for this server after a change of its license. */
+/** Entry of the account for this server after a change of its license. */
 function seatOf(scene: CmlServerContext, { product, extra_nodes }: LicensingRecord, { ends_ms }: Registration): Seat {
   return {
     product_uuid: productUuid(scene),

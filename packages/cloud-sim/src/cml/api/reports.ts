@@ -13,7 +13,7 @@ import { userView } from './users.ts'
 
 const seconds = (ms: number): number => Math.floor(ms / 1000)
 
-/** How long a node has been in each of the states on its way up, the last time it went. */
+/** Time that a node spent in each state during its last start. */
 function stateTimes(node: LabNode, nowMs: number) {
   const lasted = (state: NodeState): number => {
     const index = node.timeline.findLastIndex(moment => moment.state === state && moment.from_ms <= nowMs)

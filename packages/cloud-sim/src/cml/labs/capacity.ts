@@ -100,7 +100,7 @@ function bootMs(scene: CmlServerContext, node: LabNode): number {
 
 const between = ([from, to]: readonly [number, number], fraction: number): number => from + (to - from) * fraction
 
-/** What a node that has left the queue holds; memory until it stops, points until it has booted. */
+/** Resources of a node that has left the queue; memory until it stops, points until it has booted. */
 function takenBy(node: LabNode, nowMs: number): Taken | null {
   const state = nodeStateAt(node, nowMs)
   if (state !== 'STARTED' && state !== 'BOOTED') return null

@@ -10,7 +10,7 @@ export interface ImportedTopology {
   readonly warnings: readonly string[]
 }
 
-/** How other parts call the main configuration file of a node. */
+/** Name of a node's main configuration file. */
 const MAIN_FILE = 'Main'
 
 export function emptyLab(scene: CmlServerContext, owner: CmlUser, title: string | null): CmlLab {
@@ -106,7 +106,7 @@ export const unknownDefinition = (id: string) => new CmlRefusal(400, `Node defin
 
 type Sized = Omit<LabNode, 'id' | 'label' | 'node_definition' | 'x' | 'y' | 'interfaces' | 'launch_number' | 'timeline'>
 
-/** What a request did not name is left to the definition. */
+/** Fields that a request did not name follow the definition. */
 export function membersOf(given: Partial<NodeMembers>): Sized {
   return {
     image_definition: given.image_definition ?? null,

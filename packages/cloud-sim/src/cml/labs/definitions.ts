@@ -9,7 +9,7 @@ export interface NodeDefinition {
   readonly ram_mib: number
   readonly boot_timeout_s: number
   readonly driver: NodeDriver
-  /** How its interfaces are called: this and the slot. */
+  /** Prefix of interface names, followed by the slot. */
   readonly port: string
   readonly vnc: boolean
 }

@@ -1,7 +1,7 @@
 import { instantText } from '../http-messages.ts'
 import type { CmlLab } from './lab.ts'
 
-/** What happened in a lab by then, oldest first, as far as it is remembered. */
+/** Events of a lab up to then, oldest first, as far as they are kept. */
 export function labEvents(lab: CmlLab, untilMs: number) {
   const added = (element_type: string, element_id: string, label: string) => ({
     lab_id: lab.id,

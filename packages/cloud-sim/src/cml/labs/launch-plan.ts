@@ -1,4 +1,4 @@
-/** What a node asks of its host. Points: hundredths of a core, needed only while it boots. */
+/** Resources that a node needs of its host. Points: hundredths of a core, needed only while it boots. */
 export interface LaunchNeed {
   readonly key: string
   readonly ram_mib: number
@@ -8,7 +8,7 @@ export interface LaunchNeed {
   readonly boot_ms: number
 }
 
-/** What is taken already, and until when. */
+/** Resources in use, and until when. */
 export interface Taken {
   readonly ram_mib: number
   readonly ram_until_ms: number
@@ -27,8 +27,8 @@ export interface Launch {
 }
 
 /**
- * Who leaves the queue when: in order, but whoever fits may pass one that does not. A node without an entry waits until
- * somebody frees room. Planning again at a later instant gives the same plan if nothing else changed.
+ * Plans when each node leaves the queue: in order, but a node that fits may pass one that does not. A node without an
+ * entry waits until capacity is free. Planning again later gives the same plan if nothing else changed.
  */
 export function planLaunches(
   queue: readonly LaunchNeed[],

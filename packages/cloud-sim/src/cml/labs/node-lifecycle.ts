@@ -61,7 +61,7 @@ export function afterOutage(lab: CmlLab, downMs: number): CmlLab {
   return { ...lab, nodes }
 }
 
-/** What holds only from a later instant on was begun after the outage. */
+/** An entry that applies only later was started after the outage. */
 const wasUp = (node: LabNode, downMs: number): boolean => {
   const moment = entryAt(node.timeline, downMs)
   return moment.from_ms <= downMs && isUp(moment.state)

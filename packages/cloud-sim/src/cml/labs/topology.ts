@@ -15,7 +15,7 @@ import {
   text,
 } from '../input.ts'
 
-/** Where a picture may lie. */
+/** Coordinates of a picture. */
 const place = integer(-15_000, 15_000)
 
 const VERSIONS = ['0.0.1', '0.0.2', '0.0.3', '0.0.4', '0.0.5', '0.1.0', '0.2.0', '0.2.1', '0.2.2', '0.3.0'] as const
@@ -164,7 +164,7 @@ function documentIn(source: string): unknown {
   }
 }
 
-/** What nests without end takes all of the stack, and then the process with it. */
+/** Unbounded nesting would exhaust the stack and end the process. */
 const DEPTH_MAX = 100
 
 function refuseEndless(source: string): void {

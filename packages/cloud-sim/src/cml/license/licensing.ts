@@ -1,4 +1,4 @@
-/** What a CML server knows of its license, in instants. */
+/** License state of a CML server, as timestamps. */
 export interface LicensingRecord {
   readonly product: string
   /** Nodes beyond those that the product includes. */

@@ -1,4 +1,4 @@
-/** What the Smart Account counts for one CML server. It outlives the machine: that is how licenses are lost. */
+/** Entry of one CML server in the Smart Account. It outlives the machine: that is how licenses are lost. */
 export interface Seat {
   readonly product_uuid: string
   readonly hostname: string

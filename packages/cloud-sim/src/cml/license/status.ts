@@ -14,7 +14,7 @@ const AUTHORIZATION_RENEWED_DAYS = 30
 
 const NO_TIME = { succeeded: null, attempted: null, scheduled: null, status: null, failure: null, success: null }
 
-/** What the Smart Account knows this server by. */
+/** Identity of this server in the Smart Account. */
 export const productUuid = (scene: CmlServerContext): string => scene.uuid('udi')
 
 /** `GET /licensing`, member by member. */
