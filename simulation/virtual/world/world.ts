@@ -142,7 +142,7 @@ function openGround(seed: number, options: WorldOptions) {
       speed,
       preset,
       adminPassword: CML_LOGIN.password,
-      ...(licensesOwned === undefined ? {} : { licensesOwned: licensesOwned }),
+      ...(licensesOwned === undefined ? {} : { licensesOwned }),
     }),
     ways: cloudAccess(),
     calls: portCalls(time),
