@@ -54,7 +54,7 @@ it('fires timers that were set by timers within the same advance', async () => {
   expect(rounds).toBe(10)
 })
 
-it('does not fire what was cancelled', async () => {
+it('does not fire what was canceled', async () => {
   const clock = manualClock()
   let hasFired = false
   const cancel = clock.after(10, () => {

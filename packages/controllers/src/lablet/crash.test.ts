@@ -54,7 +54,7 @@ for (const when of ['before', 'after'] as const)
       }
     }, 60_000)
 
-    it('its session may be cancelled, also while it dies: it ends, and nothing is left', async () => {
+    it('its session may be canceled, also while it dies: it ends, and nothing is left', async () => {
       const world = await labWorld()
       const changes = upTo(await undisturbed(), 'stop')
       for (const happening of [isCancelled, diesAndIsCancelled])

@@ -60,7 +60,7 @@ describe('when things happen', () => {
     expect([session().status, session().version]).toEqual(['RUNNING', before])
   })
 
-  it('one that is cancelled before it had a lab ends at once and gives its room back', async () => {
+  it('one that is canceled before it had a lab ends at once and gives its room back', async () => {
     aController(world, 'one')
     world.book('ls-1', 30 * MINUTE_MS)
     await world.clock.advance(MINUTE_MS)

@@ -113,7 +113,7 @@ describe('a session whose worker is lost', () => {
     expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
   })
 
-  it('and that its owner cancelled is left to whoever ends it', async () => {
+  it('and that its owner canceled is left to whoever ends it', async () => {
     rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }))
     rig.put(placed({ desired_status: 'TERMINATED' }))
     rig.begin()

@@ -82,7 +82,7 @@ describe('a visit to a CML', () => {
     await ended
   })
 
-  it('finds its licence and what labs may be made of, has idleness judged, and wakes the worker', async () => {
+  it('finds its license and what labs may be made of, has idleness judged, and wakes the worker', async () => {
     const worker = await aServer()
     begin()
     visits.request(worker, 7)
@@ -127,7 +127,7 @@ describe('a visit to a CML', () => {
         return worker
       },
     ],
-  ])('asks for no judgement where nobody wants one of %s', async (_, unwatched) => {
+  ])('asks for no judgment where nobody wants one of %s', async (_, unwatched) => {
     const worker = unwatched(await aServer())
     begin()
     visits.request(worker, 1)

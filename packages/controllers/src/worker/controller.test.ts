@@ -241,7 +241,7 @@ describe('a worker at rest', () => {
   })
 })
 
-describe('a licence', () => {
+describe('a license', () => {
   it('that was asked for is registered once, whatever an earlier visit had found', async () => {
     await atRest({ license: { ...NO_LICENSE, product: 'CML_Enterprise' } })
     fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })

@@ -86,18 +86,18 @@ describe('the counts', () => {
 describe('the numbers', () => {
   it('are kept for each worker', () => {
     const licensed = { ...NO_LICENSE, status: 'REGISTERED', product: 'CML_Enterprise' } as const
-    board.looked({ ...running('w-1'), license: licensed }, look(REST, 'licence'))
-    board.looked({ ...running('w-1'), license: licensed }, look(REST, 'licence'))
+    board.looked({ ...running('w-1'), license: licensed }, look(REST, 'license'))
+    board.looked({ ...running('w-1'), license: licensed }, look(REST, 'license'))
     const worker_id = 'w-1'
     expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([0.2, 0.2])
-    expect(meter.value('worker_drift_detected_total', { worker_id, drift_type: 'licence' })).toBe(2)
+    expect(meter.value('worker_drift_detected_total', { worker_id, drift_type: 'license' })).toBe(2)
     expect(meter.value('worker_ec2_state', { worker_id, state: 'running' })).toBe(1)
     expect(meter.value('worker_cml_license_status', { worker_id, tier: 'CML_Enterprise' })).toBe(1)
     expect(meter.value('worker_series_folded')).toBe(0)
   })
 
   it('are there for every kind of drift before any was found', () => {
-    for (const drift_type of ['state', 'address', 'type', 'absent', 'licence'])
+    for (const drift_type of ['state', 'address', 'type', 'absent', 'license'])
       expect(meter.value('worker_drift_detected_total', { worker_id: '_all', drift_type })).toBe(0)
   })
 

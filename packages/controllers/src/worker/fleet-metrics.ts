@@ -112,7 +112,7 @@ function fleetSeries(meter: Meter, workerSeriesMax: number) {
     'drift_type',
   ])
   const states = meter.gauge('worker_ec2_state', '1 for the state that EC2 last named', ['worker_id', 'state'])
-  const licences = meter.gauge('worker_cml_license_status', '1 while its CML is registered', ['worker_id', 'tier'])
+  const licenses = meter.gauge('worker_cml_license_status', '1 while its CML is registered', ['worker_id', 'tier'])
   const folded = meter.gauge('worker_series_folded', '1 when there are too many workers to name each in the numbers')
   const shown = new Map<string, Shown>()
   for (const drift_type of DRIFT_TYPES) drifts.add(0, { worker_id: EVERYBODY, drift_type })
@@ -122,7 +122,7 @@ function fleetSeries(meter: Meter, workerSeriesMax: number) {
     const last = shown.get(worker_id)
     if (last === undefined) return
     states.drop({ worker_id, state: last.state })
-    licences.drop({ worker_id, tier: last.tier })
+    licenses.drop({ worker_id, tier: last.tier })
     shown.delete(worker_id)
   }
   function drop(worker_id: string): void {
@@ -155,7 +155,7 @@ function fleetSeries(meter: Meter, workerSeriesMax: number) {
       dropGauges(worker_id)
       shown.set(worker_id, now)
       states.set(1, { worker_id, state: now.state })
-      licences.set(worker.license.status === 'REGISTERED' ? 1 : 0, { worker_id, tier: now.tier })
+      licenses.set(worker.license.status === 'REGISTERED' ? 1 : 0, { worker_id, tier: now.tier })
     },
   }
 }

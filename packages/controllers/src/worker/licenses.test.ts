@@ -35,7 +35,7 @@ beforeEach(async () => {
   url = worker.https_endpoint ?? ''
 })
 
-describe('what CML says of its licence', () => {
+describe('what CML says of its license', () => {
   it('is taken over with the identity by which the Smart Account knows it', async () => {
     expect(await readLicense(parts, worker, url, never)).toEqual({
       kind: 'seen',
@@ -94,7 +94,7 @@ describe('a registration', () => {
     expect(await change('register_license')).toEqual({
       kind: 'refused',
       errorClass: 'invalid',
-      message: expect.stringContaining('no licence token is kept for metal-1; PUT its licence again'),
+      message: expect.stringContaining('no license token is kept for metal-1; PUT its license again'),
     })
   })
 
@@ -125,13 +125,13 @@ describe('a registration', () => {
 })
 
 describe('a deregistration', () => {
-  it('gives the licence back, and finds none afterwards', async () => {
+  it('gives the license back, and finds none afterwards', async () => {
     await register()
     expect(await change('deregister_license')).toEqual({ kind: 'returned' })
     expect(await change('deregister_license')).toEqual({ kind: 'not_registered' })
   })
 
-  it('leaves the licence behind when the Smart Account is not reached', async () => {
+  it('leaves the license behind when the Smart Account is not reached', async () => {
     await register()
     fleet.setServer(machine, { faults: { license_server: 'not_reached' } })
     expect(await change('deregister_license')).toEqual({ kind: 'left_behind' })
@@ -164,7 +164,7 @@ describe('whoever may no longer', () => {
   })
 })
 
-describe('a decision depends on the licence', () => {
+describe('a decision depends on the license', () => {
   const held = { ...NO_LICENSE, status: 'REGISTERED' } as const
   it.each<[boolean, string, Partial<Worker>, 'keep' | 'release']>([
     [false, 'not at rest', { status: 'RUNNING', license: held }, 'keep'],

@@ -82,6 +82,6 @@ async function tokenOf(client: Client, worker: Worker, signal: AbortSignal): Pro
   throw new CloudError('invalid', {
     code: 'NoToken',
     action: 'register',
-    message: `no licence token is kept for ${worker.name}; PUT its licence again`,
+    message: `no license token is kept for ${worker.name}; PUT its license again`,
   })
 }

@@ -336,7 +336,7 @@ describe('looking inside CML', () => {
   })
 
   it.each<[string, Partial<Worker>]>([
-    ['its licence is being changed', { license: { ...aWorker().license, pending_operation: 'register' } }],
+    ['its license is being changed', { license: { ...aWorker().license, pending_operation: 'register' } }],
     ['it is about to be terminated', { status: 'TERMINATING', desired_status: 'TERMINATED' }],
   ])('happens at once when %s, and what a visit found holds no longer', async (_, more) => {
     expect(await inside(more)).toMatchObject({ license: { kind: 'seen' }, nodeDefinitions: null })

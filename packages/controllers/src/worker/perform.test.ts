@@ -185,7 +185,7 @@ describe('the rate limit of the account', () => {
   })
 })
 
-describe('a licence', () => {
+describe('a license', () => {
   const DEREGISTER = perform({ kind: 'deregister_license' }, 'it must be given back')
   const REGISTER = perform({ kind: 'register_license' }, 'CML is not registered yet')
   const isRegistered = () => fleet.model.cml.smartAccount().length > 0
@@ -217,7 +217,7 @@ describe('a licence', () => {
     const worker = await booted({ license: REGISTERING })
     await carryOut(worker, REGISTER)
     expect(writes()).toMatchObject([
-      { body: { changes: { license: { status: 'FAILED', last_error: expect.stringContaining('no licence token') } } } },
+      { body: { changes: { license: { status: 'FAILED', last_error: expect.stringContaining('no license token') } } } },
     ])
   })
 

@@ -50,7 +50,7 @@ describe('a report', () => {
             action: 'write',
             because: 'admin wants it STOPPED',
             cause: 'poll',
-            seen: { version: 4, status: 'RUNNING', ec2: 'running', cml: null, licence: null },
+            seen: { version: 4, status: 'RUNNING', ec2: 'running', cml: null, license: null },
             guards: [{ name: 'n', value: 1, limit: 2, passed: true }],
             duration_ms: 12,
           },
@@ -113,7 +113,7 @@ describe('an attempt', () => {
 
 describe('what is counted', () => {
   const boot = (reached: number) => withBoot([], reached, 0)
-  const leak = (changes: WorkerChanges) => perform({ kind: 'record_leak', changes }, 'its licence leaked')
+  const leak = (changes: WorkerChanges) => perform({ kind: 'record_leak', changes }, 'its license leaked')
   const counted = () => Object.entries(counting.snapshot(0)).flatMap(([name, count]) => (count > 0 ? [name] : []))
   const holding = { ...NO_LICENSE, status: 'REGISTERED' } as const
 
@@ -135,7 +135,7 @@ describe('what is counted', () => {
     ['a registration', onMachine(), { license: { status: 'REGISTERED' } }, ['license_registered_count']],
     ['a registration that began', onMachine(), { license: { status: 'REGISTERING' } }, []],
     [
-      'a licence that was given back',
+      'a license that was given back',
       onMachine({ license: holding }),
       { license: { status: 'UNREGISTERED' } },
       ['license_deregistered_count'],
@@ -145,7 +145,7 @@ describe('what is counted', () => {
     expect(counted()).toEqual(expected)
   })
 
-  it('a licence that leaked was not given back', async () => {
+  it('a license that leaked was not given back', async () => {
     const changes: WorkerChanges = { license: { status: 'UNREGISTERED' } }
     await write(onMachine({ license: holding }), changes, leak(changes))
     expect(counted()).toEqual([])

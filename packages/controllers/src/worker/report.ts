@@ -140,7 +140,7 @@ export const noteOf = (worker: Worker, decision: Decision, look: WorkerReconcile
     desired_status: worker.desired_status,
     ec2: ec2Of(look.seen),
     cml: look.seen.cml?.stage ?? null,
-    licence: look.seen.license?.kind === 'seen' ? look.seen.license.registration : null,
+    license: look.seen.license?.kind === 'seen' ? look.seen.license.registration : null,
   },
   guards: decision.guards.map(guard => ({ ...guard })),
   outcome: outcome.slice(0, BECAUSE_CHARS_MAX),

@@ -129,7 +129,7 @@ describe('a worker after a session', () => {
 
   it.each([
     ['its slot ended', '2026-01-01T18:00:00.321Z', END],
-    ['somebody cancelled it', '2026-01-01T17:20:00.000Z', '2026-01-01T17:20:00.000Z'],
+    ['somebody canceled it', '2026-01-01T17:20:00.000Z', '2026-01-01T17:20:00.000Z'],
   ])('was last used when %s', (_, at, used) => {
     const { activity, reservations } = afterSession(before, 'ls-1', stopping(at), NOW)
     expect(reservations).toEqual({})

@@ -44,7 +44,7 @@ describe('a patch', () => {
   })
 
   it.each([
-    { colour: 'red' },
+    { color: 'red' },
     { min_workers: -1 },
     { min_workers: 1.5 },
     { min_workers: '3' },

@@ -66,7 +66,7 @@ const POWER_MS_MAX = 30 * 60_000
 
 /**
  * Wanted, and not of full use yet. What is lost, or does not start, is waited for no longer: another one may well come. A machine
- * that waits for its licence, or to be asked what nodes it knows, counts: another one would wait for that too.
+ * that waits for its license, or to be asked what nodes it knows, counts: another one would wait for that too.
  */
 function isOnItsWay(worker: Worker, nowMs: number): boolean {
   if (worker.desired_status !== 'RUNNING') return false
@@ -91,7 +91,7 @@ function isOnItsWay(worker: Worker, nowMs: number): boolean {
   }
 }
 
-/** Nobody knows when it will be of use: EC2 has no room for it, or its licence was refused and nothing is tried any more. */
+/** Nobody knows when it will be of use: EC2 has no room for it, or its license was refused and nothing is tried any more. */
 function isStuck(worker: Worker, nowMs: number): boolean {
   const { status, pending_operation } = worker.license
   const blockedSince = blockedSinceOf(worker)
@@ -110,7 +110,7 @@ const isLicensed = ({ license }: Worker): boolean => license.product === null ||
 
 function stageOf(worker: Worker): string {
   if (worker.status !== 'RUNNING' || worker.service_status !== 'AVAILABLE') return 'which is on its way'
-  return isUnlicensed(worker) ? `whose licence is ${worker.license.status}` : 'whose node definitions are not known yet'
+  return isUnlicensed(worker) ? `whose license is ${worker.license.status}` : 'whose node definitions are not known yet'
 }
 
 /** Stopped by a policy, or by hand until a time that has passed. Any other stop by hand holds until a person starts it. */

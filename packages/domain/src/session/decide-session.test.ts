@@ -147,11 +147,11 @@ describe('over every status, wish, worker, pipeline and time', () => {
 })
 
 describe('a session without a place', () => {
-  it('is the scheduler’s, until it is cancelled', () => {
+  it('is the scheduler’s, until it is canceled', () => {
     expect(decideSession(aSession(), seeing({ worker: null })).action).toEqual({ kind: 'nothing' })
     expect(decideSession(aSession(CANCELLED), seeing({ worker: null }))).toEqual({
       action: { kind: 'write', changes: { status: 'TERMINATED' } },
-      because: 'bob cancelled it: typo',
+      because: 'bob canceled it: typo',
     })
   })
 })
@@ -195,7 +195,7 @@ describe('a session that is SCHEDULED', () => {
     })
   })
 
-  it('is TERMINATED at once when it is cancelled', () => {
+  it('is TERMINATED at once when it is canceled', () => {
     expect(nextStatus(decideSession(on('SCHEDULED', CANCELLED), seeing()))).toBe('TERMINATED')
   })
 })

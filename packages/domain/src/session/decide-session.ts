@@ -64,7 +64,7 @@ export function decideSession(session: LabletSession, sight: SessionSight): Sess
   switch (session.status) {
     case 'PENDING':
       return isUnwanted(session)
-        ? write({ status: 'TERMINATED' }, cancelled(session))
+        ? write({ status: 'TERMINATED' }, canceled(session))
         : nothing('it is the scheduler that places it')
     case 'SCHEDULED':
       return decideScheduled(session, sight)
@@ -86,8 +86,8 @@ export function decideSession(session: LabletSession, sight: SessionSight): Sess
 }
 
 const isUnwanted = ({ desired_status }: LabletSession): boolean => desired_status === 'TERMINATED'
-const cancelled = ({ desired_by, desired_reason }: LabletSession): string =>
-  `${desired_by} cancelled it${desired_reason === '' ? '' : `: ${desired_reason}`}`
+const canceled = ({ desired_by, desired_reason }: LabletSession): string =>
+  `${desired_by} canceled it${desired_reason === '' ? '' : `: ${desired_reason}`}`
 
 /** Why its worker can't be counted on any more; null while it can. */
 export function workerLost(worker: Worker | null, nowMs: number): string | null {
@@ -139,7 +139,7 @@ const silentSince = ({ conditions }: Worker): Instant | null =>
   conditions.find(({ type, status }) => type === CML_READY && !status)?.since ?? null
 const CML_READY: BootCondition = 'CmlReady'
 
-/** While it drains or gives its licence back CML still serves those who are on it. */
+/** While it drains or gives its license back CML still serves those who are on it. */
 export const canServeLabs = (worker: Worker | null): boolean =>
   worker !== null &&
   worker.service_status === 'AVAILABLE' &&
@@ -151,7 +151,7 @@ const canStartLabs = (worker: Worker | null): boolean => canServeLabs(worker) &&
 const notServing = (worker: Worker | null): string => `${worker?.name ?? 'its worker'} does not serve`
 
 function decideScheduled(session: LabletSession, { worker, bootLeadMs, nowMs }: SessionSight): SessionDecision {
-  if (isUnwanted(session)) return write({ status: 'TERMINATED' }, cancelled(session))
+  if (isUnwanted(session)) return write({ status: 'TERMINATED' }, canceled(session))
   if (toMs(session.timeslot.end) <= nowMs) return write({ status: 'EXPIRED' }, NEVER_STARTED)
   const dueInMs = toMs(session.timeslot.start) - bootLeadMs - nowMs
   if (dueInMs > 0) return wait(dueInMs, 'its lab is started in time for its slot')
@@ -163,7 +163,7 @@ const NEVER_STARTED = 'its time was over before it had a lab'
 const NEVER_READY = 'its lab was not ready before its time was over'
 
 function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionSight): SessionDecision {
-  if (isUnwanted(session)) return stopping(session, cancelled(session), null)
+  if (isUnwanted(session)) return stopping(session, canceled(session), null)
   if (toMs(session.timeslot.end) <= nowMs) return stopping(session, 'its time is over', NEVER_READY)
   // No lab is started any more on one that goes, which may take hours.
   const lost = worker?.status === 'TERMINATING' ? `${worker.name} is TERMINATING` : workerLost(worker, nowMs)
@@ -228,7 +228,7 @@ function tryAgain(
 
 function decideUp(session: LabletSession, sight: SessionSight): SessionDecision {
   const { worker, isLabGone, nowMs } = sight
-  if (isUnwanted(session)) return stopping(session, cancelled(session), null)
+  if (isUnwanted(session)) return stopping(session, canceled(session), null)
   const [startsInMs, endsInMs] = [toMs(session.timeslot.start) - nowMs, toMs(session.timeslot.end) - nowMs]
   if (endsInMs <= 0) return stopping(session, 'its time is over', null)
   const lost = workerLost(worker, nowMs)
@@ -294,7 +294,7 @@ function decideExpired(session: LabletSession, { nowMs }: SessionSight): Session
   const { pipeline, lab_record_id, state_history } = session
   if (pipeline === null && lab_record_id === null)
     return isUnwanted(session)
-      ? write({ status: 'TERMINATED' }, cancelled(session))
+      ? write({ status: 'TERMINATED' }, canceled(session))
       : write({ status: 'TERMINATED', last_error: NEVER_STARTED }, NEVER_STARTED)
   const wasReady = state_history.some(({ to }) => to === 'READY')
   const wasUp = wasReady || (pipeline !== null && nextStep(pipeline, nowMs).kind === 'done')
@@ -312,5 +312,5 @@ function decideTeardown({ pipeline }: LabletSession, { nowMs }: SessionSight): S
 /** How it ended: as planned, or because somebody or something ended it. */
 const decideStopped = (session: LabletSession): SessionDecision =>
   isUnwanted(session) || session.last_error !== null
-    ? write({ status: 'TERMINATED' }, session.last_error ?? cancelled(session))
+    ? write({ status: 'TERMINATED' }, session.last_error ?? canceled(session))
     : write({ status: 'ARCHIVED' }, 'it ended as planned')

@@ -49,14 +49,14 @@ describe('a worker is refused', () => {
     ['status', 'ann drains it', { drain: DRAIN }, demand()],
     ['status', 'it is cordoned', { cordoned: true }, demand()],
     [
-      'licence',
+      'license',
       'it has CML_Enterprise, and CML_Personal is needed',
       {},
       demand({ license_affinity: ['CML_Personal'] }),
     ],
     [
-      'licence',
-      'it has no licence, and CML_Enterprise or CML_Education is needed',
+      'license',
+      'it has no license, and CML_Enterprise or CML_Education is needed',
       { license: license('CML_Enterprise', 'REGISTERING') },
       demand({ license_affinity: ['CML_Enterprise', 'CML_Education'] }),
     ],
@@ -67,7 +67,7 @@ describe('a worker is refused', () => {
     ['capacity', '201 nodes are needed, and 200 are free', UNLIMITED, needing({ node_count: 201 })],
     [
       'capacity',
-      '6 nodes are needed, and 5 are free: without a licence only 5 nodes run',
+      '6 nodes are needed, and 5 are free: without a license only 5 nodes run',
       { license: license('CML_Enterprise', 'REGISTERING') },
       needing({ node_count: 6 }),
     ],
@@ -131,7 +131,7 @@ describe('a worker is refused', () => {
     const broken = { ...worker, cordoned: true }
     const category = (each: Worker, asked: Demand) => place(asked, [each]).refusals[0]?.category
     expect(category(broken, wanted)).toBe('status')
-    expect(category(worker, wanted)).toBe('licence')
+    expect(category(worker, wanted)).toBe('license')
     expect(category(worker, { ...wanted, license_affinity: [] })).toBe('capacity')
     expect(category(worker, { ...wanted, license_affinity: [], needs: demand().needs })).toBe('cml_version')
     expect(category(worker, { ...demand(), ports: 9e9 })).toBe('ports')
@@ -150,7 +150,7 @@ describe('a worker is taken', () => {
       UNLIMITED,
       needing({ memory_gb: 192, cpu_cores: 48, storage_gb: 1000, node_count: 200 }),
     ],
-    ['that has one of the licences', {}, demand({ license_affinity: ['CML_Personal', 'CML_Enterprise'] })],
+    ['that has one of the licenses', {}, demand({ license_affinity: ['CML_Personal', 'CML_Enterprise'] })],
     ['that has a version between', { cml: cml('2.9.1+build.7') }, demand({ cml_version: { min: '2.9', max: '2.9' } })],
     ['unread, if it needs nothing but what every CML has', {}, demand({ node_definitions: ['unmanaged_switch'] })],
     ['that knows all nodes', { cml: cml('2.9.0', ['iosv', 'asav']) }, demand({ node_definitions: ['iosv'] })],
@@ -182,14 +182,14 @@ it.each<[Worker['license']['status'], string | null, number]>([
   ['REGISTERED', 'CML_Personal40', 40],
   ['REGISTERED', 'CML_Enterprise', 20],
   ['REGISTERED', null, 200],
-])('D-13: with the licence %s %s run %s nodes', (status, product, nodes) => {
+])('D-13: with the license %s %s run %s nodes', (status, product, nodes) => {
   const licensed = { ...worker, license: license(product, status) }
   expect(nodesMax(licensed)).toBe(nodes)
   expect(place(needing({ node_count: nodes }), [licensed]).candidates).toHaveLength(1)
   expect(place(needing({ node_count: nodes + 1 }), [licensed]).candidates).toHaveLength(0)
 })
 
-it('declares fewer nodes than its licence allows, and those count', () => {
+it('declares fewer nodes than its license allows, and those count', () => {
   const small = { cpu_cores: 4, memory_gb: 8, storage_gb: 50, max_nodes: 3 }
   expect(nodesMax({ ...worker, capacity: { ...worker.capacity, declared: small } })).toBe(3)
 })

@@ -22,7 +22,7 @@ export const demandOf = (definition: LabletDefinition, sessionId: string | null 
   ports: definition.port_template.length,
 })
 
-export const REFUSALS = ['status', 'licence', 'capacity', 'cml_version', 'node_definitions', 'ports'] as const
+export const REFUSALS = ['status', 'license', 'capacity', 'cml_version', 'node_definitions', 'ports'] as const
 export type RefusalCategory = (typeof REFUSALS)[number]
 
 export interface Refusal {
@@ -89,17 +89,17 @@ const reason = (category: RefusalCategory, because: string): Reason => ({ catego
 /** The first filter that it does not pass; null when there is none. */
 export const refusalOf = (demand: Demand, room: Room): Reason | null =>
   refusedByStatus(room) ??
-  refusedByLicence(demand, room) ??
+  refusedByLicense(demand, room) ??
   refusedByCapacity(demand, room) ??
   refusedByCml(demand, room) ??
   refusedByPorts(demand, room)
 
 const refusedByStatus = ({ closed }: Room): Reason | null => (closed === null ? null : reason('status', closed))
 
-function refusedByLicence({ license_affinity: wanted }: Demand, { worker: { license } }: Room): Reason | null {
+function refusedByLicense({ license_affinity: wanted }: Demand, { worker: { license } }: Room): Reason | null {
   if (wanted.length === 0 || (license.status === 'REGISTERED' && wanted.includes(license.product ?? ''))) return null
-  const has = license.status === 'REGISTERED' ? (license.product ?? 'another licence') : 'no licence'
-  return reason('licence', `it has ${has}, and ${wanted.join(' or ')} is needed`)
+  const has = license.status === 'REGISTERED' ? (license.product ?? 'another license') : 'no license'
+  return reason('license', `it has ${has}, and ${wanted.join(' or ')} is needed`)
 }
 
 function refusedByCapacity({ needs }: Demand, { worker, free }: Room): Reason | null {

@@ -49,7 +49,7 @@ it.each<[string, Partial<LabletSession>, RegExp]>([
   ['one whose lab is started again', { status: 'RUNNING', pipeline: begun(fresh, FIRST, NOW) }, /^under_way$/],
   ['one that is being taken down', { status: 'STOPPING' }, /it is STOPPING.* taken down; book another one/],
   ['one that ended', { status: 'ARCHIVED' }, /^it is ARCHIVED; book another one/],
-  ['one that was cancelled', { status: 'SCHEDULED', desired_status: 'TERMINATED' }, /^it was cancelled; book/],
+  ['one that was canceled', { status: 'SCHEDULED', desired_status: 'TERMINATED' }, /^it was canceled; book/],
   ['one whose time is over', { timeslot: { start: NOW, end: NOW } }, /^its time was over at .*; book another one/],
 ])('%s', (_, more, expected) => {
   expect(outcome(more)).toMatch(expected)

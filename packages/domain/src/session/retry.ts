@@ -28,7 +28,7 @@ export function retryOf(session: LabletSession, now: Instant): Retry {
       return refused(`it is ${status}; ${AFRESH}`)
     default:
   }
-  if (desired_status === 'TERMINATED') return refused(`it was cancelled; ${AFRESH}`)
+  if (desired_status === 'TERMINATED') return refused(`it was canceled; ${AFRESH}`)
   if (timeslot.end <= now) return refused(`its time was over at ${timeslot.end}; ${AFRESH}`)
   switch (status) {
     case 'PENDING':

@@ -35,7 +35,7 @@ export function roomOf(worker: Worker): Room {
   }
 }
 
-/** A worker's room as it will be when it runs, serves and has the licence that it is meant to have. */
+/** A worker's room as it will be when it runs, serves and has the license that it is meant to have. */
 export function expectedRoom(worker: Worker): Room {
   const status = worker.license.product === null ? worker.license.status : 'REGISTERED'
   const license = { ...worker.license, status }
@@ -52,7 +52,7 @@ function closedBecause(worker: Worker): string | null {
   return worker.cordoned ? 'it is cordoned' : null
 }
 
-/** Nodes that run without a licence, and what the products include: Enterprise has no more unless they are bought apart. */
+/** Nodes that run without a license, and what the products include: Enterprise has no more unless they are bought apart. */
 const FREE_NODES = 5
 const LICENSED_NODES: Readonly<Record<string, number>> = {
   CML_Personal: 20,
@@ -70,14 +70,14 @@ export function nodesMax(worker: Worker): number {
   return Math.min(declared, LICENSED_NODES[worker.license.product ?? ''] ?? declared)
 }
 
-/** Words for what its licence, and not its size, keeps it from. */
+/** Words for what its license, and not its size, keeps it from. */
 export function whyFewNodes(worker: Worker): string {
   const [most, declared] = [nodesMax(worker), worker.capacity.declared?.max_nodes ?? 0]
   if (most === declared) return ''
   const { status, product } = worker.license
   return status === 'REGISTERED'
     ? `: with ${product} only ${most} nodes run`
-    : `: without a licence only ${most} nodes run`
+    : `: without a license only ${most} nodes run`
 }
 
 export function freeOn(worker: Worker): Omit<Free, 'ports'> {

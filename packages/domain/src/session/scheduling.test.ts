@@ -62,7 +62,7 @@ describe('who is due', () => {
     ['begins in 35 minutes', slot(35, 90), true],
     ['D-6: begins later, however it was heard of', slot(36, 90), false],
     ['has a place', { status: 'SCHEDULED' }, false],
-    ['is cancelled', { desired_status: 'TERMINATED' }, false],
+    ['is canceled', { desired_status: 'TERMINATED' }, false],
   ])('one that %s', (_, more, expected) => {
     const session = booked('a', 1, more)
     expect(isDue(session, SETTING_DEFAULTS, NOW)).toBe(expected)
@@ -79,7 +79,7 @@ describe('who is due', () => {
     expect(placesOf(schedule(world({ sessions, workers: [machine('w', 10)] }))).map(([id]) => id)).toEqual([...'bacd'])
   })
 
-  it('expires when its time is over, unless it was cancelled', () => {
+  it('expires when its time is over, unless it was canceled', () => {
     const sessions = [booked('a', 1, slot(-60, 0)), booked('b', 1, { ...slot(-60, 0), desired_status: 'TERMINATED' })]
     const steps = schedule(world({ sessions, workers: [machine('w', 10)] }))
     expect(steps.map(step => [step.kind, 'session' in step ? step.session.id : ''])).toEqual([['expire', 'a']])
@@ -231,13 +231,13 @@ describe('without room', () => {
     expect(boughtBy(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([['metal', 1, 'a']])
   })
 
-  it('waits for the licence of one that serves, rather than buy another that needs one too', () => {
+  it('waits for the license of one that serves, rather than buy another that needs one too', () => {
     const license = { ...aServingWorker().license, status: 'FAILED' as const }
     const asked = world(
       { sessions: [booked('a', 5)], workers: [machine('new', 10, { license })] },
       { license_affinity: ['CML_Enterprise'] },
     )
-    expect(reasonsOf(schedule(asked))).toEqual([['a', 'waits for new, whose licence is FAILED']])
+    expect(reasonsOf(schedule(asked))).toEqual([['a', 'waits for new, whose license is FAILED']])
     const leaving = machine('new', 10, {
       license: { ...license, status: 'DEREGISTERING', pending_operation: 'deregister' },
     })
@@ -248,7 +248,7 @@ describe('without room', () => {
 
   it.each<[string, Partial<Worker>]>([
     ['that EC2 has had no room for', { status: 'PENDING', service_status: 'UNAVAILABLE', conditions: [NO_ROOM] }],
-    ['whose licence was refused', { license: { ...aServingWorker().license, status: 'FAILED' } }],
+    ['whose license was refused', { license: { ...aServingWorker().license, status: 'FAILED' } }],
   ])('wakes one that a policy stopped before it waits for one %s', (_, more) => {
     const many = booked('a', 5, { needs: { ...gb(5), node_count: 10 } })
     const steps = schedule(world({ sessions: [many], workers: [machine('stuck', 10, more), asleep] }))
@@ -257,7 +257,7 @@ describe('without room', () => {
     expect(reasonsOf(alone)).toEqual([['a', expect.stringMatching(/^waits for stuck/)]])
   })
 
-  it('counts what it gave away in this cycle on one that waits for its licence', () => {
+  it('counts what it gave away in this cycle on one that waits for its license', () => {
     const license = { ...aServingWorker().license, status: 'REGISTERING' as const }
     const sessions = [booked('a', 6), booked('b', 6, { needs: { ...gb(6), node_count: 6 } })]
     const steps = schedule(world({ sessions, workers: [machine('new', 10, { license })] }))
@@ -335,7 +335,7 @@ describe('without room', () => {
     })
 
     it.each<[string, Partial<LabletSession>]>([
-      ['was cancelled', { desired_status: 'TERMINATED' }],
+      ['was canceled', { desired_status: 'TERMINATED' }],
       ['is being taken down', { status: 'STOPPING' }],
     ])('waits for one that %s, however long it was booked for', (_, more) => {
       const early = { ...leaving, ...slot(-60, 600), ...more }
@@ -515,7 +515,7 @@ describe('buying', () => {
     expect(schedule({ ...asked, sessions: [booked('a', 11)], workers: [full] })).toMatchObject([{ forGood: true }])
   })
 
-  it('D-13: does not buy a machine whose licence has too few nodes', () => {
+  it('D-13: does not buy a machine whose license has too few nodes', () => {
     const needs = { ...gb(1), node_count: 21 }
     const templates = [{ ...METAL, license_product: 'CML_Personal' }]
     expect(schedule(world({ sessions: [booked('a', 1, { needs })], templates }))).toMatchObject([

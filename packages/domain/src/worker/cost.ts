@@ -32,7 +32,7 @@ export function costCauseOf(worker: Worker): CostCause | null {
       if (worker.ec2_instance_id === null) return null
       return holds(worker.conditions, CONDITION.stoppedAfterFailure) ? 'stopped' : 'failed'
     case 'STOPPING':
-      // A stop may be refused, or wait until a licence was given back.
+      // A stop may be refused, or wait until a license was given back.
       return holds(worker.conditions, INSTANCE_RUNNING) ? 'drain' : null
     case 'STOPPED':
       return 'stopped'

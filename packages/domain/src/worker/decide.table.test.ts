@@ -249,7 +249,7 @@ describe('RUNNING: the checks, each before those below it', () => {
       [ec2('running'), { ...everythingDue, cml: silent }],
     ],
     [
-      '4 a licence operation is pending',
+      '4 a license operation is pending',
       'write license',
       onMachine({ license: pending }),
       [ec2('running'), everythingDue],

@@ -261,7 +261,7 @@ function bootChanges({ worker, nowMs }: Seen, cml: CmlSight): WorkerChanges {
 /** Those who have not left yet need its address and its CML as much as ever. */
 function decideDrain(seen: Seen): Decision {
   const { drain } = seen.worker
-  if (drain === null) return announce({ status: 'RUNNING' }, 'the drain was cancelled')
+  if (drain === null) return announce({ status: 'RUNNING' }, 'the drain was canceled')
   const draining = decideDraining(seen, drain)
   const serving = draining.action.kind === 'wait' ? decideServing(seen) : null
   if (draining.action.kind !== 'wait' || serving === null) return draining
@@ -271,7 +271,7 @@ function decideDrain(seen: Seen): Decision {
 
 /**
  * Checks in this order: what is wanted (a drain, here; the rest was looked at before), drift, freshness, access to CML,
- * licence, idleness. Scaling down is what an idle check leads to.
+ * license, idleness. Scaling down is what an idle check leads to.
  */
 function decideRunning(seen: Seen): Decision {
   const { drain } = seen.worker
@@ -287,19 +287,19 @@ function decideServing(seen: Seen): Decision | null {
   return decideService(seen)
 }
 
-/** What CML says to those who may ask: its licence, and what labs can be made of. One write for both. */
+/** What CML says to those who may ask: its license, and what labs can be made of. One write for both. */
 function decideInside(seen: Seen): Decision | null {
   const { worker, nodeDefinitions } = seen
-  const licence = decideLicense(seen)
-  if (nodeDefinitions === null || nodeDefinitions.join() === worker.cml.node_definitions.join()) return licence
+  const license = decideLicense(seen)
+  if (nodeDefinitions === null || nodeDefinitions.join() === worker.cml.node_definitions.join()) return license
   const offered = { cml: { node_definitions: [...nodeDefinitions] } }
   const because = `CML offers ${nodeDefinitions.length} node definitions`
-  if (licence?.action.kind !== 'write') return announce(offered, because)
-  const { action } = licence
+  if (license?.action.kind !== 'write') return announce(offered, because)
+  const { action } = license
   return {
-    ...licence,
+    ...license,
     action: { ...action, changes: { ...action.changes, ...offered } },
-    because: `${licence.because}; ${because}`,
+    because: `${license.because}; ${because}`,
   }
 }
 

@@ -2,7 +2,7 @@ import type { LaunchParameters } from './instance.ts'
 import type { WorkerChanges } from './worker.ts'
 
 /**
- * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the licence change something out
+ * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the license change something out
  * there, and each of them is taken only in a state that an earlier write announced; for `tag` that is the worker's new name.
  */
 export type WorkerAction =
@@ -22,9 +22,9 @@ export type WorkerAction =
   | { readonly kind: 'tag'; readonly tags: Readonly<Record<string, string>>; readonly afterMs: number }
   | { readonly kind: 'register_license' }
   | { readonly kind: 'deregister_license' }
-  /** The licence goes down with its machine: somebody has to know. Then `changes` are written. */
+  /** The license goes down with its machine: somebody has to know. Then `changes` are written. */
   | { readonly kind: 'record_leak'; readonly changes: WorkerChanges }
-  /** Have its labs stopped, since CML keeps its licence while they run. Who looks after labs does it; nobody waits for it. */
+  /** Have its labs stopped, since CML keeps its license while they run. Who looks after labs does it; nobody waits for it. */
   | { readonly kind: 'stop_labs'; readonly afterMs: number }
   /** Have its CML visited, and what people did on it sent to where idleness is judged. Nobody waits for it. */
   | { readonly kind: 'survey' }

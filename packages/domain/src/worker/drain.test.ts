@@ -78,7 +78,7 @@ describe('a drain', () => {
     expect(decision.because).toContain('1 session did not end in time')
   })
 
-  it('can be cancelled', () => {
+  it('can be canceled', () => {
     expect(decide(worker({ drain: null })).action).toMatchObject({ changes: { status: 'RUNNING' } })
   })
 

@@ -6,7 +6,7 @@ import type { Observation, WorkerPolicy } from './observation.ts'
 import { tagDrift } from './ownership.ts'
 import type { Worker } from './worker.ts'
 
-export const DRIFT_TYPES = ['state', 'address', 'type', 'absent', 'licence', 'tags'] as const
+export const DRIFT_TYPES = ['state', 'address', 'type', 'absent', 'license', 'tags'] as const
 export type DriftType = (typeof DRIFT_TYPES)[number]
 
 /** In what the world differs from the record although nobody here has changed it; null when it does not. */
@@ -22,14 +22,14 @@ export function driftOf(worker: Worker, { ec2, license }: Observation, policy: W
   if ('instance_type' in facts) return 'type'
   if (worker.status === 'RUNNING' && ('public_ip' in facts || 'private_ip' in facts || 'https_endpoint' in facts))
     return 'address'
-  return isLicenceAstray(worker, license) ? 'licence' : tags
+  return isLicenseAstray(worker, license) ? 'license' : tags
 }
 
 /** A machine that is dying loses its tags by itself. */
 const haveTagsDrifted = (worker: Worker, instance: Instance, policy: WorkerPolicy): boolean =>
   !isDead(instance) && (tagDrift(worker, instance, policy) !== null || isMisnamed(worker, instance, policy.fleet))
 
-function isLicenceAstray({ license }: Worker, sight: Observation['license']): boolean {
+function isLicenseAstray({ license }: Worker, sight: Observation['license']): boolean {
   if (sight?.kind !== 'seen' || license.pending_operation !== null) return false
   return (license.status === 'REGISTERED') !== (sight.registration === 'COMPLETED')
 }

@@ -104,7 +104,7 @@ describe('a request that was wrong', () => {
   })
 })
 
-it('honours what people want of a failed worker', () => {
+it('honors what people want of a failed worker', () => {
   expect(decide(failed({ desired_status: 'TERMINATED' }), machine('running')).action).toMatchObject({
     changes: { status: 'TERMINATING' },
   })

@@ -136,7 +136,7 @@ describe('registering', () => {
     expect(decide(begun, says('FAILED', 'EVAL')).action.kind).toBe('register_license')
   })
 
-  it('keeps a licence in mind that CML may hold after all', () => {
+  it('keeps a license in mind that CML may hold after all', () => {
     const late = decide(taken, says('COMPLETED', 'OUT_OF_COMPLIANCE'), 131_000)
     expect(late.action).toMatchObject({ changes: { license: { status: 'FAILED', unsettled: 'register' } } })
   })
@@ -173,7 +173,7 @@ describe('registering', () => {
   })
 })
 
-it('gives a licence back when asked to', () => {
+it('gives a license back when asked to', () => {
   const asked = withLicense({ status: 'REGISTERED', pending_operation: 'deregister' })
   expect(decide(asked, LICENSED).action).toMatchObject({
     changes: { license: { status: 'DEREGISTERING', unsettled: 'deregister' } },
@@ -186,7 +186,7 @@ it('gives a licence back when asked to', () => {
   })
 })
 
-describe('a licence that was held before a registration by somebody else failed', () => {
+describe('a license that was held before a registration by somebody else failed', () => {
   const FAILED = says('FAILED', 'EVAL')
   const POSSIBLE = { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED', unsettled: null } } }
 
@@ -206,7 +206,7 @@ describe('a licence that was held before a registration by somebody else failed'
   })
 })
 
-describe('a licence that CML was asked to give back, and nobody heard its answer', () => {
+describe('a license that CML was asked to give back, and nobody heard its answer', () => {
   const GONE = says('NOT_REGISTERED')
   const POSSIBLE = { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED', unsettled: null } } }
   const asked = withLicense({
@@ -278,7 +278,7 @@ describe('a registration that was given up while CML was still at it', () => {
   const late = decide(begun, says('RETRY_IN_PROGRESS', 'EVAL'), 131_000)
   const failed = written(begun, late)
 
-  it('counts as a licence that is held until CML is seen without one', () => {
+  it('counts as a license that is held until CML is seen without one', () => {
     expect(failed.license).toMatchObject({ status: 'FAILED', unsettled: 'register' })
     expect(holdsLicense(failed)).toBe(true)
     expect(decide(failed, says('RETRY_IN_PROGRESS', 'EVAL')).action.kind).toBe('nothing')
@@ -290,7 +290,7 @@ describe('a registration that was given up while CML was still at it', () => {
     }
   })
 
-  it('is a licence like any other once it succeeds', () => {
+  it('is a license like any other once it succeeds', () => {
     expect(written(failed, decide(failed, LICENSED)).license).toMatchObject({ status: 'REGISTERED', unsettled: null })
   })
 
@@ -308,7 +308,7 @@ describe('a registration that was given up while CML was still at it', () => {
   })
 })
 
-describe('a licence that nobody here has looked at yet', () => {
+describe('a license that nobody here has looked at yet', () => {
   const unseen = withLicense({ status: 'UNKNOWN' })
 
   it('may be there', () => {
@@ -346,7 +346,7 @@ describe('what CML made of a request', () => {
       expect(judge({ kind: 'refused', errorClass, message: 'not now' }).kind).toBe('wait')
   })
 
-  it('is told to whoever waits for a licence to be given back while labs run, once', () => {
+  it('is told to whoever waits for a license to be given back while labs run, once', () => {
     const worker = withLicense({
       status: 'DEREGISTERING',
       pending_operation: 'deregister',
@@ -362,14 +362,14 @@ describe('what CML made of a request', () => {
     expect(judgeLicense(told, refused, at).action.kind).toBe('wait')
   })
 
-  it('records a licence that the Smart Account still counts, at once: a second try would look like success', () => {
+  it('records a license that the Smart Account still counts, at once: a second try would look like success', () => {
     expect(judge({ kind: 'left_behind' })).toMatchObject({
       kind: 'record_leak',
       changes: { license: { status: 'UNREGISTERED' } },
     })
   })
 
-  it('leaves a licence held that CML would not give back', () => {
+  it('leaves a license held that CML would not give back', () => {
     const kept = withLicense({ status: 'DEREGISTERING', pending_operation: 'deregister', unsettled: 'deregister' })
     const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }
     const refused = judgeLicense(kept, { kind: 'refused', errorClass: 'invalid', message: 'no' }, at)
@@ -401,14 +401,14 @@ describe('what others did', () => {
   })
 })
 
-describe('fleets with fewer licences than workers', () => {
+describe('fleets with fewer licenses than workers', () => {
   const release = { ...WORKER_POLICY, licenseOnStop: 'release' as const }
   const stopping = withLicense(
     { status: 'REGISTERED', udi: 'udi-1' },
     { status: 'STOPPING', desired_status: 'STOPPED' },
   )
 
-  it('release a licence before the machine stops, and ask for it again after the next start', () => {
+  it('release a license before the machine stops, and ask for it again after the next start', () => {
     const announced = written(stopping, decide(stopping, LICENSED, 1_000, release))
     expect(announced.license).toMatchObject({ status: 'REGISTERED', unsettled: 'deregister' })
     expect(decide(announced, LICENSED, 1_000, release).action.kind).toBe('deregister_license')
@@ -424,7 +424,7 @@ describe('fleets with fewer licences than workers', () => {
     expect(decide(stopping, says('NOT_REGISTERED'), 1_000, release).action).toMatchObject({
       changes: { license: { status: 'UNREGISTERED', pending_operation: 'register' } },
     })
-    expect(decide(stopping, LICENSED, 1_000).action.kind, 'a stopped worker keeps its licence').toBe('stop')
+    expect(decide(stopping, LICENSED, 1_000).action.kind, 'a stopped worker keeps its license').toBe('stop')
   })
 
   it('do not keep a machine running for ever because of it', () => {

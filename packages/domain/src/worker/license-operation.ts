@@ -13,11 +13,11 @@ export type SeenLicense = Extract<LicenseSight, { kind: 'seen' }>
 /** How often CML is asked how its registration goes. */
 const POLL_MS = 5_000
 
-/** Whether the Smart Account may count a licence for this worker. When in doubt, yes: a licence is never lost by assuming. */
+/** Whether the Smart Account may count a license for this worker. When in doubt, yes: a license is never lost by assuming. */
 export const holdsLicense = ({ license }: Worker): boolean =>
   license.unsettled !== null || !['UNREGISTERED', 'FAILED'].includes(license.status)
 
-/** Whether its licence is given back when it stops. Only where LCM can register it again afterwards. */
+/** Whether its license is given back when it stops. Only where LCM can register it again afterwards. */
 export const releasesLicense = (worker: Worker, { licenseOnStop }: WorkerPolicy): boolean =>
   licenseOnStop === 'release' && isTrusted(worker) && holdsLicense(worker)
 
@@ -26,7 +26,7 @@ export function decideLicense(seen: Seen): Decision | null {
   const { worker, license: sight } = seen
   const { pending_operation } = worker.license
   if (sight === null) return null
-  // Before a licence that it holds is given back for this one.
+  // Before a license that it holds is given back for this one.
   if (pending_operation === 'register' && worker.license.unsettled !== 'register' && !isTrusted(worker))
     return withholdToken(worker)
   if (sight.kind === 'unknown') return pending_operation === null ? null : wait(POLL_MS, sight.because)
@@ -53,13 +53,13 @@ const isUnregistered = (sight: SeenLicense): boolean => sight.registration === '
 export const holdsNothing = (sight: SeenLicense): boolean => isUnregistered(sight) || sight.registration === 'FAILED'
 
 const RETURN_UNHEARD =
-  'CML was asked to give its licence back and holds none any more, but nobody heard its answer: the Smart Account may still ' +
+  'CML was asked to give its license back and holds none any more, but nobody heard its answer: the Smart Account may still ' +
   'count it, so look there for this server'
 const FAILED_SINCE =
-  'CML held a licence, and a registration that LCM did not ask for has failed since: the Smart Account may still count the ' +
-  'licence, so look there for this server'
+  'CML held a license, and a registration that LCM did not ask for has failed since: the Smart Account may still count the ' +
+  'license, so look there for this server'
 
-/** Why nobody can tell whether a licence that was held is still counted, and CML will not tell later; null where that is known. */
+/** Why nobody can tell whether a license that was held is still counted, and CML will not tell later; null where that is known. */
 export function doubtOf({ worker: { license }, isReturnHeard }: Seen, sight: SeenLicense): string | null {
   if (license.unsettled === 'deregister' && isUnregistered(sight) && !isReturnHeard) return RETURN_UNHEARD
   return license.status === 'REGISTERED' && sight.registration === 'FAILED' ? FAILED_SINCE : null
@@ -116,7 +116,7 @@ function decideRegister(seen: Seen, sight: SeenLicense): Decision {
 const stateOf = ({ registration, authorization }: SeenLicense): string => `${registration}, ${authorization}`
 
 /**
- * CML holds a licence that it held before. It could register over it, but if that failed, nobody could tell whether the one
+ * CML holds a license that it held before. It could register over it, but if that failed, nobody could tell whether the one
  * before is still counted. Right after a registration it says INIT: that may be ours, whose answer was lost.
  */
 const isInTheWay = (license: License, sight: SeenLicense): boolean =>
@@ -189,14 +189,14 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judgin
       // Believed before a machine goes only when a later look confirms it: nothing can be given back after that.
       if (worker.status === 'TERMINATING') {
         const license = { status: 'DEREGISTERING', unsettled: null } as const
-        return write({ license }, POLL_MS, 'CML gave its licence back, which is to be confirmed')
+        return write({ license }, POLL_MS, 'CML gave its license back, which is to be confirmed')
       }
-      return announce(unlicensed(null, nextOf(worker)), 'the licence was given back')
+      return announce(unlicensed(null, nextOf(worker)), 'the license was given back')
     case 'not_registered':
       // It held one a moment ago, so an earlier request may have had its effect: the next look judges that.
-      return wait(POLL_MS, 'CML held no licence any more')
+      return wait(POLL_MS, 'CML held no license any more')
     case 'left_behind': {
-      const message = 'CML let go of its licence, but the Smart Account was not reached and still counts it'
+      const message = 'CML let go of its license, but the Smart Account was not reached and still counts it'
       return perform({ kind: 'record_leak', changes: unlicensed(message, nextOf(worker)) }, message)
     }
     case 'refused':
@@ -214,7 +214,7 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judgin
 const isAwaitedReturn = ({ license }: Worker): boolean =>
   license.pending_operation !== null && license.unsettled === 'deregister'
 
-/** What is unsettled stays so: a licence that CML would not give back is still held. */
+/** What is unsettled stays so: a license that CML would not give back is still held. */
 const refused = (last_error: string, { status }: Worker): WorkerChanges => ({
   license: {
     status: 'FAILED',
@@ -225,7 +225,7 @@ const refused = (last_error: string, { status }: Worker): WorkerChanges => ({
 })
 
 /**
- * CML keeps its licence, most likely because labs run. It must be seen to serve, or nobody could stop them; then that is asked
+ * CML keeps its license, most likely because labs run. It must be seen to serve, or nobody could stop them; then that is asked
  * for at every refusal, since more labs may have shown up.
  */
 function decideRefusedReturn(worker: Worker, message: string, { policy, instance, nowMs }: Judging): Decision {
@@ -242,14 +242,14 @@ function decideRefusedReturn(worker: Worker, message: string, { policy, instance
   return perform({ kind: 'stop_labs', afterMs: policy.lookAgainMsMax }, message)
 }
 
-/** A licence that is given back before the machine stops, where there are fewer of them than workers. Null: nothing to do. */
+/** A license that is given back before the machine stops, where there are fewer of them than workers. Null: nothing to do. */
 export function decideRelease(seen: Seen): Decision | null {
   const { worker, instance, policy, license: sight, nowMs } = seen
   const isDue = releasesLicense(worker, policy) && instance.state === 'running'
   // The other half of its time belongs to the machine.
   if (!isDue || ageOf(worker, nowMs) > policy.stoppingMsMax / 2) return null
   if (sight === null || sight.kind === 'unknown') return wait(POLL_MS, sight?.because ?? 'CML has no address')
-  if (!holdsNothing(sight)) return giveBack(worker, sight, 'its licence is released before it stops')
+  if (!holdsNothing(sight)) return giveBack(worker, sight, 'its license is released before it stops')
   const doubt = doubtOf(seen, sight)
   if (doubt !== null) return leakInDoubt(worker, doubt)
   if (worker.license.status === 'UNKNOWN')
@@ -257,10 +257,10 @@ export function decideRelease(seen: Seen): Decision | null {
   if (worker.license.unsettled === 'register')
     return announce({ license: { unsettled: null } }, `CML says ${sight.registration}`)
   const license = { status: 'UNREGISTERED', pending_operation: 'register', unsettled: null } as const
-  return announce({ license }, 'its licence is released until it is started again')
+  return announce({ license }, 'its license is released until it is started again')
 }
 
-/** The machine is gone or must go, and its licence with it. */
+/** The machine is gone or must go, and its license with it. */
 export const leakLicense = (because: string): Decision =>
   perform({ kind: 'record_leak', changes: unlicensed(because) }, because)
 const unlicensed = (
@@ -270,7 +270,7 @@ const unlicensed = (
   license: { status: 'UNREGISTERED', pending_operation, operation_started_at: null, unsettled: null, last_error },
 })
 
-/** What follows when a licence is gone: one that was released for a stop, or is in the way of another, is asked for anew. */
+/** What follows when a license is gone: one that was released for a stop, or is in the way of another, is asked for anew. */
 const nextOf = ({ status, license }: Worker): License['pending_operation'] =>
   status === 'STOPPING' || (status === 'RUNNING' && license.pending_operation === 'register') ? 'register' : null
 
@@ -278,12 +278,12 @@ const nextOf = ({ status, license }: Worker): License['pending_operation'] =>
 export const leakInDoubt = (worker: Worker, doubt: string): Decision =>
   perform({ kind: 'record_leak', changes: unlicensed(doubt, nextOf(worker)) }, doubt)
 
-/** What is known of the licence of a machine that died, for whoever looks for it at the Smart Account. */
+/** What is known of the license of a machine that died, for whoever looks for it at the Smart Account. */
 export function lossWords({ license }: Worker): string {
-  if (license.status === 'UNKNOWN') return 'nobody here ever saw whether it holds a licence'
+  if (license.status === 'UNKNOWN') return 'nobody here ever saw whether it holds a license'
   if (license.unsettled === 'register')
-    return 'it may hold a licence: CML was registering, and nobody saw the end of it'
+    return 'it may hold a license: CML was registering, and nobody saw the end of it'
   if (license.unsettled === 'deregister' || license.status === 'DEREGISTERING')
-    return 'nobody has confirmed that its licence was given back'
-  return 'its licence was never given back'
+    return 'nobody has confirmed that its license was given back'
+  return 'its license was never given back'
 }

@@ -45,7 +45,7 @@ export interface LaunchInputs {
   readonly problem: Unreadable | null
 }
 
-/** What CML says of its licence. `unknown`: it could not be asked, which proves nothing. */
+/** What CML says of its license. `unknown`: it could not be asked, which proves nothing. */
 export type LicenseSight =
   | {
       readonly kind: 'seen'
@@ -65,11 +65,11 @@ export interface Observation {
   readonly cml: CmlSight | null
   /** Null when nothing depended on it. */
   readonly license: LicenseSight | null
-  /** Whether CML has said that it gave its licence back, to the last who asked in this term; the record may not say so yet. */
+  /** Whether CML has said that it gave its license back, to the last who asked in this term; the record may not say so yet. */
   readonly isReturnHeard: boolean
   /** Null unless the worker still has to be launched. */
   readonly launch: LaunchInputs | null
-  /** Whether it is time to visit its CML: for its licence, its node definitions, and what people did on it. */
+  /** Whether it is time to visit its CML: for its license, its node definitions, and what people did on it. */
   readonly isSurveyDue: boolean
   /** What labs on it may be made of, sorted; null when nobody asked, or CML did not answer. */
   readonly nodeDefinitions: readonly string[] | null
@@ -121,9 +121,9 @@ export interface WorkerPolicy {
   readonly provisioningMsMax: number
   readonly startingMsMax: number
   readonly stoppingMsMax: number
-  /** How long a licence operation may take once CML has taken it. */
+  /** How long a license operation may take once CML has taken it. */
   readonly licenseMsMax: number
-  /** How long a machine is kept alive to give its licence back before it is terminated without. */
+  /** How long a machine is kept alive to give its license back before it is terminated without. */
   readonly returnLicenseMsMax: number
   /** How long EC2 may take to terminate before somebody is told. */
   readonly terminatingMsMax: number

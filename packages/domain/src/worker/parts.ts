@@ -71,7 +71,7 @@ export const License = z
       .nullable()
       .default(null)
       .meta({ description: 'The host name registered with the license.', example: 'training-1' }),
-    /** What CML was asked for and nobody knows the end of. Until that is known the Smart Account may count a licence. */
+    /** What CML was asked for and nobody knows the end of. Until that is known the Smart Account may count a license. */
     unsettled: z.enum(['register', 'deregister']).nullable().default(null).meta({
       description: 'An operation whose outcome is unknown; the Smart Account may still count a license.',
       example: null,

@@ -49,7 +49,7 @@ describe('a worker of which nothing was measured for too long', () => {
     ).toMatchObject({ changes: { status: 'STOPPED', conditions: expect.not.arrayContaining([STALE]) } })
   })
 
-  it('comes after drift, and before the licence', () => {
+  it('comes after drift, and before the license', () => {
     const moved = aMachineSight({ public_ip: '127.64.0.9' })
     expect(decide(onMachine(), { ec2: moved, metricsSilentSince: silentSince }).because).toContain('public_ip')
     expect(decide(onMachine(), { license: aLicenseSight(), metricsSilentSince: silentSince }).action).toMatchObject({

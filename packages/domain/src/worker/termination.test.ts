@@ -44,7 +44,7 @@ function written(worker: Worker, { action }: Decision): Worker {
   return action.kind === 'write' ? withChanges(worker, action.changes) : worker
 }
 
-describe('a licence is never lost in silence', () => {
+describe('a license is never lost in silence', () => {
   it('is given back before its machine is destroyed, and the machine goes once CML has confirmed it', () => {
     const worker = condemned()
     const asked = decide(worker, seeing(machine('running'), licensed('COMPLETED')))
@@ -124,9 +124,9 @@ describe('a licence is never lost in silence', () => {
   it('goes on record with what is known of it when its machine is gone', () => {
     const words = (license: Partial<Worker['license']>) =>
       decide(condemned({ license: { ...NO_LICENSE, ...license } }), seeing(machine('terminated'))).because
-    expect(words(REGISTERED)).toMatch(/and its licence was never given back$/)
-    expect(words(ASKED)).toMatch(/nobody has confirmed that its licence was given back$/)
-    expect(words({ status: 'FAILED', unsettled: 'register' })).toMatch(/it may hold a licence: CML was registering/)
+    expect(words(REGISTERED)).toMatch(/and its license was never given back$/)
+    expect(words(ASKED)).toMatch(/nobody has confirmed that its license was given back$/)
+    expect(words({ status: 'FAILED', unsettled: 'register' })).toMatch(/it may hold a license: CML was registering/)
   })
 
   it('is looked for after one more boot when a registration was given up, and is none once CML says so', () => {
@@ -203,7 +203,7 @@ describe('what is not ours is left alone', () => {
     expect(decide(bare, seeing(machine('running'))).action.kind).toBe('terminate')
   })
 
-  it('has all its time to give a licence back once it is ours again, however long that took', () => {
+  it('has all its time to give a license back once it is ours again, however long that took', () => {
     const bareTags = machine('running', {})
     let worker = condemned()
     for (const afterMs of [1_000, 2_000])
@@ -264,7 +264,7 @@ it('tells somebody once when EC2 takes too long, and goes on asking', () => {
   expect(decide(gaveBack, seeing(machine('running')), late).action.kind, 'that took its own time').toBe('terminate')
 })
 
-it('serves on while its licence is given back', () => {
+it('serves on while its license is given back', () => {
   const { action } = decide(condemned({ status: 'RUNNING', service_status: 'AVAILABLE' }), seeing(machine('running')))
   expect(action).toEqual({ kind: 'write', changes: { status: 'TERMINATING' }, afterMs: 0 })
 })

@@ -40,13 +40,13 @@ export function deathWords(worker: Worker, { instance_id, state, state_reason }:
   return `${instance_id} ${isOver ? 'was' : 'is being'} terminated, which nobody here asked for${lost}`
 }
 
-/** The machine is gone: nothing can give its licence back any more, so that is recorded before anything else. */
+/** The machine is gone: nothing can give its license back any more, so that is recorded before anything else. */
 export const decideGone = (worker: Worker, because: string): Decision =>
   holdsLicense(worker) ? leakLicense(`${because}, and ${lossWords(worker)}`) : write(gone('TERMINATED'), null, because)
 
 /**
- * Somebody wants it terminated. Announced first; then, in this order: is it ours, does it hold a licence, and only then is the
- * machine destroyed. While the licence is given back CML goes on serving, but nothing is placed on it any more.
+ * Somebody wants it terminated. Announced first; then, in this order: is it ours, does it hold a license, and only then is the
+ * machine destroyed. While the license is given back CML goes on serving, but nothing is placed on it any more.
  */
 export function decideTermination(seen: Seen, because: string): Decision {
   const { worker, instance, policy, nowMs } = seen
@@ -67,11 +67,11 @@ function decideFoundLicense({ worker, license, policy, nowMs }: Seen): Decision 
   return announce({ license: { status: 'REGISTERED', ...identityIn(license) } }, `CML says ${license.registration}`)
 }
 
-/** A licence is given back before its machine goes, or it is on record that it was not. */
+/** A license is given back before its machine goes, or it is on record that it was not. */
 function decideReturn(seen: Seen): Decision {
   const { worker, instance, policy, license, nowMs } = seen
   if (oursForMs(worker, nowMs) > policy.returnLicenseMsMax)
-    return leakLicense(`its licence could not be given back within ${policy.returnLicenseMsMax / 3_600_000} h`)
+    return leakLicense(`its license could not be given back within ${policy.returnLicenseMsMax / 3_600_000} h`)
   const waiting = (message: string): Decision =>
     hold(
       worker,
@@ -82,10 +82,10 @@ function decideReturn(seen: Seen): Decision {
   switch (instance.state) {
     case 'stopped':
       if (policy.licenseOnTerminate === 'record')
-        return leakLicense('it was stopped, and licences of stopped workers are only recorded')
+        return leakLicense('it was stopped, and licenses of stopped workers are only recorded')
       // To boot it would cost money and return nothing.
       if (!hasLogin(worker)) return waiting(withoutLogin(seen))
-      return perform({ kind: 'start' }, 'it must boot once more to give its licence back')
+      return perform({ kind: 'start' }, 'it must boot once more to give its license back')
     case 'running':
       if (!hasLogin(worker)) return waiting(withoutLogin(seen))
       if (license === null) return waiting('CML has no address yet')
@@ -104,9 +104,9 @@ function decideSeenReturn(seen: Seen, sight: SeenLicense): Decision {
   const { worker } = seen
   const doubt = doubtOf(seen, sight)
   if (doubt !== null) return leakInDoubt(worker, doubt)
-  if (!holdsNothing(sight)) return giveBack(worker, sight, 'its licence is given back before it goes')
+  if (!holdsNothing(sight)) return giveBack(worker, sight, 'its license is given back before it goes')
   const ended = { status: 'UNREGISTERED', pending_operation: null, unsettled: null } as const
-  return announce({ license: ended }, 'CML holds no licence')
+  return announce({ license: ended }, 'CML holds no license')
 }
 
 /** Of a server that nobody here has spoken to yet, such as one that was found stopped: it is asked only once it is known. */
@@ -119,7 +119,7 @@ function decideFirstSight({ worker, cml }: Seen): Decision | null {
 /** Repeating a termination does no harm, and one that was lost on its way is made up for. */
 function decideDestruction(seen: Seen, because: string): Decision {
   const { worker, policy, nowMs } = seen
-  // To give a licence back may take hours, which is not EC2's fault.
+  // To give a license back may take hours, which is not EC2's fault.
   const allowedMs = policy.terminatingMsMax + (mayHaveHeldLicense(worker) ? policy.returnLicenseMsMax : 0)
   const isSaid = worker.conditions.some(each => each.type === CONDITION.overdue && each.status)
   if (oursForMs(worker, nowMs) <= allowedMs || isSaid) return perform({ kind: 'terminate' }, because)

@@ -81,7 +81,7 @@ export const CONDITION = {
   tagsChanged: 'TagsChanged',
   /** The tag `cml-endpoint` leads to another machine, or to a node of a lab. */
   endpointIgnored: 'EndpointTagIgnored',
-  /** What keeps a worker from going that holds a licence. */
+  /** What keeps a worker from going that holds a license. */
   returningLicense: 'ReturningLicense',
   /** It runs, and nothing was measured of it for too long. */
   metricsStale: 'MetricsStale',

@@ -129,7 +129,7 @@ type Category = Refusal['category']
 
 export const CATEGORY_TEXTS: Readonly<Record<Category, string>> = {
   status: 'Not serving',
-  licence: 'Different license',
+  license: 'Different license',
   capacity: 'No capacity',
   cml_version: 'Other CML version',
   node_definitions: 'CML lacks node definitions',

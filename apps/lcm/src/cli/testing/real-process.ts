@@ -58,7 +58,7 @@ export async function startLcm(dataDir: string, speed: number): Promise<ChildPro
 export interface Terminal {
   /** Everything that was written to it. */
   written(): string
-  /** The lines of what was drawn last, without colours. */
+  /** The lines of what was drawn last, without colors. */
   screen(): string[]
   /** Resolves when what it shows is so; rejects when the command ends before that. */
   until(isSo: (screen: string) => boolean): Promise<void>

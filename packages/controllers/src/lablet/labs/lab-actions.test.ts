@@ -185,7 +185,7 @@ describe('what people ask of a lab', () => {
   })
 
   it('and fails five times is given up with the error', async () => {
-    const refused = new CloudError('invalid', { code: 'HTTP400', action: 'PUT start', message: 'no licence' })
+    const refused = new CloudError('invalid', { code: 'HTTP400', action: 'PUT start', message: 'no license' })
     let tries = 0
     const start = async () => {
       tries += 1
@@ -195,10 +195,10 @@ describe('what people ask of a lab', () => {
     await world.clock.advance(MINUTE_MS)
     ask('start')
     await world.clock.advance(MINUTE_MS / 4)
-    expect(record()).toMatchObject({ status: 'STARTING', pending_action: { error: 'PUT start: HTTP400: no licence' } })
+    expect(record()).toMatchObject({ status: 'STARTING', pending_action: { error: 'PUT start: HTTP400: no license' } })
     await world.clock.advance(5 * MINUTE_MS)
     expect([tries, record().pending_action]).toEqual([5, null])
-    expect(record().last_error).toBe('start: PUT start: HTTP400: no licence')
+    expect(record().last_error).toBe('start: PUT start: HTTP400: no license')
   })
 
   it('of a worker that is gone is over: removed is what was to be removed', async () => {
