@@ -6,7 +6,7 @@ import {
   type CmlRefusal,
   isFault,
   refusalWords,
-} from '@lcm/domain/worker/cml-access'
+} from '@lcm/domain/worker/decision/cml-access'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { type CmlLogin, FIND_CREDENTIALS, LOGIN_ACTIONS } from './cml-access.ts'

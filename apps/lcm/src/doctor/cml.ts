@@ -1,4 +1,4 @@
-import { CML_REASONS, FAULT_REASONS } from '@lcm/domain/worker/cml-access'
+import { CML_REASONS, FAULT_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { shellWord } from '../cli/terminal/shell-word.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'

@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import { OUTAGE_MS } from '@lcm/domain/worker/ec2-outage'
+import { OUTAGE_MS } from '@lcm/domain/worker/decision/ec2-outage'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 

@@ -2,7 +2,7 @@ import type { Client } from '@lcm/client/client'
 import { type CmlAccessChange, type CmlAccessTracker, cmlAccessTracker } from '@lcm/cloud/cml-access-tracker'
 import { type CmlCredentials, type CmlLoginResolver, cmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
-import { NOT_REFUSED, refusalWords } from '@lcm/domain/worker/cml-access'
+import { NOT_REFUSED, refusalWords } from '@lcm/domain/worker/decision/cml-access'
 import type { Logger, Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 

@@ -1,4 +1,4 @@
-import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision'
+import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision/decision'
 import type { DriftType } from '@lcm/domain/worker/drift'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import { aWorker } from '@lcm/testkit/builders'

@@ -6,10 +6,10 @@ import type { Image, ImageQuery } from '@lcm/cloud/compute'
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { holdsLicense } from '@lcm/domain/worker/decision/license-operation'
 import { type CmlAddress, endpointOf } from '@lcm/domain/worker/endpoint'
 import { factsOf, isDead, isEmpty } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
-import { holdsLicense } from '@lcm/domain/worker/license-operation'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type {
   CmlSight,

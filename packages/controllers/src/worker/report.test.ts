@@ -1,5 +1,5 @@
 import { withBoot } from '@lcm/domain/worker/boot'
-import { announce, type Decision, nothing, perform } from '@lcm/domain/worker/decision'
+import { announce, type Decision, nothing, perform } from '@lcm/domain/worker/decision/decision'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'

@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import { offerKey } from '@lcm/domain/worker/launch'
+import { offerKey } from '@lcm/domain/worker/decision/launch'
 import { CONDITION, type LaunchAttempt, type Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { type CmlOutages, cmlOutages } from './cml-outages.ts'

@@ -1,6 +1,6 @@
 import { type Instant, toInstant, toMs } from '../instant.ts'
-import { refusalWords } from '../worker/cml-access.ts'
-import type { Guard } from '../worker/decision.ts'
+import { refusalWords } from '../worker/decision/cml-access.ts'
+import type { Guard } from '../worker/decision/decision.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { SettingValues } from './settings.ts'
 

@@ -1,7 +1,7 @@
 import type { ScalingOutcome } from '../decision.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { type Instant, toMs } from '../instant.ts'
-import { drainIsOver, endOf } from './drain.ts'
+import { drainIsOver, endOf } from './decision/drain.ts'
 import type { DesiredStatus, Worker } from './worker.ts'
 
 /** Who stands behind a wish that no person has uttered. */

@@ -1,9 +1,9 @@
+import { isMisnamed } from './decision/name-tag.ts'
+import { tagDrift } from './decision/ownership.ts'
 import { factsOf, isDead } from './facts.ts'
 import type { Instance } from './instance.ts'
 import { isTransitional, statusOfEc2State } from './lifecycle.ts'
-import { isMisnamed } from './name-tag.ts'
 import type { Observation, WorkerPolicy } from './observation.ts'
-import { tagDrift } from './ownership.ts'
 import type { Worker } from './worker.ts'
 
 export const DRIFT_TYPES = ['state', 'address', 'type', 'absent', 'license', 'tags'] as const

@@ -1,7 +1,7 @@
 import { toMs } from '../instant.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot.ts'
-import type { CmlAccess } from './cml-access.ts'
+import type { CmlAccess } from './decision/cml-access.ts'
 import type { CmlAddress } from './endpoint.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Worker } from './worker.ts'

@@ -3,7 +3,7 @@ import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observatio
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
-import { judgeLaunch, judgeStart } from './launch.ts'
+import { judgeLaunch, judgeStart } from './decision/launch.ts'
 import { type Observation, WORKER_POLICY } from './observation.ts'
 import type { Worker } from './worker.ts'
 

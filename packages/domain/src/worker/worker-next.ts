@@ -11,8 +11,8 @@ import {
   type ServiceState,
 } from '../next.ts'
 import { BOOT_CONDITIONS, bootStage, holds } from './boot.ts'
-import { endOf, sessionsLeft } from './drain.ts'
-import { hasRun, retryDueMs } from './failure.ts'
+import { endOf, sessionsLeft } from './decision/drain.ts'
+import { hasRun, retryDueMs } from './decision/failure.ts'
 import { WORKER_POLICY } from './observation.ts'
 import { CONDITION, type Worker } from './worker.ts'
 

@@ -1,10 +1,10 @@
 import { anInstance } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { decideWorker } from './decide.ts'
-import type { Instance } from './instance.ts'
-import { type Observation, WORKER_POLICY } from './observation.ts'
-import type { Worker } from './worker.ts'
+import { decideWorker } from '../decide.ts'
+import type { Instance } from '../instance.ts'
+import { type Observation, WORKER_POLICY } from '../observation.ts'
+import type { Worker } from '../worker.ts'
 
 const OURS = { 'lcm:fleet': 'lcm' }
 const NOW_MS = Date.parse('2026-01-02T03:04:15.000Z')

@@ -1,12 +1,12 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { toInstant, toMs } from '../instant.ts'
-import { withBoot } from './boot.ts'
-import { decideWorker } from './decide.ts'
-import { WORKER_POLICY } from './observation.ts'
-import type { Drain } from './parts.ts'
-import type { Worker } from './worker.ts'
+import { toInstant, toMs } from '../../instant.ts'
+import { withBoot } from '../boot.ts'
+import { decideWorker } from '../decide.ts'
+import { WORKER_POLICY } from '../observation.ts'
+import type { Drain } from '../parts.ts'
+import type { Worker } from '../worker.ts'
 
 const ENTERED = aWorker().entered_status_at
 const NOW = toMs(ENTERED) + 60_000

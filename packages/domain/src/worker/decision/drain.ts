@@ -1,8 +1,8 @@
-import { toMs } from '../instant.ts'
+import { toMs } from '../../instant.ts'
+import type { Seen } from '../observation.ts'
+import type { Drain } from '../parts.ts'
+import type { Worker } from '../worker.ts'
 import { announce, type Decision, type Guard, wait } from './decision.ts'
-import type { Seen } from './observation.ts'
-import type { Drain } from './parts.ts'
-import type { Worker } from './worker.ts'
 
 /** The door is closed already, by whoever asked for the drain. This waits until nobody is inside, and no longer than agreed. */
 export function decideDraining(seen: Seen, drain: Drain): Decision {

@@ -1,8 +1,8 @@
+import { isDead } from '../facts.ts'
+import { type Instance, TAG } from '../instance.ts'
+import type { Seen } from '../observation.ts'
+import type { Worker } from '../worker.ts'
 import { type Decision, perform, wait } from './decision.ts'
-import { isDead } from './facts.ts'
-import { type Instance, TAG } from './instance.ts'
-import type { Seen } from './observation.ts'
-import type { Worker } from './worker.ts'
 
 /**
  * LCM owns the tag `Name` of a machine that it launched: it is the worker's name. A machine that was imported keeps the name that

@@ -1,10 +1,10 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { toInstant, toMs } from '../instant.ts'
-import { decideWorker } from './decide.ts'
-import { type Observation, WORKER_POLICY } from './observation.ts'
-import type { Condition, Worker } from './worker.ts'
+import { toInstant, toMs } from '../../instant.ts'
+import { decideWorker } from '../decide.ts'
+import { type Observation, WORKER_POLICY } from '../observation.ts'
+import type { Condition, Worker } from '../worker.ts'
 
 const ENTERED = toMs(aWorker().entered_status_at)
 const now = ENTERED + 10 * 60_000

@@ -1,13 +1,13 @@
 import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { toInstant, toMs } from '../instant.ts'
-import { decideWorker } from './decide.ts'
+import { toInstant, toMs } from '../../instant.ts'
+import { decideWorker } from '../decide.ts'
+import { type LicenseSight, WORKER_POLICY } from '../observation.ts'
+import { NO_LICENSE } from '../parts.ts'
+import { type Worker, withChanges } from '../worker.ts'
 import type { Decision } from './decision.ts'
 import { holdsLicense, judgeLicense, type LicenseOutcome } from './license-operation.ts'
-import { type LicenseSight, WORKER_POLICY } from './observation.ts'
-import { NO_LICENSE } from './parts.ts'
-import { type Worker, withChanges } from './worker.ts'
 
 const ENTERED = toMs(aWorker().entered_status_at)
 const STARTED = toInstant(ENTERED + 10_000)

@@ -1,10 +1,10 @@
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { toInstant, toMs } from '../instant.ts'
-import { decideWorker } from './decide.ts'
-import { WORKER_POLICY } from './observation.ts'
+import { toInstant, toMs } from '../../instant.ts'
+import { decideWorker } from '../decide.ts'
+import { WORKER_POLICY } from '../observation.ts'
+import type { Worker } from '../worker.ts'
 import { judgePower, type PowerActKind } from './power-refusal.ts'
-import type { Worker } from './worker.ts'
 
 const NOW = toMs(onMachine().entered_status_at) + 60_000
 const at = { policy: WORKER_POLICY, nowMs: NOW }

@@ -1,8 +1,8 @@
-import { toInstant } from '../instant.ts'
-import { holds, withoutCondition } from './boot.ts'
+import { toInstant } from '../../instant.ts'
+import { holds, withoutCondition } from '../boot.ts'
+import type { Seen } from '../observation.ts'
+import { CONDITION, type Worker } from '../worker.ts'
 import { announce, type Decision } from './decision.ts'
-import type { Seen } from './observation.ts'
-import { CONDITION, type Worker } from './worker.ts'
 
 /** Says once that nothing was measured of a running worker for too long, and takes it back when something is. */
 export function decideFreshness({ worker, metricsSilentSince: sinceMs }: Seen): Decision | null {

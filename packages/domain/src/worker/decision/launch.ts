@@ -1,15 +1,15 @@
-import { toMs } from '../instant.ts'
-import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
-import { withCondition, withoutCondition } from './boot.ts'
+import { toMs } from '../../instant.ts'
+import type { RegionConfig, WorkerTemplate } from '../../template/worker-template.ts'
+import { withCondition, withoutCondition } from '../boot.ts'
+import type { CmlAddress } from '../endpoint.ts'
+import { factsOf, isDead } from '../facts.ts'
+import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from '../instance.ts'
+import type { LaunchInputs, Observation, WorkerPolicy } from '../observation.ts'
+import { CONDITION, isReservedTag, type LaunchAttempt, type Worker, type WorkerChanges } from '../worker.ts'
 import { announce, type Decision, perform, retry, wait, write } from './decision.ts'
 import { decideUnreadable } from './ec2-outage.ts'
-import type { CmlAddress } from './endpoint.ts'
-import { factsOf, isDead } from './facts.ts'
 import { failed } from './failure.ts'
 import { hold } from './hold.ts'
-import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from './instance.ts'
-import type { LaunchInputs, Observation, WorkerPolicy } from './observation.ts'
-import { CONDITION, isReservedTag, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
 
 /** PENDING: nothing is known to run. Exactly one machine comes of it, whatever crashes in between. */
 export function decidePending(worker: Worker, seen: Observation, policy: WorkerPolicy, nowMs: number): Decision {

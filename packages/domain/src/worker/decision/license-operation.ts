@@ -1,12 +1,12 @@
-import { toInstant, toMs } from '../instant.ts'
-import { withCondition } from './boot.ts'
+import { toInstant, toMs } from '../../instant.ts'
+import { withCondition } from '../boot.ts'
+import { factsOf, isEmpty } from '../facts.ts'
+import type { Instance } from '../instance.ts'
+import { ageOf, type LicenseSight, type Seen, type WorkerPolicy } from '../observation.ts'
+import type { License } from '../parts.ts'
+import { isTrusted, NOT_LAUNCHED } from '../trust.ts'
+import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
-import { factsOf, isEmpty } from './facts.ts'
-import type { Instance } from './instance.ts'
-import { ageOf, type LicenseSight, type Seen, type WorkerPolicy } from './observation.ts'
-import type { License } from './parts.ts'
-import { isTrusted, NOT_LAUNCHED } from './trust.ts'
-import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
 
 export type SeenLicense = Extract<LicenseSight, { kind: 'seen' }>
 

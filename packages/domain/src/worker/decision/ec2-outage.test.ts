@@ -1,11 +1,11 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { toInstant, toMs } from '../instant.ts'
-import { decideWorker } from './decide.ts'
+import { toInstant, toMs } from '../../instant.ts'
+import { decideWorker } from '../decide.ts'
+import { type Observation, WORKER_POLICY } from '../observation.ts'
+import type { Condition, Worker } from '../worker.ts'
 import { OUTAGE_MS } from './ec2-outage.ts'
-import { type Observation, WORKER_POLICY } from './observation.ts'
-import type { Condition, Worker } from './worker.ts'
 
 const BEGAN = toMs(aWorker().entered_status_at) + 60_000
 const BECAUSE = 'EC2 in us-east-1 has not answered'

@@ -1,9 +1,9 @@
-import { toInstant } from '../instant.ts'
-import { withoutCondition } from './boot.ts'
+import { toInstant } from '../../instant.ts'
+import { withoutCondition } from '../boot.ts'
+import type { Seen } from '../observation.ts'
+import { isTrusted, NOT_LAUNCHED } from '../trust.ts'
+import { CONDITION, type Condition, type Worker } from '../worker.ts'
 import { announce, type Decision } from './decision.ts'
-import type { Seen } from './observation.ts'
-import { isTrusted, NOT_LAUNCHED } from './trust.ts'
-import { CONDITION, type Condition, type Worker } from './worker.ts'
 
 /**
  * What LCM needs of a worker's CML; the part whose refusal hurts most comes first. `credentials`: LCM has none that it may send,

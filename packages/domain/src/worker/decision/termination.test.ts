@@ -1,13 +1,13 @@
 import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { toMs } from '../instant.ts'
-import { decideWorker } from './decide.ts'
+import { toMs } from '../../instant.ts'
+import { decideWorker } from '../decide.ts'
+import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from '../observation.ts'
+import { NO_LICENSE } from '../parts.ts'
+import { type Worker, withChanges } from '../worker.ts'
 import type { Decision } from './decision.ts'
 import { judgeLicense } from './license-operation.ts'
-import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from './observation.ts'
-import { NO_LICENSE } from './parts.ts'
-import { type Worker, withChanges } from './worker.ts'
 
 const ENTERED = toMs(aWorker().entered_status_at)
 const HOUR_MS = 3_600_000

@@ -1,6 +1,6 @@
-import { withCondition } from './boot.ts'
+import { withCondition } from '../boot.ts'
+import type { Worker } from '../worker.ts'
 import { type Decision, nothing, wait, write } from './decision.ts'
-import type { Worker } from './worker.ts'
 
 /** Says once why the worker stays as it is. */
 export function hold(

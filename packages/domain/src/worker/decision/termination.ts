@@ -1,7 +1,10 @@
-import { holds, withCondition, withoutCondition } from './boot.ts'
+import { holds, withCondition, withoutCondition } from '../boot.ts'
+import type { Instance } from '../instance.ts'
+import { lookAgain, type Seen } from '../observation.ts'
+import { hasLogin, NOT_LAUNCHED } from '../trust.ts'
+import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
 import { hold } from './hold.ts'
-import type { Instance } from './instance.ts'
 import {
   doubtOf,
   giveBack,
@@ -13,10 +16,7 @@ import {
   lossWords,
   type SeenLicense,
 } from './license-operation.ts'
-import { lookAgain, type Seen } from './observation.ts'
 import { isOurs, oursForMs } from './ownership.ts'
-import { hasLogin, NOT_LAUNCHED } from './trust.ts'
-import { CONDITION, type Worker, type WorkerChanges } from './worker.ts'
 
 /** What is left of a worker whose machine dies or is gone. */
 export const gone = (status: 'TERMINATING' | 'TERMINATED'): WorkerChanges => ({

@@ -1,13 +1,13 @@
 import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { toMs } from '../instant.ts'
-import { RegionConfig } from '../template/worker-template.ts'
-import { decideWorker } from './decide.ts'
+import { toMs } from '../../instant.ts'
+import { RegionConfig } from '../../template/worker-template.ts'
+import { decideWorker } from '../decide.ts'
+import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from '../observation.ts'
+import { Tags, type Worker } from '../worker.ts'
 import type { Decision } from './decision.ts'
 import { judgeLaunch } from './launch.ts'
-import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from './observation.ts'
-import { Tags, type Worker } from './worker.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 1_000
 const NOTHING_THERE: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen' }

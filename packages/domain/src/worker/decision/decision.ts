@@ -1,5 +1,5 @@
-import type { LaunchParameters } from './instance.ts'
-import type { WorkerChanges } from './worker.ts'
+import type { LaunchParameters } from '../instance.ts'
+import type { WorkerChanges } from '../worker.ts'
 
 /**
  * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the license change something out

@@ -1,10 +1,10 @@
 import { anAttempt, aTemplate, aWorker } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
-import { toInstant, toMs } from '../instant.ts'
-import { decideWorker } from './decide.ts'
-import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from './observation.ts'
-import { STATE_HISTORY_MAX, type Worker } from './worker.ts'
+import { toInstant, toMs } from '../../instant.ts'
+import { decideWorker } from '../decide.ts'
+import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from '../observation.ts'
+import { STATE_HISTORY_MAX, type Worker } from '../worker.ts'
 
 const ENTERED = aWorker().entered_status_at
 const MINUTE_MS = 60_000

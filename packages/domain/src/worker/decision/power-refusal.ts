@@ -1,8 +1,8 @@
+import type { WorkerPolicy } from '../observation.ts'
+import { CONDITION, type Worker } from '../worker.ts'
 import type { Decision } from './decision.ts'
 import { hold } from './hold.ts'
 import { judgeStart } from './launch.ts'
-import type { WorkerPolicy } from './observation.ts'
-import { CONDITION, type Worker } from './worker.ts'
 
 export type PowerActKind = 'start' | 'stop' | 'terminate'
 

@@ -1,8 +1,8 @@
-import { toInstant } from '../instant.ts'
-import { holds, withoutCondition } from './boot.ts'
+import { toInstant } from '../../instant.ts'
+import { holds, withoutCondition } from '../boot.ts'
+import type { Observation, Unreadable } from '../observation.ts'
+import { CONDITION, type Worker } from '../worker.ts'
 import { announce, type Decision, retry, write } from './decision.ts'
-import type { Observation, Unreadable } from './observation.ts'
-import { CONDITION, type Worker } from './worker.ts'
 
 /** How long EC2 must not answer before the worker says so: one failed call must not set a condition. */
 export const OUTAGE_MS = 30_000

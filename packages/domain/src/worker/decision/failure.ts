@@ -1,9 +1,9 @@
-import { toMs } from '../instant.ts'
-import { withCondition, withoutCondition } from './boot.ts'
+import { toMs } from '../../instant.ts'
+import { withCondition, withoutCondition } from '../boot.ts'
+import type { LaunchInputs, Seen, WorkerPolicy } from '../observation.ts'
+import { CONDITION, type Condition, STATE_HISTORY_MAX, type Worker } from '../worker.ts'
 import { announce, type Decision, nothing, perform, wait, write } from './decision.ts'
 import { hold } from './hold.ts'
-import type { LaunchInputs, Seen, WorkerPolicy } from './observation.ts'
-import { CONDITION, type Condition, STATE_HISTORY_MAX, type Worker } from './worker.ts'
 
 export const failed = (reason: string, message: string) => ({ type: CONDITION.failed, status: true, reason, message })
 
