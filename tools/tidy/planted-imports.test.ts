@@ -96,10 +96,10 @@ const PORTS: readonly (readonly [app: string, module: string])[] = [
   ['controllers/lablet', 'compute'],
   ['controllers/lablet', 'metrics'],
   ['controllers/lablet', 'cml-system'],
-  ['controllers/lablet', 'batched-compute'],
-  ['controllers/lablet', 'fenced'],
-  ['controllers/lablet', 'rate-limited'],
-  ['controllers/lablet', 'account-circuit-breaker'],
+  ['controllers/lablet', 'compute-wrappers/batched-compute'],
+  ['controllers/lablet', 'compute-wrappers/fenced-compute'],
+  ['controllers/lablet', 'compute-wrappers/rate-limited-compute'],
+  ['controllers/lablet', 'compute-wrappers/account-circuit-breaker'],
   ['controllers/scheduler', 'errors'],
 ]
 
@@ -162,7 +162,7 @@ describe('a forbidden port', () => {
     expect(isFound(innocent)).toBe(false)
     const errors = 'packages/cloud/src/errors.ts'
     expect(isFound(innocent, through(errors, "export type { Compute } from './compute.ts'"))).toBe(true)
-    expect(isFound(innocent, through(errors, "import './batched-compute.ts'"))).toBe(true)
+    expect(isFound(innocent, through(errors, "import './compute-wrappers/batched-compute.ts'"))).toBe(true)
     const client = plantIn('controllers/lablet', "import { createClient } from '@lcm/client/client'")
     expect(isFound(client)).toBe(false)
     const inDomain = "export type { CmlSystem } from '@lcm/cloud/cml-system'"

@@ -167,7 +167,7 @@ describe('documents', () => {
     const wrong = {
       'README.md': lines(121),
       'SUMMARY.md': '',
-      'apps/a/README.md': '',
+      'apps/a/NOTES.md': '',
       'packages/a/README.md': lines(41),
     }
     expect(said(checkDocuments, wrong)).toHaveLength(4)

@@ -11,7 +11,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Nobody answered, or not in time, or not in our language. The request may or may not have had its effect. */
+/** No answer, a late one, or one that is not LCM's. The request may or may not have had its effect. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }

@@ -132,7 +132,7 @@ function understood(text: string) {
   }
 }
 
-/** Whoever reads it looks at its type first. */
+/** Callers switch on the event's type, so it must be a string. */
 function eventIn(text: string): EventEnvelope {
   const event = understood(text)
   if (typeof event?.type === 'string') return event

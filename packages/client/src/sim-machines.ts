@@ -7,7 +7,7 @@ export interface Pair {
   readonly worker: Worker | null
 }
 
-/** Those that are gone for good and that nobody waits for are left out. */
+/** Pairs each machine with its worker. Terminated machines without a pending worker are left out. */
 export function pairsOf(machines: readonly SimMachine[], workers: Iterable<Worker>): Pair[] {
   const byInstance = new Map([...workers].map(worker => [worker.ec2_instance_id, worker]))
   return machines
@@ -39,7 +39,7 @@ const FITTING: Readonly<Record<WorkerStatus, readonly SimMachine['state'][]>> = 
 export const agrees = ({ machine, worker }: Pair): boolean | null =>
   worker === null ? null : FITTING[worker.status].includes(machine.state)
 
-/** What is wrong with its CML by request, in words. */
+/** Describes the faults that were injected into a CML server. */
 export function cmlTroubles({ fail_one_in = 0, network, session_lifetime_factor = 1 }: CmlFaults): string[] {
   return [
     ...(network === 'cut' ? ['network cut'] : []),

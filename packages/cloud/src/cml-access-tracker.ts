@@ -1,12 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
-import {
-  CML_PARTS,
-  type CmlAccess,
-  type CmlPart,
-  type CmlRefusal,
-  isFault,
-  refusalWords,
-} from '@lcm/domain/worker/decision/cml-access'
+import { isFault, refusalWords } from '@lcm/domain/worker/decision/cml-access'
+import { CML_PARTS, type CmlAccess, type CmlPart, type CmlRefusal } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { type CmlLogin, FIND_CREDENTIALS, LOGIN_ACTIONS } from './cml-access.ts'

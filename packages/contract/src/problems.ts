@@ -306,7 +306,7 @@ export const Problem = z
       .array(
         z.object({
           path: z.string().meta({ description: 'The wrong field.', example: 'body.template_name' }),
-          message: z.string().meta({ description: 'What is wrong with it.' }),
+          message: z.string().meta({ description: 'The error in this field.' }),
           line: z.int().positive().optional().meta({ description: 'The line of a topology.', example: 12 }),
         }),
       )

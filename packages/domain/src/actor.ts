@@ -5,9 +5,9 @@ export type Role = (typeof ROLES)[number]
 export const SERVICES = ['control-plane-api', 'resource-scheduler', 'lablet-controller', 'worker-controller'] as const
 export type ServiceName = (typeof SERVICES)[number]
 
-/** Who is asking, as the API found out. `service` is set for controllers only. */
+/** The authenticated caller. `service` is set for controllers only. */
 export interface Actor {
-  /** What stays the same when the name changes: `admin`, `token:<id>` or `oidc:<subject>`. */
+  /** Stays the same when the name changes: `admin`, `token:<id>` or `oidc:<subject>`. */
   readonly id: string
   readonly name: string
   readonly role: Role

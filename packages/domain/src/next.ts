@@ -28,7 +28,7 @@ export interface Next<Code extends string = string> {
   readonly due_at: Instant | null
 }
 
-/** What is known of the replicas of one service. */
+/** The replicas of one service. */
 export interface ServiceState {
   readonly service: string
   readonly leader: { readonly instance_id: string } | null

@@ -22,7 +22,7 @@ const PATTERNS = Object.entries(ROUTES).map(([name, { method, path }]) => ({
 export function receivedOf({ method, url, headers, body }: ApiRequest): Received {
   const { pathname, searchParams } = new URL(url, 'http://api')
   const path = pathname.slice(API_PREFIX.length)
-  // What is spelt out wins over what has a parameter there, as in `/workers/imports`.
+  // A literal segment wins over a parameter, as in `/workers/imports`.
   const found = PATTERNS.filter(each => each.method === method && each.pattern.test(path))
   const route = found.find(({ pattern }) => !pattern.source.includes('(')) ?? found[0]
   if (route === undefined) throw new Error(`no route ${method} ${path}`)

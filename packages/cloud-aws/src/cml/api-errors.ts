@@ -12,8 +12,8 @@ const HIDDEN = '***'
 export type Secrets = readonly string[]
 
 export function redactSecrets(text: string, secrets: Secrets): string {
-  const spelt = secrets.flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1)])
-  return spelt
+  const spelled = secrets.flatMap(secret => [secret, JSON.stringify(secret).slice(1, -1)])
+  return spelled
     .filter(secret => secret.length >= SECRET_CHARS_MIN)
     .reduce((cut, secret) => cut.replaceAll(secret, HIDDEN), text)
 }

@@ -1,7 +1,7 @@
 import { refusedPart } from '@lcm/cloud/cml-access-tracker'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
-import type { CmlPart } from '@lcm/domain/worker/decision/cml-access'
+import type { CmlPart } from '@lcm/domain/worker/observation'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { cmlSystemClient } from './cml-system.ts'

@@ -14,7 +14,7 @@ export interface SimImage {
   readonly cml_version: string
 }
 
-type CatalogueEntry = Omit<SimImage, 'image_id' | 'root_device'>
+type CatalogEntry = Omit<SimImage, 'image_id' | 'root_device'>
 
 const ROOT_DEVICE = '/dev/sda1'
 
@@ -22,7 +22,7 @@ const FOREIGN_OWNER = '999988887777'
 const OURS = { owner_id: ACCOUNT_ID, state: 'available' } as const
 
 /** Besides what a user wants it holds the traps: a newer image of a stranger under our name, and a newer unfinished one. */
-const CATALOGUE: readonly CatalogueEntry[] = [
+const CATALOG: readonly CatalogEntry[] = [
   { ...OURS, name: 'cml-2.8.1-20250115', created_at: '2025-01-15T09:00:00.000Z', cml_version: '2.8.1+build.14' },
   { ...OURS, name: 'cml-2.9.1-20250901', created_at: '2025-09-01T09:00:00.000Z', cml_version: '2.9.1+build.7' },
   { ...OURS, name: 'cml-2.9.1-20251104', created_at: '2025-11-04T09:00:00.000Z', cml_version: '2.9.1+build.7' },
@@ -49,7 +49,7 @@ const imageId = (parts: readonly string[]) =>
 const IMAGES: Readonly<Record<string, readonly SimImage[]>> = Object.fromEntries(
   REGIONS.map(({ name: region }) => [
     region,
-    CATALOGUE.map(entry => ({
+    CATALOG.map(entry => ({
       ...entry,
       root_device: ROOT_DEVICE,
       image_id: imageId([region, entry.name, entry.owner_id]),

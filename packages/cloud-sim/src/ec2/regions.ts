@@ -1,6 +1,6 @@
 import { Ec2Refusal, invalidValue } from './refusal.ts'
 
-/** The account that the simulated cloud belongs to: `self` in its image catalogue. */
+/** The account that the simulated cloud belongs to: `self` in its image catalog. */
 export const ACCOUNT_ID = '123456789012'
 
 export interface Subnet {

@@ -110,7 +110,7 @@ function cloudwatchCall({ model, region, body }: Call, target: string): Spoken {
   }
 }
 
-/** Some errors of CloudWatch are spelt differently in JSON. */
+/** Some errors of CloudWatch are spelled differently in JSON. */
 const JSON_NAMES: Readonly<Record<string, string>> = {
   Throttling: 'ThrottlingException',
   ValidationError: 'ValidationException',

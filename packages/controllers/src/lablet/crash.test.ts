@@ -17,12 +17,12 @@ const isZombie: Happening = world => {
   world.coordination.faults.loseLease('lablet-controller', { noticedAfterMs: 60_000 })
   return 'goes on'
 }
-const isCancelled: Happening = (world, id) => {
+const isCanceled: Happening = (world, id) => {
   world.change(id, { desired_status: 'TERMINATED', desired_reason: 'no need' })
   return 'goes on'
 }
-const diesAndIsCancelled: Happening = (world, id, controller) => {
-  isCancelled(world, id, controller)
+const diesAndIsCanceled: Happening = (world, id, controller) => {
+  isCanceled(world, id, controller)
   return dies(world, id, controller)
 }
 
@@ -57,7 +57,7 @@ for (const when of ['before', 'after'] as const)
     it('its session may be canceled, also while it dies: it ends, and nothing is left', async () => {
       const world = await labWorld()
       const changes = upTo(await undisturbed(), 'stop')
-      for (const happening of [isCancelled, diesAndIsCancelled])
+      for (const happening of [isCanceled, diesAndIsCanceled])
         for (const index of changes.keys()) {
           const { session, labsMax, isReached } = await story(world, { at: index + 1, when }, happening)
           expect([isReached, session.status, session.last_error]).toEqual([true, 'TERMINATED', null])

@@ -25,7 +25,7 @@ it('D-37: a session on the last page is looked after, however long those before 
   const world = await labWorld()
   const first = world.book('ls-0', 30 * MINUTE_MS)
   const ids = Array.from({ length: COUNT }, (_, n) => `ls-${n}`)
-  // Nobody tells of them: only lists can show them.
+  // No event announces these sessions: only lists show them.
   for (const id of ids) world.api.sessions.set(id, { ...first, id })
   const last = ids.at(-1) ?? ''
   world.api.sessions.set(last, { ...first, id: last, desired_status: 'TERMINATED' })

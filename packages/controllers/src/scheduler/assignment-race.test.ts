@@ -13,7 +13,7 @@ beforeEach(() => {
   rig.put(aSession())
 })
 
-/** Somebody cordons the worker just before the place is taken. */
+/** An operator cordons the worker right before the assignment. */
 const losing = () =>
   rig.api.faults.beforeAnswer(({ name }) => {
     if (name === 'assignSession' && !rig.worker().cordoned) rig.putWorker({ ...rig.worker(), cordoned: true })

@@ -1,5 +1,5 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { SchedulingStep } from '@lcm/domain/session/scheduling'
+import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
 import { inParallel } from '../kit/in-parallel.ts'
 import type { Purchase, Purchases } from './purchases.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'

@@ -11,7 +11,7 @@ let rig: SchedulerRig
 let keys: unknown[]
 let isLost: boolean
 
-/** Whoever asks for workers hears nothing while `isLost`, and nobody can tell whether the API did. */
+/** Answers to scale-up requests are lost while `isLost`, so the scheduler can't know whether they had an effect. */
 beforeEach(() => {
   rig = schedulerRig()
   keys = []

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { SchedulingStep } from '@lcm/domain/session/scheduling'
+import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { CycleReport, ReportParts } from './report.ts'
 

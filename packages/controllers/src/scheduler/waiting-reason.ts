@@ -1,4 +1,4 @@
-import type { SchedulingStep } from '@lcm/domain/session/scheduling'
+import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
 import { unschedulable } from '@lcm/domain/session/unschedulable'
 
 const REASON_CHARS_MAX = 1000

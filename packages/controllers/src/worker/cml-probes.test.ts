@@ -213,7 +213,7 @@ describe('a visit that is over', () => {
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-/** Nobody but the visit knows this copy. */
+/** Only the probe holds this copy. */
 function requestOnce(worker: Awaited<ReturnType<typeof aServer>>): WeakRef<object> {
   const copy = { ...worker }
   visits.request(copy, 1)

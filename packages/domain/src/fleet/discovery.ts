@@ -17,7 +17,7 @@ export interface DiscoveryRules {
 
 /** What a machine that was found means. */
 export type Finding =
-  /** Nobody knows it: record it as it is. */
+  /** No worker has this instance: import it. */
   | { readonly kind: 'import'; readonly instance: Instance }
   /** It belongs to a worker that does not know it yet: that worker is to look. */
   | { readonly kind: 'wake'; readonly instance: Instance; readonly workerId: string }

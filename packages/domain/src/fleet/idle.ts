@@ -77,7 +77,7 @@ const guard = (name: string, value: string | number | boolean, limit: string | n
 function referenceMs(worker: Worker, evidence: IdleEvidence | null): number {
   const moments = [
     worker.created_at,
-    // Nobody could use it before: whoever waited hours for a machine must not lose it in the moment it comes.
+    // A worker can't be used before it runs: a session that waited hours for it must not lose it right away.
     worker.status === 'RUNNING' ? worker.entered_status_at : null,
     worker.pause.last_resumed_at,
     worker.activity.last_activity_at,

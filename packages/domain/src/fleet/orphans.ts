@@ -6,7 +6,7 @@ import type { SettingValues } from './settings.ts'
 
 /** Longer than the boot of bare metal takes to be recorded. */
 export const ORPHAN_AGE_MS = 10 * 60_000
-/** Whoever sets this tag wants the machine left alone. */
+/** A machine with this tag is never terminated as an orphan. */
 const KEEP_TAG = 'lcm:keep'
 
 /** What the last cycles remember. */
@@ -44,7 +44,7 @@ export function decideOrphan(
 export interface OrphanPermit {
   readonly granted: boolean
   readonly because: string
-  /** Who was given up within the hour, this one included. */
+  /** Orphans terminated within the hour, this one included. */
   readonly terminations: FleetScaling['orphan_terminations']
 }
 

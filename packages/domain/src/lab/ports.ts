@@ -69,7 +69,7 @@ export function portsOf(topology: Topology): PortWish[] {
   })
 }
 
-/** What is wrong with wishes for nodes that the lab does not have, by their place: such ports would lead nowhere. */
+/** Reports requested ports of nodes that the lab does not have, by index: such ports would lead nowhere. */
 export function strayWishes(wishes: readonly PortWish[], { nodes }: Topology): { index: number; message: string }[] {
   const labels = new Set(nodes.map(({ label }) => label))
   const named = [...labels].slice(0, LABELS_NAMED_MAX).join(', ')

@@ -5,16 +5,16 @@ import { blockedSinceOf, WORKER_LOST_MS, workerLost } from './decide-session.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { isRead, refusalOf } from './placement.ts'
 import { expectedRoom, type Free, type Room } from './room.ts'
-import type { SchedulingInput, SchedulingStep } from './scheduling.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
 import { countedSessions, type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
 
 /** How long a new machine takes until labs can be placed on it. */
 export const WORKER_BOOT_MS = 20 * 60_000
 
 /**
- * Whom sessions wait for that found no room now: workers on their way, then room that others leave in time, which cost nothing
- * more; then a worker that can be woken; then one that is on its way and stuck. `left` are those for whom only a new machine
- * would do.
+ * Decides what unplaced sessions wait for: booting workers, then capacity that becomes free in time, which both cost nothing
+ * more; then a stopped worker that can be started; then a booting worker that is stuck. `left` are the sessions that need a new
+ * machine.
  */
 export function withoutRoom(
   homeless: readonly Waiting[],
@@ -91,7 +91,7 @@ function isOnItsWay(worker: Worker, nowMs: number): boolean {
   }
 }
 
-/** Nobody knows when it will be of use: EC2 has no room for it, or its license was refused and nothing is tried any more. */
+/** A worker is stuck if EC2 has no capacity for it, or its license was refused and is not retried. */
 function isStuck(worker: Worker, nowMs: number): boolean {
   const { status, pending_operation } = worker.license
   const blockedSince = blockedSinceOf(worker)

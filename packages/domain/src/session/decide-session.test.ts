@@ -47,7 +47,7 @@ const withSteps = (name: Pipeline['name'], status: (typeof STEP_STATES)[number],
 const UP = withSteps('instantiate', 'completed')
 const on = (status: SessionStatus, more: Partial<LabletSession> = {}): LabletSession =>
   aSession({ status, worker_id: 'w-1', ...more })
-const CANCELLED = { desired_status: 'TERMINATED', desired_by: 'bob', desired_reason: 'typo' } as const
+const CANCELED = { desired_status: 'TERMINATED', desired_by: 'bob', desired_reason: 'typo' } as const
 const changesOf = ({ action }: SessionDecision) => (action.kind === 'write' ? action.changes : null)
 const nextStatus = (decision: SessionDecision) => changesOf(decision)?.status
 
@@ -149,7 +149,7 @@ describe('over every status, wish, worker, pipeline and time', () => {
 describe('a session without a place', () => {
   it('is the scheduler’s, until it is canceled', () => {
     expect(decideSession(aSession(), seeing({ worker: null })).action).toEqual({ kind: 'nothing' })
-    expect(decideSession(aSession(CANCELLED), seeing({ worker: null }))).toEqual({
+    expect(decideSession(aSession(CANCELED), seeing({ worker: null }))).toEqual({
       action: { kind: 'write', changes: { status: 'TERMINATED' } },
       because: 'bob canceled it: typo',
     })
@@ -196,7 +196,7 @@ describe('a session that is SCHEDULED', () => {
   })
 
   it('is TERMINATED at once when it is canceled', () => {
-    expect(nextStatus(decideSession(on('SCHEDULED', CANCELLED), seeing()))).toBe('TERMINATED')
+    expect(nextStatus(decideSession(on('SCHEDULED', CANCELED), seeing()))).toBe('TERMINATED')
   })
 })
 

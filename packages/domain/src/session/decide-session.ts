@@ -13,7 +13,7 @@ import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 
 const MINUTE_MS = 60_000
-/** Whoever is away for longer than this is lost. */
+/** A worker that is away for longer than this counts as lost. */
 export const WORKER_LOST_MS = 10 * MINUTE_MS
 export const INSTANTIATE_ATTEMPTS_MAX = 3
 const LOOK_AGAIN_MS = 5_000
@@ -255,7 +255,7 @@ function labDown(worker: Worker | null): string | null {
   return `the lab is down because its worker ${name} ${isBack ? `is restarting (${status})` : `is ${status}`}`
 }
 
-/** Somebody asked for its lab to be started again. If that fails the session goes on, and he may ask once more. */
+/** A person requested a restart of the lab. If it fails, the session continues and the restart can be requested again. */
 function decideRestart({ pipeline }: LabletSession, worker: Worker | null, nowMs: number): SessionDecision | null {
   if (pipeline === null || pipeline.name !== 'instantiate') return null
   const next = nextStep(pipeline, nowMs)
@@ -289,7 +289,7 @@ const stopping = (session: LabletSession, because: string, last_error: string | 
     because,
   )
 
-/** Whoever has no pipeline never had a lab. */
+/** A session without a pipeline never had a lab. */
 function decideExpired(session: LabletSession, { nowMs }: SessionSight): SessionDecision {
   const { pipeline, lab_record_id, state_history } = session
   if (pipeline === null && lab_record_id === null)

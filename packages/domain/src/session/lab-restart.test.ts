@@ -40,7 +40,7 @@ interface Case {
   readonly isLabStopped?: boolean
 }
 
-/** What is decided at minute 16 of a session whose lab was started before its slot. */
+/** The decision at minute 16 of a session whose lab was started before its slot. */
 function decide({ session, worker, isLabStopped = true }: Case) {
   const subject = aSession({ status: 'RUNNING', worker_id: 'w-1', pipeline: upSince(-5), ...session })
   const on = aServingWorker({ state_history: [...FIRST_BOOT, ...STOPPED_AT_10], ...worker })

@@ -89,7 +89,7 @@ function failureOf(step: Step, plan: StepPlan, nowMs: number): string | null {
   return step.error ?? `it took more than ${plan.timeoutMs / MINUTE_MS} min`
 }
 
-/** Whoever carries it out may judge it first, since only he can say what it waited for. */
+/** The controller that runs the step gets this long to time it out itself, since only it knows what the step waited for. */
 const JUDGE_MS = MINUTE_MS
 
 const isLate = (step: Step, plan: StepPlan, nowMs: number): boolean =>

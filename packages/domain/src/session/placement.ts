@@ -3,7 +3,7 @@ import type { LabNeeds } from '../lab/topology.ts'
 import type { Worker } from '../worker/worker.ts'
 import { freeOn, type Room, roomOf, rounded, scoreOf, whyFewNodes } from './room.ts'
 
-/** What is to be placed. */
+/** The resources that a session needs on its worker. */
 export interface Demand {
   readonly session_id: string | null
   readonly needs: LabNeeds

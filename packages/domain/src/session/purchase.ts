@@ -4,7 +4,7 @@ import type { Worker } from '../worker/worker.ts'
 import { isResumable } from './capacity-shortage.ts'
 import { type Demand, emptied, filled, placeIn, refusalOf } from './placement.ts'
 import { expectedRoom, type Room } from './room.ts'
-import type { SchedulingInput, SchedulingStep } from './scheduling.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
 import { countedSessions, type Rooms, roomsFor, type Waiting } from './waiting.ts'
 
 const NEVER = '1970-01-01T00:00:00.000Z'
@@ -68,7 +68,7 @@ export function packed(left: readonly Waiting[], offers: readonly Offer[]): { bi
   return { bins, unfit }
 }
 
-/** What is bought for those for whom nothing else is left, and what each of them is told. */
+/** Decides what to buy for the sessions that need a new machine, and the waiting reason of each. */
 export function purchases(left: readonly Waiting[], rooms: Rooms, input: SchedulingInput): SchedulingStep[] {
   if (left.length === 0) return []
   const offers = offersOf(input.templates, input.workers)
@@ -99,7 +99,7 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
   ]
 }
 
-/** Those that serve, come or can be woken, with nobody on them: whoever would fit there waits for what comes free by itself. */
+/** Workers that serve, boot or can be started, counted as empty: a session that would fit there waits for capacity. */
 const withNobody = ({ workers, nowMs }: SchedulingInput): Room[] =>
   workers.filter(worker => isToServe(worker, nowMs)).map(worker => expectedRoom(emptied(worker)))
 

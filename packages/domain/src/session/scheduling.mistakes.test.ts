@@ -4,7 +4,8 @@ import { SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { NEVER_PAUSED } from '../worker/parts.ts'
 import type { Worker } from '../worker/worker.ts'
-import { type SchedulingInput, type SchedulingStep, schedule } from './scheduling.ts'
+import { schedule } from './scheduling.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
 
 const MINUTE = 60_000
 const NOW = toMs(aSession().created_at)

@@ -9,7 +9,8 @@ import { workerOfTemplate } from '../worker/new-worker.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { withoutReservation, withReservation } from './placement.ts'
-import { isDue, type SchedulingInput, type SchedulingStep, schedule } from './scheduling.ts'
+import { isDue, schedule } from './scheduling.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
 
 const MINUTE = 60_000
 const NOW = toMs(aSession().created_at)

@@ -1,51 +1,15 @@
-import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { toMs } from '../instant.ts'
-import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
 import { withoutRoom } from './capacity-shortage.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { bestOf, demandOf } from './placement.ts'
 import { purchases } from './purchase.ts'
 import { type Room, roomOf } from './room.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
 import { type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
 
 const MINUTE_MS = 60_000
-
-export interface SchedulingInput {
-  /** All that are not over: those with a place tell when it comes free. */
-  readonly sessions: readonly LabletSession[]
-  readonly definitions: ReadonlyMap<string, LabletDefinition>
-  readonly workers: readonly Worker[]
-  readonly templates: readonly WorkerTemplate[]
-  readonly settings: Pick<
-    SettingValues,
-    'schedule_ahead_minutes' | 'boot_lead_minutes' | 'scale_up_enabled' | 'max_workers_per_region'
-  >
-  /** Where new workers are bought. */
-  readonly region: string
-  readonly nowMs: number
-}
-
-export type SchedulingStep =
-  | { readonly kind: 'assign'; readonly session: LabletSession; readonly worker_id: string; readonly because: string }
-  /** Says why it is not placed; `forGood` when no machine that could be had would do. */
-  | { readonly kind: 'wait'; readonly session: LabletSession; readonly because: string; readonly forGood: boolean }
-  | {
-      readonly kind: 'resume'
-      readonly worker_id: string
-      readonly session_ids: readonly string[]
-      readonly because: string
-    }
-  | {
-      readonly kind: 'scale_up'
-      readonly template_name: string
-      readonly aws_region: string
-      readonly count: number
-      readonly session_ids: readonly string[]
-      readonly because: string
-    }
-  | { readonly kind: 'expire'; readonly session: LabletSession; readonly because: string }
 
 /** The same rule for a session that was just booked and for one that a list shows. */
 export const isDue = (
@@ -54,7 +18,7 @@ export const isDue = (
   nowMs: number,
 ): boolean => isWaiting(session) && toMs(session.timeslot.start) <= nowMs + settings.schedule_ahead_minutes * MINUTE_MS
 
-/** Whoever cancels a session that has no place yet needs no scheduler for it. */
+/** A canceled session that is not placed yet needs no scheduler. */
 const isWaiting = ({ status, desired_status }: LabletSession): boolean =>
   status === 'PENDING' && desired_status === 'RUNNING'
 

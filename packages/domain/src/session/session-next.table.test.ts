@@ -74,7 +74,7 @@ const factsIn = (status: SessionStatus, desired_status: 'RUNNING' | 'TERMINATED'
   }
 }
 
-/** What is next in the middle of its slot while nothing unusual is in the way. */
+/** The next step in the middle of the slot while nothing blocks it. */
 const UNBLOCKED: Readonly<Record<Cell, Expected>> = {
   'PENDING/RUNNING': ['place', 'NotDecidedYet', ENTERED],
   'PENDING/TERMINATED': ['cancel', 'NotDecidedYet', UPDATED],

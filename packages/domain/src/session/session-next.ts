@@ -61,7 +61,7 @@ export function nextOfSession(facts: SessionNextFacts): Next<SessionNextCode> {
   }
 }
 
-/** What is to be done: what its owner wants comes first, then its slot, then its lab, as in `decideSession`. */
+/** The next step, in the order of `decideSession`: desired status, then slot, then lab. */
 function codeOf(facts: SessionNextFacts): SessionNextCode {
   const { session, nowMs } = facts
   const { status, desired_status, timeslot } = session

@@ -9,7 +9,7 @@ const VALIDATORS_OWN = /^(Too small|Too big|Invalid|Unrecognized key)/
 export const isMissing = (issue: Issue): boolean =>
   issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
 
-/** What is wrong with a field, as what is allowed there: in the words of its schema, else in ours. */
+/** Explains a schema issue by what is allowed there: in the words of the schema, else in ours. */
 export function issueWords(issue: Issue): string {
   if (!VALIDATORS_OWN.test(issue.message)) return issue.message
   switch (issue.code) {

@@ -4,7 +4,7 @@ import { type Instant, toMs } from '../instant.ts'
 import { drainIsOver, endOf } from './decision/drain.ts'
 import type { DesiredStatus, Worker } from './worker.ts'
 
-/** Who stands behind a wish that no person has uttered. */
+/** Policies that set a desired status, as `desired_by`. */
 export const POLICY = { external: 'external stop', cleanUp: 'clean-up', idle: 'idle' } as const
 
 export interface Consequence {

@@ -23,7 +23,7 @@ const decide = (worker: Worker, sight: Ec2Sight, more: Partial<Observation> = {}
 
 type Seeing = readonly [Ec2Sight, Partial<Observation>?]
 
-/** What is done, in one word: the status that is moved to, else the act. */
+/** The result in one word: the new status, else the action. */
 function doneBy({ action }: Decision): string {
   return action.kind === 'write' ? (action.changes.status ?? 'write') : action.kind
 }

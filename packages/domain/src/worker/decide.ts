@@ -29,7 +29,7 @@ export function decideWorker(worker: Worker, observed: Observation, policy: Work
   return worker.refresh_requested_at === null ? decision : refreshed(decision, observed)
 }
 
-/** Whoever asked for a fresh look has been given one, unless there was nothing to see. */
+/** Clears a refresh request once EC2 was read. */
 function refreshed(decision: Decision, { ec2 }: Observation): Decision {
   const { action, because } = decision
   if (ec2.kind === 'unknown') return decision
@@ -85,7 +85,7 @@ function decideDead(seen: Seen): Decision | null {
     return neverRan ? wait(lookAgain(worker, policy, nowMs), why) : decideDying(seen, deathWords(worker, instance))
   }
   if (EC2_STATES.some(state => state === instance.state)) return null
-  // Whoever wants it gone need not wait until EC2 makes sense.
+  // A termination does not wait until EC2 reports a known state.
   if (worker.desired_status === 'TERMINATED') return null
   if (worker.status === 'UNKNOWN') return wait(policy.lookAgainMsMax, why)
   return write({ status: 'UNKNOWN' }, policy.lookAgainMsMax, why)
@@ -191,7 +191,7 @@ function decideRun(seen: Seen): Decision {
   }
 }
 
-/** Somebody stops it behind our back. It is not ours to help: once it has stopped it is started again. */
+/** The machine is being stopped outside LCM. Once it has stopped it is started again. */
 function decideStoppingByOthers({ worker, policy }: Seen): Decision {
   const because = 'EC2 says stopping, which nobody here asked for'
   if (worker.service_status === 'UNAVAILABLE') return wait(policy.lookAgainMs, because)
@@ -258,7 +258,7 @@ function bootChanges({ worker, nowMs }: Seen, cml: CmlSight): WorkerChanges {
   }
 }
 
-/** Those who have not left yet need its address and its CML as much as ever. */
+/** Sessions that are still on a draining worker need its address and its CML. */
 function decideDrain(seen: Seen): Decision {
   const { drain } = seen.worker
   if (drain === null) return announce({ status: 'RUNNING' }, 'the drain was canceled')
@@ -327,7 +327,7 @@ function decideService(seen: Seen): Decision | null {
   return wait(cml.stage === 'READY' ? policy.probeIntervalMs : askSilent(seen), because)
 }
 
-/** Whoever has been silent for long, such as one whose certificate somebody has to look at, is asked less often. */
+/** A CML that has been silent for long, such as one with a changed certificate, is probed less often. */
 function askSilent({ worker, policy, nowMs }: Seen): number {
   const since = worker.conditions.find(({ type }) => type === 'CmlReady')?.since
   const silentMs = since === undefined ? 0 : nowMs - toMs(since)

@@ -1,7 +1,6 @@
 import { toMs } from '../instant.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot.ts'
-import type { CmlAccess } from './decision/cml-access.ts'
 import type { CmlAddress } from './endpoint.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Worker } from './worker.ts'
@@ -33,6 +32,32 @@ export interface CmlSight {
   readonly certificate_sha256: string | null
   readonly detail: string
 }
+
+/**
+ * The parts of a worker's CML that LCM needs; the part whose refusal hurts most comes first. `credentials`: LCM has none that it may send,
+ * so CML is not asked at all. `telemetry_off`: CML answers, but collects nothing.
+ */
+export const CML_PARTS = [
+  'credentials',
+  'login',
+  'telemetry',
+  'telemetry_off',
+  'system_stats',
+  'system_health',
+  'node_definitions',
+  'licensing',
+] as const
+export type CmlPart = (typeof CML_PARTS)[number]
+
+/** CML answered, and said no. Asking again does not help until a person changes something. */
+export interface CmlRefusal {
+  /** In CML's own words. */
+  readonly message: string
+  readonly sinceMs: number
+}
+
+/** What CML last answered, by part. A part that is missing was not asked, or did not answer: nothing is known of it. */
+export type CmlAccess = Readonly<Partial<Record<CmlPart, 'accepted' | CmlRefusal>>>
 
 /** What a launch is rendered from; null where it could not be found. */
 export interface LaunchInputs {

@@ -89,7 +89,7 @@ const factsIn = (status: WorkerStatus, desired: DesiredStatus): WorkerNextFacts 
 })
 
 const NEW: readonly [string, string] = ['NotDecidedYet', WISHED]
-/** What is next while nothing unusual is in the way. */
+/** The next step while nothing blocks it. */
 const UNBLOCKED: Readonly<Record<Cell, Expected>> = {
   'PENDING/RUNNING': ['launch', ...NEW],
   'PENDING/STOPPED': ['hold', 'HeldByIntent', ENTERED],

@@ -71,7 +71,7 @@ export function isManual(worker: Worker): boolean {
   return next !== 'idle' && next !== 'hold'
 }
 
-/** What is to be done, from the status and the wish alone; the same order in which `decideWorker` looks at them. */
+/** The next step, from status and desired status alone, in the order of `decideWorker`. */
 function codeOf(worker: Worker): WorkerNextCode {
   const { status, desired_status: desired } = worker
   if (status === 'TERMINATED') return desired === 'TERMINATED' ? 'idle' : 'lost'

@@ -64,9 +64,9 @@ export type Condition = z.infer<typeof Condition>
 
 /** Conditions beyond the stages of a boot. */
 export const CONDITION = {
-  /** Somebody wants it stopped before it was ever launched. */
+  /** Its desired status became STOPPED before it was ever launched. */
   held: 'HeldByIntent',
-  /** Something that only a person can mend keeps it from being launched. */
+  /** A problem that only a person can fix blocks the launch. */
   blocked: 'LaunchBlocked',
   /** EC2 refuses to stop its machine until a person acts: stop protection, or a missing permission. */
   stopBlocked: 'StopBlocked',

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const LCM = fileURLToPath(new URL('../../../../../dist/lcm.mjs', import.meta.url))
 
-/** Whoever runs the tests may have an LCM of their own in theirs. */
+/** The developer's own environment may name a running LCM. */
 const ENV = { PATH: '/usr/local/bin:/usr/bin:/bin' }
 
 export interface Ended {

@@ -22,7 +22,7 @@ interface NoticeUpdate {
   readonly acknowledged: Readonly<Record<string, boolean>>
 }
 
-const acknowledgements: Check<Readonly<Record<string, boolean>>> = (value, at, problems) => {
+const acknowledgments: Check<Readonly<Record<string, boolean>>> = (value, at, problems) => {
   const isMap =
     typeof value === 'object' && value !== null && Object.values(value).every(one => typeof one === 'boolean')
   if (!isMap) problems.push({ location: at, type: 'dict_type', message: 'Input should be a dictionary of booleans' })
@@ -37,7 +37,7 @@ const noticeUpdate = object<object, NoticeUpdate>(
     enabled: flag,
     add_groups: groups,
     del_groups: groups,
-    acknowledged: acknowledgements,
+    acknowledged: acknowledgments,
   },
 )
 

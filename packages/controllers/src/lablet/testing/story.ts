@@ -43,5 +43,5 @@ const isOver = ({ status }: LabletSession): boolean => isFinal(status) || status
 const NEVER: Turn = { at: Number.POSITIVE_INFINITY, when: 'before' }
 /** The changes that a controller makes when nothing happens. */
 export const undisturbed = async () => (await story(await labWorld(), NEVER, () => 'goes on')).sent
-/** Those of them up to the first of that name. */
+/** The changes up to and including the first with that name. */
 export const upTo = (changes: readonly string[], name: string) => changes.slice(0, changes.indexOf(name) + 1)

@@ -43,7 +43,7 @@ export interface FakeApi extends State {
 export interface Faults {
   /** The next call of that name is refused so. */
   refuse(name: RouteName, status: number, code: string): void
-  /** Nobody answers any more, or again. */
+  /** Makes the API unreachable, or reachable again. */
   setAway(isAway: boolean): void
   /** Is called before every answer, for what others do meanwhile. What it throws is what the caller gets. */
   beforeAnswer(listener: (call: Received) => void | Promise<void>): void

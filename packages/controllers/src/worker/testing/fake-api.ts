@@ -26,7 +26,7 @@ export interface FakeApi {
   callsOf(name: RouteName): readonly Received[]
   /** The next call of that name is refused so. */
   refuse(name: RouteName, status: number, code: string): void
-  /** Nobody answers any more, or again. */
+  /** Makes the API unreachable, or reachable again. */
   setAway(isAway: boolean): void
   /** Is called before every answer, for what others do meanwhile. */
   beforeAnswer(listener: (call: Received) => void): void

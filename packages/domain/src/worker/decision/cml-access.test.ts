@@ -3,9 +3,8 @@ import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observatio
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { decideWorker } from '../decide.ts'
-import { type Observation, WORKER_POLICY } from '../observation.ts'
+import { CML_PARTS, type CmlAccess, type Observation, WORKER_POLICY } from '../observation.ts'
 import type { Condition, Worker } from '../worker.ts'
-import { CML_PARTS, type CmlAccess } from './cml-access.ts'
 
 const ENTERED = toMs(aWorker().entered_status_at)
 const now = ENTERED + 10 * 60_000

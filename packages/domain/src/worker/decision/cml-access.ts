@@ -1,35 +1,9 @@
 import { toInstant } from '../../instant.ts'
 import { withoutCondition } from '../boot.ts'
-import type { Seen } from '../observation.ts'
+import { CML_PARTS, type CmlAccess, type CmlPart, type CmlRefusal, type Seen } from '../observation.ts'
 import { isTrusted, NOT_LAUNCHED } from '../trust.ts'
 import { CONDITION, type Condition, type Worker } from '../worker.ts'
 import { announce, type Decision } from './decision.ts'
-
-/**
- * What LCM needs of a worker's CML; the part whose refusal hurts most comes first. `credentials`: LCM has none that it may send,
- * so CML is not asked at all. `telemetry_off`: CML answers, but collects nothing.
- */
-export const CML_PARTS = [
-  'credentials',
-  'login',
-  'telemetry',
-  'telemetry_off',
-  'system_stats',
-  'system_health',
-  'node_definitions',
-  'licensing',
-] as const
-export type CmlPart = (typeof CML_PARTS)[number]
-
-/** CML answered, and said no. Asking again does not help until a person changes something. */
-export interface CmlRefusal {
-  /** In CML's own words. */
-  readonly message: string
-  readonly sinceMs: number
-}
-
-/** What CML last answered, by part. A part that is missing was not asked, or did not answer: nothing is known of it. */
-export type CmlAccess = Readonly<Partial<Record<CmlPart, 'accepted' | CmlRefusal>>>
 
 /** The reason of the condition, by part. */
 export const CML_REASONS: Readonly<Record<CmlPart, string>> = {

@@ -63,7 +63,7 @@ export const launchedChanges = (
   conditions: withoutCondition(withoutCondition(worker.conditions, CONDITION.held), CONDITION.blocked),
 })
 
-/** Nobody wants the machine any more: never launch, but wait until an open attempt is known to have left nothing behind. */
+/** The worker should no longer run: never launch, but wait until an open attempt is known to have left no machine. */
 function decideUnwanted(worker: Worker, seen: Observation, policy: WorkerPolicy, nowMs: number): Decision {
   const attempt = worker.launch
   if (attempt?.state === 'open') {

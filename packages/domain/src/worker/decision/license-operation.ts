@@ -101,7 +101,7 @@ function decideRegister(seen: Seen, sight: SeenLicense): Decision {
     ? `CML says ${stateOf(sight)}`
     : `CML has ${sight.product}, and ${license.product} is wanted`
   if (isInTheWay(license, sight)) return giveBack(worker, sight, because)
-  // Whoever was stopped meanwhile could not go on with it.
+  // A worker that was stopped meanwhile could not continue the operation.
   const sinceMs = Math.max(toMs(license.operation_started_at), toMs(worker.entered_status_at))
   const isLate = sinceMs + policy.licenseMsMax <= nowMs
   if (!isLate)
@@ -128,7 +128,7 @@ const isInTheWay = (license: License, sight: SeenLicense): boolean =>
 const isStillToBeAsked = (license: License, sight: SeenLicense): boolean =>
   holdsNothing(sight) && (license.unsettled !== 'register' || isUnregistered(sight))
 
-/** Whoever does not say which product it has may have the one that is wanted. */
+/** A CML that does not name its product may have the requested one. */
 const isSameProduct = (license: License, sight: SeenLicense): boolean =>
   license.product === null || sight.product === null || license.product === sight.product
 const failureOf = (sight: SeenLicense): string => sight.failure ?? 'CML gave no reason'
@@ -214,7 +214,7 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judgin
 const isAwaitedReturn = ({ license }: Worker): boolean =>
   license.pending_operation !== null && license.unsettled === 'deregister'
 
-/** What is unsettled stays so: a license that CML would not give back is still held. */
+/** Keeps `unsettled`: a license that CML did not release is still held. */
 const refused = (last_error: string, { status }: Worker): WorkerChanges => ({
   license: {
     status: 'FAILED',
@@ -278,7 +278,7 @@ const nextOf = ({ status, license }: Worker): License['pending_operation'] =>
 export const leakInDoubt = (worker: Worker, doubt: string): Decision =>
   perform({ kind: 'record_leak', changes: unlicensed(doubt, nextOf(worker)) }, doubt)
 
-/** What is known of the license of a machine that died, for whoever looks for it at the Smart Account. */
+/** Describes the license of a machine that died, for the operator who checks the Smart Account. */
 export function lossWords({ license }: Worker): string {
   if (license.status === 'UNKNOWN') return 'nobody here ever saw whether it holds a license'
   if (license.unsettled === 'register')

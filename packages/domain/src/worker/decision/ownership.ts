@@ -59,7 +59,7 @@ export function oursForMs({ entered_status_at, conditions }: Worker, nowMs: numb
   return nowMs - Math.max(toMs(entered_status_at), settledAt === undefined ? 0 : toMs(settledAt))
 }
 
-/** What is wrong with the tags of the machine; null when they are as LCM needs them. */
+/** The drift of the machine's tags; null when they are as LCM needs them. */
 export function tagDrift(worker: Worker, instance: Instance, policy: WorkerPolicy): string | null {
   if (isForeign(instance, policy)) return `its machine is marked as of fleet ${instance.tags[TAG.fleet]}`
   if (isOurs(worker, instance, policy)) return null

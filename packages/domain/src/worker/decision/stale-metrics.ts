@@ -15,7 +15,7 @@ export function decideFreshness({ worker, metricsSilentSince: sinceMs }: Seen): 
   return announce({ conditions: [...others, stale] }, message)
 }
 
-/** What is said of running workers only: nobody measures or asks one that does not run. */
+/** Conditions of running workers only: other workers are neither measured nor probed. */
 const OF_RUNNING: readonly string[] = [CONDITION.metricsStale, CONDITION.cmlAccessRefused]
 
 export function withoutRunningConditions(worker: Worker, decision: Decision): Decision {

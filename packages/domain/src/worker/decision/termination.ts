@@ -18,7 +18,7 @@ import {
 } from './license-operation.ts'
 import { isOurs, oursForMs } from './ownership.ts'
 
-/** What is left of a worker whose machine dies or is gone. */
+/** Clears the fields of a worker whose machine is terminating or gone. */
 export const gone = (status: 'TERMINATING' | 'TERMINATED'): WorkerChanges => ({
   status,
   service_status: 'UNAVAILABLE',
@@ -26,7 +26,7 @@ export const gone = (status: 'TERMINATING' | 'TERMINATED'): WorkerChanges => ({
   https_endpoint: null,
 })
 
-/** Who ended a machine, as far as EC2 tells, for somebody who did not expect it. */
+/** Explains the end of a machine, with the initiator as far as EC2 reports it. */
 export function deathWords(worker: Worker, { instance_id, state, state_reason }: Instance): string {
   const isOver = state === 'terminated'
   if (worker.desired_status === 'TERMINATED') return `EC2 confirmed that ${instance_id} is ${state}`
@@ -45,8 +45,8 @@ export const decideGone = (worker: Worker, because: string): Decision =>
   holdsLicense(worker) ? leakLicense(`${because}, and ${lossWords(worker)}`) : write(gone('TERMINATED'), null, because)
 
 /**
- * Somebody wants it terminated. Announced first; then, in this order: is it ours, does it hold a license, and only then is the
- * machine destroyed. While the license is given back CML goes on serving, but nothing is placed on it any more.
+ * Termination on request. Announced first; then, in this order: check the ownership, return the license, and only then terminate the
+ * machine. While the license is returned CML keeps serving, but no session is placed on it.
  */
 export function decideTermination(seen: Seen, because: string): Decision {
   const { worker, instance, policy, nowMs } = seen

@@ -1,0 +1,40 @@
+import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import type { SettingValues } from '../fleet/settings.ts'
+import type { WorkerTemplate } from '../template/worker-template.ts'
+import type { Worker } from '../worker/worker.ts'
+import type { LabletSession } from './lablet-session.ts'
+
+export interface SchedulingInput {
+  /** All that are not over: those with a place tell when it comes free. */
+  readonly sessions: readonly LabletSession[]
+  readonly definitions: ReadonlyMap<string, LabletDefinition>
+  readonly workers: readonly Worker[]
+  readonly templates: readonly WorkerTemplate[]
+  readonly settings: Pick<
+    SettingValues,
+    'schedule_ahead_minutes' | 'boot_lead_minutes' | 'scale_up_enabled' | 'max_workers_per_region'
+  >
+  /** Where new workers are bought. */
+  readonly region: string
+  readonly nowMs: number
+}
+
+export type SchedulingStep =
+  | { readonly kind: 'assign'; readonly session: LabletSession; readonly worker_id: string; readonly because: string }
+  /** Says why it is not placed; `forGood` when no machine that could be had would do. */
+  | { readonly kind: 'wait'; readonly session: LabletSession; readonly because: string; readonly forGood: boolean }
+  | {
+      readonly kind: 'resume'
+      readonly worker_id: string
+      readonly session_ids: readonly string[]
+      readonly because: string
+    }
+  | {
+      readonly kind: 'scale_up'
+      readonly template_name: string
+      readonly aws_region: string
+      readonly count: number
+      readonly session_ids: readonly string[]
+      readonly because: string
+    }
+  | { readonly kind: 'expire'; readonly session: LabletSession; readonly because: string }
