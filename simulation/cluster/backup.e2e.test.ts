@@ -107,7 +107,7 @@ it('a fleet that was killed goes on in another folder, with its machines and its
     body: { name: 'watcher', role: 'controller', service: 'worker-controller' },
   })
   const { result, writes } = await writingDuring(first.client, fleet, lcm('backup', file, '--data', from))
-  expect(result).toMatchObject({ code: 0, said: expect.stringContaining('holds a whole backup') })
+  expect(result).toMatchObject({ code: 0, said: expect.stringContaining('backup saved to ') })
   expect(writes).toBeGreaterThan(1)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const machines = await first.machines()

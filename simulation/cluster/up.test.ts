@@ -143,7 +143,7 @@ describe('the embedded profile', () => {
         expect(await client.call('createWorker', { body: { template_name: 'metal' } })).toMatchObject({
           aws_region: region,
         })
-        const replaced = `The simulated cloud has no region ${AWS_REGION} (AWS_REGION): workers that name no region are created in`
+        const replaced = `The simulated cloud has no region ${AWS_REGION} (AWS_REGION): the default region of workers is`
         expect(lines.some(line => line.startsWith(replaced))).toBe(region !== AWS_REGION)
       },
       { AWS_REGION },
