@@ -8,7 +8,7 @@ import { openEventLog } from './load/event-log.ts'
 const LIMIT_MS = 180_000
 const KILLS = 6
 /** The survivor looks every two seconds for what others left untold; the rest is for a busy machine. */
-const TOLD_MS_MAX = 15_000
+const TOLD_MS_MAX = 90_000
 const KEY_POLL_MS = 500
 /** Requests whose replica died before the worker was made, and behind that but before it was answered. */
 const DIED_BEFORE = 'died-before'

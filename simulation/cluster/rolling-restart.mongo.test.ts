@@ -2,7 +2,7 @@ import { afterAll, beforeAll, it } from 'vitest'
 import { type OpenRollingCluster, onMongo } from './clusters/rolling-clusters.ts'
 import { expectNothingLost } from './expect-nothing-lost.ts'
 
-const LIMIT_MS = 180_000
+const LIMIT_MS = 600_000
 
 let place: OpenRollingCluster
 beforeAll(async () => {
