@@ -1,6 +1,7 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
 import { describe, expect, it } from 'vitest'
 import { aControlPlane, METAL } from './a-control-plane.ts'
+import { aWorker } from './builders.ts'
 
 const create = { body: { template_name: 'metal' } } as const
 
@@ -27,6 +28,47 @@ describe('the API in memory', () => {
   })
 })
 
+describe('documents', () => {
+  it('are written as they are, past the rules of the API, and read back by it', async () => {
+    const plane = aControlPlane()
+    await plane.put('workers', aWorker({ id: 'w-9', status: 'STOPPED' }))
+    await plane.edit('workers', 'w-9', { status: 'FAILED' })
+    expect((await plane.send('GET', 'workers/w-9')).json).toMatchObject({ status: 'FAILED', version: 2 })
+    await plane.remove('workers', 'w-9')
+    expect(await plane.all('workers')).toEqual([])
+    await expect(plane.get('workers', 'w-9')).rejects.toThrow('workers has no w-9')
+  })
+
+  it('are published while the announcer runs', async () => {
+    const plane = aControlPlane()
+    const stop = plane.run('announcer')
+    await plane.put('workers', aWorker({ id: 'w-9' }))
+    await plane.clock.advance(0)
+    const { entries } = await plane.changeKeys.source('/lcm/workers/').list(new AbortController().signal)
+    expect(entries.map(({ key }) => key)).toEqual(['/lcm/workers/w-9'])
+    await stop()
+  })
+})
+
+it('a listener can change documents before a request, which then loses the race', async () => {
+  const plane = aControlPlane()
+  await plane.put('workers', aWorker())
+  plane.beforeRequest(({ route }) =>
+    route === 'patchWorker' ? plane.edit('workers', 'w-1', { cordoned: true }) : undefined,
+  )
+  const patch = { params: { id: 'w-1' }, body: { labels: {} }, ifMatch: 1 }
+  await expect(plane.client().call('patchWorker', patch)).rejects.toMatchObject({
+    problem: { code: 'version_mismatch' },
+  })
+  expect(plane.requestsOf('patchWorker')).toMatchObject([{ id: 'w-1', ifMatch: 1, status: 412, body: { labels: {} } }])
+})
+
+it('a new term is registered, after which an older one is refused', async () => {
+  const plane = aControlPlane()
+  await plane.registerTerm('worker-controller', 2)
+  await expect(plane.registerTerm('worker-controller', 1)).rejects.toMatchObject({ problem: { code: 'stale_leader' } })
+})
+
 describe('a fault', () => {
   it('keeps a request from arriving', async () => {
     const plane = aControlPlane()
@@ -45,7 +87,7 @@ describe('a fault', () => {
 
   it('refuses requests of one route until it is healed', async () => {
     const plane = aControlPlane()
-    plane.fail({ route: 'listWorkers', effect: 'unavailable' })
+    plane.fail({ route: 'listWorkers', effect: 'store_unavailable' })
     for (const _ of [1, 2]) await expect(plane.client().call('listWorkers', { query: {} })).rejects.toThrow(ApiError)
     expect((await plane.send('GET', 'worker-templates')).status).toBe(200)
     plane.heal()

@@ -1,13 +1,17 @@
 import { apiClient, type Client } from '@lcm/client/client'
+import type { BodyInput } from '@lcm/contract/routes'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
-import { type ControlPlaneParts, controlPlane } from '@lcm/control-plane/control-plane'
-import type { ChangeKeys } from '@lcm/coordination/change-keys'
+import { type ControlPlane, type ControlPlaneParts, controlPlane } from '@lcm/control-plane/control-plane'
+import { type CollectionName, collectionOf, type DocumentOf, openCollections } from '@lcm/control-plane/resources'
+import { StoredDefinition } from '@lcm/control-plane/stored-documents'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { type Actor, ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { silentLogger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
+import type { Store } from '@lcm/store/store'
 import { faultyDispatch } from './faulty-dispatch.ts'
-import { manualClock } from './manual-clock.ts'
+import { type ManualClock, manualClock } from './manual-clock.ts'
 import { seededRandom } from './seeded-random.ts'
 
 export const METAL = {
@@ -19,22 +23,32 @@ export const METAL = {
   cost_per_hour_usd: 4,
 }
 
+/** A definition as the API stores it. */
+export const storedDefinition = (definition: LabletDefinition): StoredDefinition => StoredDefinition.parse(definition)
+
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 
 const service = (role: Role): ServiceName | null => (role === 'controller' ? 'worker-controller' : null)
+
+export interface ControlPlaneSetting extends Partial<ControlPlaneParts> {
+  /** Start of its manual clock. */
+  readonly startMs?: number
+}
+
+export type AControlPlane = ReturnType<typeof aControlPlane>
 
 /**
  * The real API on an in-memory SQLite store, behind an unreliable network. It has one token per role and one per service: their
  * names. Use it wherever a test needs the API, instead of a fake.
  */
-export function aControlPlane(setting: Partial<ControlPlaneParts> = {}) {
-  const clock = manualClock()
+export function aControlPlane({ startMs, ...setting }: ControlPlaneSetting = {}) {
+  const clock = manualClock(startMs)
   const random = seededRandom(7)
   const store = setting.store ?? openSqliteStore(':memory:')
-  const changeKeys: ChangeKeys = localCoordination({ clock, firstEpoch: () => 1 }).changeKeys
+  const coordination = localCoordination({ clock, firstEpoch: () => 1 })
   const plane = controlPlane({
     store,
-    changeKeys,
+    changeKeys: coordination.changeKeys,
     clock,
     randomBytes: size => random.bytes(size),
     secretKey: random.bytes(32),
@@ -48,8 +62,26 @@ export function aControlPlane(setting: Partial<ControlPlaneParts> = {}) {
 
   for (const service of CONTROLLERS)
     plane.access.grant(service, { id: service, name: service, role: 'controller', service } satisfies Actor)
-  const { dispatch, requests, fail, heal } = faultyDispatch(plane.dispatch)
+  const network = faultyDispatch(plane.dispatch)
+  /** A client of this API, as a role or a service. */
+  const client = (as: Role | ServiceName = 'admin'): Client => apiClient(network.dispatch, { token: as })
+  return {
+    ...plane,
+    ...network,
+    ...commandsOf(network.dispatch),
+    ...othersOf(plane.dispatch),
+    ...documentsOf(store),
+    ...servicesOf(plane, clock),
+    client,
+    clock,
+    store,
+    coordination,
+    changeKeys: coordination.changeKeys,
+  }
+}
 
+/** Helpers that send requests. */
+function commandsOf(dispatch: ControlPlane['dispatch']) {
   async function send(method: string, path: string, more: Partial<ApiRequest> & { as?: Role; json?: unknown } = {}) {
     const { as = 'admin', json, headers, ...rest } = more
     const response = await dispatch({
@@ -64,18 +96,6 @@ export function aControlPlane(setting: Partial<ControlPlaneParts> = {}) {
   }
 
   return {
-    ...plane,
-    dispatch,
-    /** Requests so far, in order. */
-    requests,
-    /** Makes requests fail until `heal`. */
-    fail,
-    heal,
-    /** A client of this API, as a role or a service. */
-    client: (as: Role | ServiceName = 'admin'): Client => apiClient(dispatch, { token: as }),
-    clock,
-    store,
-    changeKeys,
     send,
     /** A controller's report, in a term that is registered first. */
     async report(id: string, version: number, changes: object, epoch = 1) {
@@ -95,6 +115,68 @@ export function aControlPlane(setting: Partial<ControlPlaneParts> = {}) {
     },
   }
 }
+
+/** Requests of others, which no fault hits and no record shows. */
+const othersOf = (dispatch: ControlPlane['dispatch']) => ({
+  async set(body: BodyInput<'patchSettings'>): Promise<void> {
+    await apiClient(dispatch, { token: 'admin' }).call('patchSettings', { body })
+  },
+  /** Registers a term of a service, so that writes of every older term are refused. */
+  async registerTerm(service: ServiceName, epoch: number, instance_id = 'one'): Promise<void> {
+    const body = { epoch, instance_id }
+    await apiClient(dispatch, { token: service }).call('registerTerm', { params: { service }, body })
+  },
+})
+
+/** Helpers that read and write documents past the API: its rules, its journal and its clock. */
+function documentsOf(store: Store) {
+  const collections = openCollections(store)
+
+  async function write<N extends CollectionName>(name: N, document: DocumentOf<N>): Promise<void> {
+    const collection = collectionOf(collections, name)
+    const stored = await collection.get(document.id)
+    const next = { ...document, version: (stored ?? document).version + 1 }
+    const result = await (stored === null ? collection.insert(document) : collection.replace(next))
+    if (!result.ok) throw new Error(`${name} ${document.id} was not written: ${result.reason}`)
+  }
+
+  async function get<N extends CollectionName>(name: N, id: string): Promise<DocumentOf<N>> {
+    const found = await collectionOf(collections, name).get(id)
+    if (found === null) throw new Error(`${name} has no ${id}`)
+    return found
+  }
+
+  return {
+    /** Writes documents as they are, for states that take many requests to reach. One that exists gets its next version. */
+    async put<N extends CollectionName>(name: N, ...documents: readonly DocumentOf<N>[]): Promise<void> {
+      await Promise.all(documents.map(document => write(name, document)))
+    },
+    get,
+    /** Changes fields that no route of the API changes. */
+    async edit<N extends CollectionName>(name: N, id: string, changes: Partial<DocumentOf<N>>): Promise<void> {
+      await write(name, { ...(await get(name, id)), ...changes })
+    },
+    all: <N extends CollectionName>(name: N): Promise<readonly DocumentOf<N>[]> =>
+      collectionOf(collections, name).list({ limit: 10_000 }),
+    async remove<N extends CollectionName>(name: N, id: string): Promise<void> {
+      await collectionOf(collections, name).remove(await get(name, id))
+    },
+  }
+}
+
+const servicesOf = ({ services }: ControlPlane, clock: ManualClock) => ({
+  /** Runs background services, all or those of these names, until the returned function is called. */
+  run(...names: readonly string[]) {
+    const stop = new AbortController()
+    const chosen = services.filter(({ name }) => names.length === 0 || names.includes(name))
+    const running = Promise.all(chosen.map(service => service.run(stop.signal)))
+    return async () => {
+      stop.abort()
+      await clock.advance(0)
+      await running
+    }
+  },
+})
 
 const bodyOf = ({ body, headers }: ApiResponse) =>
   typeof body === 'string' && /json/.test(headers['content-type'] ?? '') ? JSON.parse(body) : null

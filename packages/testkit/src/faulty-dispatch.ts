@@ -1,33 +1,50 @@
 import { UnreachableError } from '@lcm/client/api-error'
-import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
+import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import type { RouteName } from '@lcm/contract/routes'
-import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, fromEtag } from '@lcm/contract/wire'
+import { problemResponse } from '@lcm/control-plane/http/dispatch'
 import { findRoute } from '@lcm/control-plane/http/router'
 
 export interface Fault {
   /** Route that fails; every route without one. */
   readonly route?: RouteName
   /**
-   * `unreachable`: the request never arrives. `lost_response`: it is executed, but its response never arrives. `unavailable`: it
-   * is refused with 503.
+   * `unreachable`: the request never arrives. `lost_response`: it is executed, but its response never arrives. A problem code:
+   * it is refused so and not executed.
    */
-  readonly effect: 'unreachable' | 'lost_response' | 'unavailable'
+  readonly effect: 'unreachable' | 'lost_response' | ProblemCode
   /** Number of requests that fail; all until `heal` by default. */
   readonly times?: number
 }
 
-/** A request as the API received it, with the status of its response; null when it never arrived. */
+/** A request as it was sent. */
 export interface RequestRecord {
-  readonly route: string | null
+  /** Null for a request that no route of the contract takes. */
+  readonly route: RouteName | null
   readonly request: ApiRequest
+  /** Value of the first parameter in the path. */
+  readonly id: string
+  readonly query: URLSearchParams
+  readonly body: unknown
+  readonly epoch: number | null
+  readonly ifMatch: number | null
+  /** Status of its response; null while there is none, and when it never arrived. */
   readonly status: number | null
 }
 
+export type RequestListener = (record: RequestRecord) => Promise<void> | void
+
 export interface FaultyDispatch {
   readonly dispatch: Dispatch
-  readonly requests: readonly RequestRecord[]
+  /** Requests so far, in order; tests may empty it. */
+  readonly requests: RequestRecord[]
+  /** Requests of one route so far, in order. */
+  requestsOf(route: RouteName): readonly RequestRecord[]
+  /** Makes requests fail until `heal`. */
   fail(fault: Fault): void
   heal(): void
+  /** Runs before each request is executed: for what others do meanwhile, or to delay it. Replaces the listener before. */
+  beforeRequest(listener: RequestListener): void
 }
 
 const ORIGIN = 'http://api.invalid'
@@ -36,6 +53,7 @@ const ORIGIN = 'http://api.invalid'
 export function faultyDispatch(inner: Dispatch): FaultyDispatch {
   const requests: RequestRecord[] = []
   let faults: { readonly fault: Fault; left: number }[] = []
+  let listener: RequestListener = () => undefined
 
   function faultFor(route: string | null): Fault['effect'] | null {
     const found = faults.find(({ fault, left }) => left > 0 && (fault.route === undefined || fault.route === route))
@@ -45,14 +63,16 @@ export function faultyDispatch(inner: Dispatch): FaultyDispatch {
   }
 
   async function dispatch(request: ApiRequest): Promise<ApiResponse> {
-    const route = routeOf(request)
-    const effect = faultFor(route)
-    if (effect === 'unreachable') {
-      requests.push({ route, request, status: null })
-      throw new UnreachableError('connection refused')
-    }
-    const response = effect === 'unavailable' ? unavailable(request) : await inner(request)
-    requests.push({ route, request, status: response.status })
+    request.signal.throwIfAborted()
+    const record = recordOf(request)
+    requests.push(record)
+    await listener(record)
+    request.signal.throwIfAborted()
+    const effect = faultFor(record.route)
+    if (effect === 'unreachable') throw new UnreachableError('connection refused')
+    const isRefused = effect !== null && effect !== 'lost_response'
+    const response = isRefused ? refusal(effect, request) : await inner(request)
+    record.status = response.status
     if (effect === 'lost_response') throw new UnreachableError('connection reset')
     return response
   }
@@ -60,31 +80,54 @@ export function faultyDispatch(inner: Dispatch): FaultyDispatch {
   return {
     dispatch,
     requests,
+    requestsOf: route => requests.filter(each => each.route === route),
     fail(fault) {
       faults.push({ fault, left: fault.times ?? Number.POSITIVE_INFINITY })
     },
     heal() {
       faults = []
     },
+    beforeRequest(next) {
+      listener = next
+    },
   }
 }
 
-/** Null for a request that no route of the contract takes. */
-function routeOf({ method, url }: ApiRequest): string | null {
-  if (!URL.canParse(url, ORIGIN)) return null
+function recordOf(request: ApiRequest): RequestRecord & { status: number | null } {
+  const { method, url, headers, body } = request
+  const { pathname, searchParams } = URL.canParse(url, ORIGIN) ? new URL(url, ORIGIN) : new URL(ORIGIN)
+  const { route, id } = routed(method, pathname)
+  const epoch = headers[EPOCH_HEADER]
+  const etag = headers['if-match']
+  return {
+    route,
+    request,
+    id,
+    query: searchParams,
+    body: jsonIn(body),
+    epoch: epoch === undefined ? null : Number(epoch),
+    ifMatch: etag === undefined ? null : fromEtag(etag),
+    status: null,
+  }
+}
+
+function routed(method: string, pathname: string): Pick<RequestRecord, 'route' | 'id'> {
   try {
-    return findRoute(method, new URL(url, ORIGIN).pathname).name
+    const { name, params } = findRoute(method, pathname)
+    return { route: name as RouteName, id: Object.values(params)[0] ?? '' }
   } catch (error) {
-    if (error instanceof ProblemError) return null
+    if (error instanceof ProblemError) return { route: null, id: '' }
     throw error
   }
 }
 
-function unavailable({ url }: ApiRequest): ApiResponse {
-  const problem = new ProblemError('store_unavailable', 'the test makes the store unavailable').toProblem(url)
-  return {
-    status: problem.status,
-    headers: { 'content-type': PROBLEM_MEDIA_TYPE },
-    body: JSON.stringify(problem),
+function jsonIn(body: string | null): unknown {
+  try {
+    return JSON.parse(body ?? 'null')
+  } catch {
+    return null
   }
 }
+
+const refusal = (code: ProblemCode, { url }: ApiRequest): ApiResponse =>
+  problemResponse(new ProblemError(code, `the test refuses it: ${code}`), url)
