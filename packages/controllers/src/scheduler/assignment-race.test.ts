@@ -6,17 +6,17 @@ const SECOND_MS = 1_000
 
 let rig: SchedulerRig
 
-beforeEach(() => {
-  rig = schedulerRig()
-  rig.api.settings.set('scale_up_enabled', false)
-  rig.putWorker(aServingWorker())
-  rig.put(aSession())
+beforeEach(async () => {
+  rig = await schedulerRig()
+  await rig.plane.set({ scale_up_enabled: false })
+  await rig.putWorker(aServingWorker())
+  await rig.put(aSession())
 })
 
 /** An operator cordons the worker right before the assignment. */
 const losing = () =>
-  rig.api.faults.beforeAnswer(({ name }) => {
-    if (name === 'assignSession' && !rig.worker().cordoned) rig.putWorker({ ...rig.worker(), cordoned: true })
+  rig.plane.beforeRequest(async ({ route }) => {
+    if (route === 'assignSession') await rig.plane.edit('workers', 'w-1', { cordoned: true })
   })
 
 describe('a race for room', () => {
@@ -26,36 +26,37 @@ describe('a race for room', () => {
     const scheduler = rig.begin()
     await rig.runFor(10 * SECOND_MS)
     expect(scheduler.stats()).toMatchObject({ lost_races_count: 1, assigned_count: 0 })
-    expect(rig.session()).toMatchObject({ status: 'PENDING' })
-    expect(rig.session().waiting_reason).toContain('it is cordoned')
+    expect(await rig.session()).toMatchObject({ status: 'PENDING' })
+    expect((await rig.session()).waiting_reason).toContain('it is cordoned')
     expect(scheduler.loop.health().retries).toBe(0)
-    rig.api.faults.beforeAnswer(() => undefined)
-    rig.putWorker({ ...rig.worker(), cordoned: false })
+    rig.plane.beforeRequest(() => undefined)
+    await rig.plane.edit('workers', 'w-1', { cordoned: false })
     await rig.runFor(SECOND_MS)
-    expect(rig.session().status).toBe('SCHEDULED')
+    expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
   it('against whoever cancels the session leaves nothing behind', async () => {
-    rig.api.faults.beforeAnswer(({ name }) => {
-      if (name === 'assignSession') rig.put({ ...rig.session(), status: 'TERMINATED', desired_status: 'TERMINATED' })
+    rig.plane.beforeRequest(async ({ route }) => {
+      if (route === 'assignSession')
+        await rig.plane.edit('sessions', 's-1', { status: 'TERMINATED', desired_status: 'TERMINATED' })
     })
     const scheduler = rig.begin()
     await rig.runFor(10 * SECOND_MS)
-    expect(rig.worker().reservations).toEqual({})
+    expect((await rig.worker()).reservations).toEqual({})
     expect([scheduler.plan(), scheduler.loop.health().retries]).toEqual([[], 0])
   })
 
   it('to write a reason is left to the next cycle', async () => {
-    rig.putWorker({ ...rig.worker(), cordoned: true })
+    await rig.plane.edit('workers', 'w-1', { cordoned: true })
     let isFirst = true
-    rig.api.faults.beforeAnswer(({ name }) => {
-      if (name !== 'reportSession' || !isFirst) return
+    rig.plane.beforeRequest(async ({ route }) => {
+      if (route !== 'reportSession' || !isFirst) return
       isFirst = false
-      rig.put({ ...rig.session(), desired_reason: 'changed' })
+      await rig.plane.edit('sessions', 's-1', { desired_reason: 'changed' })
     })
     rig.begin()
     await rig.runFor(2 * SECOND_MS)
-    expect(rig.session()).toMatchObject({ desired_reason: 'changed' })
-    expect(rig.session().waiting_reason).toContain('it is cordoned')
+    expect(await rig.session()).toMatchObject({ desired_reason: 'changed' })
+    expect((await rig.session()).waiting_reason).toContain('it is cordoned')
   })
 })

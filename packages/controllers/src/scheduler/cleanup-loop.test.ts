@@ -1,13 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { aServingWorker, atMinutes } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
 
 const MINUTE_MS = 60_000
+const DAY_MINUTES = 24 * 60
 
 let rig: SchedulerRig
 
-beforeEach(() => {
-  rig = schedulerRig()
-  rig.api.old.push('w-8', 'w-9')
+beforeEach(async () => {
+  rig = await schedulerRig()
+  const old = { status: 'TERMINATED', entered_status_at: atMinutes(-60 * DAY_MINUTES) } as const
+  await rig.putWorker(aServingWorker({ id: 'w-8', ...old }), aServingWorker({ id: 'w-9', ...old }))
 })
 
 const told = () => rig.logger.lines.filter(({ message }) => message === 'cleaned up old workers')
@@ -16,10 +19,12 @@ describe('the cleanup', () => {
   it('is asked for every hour, and what it removed is logged', async () => {
     const scheduler = rig.begin()
     await rig.runFor(125 * MINUTE_MS)
-    expect(rig.api.callsOf('cleanUpWorkers')).toHaveLength(3)
-    expect(rig.api.callsOf('cleanUpWorkers')[0]).toMatchObject({ body: { dry_run: false }, epoch: 1 })
+    expect(rig.plane.requestsOf('cleanUpWorkers')).toHaveLength(3)
+    expect(rig.plane.requestsOf('cleanUpWorkers')[0]).toMatchObject({ body: { dry_run: false }, epoch: 1 })
     expect(told()[0]).toMatchObject({ fields: { removed: 2, workers: ['w-8', 'w-9'], dry_run: false } })
-    expect(scheduler.stats()).toMatchObject({ workers_removed_count: 6 })
+    expect(told().slice(1)).toMatchObject([{ fields: { removed: 0 } }, { fields: { removed: 0 } }])
+    expect(scheduler.stats()).toMatchObject({ workers_removed_count: 2 })
+    expect(await rig.plane.all('workers')).toEqual([])
   })
 
   it('removes nothing when it is to be said only', async () => {
@@ -27,10 +32,11 @@ describe('the cleanup', () => {
     await rig.runFor(2 * MINUTE_MS)
     expect(told()).toMatchObject([{ fields: { removed: 2, dry_run: true } }])
     expect(scheduler.stats()).toMatchObject({ workers_removed_count: 0 })
+    expect(await rig.plane.all('workers')).toHaveLength(2)
   })
 
   it('that fails is said, and asked for again an hour later', async () => {
-    rig.api.faults.refuse('cleanUpWorkers', 503, 'store_unavailable')
+    rig.plane.fail({ route: 'cleanUpWorkers', effect: 'store_unavailable', times: 1 })
     rig.begin()
     await rig.runFor(65 * MINUTE_MS)
     expect(rig.logger.messages('warn')).toContain('could not clean up old workers')
@@ -40,8 +46,8 @@ describe('the cleanup', () => {
   it('gives the seat up when the API knows a newer leader', async () => {
     rig.begin()
     await rig.runFor(30_000)
-    rig.api.faults.setEpoch(2)
+    await rig.plane.registerTerm('resource-scheduler', 2)
     await rig.runFor(65 * MINUTE_MS)
-    expect(rig.api.callsOf('cleanUpWorkers').map(({ epoch }) => epoch)).toEqual([1, 2, 2])
+    expect(rig.plane.requestsOf('cleanUpWorkers').map(({ epoch }) => epoch)).toEqual([1, 2, 2])
   })
 })

@@ -7,100 +7,101 @@ const MINUTE_MS = 60_000
 
 let rig: SchedulerRig
 
-beforeEach(() => {
-  rig = schedulerRig()
+beforeEach(async () => {
+  rig = await schedulerRig()
 })
 
 describe('a session that is booked', () => {
   it('has its place at once, not with the next poll', async () => {
-    rig.putWorker(aServingWorker())
+    await rig.putWorker(aServingWorker())
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
-    rig.put(aSession())
+    await rig.put(aSession())
     await rig.runFor(0)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
-    expect(rig.worker().reservations).toHaveProperty('s-1')
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
+    expect((await rig.worker()).reservations).toHaveProperty('s-1')
   })
 
   it('waits at most a tenth of a second for others that came before it', async () => {
-    rig.putWorker(...workersOf(10))
+    await rig.putWorker(...workersOf(10))
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
     for (let n = 1; n <= 20; n += 1) {
-      rig.put(aSession({ id: `s-${n}` }))
+      await rig.put(aSession({ id: `s-${n}` }))
       await rig.runFor(30)
     }
     await rig.runFor(100)
-    expect([...rig.api.sessions.values()].filter(({ status }) => status !== 'SCHEDULED')).toEqual([])
+    expect((await rig.plane.all('sessions')).filter(({ status }) => status !== 'SCHEDULED')).toEqual([])
   })
 
   it('is left alone until shortly before it begins, whatever way it is heard of', async () => {
-    rig.putWorker(aServingWorker())
+    await rig.putWorker(aServingWorker())
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
-    rig.put(aSession({ timeslot: { start: atMinutes(60), end: atMinutes(120) } }))
+    await rig.put(aSession({ timeslot: { start: atMinutes(60), end: atMinutes(120) } }))
     await rig.runFor(24 * MINUTE_MS)
-    expect([rig.session().status, rig.api.writes()]).toEqual(['PENDING', []])
+    expect([(await rig.session()).status, rig.writes()]).toEqual(['PENDING', []])
     await rig.runFor(2 * MINUTE_MS)
-    expect(rig.session().status).toBe('SCHEDULED')
+    expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
   it('is found by the poll when nobody tells of it', async () => {
-    rig.putWorker(aServingWorker())
+    await rig.putWorker(aServingWorker())
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
-    rig.api.sessions.set('s-1', aSession())
+    await rig.stopAnnouncing()
+    await rig.put(aSession())
     await rig.runFor(31 * SECOND_MS)
-    expect(rig.session().status).toBe('SCHEDULED')
+    expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
   it('has its place soon after another leader was found', async () => {
-    rig.putWorker(aServingWorker())
-    rig.put(aSession())
+    await rig.putWorker(aServingWorker())
+    await rig.put(aSession())
     rig.begin()
     await rig.runFor(0)
-    expect(rig.session().status).toBe('SCHEDULED')
+    expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
   it('is told why it waits, once, and placed as soon as there is room', async () => {
-    rig.api.settings.set('scale_up_enabled', false)
-    rig.putWorker(aServingWorker({ cordoned: true }))
+    await rig.plane.set({ scale_up_enabled: false })
+    await rig.putWorker(aServingWorker({ cordoned: true }))
     const scheduler = rig.begin()
-    rig.put(aSession())
+    await rig.put(aSession())
     await rig.runFor(30 * MINUTE_MS)
-    expect(rig.session().waiting_reason).toContain('it is cordoned')
-    expect(rig.api.writes()).toHaveLength(1)
+    expect((await rig.session()).waiting_reason).toContain('it is cordoned')
+    expect(rig.writes()).toHaveLength(1)
     expect(scheduler.plan()).toMatchObject([{ resource: 'session:s-1', action: 'wait' }])
     expect(scheduler.stats()).toMatchObject({ waiting_count: 1, reasons_written_count: 1 })
-    rig.putWorker({ ...rig.worker(), cordoned: false })
+    await rig.plane.edit('workers', 'w-1', { cordoned: false })
     await rig.runFor(SECOND_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', waiting_reason: null })
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', waiting_reason: null })
     expect([scheduler.plan(), scheduler.stats().waiting_count]).toEqual([[], 0])
   })
 
   it('is told that no machine would ever do', async () => {
     rig.begin()
-    rig.put(aSession({ needs: { cpu_cores: 400, memory_gb: 8, storage_gb: 1, node_count: 1 } }))
+    await rig.put(aSession({ needs: { cpu_cores: 400, memory_gb: 8, storage_gb: 1, node_count: 1 } }))
     await rig.runFor(MINUTE_MS)
-    expect(rig.session().waiting_reason).toMatch(/^unschedulable: no template can hold it/)
-    expect(rig.api.callsOf('scaleUp')).toEqual([])
+    expect((await rig.session()).waiting_reason).toMatch(/^unschedulable: no template can hold it/)
+    expect(rig.plane.requestsOf('scaleUp')).toEqual([])
   })
 
   it('expires when its time is over before it had a place', async () => {
-    rig.api.settings.set('scale_up_enabled', false)
+    await rig.plane.set({ scale_up_enabled: false })
     const scheduler = rig.begin()
-    rig.put(aSession())
+    await rig.put(aSession())
     await rig.runFor(61 * MINUTE_MS)
-    expect(rig.session().status).toBe('EXPIRED')
+    expect((await rig.session()).status).toBe('EXPIRED')
     expect(scheduler.stats()).toMatchObject({ expired_count: 1, assigned_count: 0 })
   })
 })
 
 describe('many sessions', () => {
   it('get their places in the order in which they begin, then in which they were booked', async () => {
-    rig.api.settings.set('scale_up_enabled', false)
-    rig.putWorker(aServingWorker())
-    rig.put(
+    await rig.plane.set({ scale_up_enabled: false })
+    await rig.putWorker(aServingWorker())
+    await rig.put(
       aSession({ id: 's-last', timeslot: { start: atMinutes(9), end: atMinutes(60) } }),
       aSession({ id: 's-c', created_at: atMinutes(-2) }),
       aSession({ id: 's-b', created_at: atMinutes(-3) }),
@@ -109,64 +110,64 @@ describe('many sessions', () => {
     )
     rig.begin()
     await rig.runFor(SECOND_MS)
-    expect(rig.api.callsOf('assignSession').map(({ id }) => id)).toEqual(['s-first', 's-b', 's-c', 's-a'])
-    expect(rig.session('s-last').waiting_reason).toContain('are free')
+    expect(rig.plane.requestsOf('assignSession').map(({ id }) => id)).toEqual(['s-first', 's-b', 's-c', 's-a'])
+    expect((await rig.session('s-last')).waiting_reason).toContain('are free')
   })
 
   it('of which one can not be written keep nobody else from a place, and the cycle is repeated', async () => {
-    rig.putWorker(...workersOf(2))
-    rig.api.faults.refuse('assignSession', 500, 'internal_error')
-    rig.put(aSession(), aSession({ id: 's-2' }), aSession({ id: 's-3' }))
+    await rig.putWorker(...workersOf(2))
+    rig.plane.fail({ route: 'assignSession', effect: 'internal_error', times: 1 })
+    await rig.put(aSession(), aSession({ id: 's-2' }), aSession({ id: 's-3' }))
     rig.begin()
     await rig.runFor(2 * SECOND_MS)
-    expect(rig.api.callsOf('assignSession').map(({ id }) => id)).toEqual(['s-1', 's-2', 's-3', 's-1'])
-    expect(rig.session().status).toBe('SCHEDULED')
+    expect(rig.plane.requestsOf('assignSession').map(({ id }) => id)).toEqual(['s-1', 's-2', 's-3', 's-1'])
+    expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
   it('a thousand on two hundred workers, are placed in one cycle and never beyond what a worker has', async () => {
-    rig.putWorker(
+    await rig.putWorker(
       ...workersOf(200, {
         license: { ...aServingWorker().license, product: 'CML_Personal40' },
         capacity: { ...aServingWorker().capacity, declared: { ...CAPACITY, cpu_cores: 20, memory_gb: 40 } },
       }),
     )
-    rig.put(...Array.from({ length: 1000 }, (_, n) => aSession({ id: `s-${n}` })))
+    await rig.put(...Array.from({ length: 1000 }, (_, n) => aSession({ id: `s-${n}` })))
     const scheduler = rig.begin()
     await rig.runFor(0)
     expect(scheduler.stats()).toMatchObject({ assigned_count: 1000, lost_races_count: 0 })
-    const used = [...rig.api.workers.values()].map(({ capacity }) => capacity.reserved.memory_gb)
+    const used = (await rig.plane.all('workers')).map(({ capacity }) => capacity.reserved.memory_gb)
     expect(Math.max(...used)).toBeLessThanOrEqual(40)
   })
 })
 
 describe('cycles', () => {
   it('are one at a time, however much news there is', async () => {
-    rig.api.settings.set('scale_up_enabled', false)
+    await rig.plane.set({ scale_up_enabled: false })
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
     let [underWay, most] = [0, 0]
-    rig.api.faults.beforeAnswer(async ({ name }) => {
-      if (name !== 'listSessions') return
+    rig.plane.beforeRequest(async ({ route }) => {
+      if (route !== 'listSessions') return
       underWay += 1
       most = Math.max(most, underWay)
       await rig.clock.sleep(700)
       underWay -= 1
     })
     for (let n = 1; n <= 30; n += 1) {
-      rig.put(aSession({ id: `s-${n}` }))
+      await rig.put(aSession({ id: `s-${n}` }))
       await rig.runFor(50)
     }
     await rig.runFor(5 * SECOND_MS)
     expect(most).toBe(1)
-    expect(rig.api.callsOf('listSessions').length).toBeLessThan(10)
+    expect(rig.plane.requestsOf('listSessions').length).toBeLessThan(10)
   })
 
   it('that find nothing to do write nothing, and ask no more than whether anybody waits', async () => {
-    rig.putWorker(aServingWorker())
+    await rig.putWorker(aServingWorker())
     const scheduler = rig.begin()
     await rig.runFor(10 * MINUTE_MS)
-    expect(rig.api.writes()).toEqual([])
-    expect(rig.api.callsOf('listWorkers')).toEqual([])
+    expect(rig.writes()).toEqual([])
+    expect(rig.plane.requestsOf('listWorkers')).toEqual([])
     expect(scheduler.stats().cycles_count).toBeGreaterThanOrEqual(20)
   })
 
@@ -174,9 +175,9 @@ describe('cycles', () => {
     ['by name while they are few', 3, 0],
     ['all at once when they are many', 40, 1],
   ])('asks for the workers of those that have a place %s, and for no others', async (_, count, listsPerCycle) => {
-    rig.putWorker(...workersOf(50))
+    await rig.putWorker(...workersOf(50))
     for (let n = 1; n <= count; n += 1)
-      rig.put(
+      await rig.put(
         aSession({
           id: `s-${n}`,
           status: 'SCHEDULED',
@@ -186,73 +187,74 @@ describe('cycles', () => {
       )
     rig.begin()
     await rig.runFor(4 * MINUTE_MS)
-    const cycles = rig.api.callsOf('listSessions').length
+    const cycles = rig.plane.requestsOf('listSessions').length
     expect(cycles).toBeGreaterThan(4)
-    expect(rig.api.callsOf('listWorkers')).toHaveLength(cycles * listsPerCycle)
-    expect(rig.api.callsOf('getWorker')).toHaveLength(listsPerCycle === 1 ? 0 : cycles * count)
-    expect([rig.api.callsOf('listTemplates'), rig.api.writes()]).toEqual([[], []])
+    expect(rig.plane.requestsOf('listWorkers')).toHaveLength(cycles * listsPerCycle)
+    expect(rig.plane.requestsOf('getWorker')).toHaveLength(listsPerCycle === 1 ? 0 : cycles * count)
+    expect([rig.plane.requestsOf('listTemplates'), rig.writes()]).toEqual([[], []])
   })
 
   it('go on after the end of a key of the watch, also without a poll', async () => {
-    rig.api.settings.set('scale_up_enabled', false)
+    await rig.plane.set({ scale_up_enabled: false })
     rig.begin('one', { pollingEnabled: false })
-    rig.put(aSession())
+    await rig.put(aSession())
     await rig.coordination.changeKeys.remove('/lcm/sessions/s-9', 5)
     await rig.runFor(11 * MINUTE_MS)
     // The key goes with the first write after its time.
     await rig.coordination.changeKeys.remove('/lcm/sessions/s-8', 5)
     await rig.runFor(MINUTE_MS)
-    rig.api.received.length = 0
+    rig.plane.requests.length = 0
     await rig.runFor(5 * MINUTE_MS)
-    expect(rig.api.callsOf('listSessions')).toHaveLength(10)
+    expect(rig.plane.requestsOf('listSessions')).toHaveLength(10)
   })
 
   it('come at once when somebody asks for one', async () => {
     const scheduler = rig.begin()
     await rig.runFor(10 * SECOND_MS)
-    rig.putWorker(aServingWorker())
-    rig.api.sessions.set('s-1', aSession())
+    await rig.putWorker(aServingWorker())
+    await rig.stopAnnouncing()
+    await rig.put(aSession())
     expect(scheduler.loop.triggerNow()).toBe(true)
     await rig.runFor(0)
-    expect(rig.session().status).toBe('SCHEDULED')
+    expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
   it('do not answer the echo of what they wrote themselves', async () => {
-    rig.api.settings.set('scale_up_enabled', false)
+    await rig.plane.set({ scale_up_enabled: false })
     rig.coordination.faults.setDelivery(() => ({ delayMs: 20 }))
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
-    rig.api.received.length = 0
-    rig.put(aSession())
+    rig.plane.requests.length = 0
+    await rig.put(aSession())
     await rig.runFor(5 * SECOND_MS)
-    expect(rig.session().waiting_reason).not.toBeNull()
-    expect(rig.api.callsOf('listSessions')).toHaveLength(1)
+    expect((await rig.session()).waiting_reason).not.toBeNull()
+    expect(rig.plane.requestsOf('listSessions')).toHaveLength(1)
   })
 
   it('wait for an API that is away, and then do all of it', async () => {
-    rig.putWorker(aServingWorker())
+    await rig.putWorker(aServingWorker())
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
-    rig.put(aSession(), aSession({ id: 's-2' }))
+    await rig.put(aSession(), aSession({ id: 's-2' }))
     let writes = 0
-    rig.api.faults.beforeAnswer(({ name }) => {
-      if (name !== 'assignSession') return
+    rig.plane.beforeRequest(({ route }) => {
+      if (route !== 'assignSession') return
       writes += 1
-      if (writes === 2) rig.api.faults.setAway(true)
+      if (writes === 2) rig.plane.fail({ effect: 'unreachable' })
     })
     await rig.runFor(MINUTE_MS)
-    rig.api.faults.setAway(false)
+    rig.plane.heal()
     await rig.runFor(2 * MINUTE_MS)
-    expect([rig.session().status, rig.session('s-2').status]).toEqual(['SCHEDULED', 'SCHEDULED'])
-    expect(Object.keys(rig.worker().reservations).sort()).toEqual(['s-1', 's-2'])
+    expect([(await rig.session()).status, (await rig.session('s-2')).status]).toEqual(['SCHEDULED', 'SCHEDULED'])
+    expect(Object.keys((await rig.worker()).reservations).sort()).toEqual(['s-1', 's-2'])
   })
 })
 
 describe('what this instance tells', () => {
   it('is how many sessions it looks after, and when those that are later are placed', async () => {
-    rig.putWorker(aServingWorker())
+    await rig.putWorker(aServingWorker())
     const scheduler = rig.begin()
-    rig.put(aSession(), aSession({ id: 's-2', timeslot: { start: atMinutes(95), end: atMinutes(120) } }))
+    await rig.put(aSession(), aSession({ id: 's-2', timeslot: { start: atMinutes(95), end: atMinutes(120) } }))
     await rig.runFor(5 * SECOND_MS)
     expect(scheduler.health()).toEqual({ sessions_managed: 2 })
     expect(scheduler.plan()).toMatchObject([{ resource: 'session:s-2', action: 'place', due_at: atMinutes(60) }])
@@ -261,7 +263,7 @@ describe('what this instance tells', () => {
 
   it('is nothing while another one leads', async () => {
     const [one, two] = [rig.begin('one'), rig.begin('two')]
-    rig.put(aSession({ timeslot: { start: atMinutes(95), end: atMinutes(120) } }))
+    await rig.put(aSession({ timeslot: { start: atMinutes(95), end: atMinutes(120) } }))
     await rig.runFor(5 * SECOND_MS)
     expect([one.health().sessions_managed, two.health().sessions_managed]).toEqual([1, 0])
     rig.coordination.faults.loseLease('resource-scheduler')

@@ -7,50 +7,50 @@ const MINUTE_MS = 60_000
 
 let rig: SchedulerRig
 
-/** Calls `then` when the third place is asked for. */
-function atTheThird(then: () => void): void {
+/** Calls `then` when the third place is asked for; that request and those after it wait for its end. */
+function atTheThird(then: () => Promise<void> | void): void {
   let asked = 0
-  rig.api.faults.beforeAnswer(({ name }) => {
-    if (name !== 'assignSession') return
+  let done: Promise<void> | void
+  rig.plane.beforeRequest(async ({ route }) => {
+    if (route !== 'assignSession') return
     asked += 1
-    if (asked === 3) then()
+    if (asked === 3) done = then()
+    await done
   })
 }
 
-beforeEach(() => {
-  rig = schedulerRig()
-  rig.putWorker(...workersOf(2))
-  rig.put(...Array.from({ length: 8 }, (_, n) => aSession({ id: `s-${n}` })))
+beforeEach(async () => {
+  rig = await schedulerRig()
+  await rig.putWorker(...workersOf(2))
+  await rig.put(...Array.from({ length: 8 }, (_, n) => aSession({ id: `s-${n}` })))
 })
 
-const places = () => [...rig.api.sessions.values()].map(({ status }) => status)
-const ledgers = () => [...rig.api.workers.values()].flatMap(({ reservations }) => Object.keys(reservations)).sort()
+const places = async () => (await rig.plane.all('sessions')).map(({ status }) => status)
+const ledgers = async () =>
+  (await rig.plane.all('workers')).flatMap(({ reservations }) => Object.keys(reservations)).sort()
 
 describe('a leader that is lost in the middle of a cycle', () => {
   it('does nothing more, and the next one does the rest', async () => {
     rig.begin('one')
     rig.begin('two')
-    atTheThird(() => {
-      rig.coordination.faults.loseLease('resource-scheduler')
-      rig.api.faults.setEpoch(2)
-    })
+    atTheThird(() => rig.coordination.faults.loseLease('resource-scheduler'))
     await rig.runFor(MINUTE_MS)
-    const epochs = rig.api.writes().map(({ epoch }) => epoch)
+    const epochs = rig.writes().map(({ epoch }) => epoch)
     expect(epochs.filter(epoch => epoch === 1).length).toBeLessThan(8)
     expect(epochs.indexOf(1)).toBe(0)
     expect(epochs.slice(epochs.indexOf(2))).not.toContain(1)
-    expect(places()).toEqual(Array(8).fill('SCHEDULED'))
-    expect(ledgers()).toEqual(Array.from({ length: 8 }, (_, n) => `s-${n}`))
+    expect(await places()).toEqual(Array(8).fill('SCHEDULED'))
+    expect(await ledgers()).toEqual(Array.from({ length: 8 }, (_, n) => `s-${n}`))
   })
 
   it('and does not know it yet is refused by the API, gives the seat up, and buys nothing', async () => {
     const one = rig.begin('one')
-    atTheThird(() => rig.api.faults.setEpoch(2))
+    atTheThird(() => rig.plane.registerTerm('resource-scheduler', 2))
     await rig.runFor(SECOND_MS)
     expect(one.stats()).toMatchObject({ assigned_count: 2, cycles_count: 0 })
     expect(rig.coordination.election('resource-scheduler', 'any').status().leader_id).toBeNull()
     await rig.runFor(MINUTE_MS)
-    expect(places()).toEqual(Array(8).fill('SCHEDULED'))
+    expect(await places()).toEqual(Array(8).fill('SCHEDULED'))
   })
 })
 
@@ -60,8 +60,8 @@ describe('a leader that dies after its work', () => {
     await rig.runFor(0)
     rig.coordination.faults.crash('one')
     rig.begin('two')
-    rig.api.received.length = 0
+    rig.plane.requests.length = 0
     await rig.runFor(5 * MINUTE_MS)
-    expect(rig.api.writes()).toEqual([])
+    expect(rig.writes()).toEqual([])
   })
 })

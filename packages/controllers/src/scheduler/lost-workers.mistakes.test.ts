@@ -1,25 +1,26 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aReservation, aServingWorker, aSession, atMinutes } from './testing/a-booking.ts'
-import { ledgerOf } from './testing/fake-commands.ts'
+import { aServingWorker, aSession, atMinutes, NEEDS } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
 
 const MINUTE_MS = 60_000
 
 let rig: SchedulerRig
 
-beforeEach(() => {
-  rig = schedulerRig()
-  rig.api.settings.set('scale_up_enabled', false)
-  rig.putWorker(aServingWorker({ id: 'w-2', name: 'metal-2' }))
+beforeEach(async () => {
+  rig = await schedulerRig()
+  await rig.plane.set({ scale_up_enabled: false })
+  await rig.putWorker(aServingWorker({ id: 'w-2', name: 'metal-2' }))
 })
 
-function putOn(worker: Partial<Worker>, session: Partial<LabletSession> = {}): void {
-  const lost = aServingWorker(worker)
-  rig.putWorker({ ...lost, ...ledgerOf(lost, { 's-1': aReservation(atMinutes(-5)) }) })
+async function putOn(worker: Partial<Worker>, session: Partial<LabletSession> = {}): Promise<void> {
+  await rig.putWorker(withReservation(aServingWorker(worker), 's-1', NEEDS, atMinutes(-5)))
   const timeslot = { start: atMinutes(0), end: atMinutes(600) }
-  rig.put(aSession({ timeslot, status: 'SCHEDULED', worker_id: 'w-1', entered_status_at: atMinutes(-5), ...session }))
+  await rig.put(
+    aSession({ timeslot, status: 'SCHEDULED', worker_id: 'w-1', entered_status_at: atMinutes(-5), ...session }),
+  )
 }
 
 const silent: Worker['conditions'] = [{ type: 'CmlReady', status: false, reason: '', message: '', since: atMinutes(0) }]
@@ -30,20 +31,20 @@ describe('D-10: a worker that has been away for ten minutes is lost', () => {
     ['UNKNOWN', { status: 'UNKNOWN', entered_status_at: atMinutes(0) }],
     ['RUNNING with a CML that is silent', { service_status: 'UNAVAILABLE', conditions: silent }],
   ])('as one that is %s', async (_, away) => {
-    putOn(away)
+    await putOn(away)
     rig.begin()
     await rig.runFor(9 * MINUTE_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
     await rig.runFor(2 * MINUTE_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
-    expect(rig.worker().reservations).toEqual({})
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
+    expect((await rig.worker()).reservations).toEqual({})
   })
 
   it('but not as one that is about to serve', async () => {
-    putOn({ status: 'STARTING', service_status: 'STARTING', entered_status_at: atMinutes(-60) })
+    await putOn({ status: 'STARTING', service_status: 'STARTING', entered_status_at: atMinutes(-60) })
     rig.begin()
     await rig.runFor(30 * MINUTE_MS)
-    expect(rig.api.writes()).toEqual([])
+    expect(rig.writes()).toEqual([])
   })
 })
 
@@ -51,19 +52,19 @@ describe('a session with a lab on a worker that is gone', () => {
   it.each(['INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'EXPIRED'] as const)(
     'is left to whoever takes its lab down when it is %s',
     async status => {
-      putOn({ status: 'TERMINATED' }, { status })
+      await putOn({ status: 'TERMINATED' }, { status })
       rig.begin()
       await rig.runFor(15 * MINUTE_MS)
-      expect(rig.api.writes()).toEqual([])
+      expect(rig.writes()).toEqual([])
     },
   )
 })
 
 it('a session whose time is over when its worker is lost expires, and takes no other place', async () => {
   const timeslot = { start: atMinutes(-60), end: atMinutes(0) }
-  putOn({ status: 'TERMINATED' }, { timeslot })
+  await putOn({ status: 'TERMINATED' }, { timeslot })
   rig.begin()
   await rig.runFor(MINUTE_MS)
-  expect(rig.session().status).toBe('EXPIRED')
-  expect(rig.api.callsOf('assignSession')).toEqual([])
+  expect((await rig.session()).status).toBe('EXPIRED')
+  expect(rig.plane.requestsOf('assignSession')).toEqual([])
 })

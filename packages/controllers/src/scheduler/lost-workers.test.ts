@@ -1,9 +1,9 @@
-import { UnreachableError } from '@lcm/client/api-error'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { withoutReservation, withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { aLabRecord } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aReservation, aServingWorker, aSession, atMinutes } from './testing/a-booking.ts'
-import { ledgerOf } from './testing/fake-commands.ts'
+import { aServingWorker, aSession, atMinutes, NEEDS } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
 
 const SECOND_MS = 1_000
@@ -12,15 +12,13 @@ const LONG = { start: atMinutes(0), end: atMinutes(600) }
 
 let rig: SchedulerRig
 
-beforeEach(() => {
-  rig = schedulerRig()
-  rig.api.settings.set('scale_up_enabled', false)
+beforeEach(async () => {
+  rig = await schedulerRig()
+  await rig.plane.set({ scale_up_enabled: false })
 })
 
-const holding = (since: string, more: Partial<Worker> = {}): Worker => {
-  const worker = aServingWorker(more)
-  return { ...worker, ...ledgerOf(worker, { 's-1': aReservation(since) }) }
-}
+const holding = (since: string, more: Partial<Worker> = {}): Worker =>
+  withReservation(aServingWorker(more), 's-1', NEEDS, since)
 const placed = (more: Partial<LabletSession> = {}): LabletSession =>
   aSession({
     timeslot: LONG,
@@ -31,21 +29,21 @@ const placed = (more: Partial<LabletSession> = {}): LabletSession =>
     ...more,
   })
 const another = (more: Partial<Worker> = {}) => aServingWorker({ id: 'w-2', name: 'metal-2', ...more })
-const names = () => rig.api.writes().map(({ name }) => name)
+const names = () => rig.writes().map(({ route }) => route)
 
 describe('a session whose worker is lost', () => {
   it('because it is TERMINATED waits again, gives its room back and is placed anew, all at once', async () => {
-    rig.putWorker(holding(atMinutes(-5)), another())
-    rig.put(placed())
+    await rig.putWorker(holding(atMinutes(-5)), another())
+    await rig.put(placed())
     const scheduler = rig.begin()
     await rig.runFor(5 * SECOND_MS)
-    rig.putWorker({ ...rig.worker(), status: 'TERMINATED' })
+    await rig.plane.edit('workers', 'w-1', { status: 'TERMINATED' })
     await rig.runFor(0)
     expect(names()).toEqual(['reportSession', 'assignSession'])
     const changes = { status: 'PENDING', worker_id: null, waiting_reason: 'metal-1 is TERMINATED' }
-    expect(rig.api.callsOf('reportSession')).toMatchObject([{ body: { changes } }])
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
-    expect(rig.worker().reservations).toEqual({})
+    expect(rig.plane.requestsOf('reportSession')).toMatchObject([{ body: { changes } }])
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
+    expect((await rig.worker()).reservations).toEqual({})
     expect(scheduler.stats()).toMatchObject({ returned_count: 1, assigned_count: 1 })
   })
 
@@ -54,68 +52,63 @@ describe('a session whose worker is lost', () => {
     ['is wanted TERMINATED', { desired_status: 'TERMINATED' }],
     ['is wanted STOPPED', { status: 'STOPPING', desired_status: 'STOPPED' }],
   ])('because it %s does not wait for its end', async (stage, more) => {
-    rig.putWorker(holding(atMinutes(-5)), another())
-    rig.put(placed())
+    await rig.putWorker(holding(atMinutes(-5)), another())
+    await rig.put(placed())
     rig.begin()
     await rig.runFor(5 * SECOND_MS)
-    rig.putWorker({ ...rig.worker(), ...more })
+    await rig.plane.edit('workers', 'w-1', more)
     await rig.runFor(0)
     expect(names()).toEqual(['reportSession', 'assignSession'])
     const changes = { status: 'PENDING', worker_id: null, waiting_reason: `metal-1 ${stage}` }
-    expect(rig.api.callsOf('reportSession')).toMatchObject([{ body: { changes } }])
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
-    expect(rig.worker().reservations).toEqual({})
+    expect(rig.plane.requestsOf('reportSession')).toMatchObject([{ body: { changes } }])
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
+    expect((await rig.worker()).reservations).toEqual({})
   })
 
   it('because its record is gone is placed anew as well', async () => {
-    rig.putWorker(another())
-    rig.put(placed())
+    await rig.putWorker(another())
+    await rig.put(placed())
     rig.begin()
     await rig.runFor(5 * SECOND_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
   })
 
   it('is placed anew when the answer to the first write was lost', async () => {
-    rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }), another())
-    rig.put(placed())
-    let isFirst = true
-    rig.api.faults.afterWrite(({ name }) => {
-      if (name !== 'reportSession' || !isFirst) return
-      isFirst = false
-      throw new UnreachableError('no answer came')
-    })
+    await rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }), another())
+    await rig.put(placed())
+    rig.plane.fail({ route: 'reportSession', effect: 'lost_response', times: 1 })
     rig.begin()
     await rig.runFor(MINUTE_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
   })
 
   it('because it has been STOPPED for ten minutes is placed elsewhere, and not before', async () => {
-    rig.putWorker(holding(atMinutes(-5), { status: 'STOPPED', entered_status_at: atMinutes(0) }), another())
-    rig.put(placed())
+    await rig.putWorker(holding(atMinutes(-5), { status: 'STOPPED', entered_status_at: atMinutes(0) }), another())
+    await rig.put(placed())
     rig.begin()
     await rig.runFor(9 * MINUTE_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
     await rig.runFor(2 * MINUTE_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
     expect(names()).toEqual(['reportSession', 'assignSession'])
   })
 
   it('says so while there is no other, and returns when the worker does', async () => {
     const stopped = { status: 'STOPPED', entered_status_at: atMinutes(-15) } as const
-    rig.putWorker(holding(atMinutes(-20), { ...stopped, desired_status: 'STOPPED' }))
-    rig.put(placed())
+    await rig.putWorker(holding(atMinutes(-20), { ...stopped, desired_status: 'STOPPED' }))
+    await rig.put(placed())
     rig.begin()
     await rig.runFor(5 * MINUTE_MS)
-    expect(rig.session()).toMatchObject({ status: 'PENDING', worker_id: null })
-    expect(rig.session().waiting_reason).toContain('it is STOPPED')
-    rig.putWorker({ ...rig.worker(), status: 'RUNNING', desired_status: 'RUNNING' })
+    expect(await rig.session()).toMatchObject({ status: 'PENDING', worker_id: null })
+    expect((await rig.session()).waiting_reason).toContain('it is STOPPED')
+    await rig.plane.edit('workers', 'w-1', { status: 'RUNNING', desired_status: 'RUNNING' })
     await rig.runFor(SECOND_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
   })
 
   it('and that its owner canceled is left to whoever ends it', async () => {
-    rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }))
-    rig.put(placed({ desired_status: 'TERMINATED' }))
+    await rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }))
+    await rig.put(placed({ desired_status: 'TERMINATED' }))
     rig.begin()
     await rig.runFor(5 * MINUTE_MS)
     expect(names()).toEqual([])
@@ -126,27 +119,27 @@ describe('room that may still hold a lab of a session that left', () => {
   const leftIt = aSession({ timeslot: LONG, entered_status_at: atMinutes(-1) })
 
   it('is neither given back nor given to that session again, until it has been seen empty', async () => {
-    rig.api.labs.add('w-1 s-1')
-    rig.putWorker(holding(atMinutes(-30)))
-    rig.put(leftIt)
+    await rig.plane.put('labs', aLabRecord({ session_id: 's-1' }))
+    await rig.putWorker(holding(atMinutes(-30)))
+    await rig.put(leftIt)
     rig.begin()
     await rig.runFor(10 * MINUTE_MS)
-    expect(rig.session()).toMatchObject({ status: 'PENDING', worker_id: null })
-    expect(rig.session().waiting_reason).not.toBeNull()
-    expect(rig.worker().reservations).toHaveProperty('s-1')
-    rig.api.labs.clear()
-    rig.putWorker({ ...rig.worker(), ...ledgerOf(rig.worker(), {}) })
+    expect(await rig.session()).toMatchObject({ status: 'PENDING', worker_id: null })
+    expect((await rig.session()).waiting_reason).not.toBeNull()
+    expect((await rig.worker()).reservations).toHaveProperty('s-1')
+    await rig.plane.edit('labs', 'lr-1', { status: 'DELETED' })
+    await rig.putWorker(withoutReservation(await rig.worker(), 's-1'))
     await rig.runFor(SECOND_MS)
-    expect(rig.session().status).toBe('SCHEDULED')
+    expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
   it('does not keep it from another worker, and stays taken', async () => {
-    rig.api.labs.add('w-1 s-1')
-    rig.putWorker(holding(atMinutes(-30), { status: 'STOPPED' }), another())
-    rig.put(leftIt)
+    await rig.plane.put('labs', aLabRecord({ session_id: 's-1' }))
+    await rig.putWorker(holding(atMinutes(-30), { status: 'STOPPED' }), another())
+    await rig.put(leftIt)
     rig.begin()
     await rig.runFor(SECOND_MS)
-    expect(rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
-    expect(rig.worker().reservations).toHaveProperty('s-1')
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
+    expect((await rig.worker()).reservations).toHaveProperty('s-1')
   })
 })

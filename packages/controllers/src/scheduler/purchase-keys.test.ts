@@ -1,4 +1,5 @@
 import { UnreachableError } from '@lcm/client/api-error'
+import { ROUTES } from '@lcm/contract/routes'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aSession, atMinutes } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
@@ -12,19 +13,19 @@ let keys: unknown[]
 let isLost: boolean
 
 /** Answers to scale-up requests are lost while `isLost`, so the scheduler can't know whether they had an effect. */
-beforeEach(() => {
-  rig = schedulerRig()
+beforeEach(async () => {
+  rig = await schedulerRig()
   keys = []
   isLost = true
-  rig.api.faults.beforeAnswer(({ name, body }) => {
-    if (name !== 'scaleUp') return
-    keys.push(body.key)
+  rig.plane.beforeRequest(({ route, body }) => {
+    if (route !== 'scaleUp') return
+    keys.push(ROUTES.scaleUp.body.parse(body).key)
     if (isLost) throw new UnreachableError('no answer came')
   })
-  rig.put(...['s-3', 's-1', 's-2'].map(id => aSession({ id, timeslot: LONG })))
+  await rig.put(...['s-3', 's-1', 's-2'].map(id => aSession({ id, timeslot: LONG })))
 })
 
-const bought = () => [...rig.api.workers.values()].filter(({ origin }) => origin === 'SCALE_UP')
+const bought = async () => (await rig.plane.all('workers')).filter(({ origin }) => origin === 'SCALE_UP')
 
 describe('D-18: a flight whose answer did not come', () => {
   it('is asked for by the same key again, so that it is bought once', async () => {
@@ -34,7 +35,7 @@ describe('D-18: a flight whose answer did not come', () => {
     isLost = false
     await rig.runFor(MINUTE_MS)
     expect(new Set(keys).size).toBe(1)
-    expect(bought()).toHaveLength(1)
+    expect(await bought()).toHaveLength(1)
   })
 
   it('is asked for by the same key also by the next leader', async () => {
@@ -55,12 +56,12 @@ it('other sessions ask by another key, and the same ones again only when what wa
   rig.begin()
   await rig.runFor(MINUTE_MS)
   const [first] = keys
-  for (const worker of bought()) rig.putWorker({ ...worker, status: 'FAILED' })
+  for (const worker of await bought()) await rig.putWorker({ ...worker, status: 'FAILED' })
   await rig.runFor(10 * MINUTE_MS)
-  expect(bought()).toHaveLength(2)
+  expect(await bought()).toHaveLength(2)
   expect(new Set(keys).size).toBe(2)
-  for (const worker of bought()) rig.putWorker({ ...worker, status: 'FAILED' })
-  rig.put(aSession({ id: 's-4', timeslot: LONG }))
+  for (const worker of await bought()) await rig.putWorker({ ...worker, status: 'FAILED' })
+  await rig.put(aSession({ id: 's-4', timeslot: LONG }))
   await rig.runFor(10 * MINUTE_MS)
   expect(keys.at(-1)).not.toBe(first)
   expect(new Set(keys).size).toBe(3)

@@ -46,9 +46,3 @@ export const aServingWorker = (more: Partial<Worker> = {}): Worker => ({
 })
 
 export const aSmallTemplate = () => aTemplate({ capacity: CAPACITY, license_product: 'CML_Enterprise' })
-
-/** Room in a ledger for one session of the usual needs. */
-export const aReservation = (since: string): Worker['reservations'][string] => {
-  const { node_count: nodes, ...needs } = NEEDS
-  return { ...needs, nodes, since }
-}
