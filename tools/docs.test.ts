@@ -7,7 +7,8 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { commandLinesOf, fault, grammarOf } from './docs/command-lines.ts'
 import { deadLinks, variablesIn } from './docs/links.ts'
-import { blocksOf, pagesOf } from './docs/pages.ts'
+import { missingFiles } from './docs/named-files.ts'
+import { blocksOf, filesOf, pagesOf } from './docs/pages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pages = pagesOf(root)
@@ -29,6 +30,28 @@ describe('links', () => {
       'docs/a.md:3 images/none.png',
     ])
     expect(dead('`[a](nowhere.md)`\n\n```md\n[a](nowhere.md)\n```')).toEqual([])
+  })
+})
+
+describe('files', () => {
+  const paths = filesOf(root)
+  const NAMES_FILES = /^(ARCHITECTURE|CONTRIBUTING)\.md$|^(packages|apps)\/[^/]+\/README\.md$|^simulation\/README\.md$/
+
+  it('that ARCHITECTURE, CONTRIBUTING and the READMEs of packages name are there', () => {
+    const named = pages.filter(({ path }) => NAMES_FILES.test(path))
+    expect(named.length).toBeGreaterThan(15)
+    expect(named.flatMap(page => missingFiles(page, paths))).toEqual([])
+  })
+
+  it('are found missing where they are named', () => {
+    const missing = (path: string, body: string) => missingFiles({ path, text: body }, paths)
+    expect(missing('ARCHITECTURE.md', '`http/dispatch.ts` and `http/nothing.ts`, in `store/src/sqlite/`')).toEqual([
+      'ARCHITECTURE.md:1 http/nothing.ts',
+    ])
+    expect(missing('packages/store/README.md', '`store.ts`\n`http/dispatch.ts`, `sqlite/`, `none/`')).toEqual([
+      'packages/store/README.md:2 http/dispatch.ts',
+      'packages/store/README.md:2 none/',
+    ])
   })
 })
 

@@ -17,12 +17,14 @@ export interface Block {
 }
 
 /** Files that git tracks or would track. */
-export function pagesOf(root: string): Page[] {
-  const listing = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.md']
+export function filesOf(root: string, pattern = '*'): string[] {
+  const listing = ['ls-files', '-z', '--cached', '--others', '--exclude-standard', pattern]
   const paths = execFileSync('git', listing, { cwd: root }).toString('utf8').split('\0').filter(Boolean)
-  const present = [...new Set(paths)].filter(path => existsSync(join(root, path)))
-  return present.map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+  return [...new Set(paths)].filter(path => existsSync(join(root, path)))
 }
+
+export const pagesOf = (root: string): Page[] =>
+  filesOf(root, '*.md').map(path => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
 const FENCE = /^ *(?:```|~~~)/
 
