@@ -117,28 +117,23 @@ function commandsOf(dispatch: ControlPlane['dispatch']) {
 }
 
 /** Requests of others, which no fault hits and no record shows. */
-const othersOf = (dispatch: ControlPlane['dispatch']) => ({
-  async set(body: BodyInput<'patchSettings'>): Promise<void> {
-    await apiClient(dispatch, { token: 'admin' }).call('patchSettings', { body })
-  },
-  /** Registers a term of a service, so that writes of every older term are refused. */
-  async registerTerm(service: ServiceName, epoch: number, instance_id = 'one'): Promise<void> {
-    const body = { epoch, instance_id }
-    await apiClient(dispatch, { token: service }).call('registerTerm', { params: { service }, body })
-  },
-})
+function othersOf(dispatch: ControlPlane['dispatch']) {
+  const others = (as: Role | ServiceName = 'admin'): Client => apiClient(dispatch, { token: as })
+  return {
+    others,
+    async set(body: BodyInput<'patchSettings'>): Promise<void> {
+      await others().call('patchSettings', { body })
+    },
+    /** Registers a term of a service, so that writes of every older term are refused. */
+    async registerTerm(service: ServiceName, epoch: number, instance_id = 'one'): Promise<void> {
+      await others(service).call('registerTerm', { params: { service }, body: { epoch, instance_id } })
+    },
+  }
+}
 
 /** Helpers that read and write documents past the API: its rules, its journal and its clock. */
 function documentsOf(store: Store) {
   const collections = openCollections(store)
-
-  async function write<N extends CollectionName>(name: N, document: DocumentOf<N>): Promise<void> {
-    const collection = collectionOf(collections, name)
-    const stored = await collection.get(document.id)
-    const next = { ...document, version: (stored ?? document).version + 1 }
-    const result = await (stored === null ? collection.insert(document) : collection.replace(next))
-    if (!result.ok) throw new Error(`${name} ${document.id} was not written: ${result.reason}`)
-  }
 
   async function get<N extends CollectionName>(name: N, id: string): Promise<DocumentOf<N>> {
     const found = await collectionOf(collections, name).get(id)
@@ -146,16 +141,33 @@ function documentsOf(store: Store) {
     return found
   }
 
+  /** Writes until no other writer comes in between. */
+  async function write<N extends CollectionName>(
+    name: N,
+    id: string,
+    next: (stored: DocumentOf<N> | null) => DocumentOf<N>,
+  ): Promise<DocumentOf<N>> {
+    const collection = collectionOf(collections, name)
+    const stored = await collection.get(id)
+    const document = stored === null ? next(null) : { ...next(stored), version: stored.version + 1 }
+    const result = await (stored === null ? collection.insert(document) : collection.replace(document))
+    if (result.ok) return document
+    if (result.reason === 'taken') throw new Error(`another of ${name} has the ${result.field} of ${id}`)
+    return write(name, id, next)
+  }
+
   return {
     /** Writes documents as they are, for states that take many requests to reach. One that exists gets its next version. */
     async put<N extends CollectionName>(name: N, ...documents: readonly DocumentOf<N>[]): Promise<void> {
-      await Promise.all(documents.map(document => write(name, document)))
+      await Promise.all(documents.map(document => write(name, document.id, () => document)))
     },
     get,
     /** Changes fields that no route of the API changes. */
-    async edit<N extends CollectionName>(name: N, id: string, changes: Partial<DocumentOf<N>>): Promise<void> {
-      await write(name, { ...(await get(name, id)), ...changes })
-    },
+    edit: <N extends CollectionName>(name: N, id: string, changes: Partial<DocumentOf<N>>): Promise<DocumentOf<N>> =>
+      write(name, id, stored => {
+        if (stored === null) throw new Error(`${name} has no ${id}`)
+        return { ...stored, ...changes }
+      }),
     all: <N extends CollectionName>(name: N): Promise<readonly DocumentOf<N>[]> =>
       collectionOf(collections, name).list({ limit: 10_000 }),
     async remove<N extends CollectionName>(name: N, id: string): Promise<void> {

@@ -1,10 +1,11 @@
+import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
-import { type LabWorld, labWorld, MINUTE_MS, WORKER } from './testing/lab-world.ts'
+import { type LabWorld, labWorld, MINUTE_MS } from './testing/lab-world.ts'
 
 let world: LabWorld
 
-const statuses = (id: string) => world.api.session(id).state_history.map(({ to }) => to)
+const statuses = async (id: string) => (await world.session(id)).state_history.map(({ to }) => to)
 
 beforeEach(async () => {
   world = await labWorld()
@@ -13,10 +14,10 @@ beforeEach(async () => {
 describe('the life of a session', () => {
   it('goes from its place to its end, with one lab while it lasts and nothing left after', async () => {
     const { controller } = aController(world, 'one')
-    world.book('ls-1')
+    await world.book('ls-1')
     await world.clock.advance(10 * MINUTE_MS)
-    expect(world.api.session('ls-1')).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [] })
-    expect(world.api.session('ls-1').access).toEqual([
+    expect(await world.session('ls-1')).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [] })
+    expect((await world.session('ls-1')).access).toEqual([
       {
         name: 'R1_serial',
         node: 'R1',
@@ -38,10 +39,10 @@ describe('the life of a session', () => {
     expect([lab?.title, lab?.state, others]).toEqual(['Two routers ls-1', 'STARTED', []])
     expect(controller.health()).toEqual({ sessions_managed: 1, labs_managed: 1 })
     await world.clock.advance(30 * MINUTE_MS)
-    expect(world.api.session('ls-1')).toMatchObject({ status: 'ARCHIVED', last_error: null })
-    expect(statuses('ls-1')).toEqual(['INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'ARCHIVED'])
+    expect(await world.session('ls-1')).toMatchObject({ status: 'ARCHIVED', last_error: null })
+    expect(await statuses('ls-1')).toEqual(['INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'ARCHIVED'])
     expect(await world.labsThere()).toEqual([])
-    expect(world.api.workers.get(WORKER)).toMatchObject({ reservations: {}, ports: {} })
+    expect(await world.worker()).toMatchObject({ reservations: {}, ports: {} })
     expect(controller.stats()).toMatchObject({
       sessions_instantiated_count: 1,
       sessions_ready_count: 1,
@@ -53,21 +54,26 @@ describe('the life of a session', () => {
 })
 
 it('a scan that comes before the end of the step that removes a lab does not take it for lost', async () => {
-  aController(world, 'one')
-  world.book('ls-1')
+  // A scan in the same millisecond as the record of the deletion would count as older.
+  const remove: CmlLabs['delete'] = async (...args) => {
+    await world.clock.sleep(5)
+    return world.labs.delete(...args)
+  }
+  aController(world, 'one', { labs: { ...world.labs, delete: remove } })
+  await world.book('ls-1')
   await world.clock.advance(10 * MINUTE_MS)
-  world.change('ls-1', { desired_status: 'TERMINATED' })
+  await world.cancel('ls-1')
   while ((await world.labsThere()).length > 0) await world.clock.advance(50)
-  const record = () => world.api.labs.get(world.api.session('ls-1').lab_record_id ?? '')
-  expect([world.api.session('ls-1').status, record()?.status]).toEqual(['STOPPING', 'DELETED'])
+  const record = async () => (await world.records()).find(({ session_id }) => session_id === 'ls-1')
+  expect([(await world.session('ls-1')).status, (await record())?.status]).toEqual(['STOPPING', 'DELETED'])
   await world.clock.advance(MINUTE_MS)
-  expect([world.api.session('ls-1').status, record()?.status]).toEqual(['TERMINATED', 'DELETED'])
+  expect([(await world.session('ls-1')).status, (await record())?.status]).toEqual(['TERMINATED', 'DELETED'])
 })
 
 describe('what a controller says of itself', () => {
   it('is what it will do next and when, as long as it leads', async () => {
     const { controller, stop } = aController(world, 'one')
-    const { timeslot } = world.book('ls-1', 20 * MINUTE_MS)
+    const { timeslot } = await world.book('ls-1', 20 * MINUTE_MS)
     await world.clock.advance(5_000)
     const due_at = new Date(Date.parse(timeslot.start) - 10 * MINUTE_MS).toISOString()
     const because = 'its lab is started in time for its slot'
@@ -80,9 +86,9 @@ describe('what a controller says of itself', () => {
     aController(world, 'one')
     await world.clock.advance(0)
     const { controller } = aController(world, 'two')
-    world.book('ls-1')
+    await world.book('ls-1')
     await world.clock.advance(5 * MINUTE_MS)
-    expect(world.api.session('ls-1').status).toBe('RUNNING')
+    expect((await world.session('ls-1')).status).toBe('RUNNING')
     expect(controller.stats()).toMatchObject({ sessions_instantiated_count: 0, labs_scanned_count: 0 })
   })
 })

@@ -10,15 +10,15 @@ const REGION = 'us-east-1'
 let world: LabWorld
 let isRefused = false
 let starts = 0
-const session = () => world.api.session('ls-1')
+const session = () => world.session('ls-1')
 
 /** What the worker-controller says of it. */
-function becomes(status: Worker['status'], service_status: Worker['service_status']): void {
+async function becomes(status: Worker['status'], service_status: Worker['service_status']): Promise<void> {
   const at = toInstant(world.clock.now())
-  const { status: from, state_history } = world.worker()
+  const { status: from, state_history } = await world.worker()
   const moved = from === status ? [] : [{ from, to: status, at, because: '' }]
   const history = [...state_history, ...moved]
-  world.changeWorker({ status, service_status, entered_status_at: at, state_history: history })
+  await world.changeWorker({ status, service_status, entered_status_at: at, state_history: history })
 }
 
 /** A person stops the machine, and LCM starts it again. */
@@ -26,13 +26,13 @@ async function machineRestarts(): Promise<void> {
   const ids = [world.instanceId]
   world.model.ec2.stopInstances(REGION, { ids, force: true })
   while (world.model.machine(world.instanceId)?.state !== 'stopped') await world.clock.advance(1_000)
-  becomes('STOPPED', 'UNAVAILABLE')
+  await becomes('STOPPED', 'UNAVAILABLE')
   world.model.ec2.startInstances(REGION, { ids })
-  becomes('STARTING', 'STARTING')
+  await becomes('STARTING', 'STARTING')
   while (world.model.cml.stageOf(world.instanceId) !== 'READY') await world.clock.advance(1_000)
   const { url } = world.login()
-  world.changeWorker({ https_endpoint: url, public_ip: new URL(url).hostname })
-  becomes('RUNNING', 'AVAILABLE')
+  await world.changeWorker({ https_endpoint: url, public_ip: new URL(url).hostname })
+  await becomes('RUNNING', 'AVAILABLE')
 }
 
 beforeEach(async () => {
@@ -44,10 +44,10 @@ beforeEach(async () => {
     starts += 1
     return isRefused ? Promise.reject(refusal) : world.labs.start(...asked)
   }
-  aController(world, 'one', { client: world.api.client, labs: { ...world.labs, start } })
-  world.book('ls-1')
+  aController(world, 'one', { labs: { ...world.labs, start } })
+  await world.book('ls-1')
   await world.clock.advance(2 * MINUTE_MS)
-  expect(session().status).toBe('RUNNING')
+  expect((await session()).status).toBe('RUNNING')
 })
 
 it('a lab that stopped with its machine is started again, as it was, and people reach it where it is now', async () => {
@@ -55,25 +55,27 @@ it('a lab that stopped with its machine is started again, as it was, and people 
   await machineRestarts()
   expect(await world.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STOPPED' }])
   await world.clock.advance(10_000)
-  expect(session().conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'WorkerRestarted' }])
+  expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'WorkerRestarted' }])
   await world.clock.advance(2 * MINUTE_MS)
   expect(await world.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STARTED' }])
-  expect(session()).toMatchObject({ status: 'RUNNING', last_error: null, pipeline: { attempt: 2 } })
-  expect(session().conditions).toMatchObject([{ type: 'LabStopped', status: false }])
+  expect(await session()).toMatchObject({ status: 'RUNNING', last_error: null, pipeline: { attempt: 2 } })
+  expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: false }])
   const host = new URL(world.login().url).hostname
-  expect(session().access.map(line => line.host)).toEqual(session().access.map(() => host))
+  expect((await session()).access.map(line => line.host)).toEqual((await session()).access.map(() => host))
 })
 
 it('a lab that can not be started again says why, and is not tried for ever', async () => {
   isRefused = true
   await machineRestarts()
   await world.clock.advance(3 * MINUTE_MS)
-  expect(session()).toMatchObject({ status: 'RUNNING', last_error: null, pipeline: { attempt: 2 } })
-  expect(session().conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'StartFailed' }])
-  expect(session().conditions[0]?.message).toMatch(/could not be started again: lab_start: .*no license for 2 nodes/)
-  const { version } = session()
+  expect(await session()).toMatchObject({ status: 'RUNNING', last_error: null, pipeline: { attempt: 2 } })
+  expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'StartFailed' }])
+  expect((await session()).conditions[0]?.message).toMatch(
+    /could not be started again: lab_start: .*no license for 2 nodes/,
+  )
+  const { version } = await session()
   await world.clock.advance(5 * MINUTE_MS)
-  expect([session().version, starts]).toEqual([version, 4])
+  expect([(await session()).version, starts]).toEqual([version, 4])
 })
 
 it('a lab that a person stopped before its machine was restarted stays stopped', async () => {
@@ -83,7 +85,7 @@ it('a lab that a person stopped before its machine was restarted stays stopped',
   await machineRestarts()
   await world.clock.advance(3 * MINUTE_MS)
   expect(await world.labsThere()).toMatchObject([{ state: 'STOPPED' }])
-  expect(session().conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'STOPPED' }])
+  expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'STOPPED' }])
   expect(starts).toBe(1)
 })
 
@@ -93,7 +95,7 @@ it('a lab whose start is refused once is never said to be stopped by a person', 
   const reasons = new Set<string | undefined>()
   for (let second = 0; second < 60; second += 1) {
     await world.clock.advance(1_000)
-    reasons.add(session().conditions[0]?.reason)
+    reasons.add((await session()).conditions[0]?.reason)
   }
   expect([...reasons]).toEqual(['WorkerRestarted', 'StartFailed'])
 })
@@ -102,12 +104,12 @@ it('a lab that could not be started again is tried once more after the next rest
   isRefused = true
   await machineRestarts()
   await world.clock.advance(5 * MINUTE_MS)
-  expect(session().conditions).toMatchObject([{ status: true, reason: 'StartFailed' }])
+  expect((await session()).conditions).toMatchObject([{ status: true, reason: 'StartFailed' }])
   isRefused = false
   await machineRestarts()
   await world.clock.advance(2 * MINUTE_MS)
   expect(await world.labsThere()).toMatchObject([{ state: 'STARTED' }])
-  expect(session().conditions).toMatchObject([{ status: false, message: 'The lab runs again' }])
+  expect((await session()).conditions).toMatchObject([{ status: false, message: 'The lab runs again' }])
 })
 
 it('a lab that a person stopped, started and stopped again after a restart stays stopped', async () => {
@@ -118,27 +120,27 @@ it('a lab that a person stopped, started and stopped again after a restart stays
   await machineRestarts()
   await world.labs.start(world.login(), id, never)
   await world.clock.advance(2 * MINUTE_MS)
-  expect(session().conditions).toMatchObject([{ status: false }])
+  expect((await session()).conditions).toMatchObject([{ status: false }])
   await world.labs.stop(world.login(), id, never)
   await world.clock.advance(2 * MINUTE_MS)
-  expect(session().conditions).toMatchObject([{ status: true, reason: 'STOPPED' }])
+  expect((await session()).conditions).toMatchObject([{ status: true, reason: 'STOPPED' }])
   expect(starts).toBe(1)
 })
 
 it('a lab whose machine is restarted again before its nodes are up is started again', async () => {
   await machineRestarts()
-  while (session().pipeline?.steps.converged?.status !== 'running') await world.clock.advance(100)
+  while ((await session()).pipeline?.steps.converged?.status !== 'running') await world.clock.advance(100)
   await machineRestarts()
   await world.clock.advance(2 * MINUTE_MS)
   expect(await world.labsThere()).toMatchObject([{ state: 'STARTED' }])
-  expect(session()).toMatchObject({ status: 'RUNNING', conditions: [{ type: 'LabStopped', status: false }] })
+  expect(await session()).toMatchObject({ status: 'RUNNING', conditions: [{ type: 'LabStopped', status: false }] })
 })
 
 it('a session whose machine is restarted while its lab comes up gets its lab without a failed attempt', async () => {
-  world.book('ls-2')
-  const other = () => world.api.session('ls-2')
-  while (other().pipeline?.steps.converged?.status !== 'running') await world.clock.advance(100)
+  await world.book('ls-2')
+  const other = () => world.session('ls-2')
+  while ((await other()).pipeline?.steps.converged?.status !== 'running') await world.clock.advance(100)
   await machineRestarts()
   await world.clock.advance(2 * MINUTE_MS)
-  expect(other()).toMatchObject({ status: 'RUNNING', last_error: null })
+  expect(await other()).toMatchObject({ status: 'RUNNING', last_error: null })
 })

@@ -2,38 +2,33 @@ import { toInstant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
-import { labWorld, MINUTE_MS, WORKER } from './testing/lab-world.ts'
+import { labWorld, MINUTE_MS } from './testing/lab-world.ts'
 
 it('sessions hear at once that their worker does not run any more, and soon that it is back', async () => {
   const world = await labWorld()
   aController(world, 'one')
-  world.book('ls-1')
+  await world.book('ls-1')
   await world.clock.advance(2 * MINUTE_MS)
-  const session = () => world.api.session('ls-1')
-  expect(session().status).toBe('RUNNING')
+  const session = () => world.session('ls-1')
+  expect((await session()).status).toBe('RUNNING')
 
   async function becomes(status: Worker['status'], more: Partial<Worker>): Promise<void> {
-    world.changeWorker({ status, ...more })
-    const { version, desired_status } = world.worker()
-    const updated_at = toInstant(world.clock.now())
-    await world.coordination.changeKeys.publish(`/lcm/workers/${WORKER}`, {
-      ...{ id: WORKER, version, updated_at, status, desired_status },
-    })
+    await world.changeWorker({ status, ...more })
     await world.clock.advance(1_000)
   }
   await becomes('STOPPED', { service_status: 'UNAVAILABLE' })
   await becomes('RUNNING', { service_status: 'AVAILABLE', https_endpoint: 'https://192.0.2.9:8443' })
   await world.clock.advance(5_000)
-  expect(new Set(session().access.map(({ host }) => host))).toEqual(new Set(['192.0.2.9']))
+  expect(new Set((await session()).access.map(({ host }) => host))).toEqual(new Set(['192.0.2.9']))
 })
 
 it('a worker that is unreadable is left to the poll', async () => {
   const world = await labWorld()
   aController(world, 'one')
-  world.book('ls-1')
+  await world.book('ls-1')
   await world.coordination.changeKeys.publish('/lcm/workers/w-none', {
     ...{ id: 'w-none', version: 1, updated_at: toInstant(world.clock.now()), status: 'STOPPED' },
   })
   await world.clock.advance(2 * MINUTE_MS)
-  expect(world.api.session('ls-1').status).toBe('RUNNING')
+  expect((await world.session('ls-1')).status).toBe('RUNNING')
 })

@@ -8,7 +8,8 @@ import { type LabWorld, labWorld, MINUTE_MS } from './testing/lab-world.ts'
 const SLOW = 30
 const SILENT_MS = 5 * MINUTE_MS
 
-const isEnded = ({ api }: LabWorld, id: string) => ['STOPPING', 'TERMINATED'].includes(api.session(id).status)
+const isEnded = async ({ session }: LabWorld, id: string) =>
+  ['STOPPING', 'TERMINATED'].includes((await session(id)).status)
 
 /** Servers but the one of the world take a connection and answer nothing until the caller gives up. */
 function withSilentServers({ labs, clock, login }: LabWorld): CmlLabs {
@@ -34,16 +35,16 @@ it('thirty CML servers that answer nothing keep no session elsewhere from its la
   const world = await labWorld()
   for (let n = 0; n < SLOW; n += 1) {
     const id = `w-slow-${n}`
-    world.api.workers.set(id, { ...world.worker(), id, https_endpoint: `https://127.66.0.${n + 1}` })
-    world.book(`ls-slow-${n}`)
-    world.change(`ls-slow-${n}`, { worker_id: id })
+    const mine = { id, ec2_instance_id: `i-slow-${n}`, https_endpoint: `https://127.66.0.${n + 1}` }
+    await world.plane.put('workers', { ...(await world.worker()), ...mine })
+    await world.book(`ls-slow-${n}`, 0, id)
   }
   aController(world, 'one', { labs: withSilentServers(world) })
   await world.clock.advance(10_000)
-  world.book('ls-quick')
+  await world.book('ls-quick')
   await world.clock.advance(4 * MINUTE_MS)
-  expect(world.api.session('ls-slow-0').status).toBe('INSTANTIATING')
-  expect(world.api.session('ls-quick').status).toBe('RUNNING')
+  expect((await world.session('ls-slow-0')).status).toBe('INSTANTIATING')
+  expect((await world.session('ls-quick')).status).toBe('RUNNING')
 })
 
 describe('a session that its owner cancels while CML is silent', () => {
@@ -59,19 +60,17 @@ describe('a session that its owner cancels while CML is silent', () => {
     const slow = { list: unlessSilent(labs.list), get: unlessSilent(labs.get), import: unlessSilent(labs.import) }
     return { state, labs: { ...labs, ...slow } }
   }
-  const cancel = ({ change }: LabWorld, id: string) => change(id, { desired_status: 'TERMINATED' })
-
   it('begins to end at once though its lab can not be seen', async () => {
     const world = await labWorld()
     const { state, labs } = fallingSilent(world)
     aController(world, 'one', { labs })
-    world.book('ls-up')
+    await world.book('ls-up')
     await world.clock.advance(4 * MINUTE_MS)
-    expect(world.api.session('ls-up').status).toBe('RUNNING')
+    expect((await world.session('ls-up')).status).toBe('RUNNING')
     state.isSilent = true
-    cancel(world, 'ls-up')
+    await world.cancel('ls-up')
     await world.clock.advance(1_000)
-    expect(isEnded(world, 'ls-up')).toBe(true)
+    expect(await isEnded(world, 'ls-up')).toBe(true)
   })
 
   it('begins to end at once though others have all the turns at its CML', async () => {
@@ -79,12 +78,12 @@ describe('a session that its owner cancels while CML is silent', () => {
     const { state, labs } = fallingSilent(world)
     state.isSilent = true
     aController(world, 'one', { labs })
-    for (let n = 0; n < 8; n += 1) world.book(`ls-${n}`)
+    for (let n = 0; n < 8; n += 1) await world.book(`ls-${n}`)
     await world.clock.advance(10_000)
-    const waiting = world.api.session('ls-7')
+    const waiting = await world.session('ls-7')
     expect(waiting.status).toBe('SCHEDULED')
-    cancel(world, 'ls-7')
+    await world.cancel('ls-7')
     await world.clock.advance(1_000)
-    expect(isEnded(world, 'ls-7')).toBe(true)
+    expect(await isEnded(world, 'ls-7')).toBe(true)
   })
 })

@@ -1,24 +1,33 @@
 import { beforeEach, expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
-import { aDefinition, type LabWorld, labWorld, MINUTE_MS } from '../testing/lab-world.ts'
+import { type LabWorld, labWorld, MINUTE_MS } from '../testing/lab-world.ts'
 import { ContentError } from './content-sources.ts'
 
 let world: LabWorld
+let id: string
 let reads: string[]
 
-const definition = () => world.api.definitions.get('ld-1')
+const topology = (title: string) =>
+  JSON.stringify({
+    lab: { version: '0.3.0', title },
+    nodes: [{ id: 'n0', label: 'R1', node_definition: 'alpine', x: 0, y: 0 }],
+    links: [],
+  })
+const definition = () => world.plane.get('definitions', id)
 const sources = {
   async read(source: string) {
     reads.push(source)
     if (source.endsWith('bad')) throw new ContentError('it answered with status 404')
-    return Buffer.from('lab: {}\n')
+    return Buffer.from(topology('fetched'))
   },
 }
-const request = (source: string, at: string | null = null) =>
-  world.api.definitions.set('ld-1', {
-    ...aDefinition('2026-01-02T03:04:05.000Z', { source }),
-    sync: { status: 'requested', error: null, at, package_sha256: null },
-  })
+/** An author says where the topology is. */
+const define = async (source: string) => {
+  const made = await world.plane.others().call('createDefinition', { body: { name: 'remote', source } })
+  id = made.id
+}
+const redefine = (source: string) =>
+  world.plane.others().call('putDefinition', { params: { id }, body: { source }, ifMatch: 1 })
 
 beforeEach(async () => {
   world = await labWorld()
@@ -26,36 +35,40 @@ beforeEach(async () => {
 })
 
 it('content that somebody asked for is fetched once', async () => {
-  request('https://a/good')
+  await define('https://a/good')
   const { controller } = aController(world, 'one', { sources })
   await world.clock.advance(30 * MINUTE_MS)
   expect(reads).toEqual(['https://a/good'])
-  expect(definition()).toMatchObject({ topology: 'lab: {}\n', sync: { status: 'success', error: null } })
-  expect(definition()?.sync.package_sha256).toHaveLength(64)
+  expect(await definition()).toMatchObject({
+    status: 'ACTIVE',
+    topology: topology('fetched'),
+    sync: { status: 'success', error: null },
+  })
+  expect((await definition()).sync.package_sha256).toHaveLength(64)
   expect(controller.stats()).toMatchObject({ syncs_count: 1 })
 })
 
 it('content that was edited while it was fetched is fetched again, from where it is now', async () => {
-  request('https://a/old')
+  await define('https://a/old')
   const edited = {
     async read(source: string) {
-      if (source === 'https://a/old') request('https://a/new', '2026-01-02T03:05:00.000Z')
+      if (source === 'https://a/old') await redefine('https://a/new')
       reads.push(source)
-      return Buffer.from(`lab: { title: ${source} }\n`)
+      return Buffer.from(topology(source))
     },
   }
   aController(world, 'one', { sources: edited })
   await world.clock.advance(30 * MINUTE_MS)
   expect(reads).toEqual(['https://a/old', 'https://a/new'])
-  expect(definition()).toMatchObject({ topology: 'lab: { title: https://a/new }\n', sync: { status: 'success' } })
+  expect(await definition()).toMatchObject({ topology: topology('https://a/new'), sync: { status: 'success' } })
 })
 
 it('what stood in the way is told, and not tried again before somebody asks', async () => {
-  request('https://a/bad')
+  await define('https://a/bad')
   aController(world, 'one', { sources })
   await world.clock.advance(30 * MINUTE_MS)
   expect(reads).toHaveLength(1)
-  expect(definition()?.sync).toMatchObject({ status: 'failed', error: 'it answered with status 404' })
+  expect((await definition()).sync).toMatchObject({ status: 'failed', error: 'it answered with status 404' })
 })
 
 it('content that nobody asked for is left alone', async () => {

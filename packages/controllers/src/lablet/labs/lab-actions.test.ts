@@ -13,16 +13,14 @@ const TOPOLOGY = JSON.stringify({
 let world: LabWorld
 let labId: string
 
-const record = (): LabRecord => {
-  const found = [...world.api.labs.values()][0]
+const record = async (): Promise<LabRecord> => {
+  const [found] = await world.records()
   if (found === undefined) throw new Error('there is no record')
   return found
 }
-const ask = (action: LabAction) => {
-  const at = toInstant(world.clock.now())
-  const pending_action = { action, by: 'op', at, attempts: 0, error: null }
-  world.api.labs.set(record().id, { ...record(), pending_action, version: record().version + 1 })
-}
+const ROUTE = { start: 'startLab', stop: 'stopLab', wipe: 'wipeLab', delete: 'deleteLab' } as const
+const ask = async (action: LabAction) =>
+  world.plane.others().call(ROUTE[action], { params: { id: (await record()).id }, body: {} })
 
 beforeEach(async () => {
   world = await labWorld()
@@ -33,13 +31,13 @@ describe('a scan', () => {
   it('puts labs of others on record, and says when they are gone', async () => {
     const { controller } = aController(world, 'one')
     await world.clock.advance(MINUTE_MS)
-    expect(record()).toMatchObject({ lab_id: labId, title: 'theirs', source: 'DISCOVERY', status: 'DEFINED' })
+    expect(await record()).toMatchObject({ lab_id: labId, title: 'theirs', source: 'DISCOVERY', status: 'DEFINED' })
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 1 })
     await world.labs.delete(world.login(), labId, never)
     await world.clock.advance(29 * MINUTE_MS)
-    expect(record().status).toBe('DEFINED')
+    expect((await record()).status).toBe('DEFINED')
     await world.clock.advance(3 * MINUTE_MS)
-    expect(record().status).toBe('ORPHANED')
+    expect((await record()).status).toBe('ORPHANED')
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
   })
 
@@ -51,11 +49,11 @@ describe('a scan', () => {
     }
     aController(world, 'one', { labs: { ...world.labs, nodes } })
     await world.clock.advance(65 * MINUTE_MS)
-    expect(record().nodes).toEqual([{ label: 'X', node_definition: 'alpine', state: 'DEFINED_ON_CORE' }])
+    expect((await record()).nodes).toEqual([{ label: 'X', node_definition: 'alpine', state: 'DEFINED_ON_CORE' }])
     expect(asked).toBe(1)
     await world.labs.start(world.login(), labId, never)
     await world.clock.advance(35 * MINUTE_MS)
-    expect(record().nodes).toMatchObject([{ state: 'BOOTED' }])
+    expect((await record()).nodes).toMatchObject([{ state: 'BOOTED' }])
     expect(asked).toBe(2)
   })
 
@@ -63,7 +61,7 @@ describe('a scan', () => {
     const away = new CloudError('transient', { code: 'HTTP502', action: 'GET /nodes', message: 'bad gateway' })
     aController(world, 'one', { labs: { ...world.labs, nodes: () => Promise.reject(away) } })
     await world.clock.advance(MINUTE_MS)
-    expect(record()).toMatchObject({ title: 'theirs', nodes: [] })
+    expect(await record()).toMatchObject({ title: 'theirs', nodes: [] })
   })
 
   it('that fails says nothing of any lab', async () => {
@@ -76,19 +74,19 @@ describe('a scan', () => {
     isAway = true
     await world.labs.delete(world.login(), labId, never)
     await world.clock.advance(60 * MINUTE_MS)
-    expect(record().status).toBe('DEFINED')
+    expect((await record()).status).toBe('DEFINED')
   })
 
   it('comes soon after somebody asked for a look at the worker, also when others have looked since', async () => {
     const { controller } = aController(world, 'one')
     await world.clock.advance(5 * MINUTE_MS)
-    world.changeWorker({ service_status: 'UNAVAILABLE', labs_refresh_requested_at: toInstant(world.clock.now()) })
+    await world.changeWorker({ service_status: 'UNAVAILABLE', labs_refresh_requested_at: toInstant(world.clock.now()) })
     await world.clock.advance(2 * MINUTE_MS)
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 1 })
-    world.changeWorker({ service_status: 'AVAILABLE' })
+    await world.changeWorker({ service_status: 'AVAILABLE' })
     await world.clock.advance(2 * MINUTE_MS)
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
-    expect(world.worker().labs_refresh_requested_at).toBeNull()
+    expect((await world.worker()).labs_refresh_requested_at).toBeNull()
     await world.clock.advance(5 * MINUTE_MS)
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
   })
@@ -99,11 +97,11 @@ describe('a lab with the title of a session that is over', () => {
 
   it('is removed when it can only be an import of ours that came too late', async () => {
     aController(world, 'one')
-    world.book('ls-1')
+    await world.book('ls-1')
     await world.clock.advance(5_000)
-    world.change('ls-1', { desired_status: 'TERMINATED' })
+    await world.cancel('ls-1')
     await world.clock.advance(3 * MINUTE_MS)
-    expect(world.api.session('ls-1').status).toBe('TERMINATED')
+    expect((await world.session('ls-1')).status).toBe('TERMINATED')
     await importAgain()
     await world.clock.advance(35 * MINUTE_MS)
     expect((await world.labsThere()).map(({ title }) => title)).toEqual(['theirs'])
@@ -111,11 +109,11 @@ describe('a lab with the title of a session that is over', () => {
 
   it('is left alone when a person may have copied it', async () => {
     aController(world, 'one')
-    world.book('ls-1')
+    await world.book('ls-1')
     await world.clock.advance(10 * MINUTE_MS)
     await importAgain()
     await world.clock.advance(90 * MINUTE_MS)
-    expect(world.api.session('ls-1').status).toBe('ARCHIVED')
+    expect((await world.session('ls-1')).status).toBe('ARCHIVED')
     expect((await world.labsThere()).map(({ title }) => title)).toEqual(['theirs', 'Two routers ls-1'])
   })
 })
@@ -130,14 +128,14 @@ describe('what people ask of a lab', () => {
       ['wipe', 'WIPED', 'DEFINED_ON_CORE'],
       ['start', 'BOOTED', 'STARTED'],
     ] as const) {
-      ask(action)
+      await ask(action)
       await world.clock.advance(5 * MINUTE_MS)
-      expect(record()).toMatchObject({ status, pending_action: null, last_error: null })
+      expect(await record()).toMatchObject({ status, pending_action: null, last_error: null })
       expect(await world.labs.get(world.login(), labId, never)).toMatchObject({ state })
     }
-    ask('delete')
+    await ask('delete')
     await world.clock.advance(5 * MINUTE_MS)
-    expect(record()).toMatchObject({ status: 'DELETED', pending_action: null })
+    expect(await record()).toMatchObject({ status: 'DELETED', pending_action: null })
     expect(await world.labsThere()).toEqual([])
     expect(controller.stats()).toMatchObject({ actions_done_count: 5, labs_deleted_count: 1 })
   })
@@ -148,40 +146,40 @@ describe('what people ask of a lab', () => {
     const stop: typeof world.labs.stop = (...args) => (isStuck ? Promise.reject(refused) : world.labs.stop(...args))
     aController(world, 'one', { labs: { ...world.labs, stop } })
     await world.clock.advance(MINUTE_MS)
-    ask('start')
+    await ask('start')
     await world.clock.advance(MINUTE_MS)
-    ask('wipe')
+    await ask('wipe')
     await world.clock.advance(MINUTE_MS / 4)
-    expect(record()).toMatchObject({ status: 'STOPPING', pending_action: { action: 'wipe' } })
+    expect(await record()).toMatchObject({ status: 'STOPPING', pending_action: { action: 'wipe' } })
     isStuck = false
     await world.clock.advance(5 * MINUTE_MS)
-    expect(record()).toMatchObject({ status: 'WIPED', pending_action: null })
+    expect(await record()).toMatchObject({ status: 'WIPED', pending_action: null })
   })
 
   it('does not count as running where it was stopped before it is wiped', async () => {
     const seen = new Set<string>()
-    const wipe: typeof world.labs.wipe = (...args) => {
-      seen.add(record().status)
+    const wipe: typeof world.labs.wipe = async (...args) => {
+      seen.add((await record()).status)
       return world.labs.wipe(...args)
     }
     aController(world, 'one', { labs: { ...world.labs, wipe } })
     await world.clock.advance(MINUTE_MS)
     for (const action of ['start', 'stop', 'wipe'] as const) {
-      ask(action)
+      await ask(action)
       await world.clock.advance(5 * MINUTE_MS)
     }
-    expect([...seen, record().status]).toEqual(['STOPPED', 'WIPED'])
+    expect([...seen, (await record()).status]).toEqual(['STOPPED', 'WIPED'])
   })
 
   it('before there was a controller is picked up by it', async () => {
     const first = aController(world, 'one')
     await world.clock.advance(MINUTE_MS)
     await first.stop()
-    ask('delete')
+    await ask('delete')
     await world.clock.advance(24 * 60 * MINUTE_MS)
     aController(world, 'two')
     await world.clock.advance(5 * MINUTE_MS)
-    expect([record().status, await world.labsThere()]).toEqual(['DELETED', []])
+    expect([(await record()).status, await world.labsThere()]).toEqual(['DELETED', []])
   })
 
   it('and fails five times is given up with the error', async () => {
@@ -193,21 +191,24 @@ describe('what people ask of a lab', () => {
     }
     aController(world, 'one', { labs: { ...world.labs, start } })
     await world.clock.advance(MINUTE_MS)
-    ask('start')
+    await ask('start')
     await world.clock.advance(MINUTE_MS / 4)
-    expect(record()).toMatchObject({ status: 'STARTING', pending_action: { error: 'PUT start: HTTP400: no license' } })
+    expect(await record()).toMatchObject({
+      status: 'STARTING',
+      pending_action: { error: 'PUT start: HTTP400: no license' },
+    })
     await world.clock.advance(5 * MINUTE_MS)
-    expect([tries, record().pending_action]).toEqual([5, null])
-    expect(record().last_error).toBe('start: PUT start: HTTP400: no license')
+    expect([tries, (await record()).pending_action]).toEqual([5, null])
+    expect((await record()).last_error).toBe('start: PUT start: HTTP400: no license')
   })
 
   it('of a worker that is gone is over: removed is what was to be removed', async () => {
     const first = aController(world, 'one')
     await world.clock.advance(MINUTE_MS)
-    world.changeWorker({ status: 'TERMINATED' })
-    ask('delete')
+    await world.changeWorker({ status: 'TERMINATED' })
+    await ask('delete')
     await world.clock.advance(MINUTE_MS)
-    expect(record()).toMatchObject({ status: 'DELETED', pending_action: null })
+    expect(await record()).toMatchObject({ status: 'DELETED', pending_action: null })
     await first.stop()
   })
 })

@@ -9,7 +9,7 @@ const LATER = '2026-01-02T03:14:05.000Z'
 let session: LabletSession
 
 beforeAll(async () => {
-  session = (await labWorld()).book('ls-5gc7thf69kr32')
+  session = await (await labWorld()).book('ls-5gc7thf69kr32')
 })
 
 describe('the title of a lab', () => {

@@ -3,6 +3,7 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
 import { silentLogger, silentMeter } from '@lcm/runtime'
 import type { Controller } from '../../kit/controller.ts'
+import { registeredElection } from '../../kit/registered-election.ts'
 import { LABLET_CONTROLLER_DEFAULTS, type LabletControllerConfig } from '../config.ts'
 import type { ContentSources } from '../content/content-sources.ts'
 import { labletController } from '../controller.ts'
@@ -14,11 +15,12 @@ export interface AController {
   stop(): Promise<void>
 }
 
+const SERVICE = 'lablet-controller'
 const NO_SOURCES: ContentSources = { read: async source => Promise.reject(new Error(`nobody has ${source}`)) }
 
 /** A controller that leads as soon as it can. */
 export function aController(
-  { api, labs, clock, coordination }: LabWorld,
+  { plane, labs, clock, coordination }: LabWorld,
   instance: string,
   more: {
     client?: Client
@@ -27,12 +29,14 @@ export function aController(
     config?: Partial<LabletControllerConfig>
   } = {},
 ): AController {
+  const client = more.client ?? plane.client(SERVICE)
+  const election = coordination.election(SERVICE, instance)
   const controller = labletController({
-    client: more.client ?? api.client,
+    client,
     labs: more.labs ?? labs,
     sources: more.sources ?? NO_SOURCES,
     changeKeys: coordination.changeKeys,
-    election: coordination.election('lablet-controller', instance),
+    election: registeredElection({ election, service: SERVICE, client, clock, logger: silentLogger }),
     decisions: {
       note: () => undefined,
       told: () => undefined,

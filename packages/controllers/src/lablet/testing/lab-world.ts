@@ -5,16 +5,18 @@ import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
 import { machineToProbe } from '@lcm/cloud-sim/conformance/sim-fixtures'
 import { simCmlLabs } from '@lcm/cloud-sim/in-process/cml-labs'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
-import { type LocalCoordination, localCoordination } from '@lcm/coordination/local/coordination'
+import type { LocalCoordination } from '@lcm/coordination/local/coordination'
 import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { toInstant } from '@lcm/domain/instant'
+import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsOf } from '@lcm/domain/lab/ports'
 import { needsOf, nodeDefinitionsOf, Topology } from '@lcm/domain/lab/topology'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { anAttempt, aWorker } from '@lcm/testkit/builders'
-import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
-import { type FakeApi, fakeApi } from './fake-api.ts'
+import { type AControlPlane, aControlPlane, storedDefinition } from '@lcm/testkit/a-control-plane'
+import { anAttempt, aSession, aWorker } from '@lcm/testkit/builders'
+import type { ManualClock } from '@lcm/testkit/manual-clock'
 
 export const MINUTE_MS = 60_000
 export const never = new AbortController().signal
@@ -40,19 +42,26 @@ export function aDefinition(now: string, more: Partial<LabletDefinition> = {}): 
   })
 }
 
-/** One worker whose CML serves, on a manual clock, with an API beside it. */
+/** One worker whose CML serves, on a manual clock, with the real API beside it. */
 export interface LabWorld {
   readonly clock: ManualClock
   readonly model: SimModel
   readonly labs: CmlLabs
-  readonly api: FakeApi
+  readonly plane: AControlPlane
   readonly coordination: LocalCoordination
   readonly instanceId: string
-  worker(): Worker
-  changeWorker(more: Partial<Worker>): void
+  /** From now on no change key is published. */
+  stopAnnouncing(): Promise<void>
+  worker(): Promise<Worker>
+  changeWorker(more: Partial<Worker>): Promise<void>
   /** A session that has a place on the worker: its slot begins after `startsInMs` and lasts half an hour. */
-  book(id: string, startsInMs?: number): LabletSession
-  change(id: string, more: Partial<LabletSession>): void
+  book(id: string, startsInMs?: number, workerId?: string): Promise<LabletSession>
+  session(id?: string): Promise<LabletSession>
+  define(more: Partial<LabletDefinition>): Promise<void>
+  change(id: string, more: Partial<LabletSession>): Promise<void>
+  /** Its owner cancels it. */
+  cancel(id?: string): Promise<void>
+  records(): Promise<readonly LabRecord[]>
   /** All labs on the server, as they are. */
   labsThere(): Promise<readonly CmlLab[]>
   /** How to do what a person with the password could. */
@@ -63,40 +72,42 @@ export interface LabWorld {
 export const WORKER = 'w-1'
 
 export async function labWorld(): Promise<LabWorld> {
-  const clock = manualClock()
+  const plane = aControlPlane()
+  const { clock, coordination } = plane
   const model = openSimModel({ seed: 11, clock })
-  const coordination = localCoordination({ clock, firstEpoch: () => 1 })
-  const api = fakeApi(clock, coordination.changeKeys)
   const labs = simCmlLabs(model)
   const machine = machineToProbe(model, ms => clock.advance(ms))
   while (await machine.toNextChange());
   const now = () => toInstant(clock.now())
   const certificate_sha256 = model.cml.fingerprintOf(machine.id)
-  api.workers.set(
-    WORKER,
+  await plane.put(
+    'workers',
     aWorker({
       ...{ id: WORKER, status: 'RUNNING', desired_status: 'RUNNING', service_status: 'AVAILABLE' },
       ...{ https_endpoint: machine.endpoint(), ec2_instance_id: machine.id, entered_status_at: now() },
       ...{ launch: anAttempt(), public_ip: new URL(machine.endpoint() ?? '').hostname },
+      ...{ created_at: now(), updated_at: now() },
       cml: { ...aWorker().cml, certificate_sha256 },
     }),
   )
-  api.definitions.set('ld-1', aDefinition(now()))
-  const worker = (): Worker => api.workers.get(WORKER) ?? aWorker()
+  await plane.put('definitions', storedDefinition(aDefinition(now())))
+  const stopAnnouncing = plane.run('announcer')
   const login = (): CmlLogin => ({ url: machine.endpoint() ?? '', certificate_sha256, ...DEFAULT_CML_LOGIN })
-  const changeWorker = (more: Partial<Worker>) =>
-    void api.workers.set(WORKER, { ...worker(), ...more, version: worker().version + 1 })
   return {
-    ...{ clock, model, labs, api, coordination, worker, login, changeWorker, instanceId: machine.id },
-    book(id, startsInMs = 0) {
-      const session = aSession(id, clock.now(), startsInMs)
-      const { node_count: nodes, ...needs } = session.needs
-      const reservation = { ...needs, nodes, since: now() }
-      changeWorker({ reservations: { ...worker().reservations, [id]: reservation } })
-      return api.saveSession(session)
+    ...{ clock, model, labs, plane, coordination, stopAnnouncing, login, instanceId: machine.id },
+    worker: () => plane.get('workers', WORKER),
+    changeWorker: async more => void (await plane.edit('workers', WORKER, { ...more, updated_at: now() })),
+    async book(id, startsInMs = 0, workerId = WORKER) {
+      const session = { ...bookedSession(id, clock.now(), startsInMs), worker_id: workerId }
+      await plane.put('workers', withReservation(await plane.get('workers', workerId), id, session.needs, now()))
+      await plane.put('sessions', session)
+      return session
     },
-    change: (id, more) =>
-      void api.saveSession({ ...api.session(id), ...more, version: api.session(id).version + 1, updated_at: now() }),
+    session: (id = 'ls-1') => plane.get('sessions', id),
+    define: async more => void (await plane.edit('definitions', 'ld-1', more)),
+    change: async (id, more) => void (await plane.edit('sessions', id, { ...more, updated_at: now() })),
+    cancel: async (id = 'ls-1') => void (await plane.others().call('cancelSession', { params: { id } })),
+    records: () => plane.all('labs'),
     labsThere: () => labs.list(login(), never),
     faults(patch) {
       const url = `/sim/v1/instances/${machine.id}/cml/faults`
@@ -106,24 +117,11 @@ export async function labWorld(): Promise<LabWorld> {
   }
 }
 
-function aSession(id: string, nowMs: number, startsInMs: number): LabletSession {
+function bookedSession(id: string, nowMs: number, startsInMs: number): LabletSession {
   const now = toInstant(nowMs)
-  const timeslot = { start: toInstant(nowMs + startsInMs), end: toInstant(nowMs + startsInMs + 30 * MINUTE_MS) }
-  return {
-    ...{
-      id,
-      version: 1,
-      created_at: now,
-      updated_at: now,
-      owner: 'ann',
-      owner_name: 'Ann',
-      reservation_id: null,
-      timeslot,
-    },
-    definition: { id: 'ld-1', name: 'two-routers', version: '1.0.0' },
+  return aSession({
+    ...{ id, created_at: now, updated_at: now, entered_status_at: now, status: 'SCHEDULED' },
     needs: needsOf(Topology.parse(TOPOLOGY)),
-    ...{ desired_status: 'RUNNING', desired_by: 'ann', desired_reason: '', status: 'SCHEDULED' },
-    ...{ entered_status_at: now, worker_id: WORKER, lab_record_id: null, access: [], pipeline: null },
-    ...{ waiting_reason: null, last_error: null, conditions: [], state_history: [], applied_keys: [], fence: {} },
-  }
+    timeslot: { start: toInstant(nowMs + startsInMs), end: toInstant(nowMs + startsInMs + 30 * MINUTE_MS) },
+  })
 }

@@ -1,9 +1,11 @@
 import type { Client } from '@lcm/client/client'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 
-/** Only what changes something counts: dying before a look is dying after the change before it. */
+/** Only changes count: a crash before a read is a crash after the change before it. The term is registered before any. */
 const isChange = (name: string): boolean =>
-  !/^(get|list|nodes|isConverged|download|nodeQuota|recordDecisions)/.test(name)
+  !/^(get|list|nodes|isConverged|download|nodeQuota|recordDecisions|registerTerm)/.test(name)
+
+export type Fate = 'dies' | 'goes on'
 
 export interface Turn {
   /** At which of its changes, from 1; never when there are not so many. */
@@ -21,28 +23,24 @@ export interface Mortal {
 }
 
 /** A process that something happens to at one of its own changes. The dead neither send nor hear anything any more. */
-export function mortal(
-  world: { client: Client; labs: CmlLabs },
-  turn: Turn,
-  happens: () => 'dies' | 'goes on',
-): Mortal {
+export function mortal(world: { client: Client; labs: CmlLabs }, turn: Turn, happens: () => Promise<Fate>): Mortal {
   const sent: string[] = []
   let isDead = false
   let isReached = false
   const silence = (): Promise<never> => new Promise(() => undefined)
-  const reach = () => {
+  const reach = async () => {
     isReached = true
-    isDead = happens() === 'dies'
+    isDead = (await happens()) === 'dies'
   }
 
   async function pass<Answer>(name: string, send: () => Promise<Answer>): Promise<Answer> {
     if (isDead) return silence()
     if (isChange(name)) sent.push(name)
     const isTheOne = isChange(name) && sent.length === turn.at
-    if (isTheOne && turn.when === 'before') reach()
+    if (isTheOne && turn.when === 'before') await reach()
     if (isDead) return silence()
     const [outcome] = await Promise.allSettled([send()])
-    if (isTheOne && turn.when === 'after') reach()
+    if (isTheOne && turn.when === 'after') await reach()
     if (isDead) return silence()
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
