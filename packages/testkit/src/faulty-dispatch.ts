@@ -25,7 +25,8 @@ export interface RequestRecord {
   /** Value of the first parameter in the path. */
   readonly id: string
   readonly query: URLSearchParams
-  readonly body: unknown
+  /** Empty for a request without one. */
+  readonly body: Readonly<Record<string, unknown>>
   readonly epoch: number | null
   readonly ifMatch: number | null
   /** Status of its response; null while there is none, and when it never arrived. */
@@ -122,11 +123,11 @@ function routed(method: string, pathname: string): Pick<RequestRecord, 'route' |
   }
 }
 
-function jsonIn(body: string | null): unknown {
+function jsonIn(body: string | null): Readonly<Record<string, unknown>> {
   try {
-    return JSON.parse(body ?? 'null')
+    return Object(JSON.parse(body ?? '{}'))
   } catch {
-    return null
+    return {}
   }
 }
 

@@ -1,5 +1,4 @@
 import { UnreachableError } from '@lcm/client/api-error'
-import { ROUTES } from '@lcm/contract/routes'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aSession, atMinutes } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
@@ -19,7 +18,7 @@ beforeEach(async () => {
   isLost = true
   rig.plane.beforeRequest(({ route, body }) => {
     if (route !== 'scaleUp') return
-    keys.push(ROUTES.scaleUp.body.parse(body).key)
+    keys.push(body.key)
     if (isLost) throw new UnreachableError('no answer came')
   })
   await rig.put(...['s-3', 's-1', 's-2'].map(id => aSession({ id, timeslot: LONG })))

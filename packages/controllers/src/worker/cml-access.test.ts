@@ -26,7 +26,7 @@ const askAll = async () => {
 }
 
 beforeEach(async () => {
-  fleet = simulatedFleet()
+  fleet = await simulatedFleet()
   machine = await fleet.launch()
   await fleet.clock.advance(BOOTED_MS)
   worker = await fleet.workerOn(machine)
@@ -44,7 +44,7 @@ it('counts nothing, logs nothing and wakes no worker while CML accepts everythin
 
 it('a refused login is one warning, one count and one wake, and so is its end', async () => {
   meter = recordingMeter()
-  const logins = cmlLogins(fleet.api.client, { username: 'admin', password: 'Not-This-One' })
+  const logins = cmlLogins(fleet.client, { username: 'admin', password: 'Not-This-One' })
   access = cmlAccess({ ...fleet, logins, logger, meter, onChange: id => void woken.push(id) })
   for (let n = 0; n < 3; n += 1) await askAll()
   expect(logger.lines).toEqual([

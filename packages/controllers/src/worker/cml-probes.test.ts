@@ -1,6 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
+import type { BodyInput } from '@lcm/contract/routes'
+import type { Worker } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'
 import { aWorker } from '@lcm/testkit/builders'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
@@ -8,7 +10,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { settingsCache } from '../kit/settings-cache.ts'
 import { type CmlProbes, cmlProbes } from './cml-probes.ts'
 import { type WorkerCounters, workerCounters } from './report.ts'
-import { BOOTED_MS, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import { BOOTED_MS, EPOCH, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
 let fleet: SimulatedFleet
 let counting: WorkerCounters
@@ -19,16 +21,19 @@ let visits: CmlProbes
 let stop: AbortController
 let ended: Promise<void>
 
+const LONG_AGO = '2025-12-01T00:00:00.000Z'
+/** A worker that was never used since it was started. */
+const UNUSED = { created_at: LONG_AGO, entered_status_at: LONG_AGO }
 const settle = () => fleet.clock.advance(0)
 const counted = () => counting.snapshot(0)
 const UNREGISTERED = { kind: 'seen', registration: 'NOT_REGISTERED' }
 
 function begin(cml: CmlSystem = fleet.cml): void {
-  const { api, clock, logins } = fleet
-  const settings = settingsCache({ client: api.client, clock })
+  const { client, clock, logins } = fleet
+  const settings = settingsCache({ client, clock })
   const wake = (id: string) => void woken.push(id)
   const access = { clearPart: (_: unknown, part: string) => void clearPart.push(part) }
-  visits = cmlProbes({ client: api.client, cml, logins, settings, counters: counting, logger: log, access, wake })
+  visits = cmlProbes({ client, cml, logins, settings, counters: counting, logger: log, access, wake })
   stop = new AbortController()
   ended = visits.run(stop.signal)
 }
@@ -54,17 +59,17 @@ function heldUp(): { cml: CmlSystem; asked: string[]; release(): void } {
   }
 }
 
-async function aServer() {
+async function aServer(more: Partial<Worker> = {}) {
   const machine = await fleet.launch()
   await fleet.clock.advance(BOOTED_MS)
   fleet.setServer(machine, { opt_in: true })
-  const worker = await fleet.workerOn(machine)
-  fleet.api.put(worker)
+  const worker = await fleet.workerOn(machine, more)
+  await fleet.plane.put('workers', worker)
   return worker
 }
 
-beforeEach(() => {
-  fleet = simulatedFleet()
+beforeEach(async () => {
+  fleet = await simulatedFleet()
   counting = workerCounters(silentMeter)
   woken = []
   clearPart = []
@@ -75,7 +80,7 @@ describe('a visit to a CML', () => {
   it('leaves out what the API would refuse: one long name must not keep the rest of the worker from being written', async () => {
     const worker = await aServer()
     begin({ ...fleet.cml, nodeDefinitions: async () => ['alpine', 'x'.repeat(129), 'y'.repeat(128)] })
-    visits.request(worker, 7)
+    visits.request(worker, EPOCH)
     await settle()
     expect(visits.latest(worker.id)?.nodeDefinitions).toEqual(['alpine', 'y'.repeat(128)])
     stop.abort()
@@ -85,55 +90,62 @@ describe('a visit to a CML', () => {
   it('finds its license and what labs may be made of, has idleness judged, and wakes the worker', async () => {
     const worker = await aServer()
     begin()
-    visits.request(worker, 7)
+    visits.request(worker, EPOCH)
     expect(visits.latest('w-1')).toBeNull()
     await settle()
     expect(visits.latest('w-1')).toMatchObject({ license: UNREGISTERED })
     expect(visits.latest('w-1')?.nodeDefinitions).toContain('alpine')
-    expect(fleet.api.callsOf('checkWorkerIdle')).toMatchObject([{ id: 'w-1', epoch: 7 }])
+    expect(fleet.plane.requestsOf('checkWorkerIdle')).toMatchObject([{ id: 'w-1', epoch: EPOCH }])
     expect(woken).toEqual(['w-1'])
   })
 
-  it.each<[string, object]>([
-    ['pause', { idle_detection_count: 1, auto_pause_count: 1, scale_down_drain_count: 0 }],
-    ['drain', { idle_detection_count: 1, auto_pause_count: 0, scale_down_drain_count: 1 }],
-    ['skipped_min_workers', { idle_detection_count: 1, auto_pause_count: 0, scale_down_drain_count: 0 }],
-  ])('is counted once it was judged: %s', async (verdict, expected) => {
-    const worker = await aServer()
-    fleet.api.verdicts.set('w-1', verdict)
+  it.each<[string, BodyInput<'patchSettings'>, object]>([
+    [
+      'pause',
+      { min_workers: 0, idle_action: 'pause' },
+      { idle_detection_count: 1, auto_pause_count: 1, scale_down_drain_count: 0 },
+    ],
+    [
+      'drain',
+      { min_workers: 0, idle_action: 'drain', scale_down_enabled: true },
+      { idle_detection_count: 1, auto_pause_count: 0, scale_down_drain_count: 1 },
+    ],
+    [
+      'skipped_min_workers',
+      { min_workers: 1, idle_action: 'pause' },
+      { idle_detection_count: 1, auto_pause_count: 0, scale_down_drain_count: 0 },
+    ],
+  ])('is counted once it was judged: %s', async (_, settings, expected) => {
+    const worker = await aServer(UNUSED)
+    await fleet.plane.set(settings)
     begin()
-    visits.request(worker, 1)
+    visits.request(worker, EPOCH)
     await settle()
     expect(counted()).toMatchObject(expected)
   })
 
   it('is not counted, and leaves no trace of idleness, when the API does not answer', async () => {
-    const worker = await aServer()
-    fleet.api.verdicts.set('w-1', 'pause')
-    fleet.api.refuse('checkWorkerIdle', 503, 'store_unavailable')
+    const worker = await aServer(UNUSED)
+    await fleet.plane.set({ min_workers: 0, idle_action: 'pause' })
+    fleet.plane.fail({ route: 'checkWorkerIdle', effect: 'store_unavailable', times: 1 })
     begin()
-    visits.request(worker, 1)
+    visits.request(worker, EPOCH)
     await settle()
     expect(counted()).toMatchObject({ idle_detection_count: 0, auto_pause_count: 0 })
     expect(log.messages('warn')).toEqual(['could not probe a worker'])
   })
 
-  it.each<[string, (worker: Awaited<ReturnType<typeof aServer>>) => typeof worker]>([
-    ['this worker', worker => ({ ...worker, idle_detection_enabled: false })],
-    [
-      'all workers',
-      worker => {
-        fleet.api.settings.set('idle_detection_enabled', false)
-        return worker
-      },
-    ],
-  ])('asks for no judgment where nobody wants one of %s', async (_, unwatched) => {
-    const worker = unwatched(await aServer())
+  it.each<[string, Partial<Worker>, BodyInput<'patchSettings'>]>([
+    ['this worker', { idle_detection_enabled: false }, {}],
+    ['all workers', {}, { idle_detection_enabled: false }],
+  ])('asks for no judgment where nobody wants one of %s', async (_, unwatched, settings) => {
+    const worker = await aServer(unwatched)
+    await fleet.plane.set(settings)
     begin()
-    visits.request(worker, 1)
+    visits.request(worker, EPOCH)
     await settle()
     expect(visits.latest('w-1')).not.toBeNull()
-    expect([fleet.api.callsOf('checkWorkerIdle'), woken]).toEqual([[], ['w-1']])
+    expect([fleet.plane.requestsOf('checkWorkerIdle'), woken]).toEqual([[], ['w-1']])
     expect(clearPart, 'a refusal from before says nothing any more').toEqual(['telemetry', 'telemetry_off'])
   })
 
@@ -141,24 +153,24 @@ describe('a visit to a CML', () => {
     const SILENT = 'https://127.64.99.99'
     const worker = { ...(await aServer()), https_endpoint: SILENT, public_ip: '127.64.99.99' }
     begin()
-    visits.request(worker, 1)
+    visits.request(worker, EPOCH)
     await settle()
     expect(visits.latest('w-1')).toMatchObject({ license: { kind: 'unknown' }, nodeDefinitions: null })
-    expect(fleet.api.callsOf('checkWorkerIdle')).toMatchObject([{ body: { evidence: null } }])
+    expect(fleet.plane.requestsOf('checkWorkerIdle')).toMatchObject([{ body: { evidence: null } }])
   })
 
   it('is not made where the record names the address of another machine', async () => {
     begin()
-    visits.request({ ...(await aServer()), https_endpoint: 'https://127.64.99.99:8443' }, 1)
+    visits.request({ ...(await aServer()), https_endpoint: 'https://127.64.99.99:8443' }, EPOCH)
     await settle()
     expect([visits.latest('w-1'), woken]).toEqual([null, []])
   })
 
   it('is not made to a worker without an address', async () => {
     begin()
-    visits.request(aWorker({ status: 'RUNNING' }), 1)
+    visits.request(aWorker({ status: 'RUNNING' }), EPOCH)
     await settle()
-    expect([visits.latest('w-1'), fleet.api.received, woken]).toEqual([null, [], []])
+    expect([visits.latest('w-1'), fleet.plane.requests, woken]).toEqual([null, [], []])
   })
 })
 
@@ -167,7 +179,7 @@ describe('what a visit found', () => {
     const worker = await aServer()
     const { cml, release } = heldUp()
     begin(cml)
-    visits.request(worker, 1)
+    visits.request(worker, EPOCH)
     await settle()
     visits.record('w-1', null)
     release()
@@ -178,7 +190,7 @@ describe('what a visit found', () => {
   it('is replaced by what was seen since, and over with the worker', async () => {
     const worker = await aServer()
     begin()
-    visits.request(worker, 1)
+    visits.request(worker, EPOCH)
     await settle()
     visits.record('w-1', { license: { kind: 'unknown', because: 'silent' }, nodeDefinitions: ['ios'] })
     expect(visits.latest('w-1')).toMatchObject({ nodeDefinitions: ['ios'] })
@@ -189,7 +201,7 @@ describe('what a visit found', () => {
   it('is over with the term', async () => {
     const worker = await aServer()
     begin()
-    visits.request(worker, 1)
+    visits.request(worker, EPOCH)
     await settle()
     stop.abort()
     await ended
@@ -216,7 +228,7 @@ const collectGarbage: () => void = runInNewContext('gc')
 /** Only the probe holds this copy. */
 function requestOnce(worker: Awaited<ReturnType<typeof aServer>>): WeakRef<object> {
   const copy = { ...worker }
-  visits.request(copy, 1)
+  visits.request(copy, EPOCH)
   return new WeakRef(copy)
 }
 
@@ -225,7 +237,7 @@ describe('many visits', () => {
     const worker = await aServer()
     const { cml, asked, release } = heldUp()
     begin(cml)
-    for (let n = 0; n < 60; n += 1) visits.request({ ...worker, id: `w-${n}` }, 1)
+    for (let n = 0; n < 60; n += 1) visits.request({ ...worker, id: `w-${n}` }, EPOCH)
     await settle()
     expect(asked).toHaveLength(50)
     release()
@@ -237,8 +249,8 @@ describe('many visits', () => {
     const worker = await aServer()
     const { cml, asked, release } = heldUp()
     begin(cml)
-    for (let n = 0; n < 50; n += 1) visits.request({ ...worker, id: `busy-${n}` }, 1)
-    for (let n = 0; n < 3; n += 1) visits.request(worker, 1)
+    for (let n = 0; n < 50; n += 1) visits.request({ ...worker, id: `busy-${n}` }, EPOCH)
+    for (let n = 0; n < 3; n += 1) visits.request(worker, EPOCH)
     await settle()
     release()
     await settle()
@@ -249,7 +261,7 @@ describe('many visits', () => {
     const worker = await aServer()
     const { cml, asked, release } = heldUp()
     begin(cml)
-    for (let n = 0; n < 60; n += 1) visits.request({ ...worker, id: `w-${n}` }, 1)
+    for (let n = 0; n < 60; n += 1) visits.request({ ...worker, id: `w-${n}` }, EPOCH)
     await settle()
     stop.abort()
     release()

@@ -1,6 +1,6 @@
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
-import { localCoordination } from '@lcm/coordination/local/coordination'
+import type { Instance } from '@lcm/domain/worker/instance'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentLogger } from '@lcm/runtime'
@@ -9,6 +9,7 @@ import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-mete
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Controller } from '../kit/controller.ts'
 import { decisionLog } from '../kit/decision-log.ts'
+import { registeredElection } from '../kit/registered-election.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { workerController } from './controller.ts'
 import { leaderOnlyCompute } from './leader-only-compute.ts'
@@ -18,29 +19,31 @@ const MINUTE_MS = 60_000
 
 let fleet: SimulatedFleet
 let meter: RecordingMeter
-let coordination: ReturnType<typeof localCoordination>
 let controller: Controller
 let ending: () => Promise<void>
 
-const worker = () => fleet.api.worker('w-1')
-const writes = () => fleet.api.received.filter(({ ifMatch }) => ifMatch !== null)
-const change = (more: Partial<Worker>) => fleet.api.put({ ...worker(), ...more, version: worker().version + 1 })
+const worker = () => fleet.plane.get('workers', 'w-1')
+const writes = () => fleet.plane.requests.filter(({ ifMatch }) => ifMatch !== null)
+const change = (more: Partial<Worker>) => fleet.plane.edit('workers', 'w-1', more)
 const serviceStatusIn = (changes: unknown): unknown[] =>
   typeof changes === 'object' && changes !== null && 'service_status' in changes ? [changes.service_status] : []
 const runFor = (ms: number) => fleet.clock.advance(ms)
 
 function begin(config: Partial<WorkerControllerConfig> = {}, compute = fleet.compute): void {
-  const { api, clock, cml, metrics } = fleet
-  coordination = localCoordination({ clock, firstEpoch: () => 1 })
+  const { client, clock, cml, metrics, plane } = fleet
+  const shared = { client, clock, logger: silentLogger }
+  const election = registeredElection({
+    ...shared,
+    election: plane.coordination.election('worker-controller', 'one'),
+    service: 'worker-controller',
+  })
   controller = workerController({
-    ...leaderOnlyCompute({ compute, clock, election: coordination.election('worker-controller', 'one') }),
-    client: api.client,
+    ...leaderOnlyCompute({ compute, clock, election }),
+    ...shared,
     metrics,
     cml,
-    changeKeys: coordination.changeKeys,
-    decisions: decisionLog({ client: api.client, clock, logger: silentLogger, instanceId: 'one' }),
-    clock,
-    logger: silentLogger,
+    changeKeys: plane.changeKeys,
+    decisions: decisionLog({ ...shared, instanceId: 'one' }),
     meter,
     config: aConfig(config),
   })
@@ -58,27 +61,29 @@ async function atRest(more: Partial<Worker> = {}, config: Partial<WorkerControll
   const machine = await fleet.launch({ tags: ourTags('w-1') })
   await runFor(BOOTED_MS)
   fleet.setServer(machine, { opt_in: true })
-  fleet.api.put(await fleet.workerOn(machine, more))
+  await fleet.plane.put('workers', await fleet.workerOn(machine, more))
   begin(config)
   await runFor(MINUTE_MS)
-  fleet.api.received.length = 0
+  fleet.plane.requests.length = 0
 }
 
-beforeEach(() => {
-  fleet = simulatedFleet()
+beforeEach(async () => {
+  fleet = await simulatedFleet({ epoch: null })
   meter = recordingMeter()
 })
 
 describe('calls that take minutes', () => {
   it('hold up no other worker: neither launches nor CML servers that do not answer', async () => {
-    fleet.api.templates.set('metal', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
+    await fleet.plane.put('templates', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
     const machine = await fleet.launch({ tags: ourTags('w-1') })
+    const others: Instance[] = []
+    for (let n = 0; n < 6; n += 1) others.push(await fleet.launch({ tags: ourTags(`w-boots-${n}`) }))
     await runFor(BOOTED_MS)
-    fleet.api.put(await fleet.workerOn(machine))
-    for (let n = 0; n < 6; n += 1) {
-      fleet.api.put(aWorker({ id: `w-new-${n}`, aws_region: REGION }))
-      const booting = await fleet.workerOn(machine, { id: `w-boots-${n}`, status: 'STARTING' })
-      fleet.api.put({ ...booting, service_status: 'STARTING' })
+    await fleet.plane.put('workers', await fleet.workerOn(machine))
+    for (const [n, other] of others.entries()) {
+      await fleet.plane.put('workers', aWorker({ id: `w-new-${n}`, aws_region: REGION }))
+      const booting = await fleet.workerOn(other, { id: `w-boots-${n}`, status: 'STARTING' })
+      await fleet.plane.put('workers', { ...booting, service_status: 'STARTING' })
     }
     const slowly = async (signal: AbortSignal): Promise<never> => {
       await fleet.clock.sleep(10 * MINUTE_MS, signal)
@@ -87,17 +92,17 @@ describe('calls that take minutes', () => {
     fleet = { ...fleet, cml: { ...fleet.cml, probe: (_, signal) => slowly(signal) } }
     begin({}, { ...fleet.compute, launch: (_region, _request, signal) => slowly(signal) })
     await runFor(MINUTE_MS)
-    change({ desired_status: 'STOPPED' })
+    await change({ desired_status: 'STOPPED' })
     await runFor(MINUTE_MS)
-    expect(worker().status).toBe('STOPPING')
+    expect((await worker()).status).toBe('STOPPING')
     await ending()
   })
 })
 
 describe('an account that AWS refuses', () => {
   it('is a problem of the controller, is asked slowly, and is well again once a launch is taken', async () => {
-    fleet.api.templates.set('metal', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
-    fleet.api.put(aWorker({ aws_region: 'us-east-1' }))
+    await fleet.plane.put('templates', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
+    await fleet.plane.put('workers', aWorker({ aws_region: 'us-east-1' }))
     let launches = 0
     let isFull = true
     const launch: Compute['launch'] = (...args) => {
@@ -110,14 +115,14 @@ describe('an account that AWS refuses', () => {
     await runFor(4 * MINUTE_MS)
     expect(launches).toBe(1)
     expect(controller.problems?.()).toEqual([expect.stringMatching(/RunInstances of .* in us-east-1 .*VcpuLimit/)])
-    expect(worker()).toMatchObject({ status: 'PENDING', conditions: [{ reason: 'VcpuLimitExceeded' }] })
+    expect(await worker()).toMatchObject({ status: 'PENDING', conditions: [{ reason: 'VcpuLimitExceeded' }] })
     isFull = false
     await runFor(2 * MINUTE_MS)
-    expect([launches, controller.problems?.(), worker().ec2_instance_id]).toEqual([2, [], expect.any(String)])
+    expect([launches, controller.problems?.(), (await worker()).ec2_instance_id]).toEqual([2, [], expect.any(String)])
   })
 
   it('is of no concern to who leads no longer', async () => {
-    fleet.api.put(aWorker({ aws_region: 'us-east-1', ec2_instance_id: 'i-1', status: 'RUNNING' }))
+    await fleet.plane.put('workers', aWorker({ aws_region: 'us-east-1', ec2_instance_id: 'i-1', status: 'RUNNING' }))
     const describe: Compute['describe'] = async () => {
       throw new CloudError('auth', { code: 'ExpiredToken', action: 'DescribeInstances', message: 'expired' })
     }
@@ -140,40 +145,40 @@ describe('the CML of most workers', () => {
     isCut = true
     await runFor(15 * MINUTE_MS)
     expect(controller.problems?.()).toEqual([expect.stringContaining('CML of 1 of 1 running workers has not answered')])
-    change({ desired_status: 'STOPPED' })
+    await change({ desired_status: 'STOPPED' })
     await runFor(30 * MINUTE_MS)
-    expect(worker().status).toBe('STOPPED')
+    expect((await worker()).status).toBe('STOPPED')
     isCut = false
-    change({ desired_status: 'RUNNING' })
+    await change({ desired_status: 'RUNNING' })
     const problems = new Set<string>()
     for (let second = 0; second < BOOTED_MS / 1000; second += 1) {
       await runFor(1_000)
       for (const problem of controller.problems?.() ?? []) problems.add(problem)
     }
-    expect([worker().status, ...problems]).toEqual(['RUNNING'])
+    expect([(await worker()).status, ...problems]).toEqual(['RUNNING'])
     await ending()
   })
 })
 
 describe('the life of a worker', () => {
   it('is counted once for each of its turns', async () => {
-    fleet.api.templates.set('metal', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
-    fleet.api.put(aWorker({ aws_region: 'us-east-1' }))
+    await fleet.plane.put('templates', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
+    await fleet.plane.put('workers', aWorker({ aws_region: 'us-east-1' }))
     begin()
     await runFor(BOOTED_MS)
-    expect(worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
+    expect(await worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
     expect(controller.stats()).toMatchObject({ provisioned_count: 1, started_count: 1, running_worker_count: 1 })
-    change({ desired_status: 'STOPPED' })
+    await change({ desired_status: 'STOPPED' })
     await runFor(BOOTED_MS)
     expect(controller.stats()).toMatchObject({ started_count: 1, stopped_count: 1, running_worker_count: 0 })
-    change({ desired_status: 'RUNNING' })
+    await change({ desired_status: 'RUNNING' })
     await runFor(BOOTED_MS)
     expect(controller.stats()).toMatchObject({ started_count: 2, stopped_count: 1, terminated_count: 0 })
-    change({ desired_status: 'TERMINATED' })
+    await change({ desired_status: 'TERMINATED' })
     await runFor(BOOTED_MS)
-    expect(worker().status).toBe('TERMINATED')
+    expect((await worker()).status).toBe('TERMINATED')
     expect(controller.stats()).toMatchObject({ provisioned_count: 1, stopped_count: 1, terminated_count: 1 })
-    expect(fleet.api.callsOf('reportLicenseLeak')).toEqual([])
+    expect(fleet.plane.requestsOf('reportLicenseLeak')).toEqual([])
   })
 })
 
@@ -182,17 +187,17 @@ describe('a worker at rest', () => {
     await atRest()
     await runFor(60 * MINUTE_MS)
     expect(writes()).toEqual([])
-    expect(fleet.api.callsOf('checkWorkerIdle')).toHaveLength(12)
-    expect(fleet.api.callsOf('reportWorkerMetrics')).toHaveLength(60)
+    expect(fleet.plane.requestsOf('checkWorkerIdle')).toHaveLength(12)
+    expect(fleet.plane.requestsOf('reportWorkerMetrics')).toHaveLength(60)
     expect(controller.stats()).toMatchObject({ idle_detection_count: 13, auto_pause_count: 0 })
     expect([controller.plan(), controller.health()]).toEqual([[], { workers_managed: 1, workers_with_drift: 0 }])
   })
 
   it('that somebody wants looked at is looked at once, and that is said', async () => {
     await atRest()
-    change({ refresh_requested_at: aWorker().created_at })
+    await change({ refresh_requested_at: aWorker().created_at })
     await runFor(10 * MINUTE_MS)
-    expect(worker().refresh_requested_at).toBeNull()
+    expect((await worker()).refresh_requested_at).toBeNull()
     expect(writes()).toHaveLength(1)
   })
 
@@ -200,63 +205,64 @@ describe('a worker at rest', () => {
     await atRest()
     // The next look of the metrics loop itself is some way off.
     await runFor(15_000)
-    fleet.api.received.length = 0
-    change({ refresh_requested_at: aWorker().created_at })
+    fleet.plane.requests.length = 0
+    await change({ refresh_requested_at: aWorker().created_at })
     controller.loop.wake('w-1', 'test')
     await runFor(1_000)
-    const told = fleet.api.received.map(({ name }) => name)
-    expect(told.filter(name => name.startsWith('reportWorker'))).toEqual(['reportWorkerMetrics', 'reportWorkerStatus'])
-    expect(fleet.api.callsOf('reportWorkerMetrics')[0]?.body.nodes_count).toBe(0)
+    const told = fleet.plane.requests.map(({ route }) => route)
+    expect(told.filter(name => name?.startsWith('reportWorker'))).toEqual(['reportWorkerMetrics', 'reportWorkerStatus'])
+    expect(fleet.plane.requestsOf('reportWorkerMetrics')[0]?.body.nodes_count).toBe(0)
   })
 
   it('whose machine dies behind our back is told to be dying at the look that somebody asks for', async () => {
     await atRest()
     controller.loop.triggerNow()
     await runFor(1_000)
-    fleet.model.ec2.terminateInstances('us-east-1', { ids: [worker().ec2_instance_id ?? ''] })
+    fleet.model.ec2.terminateInstances('us-east-1', { ids: [(await worker()).ec2_instance_id ?? ''] })
     controller.loop.triggerNow()
     await runFor(1_000)
-    expect(worker()).toMatchObject({ status: 'TERMINATING', service_status: 'UNAVAILABLE' })
+    expect(await worker()).toMatchObject({ status: 'TERMINATING', service_status: 'UNAVAILABLE' })
   })
 
   it('whose CML goes silent is found unavailable also where nobody knows how to log in', async () => {
     await atRest({}, { cmlDefaults: null })
     await runFor(10 * MINUTE_MS)
     expect(writes()).toEqual([])
-    fleet.model.ec2.rebootInstances('us-east-1', { ids: [worker().ec2_instance_id ?? ''] })
-    for (let n = 0; n < 10 && worker().service_status === 'AVAILABLE'; n += 1) await runFor(30_000)
-    expect(worker()).toMatchObject({ status: 'RUNNING', service_status: 'UNAVAILABLE' })
-    expect(worker().conditions).toContainEqual(expect.objectContaining({ type: 'CmlReady', status: false }))
+    fleet.model.ec2.rebootInstances('us-east-1', { ids: [(await worker()).ec2_instance_id ?? ''] })
+    for (let n = 0; n < 10 && (await worker()).service_status === 'AVAILABLE'; n += 1) await runFor(30_000)
+    expect(await worker()).toMatchObject({ status: 'RUNNING', service_status: 'UNAVAILABLE' })
+    expect((await worker()).conditions).toContainEqual(expect.objectContaining({ type: 'CmlReady', status: false }))
     await runFor(BOOTED_MS)
-    expect(worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
+    expect(await worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
   })
 
   it('whose CML goes silent is found unavailable, and available again', async () => {
     await atRest()
-    fleet.model.ec2.rebootInstances('us-east-1', { ids: [worker().ec2_instance_id ?? ''] })
+    fleet.model.ec2.rebootInstances('us-east-1', { ids: [(await worker()).ec2_instance_id ?? ''] })
     await runFor(BOOTED_MS)
     const said = writes().flatMap(({ body }) => Object.values(body).flatMap(each => serviceStatusIn(each)))
     expect(said).toEqual(['UNAVAILABLE', 'AVAILABLE'])
-    expect(worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
+    expect(await worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
   })
 })
 
 describe('a license', () => {
   it('that was asked for is registered once, whatever an earlier visit had found', async () => {
     await atRest({ license: { ...NO_LICENSE, product: 'CML_Enterprise' } })
-    fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
-    change({ license: { ...worker().license, pending_operation: 'register' } })
+    const { others } = fleet.plane
+    const params = { id: 'w-1' }
+    await others().call('putWorkerLicense', { params, body: { product: 'CML_Enterprise', token: 'a-good-token' } })
     const seen = new Set<string>()
     for (let n = 0; n < 20; n += 1) {
       await runFor(MINUTE_MS)
-      if (seen.has('REGISTERED')) expect(worker().license.status).toBe('REGISTERED')
-      seen.add(worker().license.status)
+      if (seen.has('REGISTERED')) expect((await worker()).license.status).toBe('REGISTERED')
+      seen.add((await worker()).license.status)
     }
-    expect(worker().license).toMatchObject({ status: 'REGISTERED', pending_operation: null })
+    expect((await worker()).license).toMatchObject({ status: 'REGISTERED', pending_operation: null })
     expect(controller.stats()).toMatchObject({ license_registered_count: 1, license_deregistered_count: 0 })
-    change({ license: { ...worker().license, pending_operation: 'deregister' } })
+    await others().call('deleteWorkerLicense', { params })
     await runFor(10 * MINUTE_MS)
-    expect(worker().license).toMatchObject({ status: 'UNREGISTERED', pending_operation: null })
+    expect((await worker()).license).toMatchObject({ status: 'UNREGISTERED', pending_operation: null })
     expect(controller.stats()).toMatchObject({ license_registered_count: 1, license_deregistered_count: 1 })
   })
 })
@@ -279,7 +285,7 @@ describe('what this instance tells of the fleet', () => {
   it('is nothing while another one leads', async () => {
     await atRest()
     expect(controller.health().workers_managed).toBe(1)
-    coordination.faults.loseLease('worker-controller')
+    fleet.plane.coordination.faults.loseLease('worker-controller')
     await runFor(0)
     expect([controller.health().workers_managed, controller.stats().running_worker_count]).toEqual([0, 0])
     await runFor(MINUTE_MS)

@@ -4,9 +4,10 @@ import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { DiscoveryParts } from './discovery-loop.ts'
-import { type ADiscovery, aDiscovery, EPOCH, INTERVAL_MS } from './testing/a-discovery.ts'
+import { type ADiscovery, aDiscovery, INTERVAL_MS } from './testing/a-discovery.ts'
 import {
   BOOTED_MS,
+  EPOCH,
   never,
   OTHER_REGION,
   ourTags,
@@ -22,15 +23,15 @@ let found: ADiscovery
 
 const stateOf = async (instance: Instance) => (await fleet.see(instance)).state
 
-beforeEach(() => {
-  fleet = simulatedFleet()
+beforeEach(async () => {
+  fleet = await simulatedFleet()
   found = aDiscovery(fleet)
 })
 
 describe('when it looks', () => {
   it('is five seconds after the term began, then every interval, until it is over', async () => {
     const ended = found.lead()
-    const cycles = () => fleet.api.callsOf('listWorkers').length
+    const cycles = () => fleet.plane.requestsOf('listWorkers').length
     await fleet.clock.advance(4_999)
     expect(cycles()).toBe(0)
     await fleet.clock.advance(1)
@@ -58,7 +59,7 @@ describe('a machine that nobody knows', () => {
     const machine = await fleet.launch({ tags: { ...MANAGED, [TAG.name]: called } })
     await fleet.clock.advance(BOOTED_MS)
     await found.looks()
-    expect(fleet.api.callsOf('importWorker')).toMatchObject([{ body: { name: name ?? machine.instance_id } }])
+    expect(fleet.plane.requestsOf('importWorker')).toMatchObject([{ body: { name: name ?? machine.instance_id } }])
   })
 
   it('is recorded as it is, in our term, with what its CML says, and woken', async () => {
@@ -67,7 +68,7 @@ describe('a machine that nobody knows', () => {
     await fleet.clock.advance(BOOTED_MS)
     const seen = await fleet.see(machine)
     await found.looks()
-    expect(fleet.api.callsOf('importWorker')).toMatchObject([
+    expect(fleet.plane.requestsOf('importWorker')).toMatchObject([
       {
         epoch: EPOCH,
         body: {
@@ -86,7 +87,9 @@ describe('a machine that nobody knows', () => {
         },
       },
     ])
-    expect(found.woken).toEqual([`w-of-${machine.instance_id}`])
+    const [imported] = await fleet.plane.all('workers')
+    expect(imported).toMatchObject({ ec2_instance_id: machine.instance_id, origin: 'DISCOVERY' })
+    expect(found.woken).toEqual([imported?.id])
   })
 
   it('is recorded where it is, without a version that nobody could tell', async () => {
@@ -119,11 +122,15 @@ describe('a machine that nobody knows', () => {
     const machine = await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
     const known = await fleet.workerOn(machine, { id: 'w-7' })
-    fleet.api.beforeAnswer(({ name }) => {
-      if (name === 'importWorker') fleet.api.put(known)
+    fleet.plane.beforeRequest(async ({ route }) => {
+      if (route === 'importWorker') await fleet.plane.put('workers', known)
     })
     await found.looks()
-    expect([found.woken, fleet.api.workers.size, found.log.messages('warn')]).toEqual([['w-7'], 1, []])
+    expect([found.woken, (await fleet.plane.all('workers')).length, found.log.messages('warn')]).toEqual([
+      ['w-7'],
+      1,
+      [],
+    ])
   })
 
   it('is left alone for its first two minutes', async () => {
@@ -140,7 +147,7 @@ describe('a machine that nobody knows', () => {
     ['that is not marked', { team: 'devnet' }],
     ['that is marked not to be managed', { [TAG.discovery]: 'false' }],
   ])('is not touched when it is one %s', async (_, tags) => {
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     const machine = await fleet.launch({ tags })
     await fleet.clock.advance(BOOTED_MS)
     await found.looks(3)
@@ -173,9 +180,9 @@ describe('a machine that nobody knows', () => {
     await fleet.launch({ tags: MANAGED })
     await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
-    fleet.api.refuse('importWorker', 409, 'region_not_configured')
+    fleet.plane.fail({ route: 'importWorker', effect: 'region_not_configured', times: 1 })
     await found.looks()
-    expect([found.imported().length, fleet.api.workers.size]).toEqual([2, 1])
+    expect([found.imported().length, (await fleet.plane.all('workers')).length]).toEqual([2, 1])
     expect(found.log.messages('warn')).toEqual(['could not import a machine'])
   })
 
@@ -196,7 +203,7 @@ describe('a machine that nobody knows', () => {
 describe('a machine of a worker that is known', () => {
   it('only wakes the worker, which looks for itself', async () => {
     await fleet.launch({ tags: ourTags('w-1') })
-    fleet.api.put(aWorker())
+    await fleet.plane.put('workers', aWorker())
     await fleet.clock.advance(BOOTED_MS)
     await found.looks()
     expect([found.woken, found.imported(), found.loop.orphans()]).toEqual([['w-1'], [], []])
@@ -205,9 +212,9 @@ describe('a machine of a worker that is known', () => {
   it.each(['TERMINATING', 'DRAINING', 'STOPPED', 'STARTING'] as const)('is no news while it is %s', async status => {
     const machine = await fleet.launch({ tags: ourTags('w-1') })
     await fleet.clock.advance(BOOTED_MS)
-    fleet.api.put(await fleet.workerOn(machine, { status, desired_status: 'RUNNING' }))
+    await fleet.plane.put('workers', await fleet.workerOn(machine, { status, desired_status: 'RUNNING' }))
     await found.looks(2)
-    expect(new Set(fleet.api.received.map(({ name }) => name))).toEqual(new Set(['listWorkers', 'getSettings']))
+    expect(new Set(fleet.plane.requests.map(({ route }) => route))).toEqual(new Set(['listWorkers', 'getSettings']))
     expect([found.woken, found.notes]).toEqual([[], []])
   })
 })
@@ -219,7 +226,7 @@ describe('a cycle that could not see everything', () => {
     await fleet.launch({ tags: MANAGED })
     const orphan = await fleet.launch({ tags: ourTags('w-gone') })
     await fleet.clock.advance(BOOTED_MS)
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     return orphan
   }
 
@@ -246,7 +253,7 @@ describe('a cycle that could not see everything', () => {
 
   it('for want of the records does nothing at all, and looks again', async () => {
     const orphan = await anOrphanAndAStranger()
-    for (let n = 0; n < 3; n += 1) fleet.api.refuse('listWorkers', 503, 'store_unavailable')
+    fleet.plane.fail({ route: 'listWorkers', effect: 'store_unavailable', times: 3 })
     await found.looks(2)
     expect([found.imported(), found.loop.orphans()]).toEqual([[], []])
     expect(await stateOf(orphan)).toBe('running')

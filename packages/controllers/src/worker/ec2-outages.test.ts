@@ -12,8 +12,8 @@ const CALL_MS = 60_000
 const IMAGE = { name_pattern: 'cml-2.9.1-*', owner: 'self' }
 
 /** Machines that can be taken away, with every call that reached EC2. */
-function setUp() {
-  const { clock, machines } = simulatedFleet()
+async function setUp() {
+  const { clock, machines } = await simulatedFleet()
   const logger = recordingLogger()
   const tracker = outages({ clock, logger })
   const woken: string[] = []
@@ -57,9 +57,9 @@ function setUp() {
   }
 }
 
-let world: ReturnType<typeof setUp>
-beforeEach(() => {
-  world = setUp()
+let world: Awaited<ReturnType<typeof setUp>>
+beforeEach(async () => {
+  world = await setUp()
 })
 
 describe('a region that does not answer', () => {

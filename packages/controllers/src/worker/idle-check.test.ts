@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { cmlLogins } from './cml-access.ts'
 import { checkIdle } from './idle-check.ts'
 import { probeSchedule } from './term-memory.ts'
-import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import { BOOTED_MS, EPOCH, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
 
 const MINUTE_MS = 60_000
 const serving = (more: Partial<Worker> = {}) => aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', ...more })
@@ -51,23 +51,23 @@ describe('the evidence that is sent to the API', () => {
   let worker: Worker
 
   const check = (more: Partial<SimulatedFleet> = {}, on = worker) => {
-    const { cml, logins, api } = { ...fleet, ...more }
-    return checkIdle({ cml, logins, client: api.client }, on, { url: on.https_endpoint ?? '', epoch: 7 }, never)
+    const { cml, logins, client } = { ...fleet, ...more }
+    return checkIdle({ cml, logins, client }, on, { url: on.https_endpoint ?? '', epoch: EPOCH }, never)
   }
-  const sent = () => fleet.api.callsOf('checkWorkerIdle').at(-1)
+  const sent = () => fleet.plane.requestsOf('checkWorkerIdle').at(-1)
 
   beforeEach(async () => {
-    fleet = simulatedFleet()
+    fleet = await simulatedFleet()
     machine = await fleet.launch()
     await fleet.clock.advance(BOOTED_MS)
     worker = await fleet.workerOn(machine)
-    fleet.api.put(worker)
+    await fleet.plane.put('workers', worker)
     fleet.setServer(machine, { opt_in: true })
   })
 
   it('is what people did, without what we did ourselves, in our term', async () => {
     await check()
-    expect(sent()).toMatchObject({ epoch: 7, body: { evidence: { last_activity_at: null, running_nodes: 0 } } })
+    expect(sent()).toMatchObject({ epoch: EPOCH, body: { evidence: { last_activity_at: null, running_nodes: 0 } } })
     const at_ms = fleet.clock.now()
     fleet.model.cml.act(machine.instance_id, () => {
       const event = { category: 'start_lab', at_ms, data: { user_id: 'somebody' } }
@@ -115,9 +115,9 @@ describe('the evidence that is sent to the API', () => {
     fleet.setServer(machine, { faults: { refused_paths: ['/telemetry'] } })
     await check()
     expect(sent()?.body).toEqual({ evidence: null, unreadable: 'telemetry_refused' })
-    await check({ logins: cmlLogins(fleet.api.client, { username: 'admin', password: 'Not-This-One' }) })
+    await check({ logins: cmlLogins(fleet.client, { username: 'admin', password: 'Not-This-One' }) })
     expect(sent()?.body).toEqual({ evidence: null, unreadable: 'login_refused' })
-    await check({ logins: cmlLogins(fleet.api.client, null) })
+    await check({ logins: cmlLogins(fleet.client, null) })
     expect(sent()?.body).toEqual({ evidence: null, unreadable: 'no_credentials' })
   })
 
@@ -133,9 +133,11 @@ describe('the evidence that is sent to the API', () => {
   })
 
   it('is judged by the API, whose answer is passed on', async () => {
-    fleet.api.verdicts.set('w-1', 'pause')
-    expect(await check()).toMatchObject({ verdict: 'pause', because: 'so it was judged' })
-    fleet.api.refuse('checkWorkerIdle', 409, 'stale_leader')
+    const longAgo = '2025-12-01T00:00:00.000Z'
+    await fleet.plane.edit('workers', 'w-1', { created_at: longAgo, entered_status_at: longAgo })
+    await fleet.plane.set({ min_workers: 0, idle_action: 'pause' })
+    expect(await check()).toMatchObject({ verdict: 'pause', because: expect.stringContaining('metal-1') })
+    fleet.plane.fail({ route: 'checkWorkerIdle', effect: 'stale_leader', times: 1 })
     await expect(check()).rejects.toThrow('stale_leader')
   })
 })

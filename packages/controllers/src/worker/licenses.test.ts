@@ -21,18 +21,19 @@ const change = (act: 'register_license' | 'deregister_license', permit = (): voi
   changeLicense(parts, worker, { act, url, permit }, never)
 
 async function register(): Promise<void> {
-  fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
+  await fleet.recordWith(worker, { license: 'a-good-token' })
   await change('register_license')
   await fleet.clock.advance(5 * 60_000)
 }
 
 beforeEach(async () => {
-  fleet = simulatedFleet()
-  parts = { cml: fleet.cml, logins: fleet.logins, client: fleet.api.client }
+  fleet = await simulatedFleet()
+  parts = fleet
   machine = await fleet.launch()
   await fleet.clock.advance(BOOTED_MS)
   worker = await fleet.workerOn(machine, { license: { ...NO_LICENSE, product: 'CML_Enterprise' } })
   url = worker.https_endpoint ?? ''
+  await fleet.record(worker)
 })
 
 describe('what CML says of its license', () => {
@@ -72,15 +73,15 @@ describe('what CML says of its license', () => {
   })
 
   it('is an error when the API does not say how to log in', async () => {
-    fleet.api.setAway(true)
+    fleet.plane.fail({ effect: 'unreachable' })
     const own = { ...worker, secret_refs: { cml_login: 's-1' } }
-    await expect(readLicense(parts, own, url, never)).rejects.toThrow('the API is away')
+    await expect(readLicense(parts, own, url, never)).rejects.toThrow('connection refused')
   })
 })
 
 describe('a registration', () => {
   it('is sent with the sealed token, and taken before it is complete', async () => {
-    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
+    await fleet.recordWith(worker, { license: 'a-good-token' })
     expect(await change('register_license')).toEqual({ kind: 'taken' })
     expect(await readLicense(parts, worker, url, never)).not.toMatchObject({ registration: 'COMPLETED' })
     await fleet.clock.advance(5 * 60_000)
@@ -99,26 +100,25 @@ describe('a registration', () => {
   })
 
   it('is refused for good for a machine that LCM did not launch, and its token is not even read', async () => {
-    const { username: cml_username, password: cml_password } = DEFAULT_CML_LOGIN
-    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token', cml_username, cml_password })
-    const found = { ...worker, launch: null, secret_refs: { cml_login: 's-1', license_token: 's-2' } }
+    const secrets = { license: 'a-good-token', login: DEFAULT_CML_LOGIN }
+    const found = await fleet.recordWith({ ...worker, launch: null }, secrets)
     const asked = { act: 'register_license', url, permit: () => undefined } as const
     expect(await changeLicense(parts, found, asked, never)).toEqual({
       kind: 'refused',
       errorClass: 'invalid',
       message: expect.stringContaining('LCM did not launch this machine'),
     })
-    expect(fleet.api.callsOf('getWorkerSecrets'), 'its login').toHaveLength(1)
+    expect(fleet.plane.requestsOf('getWorkerSecrets'), 'its login').toHaveLength(1)
   })
 
   it('is refused without any password being sent where none is known', async () => {
-    parts = { ...parts, logins: cmlLogins(fleet.api.client, null) }
+    parts = { ...parts, logins: cmlLogins(fleet.client, null) }
     expect(await change('register_license')).toMatchObject({ kind: 'refused', errorClass: 'auth' })
-    expect(fleet.api.received).toEqual([])
+    expect(fleet.plane.requests).toEqual([])
   })
 
   it('is only unanswered when CML is not there', async () => {
-    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
+    await fleet.recordWith(worker, { license: 'a-good-token' })
     await fleet.compute.power('us-east-1', 'stop', [machine.instance_id], never)
     expect(await change('register_license')).toMatchObject({ kind: 'refused', errorClass: 'transient' })
   })
@@ -144,10 +144,10 @@ describe('whoever may no longer', () => {
   }
 
   it('registers nothing, also when that was lost while the token was read', async () => {
-    fleet.api.secrets.set(worker.id, { license_token: 'a-good-token' })
+    await fleet.recordWith(worker, { license: 'a-good-token' })
     let mayNot = false
-    fleet.api.beforeAnswer(({ name }) => {
-      mayNot = name === 'getWorkerSecrets'
+    fleet.plane.beforeRequest(async ({ route }) => {
+      mayNot = route === 'getWorkerSecrets'
     })
     const sent = change('register_license', () => {
       if (mayNot) refused()

@@ -55,8 +55,8 @@ const measuring: MachineMetrics = {
 const serving = (): CmlSystem => ({ ...fleet.cml, stats: async () => STATS })
 
 function begin(more: Partial<MetricsLoopParts> = {}): Promise<void> {
-  const { clock, api, logins } = fleet
-  const shared = { client: api.client, clock, logins, logger: log, counters: counting, intervalMs: INTERVAL_MS }
+  const { clock, client, logins } = fleet
+  const shared = { client, clock, logins, logger: log, counters: counting, intervalMs: INTERVAL_MS }
   const onCmlHeard = (of: Worker, answered: boolean) => void heard.push([of.id, answered])
   const onMeasured = (of: Worker) => void measured.push(of.id)
   return metricsLoop({ ...shared, metrics: measuring, cml: serving(), onCmlHeard, onMeasured, ...more }).run(
@@ -67,11 +67,11 @@ function begin(more: Partial<MetricsLoopParts> = {}): Promise<void> {
 async function oneCycle(more: Partial<MetricsLoopParts> = {}) {
   void begin(more)
   await fleet.clock.advance(0)
-  return fleet.api.callsOf('reportWorkerMetrics')
+  return fleet.plane.requestsOf('reportWorkerMetrics')
 }
 
 beforeEach(async () => {
-  fleet = simulatedFleet()
+  fleet = await simulatedFleet()
   counting = workerCounters(silentMeter)
   log = recordingLogger()
   heard = []
@@ -81,7 +81,7 @@ beforeEach(async () => {
   const machine = await fleet.launch()
   await fleet.clock.advance(BOOTED_MS)
   worker = await fleet.workerOn(machine)
-  fleet.api.put(worker)
+  await fleet.plane.put('workers', worker)
 })
 
 describe('a sample', () => {
@@ -163,7 +163,7 @@ describe('a sample', () => {
   it('counts as measured once the API has it, and something is in it', async () => {
     await oneCycle({ metrics: { latest: failing('throttled') } })
     expect(measured).toEqual(['w-1'])
-    fleet.api.refuse('reportWorkerMetrics', 503, 'store_unavailable')
+    fleet.plane.fail({ route: 'reportWorkerMetrics', effect: 'store_unavailable', times: 1 })
     await fleet.clock.advance(INTERVAL_MS)
     expect(measured).toEqual(['w-1'])
   })
@@ -180,20 +180,19 @@ describe('a sample', () => {
 
 describe('workers', () => {
   it('that do not run are left out', async () => {
-    fleet.api.put({ ...worker, status: 'STARTING' }, { ...worker, id: 'w-2', status: 'DRAINING' })
+    await fleet.plane.put(
+      'workers',
+      { ...worker, status: 'STARTING' },
+      { ...worker, id: 'w-2', ec2_instance_id: 'i-2', status: 'DRAINING' },
+    )
     expect(await oneCycle()).toEqual([])
     expect([asked, heard]).toEqual([[], []])
     expect(counting.snapshot(0).metrics_collected_count).toBe(1)
   })
 
   it('without an address or a machine miss that source only', async () => {
-    const OWN = { cml_login: 's-1' }
-    const { username: cml_username, password: cml_password } = DEFAULT_CML_LOGIN
-    fleet.api.secrets.set('w-2', { cml_username, cml_password })
-    fleet.api.put(
-      { ...worker, https_endpoint: null },
-      { ...worker, id: 'w-2', ec2_instance_id: null, secret_refs: OWN },
-    )
+    await fleet.record({ ...worker, https_endpoint: null })
+    await fleet.recordWith({ ...worker, id: 'w-2', ec2_instance_id: null }, { login: DEFAULT_CML_LOGIN })
     const samples = await oneCycle()
     expect(samples).toMatchObject([
       { id: 'w-1', body: { cpu_utilization: 50, nodes_count: null } },
@@ -204,14 +203,14 @@ describe('workers', () => {
   })
 
   it('of a region share one question, and a region that fails fails alone', async () => {
-    const far = { ...worker, id: 'w-2', aws_region: OTHER_REGION }
-    fleet.api.put(far, { ...worker, id: 'w-3', ec2_instance_id: 'i-0000000000000000f' })
+    const far = { ...worker, id: 'w-2', ec2_instance_id: 'i-far', aws_region: OTHER_REGION }
+    await fleet.plane.put('workers', far, { ...worker, id: 'w-3', ec2_instance_id: 'i-0000000000000000f' })
     const latest: MachineMetrics['latest'] = (region, ids, signal) =>
       measuring.latest(region, ids, signal).then(region === OTHER_REGION ? failing('auth') : all => all)
     const samples = await oneCycle({ metrics: { latest } })
     expect(asked).toEqual([
       { region: REGION, ids: [worker.ec2_instance_id, 'i-0000000000000000f'] },
-      { region: OTHER_REGION, ids: [worker.ec2_instance_id] },
+      { region: OTHER_REGION, ids: ['i-far'] },
     ])
     expect(samples.map(({ id, body }) => [id, body.network_in_bytes])).toEqual([
       ['w-1', 1_000],
@@ -220,22 +219,25 @@ describe('workers', () => {
     ])
   })
 
-  it.each<[string, () => void]>([
-    ['has a CML that is silent', () => fleet.api.put({ ...worker, https_endpoint: 'https://127.64.99.99' })],
+  it.each<[string, () => unknown]>([
+    [
+      'has a CML that is silent',
+      () => fleet.plane.put('workers', { ...worker, https_endpoint: 'https://127.64.99.99' }),
+    ],
     [
       'has credentials that the API can not open',
-      () => {
-        fleet.api.put({ ...worker, secret_refs: { cml_login: 's-1' } })
-        fleet.api.refuse('getWorkerSecrets', 500, 'internal_error')
+      async () => {
+        await fleet.plane.put('workers', { ...worker, secret_refs: { cml_login: 's-1' } })
+        fleet.plane.fail({ route: 'getWorkerSecrets', effect: 'internal_error', times: 1 })
       },
     ],
     [
       'has a sample that the API does not take',
-      () => fleet.api.refuse('reportWorkerMetrics', 503, 'store_unavailable'),
+      () => fleet.plane.fail({ route: 'reportWorkerMetrics', effect: 'store_unavailable', times: 1 }),
     ],
   ])('are measured also when one of them %s', async (_, happens) => {
-    happens()
-    fleet.api.put({ ...worker, id: 'w-2' })
+    await happens()
+    await fleet.plane.put('workers', { ...worker, id: 'w-2', ec2_instance_id: 'i-2' })
     const samples = await oneCycle({ cml: fleet.cml })
     expect(samples.map(({ id }) => id).sort()).toEqual(['w-1', 'w-2'])
     const other = samples.find(({ id }) => id === 'w-2')
@@ -244,16 +246,16 @@ describe('workers', () => {
   })
 
   it('that are gone meanwhile are no matter', async () => {
-    fleet.api.beforeAnswer(({ name }) => {
-      if (name === 'reportWorkerMetrics') fleet.api.workers.delete('w-1')
+    fleet.plane.beforeRequest(async ({ route }) => {
+      if (route === 'reportWorkerMetrics') await fleet.plane.remove('workers', 'w-1')
     })
     await oneCycle()
     expect(log.messages('warn')).toEqual([])
   })
 
   it('by the thousand are asked fifty at a time, with one question to CloudWatch', async () => {
-    fleet.api.workers.clear()
-    for (let n = 0; n < 1_000; n += 1) fleet.api.put({ ...worker, id: `w-${n}`, ec2_instance_id: `i-${n}` })
+    const workers = Array.from({ length: 1_000 }, (_, n) => ({ ...worker, id: `w-${n}`, ec2_instance_id: `i-${n}` }))
+    await fleet.plane.put('workers', ...workers)
     let busy = 0
     let busiest = 0
     const stats: CmlSystem['stats'] = async () => {
@@ -265,7 +267,7 @@ describe('workers', () => {
     }
     await oneCycle({ cml: { ...fleet.cml, stats } })
     await fleet.clock.advance(20_000)
-    expect(fleet.api.callsOf('reportWorkerMetrics')).toHaveLength(1_000)
+    expect(fleet.plane.requestsOf('reportWorkerMetrics')).toHaveLength(1_000)
     expect([busiest, asked.length, asked[0]?.ids.length]).toEqual([50, 1, 1_000])
   })
 })
@@ -283,17 +285,18 @@ describe('the cycle', () => {
   })
 
   it('is not counted while the API is away, and comes round again', async () => {
-    fleet.api.setAway(true)
+    fleet.plane.fail({ effect: 'unreachable' })
     await oneCycle()
     expect(counting.snapshot(0).metrics_collected_count).toBe(0)
     expect(log.messages('warn')).toEqual(['could not collect metrics'])
-    fleet.api.setAway(false)
+    fleet.plane.heal()
     await fleet.clock.advance(INTERVAL_MS)
     expect(counting.snapshot(0).metrics_collected_count).toBe(1)
   })
 
   it('ends when it is told to, without a word and without being counted', async () => {
-    for (let n = 0; n < 60; n += 1) fleet.api.put({ ...worker, id: `w-${n}` })
+    for (let n = 0; n < 60; n += 1)
+      await fleet.plane.put('workers', { ...worker, id: `w-${n}`, ec2_instance_id: `i-${n}` })
     const stats: CmlSystem['stats'] = async () => {
       await fleet.clock.sleep(1_000)
       return STATS
@@ -303,7 +306,7 @@ describe('the cycle', () => {
     stop.abort()
     await fleet.clock.advance(500)
     await ended
-    expect(fleet.api.callsOf('reportWorkerMetrics')).toEqual([])
+    expect(fleet.plane.requestsOf('reportWorkerMetrics')).toEqual([])
     expect(counting.snapshot(0).metrics_collected_count).toBe(0)
     expect([log.lines, fleet.clock.timersLeft()]).toEqual([[], 0])
   })

@@ -298,7 +298,7 @@ describe('looking inside CML', () => {
   let survey: CmlProbe | null
 
   const inside = async (more: Partial<Worker> = {}) => {
-    const { machines, reads, cml, api, clock: time, logins, access } = fleet
+    const { machines, reads, cml, client, clock: time, logins, access } = fleet
     const probes = {
       latest: () => survey,
       record(_: string, seen: CmlProbe | null) {
@@ -307,7 +307,6 @@ describe('looking inside CML', () => {
     }
     const config = aConfig()
     const snapshots = regionSnapshots({ machines, clock: time, config })
-    const client = api.client
     const memory = workerMemory(time, config)
     const parts = { machines, reads, snapshots, cml, client, clock: time, config, logins, probes, access, memory }
     const { license, nodeDefinitions } = await observe(parts, { ...worker, ...more }, POLICY, never)
@@ -315,7 +314,7 @@ describe('looking inside CML', () => {
   }
 
   beforeEach(async () => {
-    fleet = simulatedFleet()
+    fleet = await simulatedFleet()
     const machine = await fleet.launch()
     await fleet.clock.advance(BOOTED_MS)
     worker = await fleet.workerOn(machine)

@@ -17,8 +17,8 @@ let found: ADiscovery
 
 const stateOf = async (instance: Instance) => (await fleet.see(instance)).state
 
-beforeEach(() => {
-  fleet = simulatedFleet()
+beforeEach(async () => {
+  fleet = await simulatedFleet()
   found = aDiscovery(fleet)
 })
 
@@ -46,7 +46,10 @@ describe('a machine of ours that no record stands for', () => {
   })
 
   it('is also one whose worker is TERMINATED', async () => {
-    fleet.api.put(await fleet.workerOn(orphan, { status: 'TERMINATED', desired_status: 'TERMINATED' }))
+    await fleet.plane.put(
+      'workers',
+      await fleet.workerOn(orphan, { status: 'TERMINATED', desired_status: 'TERMINATED' }),
+    )
     await found.looks()
     expect(found.loop.orphans()).toMatchObject([
       { because: expect.stringContaining('metal-1 is TERMINATED, and its machine is running') },
@@ -54,7 +57,7 @@ describe('a machine of ours that no record stands for', () => {
   })
 
   it('is terminated only where that is asked for, and that is said', async () => {
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     await found.looks()
     expect(await stateOf(orphan)).toBe('running')
     await fleet.clock.advance(INTERVAL_MS)
@@ -68,7 +71,7 @@ describe('a machine of ours that no record stands for', () => {
   })
 
   it('is marked anew by a new term: a new leader is slower to act, never quicker', async () => {
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     await found.looks()
     found.end()
     await fleet.clock.advance(INTERVAL_MS)
@@ -83,24 +86,24 @@ describe('a machine of ours that no record stands for', () => {
   })
 
   it('is forgotten when it was adopted in between', async () => {
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     await found.looks()
-    fleet.api.put(await fleet.workerOn(orphan, { id: 'w-gone' }))
+    await fleet.plane.put('workers', await fleet.workerOn(orphan, { id: 'w-gone' }))
     await fleet.clock.advance(INTERVAL_MS)
-    fleet.api.workers.clear()
+    await fleet.plane.remove('workers', 'w-gone')
     await fleet.clock.advance(INTERVAL_MS)
     expect([found.actions(), await stateOf(orphan)]).toEqual([['orphan_mark'], 'running'])
   })
 
   it('is kept where somebody has said so on it', async () => {
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     fleet.model.ec2.createTags(REGION, { ids: [orphan.instance_id], tags: { 'lcm:keep': 'true' } })
     await found.looks(3)
     expect([found.actions(), await stateOf(orphan)]).toEqual([['orphan_report'], 'running'])
   })
 
   it('goes on to be looked at when it can not be terminated', async () => {
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     const power = () =>
       Promise.reject(new CloudError('protected', { code: 'P', action: 'T', message: 'it is protected' }))
     found = aDiscovery(fleet, { machines: { ...fleet.machines, powerOne: power } })
@@ -110,9 +113,9 @@ describe('a machine of ours that no record stands for', () => {
   })
 
   it('is left alone while nobody can say how many have gone', async () => {
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     await found.looks()
-    fleet.api.refuse('permitOrphanTermination', 503, 'store_unavailable')
+    fleet.plane.fail({ route: 'permitOrphanTermination', effect: 'store_unavailable', times: 1 })
     await fleet.clock.advance(INTERVAL_MS)
     expect(await stateOf(orphan)).toBe('running')
     await fleet.clock.advance(INTERVAL_MS)
@@ -120,7 +123,7 @@ describe('a machine of ours that no record stands for', () => {
   })
 
   it('is one of few that are given up within an hour', async () => {
-    fleet.api.settings.set('orphan_action', 'terminate')
+    await fleet.plane.set({ orphan_action: 'terminate' })
     for (let n = 0; n < 4; n += 1) await fleet.launch({ tags: ourTags(`w-gone-${n}`) })
     await fleet.clock.advance(BOOTED_MS)
     await found.looks(1)

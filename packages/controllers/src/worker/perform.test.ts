@@ -45,26 +45,26 @@ let observed: (worker: Worker) => Promise<Observation>
 let requested: [string, number][]
 let parts: PerformParts
 
-const writes = () => fleet.api.received.filter(({ ifMatch }) => ifMatch !== null)
+const writes = () => fleet.plane.requests.filter(({ ifMatch }) => ifMatch !== null)
 const carryOut = async (worker: Worker, decision: Decision, more: Partial<WorkerReconcile> = {}) => {
-  fleet.api.put(worker)
+  const stored = await fleet.record(worker)
   const seen = anObservation({ ec2: { kind: 'instance', instance: await fleet.see(machine) } })
-  return performDecision(parts, worker, decision, aReconcile({ seen, ...more }))
+  return performDecision(parts, stored, decision, aReconcile({ seen, ...more }))
 }
 const booted = (more: Partial<Worker> = {}) => fleet.workerOn(machine, more)
 
 beforeEach(async () => {
-  fleet = simulatedFleet()
+  fleet = await simulatedFleet()
   requested = []
-  const { api, machines, reads, cml, clock, logins, access } = fleet
+  const { client, machines, reads, cml, clock, logins, access } = fleet
   const probes = { latest: () => null, record: () => undefined }
   const config = aConfig()
   const snapshots = regionSnapshots({ machines, clock, config })
   memory = workerMemory(clock, config)
-  const reading = { machines, reads, snapshots, cml, client: api.client, clock, config, logins, probes, access }
+  const reading = { machines, reads, snapshots, cml, client, clock, config, logins, probes, access }
   observed = worker => observe({ ...reading, memory }, worker, POLICY, never)
   parts = {
-    client: api.client,
+    client,
     election: resignations().election,
     counters: workerCounters(silentMeter),
     machines,
@@ -87,14 +87,14 @@ describe('a decision to do nothing yet', () => {
       status: 'REQUEUE',
       afterMs: 7_000,
     })
-    expect([fleet.api.received, requested]).toEqual([[], []])
+    expect([fleet.plane.requests, requested]).toEqual([[], []])
   })
 
   it('but to visit its CML asks for that, in our term, and is not due again at once', async () => {
     const worker = await booted()
     expect((await observed(worker)).isSurveyDue).toBe(true)
     expect(await carryOut(worker, perform({ kind: 'survey' }, 'it is time'))).toMatchObject({ status: 'SUCCESS' })
-    expect([requested, fleet.api.received]).toEqual([[['w-1', 3]], []])
+    expect([requested, fleet.plane.requests]).toEqual([[['w-1', 3]], []])
     expect((await observed(worker)).isSurveyDue).toBe(false)
   })
 })
@@ -120,7 +120,7 @@ describe('a launch', () => {
     fleet.model.faults.setRoom({ instance_type: 'm5zn.metal', availability_zone: 'us-east-1a' }, 0)
     await carryOut(await wanted(), LAUNCH)
     expect(writes()).toMatchObject([{ body: { changes: { launch: { state: 'refused' } } } }])
-    fleet.api.templates.set('metal', aTemplate())
+    await fleet.plane.put('templates', aTemplate())
     const seen = (aws_region: string) => observed(aWorker({ id: 'another', aws_region }))
     expect([...((await seen(REGION)).launch?.scarce.keys() ?? [])]).toEqual(['m5zn.metal/subnet-use1a'])
     expect((await seen('eu-west-1')).launch?.scarce.size).toBe(0)
@@ -198,17 +198,17 @@ describe('a license', () => {
 
   async function registered(more: Partial<Worker> = {}): Promise<Worker> {
     const worker = await booted({ status: 'TERMINATING', desired_status: 'TERMINATED', license: HOLDING, ...more })
-    fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
+    await fleet.recordWith(worker, { license: 'a-good-token' })
     await carryOut({ ...worker, status: 'RUNNING', license: REGISTERING }, REGISTER)
     await fleet.clock.advance(5 * 60_000)
     expect(isRegistered()).toBe(true)
-    fleet.api.received.length = 0
+    fleet.plane.requests.length = 0
     return worker
   }
 
   it('is asked for, and that CML has taken it is on record: it only begins then', async () => {
     const worker = await booted({ license: REGISTERING })
-    fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
+    await fleet.recordWith(worker, { license: 'a-good-token' })
     expect(await carryOut(worker, REGISTER)).toMatchObject({ status: 'REQUEUE', afterMs: 5_000 })
     expect(writes()).toMatchObject([{ body: { changes: { license: { unsettled: 'register' } } } }])
   })
@@ -238,7 +238,7 @@ describe('a license', () => {
     const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
     const isHeard = async (each: Worker) => (await observed(each)).isReturnHeard
     expect(await isHeard(worker)).toBe(false)
-    fleet.api.refuse('reportWorkerStatus', 412, 'version_mismatch')
+    fleet.plane.fail({ route: 'reportWorkerStatus', effect: 'version_mismatch', times: 1 })
     await carryOut(worker, DEREGISTER)
     expect(await isHeard(worker)).toBe(true)
     expect(await isHeard({ ...worker, license: HOLDING })).toBe(false)
@@ -260,8 +260,8 @@ describe('a license', () => {
     const worker = await registered()
     fleet.setServer(machine, { faults: { license_server: 'not_reached' } })
     await carryOut(worker, DEREGISTER)
-    expect(fleet.api.received.map(({ name }) => name)).toEqual(['reportLicenseLeak', 'reportWorkerStatus'])
-    expect(fleet.api.received).toMatchObject([
+    expect(fleet.plane.requests.map(({ route }) => route)).toEqual(['reportLicenseLeak', 'reportWorkerStatus'])
+    expect(fleet.plane.requests).toMatchObject([
       {
         epoch: 3,
         body: {
@@ -272,7 +272,7 @@ describe('a license', () => {
           reason: expect.stringContaining('Smart Account'),
         },
       },
-      { ifMatch: 1, epoch: 3, body: { changes: { license: { status: 'UNREGISTERED' } } } },
+      { ifMatch: expect.any(Number), epoch: 3, body: { changes: { license: { status: 'UNREGISTERED' } } } },
     ])
   })
 
@@ -283,9 +283,9 @@ describe('a license', () => {
     expect(writes()).toMatchObject([
       { body: { changes: { conditions: [{ type: 'ReturningLicense', reason: 'LabsRun' }] } } },
     ])
-    expect(fleet.api.callsOf('stopWorkerLabs')).toEqual([])
-    await carryOut({ ...fleet.api.worker('w-1'), version: 1 }, DEREGISTER)
-    expect(fleet.api.callsOf('stopWorkerLabs')).toMatchObject([
+    expect(fleet.plane.requestsOf('stopWorkerLabs')).toEqual([])
+    await carryOut(await fleet.plane.get('workers', 'w-1'), DEREGISTER)
+    expect(fleet.plane.requestsOf('stopWorkerLabs')).toMatchObject([
       { id: 'w-1', epoch: 3, body: { reason: expect.stringContaining('while labs are running') } },
     ])
     expect(isRegistered()).toBe(true)
@@ -293,7 +293,7 @@ describe('a license', () => {
 
   it('is not written down as gone when its leak could not be recorded', async () => {
     const changes = { license: { status: 'UNREGISTERED' } } as const
-    fleet.api.refuse('reportLicenseLeak', 503, 'store_unavailable')
+    fleet.plane.fail({ route: 'reportLicenseLeak', effect: 'store_unavailable', times: 1 })
     const leaking = carryOut(aWorker({ license: HOLDING }), perform({ kind: 'record_leak', changes }, 'it is gone'))
     await expect(leaking).rejects.toThrow('store_unavailable')
     expect(writes()).toEqual([])
@@ -304,12 +304,12 @@ describe('a license', () => {
   it('is not given back by one who leads no longer', async () => {
     const worker = await registered()
     await expect(carryOut(worker, DEREGISTER, LOST)).rejects.toBeInstanceOf(NotLeadingError)
-    expect([fleet.api.received, isRegistered()]).toEqual([[], true])
+    expect([fleet.plane.requests, isRegistered()]).toEqual([[], true])
   })
 
   it('is not registered by one who leads no longer', async () => {
-    fleet.api.secrets.set('w-1', { license_token: 'a-good-token' })
     const worker = await booted({ license: REGISTERING })
+    await fleet.recordWith(worker, { license: 'a-good-token' })
     await expect(carryOut(worker, REGISTER, LOST)).rejects.toBeInstanceOf(NotLeadingError)
     await fleet.clock.advance(5 * 60_000)
     expect([writes(), isRegistered()]).toEqual([[], false])
@@ -327,7 +327,7 @@ describe('a change of its machine', () => {
     const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
     const result = await carryOut(worker, perform({ kind: 'stop', force: false }, 'EC2 says running'))
     expect(result).toMatchObject({ status: 'REQUEUE', message: 'stop: EC2 says stopping' })
-    expect(fleet.api.received).toEqual([])
+    expect(fleet.plane.requests).toEqual([])
   })
 })
 
@@ -346,7 +346,7 @@ describe('a decision to set the name of a machine', () => {
     const worker = await booted({ status: 'RUNNING', name: 'ada' })
     const refusal = new CloudError('auth', { code: 'UnauthorizedOperation', action: 'CreateTags', message: 'not you' })
     const refusing = { ...parts.machines, tag: () => Promise.reject(refusal) }
-    fleet.api.put(worker)
+    await fleet.plane.put('workers', worker)
     expect(await performDecision({ ...parts, machines: refusing }, worker, TAG, aReconcile())).toMatchObject({
       status: 'REQUEUE',
       afterMs: 30_000,
@@ -359,7 +359,7 @@ describe('a decision to set the name of a machine', () => {
     const worker = await booted({ status: 'RUNNING', name: 'ada' })
     const busy = { code: 'NotNow', action: 'tag', message: 'nothing was sent', retryAfterMs: 125 }
     const limited = { ...parts.machines, tag: () => Promise.reject(new CloudError('throttled', busy)) }
-    fleet.api.put(worker)
+    await fleet.plane.put('workers', worker)
     const tagging = performDecision({ ...parts, machines: limited }, worker, TAG, aReconcile())
     await expect(tagging).rejects.toMatchObject({ retryAfterMs: 125 })
     expect((await observed(worker)).tagPauseMs).toBe(0)

@@ -42,14 +42,14 @@ describe('a worker is looked at in its own region and no other', () => {
     ['while its launch is open', there({ ec2_instance_id: null, launch: anAttempt({ state: 'open' }) })],
     ['before it is launched', there({ ec2_instance_id: null, launch: null })],
   ])('%s', async (_, worker) => {
-    const fleet = simulatedFleet()
-    fleet.api.templates.set('metal', aTemplate())
+    const fleet = await simulatedFleet()
+    await fleet.plane.put('templates', aTemplate())
     const { machines, regions } = noted(fleet.machines)
     const config = aConfig()
     const snapshots = regionSnapshots({ ...fleet, machines, config })
     const probes = { latest: () => null, record: () => undefined }
     const memory = workerMemory(fleet.clock, config)
-    const parts = { ...fleet, client: fleet.api.client, machines, config, snapshots, probes, memory }
+    const parts = { ...fleet, machines, config, snapshots, probes, memory }
     await observe(parts, worker, config.policy, never)
     expect([...regions]).toEqual([OTHER_REGION])
   })
@@ -57,7 +57,7 @@ describe('a worker is looked at in its own region and no other', () => {
 
 describe('a worker is changed in its own region and no other', () => {
   it('from its launch to its end', async () => {
-    const fleet = simulatedFleet()
+    const fleet = await simulatedFleet()
     const { machines, regions } = noted(fleet.machines)
     const open = there({ ec2_instance_id: null, launch: anAttempt({ state: 'open' }) })
     await launch(machines, open, null, never)

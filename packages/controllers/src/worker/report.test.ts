@@ -3,14 +3,14 @@ import { announce, type Decision, nothing, perform } from '@lcm/domain/worker/de
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'
+import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { announceAttempt, noteOf, type ReportParts, report, workerCounters } from './report.ts'
 import { aReconcile, resignations } from './testing/an-observation.ts'
-import { type FakeApi, fakeApi } from './testing/fake-api.ts'
 
-let api: FakeApi
+let plane: AControlPlane
 let counting: ReturnType<typeof workerCounters>
 let resigned: ReturnType<typeof resignations>
 let parts: ReportParts
@@ -18,16 +18,17 @@ let parts: ReportParts
 const WHY = nothing('because it is so')
 const onMachine = (more: Partial<Worker> = {}) => aWorker({ ec2_instance_id: 'i-1', ...more })
 
-function write(worker: Worker, changes: WorkerChanges, decision: Decision = WHY, afterMs: number | null = null) {
-  api.put(worker)
+async function write(worker: Worker, changes: WorkerChanges, decision: Decision = WHY, afterMs: number | null = null) {
+  await plane.put('workers', worker)
   return report(parts, worker, { changes, afterMs, decision }, aReconcile())
 }
 
-beforeEach(() => {
-  api = fakeApi()
+beforeEach(async () => {
+  plane = aControlPlane()
+  await plane.registerTerm('worker-controller', 3)
   counting = workerCounters(silentMeter)
   resigned = resignations()
-  parts = { client: api.client, election: resigned.election, counters: counting }
+  parts = { client: plane.client('worker-controller'), election: resigned.election, counters: counting }
 })
 
 describe('a report', () => {
@@ -38,9 +39,9 @@ describe('a report', () => {
     }
     const result = await write(onMachine({ version: 4, status: 'RUNNING' }), { status: 'STOPPING' }, decision, 0)
     expect(result).toEqual({ status: 'REQUEUE', message: 'RUNNING -> STOPPING: admin wants it STOPPED', afterMs: 0 })
-    expect(api.received).toMatchObject([
+    expect(plane.requests).toMatchObject([
       {
-        name: 'reportWorkerStatus',
+        route: 'reportWorkerStatus',
         id: 'w-1',
         ifMatch: 4,
         epoch: 3,
@@ -72,19 +73,19 @@ describe('a report', () => {
   })
 
   it('that lost the race to another writer is looked at again at once, and counts for nothing', async () => {
-    api.refuse('reportWorkerStatus', 412, 'version_mismatch')
+    plane.fail({ route: 'reportWorkerStatus', effect: 'version_mismatch', times: 1 })
     expect(await write(onMachine(), { status: 'STOPPED' })).toMatchObject({ status: 'REQUEUE', afterMs: 0 })
     expect([counting.snapshot(0).stopped_count, resigned.count()]).toEqual([0, 0])
   })
 
-  it.each(['stale_leader', 'term_not_registered'])('that is refused as %s ends the term', async code => {
-    api.refuse('reportWorkerStatus', 409, code)
+  it.each(['stale_leader', 'term_not_registered'] as const)('that is refused as %s ends the term', async code => {
+    plane.fail({ route: 'reportWorkerStatus', effect: code, times: 1 })
     await expect(write(onMachine(), { status: 'STOPPED' })).rejects.toThrow(code)
     expect([resigned.count(), counting.snapshot(0).stopped_count]).toEqual([1, 0])
   })
 
   it('that is refused otherwise is a failure, and the term goes on', async () => {
-    api.refuse('reportWorkerStatus', 409, 'illegal_transition')
+    plane.fail({ route: 'reportWorkerStatus', effect: 'illegal_transition', times: 1 })
     await expect(write(onMachine(), { status: 'PENDING' })).rejects.toThrow('illegal_transition')
     expect(resigned.count()).toBe(0)
   })
@@ -92,20 +93,20 @@ describe('a report', () => {
 
 describe('an attempt', () => {
   const attempt = anAttempt({ state: 'open' })
-  const open = () => {
-    api.put(aWorker())
+  const open = async () => {
+    await plane.put('workers', aWorker())
     return announceAttempt(parts, aWorker(), { attempt, decision: WHY }, aReconcile())
   }
 
   it('is stored under guard before the cloud is asked, and the next look launches it', async () => {
     expect(await open()).toMatchObject({ status: 'REQUEUE', afterMs: 0 })
-    expect(api.received).toMatchObject([{ name: 'openLaunchAttempt', ifMatch: 1, epoch: 3, body: { attempt } }])
+    expect(plane.requests).toMatchObject([{ route: 'openLaunchAttempt', ifMatch: 1, epoch: 3, body: { attempt } }])
   })
 
   it('that lost the race is looked at again, and that of an older leader ends the term', async () => {
-    api.refuse('openLaunchAttempt', 412, 'version_mismatch')
+    plane.fail({ route: 'openLaunchAttempt', effect: 'version_mismatch', times: 1 })
     expect(await open()).toMatchObject({ status: 'REQUEUE', message: 'superseded by another write' })
-    api.refuse('openLaunchAttempt', 409, 'stale_leader')
+    plane.fail({ route: 'openLaunchAttempt', effect: 'stale_leader', times: 1 })
     await expect(open()).rejects.toThrow('stale_leader')
     expect(resigned.count()).toBe(1)
   })

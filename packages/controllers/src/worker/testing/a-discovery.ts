@@ -6,11 +6,9 @@ import { settingsCache } from '../../kit/settings-cache.ts'
 import type { WorkerControllerConfig } from '../config.ts'
 import { type Discovery, type DiscoveryParts, discoveryLoop } from '../discovery-loop.ts'
 import { regionSnapshots } from '../region-snapshots.ts'
-import { aConfig, never, type SimulatedFleet } from './simulated-fleet.ts'
+import { aConfig, EPOCH, never, type SimulatedFleet } from './simulated-fleet.ts'
 
 export const INTERVAL_MS = 300_000
-/** The term that every look here belongs to. */
-export const EPOCH = 9
 const leadership: Leadership = { epoch: EPOCH, signal: never, isHeld: () => true }
 
 /** Discovery on a simulated fleet, with all that it told and asked. */
@@ -34,7 +32,7 @@ export function aDiscovery(
   more: Partial<DiscoveryParts> = {},
   config: Partial<WorkerControllerConfig> = {},
 ): ADiscovery {
-  const { api, clock, cml, machines } = fleet
+  const { plane, client, clock, cml, machines } = fleet
   const log = recordingLogger()
   const woken: string[] = []
   const notes: ADiscovery['notes'] = []
@@ -46,14 +44,14 @@ export function aDiscovery(
       return machines.list(...args)
     },
   }
-  api.beforeAnswer(({ name }) => void order.push(name))
+  plane.beforeRequest(({ route }) => void order.push(route ?? ''))
   const settled = aConfig({ discoveryIntervalMs: INTERVAL_MS, ...config })
   const loop = discoveryLoop({
-    client: api.client,
+    client,
     machines: listing,
     snapshots: regionSnapshots({ machines: more.machines ?? listing, clock, config: settled }),
     cml,
-    settings: settingsCache({ client: api.client, clock }),
+    settings: settingsCache({ client, clock }),
     decisions: {
       note: (resource, _, note) => void notes.push({ resource, ...note }),
       told: () => undefined,
@@ -83,7 +81,7 @@ export function aDiscovery(
       void lead()
       await clock.advance(5_000 + times * INTERVAL_MS)
     },
-    imported: () => api.callsOf('importWorker').map(({ body }) => body),
+    imported: () => plane.requestsOf('importWorker').map(({ body }) => body),
     actions: () => loop.orphans().map(({ action }) => action),
   }
 }

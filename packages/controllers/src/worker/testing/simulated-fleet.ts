@@ -1,3 +1,4 @@
+import type { Client } from '@lcm/client/client'
 import { type CmlAccessTracker, cmlAccessTracker } from '@lcm/cloud/cml-access-tracker'
 import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
@@ -16,13 +17,13 @@ import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Worker, withChanges } from '@lcm/domain/worker/worker'
 import { silentLogger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
-import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
+import type { ManualClock } from '@lcm/testkit/manual-clock'
 import { outages } from '../../kit/outages.ts'
 import { cmlLogins } from '../cml-access.ts'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '../config.ts'
 import { type Ec2Outages, ec2Outages } from '../ec2-outages.ts'
-import { type FakeApi, fakeApi } from './fake-api.ts'
 
 export const FLEET = 'fleet-1'
 export const REGION = 'us-east-1'
@@ -48,7 +49,7 @@ export const aConfig = (more: Partial<WorkerControllerConfig> = {}): WorkerContr
   ...more,
 })
 
-/** A simulated cloud on a manual clock, with a fake API beside it. */
+/** A simulated cloud on a manual clock, with the real API beside it. */
 export interface SimulatedFleet {
   readonly clock: ManualClock
   readonly model: SimModel
@@ -57,13 +58,19 @@ export interface SimulatedFleet {
   readonly reads: Ec2Outages
   readonly cml: CmlSystem
   readonly metrics: MachineMetrics
-  readonly api: FakeApi
+  readonly plane: AControlPlane
+  /** The API as the worker-controller meets it. */
+  readonly client: Client
   readonly logins: CmlLoginResolver
   readonly access: CmlAccessTracker
   launch(more?: { region?: string; tags?: Readonly<Record<string, string>>; token?: string }): Promise<Instance>
   see(instance: Instance, region?: string): Promise<Instance>
   /** The record of a machine as it is now, running and answering. */
   workerOn(instance: Instance, more?: Partial<Worker>): Promise<Worker>
+  /** Writes the record, keeps the secrets that it has there, and returns it as it is stored. */
+  record(worker: Worker): Promise<Worker>
+  /** Writes the record after operators have set these of its secrets. */
+  recordWith(worker: Worker, secrets: { license?: string; login?: typeof DEFAULT_CML_LOGIN }): Promise<Worker>
   /** As an operator of that server would set it. */
   setServer(instance: Instance, more: { opt_in?: boolean; faults?: object }): void
 }
@@ -72,11 +79,17 @@ export interface SimulatedFleet {
 export const someReads = (clock: Clock) =>
   ec2Outages({ clock, outages: outages({ clock, logger: silentLogger }), wake: () => undefined })
 
-export function simulatedFleet(): SimulatedFleet {
-  const clock = manualClock()
+/** The term that is registered at the API. */
+export const EPOCH = 3
+
+/** Without an epoch no term is registered: a controller with an election registers its own. */
+export async function simulatedFleet({ epoch = EPOCH }: { epoch?: number | null } = {}): Promise<SimulatedFleet> {
+  const plane = aControlPlane()
+  const { clock } = plane
+  const client = plane.client('worker-controller')
+  if (epoch !== null) await plane.registerTerm('worker-controller', epoch)
   const model = openSimModel({ seed: 5, clock })
   const compute = simCompute(model)
-  const api = fakeApi(clock)
   let launches = 0
 
   async function launch({ region = REGION, tags = {}, token }: Parameters<SimulatedFleet['launch']>[0] = {}) {
@@ -97,6 +110,12 @@ export function simulatedFleet(): SimulatedFleet {
     return found
   }
 
+  async function record(worker: Worker): Promise<Worker> {
+    const before = (await plane.all('workers')).find(({ id }) => id === worker.id)
+    await plane.put('workers', { ...worker, secret_refs: { ...before?.secret_refs, ...worker.secret_refs } })
+    return plane.get('workers', worker.id)
+  }
+
   return {
     clock,
     model,
@@ -105,8 +124,9 @@ export function simulatedFleet(): SimulatedFleet {
     reads: someReads(clock),
     cml: simCmlSystem(model),
     metrics: simMetrics(model),
-    api,
-    logins: cmlLogins(api.client, { ...DEFAULT_CML_LOGIN }),
+    plane,
+    client,
+    logins: cmlLogins(client, { ...DEFAULT_CML_LOGIN }),
     access: cmlAccessTracker(clock, () => undefined),
     launch,
     see,
@@ -123,6 +143,15 @@ export function simulatedFleet(): SimulatedFleet {
         https_endpoint: endpointOf(seen, 'public'),
         ...more,
       }
+    },
+    record,
+    async recordWith(worker, { license: token, login }) {
+      const params = { id: worker.id }
+      await record({ ...worker, status: 'RUNNING', desired_status: 'RUNNING', launch: worker.launch ?? anAttempt() })
+      if (token !== undefined)
+        await plane.others().call('putWorkerLicense', { params, body: { product: 'CML_Enterprise', token } })
+      if (login !== undefined) await plane.others().call('putWorkerCredentials', { params, body: { ...login } })
+      return record(worker)
     },
     setServer: ({ instance_id }, { opt_in, faults }) =>
       void model.cml.act(instance_id, ({ server }) => {
