@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { notAllowed } from './allowances.ts'
 import { checkCycles } from './cycles.ts'
 import { checkFolders } from './folders.ts'
 import { printed } from './rules.ts'
@@ -109,12 +108,5 @@ describe('openings', () => {
     const fine = "// The reader asks\n// Who it is.\n/** Whole numbers. */\nconst who = 'Who'"
     expect(said(checkOpenings, { 'packages/a/src/a.ts': fine })).toEqual([])
     expect(said(checkOpenings, { 'packages/a/src/a.test.ts': "it('Who may sign in', run)" })).toEqual([])
-  })
-})
-
-describe('allowances', () => {
-  it('hold back nothing of an area that has none', () => {
-    const violation = { path: 'packages/new/src/a.ts', line: 1, rule: 'r', use: 'u' }
-    expect(notAllowed({ name: 'spelling is American' }, [violation])).toEqual([violation])
   })
 })
