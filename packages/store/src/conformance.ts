@@ -4,6 +4,7 @@ import { crashCases } from './conformance/crash-cases.ts'
 import { documentCases } from './conformance/document-cases.ts'
 import { journalCases } from './conformance/journal-cases.ts'
 import { aThing, entry, next, type OpenStore, storeFixture } from './conformance/store-fixture.ts'
+import { upgradeCases } from './conformance/upgrade-cases.ts'
 
 export type { CrashableStore, OpenedStore } from './conformance/store-fixture.ts'
 
@@ -17,6 +18,7 @@ export function storeConformance(adapter: string, open: OpenStore, { feed }: { f
     if (feed) feedCases(fixture)
     else it('has no change feed', () => expect(fixture.store().changes).toBeNull())
     crashCases(fixture)
+    upgradeCases(open)
 
     it('keeps everything over a restart', async () => {
       const a = aThing('a', { serial: 's1' })

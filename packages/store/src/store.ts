@@ -7,7 +7,7 @@ export interface Document {
 /** One kind of document: how to parse it, which values are unique, which facets lists can filter by. */
 export interface Kind<T extends Document> {
   readonly name: string
-  /** Parses a stored body. Fields added in later releases get their defaults. */
+  /** Parses a body in full when it is upgraded; missing fields get their defaults. Current bodies are read unchecked. */
   parse(body: unknown): T
   /** Values that only one document of the kind may have. Null doesn't count: any number of documents may have none. */
   readonly unique?: Readonly<Record<string, (document: T) => string | null>>
@@ -15,6 +15,27 @@ export interface Kind<T extends Document> {
   readonly facets?: (document: T) => Readonly<Record<string, string>>
   /** Whether changes of this kind are published. Ids of a published kind are never reused after a removal. */
   readonly announced: boolean
+}
+
+/** A body on its way from one schema to the next. Its shape is that of an earlier release. */
+export type OldBody = Readonly<Record<string, unknown>>
+
+/** Changes bodies by kind. Kinds that it doesn't name stay as they are. */
+export type Upgrade = Readonly<Record<string, (body: OldBody) => OldBody>>
+
+/**
+ * Documents as this release stores them. The number of upgrades is the number of the schema; it is stored, and a store with a
+ * higher one is refused.
+ */
+export interface StoreSchema {
+  readonly kinds: readonly AnyKind[]
+  /** The entry at index n leads from schema n to n + 1. Afterwards all kinds are parsed, and their indexes are rebuilt. */
+  readonly upgrades: readonly Upgrade[]
+}
+
+/** A kind of any document. Its functions take only documents that its own `parse` returned. */
+export interface AnyKind extends Omit<Kind<never>, 'parse'> {
+  parse(body: unknown): Document
 }
 
 export type WriteResult =

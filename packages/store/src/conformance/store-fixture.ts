@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'vitest'
-import type { Collection, Kind, NewEntry, Store } from '../store.ts'
+import type { Collection, Kind, NewEntry, Store, StoreSchema } from '../store.ts'
 
 export interface Thing {
   readonly id: string
@@ -50,7 +50,12 @@ export interface CrashableStore {
 export interface OpenedStore {
   readonly store: Store
   /** Opens the same data again, as a restart would. Closes every store opened on it before. */
-  reopen(): Promise<Store>
+  reopen(schema?: StoreSchema): Promise<Store>
+  /**
+   * Upgrades the same data with a driver that crashes at a call. Returns whether the upgrade ended before. Closes every store
+   * opened on the data before.
+   */
+  crashUpgrade(schema: StoreSchema, call: number, when: 'before' | 'after'): Promise<boolean>
   /** The same data through a driver that can crash. */
   crashable(): Promise<CrashableStore>
 }

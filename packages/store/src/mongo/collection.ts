@@ -1,5 +1,6 @@
 import type { Collection as MongoCollection, UpdateFilter } from 'mongodb'
-import type { Collection, Document, Kind, NewEntry, WriteResult } from '../store.ts'
+import { indexed, refuseNewer, upgraded } from '../document-schema.ts'
+import type { AnyKind, Collection, Document, Kind, NewEntry, StoreSchema, WriteResult } from '../store.ts'
 import { StoreError } from '../store.ts'
 import { type Guard, takenField } from './errors.ts'
 import { facetsOf, listFilter } from './facets.ts'
@@ -7,6 +8,7 @@ import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry } from './sch
 
 export interface CollectionDeps {
   readonly guard: Guard
+  readonly schema: StoreSchema
   documents(): Promise<MongoCollection<StoredDocument>>
   /** Called after each commit of a published kind. */
   wake(): void
@@ -19,8 +21,17 @@ const taken = (field: string): WriteResult => ({ ok: false, reason: 'taken', fie
 const INSERT_TRIES_MAX = 20
 
 export function mongoCollection<T extends Document>(kind: Kind<T>, deps: CollectionDeps): Collection<T> {
-  const { guard, documents } = deps
-  const parse = ({ body }: StoredDocument): T => kind.parse(JSON.parse(body ?? 'null'))
+  const { guard, documents, schema } = deps
+  const number = schema.upgrades.length
+  /** A process of an older release must not write over what a newer one has upgraded. */
+  const notNewer = { ...LIVE, schema: { $not: { $gt: number } } } as const
+
+  /** Documents of another schema are there only while a process of another release still runs. */
+  function read({ _id, body = 'null', schema: from = 0 }: StoredDocument): T {
+    if (from === number) return JSON.parse(body)
+    refuseNewer(from, schema, `${kind.name} ${_id}`)
+    return upgraded(kind, { id: _id, body, from }, schema)
+  }
 
   async function write(work: (docs: MongoCollection<StoredDocument>) => Promise<WriteResult>): Promise<WriteResult> {
     const result = await guard(async () => refusalOr(work(await documents())))
@@ -31,42 +42,49 @@ export function mongoCollection<T extends Document>(kind: Kind<T>, deps: Collect
   return {
     async get(id) {
       const found = await guard(async () => (await documents()).findOne({ _id: id, ...LIVE }, BODY_ONLY))
-      return found === null ? null : parse(found)
+      return found === null ? null : read(found)
     },
     async list(query) {
       const { limit } = query
       if (limit <= 0) return []
       const options = { ...BODY_ONLY, sort: { _id: 1 }, limit, batchSize: limit } as const
       const found = await guard(async () => (await documents()).find(listFilter(query), options).toArray())
-      return found.map(parse)
+      return found.map(read)
     },
     insert: (document, entries = []) =>
       write(docs => {
-        const put = { id: document.id, fields: fieldsOf(kind, document), outbox: outboxOf(kind, document, entries) }
+        const put = {
+          id: document.id,
+          fields: fieldsOf(kind, document, schema),
+          outbox: outboxOf(kind, document, entries),
+        }
         return kind.announced ? insertNew(docs, put) : insertOverTombstone(docs, put)
       }),
     replace: (document, entries = []) =>
       write(async docs => {
         const { id, version } = document
-        const update = putUpdate(fieldsOf(kind, document), outboxOf(kind, document, entries))
-        const { matchedCount } = await docs.updateOne({ _id: id, version: version - 1, ...LIVE }, update)
+        const update = putUpdate(fieldsOf(kind, document, schema), outboxOf(kind, document, entries))
+        const { matchedCount } = await docs.updateOne({ _id: id, version: version - 1, ...notNewer }, update)
         return matchedCount === 0 ? STALE : OK
       }),
     remove: ({ id, version }, entries = []) =>
       write(async docs => {
-        const read = { _id: id, version, ...LIVE }
+        const current = { _id: id, version, ...notNewer }
         if (!kind.announced && entries.length === 0) {
-          const { deletedCount } = await docs.deleteOne({ ...read, ...OUTBOX_EMPTY })
+          const { deletedCount } = await docs.deleteOne({ ...current, ...OUTBOX_EMPTY })
           if (deletedCount > 0) return OK
         }
         const gone = { id, version: version + 1 }
-        const { matchedCount } = await docs.updateOne(read, tombstoneUpdate(kind, gone, outboxOf(kind, gone, entries)))
+        const { matchedCount } = await docs.updateOne(
+          current,
+          tombstoneUpdate(kind, gone, outboxOf(kind, gone, entries)),
+        )
         return matchedCount === 0 ? STALE : OK
       }),
   }
 }
 
-const BODY_ONLY = { projection: { body: 1 } } as const
+const BODY_ONLY = { projection: { body: 1, schema: 1 } } as const
 
 async function refusalOr(work: Promise<WriteResult>): Promise<WriteResult> {
   try {
@@ -84,7 +102,7 @@ interface Put {
   readonly outbox: StoredEntry[]
 }
 
-type Fields = Pick<StoredDocument, 'version' | 'body' | 'facets' | 'unique' | 'announce'>
+type Fields = Pick<StoredDocument, 'version' | 'body' | 'schema' | 'facets' | 'unique' | 'announce'>
 
 async function insertNew(docs: MongoCollection<StoredDocument>, { id, fields, outbox }: Put): Promise<WriteResult> {
   await docs.insertOne({ _id: id, ...fields, ...(outbox.length === 0 ? {} : { outbox }) })
@@ -104,15 +122,13 @@ async function insertOverTombstone(docs: MongoCollection<StoredDocument>, put: P
   throw new StoreError(`${put.id} is being inserted and removed by too many processes at once. Try again`)
 }
 
-function fieldsOf<T extends Document>(kind: Kind<T>, document: T): Fields {
-  const unique = Object.entries(kind.unique ?? {}).flatMap(([field, read]) => {
-    const value = read(document)
-    return value === null ? [] : [[field, value]]
-  })
+export function fieldsOf(kind: AnyKind, document: Document, { upgrades }: StoreSchema): Fields {
+  const { facets, unique } = indexed(kind, document)
   return {
     version: document.version,
     body: JSON.stringify(document),
-    facets: facetsOf(kind.facets?.(document) ?? {}),
+    schema: upgrades.length,
+    facets: facetsOf(facets),
     ...(unique.length === 0 ? {} : { unique: Object.fromEntries(unique) }),
     ...(kind.announced ? { announce: true } : {}),
   }

@@ -1,5 +1,5 @@
 import type { Collection, Db, IndexDescription } from 'mongodb'
-import type { Document, Kind } from '../store.ts'
+import type { AnyKind } from '../store.ts'
 import { type StoredDocument, UNIQUE_PATH } from './schema.ts'
 
 export interface RegisteredKind {
@@ -11,7 +11,7 @@ export interface RegisteredKind {
 
 /** Kinds that this process uses: their outboxes are flushed and their changes published. */
 export interface KindRegistry {
-  add<T extends Document>(kind: Kind<T>): RegisteredKind
+  add(kind: AnyKind): RegisteredKind
   get(name: string): RegisteredKind | undefined
   all(): readonly RegisteredKind[]
 }

@@ -9,6 +9,8 @@ export interface StoredDocument {
    * tombstone.
    */
   body?: string
+  /** Number of the schema that the body has. Absent means 0. */
+  schema?: number
   facets?: string[]
   unique?: Record<string, string>
   /** Journal entries of this and earlier writes that are not flushed yet. Empty means the same as absent. */

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll } from 'vitest'
 import { storeConformance } from '../conformance.ts'
+import { NO_UPGRADES } from '../document-schema.ts'
+import type { StoreSchema } from '../store.ts'
 import { crashableMongo } from '../testing/crashable-mongo.ts'
 import { type MongoServer, startMongo } from '../testing/mongo-server.ts'
 import { connectMongo, type MongoConnection, mongoStore } from './store.ts'
+import { upgradeMongo } from './upgrade-documents.ts'
 
 let server: MongoServer
 beforeAll(async () => {
@@ -18,13 +21,25 @@ async function open() {
     last = await connectMongo(options)
     return last
   }
-  const reopen = async () => {
+  const reopen = async (schema: StoreSchema = NO_UPGRADES) => {
     const connection = await connected()
-    return mongoStore(connection.db, connection)
+    await upgradeMongo(connection.db, connection.guard, schema)
+    return mongoStore(connection.db, { ...connection, schema })
   }
   return {
     store: await reopen(),
     reopen,
+    async crashUpgrade(schema: StoreSchema, call: number, when: 'before' | 'after') {
+      const connection = await connected()
+      const { db, arm, calls } = crashableMongo(connection.db)
+      arm(call, when)
+      try {
+        await upgradeMongo(db, connection.guard, schema)
+      } catch {
+        return false
+      }
+      return calls() < call
+    },
     async crashable() {
       const connection = await connected()
       const { db, ...rest } = crashableMongo(connection.db)

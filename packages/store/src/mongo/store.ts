@@ -9,11 +9,13 @@
  * the index), and allow any number of documents without one.
  * - `$push` with `$each` creates an absent array, `$pull` leaves non-matching elements alone, `$size: 0` finds empty
  * arrays, and an array that is empty or absent has no element `0`.
+ * - `$not` with a comparison matches documents without the field.
  * - Unordered inserts continue after a duplicate. Creating an index that exists changes nothing.
  * - Text is sorted by its bytes. Patterns support `(?is:…)`; case folding is up to the server.
  */
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
-import { type Store, StoreError } from '../store.ts'
+import { NO_UPGRADES } from '../document-schema.ts'
+import { type Store, StoreError, type StoreSchema } from '../store.ts'
 import { mongoAnnouncements } from './announcements.ts'
 import { mongoCollection } from './collection.ts'
 import { decodeOrKeep, type Guard, guardWith, secretsIn } from './errors.ts'
@@ -21,12 +23,14 @@ import { outboxFlush } from './flush-outbox.ts'
 import { mongoJournal } from './journal.ts'
 import { kindRegistry } from './kind-registry.ts'
 import { mongoSeries } from './series.ts'
+import { upgradeMongo } from './upgrade-documents.ts'
 
 export interface MongoOptions {
   /** `mongodb://` or `mongodb+srv://`. Timeouts, concerns and read preference in the address are ignored. */
   readonly uri: string
   /** Defaults to the database in the address, then to `lcm`. */
   readonly database?: string
+  readonly schema?: StoreSchema
   /** Timeout for finding a server, connecting to it and waiting for its response. One call may take twice as long. */
   readonly timeoutMs?: number
 }
@@ -40,10 +44,18 @@ export interface MongoConnection {
   close(): Promise<void>
 }
 
-/** Resolves when the server responds. Rejects with a `StoreError` that never contains the password. */
-export async function openMongoStore(options: MongoOptions): Promise<Store> {
+/**
+ * Resolves when the documents of an earlier release are upgraded. Rejects with a `StoreError` that never contains the password.
+ */
+export async function openMongoStore({ schema = NO_UPGRADES, ...options }: MongoOptions): Promise<Store> {
   const connection = await connectMongo(options)
-  return mongoStore(connection.db, connection)
+  try {
+    await upgradeMongo(connection.db, connection.guard, schema)
+  } catch (error) {
+    await connection.close()
+    throw error
+  }
+  return mongoStore(connection.db, { ...connection, schema })
 }
 
 export async function connectMongo(options: MongoOptions): Promise<MongoConnection> {
@@ -61,8 +73,11 @@ export async function connectMongo(options: MongoOptions): Promise<MongoConnecti
   }
 }
 
-/** `db` belongs to a client with majority concerns and timeouts. */
-export function mongoStore(db: Db, { guard, close }: Pick<MongoConnection, 'guard' | 'close'>): Store {
+/** `db` belongs to a client with majority concerns and timeouts. Its documents must have been upgraded. */
+export function mongoStore(
+  db: Db,
+  { guard, close, schema = NO_UPGRADES }: Pick<MongoConnection, 'guard' | 'close'> & { schema?: StoreSchema },
+): Store {
   const kinds = kindRegistry(db)
   const journal = mongoJournal(db, kinds, guard)
   const announcements = mongoAnnouncements(kinds, guard)
@@ -70,7 +85,7 @@ export function mongoStore(db: Db, { guard, close }: Pick<MongoConnection, 'guar
   return {
     collection(kind) {
       const { documents } = kinds.add(kind)
-      return mongoCollection(kind, { guard, documents, wake: announcements.wake })
+      return mongoCollection(kind, { guard, schema, documents, wake: announcements.wake })
     },
     journal: {
       append: journal.append,

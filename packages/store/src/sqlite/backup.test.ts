@@ -45,7 +45,7 @@ async function aBackup(count = 50): Promise<string> {
 
 it('restores the store with all its parts', async () => {
   const restored = join(folder(), 'lcm.sqlite')
-  const parts = await unpackBackup(await aBackup(), restored, NOW_MS)
+  const parts = await unpackBackup(await aBackup(), restored, { nowMs: NOW_MS })
   expect([...parts.keys()]).toEqual(['secret-key'])
   expect(Buffer.from(parts.get('secret-key') ?? [])).toEqual(KEY)
   expect(statSync(restored).mode & 0o777).toBe(0o600)
@@ -61,7 +61,7 @@ describe('positions after a restore', () => {
   /** A store restored from the backup at that time. */
   async function back(backup: string, nowMs: number): Promise<Store> {
     const at = join(folder(), 'lcm.sqlite')
-    await unpackBackup(backup, at, nowMs)
+    await unpackBackup(backup, at, { nowMs })
     return openSqliteStore(at)
   }
   const positionOf = async ({ changes }: Store) => (await changes?.position()) ?? ''
@@ -139,7 +139,7 @@ it('is one consistent file, whatever is written meanwhile', async () => {
   await copying
   await store.close()
   packBackup(join(at, 'copy'), new Map())
-  await unpackBackup(await sealed(join(at, 'copy'), join(at, 'backup')), join(at, 'restored'), NOW_MS)
+  await unpackBackup(await sealed(join(at, 'copy'), join(at, 'backup')), join(at, 'restored'), { nowMs: NOW_MS })
   const restored = openSqliteStore(join(at, 'restored'))
   const found = await restored.collection({ ...NOTES, name: 'pair' }).list({ limit: 10_000 })
   expect(await restored.collection(NOTES).list({ limit: 10_000 })).toHaveLength(2000)
@@ -177,7 +177,7 @@ describe('a file that is not a backup', () => {
   const refusal = async (file: string): Promise<string> => {
     const to = join(folder(), 'to')
     const errors = await Promise.all(
-      [verifyBackup(file), unpackBackup(file, to, NOW_MS)].map(each => each.catch(e => e)),
+      [verifyBackup(file), unpackBackup(file, to, { nowMs: NOW_MS })].map(each => each.catch(e => e)),
     )
     for (const error of errors) expect(error).toBeInstanceOf(StoreError)
     expect(errors[1].message).toBe(errors[0].message)
@@ -210,6 +210,19 @@ describe('a file that is not a backup', () => {
     expect(await refusal(given(bytes))).toMatch(/was made by a newer LCM \(schema 99.*Restore it with that version/)
   })
 
+  it('is refused when a newer LCM wrote its documents', async () => {
+    const at = folder()
+    const store = openSqliteStore(join(at, 'lcm.sqlite'), { schema: { kinds: [NOTES], upgrades: [{}, {}] } })
+    await store.backup?.(join(at, 'copy'))
+    await store.close()
+    packBackup(join(at, 'copy'), new Map())
+    const file = await sealed(join(at, 'copy'), join(at, 'backup'))
+    const schema = { kinds: [NOTES], upgrades: [{}] }
+    await expect(unpackBackup(file, join(at, 'to'), { nowMs: NOW_MS, schema })).rejects.toThrow(
+      /newer LCM \(documents of schema 2, this one reads up to 1\)/,
+    )
+  })
+
   it('is refused when any one bit differs', async () => {
     const whole = readFileSync(await aBackup())
     for (let i = 0; i < 25; i++) {
@@ -238,12 +251,12 @@ describe('a file that is not a backup', () => {
     bytes.fill(0xff, 5 * 4096, 7 * 4096)
     writeFileSync(join(at, 'copy'), bytes)
     const file = await sealed(join(at, 'copy'), join(at, 'backup'))
-    await expect(unpackBackup(file, join(at, 'to'), NOW_MS)).rejects.toThrow(/is damaged or truncated/)
+    await expect(unpackBackup(file, join(at, 'to'), { nowMs: NOW_MS })).rejects.toThrow(/is damaged or truncated/)
   })
 
   it('never overwrites a file', async () => {
     const to = given('something of mine')
-    await expect(unpackBackup(await aBackup(), to, NOW_MS)).rejects.toThrow('EEXIST')
+    await expect(unpackBackup(await aBackup(), to, { nowMs: NOW_MS })).rejects.toThrow('EEXIST')
     expect(readFileSync(to, 'utf8')).toBe('something of mine')
     expect(existsSync(`${to}-journal`)).toBe(false)
   })

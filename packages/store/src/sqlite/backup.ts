@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { StoreError } from '../store.ts'
+import { NO_UPGRADES, refuseNewer } from '../document-schema.ts'
+import { StoreError, type StoreSchema } from '../store.ts'
 import { startNewHistory } from './changes.ts'
 import { APPLICATION_ID, MAGIC, SCHEMA_VERSION } from './database-file.ts'
+import { documentSchema } from './upgrade-documents.ts'
 
 /** Differs from the store's id, so that neither file is mistaken for the other. */
 const BACKUP_ID = 0x4c_43_4d_42
@@ -60,12 +62,20 @@ export async function verifyBackup(file: string): Promise<void> {
   await verifiedCopy(file, null)
 }
 
-/** Writes the store to `to` and returns the parts. Refuses a file that is not a complete backup. */
-export async function unpackBackup(file: string, to: string, nowMs: number): Promise<BackupParts> {
+/**
+ * Writes the store to `to` and returns the parts. Refuses a file that is not a complete backup, or has documents of a newer
+ * schema. Older ones are upgraded when the store is opened.
+ */
+export async function unpackBackup(
+  file: string,
+  to: string,
+  { nowMs, schema = NO_UPGRADES }: { nowMs: number; schema?: StoreSchema },
+): Promise<BackupParts> {
   await verifiedCopy(file, to)
   const db = new DatabaseSync(to)
   try {
     refuseDamaged(db, file)
+    refuseNewer(documentSchema(db), schema, file)
     const rows = db.prepare('SELECT name, content FROM lcm_backup').all()
     const parts = new Map(
       rows.flatMap(({ name, content }) => (content instanceof Uint8Array ? [[String(name), content]] : [])),

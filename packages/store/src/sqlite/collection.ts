@@ -28,7 +28,7 @@ export function sqliteCollection<T extends Document>(
   { batch, hooks }: { batch: GroupCommit; hooks: CommitHooks },
 ): Collection<T> {
   const sql = statements(db)
-  const facets = sqliteFacets(db, kind, batch)
+  const facets = sqliteFacets(db, kind)
   const reader = documentReader(db, kind)
 
   function claimValues(document: T): void {
@@ -92,8 +92,8 @@ const statements = (db: DatabaseSyncInstance) => ({
   release: db.prepare('DELETE FROM unique_values WHERE kind = ? AND id = ?'),
 })
 
-/** Maintains the facet rows of documents. Builds them for documents that are older than the facets of their kind. */
-function sqliteFacets<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>, batch: GroupCommit) {
+/** Maintains the facet rows of documents. */
+function sqliteFacets<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>) {
   const of = db.prepare('SELECT name, value FROM facets WHERE kind = ? AND id = ?')
   const add = db.prepare('INSERT INTO facets (kind, name, value, id) VALUES (?, ?, ?, ?)')
   const drop = db.prepare('DELETE FROM facets WHERE kind = ? AND name = ? AND value = ? AND id = ?')
@@ -110,12 +110,5 @@ function sqliteFacets<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T
     for (const [name, value] of wanted) add.run(kind.name, name, value, id)
   }
 
-  function putAll(): void {
-    const rows = db.prepare('SELECT id, body FROM documents WHERE kind = ?').all(kind.name)
-    for (const row of rows) put(String(row.id), kind.parse(JSON.parse(String(row.body))))
-    db.prepare('INSERT INTO faceted (kind) VALUES (?)').run(kind.name)
-  }
-
-  if (db.prepare('SELECT 1 FROM faceted WHERE kind = ?').get(kind.name) === undefined) batch.commitRelaxed(putAll)
   return { put }
 }

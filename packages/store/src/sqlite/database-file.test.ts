@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import type { Document, Kind } from '../store.ts'
+import { sqliteRows } from '../testing/sqlite-rows.ts'
 import { openSqliteFile, refuseReadOnly, SCHEMA_VERSION, unusable } from './database-file.ts'
 import { openSqliteStore } from './store.ts'
 
@@ -44,7 +45,7 @@ describe('a file with schema 1', () => {
   it('is migrated without losing data', async () => {
     const path = firstSchema()
     for (let opened = 0; opened < 2; opened += 1) {
-      const store = openSqliteStore(path)
+      const store = openSqliteStore(path, { schema: { kinds: [THINGS], upgrades: [{}] } })
       const things = store.collection(THINGS)
       expect(await things.get('a')).toEqual({ id: 'a', version: 3, name: 'old' })
       expect(await things.list({ where: { name: 'old' }, limit: 9 })).toHaveLength(1)
@@ -56,8 +57,10 @@ describe('a file with schema 1', () => {
   })
 })
 
-/** Undoes the migration from schema 2 to 3. */
+/** Undoes the migrations after schema 2. */
 const BACK_TO_THE_SECOND = `
+  DROP TABLE document_schema;
+  CREATE TABLE faceted (kind TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
   ALTER TABLE documents RENAME TO later;
   CREATE TABLE documents (
     kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, id)
@@ -106,6 +109,19 @@ describe('a file with schema 2', () => {
     expect(db.prepare('PRAGMA user_version').get()).toEqual({ user_version: SCHEMA_VERSION })
     db.close()
   })
+})
+
+it('changes neither tables nor documents when a document cannot be upgraded', async () => {
+  const path = await secondSchema()
+  const parse = () => {
+    throw new Error('no such thing')
+  }
+  const schema = { kinds: [{ ...THINGS, parse }], upgrades: [{ thing: () => ({}) }] }
+  expect(() => openSqliteStore(path, { schema })).toThrow(
+    /^thing a can't be upgraded, and nothing was changed: no such/,
+  )
+  expect(sqliteRows(path, 'PRAGMA user_version')).toEqual([{ user_version: 2 }])
+  expect(sqliteRows(path, 'SELECT body FROM documents')[0]).toEqual({ body: '{"id":"a","version":1,"name":"first"}' })
 })
 
 it('refuses a file with a newer schema and leaves it unchanged', async () => {

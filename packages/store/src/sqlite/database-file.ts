@@ -1,6 +1,8 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { StoreError } from '../store.ts'
+import { NO_UPGRADES, refuseNewer } from '../document-schema.ts'
+import { StoreError, type StoreSchema } from '../store.ts'
+import { documentSchema, upgradeDocuments } from './upgrade-documents.ts'
 
 /** Marks LCM's files: a database of another program is never written to. */
 export const APPLICATION_ID = 0x4c_43_4d_31
@@ -68,11 +70,21 @@ const STEPS: readonly string[] = [
   DROP INDEX journal_of_subject;
   CREATE INDEX journal_of_subject ON journal (subject, stream, at, id);
 `,
+  // Facets are rebuilt whenever the number of the documents' schema grows.
+  `
+  CREATE TABLE document_schema (number INTEGER NOT NULL) STRICT;
+  INSERT INTO document_schema (number) VALUES (0);
+  DROP TABLE faceted;
+`,
 ]
+/** Version of the tables. Documents have a schema number of their own. */
 export const SCHEMA_VERSION = STEPS.length
 
-/** Opens or creates the file with durable commits. Refuses a torn or foreign file and leaves it unchanged. */
-export function openSqliteFile(path: string): DatabaseSyncInstance {
+/**
+ * Opens or creates the file with durable commits, and upgrades the file of an earlier release, all or nothing. Refuses a torn,
+ * foreign or newer file and leaves it unchanged.
+ */
+export function openSqliteFile(path: string, schema: StoreSchema = NO_UPGRADES): DatabaseSyncInstance {
   const fresh = path === ':memory:' || !existsSync(path) || statSync(path).size === 0
   if (!fresh) refuseForeignHeader(path)
   try {
@@ -81,8 +93,9 @@ export function openSqliteFile(path: string): DatabaseSyncInstance {
     db.exec('PRAGMA busy_timeout = 5000')
     if (!fresh) verify(db, path)
     refuseReadOnly(db, path)
+    refuseNewer(documentSchema(db), schema, path)
     db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    migrate(db)
+    migrate(db, schema)
     return db
   } catch (error) {
     throw error instanceof StoreError ? error : unusable(path, error)
@@ -126,12 +139,20 @@ export function refuseReadOnly(db: DatabaseSyncInstance, path: string): void {
   }
 }
 
-/** Runs the missing migrations, all or nothing. */
-function migrate(db: DatabaseSyncInstance): void {
+/** Runs the missing migrations and upgrades, all or nothing. */
+export function migrate(db: DatabaseSyncInstance, schema: StoreSchema): void {
   const from = pragma(db, 'user_version')
-  if (from === SCHEMA_VERSION) return
+  if (from === SCHEMA_VERSION && documentSchema(db) === schema.upgrades.length) return
   const marks = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`
-  db.exec(`BEGIN IMMEDIATE; ${STEPS.slice(from).join('')} ${marks}; COMMIT`)
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    db.exec(`${STEPS.slice(from).join('')} ${marks}`)
+    upgradeDocuments(db, schema)
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.isTransaction) db.exec('ROLLBACK')
+    throw error
+  }
 }
 
 function verify(db: DatabaseSyncInstance, path: string): void {

@@ -11,33 +11,25 @@ interface Note {
   readonly text: string
 }
 
-let parsed = 0
 const NOTES: Kind<Note> = {
   name: 'note',
-  parse(body) {
-    parsed += 1
-    return body as Note
-  },
+  parse: body => body as Note,
   facets: note => ({ text: note.text }),
   announced: true,
 }
 const DRAFTS: Kind<Note> = { ...NOTES, name: 'draft', announced: false }
 
 const note = (id: string, version: number, text: string): Note => ({ id, version, text })
-const parsings = async (work: () => Promise<unknown>): Promise<number> => {
-  const before = parsed
-  await work()
-  return parsed - before
-}
 
-it('parses each version of a document once', async () => {
+it('reads each version of a document once', async () => {
   const store = openSqliteStore(':memory:')
   const notes = store.collection(NOTES)
   for (const id of ['a', 'b', 'c']) await notes.insert(note(id, 1, 'new'))
-  expect(await parsings(() => notes.list({ limit: 9 }))).toBe(3)
+  const [a, b, c] = await notes.list({ limit: 9 })
   await notes.replace(note('b', 2, 'changed'))
-  expect(await parsings(() => notes.get('a'))).toBe(0)
-  expect(await parsings(() => notes.list({ limit: 9 }))).toBe(1)
+  expect(await notes.get('a')).toBe(a)
+  const later = await notes.list({ limit: 9 })
+  expect([later[0] === a, later[1] === b, later[2] === c]).toEqual([true, false, true])
   expect((await notes.list({ limit: 9 })).map(({ version, text }) => [version, text])).toEqual([
     [1, 'new'],
     [2, 'changed'],

@@ -8,7 +8,10 @@ export interface DocumentReader<T> {
   list(query: Query): T[]
 }
 
-/** Returned documents are shared: callers must not modify them. */
+/**
+ * Returned documents are shared: callers must not modify them. They are not parsed again: every document has the current schema
+ * from the moment the store is open.
+ */
 export function documentReader<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>): DocumentReader<T> {
   const prepared = statementCache(db)
   // A version identifies a document only where ids are never reused.
@@ -21,7 +24,7 @@ function plainReader<T extends Document>(
   prepared: StatementCache,
 ): DocumentReader<T> {
   const body = db.prepare('SELECT body FROM documents WHERE kind = ? AND id = ?')
-  const parse = (row: Record<string, unknown>): T => kind.parse(JSON.parse(String(row.body)))
+  const parse = (row: Record<string, unknown>): T => JSON.parse(String(row.body))
   return {
     get(id) {
       const row = body.get(kind.name, id)
@@ -55,7 +58,7 @@ function cachingReader<T extends Document>(
   }
 
   function remember(body: string): T {
-    const document = kind.parse(JSON.parse(body))
+    const document: T = JSON.parse(body)
     cache.put(document, body.length)
     return document
   }

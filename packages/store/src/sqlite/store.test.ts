@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import { storeConformance } from '../conformance.ts'
-import { type Document, StoreError } from '../store.ts'
+import { type Document, StoreError, type StoreSchema } from '../store.ts'
 import { crashableSqlite } from '../testing/crashable-sqlite.ts'
 import { TOMBSTONES_MAX } from './changes.ts'
-import { openSqliteFile } from './database-file.ts'
+import { migrate, openSqliteFile } from './database-file.ts'
 import { openSqliteStore, sqliteStore } from './store.ts'
 
 const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-store-')), 'lcm.sqlite')
@@ -19,8 +19,8 @@ for (const [title, gather] of [
   const open = async () => {
     const path = scratch()
     const opened = new Set<() => void>()
-    const openRaw = () => {
-      const db = openSqliteFile(path)
+    const openRaw = (schema?: StoreSchema) => {
+      const db = openSqliteFile(path, schema)
       opened.add(() => {
         if (!db.isOpen) return
         if (db.isTransaction) db.exec('ROLLBACK')
@@ -30,9 +30,22 @@ for (const [title, gather] of [
     }
     return {
       store: sqliteStore(openRaw(), { gather }),
-      reopen: async () => {
+      reopen: async (schema?: StoreSchema) => {
         for (const close of opened) close()
-        return sqliteStore(openRaw(), { gather })
+        return sqliteStore(openRaw(schema), { gather })
+      },
+      async crashUpgrade(schema: StoreSchema, call: number, when: 'before' | 'after') {
+        for (const close of opened) close()
+        const { db, arm, calls } = crashableSqlite(openRaw())
+        arm(call, when)
+        try {
+          migrate(db, schema)
+        } catch {
+          return false
+        } finally {
+          for (const close of opened) close()
+        }
+        return calls() < call
       },
       crashable: async () => {
         for (const close of opened) close()
@@ -121,7 +134,7 @@ describe('a full disk', () => {
       unique: { text: ({ text }) => text.slice(0, 10) },
     })
     const limit = (pages: number) => db.exec(`PRAGMA max_page_count = ${pages}`)
-    return { store, things, limit }
+    return { db, store, things, limit }
   }
 
   it('is reported as a failure of the store, which recovers when there is space', async () => {
@@ -135,19 +148,16 @@ describe('a full disk', () => {
     await store.close()
   })
 
-  it('is reported as a failure of the store also at the first use of a kind', async () => {
-    const { store, limit } = open()
+  it('is reported as a failure of the store also during an upgrade, and nothing is changed', async () => {
+    const { db, store, things, limit } = open()
+    await things.insert({ id: 'a', version: 1, text: 'small' })
     limit(1)
-    const meet = () =>
-      store.collection({
-        name: 'x'.repeat(10_000),
-        parse: body => body as Document,
-        facets: () => ({}),
-        announced: false,
-      })
-    expect(meet).toThrow(StoreError)
+    const kinds = [{ name: 'thing', parse: (body: unknown) => body as Document, announced: true }]
+    const schema = { kinds, upgrades: [{ thing: (body: object) => ({ ...body, text: LARGE }) }] }
+    expect(() => migrate(db, schema)).toThrow(/full/)
+    expect((await things.get('a'))?.text).toBe('small')
     limit(1_000_000)
-    expect(await meet().list({ limit: 1 })).toEqual([])
+    migrate(db, schema)
     await store.close()
   })
 

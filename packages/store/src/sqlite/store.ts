@@ -1,5 +1,5 @@
 import { backup, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import type { Store } from '../store.ts'
+import type { Store, StoreSchema } from '../store.ts'
 import { sqliteChanges } from './changes.ts'
 import { sqliteCollection } from './collection.ts'
 import { openSqliteFile } from './database-file.ts'
@@ -12,9 +12,11 @@ export interface SqliteOptions {
   readonly gather?: (flush: () => void) => void
 }
 
-/** The embedded store: one file, one process. */
-export const openSqliteStore = (path: string, options: SqliteOptions = {}): Store =>
-  sqliteStore(openSqliteFile(path), options)
+/** The embedded store: one file, one process. With a schema, it upgrades the file of an earlier release. */
+export const openSqliteStore = (
+  path: string,
+  { schema, ...options }: SqliteOptions & { schema?: StoreSchema } = {},
+): Store => sqliteStore(openSqliteFile(path, schema), options)
 
 export function sqliteStore(db: DatabaseSyncInstance, { gather = queueMicrotask }: SqliteOptions = {}): Store {
   const batch = groupCommit(db, gather)
