@@ -1,3 +1,4 @@
+import { STORE_SCHEMA } from '@lcm/control-plane/resources'
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
@@ -23,13 +24,13 @@ type Worker = ReturnType<typeof livedWorker>
 
 /** A store as long use would leave it, written past the API: a million rows in one transaction take seconds so. */
 export async function writeFleetFile(file: string, size: FleetSize): Promise<void> {
-  await openSqliteStore(file).close()
+  await openSqliteStore(file, { schema: STORE_SCHEMA }).close()
   const db = new DatabaseSync(file)
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -200000; BEGIN')
   const nowMs = systemClock.now()
   writeWorkers(db, size, nowMs)
   withoutIndexes(db, 'journal', () => writeJournal(db, size, nowMs))
-  db.exec("INSERT INTO faceted (kind) VALUES ('worker'); COMMIT; PRAGMA wal_checkpoint(TRUNCATE)")
+  db.exec('COMMIT; PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
 }
 

@@ -1,5 +1,6 @@
 import { controlPlane } from '@lcm/control-plane/control-plane'
 import { startServer } from '@lcm/control-plane/http/server'
+import { STORE_SCHEMA } from '@lcm/control-plane/resources'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { host, silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
@@ -13,7 +14,7 @@ import { seededRandom } from '@lcm/testkit/seeded-random'
 const [, , file = '', token = '', consoleDir = null] = process.argv
 const random = seededRandom(7)
 const stop = new AbortController()
-const store = openSqliteStore(file, { gather: setImmediate })
+const store = openSqliteStore(file, { schema: STORE_SCHEMA, gather: setImmediate })
 const plane = controlPlane({
   store,
   changeKeys: localCoordination({ clock: systemClock, firstEpoch: () => 1 }).changeKeys,

@@ -1,4 +1,4 @@
-import { RESOURCES } from '@lcm/control-plane/resources'
+import { RESOURCES, STORE_SCHEMA } from '@lcm/control-plane/resources'
 import { toInstant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import type { Instance } from '@lcm/domain/worker/instance'
@@ -17,7 +17,7 @@ interface Cloud {
 
 /** A store with one worker at rest for every machine, exactly as the cloud shows it. */
 export async function recordFleet(file: string, cloud: Cloud, instances: readonly Instance[]): Promise<void> {
-  const store = openSqliteStore(file)
+  const store = openSqliteStore(file, { schema: STORE_SCHEMA })
   const workers = store.collection(RESOURCES.workers)
   for (let from = 0; from < instances.length; from += AT_ONCE) {
     const some = instances.slice(from, from + AT_ONCE)

@@ -10,7 +10,7 @@ import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { Worker } from '@lcm/domain/worker/worker'
-import type { Collection, Document, Kind, Store } from '@lcm/store/store'
+import type { Collection, Document, Kind, Store, StoreSchema } from '@lcm/store/store'
 import type { z } from 'zod'
 import { type Ownership, redactLab, redactWorker, sessionsOfLab, sessionsOfWorker } from './changes/redaction.ts'
 import type { ApiParts } from './http/api-parts.ts'
@@ -18,7 +18,6 @@ import { definitionSummary } from './resources/definition/definition-view.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/lab-state.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
 import { workerView } from './resources/worker/worker-view.ts'
-import { readStored } from './stored.ts'
 import {
   IdempotentRequest,
   LoginCode,
@@ -27,6 +26,7 @@ import {
   StoredToken,
   WebhookState,
 } from './stored-documents.ts'
+import { UPGRADES } from './upgrades.ts'
 
 /** Which actors receive an event, and with which data. Actors that may see every session receive all of it. */
 export type EventVisibility<V> =
@@ -36,7 +36,10 @@ export type EventVisibility<V> =
   /** Every actor, without the parts that belong to sessions of others; null hides the resource. */
   | { readonly kind: 'redacted'; sessions(view: V): string[]; redact(view: V, own: Ownership): V | null }
 
-type StoredRow<T extends Document> = { readonly schema: z.ZodType<T> } & Pick<Kind<T>, 'unique' | 'facets'>
+interface StoredRow<T extends Document> extends Pick<Kind<T>, 'unique' | 'facets'> {
+  readonly schema: z.ZodType<T>
+}
+type StoredKind<T extends Document> = Kind<T> & StoredRow<T>
 
 interface PublishedDocument extends Document {
   readonly updated_at: string
@@ -63,9 +66,9 @@ interface WithEvents<T, V> {
 }
 
 /** A kind that is never published. */
-const internal = <T extends Document>(name: string, { schema, ...row }: StoredRow<T>): Kind<T> => ({
+const internal = <T extends Document>(name: string, row: StoredRow<T>): StoredKind<T> => ({
   name,
-  parse: readStored(schema),
+  parse: body => row.schema.parse(body),
   announced: false,
   ...row,
 })
@@ -73,10 +76,10 @@ const internal = <T extends Document>(name: string, { schema, ...row }: StoredRo
 /** A kind whose changes are published by change keys; its names are in the contract. */
 const published = <T extends PublishedDocument>(
   name: ResourceName,
-  { schema, hint, ...row }: StoredRow<T> & PublishedRow<T>,
-): Kind<T> & Published<T> => ({
+  { hint, ...row }: StoredRow<T> & PublishedRow<T>,
+): StoredKind<T> & Published<T> => ({
   name: RESOURCE_KINDS[name].kind,
-  parse: readStored(schema),
+  parse: body => row.schema.parse(body),
   announced: true,
   ...row,
   changeHint(document) {
@@ -89,7 +92,7 @@ const published = <T extends PublishedDocument>(
 const withEvents = <N extends EventResourceName, T extends PublishedDocument>(
   name: N,
   { view, visibility, ...row }: StoredRow<T> & EventRow<T, EventData<N>>,
-): Kind<T> & Published<T> & WithEvents<T, EventData<N>> => ({
+): StoredKind<T> & Published<T> & WithEvents<T, EventData<N>> => ({
   ...published(name, row),
   visibility,
   async snapshot(parts, document) {
@@ -197,6 +200,9 @@ const KINDS: { readonly [N in CollectionName]: Kind<DocumentOf<N>> } = RESOURCES
 /** The compiler asks here for a row of every published kind of the contract. */
 export const PUBLISHED: { readonly [N in ResourceName]: Published<DocumentOf<N>> } = RESOURCES
 export const EVENTS: { readonly [N in EventResourceName]: WithEvents<DocumentOf<N>, EventData<N>> } = RESOURCES
+
+/** Documents as this release stores them. Every store of the control plane is opened with it. */
+export const STORE_SCHEMA: StoreSchema = { kinds: Object.values(RESOURCES), upgrades: UPGRADES }
 
 /** Opens one collection of every kind. */
 export function openCollections(store: Store): Collections {

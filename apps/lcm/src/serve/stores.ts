@@ -1,3 +1,4 @@
+import { STORE_SCHEMA } from '@lcm/control-plane/resources'
 import type { Outages } from '@lcm/controllers/kit/outages'
 import { openMongoStore } from '@lcm/store/mongo/store'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
@@ -6,7 +7,7 @@ import { StartupError } from './startup-error.ts'
 
 export function openStore(file: string): Store {
   try {
-    return openSqliteStore(file, { gather: setImmediate })
+    return openSqliteStore(file, { schema: STORE_SCHEMA, gather: setImmediate })
   } catch (cause) {
     throw asStartupError(cause)
   }
@@ -15,7 +16,7 @@ export function openStore(file: string): Store {
 /** Rejects with a StoreError while the server is unreachable, and with a StartupError if waiting won't help. */
 export async function openSharedStore(uri: string): Promise<Store> {
   try {
-    return await openMongoStore({ uri })
+    return await openMongoStore({ uri, schema: STORE_SCHEMA })
   } catch (cause) {
     throw cause instanceof StoreError && !cause.isFinal ? cause : asStartupError(cause)
   }

@@ -44,7 +44,7 @@ async function saved(chunks: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 const partsIn = async (file: string) => {
-  const parts = await unpackBackup(file, join(folder, 'unpacked'), Date.UTC(2026, 11, 1))
+  const parts = await unpackBackup(file, join(folder, 'unpacked'), { nowMs: Date.UTC(2026, 11, 1) })
   return Object.fromEntries([...parts].map(([name, content]) => [name, Buffer.from(content).toString('utf8')]))
 }
 

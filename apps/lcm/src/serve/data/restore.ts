@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { open, rename, rm, rmdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import { STORE_SCHEMA } from '@lcm/control-plane/resources'
 import { systemClock } from '@lcm/runtime/clock'
 import { type BackupParts, unpackBackup } from '@lcm/store/sqlite/backup'
 import { StoreError } from '@lcm/store/store'
@@ -65,7 +66,7 @@ function refuseUsed(path: string): void {
 async function fill(path: string, file: string): Promise<BackupParts> {
   await writeDurably(join(path, UNFINISHED), '')
   sync(path)
-  const parts = await unpackBackup(file, join(path, STORE), systemClock.now())
+  const parts = await unpackBackup(file, join(path, STORE), { nowMs: systemClock.now(), schema: STORE_SCHEMA })
   sync(join(path, STORE))
   for (const name of TEXTS) if (parts.has(name)) await writeDurably(join(path, name), `${textIn(parts, name)}\n`)
   const simulation = parts.get(PARTS.simulation)
