@@ -24,6 +24,7 @@ const EXTENSIONS = new Set([
   'service',
   'py',
   'toml',
+  'gz',
 ])
 const WITHOUT_EXTENSION =
   /^(LICENSE|NOTICE|NOTES\.txt|Dockerfile|\.gitignore|\.gitattributes|\.dockerignore|\.editorconfig|\.npmrc|\.nvmrc|\.ci\/run)$/

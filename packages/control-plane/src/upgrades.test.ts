@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto'
+import { EventEnvelope } from '@lcm/contract/events'
+import { RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
+import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import { indexed } from '@lcm/store/document-schema'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
+import { sqliteRows } from '@lcm/store/testing/sqlite-rows'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
+import { manualClock } from '@lcm/testkit/manual-clock'
+import { oldStore } from '@lcm/testkit/old-stores/old-store'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { STREAMS } from './resources/journal/entries.ts'
+import { type CollectionName, RESOURCES, STORE_SCHEMA } from './resources.ts'
+
+const NAMES = Object.keys(RESOURCES) as CollectionName[]
+const ALL = 10_000
+
+/** The API on the store of 0.1.0, at the time when it was copied. */
+function upgradedPlane() {
+  const { file, copiedAt, ...old } = oldStore()
+  const kinds = sqliteRows(file, 'SELECT kind FROM documents').map(({ kind }) => String(kind))
+  const streams = sqliteRows(file, 'SELECT stream FROM journal').map(({ stream }) => String(stream))
+  const store = openSqliteStore(file, { schema: STORE_SCHEMA })
+  const clock = manualClock(new Date(copiedAt).getTime())
+  const { secretKey, operatorToken } = old
+  return { ...aControlPlane({ store, clock, secretKey }), clock, kinds, streams, file, operatorToken }
+}
+
+const old = upgradedPlane()
+
+/** Lists everything, gone or not. */
+const LISTS: Partial<Record<RouteName, string>> = {
+  listWorkers: '?include_terminated=true&limit=1000',
+  listSessions: '?include_finished=true&limit=1000',
+  listLabs: '?include_deleted=true&limit=1000',
+  listAudit: '?scaling=true&limit=1000',
+}
+/** Where the parts of a path come from. */
+const IDS: Readonly<Record<string, { list: RouteName; id: string }>> = {
+  '/workers/{id}': { list: 'listWorkers', id: 'id' },
+  '/worker-templates/{name}': { list: 'listTemplates', id: 'name' },
+  '/lablet-definitions/{id}': { list: 'listDefinitions', id: 'id' },
+  '/lablet-sessions/{id}': { list: 'listSessions', id: 'id' },
+  '/lab-records/{id}': { list: 'listLabs', id: 'id' },
+}
+/** Topologies are drawn one at a time, so the clock moves until there is an answer. */
+async function get(path: string, as: 'admin' | 'controller') {
+  let isAnswered = false
+  const answer = old.send('GET', path.slice(1), { as }).finally(() => (isAnswered = true))
+  while (!isAnswered) await old.clock.advance(1)
+  return answer
+}
+const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
+const answered = specs.filter(([name, { method }]) => method === 'GET' && name !== 'events')
+
+async function pathsOf(name: RouteName, path: string): Promise<string[]> {
+  const [resource] = /^\/[^/]+\/\{\w+\}/.exec(path) ?? []
+  if (resource === undefined) return [`${path}${LISTS[name] ?? ''}`]
+  const source = IDS[resource]
+  if (source === undefined) throw new Error(`no ids for ${path}`)
+  const { json } = await get(`${ROUTES[source.list].path}${LISTS[source.list] ?? ''}`, 'admin')
+  return json.items.map((item: Record<string, string>) => path.replace(/\{\w+\}/, item[source.id] ?? ''))
+}
+
+/** Changes with the fields of any stored document and with the names of their indexes. */
+const FORMAT_SHA256 = '69db52ed4e3e56be8b14ff6038d4182eddaadb32b0ddb821c177fe326ad5d17f'
+
+it('has an upgrade for every change of what is stored', async () => {
+  const format: unknown[] = [STORE_SCHEMA.upgrades.length]
+  for (const name of NAMES) {
+    const { schema, ...kind } = RESOURCES[name]
+    const documents = await old.store
+      .collection<{ id: string; version: number }>(RESOURCES[name] as never)
+      .list({ limit: ALL })
+    const facets = documents.flatMap(document =>
+      Object.keys(indexed(kind, document).facets).filter(facet => !facet.includes(':')),
+    )
+    // Descriptions and names of schemas are not stored.
+    const shape = z.toJSONSchema<z.ZodType>(schema, { metadata: z.registry(), reused: 'inline' })
+    format.push(kind.name, kind.announced, Object.keys(kind.unique ?? {}), [...new Set(facets)].sort(), shape)
+  }
+  const sha256 = createHash('sha256').update(JSON.stringify(format)).digest('hex')
+  const advice = `what is stored has changed: add an entry to UPGRADES, or extend its newest one if that is not released yet`
+  expect(sha256, advice).toBe(FORMAT_SHA256)
+})
+
+describe('a store of 0.1.0', () => {
+  it('has documents of every kind and entries of every stream', () => {
+    expect(new Set(old.kinds)).toEqual(new Set(NAMES.map(name => RESOURCES[name].name)))
+    expect(new Set(old.streams)).toEqual(new Set(Object.values(STREAMS)))
+  })
+
+  it.each(NAMES)('gives %s that have exactly the fields of today', async name => {
+    const kind = RESOURCES[name]
+    const documents = await old.store.collection<{ id: string; version: number }>(kind as never).list({ limit: ALL })
+    expect(documents).toHaveLength(old.kinds.filter(each => each === kind.name).length)
+    for (const document of documents) expect(kind.parse(document)).toEqual(document)
+  })
+
+  it.each(answered)('answers %s as the contract says', async (name, { path, access, answer, file }) => {
+    const as = typeof access === 'object' && 'roles' in access ? 'admin' : 'controller'
+    const paths = await pathsOf(name, path)
+    expect(paths.length).toBeGreaterThan(0)
+    for (const each of paths) {
+      const { status, json } = await get(each, as)
+      expect([each, status]).toEqual([each, 200])
+      if (file === undefined) expect(answer?.parse(json)).toEqual(json)
+    }
+  })
+
+  it('sends the newest event of every published document', async () => {
+    const stop = new AbortController()
+    const { body } = await old.send('GET', 'events?after=0', { signal: stop.signal })
+    if (body === null || typeof body === 'string') throw new Error(`no stream: ${body}`)
+    const sent: string[] = []
+    const reading = (async () => {
+      for await (const text of body) {
+        const event = JSON.parse(text.replace(/^(id: .*\n)?data: /, ''))
+        expect(EventEnvelope.parse(event)).toEqual(event)
+        sent.push(`${event.type.split('.')[0]} ${event.id}`)
+      }
+    })()
+    await old.clock.advance(0)
+    stop.abort()
+    await old.clock.advance(0)
+    await reading
+    for (const name of ['workers', 'sessions', 'labs'] as const) {
+      const documents = await old.store
+        .collection<{ id: string; version: number }>(RESOURCES[name] as never)
+        .list({ limit: ALL })
+      const event = RESOURCE_KINDS[name].event.name
+      expect(sent.filter(each => each.startsWith(event)).sort()).toEqual(
+        documents.map(({ id }) => `${event} ${id}`).sort(),
+      )
+    }
+  })
+
+  it('keeps its tokens and secrets', async () => {
+    const headers = { authorization: `Bearer ${old.operatorToken}` }
+    expect(await old.send('GET', 'audit', { headers })).toMatchObject({ status: 200 })
+    const { items } = (await old.send('GET', 'workers?include_terminated=true&limit=1000')).json
+    const secrets = await Promise.all(
+      items.map(({ id }: { id: string }) => old.send('GET', `workers/${id}/secrets`, { as: 'controller' })),
+    )
+    expect(secrets.map(({ json }) => json.cml_password)).toContain('password-of-every-server')
+    expect(secrets.map(({ json }) => json.license_token)).toContain('token-of-the-account')
+  })
+
+  it('has the indexes that its documents would have today', () => {
+    const table = (columns: string, name: string) =>
+      sqliteRows(old.file, `SELECT ${columns} FROM ${name}`).map(row => Object.values(row).join(' '))
+    const facets: string[] = []
+    const unique: string[] = []
+    for (const kind of STORE_SCHEMA.kinds) {
+      for (const { id, body } of sqliteRows(old.file, 'SELECT id, body FROM documents WHERE kind = ?', kind.name)) {
+        const found = indexed(kind, JSON.parse(String(body)))
+        for (const [name, value] of Object.entries(found.facets)) facets.push(`${kind.name} ${name} ${value} ${id}`)
+        for (const [field, value] of found.unique) unique.push(`${kind.name} ${field} ${value} ${id}`)
+      }
+    }
+    expect(table('kind, name, value, id', 'facets').sort()).toEqual(facets.sort())
+    expect(table('kind, field, value, id', 'unique_values').sort()).toEqual(unique.sort())
+  })
+
+  it('is refused by 0.1.0 afterwards, which knows tables up to version 3', () => {
+    const [{ user_version } = {}] = sqliteRows(old.file, 'PRAGMA user_version')
+    expect(user_version).toBeGreaterThan(3)
+  })
+})
