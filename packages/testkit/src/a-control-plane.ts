@@ -11,6 +11,7 @@ import { silentLogger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { Store } from '@lcm/store/store'
 import { faultyDispatch } from './faulty-dispatch.ts'
+import { faultyStreams } from './faulty-streams.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 import { seededRandom } from './seeded-random.ts'
 
@@ -62,11 +63,13 @@ export function aControlPlane({ startMs, ...setting }: ControlPlaneSetting = {})
 
   for (const service of CONTROLLERS)
     plane.access.grant(service, { id: service, name: service, role: 'controller', service } satisfies Actor)
-  const network = faultyDispatch(plane.dispatch)
+  const streams = faultyStreams(plane.dispatch)
+  const network = faultyDispatch(streams.dispatch)
   /** A client of this API, as a role or a service. */
   const client = (as: Role | ServiceName = 'admin'): Client => apiClient(network.dispatch, { token: as })
   return {
     ...plane,
+    ...streams,
     ...network,
     ...commandsOf(network.dispatch),
     ...othersOf(plane.dispatch),
