@@ -1,14 +1,16 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
+import { toInstant } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { StartupError } from '@lcm/lcm/serve/startup-error'
 import { type UpOptions, up } from '@lcm/lcm/serve/up'
 import { systemClock } from '@lcm/runtime/clock'
+import { oldStore } from '@lcm/testkit/old-stores/old-store'
 import { describe, expect, it } from 'vitest'
 import { durableFields, followWorkers } from './load/follow-workers.ts'
 
@@ -83,6 +85,28 @@ function namesOnPage(): string[] {
 }
 
 describe('the embedded profile', () => {
+  it('upgrades a folder of 0.1.0 at its first start, and its controllers go on with the fleet', async () => {
+    const dataDir = scratch()
+    const old = oldStore()
+    copyFileSync(old.file, join(dataDir, 'lcm.sqlite'))
+    writeFileSync(join(dataDir, 'secret-key'), `${old.secretKey.toString('hex')}\n`, { mode: 0o600 })
+    writeFileSync(join(dataDir, 'fleet-id'), 'lcm-1234\n', { mode: 0o600 })
+    writeFileSync(join(dataDir, 'cloud'), 'sim\n', { mode: 0o600 })
+    const startedAt = toInstant(systemClock.now())
+    await whileUp(dataDir, async ({ client }) => {
+      const { items } = await client.call('listWorkers', { query: { limit: 1000 } })
+      expect(items.length).toBeGreaterThan(10)
+      const unobserved = async () => {
+        const newest = items.map(({ id }) => client.call('getWorkerDecisions', { params: { id }, query: { limit: 1 } }))
+        return (await Promise.all(newest)).filter(page => (page.items[0]?.at ?? '') < startedAt).length
+      }
+      await expect.poll(unobserved).toBe(0)
+      // Their slots are long over.
+      const waiting = () => client.call('listSessions', { query: { status: 'PENDING', limit: 1000 } })
+      await expect.poll(async () => (await waiting()).items).toEqual([])
+    })
+  })
+
   it('boots a first fleet over the wire, and goes on where it was after a restart', async () => {
     const dataDir = scratch()
     const before = await whileUp(dataDir, async ({ client, lines, api }) => {

@@ -10,11 +10,15 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { RESOURCES } from '@lcm/control-plane/resources'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
+import { packBackup, sealedChunks } from '@lcm/store/sqlite/backup'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
+import { oldStore } from '@lcm/testkit/old-stores/old-store'
 import { beforeAll, expect, it } from 'vitest'
 import { StartupError } from '../startup-error.ts'
+import { openStore } from '../stores.ts'
 import { type BackedUp, backupsOf } from './backup.ts'
 import { openDataFolder } from './data-folder.ts'
 import { restore } from './restore.ts'
@@ -149,4 +153,20 @@ it('holds the fleet once, and forgets that it must only when that is stored', as
   await holdRestoredFleet(path, plane)
   await holdRestoredFleet(path, plane)
   expect(held).toEqual(['held'])
+})
+
+it('restores a backup of 0.1.0, which the first start upgrades', async () => {
+  const old = oldStore()
+  const text = (value: string) => Buffer.from(value)
+  const parts = { 'secret-key': text('07'.repeat(32)), 'fleet-id': text('lcm-1234'), cloud: text('sim') }
+  packBackup(old.file, new Map(Object.entries({ ...parts, 'made-at': text(old.copiedAt), version: text('0.1.0') })))
+  const from = join(scratch(), 'old.backup')
+  for await (const chunk of sealedChunks(old.file)) appendFileSync(from, chunk)
+  const path = scratch()
+  expect((await restored(from, path)).out).toContain('(LCM 0.1.0)')
+  const store = openStore(join(path, 'lcm.sqlite'))
+  const workers = await store.collection(RESOURCES.workers).list({ limit: 100 })
+  expect(workers.length).toBeGreaterThan(10)
+  for (const worker of workers) expect(RESOURCES.workers.parse(worker)).toEqual(worker)
+  await store.close()
 })
