@@ -1,7 +1,7 @@
-import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Change, Collection, Document, Kind, NewEntry, WriteResult } from '../store.ts'
 import { documentReader } from './document-reader.ts'
 import type { GroupCommit } from './group-commit.ts'
+import type { StatementCache } from './statement-cache.ts'
 
 export interface CommitHooks {
   /** Called inside the transaction that makes the change, like `enter`. */
@@ -23,13 +23,12 @@ const STALE: WriteResult = { ok: false, reason: 'stale' }
 const ID_TAKEN: WriteResult = { ok: false, reason: 'taken', field: 'id' }
 
 export function sqliteCollection<T extends Document>(
-  db: DatabaseSyncInstance,
   kind: Kind<T>,
-  { batch, hooks }: { batch: GroupCommit; hooks: CommitHooks },
+  { batch, hooks, prepared }: { batch: GroupCommit; hooks: CommitHooks; prepared: StatementCache },
 ): Collection<T> {
-  const sql = statements(db)
-  const facets = sqliteFacets(db, kind)
-  const reader = documentReader(db, kind)
+  const sql = statements(prepared)
+  const facets = sqliteFacets(prepared, kind)
+  const reader = documentReader(prepared, kind)
 
   function claimValues(document: T): void {
     for (const [field, read] of Object.entries(kind.unique ?? {})) {
@@ -84,19 +83,19 @@ export function sqliteCollection<T extends Document>(
   }
 }
 
-const statements = (db: DatabaseSyncInstance) => ({
-  insert: db.prepare('INSERT INTO documents (kind, id, version, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
-  replace: db.prepare('UPDATE documents SET version = ?, body = ? WHERE kind = ? AND id = ? AND version = ?'),
-  remove: db.prepare('DELETE FROM documents WHERE kind = ? AND id = ? AND version = ?'),
-  claim: db.prepare('INSERT INTO unique_values (kind, field, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
-  release: db.prepare('DELETE FROM unique_values WHERE kind = ? AND id = ?'),
+const statements = (prepared: StatementCache) => ({
+  insert: prepared('INSERT INTO documents (kind, id, version, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+  replace: prepared('UPDATE documents SET version = ?, body = ? WHERE kind = ? AND id = ? AND version = ?'),
+  remove: prepared('DELETE FROM documents WHERE kind = ? AND id = ? AND version = ?'),
+  claim: prepared('INSERT INTO unique_values (kind, field, value, id) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+  release: prepared('DELETE FROM unique_values WHERE kind = ? AND id = ?'),
 })
 
 /** Maintains the facet rows of documents. */
-function sqliteFacets<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>) {
-  const of = db.prepare('SELECT name, value FROM facets WHERE kind = ? AND id = ?')
-  const add = db.prepare('INSERT INTO facets (kind, name, value, id) VALUES (?, ?, ?, ?)')
-  const drop = db.prepare('DELETE FROM facets WHERE kind = ? AND name = ? AND value = ? AND id = ?')
+function sqliteFacets<T extends Document>(prepared: StatementCache, kind: Kind<T>) {
+  const of = prepared('SELECT name, value FROM facets WHERE kind = ? AND id = ?')
+  const add = prepared('INSERT INTO facets (kind, name, value, id) VALUES (?, ?, ?, ?)')
+  const drop = prepared('DELETE FROM facets WHERE kind = ? AND name = ? AND value = ? AND id = ?')
 
   /** Most writes change one facet of many, so only the difference is written. */
   function put(id: string, document: T | null): void {

@@ -1,7 +1,6 @@
-import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Document, Kind, Query } from '../store.ts'
 import { documentCache } from './document-cache.ts'
-import { type StatementCache, statementCache } from './statement-cache.ts'
+import type { StatementCache } from './statement-cache.ts'
 
 export interface DocumentReader<T> {
   get(id: string): T | null
@@ -12,18 +11,13 @@ export interface DocumentReader<T> {
  * Returned documents are shared: callers must not modify them. They are not parsed again: every document has the current schema
  * from the moment the store is open.
  */
-export function documentReader<T extends Document>(db: DatabaseSyncInstance, kind: Kind<T>): DocumentReader<T> {
-  const prepared = statementCache(db)
+export function documentReader<T extends Document>(prepared: StatementCache, kind: Kind<T>): DocumentReader<T> {
   // A version identifies a document only where ids are never reused.
-  return kind.announced ? cachingReader(db, kind, prepared) : plainReader(db, kind, prepared)
+  return kind.announced ? cachingReader(kind, prepared) : plainReader(kind, prepared)
 }
 
-function plainReader<T extends Document>(
-  db: DatabaseSyncInstance,
-  kind: Kind<T>,
-  prepared: StatementCache,
-): DocumentReader<T> {
-  const body = db.prepare('SELECT body FROM documents WHERE kind = ? AND id = ?')
+function plainReader<T extends Document>(kind: Kind<T>, prepared: StatementCache): DocumentReader<T> {
+  const body = prepared('SELECT body FROM documents WHERE kind = ? AND id = ?')
   const parse = (row: Record<string, unknown>): T => JSON.parse(String(row.body))
   return {
     get(id) {
@@ -40,13 +34,9 @@ function plainReader<T extends Document>(
 }
 
 /** Reads versions first, and bodies only of documents whose cached version differs. */
-function cachingReader<T extends Document>(
-  db: DatabaseSyncInstance,
-  kind: Kind<T>,
-  prepared: StatementCache,
-): DocumentReader<T> {
+function cachingReader<T extends Document>(kind: Kind<T>, prepared: StatementCache): DocumentReader<T> {
   const cache = documentCache<T>()
-  const newer = db.prepare(
+  const newer = prepared(
     'SELECT version, CASE version WHEN ? THEN NULL ELSE body END AS body FROM documents WHERE kind = ? AND id = ?',
   )
 

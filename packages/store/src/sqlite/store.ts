@@ -6,6 +6,7 @@ import { openSqliteFile } from './database-file.ts'
 import { groupCommit } from './group-commit.ts'
 import { sqliteJournal } from './journal.ts'
 import { sqliteSeries } from './series.ts'
+import { statementCache } from './statement-cache.ts'
 
 export interface SqliteOptions {
   /** Delays a commit, so that more writes can share it. Defaults to a microtask. */
@@ -20,12 +21,13 @@ export const openSqliteStore = (
 
 export function sqliteStore(db: DatabaseSyncInstance, { gather = queueMicrotask }: SqliteOptions = {}): Store {
   const batch = groupCommit(db, gather)
+  const prepared = statementCache(db)
   const changes = sqliteChanges(db, batch)
   const journal = sqliteJournal(db, batch)
   const hooks = { record: changes.record, enter: journal.enter }
   const copies = new Set<Promise<unknown>>()
   return {
-    collection: kind => sqliteCollection(db, kind, { batch, hooks }),
+    collection: kind => sqliteCollection(kind, { batch, hooks, prepared }),
     journal,
     series: sqliteSeries(db, batch),
     announcements: changes.announcements,
