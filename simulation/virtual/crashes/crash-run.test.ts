@@ -3,9 +3,9 @@ import { callsOf, crashRun, somePoints } from './crash-run.ts'
 import { PATHS } from './worker-paths.ts'
 
 const SEED = 7
-const LOOKS_SAMPLED = 12
+const LOOKS_SAMPLED = 6
 /** A sample: `npm run sim -- --crashes 1` takes every call. */
-const CRASHES_MIN = 300
+const CRASHES_MIN = 500
 
 const SAMPLE = await Promise.all(
   PATHS.map(async path => ({ path, points: somePoints(await callsOf(path, SEED), LOOKS_SAMPLED) })),

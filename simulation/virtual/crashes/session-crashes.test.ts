@@ -15,7 +15,7 @@ async function pointsOf(path: SessionPath, service: SessionService): Promise<rea
 describe.each(SESSION_PATHS)('in $name', path => {
   it('a scheduler that dies leaves everything as if it had not', async () => {
     const service = 'resource-scheduler'
-    const taken = (await pointsOf(path, service)).filter((_, n) => n % 5 === 0)
+    const taken = (await pointsOf(path, service)).filter((_, n) => n % 3 === 0)
     for (const point of taken) await crashSessions(path, SEED, { ...point, service })
   })
 })
@@ -32,7 +32,7 @@ describe.each([
     const service = 'lablet-controller'
     const points = await pointsOf(path, service)
     // Before one call and after the next, and the other way round in the other path.
-    const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 6 === turn)
+    const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 4 === turn)
     for (const point of taken) await crashSessions(path, SEED, { ...point, service })
   })
 })
