@@ -97,7 +97,7 @@ const PORTS: readonly (readonly [app: string, module: string])[] = [
   ['controllers/lablet', 'metrics'],
   ['controllers/lablet', 'cml-system'],
   ['controllers/lablet', 'compute-wrappers/batched-compute'],
-  ['controllers/lablet', 'compute-wrappers/fenced-compute'],
+  ['controllers/lablet', 'compute-wrappers/batched-compute'],
   ['controllers/lablet', 'compute-wrappers/rate-limited-compute'],
   ['controllers/lablet', 'compute-wrappers/account-circuit-breaker'],
   ['controllers/scheduler', 'errors'],

@@ -1,5 +1,8 @@
+import { createRequire } from 'node:module'
+import type { CloudWatchClient } from '@aws-sdk/client-cloudwatch'
+import type { EC2Client } from '@aws-sdk/client-ec2'
 import type { Clock } from '@lcm/runtime/clock'
-import { statusOf, textOf } from './cloud-call.ts'
+import { malformedResponse, statusOf, textOf } from './cloud-call.ts'
 
 /** One attempt at a call, retries counted apart. */
 export interface AwsCall {
@@ -30,26 +33,26 @@ export interface AwsOptions {
 /** Without `throwOnRequestTimeout` the SDK only warns, and a hung endpoint would hang its caller for ever. */
 const TIMEOUTS = { connectionTimeout: 2000, requestTimeout: 15_000, throwOnRequestTimeout: true } as const
 /** The SDK's limiter and retry quota are one per client: throttled launches must not slow reads, so these have their own. */
-export const READ = { retryMode: 'adaptive', maxAttempts: 5 } as const
+const READ = { retryMode: 'adaptive', maxAttempts: 5 } as const
 /** Capacity errors come as 500, which the SDK would retry at once; what to do next is the caller's decision. */
-export const MUTATE = { maxAttempts: 1 } as const
+const MUTATE = { maxAttempts: 1 } as const
 
-export const clientConfig = ({ endpoint, credentials }: AwsOptions) => ({
+const clientConfig = ({ endpoint, credentials }: AwsOptions) => ({
   requestHandler: TIMEOUTS,
   ...(endpoint === undefined ? {} : { endpoint }),
   ...(credentials === undefined ? {} : { credentials }),
 })
 
 /** The SDK's own middleware that copies every answer for a logger, also when there is none: a sixth of the time of a page. */
-export const LOGGER = 'loggerMiddleware'
+const LOGGER = 'loggerMiddleware'
 
 /** Clients by region, made when a region is first named. */
-export interface RegionalClients<Clients> {
+interface RegionalClients<Clients> {
   in(region: string): Clients
   close(): void
 }
 
-export function regionalClients<Clients>(
+function regionalClients<Clients>(
   make: (region: string) => Clients,
   destroy: (clients: Clients) => void,
 ): RegionalClients<Clients> {
@@ -70,9 +73,9 @@ export function regionalClients<Clients>(
 type Next<Args, Result> = (args: Args) => Promise<Result>
 
 /** Position of a middleware that observes attempts: inside the retries. */
-export const ATTEMPT_OBSERVER = { step: 'finalizeRequest', priority: 'low', name: 'lcmObserveAttempts' } as const
+const ATTEMPT_OBSERVER = { step: 'finalizeRequest', priority: 'low', name: 'lcmObserveAttempts' } as const
 
-export const observeAttempts =
+const observeAttempts =
   (region: string, { onCall, clock }: AwsOptions) =>
   <Args, Result extends { output: unknown }>(next: Next<Args, Result>, context: { commandName?: string }) =>
   async (args: Args): Promise<Result> => {
@@ -90,3 +93,89 @@ export const observeAttempts =
   }
 
 const actionOf = (commandName: string | undefined) => (commandName ?? '').replace(/Command$/, '')
+
+/** Two hundred machines with all the tags that EC2 allows stay below it. */
+const BODY_BYTES_MAX = 16 * 1024 * 1024
+
+/** Position of the middleware: next to the wire, before anything is parsed. */
+const RESPONSE_SIZE_LIMIT = { step: 'deserialize', priority: 'low', name: 'lcmBoundAnswers' } as const
+
+/** The SDK collects an answer however long it is; a body that never ends would take all the memory there is. */
+const limitResponseSize =
+  <Args, Result extends { response: unknown }>(next: (args: Args) => Promise<Result>) =>
+  async (args: Args): Promise<Result> => {
+    const result = await next(args)
+    const { response } = result
+    if (hasBody(response) && isStream(response.body)) response.body = await wholeBody(response.body)
+    return result
+  }
+
+const hasBody = (response: unknown): response is { body: unknown } =>
+  typeof response === 'object' && response !== null && 'body' in response
+
+const isStream = (body: unknown): body is AsyncIterable<Uint8Array> =>
+  typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+
+/** Leaving the loop early destroys the stream, and its connection with it. */
+async function wholeBody(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of stream) {
+    bytes += chunk.byteLength
+    if (bytes > BODY_BYTES_MAX) throw malformedResponse('reading', `an answer of more than ${BODY_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+type Ec2Sdk = typeof import('@aws-sdk/client-ec2')
+
+/** Two clients, because the SDK's limiter and retry quota are one per client: throttled launches must not slow reads. */
+export interface Ec2Clients {
+  readonly read: EC2Client
+  readonly mutate: EC2Client
+}
+
+/** `require` loads the package in half the time of `import`, and only once somebody needs it. */
+export const ec2Sdk = (): Ec2Sdk => createRequire(import.meta.url)('@aws-sdk/client-ec2')
+
+export function ec2Clients(options: AwsOptions): RegionalClients<Ec2Clients> {
+  const newClient = (region: string, retries: typeof READ | typeof MUTATE): EC2Client => {
+    const client = new (ec2Sdk().EC2Client)({ region, ...retries, ...clientConfig(options) })
+    client.middlewareStack.add(observeAttempts(region, options), ATTEMPT_OBSERVER)
+    client.middlewareStack.add(limitResponseSize, RESPONSE_SIZE_LIMIT)
+    client.middlewareStack.remove(LOGGER)
+    return client
+  }
+  return regionalClients(
+    region => ({ read: newClient(region, READ), mutate: newClient(region, MUTATE) }),
+    ({ read, mutate }) => {
+      read.destroy()
+      mutate.destroy()
+    },
+  )
+}
+
+/** Client of a region, the SDK's commands, and the signal of a call. */
+export interface Ec2Call {
+  readonly client: EC2Client
+  readonly sdk: Ec2Sdk
+  readonly signal: AbortSignal
+}
+
+type CloudWatchSdk = typeof import('@aws-sdk/client-cloudwatch')
+
+/** Loaded only once somebody needs it. */
+export const cloudWatchSdk = (): CloudWatchSdk => createRequire(import.meta.url)('@aws-sdk/client-cloudwatch')
+
+export const cloudWatchClients = (options: AwsOptions): RegionalClients<CloudWatchClient> =>
+  regionalClients(
+    region => {
+      const client = new (cloudWatchSdk().CloudWatchClient)({ region, ...READ, ...clientConfig(options) })
+      client.middlewareStack.add(observeAttempts(region, options), ATTEMPT_OBSERVER)
+      client.middlewareStack.add(limitResponseSize, RESPONSE_SIZE_LIMIT)
+      client.middlewareStack.remove(LOGGER)
+      return client
+    },
+    client => client.destroy(),
+  )

@@ -2,13 +2,19 @@ import { createRequire } from 'node:module'
 import type { Image, ImageQuery } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { TAG } from '@lcm/domain/worker/instance'
-import type { AwsCredentials, AwsOptions } from './aws-clients.ts'
+import {
+  type AwsCredentials,
+  type AwsOptions,
+  cloudWatchClients,
+  cloudWatchSdk,
+  type Ec2Call,
+  ec2Clients,
+  ec2Sdk,
+} from './aws-clients.ts'
 import { type Caller, callerIdentity } from './caller-identity.ts'
 import { cloudCall } from './cloud-call.ts'
-import { cloudWatchClients, cloudWatchSdk } from './cloudwatch/clients.ts'
-import { type Ec2Call, ec2Clients, ec2Sdk } from './ec2/clients.ts'
+import { newestImage } from './ec2/compute.ts'
 import { runInput } from './ec2/instance.ts'
-import { newestImage } from './ec2/list-images.ts'
 import type { IamActionName } from './iam-actions.ts'
 
 /** A region, and what a launch there would name. */

@@ -1,6 +1,7 @@
+import { setMaxListeners } from 'node:events'
 import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
-import { type CallLimits, DeadlineError, withinDeadline } from './deadline.ts'
+import type { Clock } from '@lcm/runtime/clock'
 
 /** Runs a call to the cloud so that it ends within its limits, and fails with a CloudError only. */
 export async function cloudCall<Answer>(
@@ -45,4 +46,78 @@ export function statusOf(outcome: unknown): number | null {
   const metadata = outcome.$metadata
   if (typeof metadata !== 'object' || metadata === null || !('httpStatusCode' in metadata)) return null
   return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : null
+}
+
+/** The wait was ended from our side; what the other side did or will do is unknown. */
+export class DeadlineError extends Error {
+  override readonly name = 'GivenUp'
+  readonly late: boolean
+
+  constructor(message: string, late: boolean) {
+    super(message)
+    this.late = late
+  }
+}
+
+export interface CallLimits {
+  readonly clock: Clock
+  readonly deadlineMs: number
+  /** Whichever aborts first ends the wait. */
+  readonly signals: readonly AbortSignal[]
+}
+
+/**
+ * Waits for `run` until the deadline or a signal, and no longer: not everything that hangs can be canceled, a name
+ * lookup for one. Rejects with GivenUp then, and aborts the signal that `run` was given.
+ */
+export async function withinDeadline<Answer>(
+  { clock, deadlineMs, signals }: CallLimits,
+  run: (signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
+  const abort = new AbortController()
+  const cancel = () => abort.abort(new DeadlineError('it was canceled', false))
+  const late = () => abort.abort(new DeadlineError(`no answer within ${deadlineMs} ms`, true))
+  const cancelTimer = clock.after(deadlineMs, late)
+  // Any number of calls may share a signal, and each takes its listener off again: a warning of a leak would be false.
+  for (const signal of signals) {
+    setMaxListeners(0, signal)
+    signal.addEventListener('abort', cancel)
+  }
+  try {
+    if (signals.some(signal => signal.aborted)) cancel()
+    abort.signal.throwIfAborted()
+    return await Promise.race([run(abort.signal), rejectedOnAbort(abort.signal)])
+  } finally {
+    cancelTimer()
+    for (const signal of signals) signal.removeEventListener('abort', cancel)
+  }
+}
+
+const rejectedOnAbort = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+
+const PAGES_MAX = 1000
+
+interface AnsweredPage<Item> {
+  readonly items: Item[] | undefined
+  readonly next: string | undefined
+}
+
+/** An empty 200 parses to no list at all. Taking that for "none" would mean that every machine is gone. */
+export async function* allPages<Item>(
+  action: string,
+  page: (nextToken: string | undefined) => Promise<AnsweredPage<Item>>,
+): AsyncGenerator<Item> {
+  let token: string | undefined
+  for (let count = 0; count < PAGES_MAX; count++) {
+    const { items, next } = await page(token)
+    if (!Array.isArray(items)) throw malformedResponse(action, 'an answer without a list')
+    yield* items
+    if (!next) return
+    if (next === token) throw malformedResponse(action, 'the same page token twice')
+    token = next
+  }
+  throw malformedResponse(action, `more than ${PAGES_MAX} pages`)
 }

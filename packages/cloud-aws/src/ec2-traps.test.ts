@@ -1,6 +1,5 @@
 import type { Compute, PowerAction } from '@lcm/cloud/compute'
-import { batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
-import { powerEach } from '@lcm/cloud/compute-wrappers/power-each'
+import { batchedCompute, powerEach } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { rateLimitedCompute } from '@lcm/cloud/compute-wrappers/rate-limited-compute'
 import type { CloudError } from '@lcm/cloud/errors'
 import { plantMachines, SIM_COMPUTE_SETUP } from '@lcm/cloud-sim/conformance/sim-fixtures'

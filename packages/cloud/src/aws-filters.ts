@@ -1,5 +1,4 @@
-import type { InstanceFilter } from './compute.ts'
-import { chunks } from './compute-wrappers/power-each.ts'
+import { chunks, type InstanceFilter } from './compute.ts'
 import { CloudError } from './errors.ts'
 
 /** Matches any of the values. */

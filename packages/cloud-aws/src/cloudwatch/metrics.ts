@@ -1,11 +1,9 @@
 import type { MetricDataResult } from '@aws-sdk/client-cloudwatch'
-import { chunks } from '@lcm/cloud/compute-wrappers/power-each'
+import { chunks } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
-import type { AwsOptions } from '../aws-clients.ts'
-import { cloudCall } from '../cloud-call.ts'
-import { allPages } from '../ec2/pages.ts'
-import { cloudWatchClients, cloudWatchSdk } from './clients.ts'
+import { type AwsOptions, cloudWatchClients, cloudWatchSdk } from '../aws-clients.ts'
+import { allPages, cloudCall } from '../cloud-call.ts'
 import {
   AGENT_DEFAULTS,
   type AgentMetrics,

@@ -1,5 +1,5 @@
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
-import { DeadlineError } from '../deadline.ts'
+import { DeadlineError } from '../cloud-call.ts'
 import type { HttpResponse } from './http-client.ts'
 import { jsonIn, listOf, recordIn, textIn } from './json-readers.ts'
 

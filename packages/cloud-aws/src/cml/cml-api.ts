@@ -1,7 +1,7 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Clock } from '@lcm/runtime/clock'
-import { withinDeadline } from '../deadline.ts'
+import { withinDeadline } from '../cloud-call.ts'
 import { errorFromResponse, malformedResponse, toCmlError } from './api-errors.ts'
 import { type CmlConnectionPool, cmlConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'

@@ -1,7 +1,7 @@
 import type { CmlLogin } from '@lcm/cloud/cml-access'
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
-import { withinDeadline } from '../deadline.ts'
+import { withinDeadline } from '../cloud-call.ts'
 import { mapConcurrently } from './admission-gate.ts'
 import { toCmlError } from './api-errors.ts'
 import {

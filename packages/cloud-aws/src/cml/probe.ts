@@ -1,7 +1,7 @@
 import type { CmlEndpoint } from '@lcm/cloud/cml-access'
 import type { CmlProbe } from '@lcm/cloud/cml-system'
 import type { CmlStage } from '@lcm/domain/worker/boot'
-import { type CallLimits, withinDeadline } from '../deadline.ts'
+import { type CallLimits, withinDeadline } from '../cloud-call.ts'
 import { originOf } from './connection-pool.ts'
 import { type HttpResponse, loadHttpClient, sendRequest } from './http-client.ts'
 import { jsonIn, recordIn, textIn } from './json-readers.ts'

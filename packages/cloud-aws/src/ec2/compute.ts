@@ -1,14 +1,18 @@
+import type { DescribeImagesCommandInput, Image as Ec2Image, InstanceStateChange } from '@aws-sdk/client-ec2'
 import { throwIfTerminated } from '@lcm/cloud/aws-errors'
-import type { Compute, LaunchRequest } from '@lcm/cloud/compute'
+import {
+  type Compute,
+  type Image,
+  type ImageQuery,
+  type LaunchRequest,
+  LISTED_PER_CALL,
+  type PowerAction,
+  type PowerStates,
+} from '@lcm/cloud/compute'
 import type { Instance } from '@lcm/domain/worker/instance'
-import type { AwsOptions } from '../aws-clients.ts'
-import { cloudCall, malformedResponse } from '../cloud-call.ts'
-import type { Ec2Call } from './clients.ts'
-import { type Ec2Clients, ec2Clients, ec2Sdk } from './clients.ts'
-import { runInput, toInstance } from './instance.ts'
-import { imageIds, newestImage } from './list-images.ts'
-import { describeInstances, listInstances } from './list-instances.ts'
-import { POWER_ACTIONS, powerInstances } from './power.ts'
+import { type AwsOptions, type Ec2Call, type Ec2Clients, ec2Clients, ec2Sdk } from '../aws-clients.ts'
+import { allPages, cloudCall, malformedResponse } from '../cloud-call.ts'
+import { describeInstances, listInstances, runInput, toInstance } from './instance.ts'
 
 export type { AwsCall, AwsCredentials, AwsOptions } from '../aws-clients.ts'
 
@@ -53,4 +57,82 @@ async function launch({ client, sdk, signal }: Ec2Call, request: LaunchRequest):
 async function tagInstance({ client, sdk, signal }: Ec2Call, id: string, tags: Readonly<Record<string, string>>) {
   const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }))
   await client.send(new sdk.CreateTagsCommand({ Resources: [id], Tags }), { abortSignal: signal })
+}
+
+/** Without the owner anybody's public image of that name could win. */
+export async function newestImage(ec2: Ec2Call, wanted: ImageQuery): Promise<Image | null> {
+  const pages = imagesOf(ec2, {
+    Owners: [wanted.owner],
+    IncludeDeprecated: false,
+    Filters: [
+      { Name: 'name', Values: [wanted.name_pattern] },
+      { Name: 'state', Values: ['available'] },
+    ],
+  })
+  let newest: Image | null = null
+  for await (const raw of pages) {
+    const image = toImage(raw)
+    if (image && (!newest || isNewer(image, newest))) newest = image
+  }
+  return newest
+}
+
+function toImage(raw: Ec2Image): Image | null {
+  const { ImageId, Name, CreationDate, State, RootDeviceName } = raw
+  if (!ImageId || !CreationDate || !RootDeviceName || State !== 'available') return null
+  return { image_id: ImageId, name: Name ?? '', created_at: CreationDate, root_device: RootDeviceName }
+}
+
+const isNewer = (a: Image, b: Image) =>
+  a.created_at === b.created_at ? a.image_id > b.image_id : a.created_at > b.created_at
+
+async function imageIds(ec2: Ec2Call, namePattern: string): Promise<readonly string[]> {
+  const ids = new Set<string>()
+  const named = { IncludeDeprecated: true, Filters: [{ Name: 'name', Values: [namePattern] }] }
+  for await (const { ImageId } of imagesOf(ec2, named)) if (ImageId) ids.add(ImageId)
+  return [...ids]
+}
+
+const imagesOf = (ec2: Ec2Call, input: DescribeImagesCommandInput) =>
+  allPages('DescribeImages', async NextToken => {
+    const page = { ...input, MaxResults: LISTED_PER_CALL, ...(NextToken ? { NextToken } : {}) }
+    const answer = await ec2.client.send(new ec2.sdk.DescribeImagesCommand(page), { abortSignal: ec2.signal })
+    return { items: answer.Images, next: answer.NextToken }
+  })
+
+const POWER_ACTIONS: Readonly<Record<PowerAction, string>> = {
+  start: 'StartInstances',
+  stop: 'StopInstances',
+  force_stop: 'StopInstances',
+  terminate: 'TerminateInstances',
+}
+
+/** Success is judged by what the answer says of each machine, never by the status alone. */
+async function powerInstances(ec2: Ec2Call, act: PowerAction, ids: readonly string[]): Promise<PowerStates> {
+  const changes = await changesOf(ec2, act, ids)
+  if (!Array.isArray(changes)) throw malformedResponse(POWER_ACTIONS[act], 'an answer without a list')
+  return new Map(
+    changes.flatMap(({ InstanceId, CurrentState }) =>
+      InstanceId && CurrentState?.Name ? [[InstanceId, CurrentState.Name] as const] : [],
+    ),
+  )
+}
+
+async function changesOf(
+  { client, sdk, signal }: Ec2Call,
+  act: PowerAction,
+  ids: readonly string[],
+): Promise<InstanceStateChange[] | undefined> {
+  const InstanceIds = [...ids]
+  const until = { abortSignal: signal }
+  switch (act) {
+    case 'start':
+      return (await client.send(new sdk.StartInstancesCommand({ InstanceIds }), until)).StartingInstances
+    case 'stop':
+      return (await client.send(new sdk.StopInstancesCommand({ InstanceIds }), until)).StoppingInstances
+    case 'force_stop':
+      return (await client.send(new sdk.StopInstancesCommand({ InstanceIds, Force: true }), until)).StoppingInstances
+    case 'terminate':
+      return (await client.send(new sdk.TerminateInstancesCommand({ InstanceIds }), until)).TerminatingInstances
+  }
 }

@@ -1,8 +1,16 @@
 import { setMaxListeners } from 'node:events'
 import type { Instance } from '@lcm/domain/worker/instance'
-import { type Compute, IDS_PER_CALL, type PowerAction } from '../compute.ts'
-import { CloudError } from '../errors.ts'
-import { powerEach } from './power-each.ts'
+import type { Clock } from '@lcm/runtime/clock'
+import {
+  type Compute,
+  chunks,
+  IDS_PER_CALL,
+  type Image,
+  type ImageQuery,
+  type PowerAction,
+  type PowerStates,
+} from '../compute.ts'
+import { CloudError, type CloudErrorClass } from '../errors.ts'
 
 /** Calls for one machine, as a reconciler needs them. Concurrent callers share a request. */
 export interface BatchedCompute extends Pick<Compute, 'list' | 'newestImage' | 'imageIds' | 'launch' | 'tag'> {
@@ -38,7 +46,7 @@ export function batchedCompute(compute: Compute): BatchedCompute {
   }
 }
 
-export function getOrCreate<Value>(entries: Map<string, Value>, key: string, make: () => Value): Value {
+function getOrCreate<Value>(entries: Map<string, Value>, key: string, make: () => Value): Value {
   const entry = entries.get(key) ?? make()
   entries.set(key, entry)
   return entry
@@ -63,7 +71,7 @@ const powerBatch =
   (ids, signal) =>
     powerEach(ids, some => compute.power(region, action, some, signal))
 
-export interface BatchQueue<Answer> {
+interface BatchQueue<Answer> {
   ask(id: string, signal: AbortSignal): Promise<Answer>
 }
 
@@ -75,7 +83,7 @@ interface Caller<Answer> {
 }
 
 /** Concurrent callers of the same id share a request. */
-export function batchQueue<Answer>(idsMax: number, request: BatchRequest<Answer>): BatchQueue<Answer> {
+function batchQueue<Answer>(idsMax: number, request: BatchRequest<Answer>): BatchQueue<Answer> {
   const waiting = new Set<Caller<Answer>>()
   let isBusy = false
 
@@ -132,7 +140,7 @@ async function sendBatch<Answer>(request: BatchRequest<Answer>, callers: readonl
     const outcomes = await request(ids, unwanted.signal)
     for (const caller of callers) {
       const outcome = outcomes.get(caller.id)
-      if (outcome === undefined) caller.fail(missingInResponse(caller.id))
+      if (outcome === undefined) caller.fail(missingInResponse(caller.id, 'batch'))
       else caller.answer(outcome)
     }
   } catch (error) {
@@ -160,5 +168,127 @@ function whenAllAbort(signals: readonly AbortSignal[]) {
 const canceled = (id: string) =>
   new CloudError('transient', { code: 'AbortError', action: 'batch', message: `${id}: canceled` })
 
-const missingInResponse = (id: string) =>
-  new CloudError('transient', { code: 'MalformedAnswer', action: 'batch', message: `the response lacks ${id}` })
+const missingInResponse = (id: string, action: string) =>
+  new CloudError('transient', { code: 'MalformedAnswer', action, message: `the response lacks ${id}` })
+
+/** Maximum age of a cached image. */
+export const IMAGE_TTL_MS = 5 * 60_000
+/**
+ * A missing image may be copied any minute, and a launch waits for it. Shorter than the interval between two
+ * reconciliations.
+ */
+export const NO_IMAGE_TTL_MS = 20_000
+
+interface CachedImage {
+  readonly image: Image | null
+  readonly untilMs: number
+}
+
+/**
+ * Queries the newest image once per region, query and TTL, however many launches need it. Concurrent callers share a
+ * request. Errors are not cached. A launch that EC2 rejects because its image is gone evicts the entry.
+ */
+export function imageCache(compute: Compute, clock: Clock): Compute {
+  const cache = new Map<string, CachedImage>()
+  const queues = new Map<string, BatchQueue<Image | null>>()
+
+  async function latest(key: string, ask: () => Promise<Image | null>): Promise<Image | null> {
+    const cached = cache.get(key)
+    if (cached !== undefined && clock.monotonic() < cached.untilMs) return cached.image
+    cache.delete(key)
+    const image = await ask()
+    cache.set(key, { image, untilMs: clock.monotonic() + (image === null ? NO_IMAGE_TTL_MS : IMAGE_TTL_MS) })
+    return image
+  }
+
+  const queueOf = (region: string, wanted: ImageQuery): BatchQueue<Image | null> =>
+    batchQueue(1, async (keys, signal) => {
+      const answers = keys.map(
+        async key => [key, await latest(key, () => compute.newestImage(region, wanted, signal))] as const,
+      )
+      return new Map(await Promise.all(answers))
+    })
+
+  return {
+    ...compute,
+    newestImage(region, wanted, signal) {
+      const key = JSON.stringify([region, wanted.owner, wanted.name_pattern])
+      return getOrCreate(queues, key, () => queueOf(region, wanted)).ask(key, signal)
+    },
+    async launch(region, request, signal) {
+      try {
+        return await compute.launch(region, request, signal)
+      } catch (error) {
+        if (isImageGone(error))
+          for (const [key, { image }] of cache) if (image?.image_id === request.parameters.image_id) cache.delete(key)
+        throw error
+      }
+    },
+  }
+}
+
+/** Deregistered, or no longer shared with this account. */
+const isImageGone = (error: unknown): boolean => error instanceof CloudError && error.code.startsWith('InvalidAMIID')
+
+type PowerCall = (instanceIds: readonly string[]) => Promise<PowerStates>
+
+/**
+ * For each machine the state that the cloud reported, or why it was not changed; after `transient` it may have been.
+ */
+export type PowerOutcome = ReadonlyMap<string, string | CloudError>
+
+/** Errors that may concern one machine only. After any other error the outcome of the whole call is unknown. */
+const MACHINE_ERRORS: readonly CloudErrorClass[] = ['not_found', 'state', 'protected', 'invalid', 'capacity', 'quota']
+
+/**
+ * Changes many machines in as few calls as possible. EC2 rejects a whole call because of one machine, though it may
+ * have changed some of the others: the machines named in the error are left out and the rest is retried, and if none is
+ * named, the call is split in halves.
+ */
+export async function powerEach(instanceIds: readonly string[], call: PowerCall): Promise<PowerOutcome> {
+  const outcome = new Map<string, string | CloudError>()
+  let batches = chunks([...new Set(instanceIds)], IDS_PER_CALL.power)
+  for (let batch = batches[0]; batch; batch = batches[0]) {
+    const answer = await answerOf(call, batch)
+    const rest = batches.slice(1)
+    if (!(answer instanceof CloudError)) {
+      for (const id of batch) outcome.set(id, answer.get(id) ?? missingInResponse(id, 'power'))
+      batches = rest
+      continue
+    }
+    if (!isMachineError(batch, answer)) {
+      for (const id of batches.flat()) outcome.set(id, answer)
+      return outcome
+    }
+    const refused = refusedOf(batch, answer)
+    for (const id of refused) outcome.set(id, answer)
+    const left = batch.filter(id => !refused.includes(id))
+    batches = [...(refused.length > 0 ? chunks(left, batch.length) : halvesOf(left)), ...rest]
+  }
+  return outcome
+}
+
+async function answerOf(call: PowerCall, ids: readonly string[]): Promise<PowerStates | CloudError> {
+  try {
+    return await call(ids)
+  } catch (error) {
+    if (error instanceof CloudError) return error
+    throw error
+  }
+}
+
+/** A policy may forbid one machine, such as one without our tags, and then names it. */
+const isMachineError = (batch: readonly string[], error: CloudError): boolean =>
+  MACHINE_ERRORS.includes(error.errorClass) || (error.errorClass === 'auth' && namedIn(batch, error).length > 0)
+
+/** Machines that the error names; a call for one machine needs no name. */
+function refusedOf(batch: readonly string[], error: CloudError): readonly string[] {
+  return batch.length === 1 ? batch : namedIn(batch, error)
+}
+
+function namedIn(batch: readonly string[], { message }: CloudError): readonly string[] {
+  const words = new Set(message.split(/[^\w-]+/))
+  return batch.filter(id => words.has(id))
+}
+
+const halvesOf = (ids: readonly string[]) => chunks(ids, Math.ceil(ids.length / 2))

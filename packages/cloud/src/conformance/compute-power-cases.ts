@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { PowerAction } from '../compute.ts'
-import { powerEach } from '../compute-wrappers/power-each.ts'
+import { powerEach } from '../compute-wrappers/batched-compute.ts'
 import { type ComputeFixture, failsAs, MINUTE, SECOND, signal, UNKNOWN_ID } from './compute-fixture.ts'
 
 /** More than fit into one call. */

@@ -1,9 +1,8 @@
 import type { Compute } from '@lcm/cloud/compute'
 import { type AccountCircuitBreaker, accountCircuitBreaker } from '@lcm/cloud/compute-wrappers/account-circuit-breaker'
-import { type BatchedCompute, batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
-import { fencedCompute } from '@lcm/cloud/compute-wrappers/fenced-compute'
-import { imageCache } from '@lcm/cloud/compute-wrappers/image-cache'
+import { type BatchedCompute, batchedCompute, imageCache } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { rateLimitedCompute } from '@lcm/cloud/compute-wrappers/rate-limited-compute'
+import { NotLeadingError } from '@lcm/cloud/errors'
 import type { Election, Leadership } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
@@ -29,6 +28,31 @@ export function leaderOnlyCompute<E extends Election>(parts: {
         current = await election.campaign(signal)
         return current
       },
+    },
+  }
+}
+
+/**
+ * Sends changes only while `isHeld` returns true, checked immediately before the request. A process that slept through
+ * its lease notices it here. Reads are always allowed.
+ */
+export function fencedCompute(compute: Compute, isHeld: () => boolean): Compute {
+  const check = (action: string): void => {
+    if (!isHeld()) throw new NotLeadingError(`${action} was not sent: this instance no longer leads`)
+  }
+  return {
+    ...compute,
+    async launch(region, request, signal) {
+      check('launch')
+      return compute.launch(region, request, signal)
+    },
+    async power(region, action, instanceIds, signal) {
+      check(action)
+      return compute.power(region, action, instanceIds, signal)
+    },
+    async tag(region, instanceId, tags, signal) {
+      check('tag')
+      return compute.tag(region, instanceId, tags, signal)
     },
   }
 }

@@ -1,11 +1,11 @@
 import { type BatchedCompute, batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
-import { fencedCompute } from '@lcm/cloud/compute-wrappers/fenced-compute'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
 import { aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { fencedCompute } from './leader-only-compute.ts'
 import { changeMachine, launch, openAttempt } from './perform.ts'
 
 const never = new AbortController().signal

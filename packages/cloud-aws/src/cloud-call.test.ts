@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { withinDeadline } from './deadline.ts'
+import { withinDeadline } from './cloud-call.ts'
 
 const never = () => new Promise<never>(() => undefined)
 

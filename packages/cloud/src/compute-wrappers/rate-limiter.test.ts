@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Bucket, fullBucket, msUntil, refill, spend } from './token-bucket.ts'
+import { type Bucket, fullBucket, msUntil, refill, spend } from './rate-limiter.ts'
 
 const limits = fc.record({
   capacity: fc.integer({ min: 1, max: 1000 }),
