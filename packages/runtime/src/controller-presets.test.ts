@@ -9,10 +9,9 @@ import {
   watchTriggeredHostedService,
 } from './controller-presets.ts'
 import type { Election } from './election.ts'
-import { allOf, type HostedService } from './hosted-service.ts'
-import { leaderElected } from './leader-elected.ts'
+import { allOf, type HostedService, leaderElected } from './hosted-service.ts'
 import { aborted } from './linked-abort.ts'
-import { retry, success } from './reconciliation/result.ts'
+import { retry, success } from './reconciliation/resource-state.ts'
 
 interface Worker {
   readonly id: string

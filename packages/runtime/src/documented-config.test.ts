@@ -11,7 +11,7 @@ import {
   type WatchConfig,
 } from './config.ts'
 import { watchTriggeredHostedService } from './controller-presets.ts'
-import { success } from './reconciliation/result.ts'
+import { success } from './reconciliation/resource-state.ts'
 
 /** "Worker Discovery & Observation", section 9: field and default of each table. */
 const TABLES = {

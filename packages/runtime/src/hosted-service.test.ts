@@ -1,8 +1,9 @@
 import { getEventListeners } from 'node:events'
+import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { expect, it } from 'vitest'
-import type { Leadership } from './election.ts'
-import { allOf, type HostedService, HostedServiceError, host } from './hosted-service.ts'
+import type { Election, Leadership } from './election.ts'
+import { allOf, type HostedService, HostedServiceError, host, leaderElected } from './hosted-service.ts'
 import { aborted } from './linked-abort.ts'
 
 const events: string[] = []
@@ -88,4 +89,111 @@ it('groups services as one, in order, under the same leadership', async () => {
 it('lets the failure of one in a group surface with both names', async () => {
   const group = allOf('worker-controller', [failing('metrics', new Error('no'))])
   await expect(host([group], new AbortController().signal)).rejects.toThrow('worker-controller: metrics: no')
+})
+
+/** An election that a test decides. */
+function anElection() {
+  const waiting: ((leadership: Leadership | null) => void)[] = []
+  const calls: string[] = []
+  const election: Election = {
+    instanceId: 'me',
+    campaign(signal) {
+      calls.push('campaign')
+      return new Promise(resolve => {
+        waiting.push(resolve)
+        signal.addEventListener('abort', () => resolve(null))
+      })
+    },
+    async resign(options) {
+      calls.push(options?.forGood ? 'resign for good' : 'resign')
+    },
+    status: () => ({ state: 'STANDBY', leader_id: null, term: null, since: null }),
+  }
+  const win = (epoch: number) => {
+    const lease = new AbortController()
+    waiting.shift()?.({ epoch, signal: lease.signal, isHeld: () => !lease.signal.aborted })
+    return lease
+  }
+  return { election, calls, win }
+}
+
+const settle = () => manualClock().advance(0)
+
+/** Notes each term, and takes a turn to end it. */
+function aService(calls: string[]) {
+  const service: HostedService = {
+    name: 'service',
+    async run(signal, leadership) {
+      calls.push(`lead ${leadership?.epoch}`)
+      await aborted(signal)
+      calls.push(leadership?.signal.aborted ? 'lost' : 'asked to stop')
+      await settle()
+      calls.push('ended')
+    },
+  }
+  return service
+}
+
+it('runs the service only while this instance leads, and again in the next term', async () => {
+  const { election, calls, win } = anElection()
+  const stop = new AbortController()
+  const over = leaderElected(aService(calls), election).run(stop.signal)
+  await settle()
+  expect(calls).toEqual(['campaign'])
+  const lease = win(1)
+  await settle()
+  lease.abort()
+  await settle()
+  await settle()
+  expect(calls).toEqual(['campaign', 'lead 1', 'lost', 'ended', 'campaign'])
+  win(2)
+  await settle()
+  stop.abort()
+  await over
+  expect(calls.slice(5)).toEqual(['lead 2', 'asked to stop', 'ended', 'resign for good'])
+})
+
+it('gives up the seat only after the service has finished, and leaves nothing on its signal', async () => {
+  const { election, calls, win } = anElection()
+  const stop = new AbortController()
+  const over = leaderElected(aService(calls), election).run(stop.signal)
+  const lease = win(1)
+  await settle()
+  stop.abort()
+  expect(lease.signal.aborted).toBe(false)
+  await over
+  expect(calls.slice(-2)).toEqual(['ended', 'resign for good'])
+  expect(getEventListeners(lease.signal, 'abort')).toEqual([])
+})
+
+it('ends without a term when it is stopped while standing by', async () => {
+  const { election, calls } = anElection()
+  const stop = new AbortController()
+  const over = leaderElected(aService(calls), election).run(stop.signal)
+  stop.abort()
+  await over
+  expect(calls).toEqual(['campaign', 'resign for good'])
+})
+
+it('gives up the seat and says so when the service fails', async () => {
+  const { election, calls, win } = anElection()
+  const failing: HostedService = { name: 'failing', run: () => Promise.reject(new Error('broken')) }
+  const over = leaderElected(failing, election).run(new AbortController().signal)
+  win(1)
+  await expect(over).rejects.toThrow('broken')
+  expect(calls).toEqual(['campaign', 'resign for good'])
+})
+
+it('takes a service that ends while it leads as failed', async () => {
+  const { election, win } = anElection()
+  const brief: HostedService = { name: 'brief', run: async () => undefined }
+  const over = leaderElected(brief, election).run(new AbortController().signal)
+  win(1)
+  await expect(over).rejects.toThrow('ended although nobody asked it to')
+})
+
+it('keeps whatever else the service offers', () => {
+  const { election } = anElection()
+  const service = { ...aService([]), health: () => 'fine' }
+  expect(leaderElected(service, election).health()).toBe('fine')
 })

@@ -1,4 +1,4 @@
-import type { Leadership } from './election.ts'
+import type { Election, Leadership } from './election.ts'
 import { linkedAbort } from './linked-abort.ts'
 import { type Logger, silentLogger } from './logger.ts'
 
@@ -61,4 +61,33 @@ async function runTogether(
 export async function runToItsEnd(service: HostedService, signal: AbortSignal, leadership?: Leadership): Promise<void> {
   await service.run(signal, leadership)
   if (!signal.aborted) throw new Error('ended although nobody asked it to')
+}
+
+/**
+ * Runs `service` only while this instance leads; stands by otherwise. On a clean stop the seat is kept until the
+ * service has finished, and given up then. A service that fails gives it up too, so that another instance may try.
+ */
+export function leaderElected<S extends HostedService>(service: S, election: Election): S {
+  return { ...service, run: (signal: AbortSignal) => leadAgainAndAgain(service, election, signal) }
+}
+
+async function leadAgainAndAgain(service: HostedService, election: Election, signal: AbortSignal): Promise<void> {
+  try {
+    while (!signal.aborted) {
+      const leadership = await election.campaign(signal)
+      if (leadership === null) return
+      await leadOnce(service, leadership, signal)
+    }
+  } finally {
+    await election.resign({ forGood: true })
+  }
+}
+
+async function leadOnce(service: HostedService, leadership: Leadership, signal: AbortSignal): Promise<void> {
+  const term = linkedAbort(signal, leadership.signal)
+  try {
+    await runToItsEnd(service, term.signal, leadership)
+  } finally {
+    term.unlink()
+  }
 }

@@ -18,17 +18,23 @@ export {
   watchTriggeredHostedService,
 } from './controller-presets.ts'
 export type { Election, LeaderStatus, Leadership } from './election.ts'
-export { allOf, type HostedService, HostedServiceError, host } from './hosted-service.ts'
-export { leaderElected } from './leader-elected.ts'
+export { allOf, type HostedService, HostedServiceError, host, leaderElected } from './hosted-service.ts'
 export { aborted, type LinkedAbort, linkedAbort } from './linked-abort.ts'
 export { type Logger, silentLogger } from './logger.ts'
 export { type Counter, type Gauge, type Histogram, type Labels, type Meter, silentMeter } from './meter.ts'
 export { PIPE_ITEMS_MAX, type Pipe, type PipeOptions, pipe } from './pipe.ts'
-export type { ReconciliationHealth } from './reconciliation/loop-health.ts'
-export type { ReconcileContext, ReconciliationOptions } from './reconciliation/options.ts'
-export { type Reconciliation, reconciliation } from './reconciliation/reconciliation.ts'
-export type { ResourceState, ResourceStatus } from './reconciliation/resource-state.ts'
-export { gone, type ReconciliationResult, requeue, retry, skip, success } from './reconciliation/result.ts'
+export type { ReconcileContext, ReconciliationOptions } from './reconciliation/loop.ts'
+export { type Reconciliation, type ReconciliationHealth, reconciliation } from './reconciliation/reconciliation.ts'
+export {
+  gone,
+  type ReconciliationResult,
+  type ResourceState,
+  type ResourceStatus,
+  requeue,
+  retry,
+  skip,
+  success,
+} from './reconciliation/resource-state.ts'
 export {
   every,
   LIST_PAGE_SIZE,

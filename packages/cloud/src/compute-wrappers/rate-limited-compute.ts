@@ -9,7 +9,13 @@ import {
   type PowerAction,
 } from '../compute.ts'
 import { CloudError, isRateLimited } from '../errors.ts'
-import { type BucketLimit, type LimitedRequest, type RateLimiter, rateLimiter } from './rate-limiter.ts'
+import {
+  type ActionLimits,
+  type BucketLimit,
+  type LimitedRequest,
+  type RateLimiter,
+  rateLimiter,
+} from './rate-limiter.ts'
 
 interface RateLimitedOptions {
   readonly clock: Clock
@@ -125,14 +131,6 @@ const joined = (parts: readonly DescribeResult[]): DescribeResult => ({
   found: parts.flatMap(part => part.found),
   missing: parts.flatMap(part => part.missing),
 })
-
-/** EC2 limits requests, and for changes also the machines that they name. */
-export interface ActionLimits {
-  readonly requests: BucketLimit
-  readonly resources: BucketLimit | null
-  /** Concurrent calls, where slow ones could use up all connections; null where calls are batched anyway. */
-  readonly inFlightMax: number | null
-}
 
 type LimitedRead = 'list' | 'describe' | 'images'
 type LimitedChange = 'terminate' | 'stop' | 'start' | 'launch' | 'tag'

@@ -1,6 +1,5 @@
 import type { Clock } from '@lcm/runtime/clock'
 import { CloudError } from '../errors.ts'
-import type { ActionLimits } from './rate-limited-compute.ts'
 
 /** Holds at most `capacity` tokens and gains `perSecond`. */
 export interface BucketLimit {
@@ -39,6 +38,14 @@ export function msUntil(limit: BucketLimit, bucket: Bucket, { cost, nowMs }: { c
   const { tokens } = refill(limit, bucket, nowMs)
   const lacking = cost - tokens
   return lacking <= TOLERANCE ? 0 : Math.ceil((lacking / limit.perSecond) * 1000)
+}
+
+/** EC2 limits requests, and for changes also the machines that they name. */
+export interface ActionLimits {
+  readonly requests: BucketLimit
+  readonly resources: BucketLimit | null
+  /** Concurrent calls, where slow ones could use up all connections; null where calls are batched anyway. */
+  readonly inFlightMax: number | null
 }
 
 /** Runs calls of one region within the limits of their actions. Never waits. */

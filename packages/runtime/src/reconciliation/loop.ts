@@ -1,11 +1,48 @@
+import type { Backoff } from '../backoff.ts'
+import type { Clock } from '../clock.ts'
 import type { Leadership } from '../election.ts'
 import type { LinkedAbort } from '../linked-abort.ts'
 import type { Logger } from '../logger.ts'
+import type { Counter, Gauge, Histogram, Labels, Meter } from '../meter.ts'
+import type { Trigger } from '../triggers/trigger.ts'
 import type { Again, WorkItem, WorkQueue } from '../work-queue.ts'
-import type { LoopMetrics, ReconcileOutcome } from './loop-metrics.ts'
-import type { ReconciliationOptions } from './options.ts'
-import type { Known, ResourceStates } from './resource-state.ts'
-import { type ReconciliationResult, retry } from './result.ts'
+import { type Known, type ReconciliationResult, type ResourceStates, retry } from './resource-state.ts'
+
+export interface ReconcileContext<R = unknown> {
+  /** Aborts at once when leadership is lost; on a clean stop only after the shutdown deadline. */
+  readonly signal: AbortSignal
+  /** The fencing token of the term this work belongs to; 0 without an election. */
+  readonly epoch: number
+  readonly leadership: Leadership
+  /** Event that woke the key. For logs only: a reconcile observes the resource, not the event. */
+  readonly cause: string
+  /** Has the key bound. */
+  readonly logger: Logger
+  /** The copy that a listing of this cycle has just read, if nothing was heard of the key since. */
+  readonly listed: R | undefined
+  /**
+   * Runs a slow call without holding a slot: other keys are reconciled meanwhile, this one stays in hand. It takes a slot again
+   * before it goes on.
+   */
+  withoutSlot<Answer>(work: () => Promise<Answer>): Promise<Answer>
+}
+
+export interface ReconciliationOptions<R = unknown> {
+  readonly name: string
+  readonly clock: Clock
+  readonly triggers: readonly Trigger<R>[]
+  /** Acts or looks, persists, and says when to come back. Slow calls go through `withoutSlot`: slots are few. */
+  reconcile(key: string, context: ReconcileContext<R>): Promise<ReconciliationResult>
+  readonly concurrency?: number
+  readonly backoff?: Backoff
+  /** Deadline for reconciles in progress after a clean stop. */
+  readonly shutdownDeadlineMs?: number
+  /** The most distinct keys that may be queued. */
+  readonly keysMax?: number
+  readonly logger?: Logger
+  readonly meter?: Meter
+  readonly metricPrefix?: string
+}
 
 /** Lives as long as the service. The queue outlives terms, so that a key left in hand is not handed out twice. */
 export interface Loop<R> {
@@ -219,4 +256,61 @@ function log({ result, cause, logger, startMs, endMs }: Outcome, isNew: boolean)
     else logger.debug(failure, 'reconcile failed')
   } else if (result.message !== undefined && isNew) logger.info(fields, 'reconciled')
   else logger.debug(fields, 'reconciled')
+}
+
+/** `error` is a reconcile that threw; the others are results. */
+type ReconcileOutcome = 'success' | 'requeue' | 'retry' | 'skip' | 'error'
+
+interface LoopMetrics {
+  readonly reconciles: Readonly<Record<ReconcileOutcome, () => void>>
+  readonly retries: Counter
+  readonly duration: Histogram
+  readonly eventToStart: Histogram
+  readonly watchEvents: Readonly<Record<'put' | 'delete', () => void>>
+  readonly active: Gauge
+  readonly pending: Gauge
+  readonly queueDepth: Gauge
+  readonly queueOldestAge: Gauge
+  readonly leader: Gauge
+  readonly leaderTerm: Gauge
+  readonly watchAge: Gauge
+  readonly watchDegraded: Gauge
+}
+
+/** All instruments of a loop, registered at once and counted from zero, so that an absent series is a fault. */
+export function loopMetrics(meter: Meter, prefix: string): LoopMetrics {
+  const gauge = (name: string, help: string) => meter.gauge(`${prefix}_${name}`, help)
+  const total = meter.counter(`${prefix}_reconcile_total`, 'Reconciles by result', ['result'])
+  const result = (outcome: ReconcileOutcome) => counted(total, { result: outcome })
+  const events = meter.counter(`${prefix}_watch_events_total`, 'Changes received by watches', ['type'])
+  return {
+    reconciles: {
+      success: result('success'),
+      requeue: result('requeue'),
+      retry: result('retry'),
+      skip: result('skip'),
+      error: result('error'),
+    },
+    watchEvents: { put: counted(events, { type: 'put' }), delete: counted(events, { type: 'delete' }) },
+    retries: meter.counter(`${prefix}_retries_total`, 'Backoffs begun'),
+    duration: meter.histogram(`${prefix}_reconcile_duration_seconds`, 'Time of one reconcile'),
+    eventToStart: meter.histogram(
+      `${prefix}_event_to_reconcile_seconds`,
+      'Time from news to the start of its reconcile',
+    ),
+    active: gauge('active_reconciles', 'Reconciles running now'),
+    pending: gauge('resources_pending', 'Keys that wait for a slot or for their time'),
+    queueDepth: gauge('queue_depth', 'Keys that are due and wait for a slot'),
+    queueOldestAge: gauge('queue_oldest_age_seconds', 'Age of the key that has been due longest'),
+    leader: gauge('leader', '1 while this instance leads'),
+    leaderTerm: gauge('leader_term', 'Fencing epoch of the current term, 0 without one'),
+    watchAge: gauge('watch_age_seconds', 'Time since the last sign of life of the quietest watch'),
+    watchDegraded: gauge('watch_degraded', '1 while a watch has failed too many times in a row'),
+  }
+}
+
+/** Labels are made once: the loop is too busy to make them per count. */
+function counted(counter: Counter, labels: Labels): () => void {
+  counter.add(0, labels)
+  return () => counter.add(1, labels)
 }

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { aborted } from '../linked-abort.ts'
 import { startupSweep } from '../triggers/poll.ts'
 import type { Trigger } from '../triggers/trigger.ts'
-import type { ReconcileContext } from './options.ts'
+import type { ReconcileContext } from './loop.ts'
 import { reconciliation } from './reconciliation.ts'
-import { requeue, retry, success } from './result.ts'
+import { requeue, retry, success } from './resource-state.ts'
 
 /** Reconciles that take `ms`; with `heeds` they give up when told to. */
 function slow(ms: number, { heeds = true } = {}) {
@@ -350,4 +350,89 @@ describe('running', () => {
     stop.abort()
     await over
   })
+})
+
+it('says aloud, but does not throw, when a trigger invents more keys than there is room for', async () => {
+  const { hands, clock, starts, logger } = runningLoop({ keysMax: 3 })
+  for (let index = 0; index < 1_500; index += 1) hands.add(`w-${index}`, 'test')
+  await clock.advance(0)
+  expect(starts.map(start => start.key)).toEqual(['w-0', 'w-1', 'w-2'])
+  const said = logger.lines.filter(line => line.level === 'error')
+  expect(said.map(line => line.fields.key)).toEqual(['w-3', 'w-1003'])
+  expect(String(said[0]?.fields.err)).toContain('no room for w-3: 3 distinct keys are queued')
+})
+
+it('says so for a listing that finds no room too', async () => {
+  const { hands, logger } = runningLoop({ keysMax: 1 })
+  const listing = hands.openListing('poll')
+  for (const key of ['w-1', 'w-2']) listing.offer(key, undefined)
+  expect(logger.lines).toMatchObject([{ level: 'error', fields: { key: 'w-2' } }])
+})
+
+it('holds a listing up while thousands of keys wait, so that copies do not pile up', async () => {
+  let pagesRead = 0
+  const { clock, loop, starts } = runningLoop<string>({
+    reconcile: async () => {
+      await clock.sleep(1_000)
+      return success()
+    },
+    concurrency: 1_000,
+    triggers: [
+      startupSweep({
+        keyOf: key => key,
+        async *list() {
+          for (; pagesRead < 20; pagesRead += 1) {
+            yield Array.from({ length: 1_000 }, (_, index) => `w-${pagesRead}-${index}`)
+          }
+        },
+      }),
+    ],
+  })
+  await clock.advance(2_000)
+  expect(pagesRead).toBeLessThan(8)
+  expect(loop.health().queue_depth).toBeLessThanOrEqual(7_000)
+  await clock.advance(60_000)
+  expect(starts).toHaveLength(20_000)
+})
+
+it('shows a loop at work', async () => {
+  const { clock, hands, loop, meter } = runningLoop({
+    concurrency: 1,
+    reconcile: async key => {
+      if (key === 'slow') await clock.sleep(60_000)
+      return key === 'failing' ? retry('no') : success()
+    },
+  })
+  for (const key of ['fine', 'failing', 'slow', 'waiting']) hands.add(key, 'test')
+  await clock.advance(700)
+  expect(loop.health()).toEqual({
+    name: 'loop',
+    status: 'healthy',
+    running: true,
+    epoch: 1,
+    last_reconciliation: new Date(clock.now() - 700).toISOString(),
+    last_sweep: null,
+    resources_managed: 3,
+    resources_pending: 2,
+    active_reconciles: 1,
+    queue_depth: 1,
+    queue_oldest_age_ms: 700,
+    retries: 1,
+    watches: [],
+  })
+  const gauge = (name: string) => meter.value(`reconciliation_${name}`)
+  expect(
+    ['active_reconciles', 'resources_pending', 'queue_depth', 'queue_oldest_age_seconds', 'leader', 'leader_term'].map(
+      gauge,
+    ),
+  ).toEqual([1, 2, 1, 0.7, 1, 1])
+})
+
+it('shows a loop at rest, standing by', async () => {
+  const { clock, hands, loop, stop, meter } = runningLoop()
+  hands.add('w-1', 'test')
+  await clock.advance(0)
+  await stop()
+  expect(loop.health()).toMatchObject({ running: false, epoch: null, resources_managed: 0, resources_pending: 0 })
+  expect([meter.value('reconciliation_leader'), meter.value('reconciliation_leader_term')]).toEqual([0, 0])
 })

@@ -4,14 +4,10 @@ import type { HostedService } from '../hosted-service.ts'
 import { aborted, linkedAbort } from '../linked-abort.ts'
 import { silentLogger } from '../logger.ts'
 import { silentMeter } from '../meter.ts'
-import type { Trigger, TriggerContext } from '../triggers/trigger.ts'
+import type { AddOptions, Listing, Trigger, TriggerContext, WatchHealth } from '../triggers/trigger.ts'
 import { WORK_QUEUE_KEYS_MAX, workQueue } from '../work-queue.ts'
-import { type Loop, planPump, type Term } from './loop.ts'
-import { healthOf, type ReconciliationHealth, setGauges } from './loop-health.ts'
-import { loopMetrics } from './loop-metrics.ts'
-import type { ReconciliationOptions } from './options.ts'
+import { forgetKey, type Loop, loopMetrics, planPump, type ReconciliationOptions, type Term } from './loop.ts'
 import { resourceStates } from './resource-state.ts'
-import { triggerContext } from './trigger-context.ts'
 
 export interface Reconciliation extends HostedService {
   /** Adds everything, by the first trigger that can list. False when no term runs here: nothing was triggered. */
@@ -144,3 +140,125 @@ function wake<R>(loop: Loop<R>, key: string, cause: string): boolean {
 
 const runningContext = <R>(loop: Loop<R>) =>
   loop.term && !loop.term.signal.aborted ? triggerContext(loop, loop.term) : undefined
+
+/** A listing waits while more keys than this are due. */
+const LISTING_BACKLOG_MAX = 5_000
+const LISTING_BACKLOG_CHECK_MS = 50
+/** A full queue refuses key after key; one line per this many says it well enough. */
+const OVERFLOWS_PER_LOG_LINE = 1_000
+
+/** Everything here checks that the term still runs, since a trigger may be late to notice its end. */
+function triggerContext<R>(loop: Loop<R>, term: Term): TriggerContext<R> {
+  const { clock, backoff } = loop.options
+  return {
+    signal: term.signal,
+    clock,
+    backoff,
+    logger: term.logger,
+    add: (key, cause, when) => add(loop, term, key, { ...when, cause }),
+    forget: key => forgetKey(loop, term, key),
+    seen: key => term.states.read(key),
+    openListing: cause => openListing(loop, term, cause),
+    async waitForCapacity() {
+      while (loop.queue.due > LISTING_BACKLOG_MAX && !term.signal.aborted) {
+        await clock.sleep(LISTING_BACKLOG_CHECK_MS, term.signal)
+      }
+    },
+    countWatchEvent: type => loop.metrics.watchEvents[type](),
+  }
+}
+
+function add<R>(loop: Loop<R>, term: Term, key: string, news: AddOptions & { cause: string }): void {
+  if (term.signal.aborted) return
+  try {
+    loop.queue.add(key, news)
+  } catch (err) {
+    noteOverflow(term, key, err)
+  }
+}
+
+function offer<R>(loop: Loop<R>, term: Term, key: string, routine: { cause: string; copy: R | undefined }): void {
+  if (term.signal.aborted) return
+  try {
+    loop.queue.offer(key, routine)
+  } catch (err) {
+    noteOverflow(term, key, err)
+  }
+}
+
+/** A key that finds no room is lost to this trigger and said aloud; the next listing brings it again. */
+function noteOverflow(term: Term, key: string, err: unknown): void {
+  if (term.overflows % OVERFLOWS_PER_LOG_LINE === 0) term.logger.error({ key, err }, 'key could not be queued')
+  term.overflows += 1
+}
+
+function openListing<R>(loop: Loop<R>, term: Term, cause: string): Listing<R> {
+  const touched = loop.queue.openListing()
+  const known = term.states.openListing()
+  return {
+    offer(key, copy) {
+      known.mark(key)
+      offer(loop, term, key, { cause, copy: touched.isTouched(key) ? undefined : copy })
+    },
+    mark: key => known.mark(key),
+    completeSweep() {
+      known.purge()
+      loop.lastSweptAt = loop.options.clock.now()
+    },
+    close: () => touched.close(),
+  }
+}
+
+/** Health of a loop, for the health route, the heartbeat and the statistics page. */
+export interface ReconciliationHealth {
+  readonly name: string
+  /** Degraded while a watch is: polling carries on, changes are noticed late. */
+  readonly status: 'healthy' | 'degraded'
+  readonly running: boolean
+  readonly epoch: number | null
+  readonly last_reconciliation: string | null
+  /** The last time everything there is was listed to the end. */
+  readonly last_sweep: string | null
+  readonly resources_managed: number
+  readonly resources_pending: number
+  readonly active_reconciles: number
+  readonly queue_depth: number
+  readonly queue_oldest_age_ms: number
+  /** Keys whose last outcome was a retry. */
+  readonly retries: number
+  readonly watches: readonly WatchHealth[]
+}
+
+function healthOf<R>(loop: Loop<R>): ReconciliationHealth {
+  const { options, queue, term } = loop
+  const monotonicMs = options.clock.monotonic()
+  const watches = term ? options.triggers.flatMap(trigger => trigger.watchHealth?.(monotonicMs) ?? []) : []
+  return {
+    name: options.name,
+    status: watches.some(watch => watch.degraded) ? 'degraded' : 'healthy',
+    running: term !== undefined,
+    epoch: term?.leadership.epoch ?? null,
+    last_reconciliation: iso(loop.lastReconciledAt),
+    last_sweep: iso(loop.lastSweptAt),
+    resources_managed: term?.states.size ?? 0,
+    resources_pending: queue.depth,
+    active_reconciles: term?.active ?? 0,
+    queue_depth: queue.due,
+    queue_oldest_age_ms: queue.oldestAgeMs(),
+    retries: term?.states.retrying ?? 0,
+    watches,
+  }
+}
+
+const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+
+function setGauges<R>({ metrics }: Loop<R>, health: ReconciliationHealth): void {
+  metrics.active.set(health.active_reconciles)
+  metrics.pending.set(health.resources_pending)
+  metrics.queueDepth.set(health.queue_depth)
+  metrics.queueOldestAge.set(health.queue_oldest_age_ms / 1_000)
+  metrics.leader.set(health.running ? 1 : 0)
+  metrics.leaderTerm.set(health.epoch ?? 0)
+  metrics.watchAge.set(Math.max(0, ...health.watches.map(watch => watch.age_ms ?? 0)) / 1_000)
+  metrics.watchDegraded.set(health.status === 'degraded' ? 1 : 0)
+}

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { resourceStates } from './resource-state.ts'
-import { gone, requeue, retry, skip, success } from './result.ts'
+import { gone, requeue, resourceStates, retry, skip, success } from './resource-state.ts'
 
 it('knows nothing of a key before its first reconcile', () => {
   expect(resourceStates().read('w-1')).toBeUndefined()

@@ -1,6 +1,6 @@
 import { runningLoop } from '@lcm/testkit/running-loop'
 import { describe, expect, it } from 'vitest'
-import { requeue, retry, success } from '../reconciliation/result.ts'
+import { requeue, retry, success } from '../reconciliation/resource-state.ts'
 import { every, poll, startupSweep } from './poll.ts'
 import type { Trigger } from './trigger.ts'
 
