@@ -3,7 +3,7 @@ import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import type { RouteName } from '@lcm/contract/routes'
 import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, fromEtag } from '@lcm/contract/wire'
 import { problemResponse } from '@lcm/control-plane/http/dispatch'
-import { findRoute } from '@lcm/control-plane/http/router'
+import { findRoute } from '@lcm/control-plane/http/parse-request'
 
 export interface Fault {
   /** Route that fails; every route without one. */

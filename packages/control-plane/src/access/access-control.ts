@@ -2,23 +2,19 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest } from '@lcm/contract/wire'
 import type { Actor } from '@lcm/domain/actor'
 import type { Token } from '@lcm/domain/token'
-import type { Logger } from '@lcm/runtime'
+import { type LinkedAbort, type Logger, linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
 import { sealing } from '../resources/secret/sealing.ts'
 import { RESOURCES } from '../resources.ts'
-import { ACCESS_LIMITS, type AccessLimits } from './access-limits.ts'
-import { type BearerTokens, bearerTokens } from './bearer-tokens.ts'
-import { boundedMap } from './bounded-map.ts'
+import { type BearerTokens, bearerTokens, sha256 } from './bearer-tokens.ts'
 import { type BrowserLogin, browserLogin } from './browser-login.ts'
-import { type BrowserSessions, browserSessions } from './browser-sessions.ts'
+import { type BrowserSessions, browserSessions, refuseForeignOrigin } from './browser-sessions.ts'
 import { failedAttempts } from './failed-attempts.ts'
 import type { Fetch } from './fetch-json.ts'
 import { type IdentityProvider, identityProvider, type OidcConfig } from './identity-provider.ts'
 import { loginCodes } from './login-codes.ts'
-import { rateLimiter } from './rate-limiter.ts'
-import { refuseForeignOrigin } from './request-origin.ts'
-import { sha256 } from './secret-digest.ts'
+import { ACCESS_LIMITS, type AccessLimits, boundedMap, rateLimiter } from './rate-limiter.ts'
 import { signInCookie } from './sign-in-cookie.ts'
 
 const SIGN_IN = '/login'
@@ -50,7 +46,7 @@ export interface AccessSetting {
   readonly fetch?: Fetch
 }
 
-export interface AccessParts extends AccessSetting {
+interface AccessParts extends AccessSetting {
   readonly clock: Clock
   readonly store: Store
   readonly log: Logger
@@ -143,4 +139,49 @@ async function bearer({ tokens, provider }: Identities, authorization: string): 
   if (actor) return actor
   const detail = 'the token is not known here; see --token, LCM_TOKEN or the data folder'
   throw new ProblemError('unauthenticated', detail)
+}
+
+/** Longest time that a stream stays open after its token was revoked. */
+const RECHECK_MS = 5_000
+
+interface Caller {
+  readonly clock: Clock
+  /** Aborts when the caller disconnects. */
+  readonly signal: AbortSignal
+  /** Rejects when the caller has lost access. */
+  check(): Promise<unknown>
+}
+
+/** Opens a stream that ends when its caller disconnects or loses access. The stream must end by the signal that it gets. */
+export async function revocableStream(
+  open: (signal: AbortSignal) => Promise<AsyncIterable<string>>,
+  caller: Caller,
+): Promise<AsyncIterable<string>> {
+  const allowed = linkedAbort(caller.signal)
+  try {
+    return watched(await open(allowed.signal), allowed, caller)
+  } catch (error) {
+    allowed.unlink()
+    throw error
+  }
+}
+
+async function* watched(stream: AsyncIterable<string>, allowed: LinkedAbort, caller: Caller): AsyncGenerator<string> {
+  void recheck(allowed, caller)
+  try {
+    for await (const part of stream) {
+      if (allowed.signal.aborted) return
+      yield part
+    }
+  } finally {
+    allowed.abort()
+    allowed.unlink()
+  }
+}
+
+async function recheck({ signal, abort }: LinkedAbort, { clock, check }: Caller): Promise<void> {
+  while (!signal.aborted) {
+    await clock.sleep(RECHECK_MS, signal)
+    if (!signal.aborted) await check().catch(abort)
+  }
 }

@@ -1,9 +1,9 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Actor } from '@lcm/domain/actor'
 import { toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'
 import type { Clock } from '@lcm/runtime/clock'
-import { boundedMap } from './bounded-map.ts'
-import { sha256 } from './secret-digest.ts'
+import { boundedMap } from './rate-limiter.ts'
 
 /** Longest time that a revoked token still works on other replicas. */
 const CACHE_MS = 1_000
@@ -78,3 +78,12 @@ export function bearerTokens(options: {
 }
 
 const actorOf = ({ id, name, role, service }: Token): Actor => ({ id: `${STORED_ID}${id}`, name, role, service })
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Compares digests in constant time, so timing reveals nothing about the secrets. */
+export const sameSecret = (one: string, other: string): boolean =>
+  timingSafeEqual(createHash('sha256').update(one).digest(), createHash('sha256').update(other).digest())
+
+export const randomText = (randomBytes: (size: number) => Uint8Array, bytes: number): string =>
+  Buffer.from(randomBytes(bytes)).toString('base64url')

@@ -3,11 +3,10 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import type { Actor } from '@lcm/domain/actor'
 import type { Logger } from '@lcm/runtime'
-import type { BrowserSessions } from './browser-sessions.ts'
+import { type BrowserSessions, ownUrl, refuseForeignOrigin } from './browser-sessions.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
 import type { IdentityProvider } from './identity-provider.ts'
 import type { LoginCodes } from './login-codes.ts'
-import { ownUrl, refuseForeignOrigin } from './request-origin.ts'
 import type { SignInCookie } from './sign-in-cookie.ts'
 
 export interface BrowserLogin {

@@ -2,8 +2,8 @@ import { ProblemError } from '@lcm/contract/problems'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ACCESS_LIMITS } from './access-limits.ts'
 import { addressKey, type FailedAttempts, failedAttempts } from './failed-attempts.ts'
+import { ACCESS_LIMITS } from './rate-limiter.ts'
 
 let clock: ReturnType<typeof manualClock>
 let attempts: FailedAttempts

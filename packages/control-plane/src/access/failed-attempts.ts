@@ -1,8 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { ProblemError } from '@lcm/contract/problems'
 import type { Clock } from '@lcm/runtime/clock'
-import type { AccessLimits } from './access-limits.ts'
-import { boundedMap } from './bounded-map.ts'
+import { type AccessLimits, boundedMap } from './rate-limiter.ts'
 
 const WINDOW_MS = 60_000
 

@@ -3,8 +3,8 @@ import type { Actor, Role } from '@lcm/domain/actor'
 import type { Logger } from '@lcm/runtime'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
+import { sameSecret } from './bearer-tokens.ts'
 import { type Keys, type ProviderDocuments, type ProviderParts, providerDocuments } from './provider-documents.ts'
-import { sameSecret } from './secret-digest.ts'
 
 export interface OidcConfig {
   /** Exactly as the provider spells it. */

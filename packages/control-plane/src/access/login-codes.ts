@@ -5,7 +5,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { Collection } from '@lcm/store/store'
 import { listAll } from '../resources/list-documents.ts'
 import type { LoginCode } from '../stored-documents.ts'
-import { randomText, sha256 } from './secret-digest.ts'
+import { randomText, sha256 } from './bearer-tokens.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
 /** Per actor. */

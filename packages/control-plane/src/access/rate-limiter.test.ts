@@ -2,8 +2,7 @@ import type { Actor } from '@lcm/domain/actor'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { ACCESS_LIMITS } from './access-limits.ts'
-import { rateLimiter } from './rate-limiter.ts'
+import { ACCESS_LIMITS, boundedMap, rateLimiter } from './rate-limiter.ts'
 
 const LIMITS = { ...ACCESS_LIMITS, requestsPerSecond: 2, burst: 4, controllerFactor: 10 }
 const ONE: Actor = { id: 'one', name: 'one', role: 'user', service: null }
@@ -77,4 +76,17 @@ it('is answered with 429 and the time to wait, to callers from outside', async (
   expect((await ask()).status).toBe(200)
   await plane.clock.advance(1_000)
   expect((await ask('10.0.0.1')).status).toBe(200)
+})
+
+it('forgets the oldest when it is full', () => {
+  const map = boundedMap<number>(2)
+  map.set('a', 1)
+  map.set('b', 2)
+  map.set('a', 3)
+  map.set('c', 4)
+  expect([map.get('a'), map.get('b'), map.get('c')]).toEqual([3, undefined, 4])
+  map.delete('a')
+  expect([map.get('a'), map.get('c')]).toEqual([undefined, 4])
+  map.clear()
+  expect(map.get('c')).toBeUndefined()
 })

@@ -1,8 +1,54 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { Actor } from '@lcm/domain/actor'
 import type { Clock } from '@lcm/runtime/clock'
-import type { AccessLimits } from './access-limits.ts'
-import { boundedMap } from './bounded-map.ts'
+
+export interface AccessLimits {
+  /** Sustained rate of one person or script. */
+  readonly requestsPerSecond: number
+  /** Requests above the sustained rate that are allowed at once. */
+  readonly burst: number
+  /** Factor by which controllers may exceed both. */
+  readonly controllerFactor: number
+  readonly actorsMax: number
+  /** Wrong tokens and login links from one address. */
+  readonly failuresPerMinute: number
+  readonly addressesMax: number
+}
+
+export const ACCESS_LIMITS: AccessLimits = {
+  requestsPerSecond: 1_000,
+  burst: 2_000,
+  controllerFactor: 10,
+  actorsMax: 10_000,
+  failuresPerMinute: 20,
+  addressesMax: 10_000,
+}
+
+interface BoundedMap<V> {
+  get(key: string): V | undefined
+  /** Stores the value as the newest entry. */
+  set(key: string, value: V): void
+  delete(key: string): void
+  clear(): void
+}
+
+/** Evicts the oldest entry above `entriesMax`, so that unknown callers can't fill the memory. */
+export function boundedMap<V>(entriesMax: number): BoundedMap<V> {
+  const entries = new Map<string, V>()
+  return {
+    get: key => entries.get(key),
+    set(key, value) {
+      entries.delete(key)
+      entries.set(key, value)
+      for (const oldest of entries.keys()) {
+        if (entries.size <= entriesMax) break
+        entries.delete(oldest)
+      }
+    },
+    delete: key => void entries.delete(key),
+    clear: () => entries.clear(),
+  }
+}
 
 interface Bucket {
   readonly tokens: number

@@ -3,9 +3,8 @@ import type { ApiRequest } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 import type { Sealing } from '../resources/secret/sealing.ts'
-import { cookieIn, cookieName, setCookie } from './cookies.ts'
-import { cameByHttps } from './request-origin.ts'
-import { randomText, sameSecret } from './secret-digest.ts'
+import { randomText, sameSecret } from './bearer-tokens.ts'
+import { cameByHttps, cookieIn, cookieName, setCookie } from './browser-sessions.ts'
 
 const SIGN_IN_MS = 10 * 60_000
 const PURPOSE = 'oidc'

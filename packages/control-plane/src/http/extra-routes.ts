@@ -5,7 +5,7 @@ import { SIM_CONTROL_PATH } from '@lcm/contract/system'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import type { AccessControl } from '../access/access-control.ts'
 import type { Extra } from './dispatch.ts'
-import { methodNotAllowed } from './router.ts'
+import { methodNotAllowed } from './parse-request.ts'
 
 /** State of the process that the API serves on its behalf. */
 export interface ProcessStatus {

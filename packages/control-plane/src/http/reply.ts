@@ -1,18 +1,20 @@
+import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, ROUTES, RouteName, RouteSpec } from '@lcm/contract/routes'
 import type { ApiResponse } from '@lcm/contract/wire'
+import type { Clock } from '@lcm/runtime/clock'
 
-export type Json<T> = { readonly kind: 'json'; readonly body: T }
+type Json<T> = { readonly kind: 'json'; readonly body: T }
 /** The request created the resource; a repeated one answers `json` with the resource that was there. */
-export type Created<T> = { readonly kind: 'created'; readonly body: T }
+type Created<T> = { readonly kind: 'created'; readonly body: T }
 /** JSON that is encoded already. `of` is only a type. */
 export type Encoded<T> = {
   readonly kind: 'encoded'
   readonly bytes: NonNullable<ApiResponse['bytes']>
   readonly of?: T
 }
-export type Empty = { readonly kind: 'empty' }
-export type Stream = { readonly kind: 'stream'; readonly events: AsyncIterable<string> }
-export type File = { readonly kind: 'file'; readonly chunks: AsyncIterable<Uint8Array> }
+type Empty = { readonly kind: 'empty' }
+type Stream = { readonly kind: 'stream'; readonly events: AsyncIterable<string> }
+type File = { readonly kind: 'file'; readonly chunks: AsyncIterable<Uint8Array> }
 
 /** Result of a handler. The tag decides how it is sent; status and media type come from the route. */
 export type Reply<T = unknown> = Json<T> | Created<T> | Encoded<T> | Empty | Stream | File
@@ -72,3 +74,17 @@ export const file =
 /** 201 for a resource that was created, the second status of the route for one that was there. */
 export const statusOf = (spec: RouteSpec, { kind }: Reply): number =>
   kind === 'json' ? (spec.alsoStatus?.status ?? spec.status) : spec.status
+
+/** Rejects after `ms`. The work itself continues. */
+export async function withDeadline<T>(clock: Clock, ms: number, work: Promise<T>): Promise<T> {
+  let cancel = (): void => undefined
+  const late = new Promise<never>((_, reject) => {
+    const refuse = () => reject(new ProblemError('deadline_exceeded', `no answer within ${ms / 1000} s`))
+    cancel = clock.after(ms, refuse)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    cancel()
+  }
+}

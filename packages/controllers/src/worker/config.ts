@@ -1,5 +1,4 @@
 import type { CmlCredentials } from '@lcm/cloud/cml-credentials'
-import type { SettingValues } from '@lcm/domain/fleet/settings'
 import type { RegionConfig } from '@lcm/domain/template/worker-template'
 import type { WorkerPolicy } from '@lcm/domain/worker/observation'
 
@@ -42,11 +41,3 @@ export const WORKER_CONTROLLER_DEFAULTS = {
   workerSeriesMax: 500,
   cmlDefaults: null,
 } as const
-
-/** The configured policy with the present settings of operators. */
-export const currentPolicy = (config: WorkerControllerConfig, settings: SettingValues): WorkerPolicy => ({
-  ...config.policy,
-  fleet: config.fleet,
-  licenseOnTerminate: settings.license_on_terminate,
-  licenseOnStop: settings.license_on_stop,
-})

@@ -5,7 +5,7 @@ import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import type { ManualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SettingsCache, settingsCache } from '../kit/settings-cache.ts'
-import { currentPolicy } from './config.ts'
+import { currentPolicy } from './reconciler.ts'
 import { aConfig, never } from './testing/simulated-fleet.ts'
 
 let clock: ManualClock

@@ -26,9 +26,8 @@ import { type CmlProbes, readNodeDefinitions } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import type { Ec2Outages } from './ec2-outages.ts'
 import { dependsOnLicense, readLicense } from './licenses.ts'
-import type { ObservationMemory } from './observation-memory.ts'
 import type { RegionSnapshots } from './region-snapshots.ts'
-import type { WorkerMemory } from './term-memory.ts'
+import type { ObservationMemory, WorkerMemory } from './term-memory.ts'
 
 export interface ObserveParts {
   readonly machines: BatchedCompute

@@ -4,6 +4,7 @@ import { pagesOf } from '@lcm/client/lists'
 import { isRateLimited } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
+import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { decideWorker, needsAttention } from '@lcm/domain/worker/decide'
 import type { Decision } from '@lcm/domain/worker/decision/decision'
 import { driftOf } from '@lcm/domain/worker/drift'
@@ -26,12 +27,11 @@ import type { DecisionLog } from '../kit/decision-log.ts'
 import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { TermMemory } from '../kit/term-memory.ts'
 import type { CmlProbes } from './cml-probes.ts'
-import { currentPolicy } from './config.ts'
+import type { WorkerControllerConfig } from './config.ts'
 import type { FleetBoard } from './fleet-metrics.ts'
 import { type ObserveParts, observe } from './observe.ts'
 import { performDecision } from './perform.ts'
-import type { WorkerCounters } from './report.ts'
-import { ec2Of, noteOf } from './report.ts'
+import { ec2Of, noteOf, type WorkerCounters } from './report.ts'
 import type { WorkerMemory } from './term-memory.ts'
 
 export interface WorkerReconcilerParts extends Omit<ObserveParts, 'memory'> {
@@ -146,3 +146,11 @@ function forget(parts: WorkerReconcilerParts, worker: Worker): ReconciliationRes
   board.forget(worker.id)
   return gone('TERMINATED is final')
 }
+
+/** The configured policy with the present settings of operators. */
+export const currentPolicy = (config: WorkerControllerConfig, settings: SettingValues): WorkerPolicy => ({
+  ...config.policy,
+  fleet: config.fleet,
+  licenseOnTerminate: settings.license_on_terminate,
+  licenseOnStop: settings.license_on_stop,
+})

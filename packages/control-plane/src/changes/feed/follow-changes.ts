@@ -1,6 +1,5 @@
 import type { Clock } from '@lcm/runtime/clock'
 import type { ChangeFeed, PositionedChange } from '@lcm/store/store'
-import { commitSignal } from './commit-signal.ts'
 
 const BATCH = 100
 
@@ -13,7 +12,7 @@ export type FeedItem =
   /** No change for the given time. */
   | { readonly kind: 'idle' }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly clock: Clock
   readonly idleMs: number
   readonly signal: AbortSignal
@@ -61,4 +60,42 @@ function unlessAborted<T>(signal: AbortSignal, answer: Promise<T>): Promise<T | 
     signal.addEventListener('abort', stop)
     answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
   })
+}
+
+interface CommitSignal {
+  /** True after a commit; false after `ms` or an abort. */
+  wait(ms: number): Promise<boolean>
+  close(): void
+}
+
+/** Remembers commits since the last wait, so none is lost between reading and waiting. */
+export function commitSignal(
+  listen: (wake: () => void) => () => void,
+  { clock, signal }: { clock: Clock; signal: AbortSignal },
+): CommitSignal {
+  let pending = true
+  let wake = (): void => undefined
+  const close = listen(() => {
+    pending = true
+    wake()
+  })
+  const sleep = (ms: number) =>
+    new Promise<void>(resolve => {
+      wake = () => {
+        cancel()
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      const cancel = clock.after(ms, wake)
+      signal.addEventListener('abort', wake)
+    })
+  return {
+    close,
+    async wait(ms) {
+      if (!pending && !signal.aborted) await sleep(ms)
+      const hasCommit = pending
+      pending = false
+      return hasCommit
+    },
+  }
 }

@@ -3,8 +3,7 @@ import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
 import { nullOnConflict } from '../../system-actor.ts'
-import { changeDocument } from '../change-document.ts'
-import { auditEntry } from '../journal/entries.ts'
+import { auditEntry, changeDocument } from '../change-document.ts'
 import { listAll } from '../list-documents.ts'
 
 /** Actor of a version that was deprecated by a newer one. */

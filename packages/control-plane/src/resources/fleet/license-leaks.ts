@@ -4,8 +4,7 @@ import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
-import { changeDocument } from '../change-document.ts'
-import { auditEntry } from '../journal/entries.ts'
+import { auditEntry, changeDocument } from '../change-document.ts'
 
 /** More leaks than one worker can have. */
 const LIST_MAX = 1000

@@ -9,9 +9,9 @@ import { z } from 'zod'
 import { redactSessionIds } from '../../changes/redaction.ts'
 import { ownershipOf } from '../../changes/visibility.ts'
 import type { Api, Request } from '../../http/api.ts'
+import { STREAMS } from '../change-document.ts'
 import { getSession } from '../session/queries.ts'
 import { findWorker } from '../worker/queries.ts'
-import { STREAMS } from './entries.ts'
 
 interface Paged {
   readonly limit: number

@@ -3,8 +3,7 @@ import { LAB_RUNS_MAX, type LabRecord, type LabStatus } from '@lcm/domain/lab/la
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'
-import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
-import { transitionEntry } from '../journal/entries.ts'
+import { changeDocument, type DocumentChange, refuseStale, transitionEntry } from '../change-document.ts'
 
 export type LabRequest<B = unknown> = Request<{ id: string }, unknown, B>
 export type LabWriter = Pick<LabRequest, 'params' | 'actor' | 'ifMatch' | 'once'>

@@ -3,8 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import type { ServiceTerm } from '@lcm/domain/fencing'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
-import { changeDocument } from '../change-document.ts'
-import { auditEntry } from '../journal/entries.ts'
+import { auditEntry, changeDocument } from '../change-document.ts'
 
 /** Larger than any epoch within one generation: etcd would need centuries to reach it. */
 const GENERATION_SPAN = 1e12

@@ -5,7 +5,7 @@ import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry } from '../journal/entries.ts'
+import { auditEntry } from '../change-document.ts'
 
 const SECRET_BYTES = 32
 

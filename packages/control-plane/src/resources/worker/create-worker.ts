@@ -6,7 +6,7 @@ import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry, transitionEntry } from '../journal/entries.ts'
+import { auditEntry, transitionEntry } from '../change-document.ts'
 import { withRef, withSecret } from '../secret/commands.ts'
 import { findTemplate } from '../template/queries.ts'
 

@@ -6,7 +6,7 @@ import { blankWorker } from '@lcm/domain/worker/new-worker'
 import { UNSEEN_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry, transitionEntry } from '../journal/entries.ts'
+import { auditEntry, transitionEntry } from '../change-document.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
 
 /** More than the records of one machine. */

@@ -5,7 +5,7 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
+import { auditEntry, scalingEntry, transitionEntry } from '../change-document.ts'
 import { findTemplate } from '../template/queries.ts'
 import type { WorkerRequest } from './change-worker.ts'
 

@@ -7,7 +7,7 @@ import { type Consequence, consequenceOf } from '@lcm/domain/worker/consequences
 import { type LaunchAttempt, type Worker, withChanges } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
-import { decisionEntry, scalingEntry } from '../journal/entries.ts'
+import { decisionEntry, scalingEntry } from '../change-document.ts'
 import { orphanLabs } from '../lab/orphan-labs.ts'
 import { forgetLicenseToken, withRef } from '../secret/commands.ts'
 import { currentSettings } from '../settings/queries.ts'

@@ -3,7 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import type { Instant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { auditEntry } from '../journal/entries.ts'
+import { auditEntry } from '../change-document.ts'
 import { changeWorker, raiseDocumentFence, type WorkerRequest } from './change-worker.ts'
 import { desiredState, refuseTerminating, withDesiredStatus } from './set-desired-status.ts'
 

@@ -3,7 +3,7 @@ import type { AnswerOf, BodyOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerSample } from '@lcm/contract/worker'
 import { Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
-import { STREAMS } from '../journal/entries.ts'
+import { STREAMS } from '../change-document.ts'
 import { findWorker } from './queries.ts'
 import { labCountOf, labCountSeries, sampleOf } from './worker-view.ts'
 

@@ -1,7 +1,7 @@
 import type { LabGraph } from '@lcm/contract/definition'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { Topology, TopologyNode } from '@lcm/domain/lab/topology'
-import { boundedMap } from '../../../access/bounded-map.ts'
+import { boundedMap } from '../../../access/rate-limiter.ts'
 import { readTopology } from './read-topology.ts'
 
 const LABEL_CHARS_MAX = 200

@@ -1,7 +1,7 @@
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { revocableStream } from './revocable-stream.ts'
+import { revocableStream } from './access-control.ts'
 
 let clock: ReturnType<typeof manualClock>
 let caller: AbortController

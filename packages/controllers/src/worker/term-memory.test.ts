@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { observationMemory } from './observation-memory.ts'
+import { observationMemory } from './term-memory.ts'
 
 const MINUTE_MS = 60_000
 const launchedAt = (ms: number) => aWorker({ launch: anAttempt({ requested_at: toInstant(ms) }) })
