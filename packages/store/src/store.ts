@@ -31,6 +31,8 @@ export interface StoreSchema {
   readonly kinds: readonly AnyKind[]
   /** The entry at index n leads from schema n to n + 1. Afterwards all kinds are parsed, and their indexes are rebuilt. */
   readonly upgrades: readonly Upgrade[]
+  /** Called before documents of schema `from` are upgraded, which may take a while. */
+  onUpgrade?(from: number): void
 }
 
 /** A kind of any document. Its functions take only documents that its own `parse` returned. */

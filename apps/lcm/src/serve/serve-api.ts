@@ -57,7 +57,7 @@ export function serveApi(
       onWait: () => io.out(`control-plane-api at ${server.url} is waiting for the store`),
     }
     const store = await onceThere(
-      async () => (file === null ? openSharedStore(env.LCM_STORE) : openStore(file)),
+      async () => (file === null ? openSharedStore(env.LCM_STORE, log) : openStore(file, log)),
       waiting,
     )
     if (store === null) return

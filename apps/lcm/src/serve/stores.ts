@@ -1,26 +1,32 @@
 import { STORE_SCHEMA } from '@lcm/control-plane/resources'
 import type { Outages } from '@lcm/controllers/kit/outages'
+import type { Logger } from '@lcm/runtime'
 import { openMongoStore } from '@lcm/store/mongo/store'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
-import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
+import { type Collection, type Document, type Kind, type Store, StoreError, type StoreSchema } from '@lcm/store/store'
 import { StartupError } from './startup-error.ts'
 
-export function openStore(file: string): Store {
+export function openStore(file: string, log: Logger): Store {
   try {
-    return openSqliteStore(file, { schema: STORE_SCHEMA, gather: setImmediate })
+    return openSqliteStore(file, { schema: upgradeable(log), gather: setImmediate })
   } catch (cause) {
     throw asStartupError(cause)
   }
 }
 
 /** Rejects with a StoreError while the server is unreachable, and with a StartupError if waiting won't help. */
-export async function openSharedStore(uri: string): Promise<Store> {
+export async function openSharedStore(uri: string, log: Logger): Promise<Store> {
   try {
-    return await openMongoStore({ uri, schema: STORE_SCHEMA })
+    return await openMongoStore({ uri, schema: upgradeable(log) })
   } catch (cause) {
     throw cause instanceof StoreError && !cause.isFinal ? cause : asStartupError(cause)
   }
 }
+
+const upgradeable = (log: Logger): StoreSchema => ({
+  ...STORE_SCHEMA,
+  onUpgrade: from => log.info({ from, to: STORE_SCHEMA.upgrades.length }, 'upgrading the store of an earlier release'),
+})
 
 /** Runs the first writes to the store. Rejects with a StartupError if the store fails. */
 export async function prepared<T>(work: () => Promise<T>): Promise<T> {

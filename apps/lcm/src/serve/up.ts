@@ -99,7 +99,7 @@ export function up(options: UpOptions, io: Io): Promise<void> {
     if (isNewFolder(options.dataDir)) await refuseTakenPort(options.port ?? PORT)
     const folder = openDataFolder(options.dataDir, options.cloud)
     onClose(() => folder.release())
-    const store = openStore(folder.file('lcm.sqlite'))
+    const store = openStore(folder.file('lcm.sqlite'), log)
     onClose(() => store.close())
     const meter = promMeter()
     const cloud = await openCloud({ options, env, folder, log, meter })

@@ -103,11 +103,14 @@ export function upgradeCases(open: OpenStore): void {
 
     it('are upgraded once, by the missing steps only', () =>
       withOld(async ({ reopen }) => {
-        await reopen(FIRST)
-        const first = await reopen(FIRST)
+        const from: number[] = []
+        const told = (schema: StoreSchema) => ({ ...schema, onUpgrade: (number: number) => void from.push(number) })
+        await reopen(told(FIRST))
+        const first = await reopen(told(FIRST))
         await first.collection(PARTS).insert({ ...upgradedA, id: 'c', names: ['c'] })
-        await reopen(SECOND)
-        const store = await reopen(SECOND)
+        await reopen(told(SECOND))
+        const store = await reopen(told(SECOND))
+        expect(from).toEqual([0, 1])
         const parts = await store.collection(PARTS).list({ limit: 9 })
         expect(parts.map(({ names }) => names.join(' '))).toEqual(['red box more', 'blue box more', 'c more'])
         expect((await store.collection(QUIET_PARTS).get('q'))?.names).toEqual(['red', 'box'])
@@ -162,7 +165,9 @@ export function upgradeCases(open: OpenStore): void {
 
     it('is refused in an empty store too', async () => {
       const { reopen } = await open()
-      await reopen(SECOND)
+      const from: number[] = []
+      await reopen({ ...SECOND, onUpgrade: number => void from.push(number) })
+      expect(from).toEqual([])
       expect((await refusal(reopen(FIRST))).message).toMatch(/newer LCM/)
       await (await reopen(SECOND)).close()
     })

@@ -29,7 +29,9 @@ export async function upgradeMongo(db: Db, guard: Guard, schema: StoreSchema): P
     if (found === number) return
     const kinds = kindRegistry(db)
     const all = schema.kinds.map(kind => ({ kind, stored: kinds.add(kind) }))
-    for (const each of all) await checkKind(each, schema)
+    let older = 0
+    for (const each of all) older += await checkKind(each, schema)
+    if (older > 0) schema.onUpgrade?.(found)
     for (const each of all) while ((await upgradeKind(each, schema)) > 0);
     await meta.updateOne({ _id: SCHEMA_ID }, { $max: { number } }, { upsert: true })
   })
@@ -40,8 +42,14 @@ interface OpenKind {
   readonly stored: RegisteredKind
 }
 
-async function checkKind(open: OpenKind, schema: StoreSchema): Promise<void> {
-  for await (const page of olderPages(open, schema)) for (const old of page) documentOf(open, old, schema)
+/** Returns the number of older documents. */
+async function checkKind(open: OpenKind, schema: StoreSchema): Promise<number> {
+  let found = 0
+  for await (const page of olderPages(open, schema)) {
+    for (const old of page) documentOf(open, old, schema)
+    found += page.length
+  }
+  return found
 }
 
 /** Returns the number of older documents that were found; a concurrent write may have kept some from being upgraded. */

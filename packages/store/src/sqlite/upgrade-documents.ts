@@ -12,6 +12,7 @@ export function documentSchema(db: DatabaseSyncInstance): number {
 export function upgradeDocuments(db: DatabaseSyncInstance, schema: StoreSchema): void {
   const from = documentSchema(db)
   if (from >= schema.upgrades.length) return
+  if (db.prepare('SELECT 1 FROM documents LIMIT 1').get() !== undefined) schema.onUpgrade?.(from)
   for (const kind of schema.kinds) upgradeKind(db, { kind, from }, schema)
   db.prepare('UPDATE document_schema SET number = ?').run(schema.upgrades.length)
 }

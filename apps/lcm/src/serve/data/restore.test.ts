@@ -164,7 +164,7 @@ it('restores a backup of 0.1.0, which the first start upgrades', async () => {
   for await (const chunk of sealedChunks(old.file)) appendFileSync(from, chunk)
   const path = scratch()
   expect((await restored(from, path)).out).toContain('(LCM 0.1.0)')
-  const store = openStore(join(path, 'lcm.sqlite'))
+  const store = openStore(join(path, 'lcm.sqlite'), silentLogger)
   const workers = await store.collection(RESOURCES.workers).list({ limit: 100 })
   expect(workers.length).toBeGreaterThan(10)
   for (const worker of workers) expect(RESOURCES.workers.parse(worker)).toEqual(worker)
