@@ -7,6 +7,7 @@ import {
   TOPOLOGY_EXAMPLE,
 } from '@lcm/domain/definition/lablet-definition'
 import { Instant } from '@lcm/domain/instant'
+import { Reason } from '@lcm/domain/reason'
 import { REFUSALS } from '@lcm/domain/session/placement'
 import { z } from 'zod'
 import { AUTHORS, EVERYONE, LABLET_CONTROLLER } from './access.ts'
@@ -159,14 +160,14 @@ export const PlacementPreview = z
         z.object({
           ...workerFields,
           category: z.enum(REFUSALS).meta({ description: 'The kind of refusal.' }),
-          because: z.string().meta({ description: 'The reason.', example: 'needs 3 nodes; 2 are free' }),
+          because: Reason.meta({ description: 'The reason.' }),
         }),
       )
       .meta({ description: 'Workers that can not take the session, and why.' }),
     outcome: z.enum(['place', 'wait', 'resume', 'scale_up', 'unschedulable']).meta({
       description: 'What would happen to a session that starts now.',
     }),
-    because: z.string().meta({ description: 'The reason.', example: 'all candidates are empty' }),
+    because: Reason.meta({ description: 'The reason.' }),
   })
   .meta({ id: 'PlacementPreview', description: 'Where a session would be placed now.' })
 

@@ -1,6 +1,7 @@
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { Instant } from '@lcm/domain/instant'
+import { Reason } from '@lcm/domain/reason'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
@@ -121,13 +122,13 @@ export const OrphanTermination = z
   .strictObject({
     ec2_instance_id: InstanceId.meta({ description: 'The EC2 instance id.' }),
     aws_region: z.string().min(1).max(64).meta({ description: 'The AWS region.', example: 'us-east-1' }),
-    reason: z.string().max(500).meta({ description: 'The reason.', example: 'no worker has this machine' }),
+    reason: Reason.meta({ description: 'The reason.' }),
   })
   .meta({ id: 'OrphanTermination', description: 'A machine of LCM without a record, to be terminated.' })
 export const OrphanPermit = z
   .object({
     granted: z.boolean().meta({ description: 'Whether the machine may be terminated.' }),
-    because: z.string().meta({ description: 'The reason.', example: '1 of 5 in this hour' }),
+    because: Reason.meta({ description: 'The reason.' }),
   })
   .meta({ id: 'OrphanPermit', description: 'Whether an orphan may be terminated.' })
 
@@ -148,7 +149,7 @@ export const ScaleUp = z
 export const ScaleUpAnswer = z
   .object({
     workers: z.array(WorkerView).meta({ description: 'The created workers.' }),
-    because: z.string().meta({ description: 'The reason.', example: '1 session waits for capacity' }),
+    because: Reason.meta({ description: 'The reason.' }),
   })
   .meta({ id: 'ScaleUpAnswer', description: 'The result of a purchase.' })
 
@@ -175,7 +176,7 @@ export const ReportLeak = z
     udi: z.string().max(200).nullable().meta({ description: 'The unique device identifier.', example: null }),
     hostname: z.string().max(200).nullable().meta({ description: 'The registered host name.', example: 'training-1' }),
     product: z.string().max(64).nullable().meta({ description: 'The license product.', example: 'CML_Enterprise' }),
-    reason: z.string().max(500).meta({ description: 'The reason.', example: 'the machine is gone' }),
+    reason: Reason.meta({ description: 'The reason.' }),
   })
   .meta({ id: 'ReportLeak', description: 'A license that could not be returned.' })
 

@@ -1,3 +1,4 @@
+import { Reason } from '@lcm/domain/reason'
 import { z } from 'zod'
 
 /** Every problem that the API can return. A code is never reused for another meaning. `help` says why and what to do. */
@@ -312,6 +313,7 @@ export const Problem = z
       )
       .optional()
       .meta({ description: 'The wrong fields.' }),
+    reason: Reason.optional().meta({ description: 'Why a decision refused it, as data.' }),
     sign_in: z.string().optional().meta({
       description:
         'With `unauthenticated`: the path where a browser signs in with the identity provider, if there is one.',
@@ -327,6 +329,7 @@ export interface Advice {
   readonly retryAfterSeconds?: number
   readonly allow?: readonly string[]
   readonly signIn?: string
+  readonly reason?: Reason
 }
 
 /** Thrown by commands and queries; the HTTP layer turns it into a response. `detail` is a sentence that a person can act on. */
@@ -340,6 +343,7 @@ export class ProblemError extends Error {
   readonly allow: readonly string[] | undefined
   /** The path where a browser signs in with the identity provider. */
   readonly signIn: string | undefined
+  readonly reason: Reason | undefined
 
   constructor(code: ProblemCode, detail: string, errors?: Problem['errors'], advice: Advice = {}) {
     super(detail)
@@ -348,6 +352,7 @@ export class ProblemError extends Error {
     this.retryAfterSeconds = advice.retryAfterSeconds
     this.allow = advice.allow
     this.signIn = advice.signIn
+    this.reason = advice.reason
   }
 
   toProblem(instance: string): Problem {
@@ -363,7 +368,12 @@ export class ProblemError extends Error {
     return {
       ...problem,
       ...(this.errors && { errors: this.errors }),
+      ...(this.reason && { reason: this.reason }),
       ...(this.signIn !== undefined && { sign_in: this.signIn }),
     }
   }
 }
+
+/** A problem whose detail is the message of a reason, which it carries as data. */
+export const refusedBy = (code: ProblemCode, reason: Reason): ProblemError =>
+  new ProblemError(code, reason.message, undefined, { reason })

@@ -2,6 +2,7 @@ import { DecisionNote } from '@lcm/domain/decision'
 import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
 import { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
+import { Reason } from '@lcm/domain/reason'
 import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { z } from 'zod'
 import { type Access, ANY_CONTROLLER, EVERYONE, LABLET_CONTROLLER, PEOPLE, SCHEDULER } from './access.ts'
@@ -74,7 +75,7 @@ export const SessionChanges = z
     access: LabletSession.shape.access.exactOptional(),
     conditions: LabletSession.shape.conditions.exactOptional(),
     last_error: z.string().max(1000).nullable().exactOptional().meta({ description: 'The latest error.' }),
-    waiting_reason: z.string().max(1000).nullable().exactOptional().meta({ description: 'Why it is not placed yet.' }),
+    waiting_reason: Reason.nullable().exactOptional().meta({ description: 'Why it is not placed yet.' }),
   })
   .meta({ id: 'SessionChanges', description: 'Changed fields; omitted fields stay as they are.' })
 

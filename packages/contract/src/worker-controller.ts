@@ -2,6 +2,7 @@ import { DecisionNote } from '@lcm/domain/decision'
 import { LAB_EVENTS_MAX } from '@lcm/domain/fleet/activity'
 import { UNREADABLE } from '@lcm/domain/fleet/idle'
 import { Instant } from '@lcm/domain/instant'
+import { Reason } from '@lcm/domain/reason'
 import { HourlyUsd } from '@lcm/domain/template/worker-template'
 import { ActivityEvent, Labels } from '@lcm/domain/worker/parts'
 import { LaunchAttempt, WorkerChanges, WorkerName } from '@lcm/domain/worker/worker'
@@ -37,10 +38,7 @@ export const WorkerSecrets = z
 
 export const StopLabs = z
   .strictObject({
-    reason: z.string().max(500).meta({
-      description: 'Why the labs must stop: the refusal of CML.',
-      example: 'nodes are running',
-    }),
+    reason: Reason.meta({ description: 'Why the labs must stop: the refusal of CML.' }),
   })
   .meta({ id: 'StopLabs', description: 'A request to stop the labs of a worker.' })
 export const StopLabsAnswer = z
@@ -77,7 +75,7 @@ export const IdleCheck = z
 export const IdleAnswer = z
   .object({
     verdict: z.string().meta({ description: 'What the idle policy decided.', example: 'active' }),
-    because: z.string().meta({ description: 'The reason.', example: 'used 5 min ago' }),
+    because: Reason.meta({ description: 'The reason.' }),
     guards: DecisionNote.shape.guards,
     worker: WorkerView.meta({ description: 'The worker after the check.' }),
   })
@@ -93,7 +91,7 @@ export const ResumeWorker = z
         description: 'The sessions that wait for the worker.',
         example: ['ls-5k1r2m3n8pq4t'],
       }),
-    reason: z.string().max(500).meta({ description: 'The reason.', example: 'a session waits' }),
+    reason: Reason.meta({ description: 'The reason.' }),
   })
   .meta({ id: 'ResumeWorker', description: 'A request to start a worker that a policy stopped.' })
 

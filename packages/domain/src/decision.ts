@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Instant } from './instant.ts'
+import { Reason } from './reason.ts'
 
 const Scalar = z.union([z.string().max(1000), z.number(), z.boolean(), z.null()])
 
@@ -15,7 +16,7 @@ export const GuardRecord = z
 export const DecisionNote = z
   .strictObject({
     action: z.string().min(1).max(64).meta({ description: 'What the controller does.', example: 'start' }),
-    because: z.string().min(1).max(1000).meta({ description: 'The reason.', example: 'CML is ready' }),
+    because: Reason.meta({ description: 'The reason.' }),
     cause: z.string().max(200).default('').meta({
       description: 'What triggered the reconciliation: a change, a timer, a sweep or a request.',
       example: 'timer',

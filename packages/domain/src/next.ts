@@ -1,9 +1,10 @@
 import { LEADER_SILENT_MS } from './fleet/service-instance.ts'
 import { type Instant, toMs } from './instant.ts'
+import { type Reason, reason } from './reason.ts'
 
 /**
- * What keeps a wish from being fulfilled. `wait`: it ends by itself in the ordinary course of things, such as a boot.
- * `block`: it does not, or its end can't be foreseen.
+ * What keeps a resource from its desired status. `wait`: it ends by itself, such as a boot. `block`: it does not, or its end
+ * can't be foreseen.
  */
 export interface Blockage {
   readonly kind: 'wait' | 'block'
@@ -13,18 +14,18 @@ export interface Blockage {
   readonly since: Instant
 }
 
-/** The code of a wish that the controller has not looked at yet. */
+/** The code of a request that the controller has not decided about yet. */
 export const NOT_DECIDED_YET = 'NotDecidedYet'
 
 /** What happens next to a resource, as data; `nextText` renders it. */
 export interface Next<Code extends string = string> {
-  /** `idle` only while every wish is fulfilled. */
+  /** `idle` only while every request is fulfilled. */
   readonly next: Code
   readonly params: Readonly<Record<string, string>>
   readonly blocked_by: Blockage | null
   /** Since when it is blocked; null where nothing blocks it. */
   readonly since: Instant | null
-  /** When it is looked at or tried again; null where that is not known. */
+  /** When it is checked or tried again; null where that is not known. */
   readonly due_at: Instant | null
 }
 
@@ -40,18 +41,27 @@ export interface ServiceState {
   readonly last_seen_at: Instant | null
 }
 
-/** Why the service can't act at all; null while its leader is heard of. `lastActAt` is the last thing that it is known to have done. */
+/** Why the service can't act at all; null while its leader sends heartbeats. `lastActAt`: its latest known action. */
 export function controllerBlockage(state: ServiceState | null, lastActAt: Instant, nowMs: number): Blockage | null {
   if (state === null) return null
   const { service, leader, instances } = state
-  const block = (code: string, message: string, since: Instant): Blockage => ({ kind: 'block', code, message, since })
+  const block = (code: string, { message }: Reason, since: Instant): Blockage => ({
+    kind: 'block',
+    code,
+    message,
+    since,
+  })
   if (instances.length === 0)
-    return block('ControllerDown', `no ${service} is running`, state.last_seen_at ?? lastActAt)
+    return block('ControllerDown', reason('controller_down', { service }), state.last_seen_at ?? lastActAt)
   const replica = instances.find(({ instance_id }) => instance_id === leader?.instance_id)
   if (replica === undefined)
-    return block('NoLeader', `no replica of ${service} is the leader`, latest(state.term?.updated_at, lastActAt))
+    return block(
+      'NoLeader',
+      reason('controller_without_leader', { service }),
+      latest(state.term?.updated_at, lastActAt),
+    )
   if (nowMs - toMs(replica.seen_at) > LEADER_SILENT_MS)
-    return block('ControllerSilent', `the leader of ${service} does not answer`, replica.seen_at)
+    return block('ControllerSilent', reason('controller_silent', { service }), replica.seen_at)
   return null
 }
 

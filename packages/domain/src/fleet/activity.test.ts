@@ -1,6 +1,7 @@
 import { aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import type { LabRecord } from '../lab/lab-record.ts'
+import { textReason } from '../reason.ts'
 import { withReservation } from '../session/placement.ts'
 import type { Worker } from '../worker/worker.ts'
 import { afterSession, evidenceOf, withPeoplesLabs } from './activity.ts'
@@ -43,7 +44,7 @@ it('counts what people did, not the server and not us', () => {
   ])
 })
 
-it('takes somebody unknown for a person', () => {
+it('counts an unknown user as a person', () => {
   const events = [event('user_activity', '2026-01-01T04:00:00Z')]
   expect(evidence(telemetry(events, { own_user_id: null }))?.last_activity_at).not.toBeNull()
 })
@@ -124,12 +125,12 @@ describe('a worker after a session', () => {
   const before = withReservation(aWorker(), 'ls-1', session.needs, START)
   const stopping = (at: string) => ({
     ...session,
-    state_history: [{ from: 'RUNNING' as const, to: 'STOPPING' as const, at, because: '' }],
+    state_history: [{ from: 'RUNNING' as const, to: 'STOPPING' as const, at, because: textReason('') }],
   })
 
   it.each([
     ['its slot ended', '2026-01-01T18:00:00.321Z', END],
-    ['somebody canceled it', '2026-01-01T17:20:00.000Z', '2026-01-01T17:20:00.000Z'],
+    ['it was canceled', '2026-01-01T17:20:00.000Z', '2026-01-01T17:20:00.000Z'],
   ])('was last used when %s', (_, at, used) => {
     const { activity, reservations } = afterSession(before, 'ls-1', stopping(at), NOW)
     expect(reservations).toEqual({})

@@ -7,8 +7,11 @@ it('does not take in a machine in a state that EC2 never documented: it would be
   const rules = { fleet: 'lcm', tag: { key: 'cml-managed', value: 'true' }, imageIds: null, importEnabled: true }
   const judge = (state: string) => {
     const instance = anInstance({ state, tags: { 'cml-managed': 'true' } })
-    return judgeFound(instance, knownWorkers([]), rules, toMs(instance.launched_at) + 600_000).kind
+    return judgeFound(instance, knownWorkers([]), rules, toMs(instance.launched_at) + 600_000)
   }
-  expect(judge('rebooting')).toBe('ignore')
-  expect(['pending', 'running', 'stopping', 'stopped'].map(judge)).toEqual(Array(4).fill('import'))
+  expect(judge('rebooting')).toMatchObject({
+    kind: 'ignore',
+    because: { code: 'instance_state_unknown', params: { state: 'rebooting' } },
+  })
+  expect(['pending', 'running', 'stopping', 'stopped'].map(state => judge(state).kind)).toEqual(Array(4).fill('import'))
 })

@@ -17,12 +17,15 @@ const found = (tags: Record<string, string>, more: Partial<Instance> = {}): Inst
 const judge = (instance: Instance, workers: readonly Worker[] = [], rules: Partial<DiscoveryRules> = {}) =>
   judgeFound(instance, knownWorkers(workers), { ...RULES, ...rules }, NOW)
 
-describe('a machine that nobody knows', () => {
+describe('a machine without a worker', () => {
   it('is imported when it carries the mark and is old enough', () => {
     expect(judge(found(MARKED)).kind).toBe('import')
-    expect(judge(found({})).kind).toBe('ignore')
+    expect(judge(found({}))).toMatchObject({ kind: 'ignore', because: { code: 'not_selected_for_import' } })
     const young = found(MARKED, { launched_at: toInstant(NOW - 119_000) })
-    expect(judge(young)).toMatchObject({ kind: 'ignore', because: 'it is too young to be judged' })
+    expect(judge(young)).toMatchObject({
+      kind: 'ignore',
+      because: { code: 'instance_too_young', params: { seconds: 120 } },
+    })
   })
 
   it('is judged by its image too, where images are named', () => {
@@ -32,10 +35,19 @@ describe('a machine that nobody knows', () => {
     expect(judge(found(MARKED), [], { tag: null }).kind, 'no rule at all takes nothing').toBe('ignore')
   })
 
-  it('is left alone when it dies, belongs to another fleet, or nothing is to be imported', () => {
-    expect(judge(found(MARKED, { state: 'terminated' })).kind).toBe('ignore')
-    expect(judge(found({ ...MARKED, 'lcm:fleet': 'theirs', 'lcm:worker_id': 'w-1' }), [aWorker()]).kind).toBe('ignore')
-    expect(judge(found(MARKED), [], { importEnabled: false }).kind).toBe('ignore')
+  it('is ignored when it is terminated, belongs to another fleet, or nothing is imported', () => {
+    expect(judge(found(MARKED, { state: 'terminated' }))).toMatchObject({
+      kind: 'ignore',
+      because: { code: 'instance_ended', params: { state: 'terminated' } },
+    })
+    expect(judge(found({ ...MARKED, 'lcm:fleet': 'theirs', 'lcm:worker_id': 'w-1' }), [aWorker()])).toMatchObject({
+      kind: 'ignore',
+      because: { code: 'other_fleet', params: { fleet: 'theirs' } },
+    })
+    expect(judge(found(MARKED), [], { importEnabled: false })).toMatchObject({
+      kind: 'ignore',
+      because: { code: 'import_disabled' },
+    })
   })
 })
 
@@ -47,18 +59,48 @@ describe('a machine of ours', () => {
     expect(judge(ours, [aWorker({ desired_status: 'STOPPED', launch: anAttempt({ state: 'open' }) })]).kind).toBe(
       'wake',
     )
-    expect(judge(ours, [aWorker({ ec2_instance_id: 'i-1' })]).kind).toBe('ignore')
+    expect(judge(ours, [aWorker({ ec2_instance_id: 'i-1' })])).toMatchObject({
+      kind: 'ignore',
+      because: { code: 'instance_of_worker', params: { worker: 'metal-1' } },
+    })
   })
 
-  it.each<[string, readonly Worker[]]>([
-    ['no record', []],
-    ['a record that is over', [aWorker({ status: 'TERMINATED' })]],
-    ['a record that is over and names it', [aWorker({ id: 'w-2', status: 'TERMINATED', ec2_instance_id: 'i-1' })]],
-    ['a record with another machine', [aWorker({ ec2_instance_id: 'i-2' })]],
-    ['a record that waits to be started', [aWorker({ desired_status: 'STOPPED' })]],
-    ['a record that failed before it had a machine', [aWorker({ status: 'FAILED' })]],
-  ])('is an orphan with %s', (_, workers) => {
-    expect(judge(ours, workers).kind).toBe('orphan')
+  it.each<[string, readonly Worker[], string, object]>([
+    ['no record', [], 'worker_unknown', { worker_id: 'w-1' }],
+    ['a record that is over', [aWorker({ status: 'TERMINATED' })], 'worker_terminated', { state: 'running' }],
+    [
+      'a record that is over and names it',
+      [aWorker({ id: 'w-2', status: 'TERMINATED', ec2_instance_id: 'i-1' })],
+      'worker_terminated',
+      { worker: 'metal-1' },
+    ],
+    [
+      'a record with another machine',
+      [aWorker({ ec2_instance_id: 'i-2' })],
+      'worker_has_other_instance',
+      { instance_id: 'i-2' },
+    ],
+    [
+      'a record that waits to be started',
+      [aWorker({ desired_status: 'STOPPED' })],
+      'worker_not_launching',
+      { status: 'PENDING' },
+    ],
+    [
+      'a record that failed before it had a machine',
+      [aWorker({ status: 'FAILED' })],
+      'worker_not_launching',
+      { status: 'FAILED' },
+    ],
+  ])('is an orphan with %s', (_, workers, code, params) => {
+    expect(judge(ours, workers)).toMatchObject({ kind: 'orphan', because: { code, params } })
+  })
+
+  it('is an orphan when no tag names its worker', () => {
+    expect(judge(found({ 'lcm:fleet': 'lcm' }))).toMatchObject({
+      kind: 'orphan',
+      because: { code: 'worker_unknown', params: { worker_id: null } },
+    })
   })
 })
 

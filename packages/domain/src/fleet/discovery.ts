@@ -1,9 +1,10 @@
 import { toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import { isDead } from '../worker/facts.ts'
 import { EC2_STATES, type Instance, TAG } from '../worker/instance.ts'
 import type { Worker } from '../worker/worker.ts'
 
-/** Before that a machine may be one of ours whose record is just being written. */
+/** A younger machine may belong to a worker whose record is just being written. */
 export const IMPORT_AGE_MS = 2 * 60_000
 
 export interface DiscoveryRules {
@@ -15,15 +16,15 @@ export interface DiscoveryRules {
   readonly importEnabled: boolean
 }
 
-/** What a machine that was found means. */
+/** What discovery does about a machine. */
 export type Finding =
   /** No worker has this instance: import it. */
   | { readonly kind: 'import'; readonly instance: Instance }
-  /** It belongs to a worker that does not know it yet: that worker is to look. */
+  /** It belongs to a worker that does not know it yet: that worker is reconciled. */
   | { readonly kind: 'wake'; readonly instance: Instance; readonly workerId: string }
-  /** It is marked as ours, and no record stands for it. */
-  | { readonly kind: 'orphan'; readonly instance: Instance; readonly because: string }
-  | { readonly kind: 'ignore'; readonly instance: Instance; readonly because: string }
+  /** It has the tags of this fleet, and no worker record. */
+  | { readonly kind: 'orphan'; readonly instance: Instance; readonly because: Reason }
+  | { readonly kind: 'ignore'; readonly instance: Instance; readonly because: Reason }
 
 /** The records that a finding is judged by. The cloud must have been listed before these were read. */
 export interface KnownWorkers {
@@ -36,20 +37,23 @@ export const knownWorkers = (workers: readonly Worker[]): KnownWorkers => ({
   byId: new Map(workers.map(each => [each.id, each])),
 })
 
-/** What to make of one machine. Discovery writes no state of workers that are known. */
+/** Judges one machine. Discovery never changes the state of known workers. */
 export function judgeFound(instance: Instance, known: KnownWorkers, rules: DiscoveryRules, nowMs: number): Finding {
-  const ignore = (because: string): Finding => ({ kind: 'ignore', instance, because })
+  const ignore = (because: Reason): Finding => ({ kind: 'ignore', instance, because })
   const fleet = instance.tags[TAG.fleet]
-  if (isDead(instance)) return ignore(`it is ${instance.state}`)
-  if (fleet !== undefined && fleet !== rules.fleet) return ignore(`it belongs to fleet ${fleet}`)
+  if (isDead(instance)) return ignore(reason('instance_ended', { state: instance.state }))
+  if (fleet !== undefined && fleet !== rules.fleet) return ignore(reason('other_fleet', { fleet }))
   const recorded = known.byInstance.get(instance.instance_id)
-  if (recorded !== undefined && recorded.status !== 'TERMINATED') return ignore(`it is ${recorded.name}`)
+  if (recorded !== undefined && recorded.status !== 'TERMINATED')
+    return ignore(reason('instance_of_worker', { worker: recorded.name }))
   if (fleet === rules.fleet) return judgeOurs(instance, known, recorded)
-  if (!isWanted(instance, rules)) return ignore('it is not marked to be managed')
+  if (!isWanted(instance, rules)) return ignore(reason('not_selected_for_import'))
   // It would be recorded as stopped, and then kept so.
-  if (!EC2_STATES.some(state => state === instance.state)) return ignore(`EC2 says ${instance.state}`)
-  if (!rules.importEnabled) return ignore('machines are not imported automatically')
-  if (nowMs - toMs(instance.launched_at) < IMPORT_AGE_MS) return ignore('it is too young to be judged')
+  if (!EC2_STATES.some(state => state === instance.state))
+    return ignore(reason('instance_state_unknown', { state: instance.state }))
+  if (!rules.importEnabled) return ignore(reason('import_disabled'))
+  if (nowMs - toMs(instance.launched_at) < IMPORT_AGE_MS)
+    return ignore(reason('instance_too_young', { seconds: IMPORT_AGE_MS / 1000 }))
   return { kind: 'import', instance }
 }
 
@@ -61,23 +65,25 @@ function isWanted(instance: Instance, { tag, imageIds }: DiscoveryRules): boolea
 }
 
 function judgeOurs(instance: Instance, known: KnownWorkers, recorded: Worker | undefined): Finding {
-  const orphan = (because: string): Finding => ({ kind: 'orphan', instance, because })
+  const orphan = (because: Reason): Finding => ({ kind: 'orphan', instance, because })
   const workerId = instance.tags[TAG.workerId]
   const worker = workerId === undefined ? undefined : known.byId.get(workerId)
-  if (recorded !== undefined) return orphan(`${recorded.name} is TERMINATED, and its machine is ${instance.state}`)
-  if (worker === undefined) return orphan(`no worker ${workerId ?? 'is named on it'} is known`)
-  if (worker.status === 'TERMINATED')
-    return orphan(`${worker.name} is TERMINATED, and its machine is ${instance.state}`)
-  if (worker.ec2_instance_id !== null) return orphan(`${worker.name} has another machine, ${worker.ec2_instance_id}`)
-  if (!looksForMachine(worker)) return orphan(`${worker.name} is ${worker.status} and does not look for a machine`)
+  const ended = ({ name }: Worker) => orphan(reason('worker_terminated', { worker: name, state: instance.state }))
+  if (recorded !== undefined) return ended(recorded)
+  if (worker === undefined) return orphan(reason('worker_unknown', { worker_id: workerId ?? null }))
+  const { name, status, ec2_instance_id } = worker
+  if (status === 'TERMINATED') return ended(worker)
+  if (ec2_instance_id !== null)
+    return orphan(reason('worker_has_other_instance', { worker: name, instance_id: ec2_instance_id }))
+  if (!looksForMachine(worker)) return orphan(reason('worker_not_launching', { worker: name, status }))
   return { kind: 'wake', instance, workerId: worker.id }
 }
 
-/** Whether it asks EC2 for a machine that carries its name, now or before its next launch; others would never adopt one. */
+/** Whether the worker looks for a machine with its tag, now or before its next launch; other workers would never adopt one. */
 const looksForMachine = ({ status, desired_status, launch }: Worker): boolean =>
   launch?.state === 'open' || (status === 'PENDING' && desired_status === 'RUNNING')
 
-/** As a new record begins: what is, and wanted so. */
+/** The status of an imported worker: the state of its machine, which is also its desired status. */
 export function statusOfImport(instance: Instance): 'PROVISIONING' | 'STARTING' | 'STOPPED' {
   if (instance.state === 'pending') return 'PROVISIONING'
   return instance.state === 'running' ? 'STARTING' : 'STOPPED'

@@ -1,12 +1,13 @@
 import { z } from 'zod'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
+import { Reason } from '../reason.ts'
 
 export const FLEET_SCALING_ID = 'fleet'
 
 /**
  * What spans workers. Every automatic stop or purchase is decided by compare-and-set on this one document, so two of them can
- * never both believe that there is room.
+ * never both be granted where only one is allowed.
  */
 export const FleetScaling = z.object({
   id: z.literal(FLEET_SCALING_ID),
@@ -14,8 +15,8 @@ export const FleetScaling = z.object({
   created_at: Instant,
   updated_at: Instant,
   last_scale_down_at: Instant.nullable(),
-  /** By worker id: who may be stopped although its own document does not say so yet. */
-  stop_permits: z.record(z.string(), z.object({ at: Instant, reason: z.string() })),
+  /** By worker id: workers that may be stopped although their own documents do not say so yet. */
+  stop_permits: z.record(z.string(), z.object({ at: Instant, reason: Reason })),
   /** By `<template>/<region>`: the workers that were bought last, and for what. */
   flights: z.record(
     z.string(),

@@ -7,40 +7,61 @@ import { SETTING_DEFAULTS, type SettingValues } from './settings.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 2 * 3_600_000
 const ago = (seconds: number) => toInstant(NOW - seconds * 1000)
-const QUIET = { last_activity_at: null, running_nodes: 3 }
+const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: ago(60) }
+const DRAIN: Worker['drain'] = {
+  requested_at: ago(60),
+  by: 'ann',
+  reason: '',
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  then: 'STOPPED',
+  deadline: ago(-60),
+}
 const FLEET: FleetCounts = { running: 4, lastScaleDownAt: null, isHeld: false }
-const words = (
+const reasonFor = (
   worker: Partial<Worker>,
-  more: { settings?: Partial<SettingValues>; fleet?: Partial<FleetCounts>; last_activity_at?: string } = {},
+  more: {
+    settings?: Partial<SettingValues>
+    fleet?: Partial<FleetCounts>
+    last_activity_at?: string
+    running_nodes?: number | null
+  } = {},
 ) =>
   decideIdle(
     aWorker({ status: 'RUNNING', ...worker }),
-    { ...QUIET, last_activity_at: more.last_activity_at ?? null },
+    {
+      last_activity_at: more.last_activity_at ?? null,
+      running_nodes: more.running_nodes === undefined ? 3 : more.running_nodes,
+    },
     { ...SETTING_DEFAULTS, ...more.settings },
     { fleet: { ...FLEET, ...more.fleet }, nowMs: NOW },
   ).verdict.because
 
-it.each<[string, Partial<Worker>, Parameters<typeof words>[1]]>([
-  ['it was last used or started 12 min ago, and counts as idle after 60 min', {}, { last_activity_at: ago(750) }],
-  ['it was last used or started 50 s ago, and counts as idle after 60 min', {}, { last_activity_at: ago(50) }],
-  ['idle detection is off for it', { idle_detection_enabled: false }, {}],
-  ['idle detection is off for all', {}, { settings: { idle_detection_enabled: false } }],
-  ['idle workers are to be left alone (idle_action is none)', {}, { settings: { idle_action: 'none' } }],
-  ['idle workers are to be drained, and scale_down_enabled is off', {}, { settings: { idle_action: 'drain' } }],
-  ['it is STARTING', { status: 'STARTING' }, {}],
-  ['it is protected', { protected: true }, {}],
-  ['1 session waits for it', { wanted_by: ['ls-1'] }, {}],
-  ['3 nodes run on it, and idle_running_nodes is keep', {}, { settings: { idle_running_nodes: 'keep' } }],
-  ['a person wants it so for another 90 s', { desired_until: toInstant(NOW + 90_000) }, {}],
-  ['the fleet is held until every worker has been looked at', {}, { fleet: { isHeld: true } }],
-  ['2 workers run, and min_workers is 2', {}, { fleet: { running: 2 }, settings: { min_workers: 2 } }],
-  ['the last automatic stop was 30 s ago, and 600 s must pass', {}, { fleet: { lastScaleDownAt: ago(30) } }],
-])('%s', (because, worker, more) => {
-  expect(words(worker, more)).toBe(because)
+it.each<[string, object, Partial<Worker>, Parameters<typeof reasonFor>[1]]>([
+  ['not_idle', { idle_seconds: 720, timeout_seconds: 3600 }, {}, { last_activity_at: ago(750) }],
+  ['not_idle', { idle_seconds: 50, timeout_seconds: 3600 }, {}, { last_activity_at: ago(50) }],
+  ['idle_detection_off', { scope: 'worker' }, { idle_detection_enabled: false }, {}],
+  ['idle_detection_off', { scope: 'fleet' }, {}, { settings: { idle_detection_enabled: false } }],
+  ['idle_action_none', {}, {}, { settings: { idle_action: 'none' } }],
+  ['scale_down_disabled', {}, {}, { settings: { idle_action: 'drain' } }],
+  ['worker_status', { worker: null, status: 'STARTING' }, { status: 'STARTING' }, {}],
+  ['worker_protected', {}, { protected: true }, {}],
+  ['drain_in_progress', {}, { drain: DRAIN }, {}],
+  ['worker_has_sessions', { sessions: 1 }, { reservations: { 'ls-1': RESERVATION } }, {}],
+  ['sessions_waiting_for_worker', { sessions: 1 }, { wanted_by: ['ls-1'] }, {}],
+  ['running_nodes_kept', { nodes: 3 }, {}, { settings: { idle_running_nodes: 'keep' } }],
+  ['running_nodes_kept', { nodes: null }, {}, { settings: { idle_running_nodes: 'keep' }, running_nodes: null }],
+  ['status_held', { seconds: 90 }, { desired_until: toInstant(NOW + 90_000) }, {}],
+  ['fleet_held', {}, {}, { fleet: { isHeld: true } }],
+  ['min_workers_reached', { running: 2, min_workers: 2 }, {}, { fleet: { running: 2 }, settings: { min_workers: 2 } }],
+  ['scale_down_cooldown', { elapsed_seconds: 30, cooldown_seconds: 600 }, {}, { fleet: { lastScaleDownAt: ago(30) } }],
+  ['stop_already_requested', {}, { desired_status: 'STOPPED' }, {}],
+])('a running worker is spared: %s %o', (code, params, worker, more) => {
+  expect(reasonFor(worker, more)).toMatchObject({ code, params })
+  expect(Object.keys(reasonFor(worker, more).params)).toEqual(Object.keys(params))
 })
 
-it('says when a worker that was started a moment ago is no longer left alone', () => {
+it('says for how long a worker that was just started is ignored', () => {
   const pause = { ...aWorker().pause, last_resumed_at: ago(30 * 60) }
   const settings = { idle_timeout_seconds: 600 }
-  expect(words({ pause }, { settings })).toBe('it was started again and is left alone for another 1800 s')
+  expect(reasonFor({ pause }, { settings })).toMatchObject({ code: 'idle_snoozed', params: { seconds: 1800 } })
 })

@@ -43,7 +43,13 @@ const paused = aWorker().pause
 describe('an idle worker', () => {
   it('is paused, with every number that this rests on', () => {
     const { verdict, guards, idleSince } = decide({})
-    expect(verdict).toEqual({ kind: 'pause', because: 'nobody used metal-1 for 600 min, the limit is 60' })
+    expect(verdict).toMatchObject({
+      kind: 'pause',
+      because: {
+        code: 'idle_timeout',
+        params: { worker: 'metal-1', idle_seconds: 36_000, timeout_seconds: 3600 },
+      },
+    })
     expect(guards.every(guard => guard.passed)).toBe(true)
     expect(guards.map(guard => guard.name)).toEqual([
       'already_paused',
@@ -78,11 +84,11 @@ describe('an idle worker', () => {
   })
 })
 
-describe('the reference is the last moment at which somebody wanted it awake', () => {
+describe('idle time starts at the last use or start', () => {
   const HOUR = 3600
   it.each<[string, Case, number]>([
     ['its creation', { worker: { created_at: before(HOUR) } }, HOUR],
-    ['the moment at which it came to be of use', { worker: { entered_status_at: before(HOUR) } }, HOUR],
+    ['the moment at which it became RUNNING', { worker: { entered_status_at: before(HOUR) } }, HOUR],
     ['a resume', { worker: { pause: { ...paused, last_resumed_at: before(2 * HOUR) } } }, 2 * HOUR],
     ['activity that is on record', { worker: withActivity(before(3 * HOUR)) }, 3 * HOUR],
     ['activity that is new', { evidence: { ...QUIET, last_activity_at: before(4 * HOUR) } }, 4 * HOUR],
@@ -160,22 +166,22 @@ describe('every guard stands alone in the way', () => {
     expect(decide(which).verdict.kind).toBe('pause')
   })
 
-  it('is asked in the order that people would: the first that fails is named', () => {
+  it('the guards come in the order that people would check: the first that fails is named', () => {
     const all = { worker: { protected: true, wanted_by: ['ls-1'] }, settings: { min_workers: 9 } }
-    expect(decide(all).verdict).toEqual({
+    expect(decide(all).verdict).toMatchObject({
       kind: 'skipped_not_eligible',
-      because: 'it is protected',
+      because: { code: 'worker_protected' },
     })
-    expect(decide({ ...all, evidence: null }).verdict).toEqual({
+    expect(decide({ ...all, evidence: null }).verdict).toMatchObject({
       kind: 'skipped_not_idle',
-      because: 'its telemetry could not be read',
+      because: { code: 'telemetry_unreadable' },
     })
   })
 
   it.each(UNREADABLE)('a worker that can not be judged (%s) is never stopped, and says so', unreadable => {
     const { verdict, guards, idleSince } = decide({ evidence: null, unreadable })
     expect([verdict.kind, idleSince]).toEqual(['skipped_cannot_judge', null])
-    expect(verdict.because).toContain("so the idle policy can't judge this worker")
+    expect(verdict.because).toMatchObject({ code: 'idle_unknown', params: { telemetry: unreadable } })
     expect(guards.find(guard => !guard.passed)).toMatchObject({ name: 'telemetry', value: unreadable })
   })
 })
@@ -236,7 +242,7 @@ describe('whatever the world looks like', () => {
         const { verdict, guards, idleSince } = decideIdle(worker, evidence, settings, { fleet, nowMs: NOW })
         const isStop = verdict.kind === 'pause' || verdict.kind === 'drain'
         expect(isStop).toBe(guards.every(guard => guard.passed))
-        expect(verdict.because).not.toBe('')
+        expect(verdict.because.message).not.toBe('')
         if (!isStop) return
         stops += 1
         expect(evidence).not.toBeNull()

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { documentFields } from '../document.ts'
 import { Instant } from '../instant.ts'
+import { Reason } from '../reason.ts'
 
 export const LicenseLeak = z
   .object({
@@ -20,10 +21,7 @@ export const LicenseLeak = z
       .nullable()
       .meta({ description: 'The license product, as CML names it.', example: 'CML_Enterprise' }),
     at: Instant.meta({ description: 'When it was recorded.', example: '2026-01-02T03:09:41.002Z' }),
-    reason: z.string().meta({
-      description: 'Why it could not be deregistered.',
-      example: 'the machine was gone before its license was returned',
-    }),
+    reason: Reason.meta({ description: 'Why it could not be deregistered.' }),
     resolved_at: Instant.nullable().meta({
       description: 'When it was resolved; null while it is open.',
       example: null,

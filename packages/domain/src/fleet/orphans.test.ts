@@ -1,6 +1,7 @@
 import { anInstance } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../instant.ts'
+import { reason } from '../reason.ts'
 import { allowedLosses, mayLose } from './brake.ts'
 import { decideOrphan, type OrphanMemory, permitOrphan } from './orphans.ts'
 
@@ -10,21 +11,34 @@ const TERMINATE = { orphan_action: 'terminate' } as const
 const NEW: OrphanMemory = { markedAt: new Map() }
 const SEEN: OrphanMemory = { markedAt: new Map([['i-1', NOW - 300_000]]) }
 const agoMs = (ms: number) => toInstant(NOW - ms)
-const orphan = (more = {}) => ({ instance: anInstance(more), because: 'no record stands for it' })
+const CAUSE = reason('worker_unknown', { worker_id: 'w-1' })
+const orphan = (more = {}) => ({ instance: anInstance(more), because: CAUSE })
 
 describe('a machine of ours without a record', () => {
-  it('is marked first, whatever is to be done with such', () => {
-    expect(decideOrphan(orphan(), NEW, TERMINATE, NOW).action).toBe('mark')
+  it('is marked first, whatever the action for orphans', () => {
+    expect(decideOrphan(orphan(), NEW, TERMINATE, NOW)).toMatchObject({
+      action: 'mark',
+      because: { code: 'orphan_found', params: { cause: CAUSE } },
+    })
   })
 
-  it('is only reported unless somebody asked for more', () => {
-    expect(decideOrphan(orphan(), SEEN, REPORT, NOW).action).toBe('report')
-    expect(decideOrphan(orphan(), SEEN, TERMINATE, NOW).action).toBe('terminate')
+  it('is only reported unless the settings ask for more', () => {
+    expect(decideOrphan(orphan(), SEEN, REPORT, NOW)).toMatchObject({
+      action: 'report',
+      because: { code: 'orphan_reported', params: { cause: CAUSE } },
+    })
+    expect(decideOrphan(orphan(), SEEN, TERMINATE, NOW)).toEqual({ action: 'terminate', because: CAUSE })
   })
 
   it('is kept when it is young or marked to be kept', () => {
-    expect(decideOrphan(orphan({ launched_at: toInstant(NOW - 60_000) }), SEEN, TERMINATE, NOW).action).toBe('hold')
-    expect(decideOrphan(orphan({ tags: { 'lcm:keep': '' } }), SEEN, TERMINATE, NOW).action).toBe('report')
+    expect(decideOrphan(orphan({ launched_at: toInstant(NOW - 60_000) }), SEEN, TERMINATE, NOW)).toMatchObject({
+      action: 'hold',
+      because: { code: 'orphan_too_young', params: { cause: CAUSE, seconds: 600 } },
+    })
+    expect(decideOrphan(orphan({ tags: { 'lcm:keep': '' } }), SEEN, TERMINATE, NOW)).toMatchObject({
+      action: 'report',
+      because: { code: 'orphan_kept', params: { cause: CAUSE, tag: 'lcm:keep' } },
+    })
   })
 })
 
@@ -35,6 +49,7 @@ describe('a permit to terminate one', () => {
   it('is given while few have gone within the hour, and remembered', () => {
     expect(permit({ 'i-2': agoMs(1_000) })).toMatchObject({
       granted: true,
+      because: { code: 'orphan_permit_granted' },
       terminations: { 'i-1': toInstant(NOW), 'i-2': agoMs(1_000) },
     })
   })
@@ -42,7 +57,7 @@ describe('a permit to terminate one', () => {
   it('is refused where many have, and given once that is an hour ago', () => {
     const refused = permit({ 'i-2': agoMs(2_000), 'i-3': agoMs(1_000) })
     expect(refused.granted).toBe(false)
-    expect(refused.because).toContain('no more than 2 of 10')
+    expect(refused.because).toMatchObject({ code: 'orphan_limit_reached', params: { limit: 2, machines: 10 } })
     expect(Object.keys(refused.terminations)).toEqual(['i-2', 'i-3'])
     const later = permit({ 'i-2': agoMs(3_600_000), 'i-3': agoMs(1_000) })
     expect([later.granted, Object.keys(later.terminations)]).toEqual([true, ['i-3', 'i-1']])
@@ -54,7 +69,7 @@ describe('a permit to terminate one', () => {
   })
 
   it('is refused while the fleet is held: what the store says may be old', () => {
-    expect(permit({}, { held_since: agoMs(1_000) }).granted).toBe(false)
+    expect(permit({}, { held_since: agoMs(1_000) })).toMatchObject({ granted: false, because: { code: 'fleet_held' } })
   })
 })
 

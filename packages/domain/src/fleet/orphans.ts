@@ -1,4 +1,5 @@
 import { type Instant, toInstant, toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import type { Instance } from '../worker/instance.ts'
 import { allowedLosses, mayLose, recentLosses } from './brake.ts'
 import type { FleetScaling } from './fleet-scaling.ts'
@@ -9,7 +10,7 @@ export const ORPHAN_AGE_MS = 10 * 60_000
 /** A machine with this tag is never terminated as an orphan. */
 const KEEP_TAG = 'lcm:keep'
 
-/** What the last cycles remember. */
+/** What earlier cycles found. */
 export interface OrphanMemory {
   /** When each was first seen without a record. */
   readonly markedAt: ReadonlyMap<string, number>
@@ -17,38 +18,38 @@ export interface OrphanMemory {
 
 export interface Orphan {
   readonly instance: Instance
-  readonly because: string
+  readonly because: Reason
 }
 
 export interface OrphanVerdict {
   readonly action: 'mark' | 'report' | 'terminate' | 'hold'
-  readonly because: string
+  readonly because: Reason
 }
 
-/** Marked once, confirmed in the next cycle, reported; destroyed only where that is asked for, and where a permit is given. */
+/** Marked once, confirmed in the next cycle, then reported; terminated only if the settings ask for it and a permit is granted. */
 export function decideOrphan(
-  { instance, because }: Orphan,
+  { instance, because: cause }: Orphan,
   memory: OrphanMemory,
   settings: Pick<SettingValues, 'orphan_action'>,
   nowMs: number,
 ): OrphanVerdict {
-  if (!memory.markedAt.has(instance.instance_id)) return { action: 'mark', because: `${because}; looked at again` }
-  if (settings.orphan_action === 'report')
-    return { action: 'report', because: `${because}; set orphan_action to terminate, or terminate it by hand` }
-  if (instance.tags[KEEP_TAG] !== undefined) return { action: 'report', because: `${because}; ${KEEP_TAG} keeps it` }
+  if (!memory.markedAt.has(instance.instance_id)) return { action: 'mark', because: reason('orphan_found', { cause }) }
+  if (settings.orphan_action === 'report') return { action: 'report', because: reason('orphan_reported', { cause }) }
+  if (instance.tags[KEEP_TAG] !== undefined)
+    return { action: 'report', because: reason('orphan_kept', { cause, tag: KEEP_TAG }) }
   if (nowMs - toMs(instance.launched_at) < ORPHAN_AGE_MS)
-    return { action: 'hold', because: `${because}; it is younger than ${ORPHAN_AGE_MS / 60_000} min` }
-  return { action: 'terminate', because }
+    return { action: 'hold', because: reason('orphan_too_young', { cause, seconds: ORPHAN_AGE_MS / 1000 }) }
+  return { action: 'terminate', because: cause }
 }
 
 export interface OrphanPermit {
   readonly granted: boolean
-  readonly because: string
+  readonly because: Reason
   /** Orphans terminated within the hour, this one included. */
   readonly terminations: FleetScaling['orphan_terminations']
 }
 
-/** Whether one more may go. A machine whose end is asked for again is still one: the first call may have been lost. */
+/** Whether one more may be terminated. A repeated request for the same machine counts once: the first call may have been lost. */
 export function permitOrphan(
   instanceId: string,
   scaling: Pick<FleetScaling, 'orphan_terminations' | 'held_since'>,
@@ -59,12 +60,12 @@ export function permitOrphan(
   const times = Object.entries(scaling.orphan_terminations).map(([id, at]) => [id, toMs(at)] as const)
   const recent = times.filter(([, atMs]) => recentLosses([atMs], nowMs).length > 0)
   const terminations = Object.fromEntries(recent.map(([id, atMs]) => [id, toInstant(atMs)]))
-  const refused = (because: string) => ({ granted: false, because, terminations })
-  if (scaling.held_since !== null) return refused('nothing is given up until every worker has been looked at')
-  const granted = { granted: true, because: 'there is room for one more within this hour' }
+  const refused = (because: Reason) => ({ granted: false, because, terminations })
+  if (scaling.held_since !== null) return refused(reason('fleet_held'))
+  const granted = { granted: true, because: reason('orphan_permit_granted') }
   if (terminations[instanceId] !== undefined) return { ...granted, terminations }
   const others = recent.map(([, atMs]) => atMs)
   if (!mayLose(others, fleetSize, nowMs))
-    return refused(`no more than ${allowedLosses(fleetSize)} of ${fleetSize} machines are given up within an hour`)
+    return refused(reason('orphan_limit_reached', { limit: allowedLosses(fleetSize), machines: fleetSize }))
   return { ...granted, terminations: { ...terminations, [instanceId]: now } }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Instant } from '../instant.ts'
+import { Reason } from '../reason.ts'
 
 export const PlannedAction = z
   .object({
@@ -8,14 +9,13 @@ export const PlannedAction = z
       .max(200)
       .meta({ description: 'The resource that it is about, with its kind.', example: 'worker:w-5k1r2m3n8pq4t' }),
     action: z.string().max(64).meta({ description: 'What the controller would do.', example: 'start' }),
-    because: z.string().max(1000).meta({ description: 'The reason.', example: 'CML is ready' }),
+    because: Reason.meta({ description: 'The reason.' }),
     due_at: Instant.nullable().meta({ description: 'When it would be done; null for now.' }),
   })
   .meta({ id: 'PlannedAction', description: 'An action that a controller would take now.' })
 export type PlannedAction = z.infer<typeof PlannedAction>
 export const PLAN_MAX = 1000
 export const PROBLEMS_MAX = 50
-export const PROBLEM_CHARS_MAX = 1000
 
 export const InstanceReport = z
   .strictObject({
@@ -46,7 +46,7 @@ export const InstanceReport = z
     }),
     plan: z.array(PlannedAction).max(PLAN_MAX).meta({ description: 'What it would do now.' }),
     problems: z
-      .array(z.string().max(PROBLEM_CHARS_MAX))
+      .array(Reason)
       .max(PROBLEMS_MAX)
       .default([])
       .meta({ description: 'What keeps it from working.', example: [] }),

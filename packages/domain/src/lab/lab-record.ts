@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { documentFields } from '../document.ts'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
+import { Reason } from '../reason.ts'
 
 export const LAB_STATUSES = [
   'DEFINED',
@@ -32,7 +33,7 @@ export const LabRun = z
       .string()
       .nullable()
       .meta({ description: 'The session that it ran for.', example: 'ls-5k1r2m3n8pq4t' }),
-    reason: z.string().max(500).meta({ description: 'Why it stopped or started.', example: '' }),
+    reason: Reason.meta({ description: 'Why it started or stopped.' }),
   })
   .meta({ id: 'LabRun', description: 'One period in which the lab ran.' })
 

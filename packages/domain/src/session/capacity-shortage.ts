@@ -1,4 +1,5 @@
 import { toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { bootLeadMs } from './boot-lead.ts'
 import { blockedSinceOf, WORKER_LOST_MS, workerLost } from './decide-session.ts'
@@ -6,7 +7,7 @@ import type { LabletSession } from './lablet-session.ts'
 import { isRead, refusalOf } from './placement.ts'
 import { expectedRoom, type Free, type Room } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
-import { countedSessions, type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
+import { type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
 
 /** How long a new machine takes until labs can be placed on it. */
 export const WORKER_BOOT_MS = 20 * 60_000
@@ -31,18 +32,17 @@ export function withoutRoom(
   const later = new Map(rooms)
   const ends = new Map(input.sessions.map(session => [session.id, leavesMs(session)]))
   const woken = new Map<string, string[]>()
-  const wait = ({ session }: Waiting, because: string) => waits.push({ kind: 'wait', session, because, forGood: false })
+  const wait = ({ session }: Waiting, because: Reason) => waits.push({ kind: 'wait', session, because, forGood: false })
   for (const each of homeless) {
     const early = takeFirst(coming, each)
     const leaving = early === null ? takeLater(later, ends, each, input) : null
     const sleeper = early === null && leaving === null ? takeFirst(asleep, each) : null
     const arriving = early ?? (leaving === null && sleeper === null ? takeFirst(stuck, each) : null)
-    if (arriving !== null)
-      wait(each, `waits for ${arriving.name}, ${stageOf(rooms.get(arriving.id)?.worker ?? arriving)}`)
+    if (arriving !== null) wait(each, arrivalOf(rooms.get(arriving.id)?.worker ?? arriving))
     else if (leaving !== null) wait(each, leaving)
     else if (sleeper !== null) {
       woken.set(sleeper.id, [...(woken.get(sleeper.id) ?? []), each.session.id])
-      wait(each, `waits for ${sleeper.name}, which is started for it`)
+      wait(each, reason('waiting_for_resume', { worker: sleeper.name }))
     } else left.push(each)
   }
   for (const [worker_id, session_ids] of woken)
@@ -50,23 +50,23 @@ export function withoutRoom(
       kind: 'resume',
       worker_id,
       session_ids,
-      because: `there is no other room for ${countedSessions(session_ids.length)}`,
+      because: reason('no_capacity_for_sessions', { sessions: session_ids.length }),
     })
   return { waits, left }
 }
 
-/** When it makes room: at the end of its slot, or at once where it ends early. */
+/** When a session frees its capacity: at the end of its slot, or at once if it ends early. */
 const leavesMs = ({ status, desired_status, timeslot }: LabletSession): number =>
   desired_status === 'TERMINATED' || status === 'STOPPING' || status === 'STOPPED'
     ? Number.NEGATIVE_INFINITY
     : toMs(timeslot.end)
 
-/** Starts and stops that take longer than this wait for something else, such as capacity that EC2 has not. */
+/** Starts and stops that take longer than this wait for something else, such as EC2 capacity. */
 const POWER_MS_MAX = 30 * 60_000
 
 /**
- * Wanted, and not of full use yet. What is lost, or does not start, is waited for no longer: another one may well come. A machine
- * that waits for its license, or to be asked what nodes it knows, counts: another one would wait for that too.
+ * Whether a worker is requested to run and not fully available yet. A worker that is lost or does not start is not waited for: a
+ * new one may start. A worker without its license or node definitions counts: a new one would wait for them too.
  */
 function isOnItsWay(worker: Worker, nowMs: number): boolean {
   if (worker.desired_status !== 'RUNNING') return false
@@ -99,18 +99,22 @@ function isStuck(worker: Worker, nowMs: number): boolean {
   return isBlocked || (worker.status === 'RUNNING' && status === 'FAILED' && pending_operation === null)
 }
 
-/** When somebody or something last wanted it to run again. */
+/** When the worker was last requested to run. */
 const resumedMs = ({ pause, created_at }: Worker): number => toMs(pause.last_resumed_at ?? created_at)
 
 const isUnlicensed = ({ license }: Worker): boolean =>
   license.product !== null && license.status !== 'REGISTERED' && license.pending_operation !== 'deregister'
 
-/** As far as it is meant to be. */
+/** Whether the worker has its license, if it should have one. */
 const isLicensed = ({ license }: Worker): boolean => license.product === null || license.status === 'REGISTERED'
 
-function stageOf(worker: Worker): string {
-  if (worker.status !== 'RUNNING' || worker.service_status !== 'AVAILABLE') return 'which is on its way'
-  return isUnlicensed(worker) ? `whose license is ${worker.license.status}` : 'whose node definitions are not known yet'
+/** The reason to wait for a worker that is on its way. */
+function arrivalOf(worker: Worker): Reason {
+  const { name, status, service_status, license } = worker
+  if (status !== 'RUNNING' || service_status !== 'AVAILABLE') return reason('waiting_for_worker', { worker: name })
+  return isUnlicensed(worker)
+    ? reason('waiting_for_license', { worker: name, license_status: license.status })
+    : reason('waiting_for_node_definitions', { worker: name })
 }
 
 /** Stopped by a policy, or by hand until a time that has passed. Any other stop by hand holds until a person starts it. */
@@ -120,8 +124,8 @@ export const isResumable = ({ status, desired_status, desired_until, pause }: Wo
   (pause.reason !== null || (desired_until !== null && toMs(desired_until) <= nowMs))
 
 /**
- * As they will be once they serve, the cheapest first: whoever was bought for is then found to fit where it was packed, and
- * nothing is bought for it again.
+ * The workers as they will be when they are available, the cheapest first. Sessions are found to fit where the purchase packed
+ * them, so nothing is bought for them again.
  */
 function expected(workers: readonly Worker[]): Rooms {
   const inOrder = workers.toSorted(
@@ -145,13 +149,13 @@ function takeFirst(rooms: Rooms, waiting: Waiting): Worker | null {
   return null
 }
 
-/** Room that others leave before it is needed. Waiting for it is free until a machine could no longer come in time. */
+/** Capacity that other sessions free before it is needed. Waiting for it is free until a new machine would be too late. */
 function takeLater(
   rooms: Rooms,
   ends: ReadonlyMap<string, number>,
   waiting: Waiting,
   { settings, nowMs }: SchedulingInput,
-): string | null {
+): Reason | null {
   const neededMs = toMs(waiting.session.timeslot.start) - bootLeadMs(waiting.definition, settings, true)
   if (nowMs >= neededMs - WORKER_BOOT_MS) return null
   for (const room of roomsFor(waiting, rooms)) {
@@ -159,12 +163,12 @@ function takeLater(
     const { count, free } = freeAt(room, ends, neededMs)
     if (count === 0 || refusalOf(waiting.demand, { ...room, free }) !== null) continue
     take(rooms, room, waiting)
-    return `waits for ${countedSessions(count)} on ${room.worker.name} to end`
+    return reason('waiting_for_sessions_to_end', { worker: room.worker.name, sessions: count })
   }
   return null
 }
 
-/** How many sessions will have ended by then, and what is free without them. Their ports come free with them. */
+/** How many sessions will have ended by then, and the free capacity without them. Their ports become free too. */
 function freeAt(
   { worker, free }: Room,
   ends: ReadonlyMap<string, number>,

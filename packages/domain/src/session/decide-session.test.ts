@@ -2,6 +2,7 @@ import { aServingWorker, aSession, aWorker } from '@lcm/testkit/builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
 import { withBoot } from '../worker/boot.ts'
 import { CONDITION, ServiceStatus, WORKER_STATUSES, type Worker } from '../worker/worker.ts'
 import {
@@ -51,7 +52,7 @@ const CANCELED = { desired_status: 'TERMINATED', desired_by: 'bob', desired_reas
 const changesOf = ({ action }: SessionDecision) => (action.kind === 'write' ? action.changes : null)
 const nextStatus = (decision: SessionDecision) => changesOf(decision)?.status
 
-describe('over every status, wish, worker, pipeline and time', () => {
+describe('over every status, desired status, worker, pipeline and time', () => {
   const workers: readonly (Worker | null)[] = [
     null,
     ...WORKER_STATUSES.flatMap(status =>
@@ -93,8 +94,8 @@ describe('over every status, wish, worker, pipeline and time', () => {
       { numRuns: 3000 },
     )
 
-  it('says why', () => {
-    always((_, __, { because }) => expect(because).not.toBe(''))
+  it('gives a reason', () => {
+    always((_, __, { because }) => expect(because.message).not.toBe(''))
   })
 
   it('makes only moves that the lifecycle has', () => {
@@ -146,14 +147,53 @@ describe('over every status, wish, worker, pipeline and time', () => {
   })
 })
 
-describe('a session without a place', () => {
-  it('is the scheduler’s, until it is canceled', () => {
-    expect(decideSession(aSession(), seeing({ worker: null })).action).toEqual({ kind: 'nothing' })
-    expect(decideSession(aSession(CANCELED), seeing({ worker: null }))).toEqual({
+describe('a session that is not placed', () => {
+  it('waits for the scheduler, until it is canceled', () => {
+    expect(decideSession(aSession(), seeing({ worker: null }))).toMatchObject({
+      action: { kind: 'nothing' },
+      because: { code: 'waiting_for_placement' },
+    })
+    expect(decideSession(aSession(CANCELED), seeing({ worker: null }))).toMatchObject({
       action: { kind: 'write', changes: { status: 'TERMINATED' } },
-      because: 'bob canceled it: typo',
+      because: { code: 'session_canceled', params: { by: 'bob', reason: 'typo' } },
     })
   })
+})
+
+it.each<[string, Partial<LabletSession>, Partial<SessionSight>, object]>([
+  ['is over', { status: 'ARCHIVED' }, {}, { code: 'status_is_final', params: { status: 'ARCHIVED' } }],
+  ['is placed early', { status: 'SCHEDULED' }, { nowMs: START - 50 * MINUTE }, { code: 'lab_start_scheduled' }],
+  ['is due', { status: 'SCHEDULED' }, {}, { code: 'starting_lab' }],
+  ['was placed and never started', { status: 'SCHEDULED' }, { nowMs: END }, { code: 'timeslot_over_before_lab_start' }],
+  ['has no pipeline', { status: 'INSTANTIATING' }, {}, { code: 'starting_lab' }],
+  ['has a lab', { status: 'INSTANTIATING', pipeline: UP }, {}, { code: 'lab_ready' }],
+  ['has a lab early', { status: 'READY', pipeline: UP }, { nowMs: START - 1 }, { code: 'waiting_for_timeslot' }],
+  ['has a lab in time', { status: 'READY', pipeline: UP }, {}, { code: 'timeslot_started' }],
+  ['is up', { status: 'RUNNING', pipeline: UP }, {}, { code: 'session_in_use' }],
+  ['is at the end of its slot', { status: 'RUNNING', pipeline: UP }, { nowMs: END }, { code: 'timeslot_over' }],
+  ['has lost its lab', { status: 'RUNNING', pipeline: UP }, { isLabGone: true }, { code: 'lab_removed' }],
+  [
+    'is at a step',
+    { status: 'STOPPING', pipeline: newPipeline('teardown', 1) },
+    {},
+    { code: 'pipeline_step', params: { step: 'stop' } },
+  ],
+  ['has no teardown yet', { status: 'STOPPING', pipeline: UP }, {}, { code: 'tearing_down_lab' }],
+  [
+    'has no lab any more',
+    { status: 'STOPPING', pipeline: withSteps('teardown', 'skipped') },
+    {},
+    { code: 'lab_torn_down' },
+  ],
+  ['ended as planned', { status: 'STOPPED' }, {}, { code: 'session_completed' }],
+  [
+    'ended with an error',
+    { status: 'STOPPED', last_error: 'x' },
+    {},
+    { code: 'session_failed', params: { error: 'x' } },
+  ],
+])('the reason for a session that %s', (_, more, seen, because) => {
+  expect(decideSession(aSession({ worker_id: 'w-1', ...more }), seeing(seen)).because).toMatchObject(because)
 })
 
 it('a session that is INSTANTIATING does not wait for the end of a worker that goes', () => {
@@ -191,7 +231,7 @@ describe('a session that is SCHEDULED', () => {
     expect(nextStatus(decide({ nowMs: END }))).toBe('EXPIRED')
     expect(changesOf(decideSession(on('EXPIRED'), seeing({ nowMs: END })))).toEqual({
       status: 'TERMINATED',
-      last_error: 'its time was over before it had a lab',
+      last_error: 'the timeslot ended before the lab was started',
     })
   })
 
@@ -224,23 +264,39 @@ describe('a session that is INSTANTIATING', () => {
     return { ...pipeline, steps: { ...pipeline.steps, lab_resolve: done, bind: done, ports_alloc: done, tags } }
   }
 
-  it('is tried anew as a whole after a rest that grows', () => {
+  it('is retried as a whole after a backoff that grows', () => {
     const pipeline = failedAt(2, toInstant(START))
-    expect(decide({ pipeline }).action).toEqual({ kind: 'wait', afterMs: MINUTE })
-    expect(changesOf(decide({ pipeline }, { nowMs: START + MINUTE }))).toEqual({
-      pipeline: newPipeline('instantiate', 3),
-      last_error: 'tags: no answer',
+    const waiting = decide({ pipeline })
+    expect(waiting.action).toEqual({ kind: 'wait', afterMs: MINUTE })
+    expect(waiting.because).toMatchObject({
+      code: 'lab_start_attempt_failed',
+      params: { attempt: 2, attempts_max: 3, step: 'tags', error: 'no answer' },
+    })
+    const retried = decide({ pipeline }, { nowMs: START + MINUTE })
+    expect(changesOf(retried)).toEqual({ pipeline: newPipeline('instantiate', 3), last_error: 'tags: no answer' })
+    expect(retried.because).toMatchObject({ code: 'lab_start_retry', params: { attempt: 3, cause: waiting.because } })
+  })
+
+  it('waits before it retries a step', () => {
+    const pipeline = newPipeline('instantiate', 1)
+    const lab_resolve = { ...UNTOUCHED, attempts: 1, ended_at: toInstant(START), error: 'no answer' }
+    expect(decide({ pipeline: { ...pipeline, steps: { ...pipeline.steps, lab_resolve } } })).toMatchObject({
+      action: { kind: 'wait', afterMs: 10_000 },
+      because: { code: 'pipeline_step_retry', params: { step: 'lab_resolve' } },
     })
   })
 
-  it('D-17: is taken down, not dropped, after the last attempt, and the error is kept', () => {
+  it('D-17: is torn down, not dropped, after the last attempt, and the error is kept', () => {
     const decision = decide({ pipeline: failedAt(INSTANTIATE_ATTEMPTS_MAX, toInstant(START)) })
     expect(changesOf(decision)).toEqual({
       status: 'STOPPING',
       pipeline: newPipeline('teardown', 1),
       last_error: 'tags: no answer',
     })
-    expect(decision.because).toBe('it failed 3 times, at last at tags: no answer')
+    expect(decision.because).toMatchObject({
+      code: 'lab_start_failed',
+      params: { attempts: 3, step: 'tags', error: 'no answer' },
+    })
     expect(changesOf(decideSession(on('STOPPED', { last_error: 'tags: no answer' }), seeing()))).toEqual({
       status: 'TERMINATED',
     })
@@ -248,26 +304,26 @@ describe('a session that is INSTANTIATING', () => {
 
   it('D-10: goes back to the scheduler when its worker is lost and its time is not over', () => {
     const lost = { ...worker, status: 'TERMINATED' as const }
-    expect(changesOf(decide({}, { worker: lost }))).toEqual({
-      status: 'PENDING',
-      worker_id: null,
-      pipeline: null,
-      waiting_reason: 'metal-1 is TERMINATED',
-    })
+    const cause = reason('worker_status', { worker: 'metal-1', status: 'TERMINATED' })
+    const decision = decide({}, { worker: lost })
+    expect(changesOf(decision)).toEqual({ status: 'PENDING', worker_id: null, pipeline: null, waiting_reason: cause })
+    expect(decision.because).toMatchObject({ code: 'session_placed_again', params: { cause } })
     expect(nextStatus(decide({}, { worker: lost, nowMs: END }))).toBe('STOPPING')
   })
 
   it('waits while its worker is away for a moment, and its next step says so', () => {
     const away = { worker: { ...worker, service_status: 'UNAVAILABLE' as const } }
-    const pipeline = changesOf(decide({}, away))?.pipeline
-    expect(pipeline?.steps.lab_resolve).toMatchObject({ status: 'blocked', error: 'metal-1 does not serve' })
+    const { because, ...decision } = decide({}, away)
+    expect(because).toMatchObject({ code: 'worker_not_serving', params: { worker: 'metal-1' } })
+    const pipeline = changesOf({ because, ...decision })?.pipeline
+    expect(pipeline?.steps.lab_resolve).toMatchObject({ status: 'blocked', error: because.message })
     expect(decide({ pipeline: pipeline ?? null }, away).action.kind).toBe('wait')
   })
 
-  it('is taken down as failed when its time is over first', () => {
+  it('is torn down as failed when its time is over first', () => {
     expect(changesOf(decide({}, { nowMs: END }))).toMatchObject({
       status: 'STOPPING',
-      last_error: 'its lab was not ready before its time was over',
+      last_error: 'the timeslot ended before the lab was ready',
     })
   })
 })
@@ -281,7 +337,7 @@ describe('a session that is up', () => {
     expect(changesOf(decide('READY', { nowMs: START }))).toEqual({ status: 'RUNNING' })
   })
 
-  it('is taken down in the moment in which its slot ends, and ARCHIVED', () => {
+  it('is torn down in the moment in which its slot ends, and ARCHIVED', () => {
     expect(decide('RUNNING', { nowMs: END - 1 }).action).toEqual({ kind: 'wait', afterMs: 1 })
     expect(changesOf(decide('RUNNING', { nowMs: END }))).toEqual({
       status: 'STOPPING',
@@ -290,7 +346,7 @@ describe('a session that is up', () => {
     expect(changesOf(decideSession(on('STOPPED'), seeing()))).toEqual({ status: 'ARCHIVED' })
   })
 
-  it('D-10: is taken down with worker_lost, ten minutes after its worker went', () => {
+  it('D-10: is torn down with worker_lost, ten minutes after its worker went', () => {
     const away = { ...worker, status: 'STOPPED' as const, entered_status_at: toInstant(START) }
     expect(decide('RUNNING', { worker: away, nowMs: START + MINUTE }).action).toEqual({
       kind: 'wait',
@@ -304,10 +360,10 @@ describe('a session that is up', () => {
     })
   })
 
-  it('is taken down with lab_lost when somebody removed its lab', () => {
+  it('is torn down with lab_lost when its lab was removed', () => {
     expect(changesOf(decide('READY', { isLabGone: true }))).toMatchObject({
       status: 'STOPPING',
-      last_error: 'lab_lost: somebody removed its lab',
+      last_error: 'lab_lost: the lab was removed from CML',
     })
   })
 
@@ -317,16 +373,16 @@ describe('a session that is up', () => {
 })
 
 describe('a session that is EXPIRED', () => {
-  it('is taken down when it was up, and has then ended as planned', () => {
+  it('is torn down when it was up, and has then ended as planned', () => {
     const changes = changesOf(decideSession(on('EXPIRED', { pipeline: UP }), seeing({ nowMs: END })))
     expect(changes).toEqual({ status: 'STOPPING', pipeline: newPipeline('teardown', 1) })
   })
 
-  it('is taken down as failed when its lab never was', () => {
+  it('is torn down as failed when its lab never was', () => {
     const booked = on('EXPIRED', { pipeline: newPipeline('instantiate', 2) })
     expect(changesOf(decideSession(booked, seeing({ nowMs: END })))).toMatchObject({
       status: 'STOPPING',
-      last_error: 'its lab was not ready before its time was over',
+      last_error: 'the timeslot ended before the lab was ready',
     })
   })
 })
@@ -371,50 +427,41 @@ describe('a worker', () => {
       conditions: withBoot(withBoot([], 6, START - 60 * MINUTE), 2, START - minutes * MINUTE),
     })
 
-  const SILENT = 'metal-1 is DRAINING, and its CML has not been ready for 10 min'
+  const lost = (status: string) => reason('worker_lost', { worker: 'metal-1', status, seconds: 600 })
+  const noCapacity = textReason('no capacity')
   const unstarted = aWorker({
     status: 'STARTING',
     entered_status_at: toInstant(START - 60 * MINUTE),
-    conditions: [{ type: CONDITION.blocked, status: true, reason: 'NoCapacity', message: '', since }],
+    conditions: [{ type: CONDITION.blocked, status: true, reason: noCapacity, since }],
   })
 
-  it.each<[string, Worker | null, number, string | null]>([
-    ['that is not on record', null, 0, 'its worker is gone'],
-    ['TERMINATED', aWorker({ status: 'TERMINATED', entered_status_at: since }), 0, 'metal-1 is TERMINATED'],
+  it.each<[string, Worker | null, number, Reason | null]>([
+    ['that is not on record', null, 0, reason('worker_deleted')],
+    [
+      'TERMINATED',
+      aWorker({ status: 'TERMINATED', entered_status_at: since }),
+      0,
+      reason('worker_status', { worker: 'metal-1', status: 'TERMINATED' }),
+    ],
     ['STOPPED a moment ago', aWorker({ status: 'STOPPED', entered_status_at: since }), 9.9, null],
-    [
-      'STOPPED for long',
-      aWorker({ status: 'STOPPED', entered_status_at: since }),
-      10,
-      'metal-1 has been STOPPED for 10 min',
-    ],
-    [
-      'FAILED for long',
-      aWorker({ status: 'FAILED', entered_status_at: since }),
-      10,
-      'metal-1 has been FAILED for 10 min',
-    ],
-    [
-      'UNKNOWN for long',
-      aWorker({ status: 'UNKNOWN', entered_status_at: since }),
-      11,
-      'metal-1 has been UNKNOWN for 10 min',
-    ],
+    ['STOPPED for long', aWorker({ status: 'STOPPED', entered_status_at: since }), 10, lost('STOPPED')],
+    ['FAILED for long', aWorker({ status: 'FAILED', entered_status_at: since }), 10, lost('FAILED')],
+    ['UNKNOWN for long', aWorker({ status: 'UNKNOWN', entered_status_at: since }), 11, lost('UNKNOWN')],
     ['that starts for long', aWorker({ status: 'STARTING', entered_status_at: since }), 60, null],
-    ['that EC2 has no room to start since a moment', unstarted, 9, null],
-    ['that EC2 has no room to start', unstarted, 10, 'EC2 has not let metal-1 start for 10 min'],
+    ['that EC2 could not start for a moment', unstarted, 9, null],
+    ['that EC2 could not start for long', unstarted, 10, lost('STARTING')],
     ['that serves', worker, 600, null],
     ['whose CML went silent a moment ago', silent(9), 0, null],
-    ['whose CML went silent', silent(10), 0, 'metal-1 runs, but its CML has not been ready for 10 min'],
+    ['whose CML went silent', silent(10), 0, lost('RUNNING')],
     [
-      'that runs, and nobody knows since when it is silent',
+      'that runs and is silent since an unknown time',
       aWorker({ status: 'RUNNING', service_status: 'ERROR' }),
       600,
       null,
     ],
-    ['that drains and whose CML went silent', { ...silent(10), status: 'DRAINING' as const }, 0, SILENT],
+    ['that drains and whose CML went silent', { ...silent(10), status: 'DRAINING' as const }, 0, lost('DRAINING')],
   ])('%s is lost, or not', (_, seen, minutes, because) => {
-    expect(workerLost(seen, START + minutes * MINUTE)).toBe(because)
+    expect(workerLost(seen, START + minutes * MINUTE)).toEqual(because)
   })
 
   it('serves labs that are on it until it is gone', () => {

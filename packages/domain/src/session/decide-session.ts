@@ -1,10 +1,11 @@
 import { type Instant, toInstant, toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import type { BootCondition } from '../worker/boot.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import {
+  restartReason,
   restartThatStopped,
   restartWhileStarting,
-  restartWords,
   startedAgain,
   stoppedByRestart,
   withLabStopped,
@@ -18,13 +19,13 @@ export const WORKER_LOST_MS = 10 * MINUTE_MS
 export const INSTANTIATE_ATTEMPTS_MAX = 3
 const LOOK_AGAIN_MS = 5_000
 
-/** What a controller may say of a session; what is not named stays. */
+/** The fields of a session that a controller may write; omitted fields stay. */
 export interface SessionChanges {
   readonly status?: SessionStatus
   readonly pipeline?: Pipeline | null
   readonly worker_id?: null
   readonly last_error?: string | null
-  readonly waiting_reason?: string | null
+  readonly waiting_reason?: Reason | null
   readonly conditions?: LabletSession['conditions']
 }
 
@@ -33,12 +34,12 @@ export type SessionAction =
   | { readonly kind: 'wait'; readonly afterMs: number }
   /** The next look follows at once. */
   | { readonly kind: 'write'; readonly changes: SessionChanges }
-  /** One step of the pipeline is begun, carried out or judged. */
+  /** One step of the pipeline is started, performed or judged. */
   | { readonly kind: 'step'; readonly next: Exclude<NextStep, { kind: 'rest' | 'done' }> }
 
 export interface SessionDecision {
   readonly action: SessionAction
-  readonly because: string
+  readonly because: Reason
 }
 
 export interface SessionSight {
@@ -52,20 +53,20 @@ export interface SessionSight {
   readonly nowMs: number
 }
 
-const nothing = (because: string): SessionDecision => ({ action: { kind: 'nothing' }, because })
-const wait = (afterMs: number, because: string): SessionDecision => ({ action: { kind: 'wait', afterMs }, because })
-const write = (changes: SessionChanges, because: string): SessionDecision => ({
+const nothing = (because: Reason): SessionDecision => ({ action: { kind: 'nothing' }, because })
+const wait = (afterMs: number, because: Reason): SessionDecision => ({ action: { kind: 'wait', afterMs }, because })
+const write = (changes: SessionChanges, because: Reason): SessionDecision => ({
   action: { kind: 'write', changes },
   because,
 })
 
-/** What the lablet-controller does next with a session. What its owner wants comes first, then its slot, then its lab. */
+/** Decides what lablet-controller does next with a session. Its desired status comes first, then its slot, then its lab. */
 export function decideSession(session: LabletSession, sight: SessionSight): SessionDecision {
   switch (session.status) {
     case 'PENDING':
       return isUnwanted(session)
         ? write({ status: 'TERMINATED' }, canceled(session))
-        : nothing('it is the scheduler that places it')
+        : nothing(reason('waiting_for_placement'))
     case 'SCHEDULED':
       return decideScheduled(session, sight)
     case 'INSTANTIATING':
@@ -81,34 +82,25 @@ export function decideSession(session: LabletSession, sight: SessionSight): Sess
       return decideStopped(session)
     case 'ARCHIVED':
     case 'TERMINATED':
-      return nothing(`${session.status} is final`)
+      return nothing(reason('status_is_final', { status: session.status }))
   }
 }
 
 const isUnwanted = ({ desired_status }: LabletSession): boolean => desired_status === 'TERMINATED'
-const canceled = ({ desired_by, desired_reason }: LabletSession): string =>
-  `${desired_by} canceled it${desired_reason === '' ? '' : `: ${desired_reason}`}`
+const canceled = ({ desired_by, desired_reason }: LabletSession): Reason =>
+  reason('session_canceled', { by: desired_by, reason: desired_reason })
 
-/** Why its worker can't be counted on any more; null while it can. */
-export function workerLost(worker: Worker | null, nowMs: number): string | null {
-  if (worker === null) return 'its worker is gone'
-  if (worker.status === 'TERMINATED') return `${worker.name} is TERMINATED`
+/** Why a worker counts as lost; null while it does not. */
+export function workerLost(worker: Worker | null, nowMs: number): Reason | null {
+  if (worker === null) return reason('worker_deleted')
+  if (worker.status === 'TERMINATED') return statusReason(worker)
   if (lostInMs(worker, nowMs) > 0) return null
-  const minutes = WORKER_LOST_MS / MINUTE_MS
-  switch (worker.status) {
-    case 'RUNNING':
-      return `${worker.name} runs, but its CML has not been ready for ${minutes} min`
-    case 'DRAINING':
-    case 'TERMINATING':
-      return `${worker.name} is ${worker.status}, and its CML has not been ready for ${minutes} min`
-    case 'STARTING':
-      return `EC2 has not let ${worker.name} start for ${minutes} min`
-    default:
-      return `${worker.name} has been ${worker.status} for ${minutes} min`
-  }
+  return reason('worker_lost', { worker: worker.name, status: worker.status, seconds: WORKER_LOST_MS / 1000 })
 }
 
-/** How long until a worker that is away is lost; for ever when it is not away. */
+export const statusReason = ({ name, status }: Worker): Reason => reason('worker_status', { worker: name, status })
+
+/** How long until a worker that is away is lost; infinite when it is not away. */
 function lostInMs(worker: Worker | null, nowMs: number): number {
   const since = worker === null ? null : awaySince(worker)
   return since === null ? Number.POSITIVE_INFINITY : toMs(since) + WORKER_LOST_MS - nowMs
@@ -131,7 +123,7 @@ function awaySince(worker: Worker): Instant | null {
   }
 }
 
-/** Since when its cloud has no room for it, or something is missing for its launch; null when nothing holds it up. */
+/** Since when EC2 has no capacity for the worker, or something is missing for its launch; null if it is not blocked. */
 export const blockedSinceOf = ({ conditions }: Worker): Instant | null =>
   conditions.find(({ type, status }) => type === CONDITION.blocked && status)?.since ?? null
 
@@ -139,59 +131,58 @@ const silentSince = ({ conditions }: Worker): Instant | null =>
   conditions.find(({ type, status }) => type === CML_READY && !status)?.since ?? null
 const CML_READY: BootCondition = 'CmlReady'
 
-/** While it drains or gives its license back CML still serves those who are on it. */
+/** While a worker drains or returns its license, CML still serves the labs on it. */
 export const canServeLabs = (worker: Worker | null): boolean =>
   worker !== null &&
   worker.service_status === 'AVAILABLE' &&
   (worker.status === 'RUNNING' || worker.status === 'DRAINING' || worker.status === 'TERMINATING')
 
-/** One that drains waits for those that have a place on it. */
+/** A draining worker waits for the sessions that are placed on it. */
 const canStartLabs = (worker: Worker | null): boolean => canServeLabs(worker) && worker?.status !== 'TERMINATING'
 
-const notServing = (worker: Worker | null): string => `${worker?.name ?? 'its worker'} does not serve`
+const notServing = (worker: Worker | null): Reason => reason('worker_not_serving', { worker: worker?.name ?? null })
 
 function decideScheduled(session: LabletSession, { worker, bootLeadMs, nowMs }: SessionSight): SessionDecision {
   if (isUnwanted(session)) return write({ status: 'TERMINATED' }, canceled(session))
-  if (toMs(session.timeslot.end) <= nowMs) return write({ status: 'EXPIRED' }, NEVER_STARTED)
+  if (toMs(session.timeslot.end) <= nowMs) return write({ status: 'EXPIRED' }, reason('timeslot_over_before_lab_start'))
   const dueInMs = toMs(session.timeslot.start) - bootLeadMs - nowMs
-  if (dueInMs > 0) return wait(dueInMs, 'its lab is started in time for its slot')
-  if (!canStartLabs(worker)) return wait(LOOK_AGAIN_MS, workerLost(worker, nowMs) ?? `${notServing(worker)} yet`)
-  return write({ status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 1) }, 'it is time to start its lab')
+  if (dueInMs > 0) return wait(dueInMs, reason('lab_start_scheduled'))
+  if (!canStartLabs(worker)) return wait(LOOK_AGAIN_MS, workerLost(worker, nowMs) ?? notServing(worker))
+  return write({ status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 1) }, reason('starting_lab'))
 }
 
-const NEVER_STARTED = 'its time was over before it had a lab'
-const NEVER_READY = 'its lab was not ready before its time was over'
+const NEVER_READY = 'the timeslot ended before the lab was ready'
 
 function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionSight): SessionDecision {
   if (isUnwanted(session)) return stopping(session, canceled(session), null)
-  if (toMs(session.timeslot.end) <= nowMs) return stopping(session, 'its time is over', NEVER_READY)
-  // No lab is started any more on one that goes, which may take hours.
-  const lost = worker?.status === 'TERMINATING' ? `${worker.name} is TERMINATING` : workerLost(worker, nowMs)
+  if (toMs(session.timeslot.end) <= nowMs) return stopping(session, reason('timeslot_over'), NEVER_READY)
+  // No lab is started on a worker that is TERMINATING, which may take hours.
+  const lost = worker?.status === 'TERMINATING' ? statusReason(worker) : workerLost(worker, nowMs)
   if (lost !== null)
     return write(
       { status: 'PENDING', worker_id: null, pipeline: null, waiting_reason: lost },
-      `${lost}; it is placed anew`,
+      reason('session_placed_again', { cause: lost }),
     )
   const { pipeline } = session
   if (!canStartLabs(worker)) return heldUp(pipeline, notServing(worker), nowMs)
   if (pipeline === null || pipeline.name !== 'instantiate')
-    return write({ pipeline: newPipeline('instantiate', 1) }, 'its lab is started')
+    return write({ pipeline: newPipeline('instantiate', 1) }, reason('starting_lab'))
   const next = nextStep(pipeline, nowMs)
-  if (next.kind === 'done') return write({ status: 'READY', last_error: null }, 'its lab is up')
+  if (next.kind === 'done') return write({ status: 'READY', last_error: null }, reason('lab_ready'))
   const restarted = startOver(pipeline, worker)
   if (restarted !== null) return restarted
   return next.kind === 'failed' ? tryAgain(session, pipeline, next, nowMs) : stepOf(next)
 }
 
-/** A lab that went down with its machine while it was coming up is started again at once: no node of it would ever boot. */
+/** A lab that stopped with its machine while it was starting is started again at once: its nodes would never boot. */
 function startOver(pipeline: Pipeline, worker: Worker | null): SessionDecision | null {
   const restartedAt = worker === null ? null : restartWhileStarting(pipeline, worker)
   if (worker === null || restartedAt === null) return null
-  return write({ pipeline: startedAgain(pipeline) }, restartWords(worker.name, restartedAt))
+  return write({ pipeline: startedAgain(pipeline) }, restartReason(worker, restartedAt))
 }
 
-/** Its next step says for what it waits. */
-function heldUp(pipeline: Pipeline | null, because: string, nowMs: number): SessionDecision {
+/** Records in the next step what it waits for. */
+function heldUp(pipeline: Pipeline | null, because: Reason, nowMs: number): SessionDecision {
   const next = pipeline === null ? null : nextStep(pipeline, nowMs)
   const isStep = next !== null && next.kind !== 'done' && next.kind !== 'failed'
   const held = pipeline !== null && isStep ? blocked(pipeline, next.step, because) : null
@@ -200,13 +191,13 @@ function heldUp(pipeline: Pipeline | null, because: string, nowMs: number): Sess
 
 const stepOf = (next: Exclude<NextStep, { kind: 'done' }>): SessionDecision =>
   next.kind === 'rest'
-    ? wait(next.afterMs, `step ${next.step.name} is tried again`)
-    : { action: { kind: 'step', next }, because: `step ${next.step.name}` }
+    ? wait(next.afterMs, reason('pipeline_step_retry', { step: next.step.name }))
+    : { action: { kind: 'step', next }, because: reason('pipeline_step', { step: next.step.name }) }
 
 /** Longer after every attempt. */
 const ATTEMPT_REST_MS = 30_000
 
-/** All of it anew, since every step finds what an earlier one has left; after the last attempt it is taken down. */
+/** Retries the whole pipeline, since every step finds what an earlier one has left; after the last attempt the lab is torn down. */
 function tryAgain(
   session: LabletSession,
   { attempt, steps }: Pipeline,
@@ -214,15 +205,17 @@ function tryAgain(
   nowMs: number,
 ): SessionDecision {
   const last_error = `${step.name}: ${error}`
-  if (attempt >= INSTANTIATE_ATTEMPTS_MAX)
-    return stopping(session, `it failed ${INSTANTIATE_ATTEMPTS_MAX} times, at last at ${last_error}`, last_error)
-  const because = `attempt ${attempt} of ${INSTANTIATE_ATTEMPTS_MAX} failed at ${last_error}`
+  const failure = { step: step.name, error }
+  const attempts_max = INSTANTIATE_ATTEMPTS_MAX
+  if (attempt >= attempts_max)
+    return stopping(session, reason('lab_start_failed', { attempts: attempts_max, ...failure }), last_error)
+  const because = reason('lab_start_attempt_failed', { attempt, attempts_max, ...failure })
   const endedAt = steps[step.name]?.ended_at ?? null
   const restMs = endedAt === null ? 0 : toMs(endedAt) + ATTEMPT_REST_MS * attempt - nowMs
   if (restMs > 0) return wait(restMs, because)
   return write(
     { pipeline: newPipeline('instantiate', attempt + 1), last_error },
-    `attempt ${attempt + 1} begins; ${because}`,
+    reason('lab_start_retry', { attempt: attempt + 1, cause: because }),
   )
 }
 
@@ -230,29 +223,33 @@ function decideUp(session: LabletSession, sight: SessionSight): SessionDecision 
   const { worker, isLabGone, nowMs } = sight
   if (isUnwanted(session)) return stopping(session, canceled(session), null)
   const [startsInMs, endsInMs] = [toMs(session.timeslot.start) - nowMs, toMs(session.timeslot.end) - nowMs]
-  if (endsInMs <= 0) return stopping(session, 'its time is over', null)
+  if (endsInMs <= 0) return stopping(session, reason('timeslot_over'), null)
   const lost = workerLost(worker, nowMs)
-  if (lost !== null) return stopping(session, lost, `worker_lost: ${lost}`)
-  if (isLabGone) return stopping(session, 'its lab is gone', 'lab_lost: somebody removed its lab')
+  if (lost !== null) return stopping(session, lost, `worker_lost: ${lost.message}`)
+  if (isLabGone) {
+    const removed = reason('lab_removed')
+    return stopping(session, removed, `lab_lost: ${removed.message}`)
+  }
   const isEarly = session.status === 'READY'
-  if (isEarly && startsInMs <= 0) return write({ status: 'RUNNING' }, 'its slot has begun')
+  if (isEarly && startsInMs <= 0) return write({ status: 'RUNNING' }, reason('timeslot_started'))
   // Once its worker serves again its lab may have to be started again.
   const backInMs = canServeLabs(worker) ? Number.POSITIVE_INFINITY : LOOK_AGAIN_MS
   const untilMs = Math.min(isEarly ? startsInMs : endsInMs, lostInMs(worker, nowMs), backInMs)
   const restart = decideRestart(session, worker, nowMs) ?? restartAfterWorker(session, sight)
-  if (restart === null) return wait(untilMs, labDown(worker) ?? (isEarly ? 'waits for its slot' : 'in use'))
+  if (restart === null)
+    return wait(untilMs, labDown(worker) ?? reason(isEarly ? 'waiting_for_timeslot' : 'session_in_use'))
   const { action, because } = restart
   return action.kind === 'wait' ? wait(Math.min(untilMs, action.afterMs), because) : restart
 }
 
 /** Why its lab can't be used now; null while its worker serves. */
-function labDown(worker: Worker | null): string | null {
+function labDown(worker: Worker | null): Reason | null {
   if (worker === null || canServeLabs(worker)) return null
   const { name, status, desired_status } = worker
   const isDown = status === 'STOPPING' || status === 'STOPPED' || status === 'STARTING'
-  if (!isDown) return `the lab can't be seen: CML on ${name} (${status}) does not answer`
-  const isBack = desired_status === 'RUNNING'
-  return `the lab is down because its worker ${name} ${isBack ? `is restarting (${status})` : `is ${status}`}`
+  return isDown
+    ? reason('lab_down', { worker: name, status, restarting: desired_status === 'RUNNING' })
+    : reason('lab_state_unknown', { worker: name, status })
 }
 
 /** A person requested a restart of the lab. If it fails, the session continues and the restart can be requested again. */
@@ -265,7 +262,7 @@ function decideRestart({ pipeline }: LabletSession, worker: Worker | null, nowMs
     : heldUp(pipeline, notServing(worker), nowMs)
 }
 
-/** A lab that stopped with its machine is started again, once per restart of the machine, as if its owner had asked for it. */
+/** A lab that stopped with its machine is started again, once per restart of the machine, as if its owner had requested it. */
 function restartAfterWorker(
   session: LabletSession,
   { worker, isLabStopped, nowMs }: SessionSight,
@@ -275,10 +272,10 @@ function restartAfterWorker(
   const restartedAt = restartThatStopped(session, worker)
   if (restartedAt === null) return null
   const stopped = stoppedByRestart(worker, restartedAt, toInstant(nowMs))
-  return write({ pipeline: startedAgain(pipeline), conditions: withLabStopped(conditions, stopped) }, stopped.message)
+  return write({ pipeline: startedAgain(pipeline), conditions: withLabStopped(conditions, stopped) }, stopped.reason)
 }
 
-const stopping = (session: LabletSession, because: string, last_error: string | null): SessionDecision =>
+const stopping = (session: LabletSession, because: Reason, last_error: string | null): SessionDecision =>
   write(
     {
       status: 'STOPPING',
@@ -292,25 +289,29 @@ const stopping = (session: LabletSession, because: string, last_error: string | 
 /** A session without a pipeline never had a lab. */
 function decideExpired(session: LabletSession, { nowMs }: SessionSight): SessionDecision {
   const { pipeline, lab_record_id, state_history } = session
-  if (pipeline === null && lab_record_id === null)
-    return isUnwanted(session)
-      ? write({ status: 'TERMINATED' }, canceled(session))
-      : write({ status: 'TERMINATED', last_error: NEVER_STARTED }, NEVER_STARTED)
+  if (pipeline === null && lab_record_id === null) {
+    if (isUnwanted(session)) return write({ status: 'TERMINATED' }, canceled(session))
+    const neverStarted = reason('timeslot_over_before_lab_start')
+    return write({ status: 'TERMINATED', last_error: neverStarted.message }, neverStarted)
+  }
   const wasReady = state_history.some(({ to }) => to === 'READY')
   const wasUp = wasReady || (pipeline !== null && nextStep(pipeline, nowMs).kind === 'done')
-  return stopping(session, 'its time is over', wasUp ? null : NEVER_READY)
+  return stopping(session, reason('timeslot_over'), wasUp ? null : NEVER_READY)
 }
 
 function decideTeardown({ pipeline }: LabletSession, { nowMs }: SessionSight): SessionDecision {
   if (pipeline === null || pipeline.name !== 'teardown')
-    return write({ pipeline: newPipeline('teardown', 1) }, 'its lab is taken down')
+    return write({ pipeline: newPipeline('teardown', 1) }, reason('tearing_down_lab'))
   const next = nextStep(pipeline, nowMs)
-  if (next.kind === 'done') return write({ status: 'STOPPED' }, 'its lab has been taken down')
+  if (next.kind === 'done') return write({ status: 'STOPPED' }, reason('lab_torn_down'))
   return stepOf(next)
 }
 
-/** How it ended: as planned, or because somebody or something ended it. */
-const decideStopped = (session: LabletSession): SessionDecision =>
-  isUnwanted(session) || session.last_error !== null
-    ? write({ status: 'TERMINATED' }, session.last_error ?? canceled(session))
-    : write({ status: 'ARCHIVED' }, 'it ended as planned')
+/** ARCHIVED if the session ended as planned; TERMINATED if it failed or was canceled. */
+function decideStopped(session: LabletSession): SessionDecision {
+  const { last_error } = session
+  if (last_error !== null) return write({ status: 'TERMINATED' }, reason('session_failed', { error: last_error }))
+  return isUnwanted(session)
+    ? write({ status: 'TERMINATED' }, canceled(session))
+    : write({ status: 'ARCHIVED' }, reason('session_completed'))
+}

@@ -1,6 +1,7 @@
 import { aServingWorker, aSession } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
 import type { StateChange, Worker, WorkerStatus } from '../worker/worker.ts'
 import { decideSession } from './decide-session.ts'
 import { labConditions } from './lab-restart.ts'
@@ -11,13 +12,16 @@ const START = toMs(aSession().timeslot.start)
 const at = (minute: number) => toInstant(START + minute * 60_000)
 
 const changes = (...moves: readonly [minute: number, from: WorkerStatus, to: WorkerStatus][]): StateChange[] =>
-  moves.map(([minute, from, to]) => ({ from, to, at: at(minute), because: '' }))
+  moves.map(([minute, from, to]) => ({ from, to, at: at(minute), because: textReason('') }))
 const FIRST_BOOT = changes([-60, 'PROVISIONING', 'STARTING'], [-50, 'STARTING', 'RUNNING'])
 const STOPPED_AT_10 = changes([10, 'RUNNING', 'STOPPED'], [10.1, 'STOPPED', 'STARTING'], [15, 'STARTING', 'RUNNING'])
 const FOUND_AT_12 = changes([10, 'RUNNING', 'STOPPED'], [12, 'STOPPED', 'RUNNING'])
 const UNKNOWN_AT_11 = changes([10, 'RUNNING', 'STOPPED'], [11, 'STOPPED', 'UNKNOWN'], [15, 'UNKNOWN', 'RUNNING'])
-const stopped = (minute: number, status = true, reason = 'STOPPED') => ({
-  ...{ type: LAB_STOPPED, status, reason, message: 'CML reports it', since: at(minute) },
+const ON_CML = reason('lab_stopped_on_cml', { state: 'STOPPED' })
+const BY_RESTART = reason('lab_stopped_by_restart', { worker: 'metal-1', restarted_at: at(5) })
+const FAILED_START = reason('lab_restart_failed', { step: 'lab_start', error: 'refused' })
+const stopped = (minute: number, status = true, because: Reason = ON_CML) => ({
+  ...{ type: LAB_STOPPED, status, reason: because, since: at(minute) },
 })
 
 /** Its lab was started at this minute. */
@@ -54,8 +58,8 @@ describe('a lab that is stopped after its machine was started again', () => {
     ['before the slot', { session: { status: 'READY', timeslot: { start: at(30), end: at(60) } } }],
     ['by a person on EC2', { worker: { state_history: [...FIRST_BOOT, ...FOUND_AT_12] } }],
     ['found by a controller that could not ask EC2', { worker: { state_history: [...FIRST_BOOT, ...UNKNOWN_AT_11] } }],
-    ['after a restart in which it had not come up', { session: { conditions: [stopped(5, true, 'WorkerRestarted')] } }],
-    ['after a start that failed', { session: { conditions: [stopped(5, true, 'StartFailed')] } }],
+    ['after a restart in which it had not come up', { session: { conditions: [stopped(5, true, BY_RESTART)] } }],
+    ['after a start that failed', { session: { conditions: [stopped(5, true, FAILED_START)] } }],
     ['and was seen stopped as the machine went down', { session: { conditions: [stopped(9)] } }],
     ['and ran again after an earlier stop', { session: { conditions: [stopped(5, false)] } }],
     ['and could not be started before', { session: { pipeline: upSince(-5, { status: 'failed', error: 'refused' }) } }],
@@ -63,13 +67,11 @@ describe('a lab that is stopped after its machine was started again', () => {
   ])('is started again, %s', (_, more) => {
     const { action, because } = decide(more)
     const written = action.kind === 'write' ? action.changes : {}
-    expect(because).toMatch(/^metal-1 was started again at .*; the lab is started again$/)
+    expect(because).toMatchObject({ code: 'lab_stopped_by_restart', params: { worker: 'metal-1' } })
     expect(written.pipeline).toMatchObject({ attempt: 2, steps: { tags: { status: 'completed' } } })
     for (const step of ['lab_start', 'converged', 'mark_ready'])
       expect(written.pipeline?.steps[step]).toEqual(UNTOUCHED)
-    expect(written.conditions).toEqual([
-      { type: LAB_STOPPED, status: true, reason: 'WorkerRestarted', message: because, since: at(16) },
-    ])
+    expect(written.conditions).toEqual([{ type: LAB_STOPPED, status: true, reason: because, since: at(16) }])
   })
 
   it.each<[string, Case]>([
@@ -97,10 +99,10 @@ describe('a lab that is stopped after its machine was started again', () => {
 
   it.each(['RUNNING', 'INSTANTIATING'] as const)('is started again while it was coming up, %s', status => {
     const pipeline = upSince(-5)
-    const converged: Step = { ...UNTOUCHED, status: 'blocked', error: 'metal-1 does not serve' }
+    const converged: Step = { ...UNTOUCHED, status: 'blocked', error: 'CML on metal-1 is not available' }
     const steps = { ...pipeline.steps, converged, mark_ready: UNTOUCHED }
     const { action, because } = decide({ session: { status, pipeline: { ...pipeline, steps } } })
-    expect(because).toMatch(/^metal-1 was started again at .*; the lab is started again$/)
+    expect(because).toMatchObject({ code: 'lab_stopped_by_restart', params: { worker: 'metal-1' } })
     const written = action.kind === 'write' ? action.changes : {}
     expect(written.pipeline).toMatchObject({ attempt: 2, steps: { tags: { status: 'completed' } } })
     expect(written.pipeline?.steps).toMatchObject({ lab_start: UNTOUCHED, converged: UNTOUCHED })
@@ -112,18 +114,22 @@ describe('a lab that is stopped after its machine was started again', () => {
   })
 })
 
-it.each<[string, Partial<Worker>, string]>([
-  ['stops', { status: 'STOPPING' }, 'the lab is down because its worker metal-1 is restarting (STOPPING)'],
-  ['starts', { status: 'STARTING' }, 'the lab is down because its worker metal-1 is restarting (STARTING)'],
+it.each<[string, Partial<Worker>, string, object]>([
+  ['stops', { status: 'STOPPING' }, 'lab_down', { status: 'STOPPING', restarting: true }],
+  ['starts', { status: 'STARTING' }, 'lab_down', { status: 'STARTING', restarting: true }],
   [
     'is to be stopped',
     { status: 'STOPPED', desired_status: 'STOPPED' },
-    'the lab is down because its worker metal-1 is STOPPED',
+    'lab_down',
+    { status: 'STOPPED', restarting: false },
   ],
-  ['is silent', { status: 'RUNNING' }, "the lab can't be seen: CML on metal-1 (RUNNING) does not answer"],
-])('a session whose worker %s is not said to be in use', (_, worker, because) => {
+  ['is silent', { status: 'RUNNING' }, 'lab_state_unknown', { status: 'RUNNING' }],
+])('a session whose worker %s is not shown as in use', (_, worker, code, params) => {
   const found = decide({ worker: { service_status: 'UNAVAILABLE', entered_status_at: at(15), ...worker } })
-  expect(found).toMatchObject({ action: { kind: 'wait' }, because })
+  expect(found).toMatchObject({
+    action: { kind: 'wait' },
+    because: { code, params: { worker: 'metal-1', ...params } },
+  })
 })
 
 describe('the condition of a lab', () => {
@@ -137,13 +143,13 @@ describe('the condition of a lab', () => {
 
   it.each<[string, Partial<LabletSession>, string, object | null]>([
     ['is not said while it never stopped', {}, 'STARTED', null],
+    ['says that it was stopped on CML', {}, 'STOPPED', { status: true, reason: ON_CML, since: at(20) }],
     [
-      'says that it was stopped on CML',
-      {},
-      'STOPPED',
-      { status: true, reason: 'STOPPED', message: expect.stringContaining('stopped on CML'), since: at(20) },
+      'says that it runs again',
+      { conditions: [stopped(9)] },
+      'STARTED',
+      { status: false, reason: reason('lab_running', { state: 'STARTED' }), since: at(20) },
     ],
-    ['says that it runs again', { conditions: [stopped(9)] }, 'STARTED', { status: false, since: at(20) }],
     ['is not said twice while it runs', { conditions: [stopped(9, false)] }, 'STARTED', null],
     [
       'says why it could not be started again, and since when it is stopped',
@@ -151,8 +157,7 @@ describe('the condition of a lab', () => {
       'STOPPED',
       {
         status: true,
-        reason: 'StartFailed',
-        message: 'The lab could not be started again: lab_start: no license',
+        reason: reason('lab_restart_failed', { step: 'lab_start', error: 'no license' }),
         since: at(9),
       },
     ],
@@ -164,13 +169,13 @@ describe('the condition of a lab', () => {
 
   it('does not blame a person for a lab that LCM stops on a worker that goes', () => {
     expect(of({}, 'STOPPED', aServingWorker({ status: 'TERMINATING' }))).toMatchObject([
-      { status: true, reason: 'WorkerTerminating', message: 'The lab is stopped because metal-1 is TERMINATING' },
+      { status: true, reason: { code: 'lab_stopped_by_termination', params: { worker: 'metal-1' } } },
     ])
   })
 
   it('is left as it is while the lab is started again', () => {
     const resting = upSince(15, { status: 'pending', error: 'busy' })
-    expect(of({ conditions: [stopped(15, true, 'WorkerRestarted')], pipeline: resting }, 'STOPPED')).toBeNull()
+    expect(of({ conditions: [stopped(15, true, BY_RESTART)], pipeline: resting }, 'STOPPED')).toBeNull()
   })
 
   it('is written once', () => {

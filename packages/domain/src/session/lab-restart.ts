@@ -1,15 +1,16 @@
 import { type Instant, toMs } from '../instant.ts'
+import { type Reason, reason, sameReason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { LAB_STOPPED, type LabletSession, type Pipeline } from './lablet-session.ts'
 import { type NextStep, nextStep, startedOver } from './pipeline.ts'
 
 type Condition = LabletSession['conditions'][number]
 
-/** Why a lab is stopped while its session is up, where CML's own word for its state does not say it. */
-export const STOPPED_REASON = {
-  restart: 'WorkerRestarted',
-  failed: 'StartFailed',
-  leaving: 'WorkerTerminating',
+/** The codes of a lab that LCM knows to be stopped for another reason than a stop on CML. */
+export const STOPPED_CODES = {
+  restart: 'lab_stopped_by_restart',
+  failed: 'lab_restart_failed',
+  leaving: 'lab_stopped_by_termination',
 } as const
 
 /** A machine goes down before its worker's record says so. */
@@ -46,7 +47,7 @@ export function restartThatStopped({ pipeline, conditions }: LabletSession, work
   const known = conditions.find(({ type }) => type === LAB_STOPPED)
   if (restart === null || known === undefined) return restart?.at ?? null
   if (!known.status) return known.since > restart.at ? null : restart.at
-  if (known.reason === STOPPED_REASON.restart || known.reason === STOPPED_REASON.failed) return restart.at
+  if (known.reason.code === STOPPED_CODES.restart || known.reason.code === STOPPED_CODES.failed) return restart.at
   const isOfRestart = known.since <= restart.at && toMs(known.since) >= toMs(restart.downAt) - NOTICED_MS_MAX
   return isOfRestart ? restart.at : null
 }
@@ -57,15 +58,14 @@ export function restartWhileStarting(pipeline: Pipeline, worker: Worker): Instan
   return restartAfterStart(pipeline, worker)?.at ?? null
 }
 
-export const restartWords = (worker: string, restartedAt: Instant): string =>
-  `${worker} was started again at ${restartedAt}; the lab is started again`
+export const restartReason = ({ name }: Worker, restartedAt: Instant): Reason =>
+  reason(STOPPED_CODES.restart, { worker: name, restarted_at: restartedAt })
 
 /** The condition of a lab that is stopped because its machine was, and is started again. */
-export const stoppedByRestart = ({ name }: Worker, restartedAt: Instant, now: Instant): Condition => ({
+export const stoppedByRestart = (worker: Worker, restartedAt: Instant, now: Instant): Condition => ({
   type: LAB_STOPPED,
   status: true,
-  reason: STOPPED_REASON.restart,
-  message: restartWords(name, restartedAt),
+  reason: restartReason(worker, restartedAt),
   since: now,
 })
 
@@ -75,7 +75,7 @@ interface LabSeen {
   readonly worker: Worker | null
 }
 
-/** The conditions as they should be for what CML says of the lab; null when they are, or while the lab is being started. */
+/** The conditions for the state that CML reports; null if nothing changes, or while the lab is being started. */
 export function labConditions(
   { conditions, pipeline }: LabletSession,
   { state, isStopped, worker }: LabSeen,
@@ -85,13 +85,11 @@ export function labConditions(
   const next = pipeline?.name === 'instantiate' ? nextStep(pipeline, toMs(now)) : null
   const isStarting = next !== null && next.kind !== 'done' && next.kind !== 'failed'
   if (isStarting || (before === undefined && !isStopped)) return null
-  const { reason, message } = isStopped
-    ? whyStopped(next, state, worker)
-    : { reason: state, message: 'The lab runs again' }
+  const because = isStopped ? whyStopped(next, state, worker) : reason('lab_running', { state })
   const isSame = before?.status === isStopped
-  if (isSame && (!isStopped || before.message === message)) return null
+  if (isSame && (!isStopped || sameReason(before.reason, because))) return null
   const since = isSame ? before.since : now
-  return withLabStopped(conditions, { type: LAB_STOPPED, status: isStopped, reason, message, since })
+  return withLabStopped(conditions, { type: LAB_STOPPED, status: isStopped, reason: because, since })
 }
 
 export const withLabStopped = (conditions: readonly Condition[], stopped: Condition): Condition[] => [
@@ -99,15 +97,10 @@ export const withLabStopped = (conditions: readonly Condition[], stopped: Condit
   stopped,
 ]
 
-function whyStopped(
-  next: NextStep | null,
-  state: string,
-  worker: Worker | null,
-): Pick<Condition, 'reason' | 'message'> {
-  // LCM stops the labs on a worker that goes, to return its license.
-  if (worker?.status === 'TERMINATING')
-    return { reason: STOPPED_REASON.leaving, message: `The lab is stopped because ${worker.name} is TERMINATING` }
+function whyStopped(next: NextStep | null, state: string, worker: Worker | null): Reason {
+  // LCM stops the labs on a worker that is TERMINATING, to return its license.
+  if (worker?.status === 'TERMINATING') return reason(STOPPED_CODES.leaving, { worker: worker.name })
   return next?.kind === 'failed'
-    ? { reason: STOPPED_REASON.failed, message: `The lab could not be started again: ${next.step.name}: ${next.error}` }
-    : { reason: state, message: `CML reports the lab as ${state}: it was stopped on CML while its worker ran` }
+    ? reason(STOPPED_CODES.failed, { step: next.step.name, error: next.error })
+    : reason('lab_stopped_on_cml', { state })
 }

@@ -3,6 +3,7 @@ import { documentFields } from '../document.ts'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
 import { LabNeeds } from '../lab/topology.ts'
+import { Reason } from '../reason.ts'
 import { Condition } from '../worker/worker.ts'
 
 export const SESSION_STATUSES = [
@@ -48,7 +49,7 @@ export const isLive = (status: SessionStatus): boolean =>
   status === 'EXPIRED' ||
   status === 'STOPPING'
 
-/** Its end is wanted and nothing has begun it: its author waits for a first sign. */
+/** Whether the session is canceled and no controller has acted on that yet. */
 export const isEndUnserved = (status: string, desired: string): boolean =>
   desired === 'TERMINATED' && ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING'].includes(status)
 
@@ -111,7 +112,7 @@ export const Access = z
 export type Access = z.infer<typeof Access>
 
 export const SESSION_HISTORY_MAX = 50
-/** The condition that somebody stopped its lab while it was in use. */
+/** The condition of a lab that is stopped while its session is up. */
 export const LAB_STOPPED = 'LabStopped'
 
 export const LabletSession = z
@@ -135,7 +136,7 @@ export const LabletSession = z
         version: z.string().meta({ description: 'The version of the definition.', example: '1.0.0' }),
       })
       .meta({ description: 'The definition at the time of booking. Later versions do not affect the session.' }),
-    /** What it takes, as its definition said when it was booked: what is reserved is what is given back. */
+    /** The needs of the definition at the time of booking, so that what was reserved is what is released. */
     needs: LabNeeds.meta({ description: 'The capacity that it needs, from the definition at the time of booking.' }),
     timeslot: z
       .object({ start: Instant.meta({ description: 'The start.' }), end: Instant.meta({ description: 'The end.' }) })
@@ -163,8 +164,8 @@ export const LabletSession = z
       .meta({ description: 'Its lab; null if there is none.', example: 'lr-5k1r2m3n8pq4t' }),
     access: z.array(Access).max(500).meta({ description: 'Addresses that lead to its nodes, once they are up.' }),
     pipeline: Pipeline.nullable().meta({ description: 'The progress of starting or tearing down its lab.' }),
-    /** Why it is not placed yet, and on whom it waits. */
-    waiting_reason: z.string().nullable().meta({ description: 'Why it is not placed yet.', example: null }),
+    /** Why it is not placed yet, and what it waits for. */
+    waiting_reason: Reason.nullable().meta({ description: 'Why it is not placed yet.', example: null }),
     last_error: z.string().nullable().meta({ description: 'The latest error; null if there is none.', example: null }),
     conditions: z
       .array(Condition)
@@ -179,7 +180,7 @@ export const LabletSession = z
           }),
           to: SessionStatus.meta({ description: 'The status after.', example: 'RUNNING' }),
           at: Instant.meta({ description: 'When it changed.', example: '2026-01-02T03:09:41.002Z' }),
-          because: z.string().meta({ description: 'The reason.', example: 'its slot has begun' }),
+          because: Reason.meta({ description: 'The reason.' }),
         }),
       )
       .max(SESSION_HISTORY_MAX)

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../instant.ts'
+import { reason, textReason } from '../reason.ts'
 import { PIPELINES, type Pipeline, STEP_STATES, type Step, UNTOUCHED } from './lablet-session.ts'
 import {
   begun,
@@ -121,7 +122,7 @@ it('writes nothing while a step is under way, and a skip as a skip', () => {
   const [resolve] = PIPELINE_STEPS.instantiate
   if (resolve === undefined) throw new Error('there is such a step')
   const running = begun(newPipeline('instantiate', 1), resolve, toInstant(START))
-  expect(concluded(running, resolve, { kind: 'again', because: 'it starts' }, toInstant(START))).toBeNull()
+  expect(concluded(running, resolve, { kind: 'again', because: textReason('it starts') }, toInstant(START))).toBeNull()
   expect(concluded(running, resolve, { kind: 'skipped' }, toInstant(START))?.steps.lab_resolve?.status).toBe('skipped')
 })
 
@@ -138,12 +139,12 @@ describe('a step that takes too long', () => {
     return [next.kind, next.kind === 'done' ? '' : next.step.name]
   }
 
-  it('is carried out until its time is over, and a little longer, so that who does it can say why', () => {
+  it('runs until its timeout, and a little longer, so that the controller can say why', () => {
     expect(kindAt(0, 1)).toEqual(['carry_out', 'a'])
     expect(kindAt(6, 1)).toEqual(['carry_out', 'a'])
   })
 
-  it('is begun anew while it has tries left, also when nobody looked for hours', () => {
+  it('is started again while it has attempts left, also after hours without a controller', () => {
     expect(kindAt(6.1, 1)).toEqual(['begin', 'a'])
     expect(kindAt(600, 1)).toEqual(['begin', 'a'])
   })
@@ -152,7 +153,7 @@ describe('a step that takes too long', () => {
     expect(nextOf(plans(), running(2), START + 7 * MINUTE)).toMatchObject({
       kind: 'failed',
       step: { name: 'a' },
-      error: 'it took more than 5 min',
+      error: 'timed out after 5 min',
     })
   })
 
@@ -192,12 +193,12 @@ describe('a step that is blocked', () => {
   if (plan === undefined) throw new Error('a pipeline without steps')
   const fresh = newPipeline('instantiate', 1)
   const stepOf = (pipeline: Pipeline | null) => pipeline?.steps[plan.name]
-  const because = 'metal-1 does not serve'
+  const because = reason('worker_not_serving', { worker: 'metal-1' })
 
   it('before it began loses no try and no time, and says why once', () => {
     const running = begun(fresh, plan, toInstant(START))
     const held = blocked(running, plan, because)
-    expect(stepOf(held)).toMatchObject({ status: 'blocked', attempts: 0, started_at: null, error: because })
+    expect(stepOf(held)).toMatchObject({ status: 'blocked', attempts: 0, started_at: null, error: because.message })
     expect(held && blocked(held, plan, because)).toBeNull()
     const later = START + 24 * 60 * MINUTE
     expect(held && nextStep(held, later)).toMatchObject({ kind: 'begin', step: plan })
@@ -211,11 +212,11 @@ describe('a step that is blocked', () => {
   it('after it began goes on where it was, and is bounded like any other', () => {
     const running = begun(fresh, plan, toInstant(START))
     const held = concluded(running, plan, { kind: 'blocked', because }, toInstant(START))
-    expect(stepOf(held)).toMatchObject({ status: 'blocked', attempts: 1, error: because })
+    expect(stepOf(held)).toMatchObject({ status: 'blocked', attempts: 1, error: because.message })
     if (held === null) throw new Error('nothing was written')
     expect(concluded(held, plan, { kind: 'blocked', because }, toInstant(START))).toBeNull()
     expect(nextStep(held, START + MINUTE).kind).toBe('carry_out')
-    const again = concluded(held, plan, { kind: 'again', because: '' }, toInstant(START))
+    const again = concluded(held, plan, { kind: 'again', because }, toInstant(START))
     expect(stepOf(again)).toEqual(stepOf(running))
     expect(nextStep(held, START + plan.timeoutMs + 2 * MINUTE).kind).toBe('begin')
   })

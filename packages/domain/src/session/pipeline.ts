@@ -1,4 +1,5 @@
 import { type Instant, toMs } from '../instant.ts'
+import type { Reason } from '../reason.ts'
 import { type Pipeline, type Step, UNTOUCHED } from './lablet-session.ts'
 
 /** One step of a fixed pipeline. It acts or looks, and never waits. */
@@ -65,7 +66,7 @@ function plansWith(plans: readonly StepPlan[], steps: Pipeline['steps']): readon
   return plans.map(plan => (plan.name === 'converged' && plan.timeoutMs < timeoutMs ? { ...plan, timeoutMs } : plan))
 }
 
-/** What comes next. A step that was not reached is still pending: only what completed, or was skipped on purpose, is behind us. */
+/** The next step. A step that was not reached is still pending; only completed and skipped steps are passed over. */
 export function nextOf(plans: readonly StepPlan[], steps: Pipeline['steps'], nowMs: number): NextStep {
   for (const plan of plans) {
     const step = steps[plan.name] ?? UNTOUCHED
@@ -82,11 +83,11 @@ export function nextOf(plans: readonly StepPlan[], steps: Pipeline['steps'], now
   return { kind: 'done' }
 }
 
-/** Why it can't be tried any more; null while it can. A try that takes too long is a try. */
+/** Why a step has failed; null while it may be tried. An attempt that times out counts. */
 function failureOf(step: Step, plan: StepPlan, nowMs: number): string | null {
-  if (step.status === 'failed') return step.error ?? 'it failed'
+  if (step.status === 'failed') return step.error ?? 'the step failed'
   if (!isLate(step, plan, nowMs) || step.attempts < plan.attemptsMax) return null
-  return step.error ?? `it took more than ${plan.timeoutMs / MINUTE_MS} min`
+  return step.error ?? `timed out after ${plan.timeoutMs / MINUTE_MS} min`
 }
 
 /** The controller that runs the step gets this long to time it out itself, since only it knows what the step waited for. */
@@ -95,24 +96,24 @@ const JUDGE_MS = MINUTE_MS
 const isLate = (step: Step, plan: StepPlan, nowMs: number): boolean =>
   isUnderWay(step) && step.started_at !== null && nowMs - toMs(step.started_at) > plan.timeoutMs + JUDGE_MS
 
-/** What was blocked before it began has not begun. */
+/** A step that was blocked before it started is not in progress. */
 const isUnderWay = ({ status, started_at }: Step): boolean =>
   status === 'running' || (status === 'blocked' && started_at !== null)
 
-/** Longer after every try, so that a server that stumbles is not given up within seconds. */
+/** The backoff grows with every attempt, so that a short outage of CML does not fail the step. */
 const REST_MS = 10_000
 
 const restMs = (step: Step, nowMs: number): number =>
   step.status !== 'pending' || step.ended_at === null ? 0 : toMs(step.ended_at) + REST_MS * step.attempts - nowMs
 
-/** What a step came to. */
+/** The outcome of a step. */
 export type StepOutcome =
   | { readonly kind: 'completed' | 'skipped'; readonly output?: Step['output'] }
-  /** It is under way, or nobody could say: look again. */
-  | { readonly kind: 'again'; readonly because: string }
-  /** It can't go on before something else has happened, which is not in its own hands. Its time runs on. */
-  | { readonly kind: 'blocked'; readonly because: string }
-  /** It went wrong and may be tried again; `definite` when that would be of no use. */
+  /** It is in progress, or its state is not known: check again. */
+  | { readonly kind: 'again'; readonly because: Reason }
+  /** It waits for something that it can't influence. Its timeout keeps running. */
+  | { readonly kind: 'blocked'; readonly because: Reason }
+  /** It failed and may be retried; `definite` if a retry can't help. */
   | { readonly kind: 'failed'; readonly error: string; readonly definite: boolean }
 
 export const begun = (pipeline: Pipeline, { name }: StepPlan, now: Instant): Pipeline => {
@@ -124,25 +125,31 @@ export const begun = (pipeline: Pipeline, { name }: StepPlan, now: Instant): Pip
 }
 
 /**
- * The pipeline with a step that can't even begin before something else has happened. No try of it is lost and its time does not
- * run; null when it says so already.
+ * The pipeline with a step that can't start before something else has happened. It costs no attempt and its timeout does not
+ * run; null if the step is recorded as blocked by this already.
  */
-export function blocked(pipeline: Pipeline, { name }: StepPlan, because: string): Pipeline | null {
+export function blocked(pipeline: Pipeline, { name }: StepPlan, because: Reason): Pipeline | null {
   const step = pipeline.steps[name] ?? UNTOUCHED
-  if (step.status === 'blocked' && step.started_at === null && step.error === because) return null
   const attempts = isUnderWay(step) ? Math.max(0, step.attempts - 1) : step.attempts
-  const held: Step = { ...step, status: 'blocked', attempts, started_at: null, ended_at: null, error: because }
-  return { ...pipeline, steps: { ...pipeline.steps, [name]: held } }
+  return withStep(pipeline, name, { ...asBlocked(step, because), attempts, started_at: null, ended_at: null })
+}
+
+const asBlocked = (step: Step, because: Reason): Step => ({ ...step, status: 'blocked', error: because.message })
+
+/** The pipeline with this record of the step; null if it has this record already. */
+function withStep(pipeline: Pipeline, name: string, step: Step): Pipeline | null {
+  const isSame = JSON.stringify(pipeline.steps[name] ?? UNTOUCHED) === JSON.stringify(step)
+  return isSame ? null : { ...pipeline, steps: { ...pipeline.steps, [name]: step } }
 }
 
 /** The pipeline with this step and all after it still to be done, and those before it as they are. */
 export function startedOver(pipeline: Pipeline, from: string): Pipeline {
   const plans = PIPELINE_STEPS[pipeline.name]
-  const anew = plans.slice(plans.findIndex(({ name }) => name === from)).map(({ name }) => [name, UNTOUCHED])
-  return { ...pipeline, attempt: pipeline.attempt + 1, steps: { ...pipeline.steps, ...Object.fromEntries(anew) } }
+  const reset = plans.slice(plans.findIndex(({ name }) => name === from)).map(({ name }) => [name, UNTOUCHED])
+  return { ...pipeline, attempt: pipeline.attempt + 1, steps: { ...pipeline.steps, ...Object.fromEntries(reset) } }
 }
 
-/** The pipeline with what the step came to; null when there is nothing to write. */
+/** The pipeline with the outcome of the step; null if there is nothing to write. */
 export function concluded(pipeline: Pipeline, plan: StepPlan, outcome: StepOutcome, now: Instant): Pipeline | null {
   const step = pipeline.steps[plan.name] ?? UNTOUCHED
   const put = (changed: Step): Pipeline => ({ ...pipeline, steps: { ...pipeline.steps, [plan.name]: changed } })
@@ -150,13 +157,12 @@ export function concluded(pipeline: Pipeline, plan: StepPlan, outcome: StepOutco
     case 'again':
       return step.status === 'blocked' ? put({ ...step, status: 'running', error: null }) : null
     case 'blocked':
-      if (step.status === 'blocked' && step.error === outcome.because) return null
-      return put({ ...step, status: 'blocked', error: outcome.because })
+      return withStep(pipeline, plan.name, asBlocked(step, outcome.because))
     case 'completed':
     case 'skipped':
       return put({ ...step, status: outcome.kind, ended_at: now, error: null, output: outcome.output ?? step.output })
     case 'failed':
-      // Pending again, and counted: the next look begins it anew.
+      // Pending again, with one attempt counted: the next reconciliation starts it again.
       if (!outcome.definite && step.attempts < plan.attemptsMax)
         return put({ ...step, status: 'pending', ended_at: now, error: outcome.error })
       return put({ ...step, status: 'failed', ended_at: now, error: outcome.error })

@@ -1,6 +1,7 @@
 import { aDefinition, aServingWorker } from '@lcm/testkit/builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { WORKER_STATUSES } from '../worker/worker.ts'
 import {
@@ -40,81 +41,103 @@ const DRAIN: Worker['drain'] = {
   deadline: NOW,
 }
 
+const NO_LOGIN: Partial<Worker> = { ec2_instance_id: 'i-1', launch: null, secret_refs: {} }
+const short = (resource: 'memory_gb' | 'cpu_cores' | 'storage_gb' | 'nodes', needed: number, free: number) =>
+  reason('insufficient_capacity', { workers: 1, resource, needed, free, node_limit: null, license: null })
+
 describe('a worker is refused', () => {
-  it.each<[RefusalCategory, string, Partial<Worker>, Demand]>([
-    ['status', 'it is STOPPED', { status: 'STOPPED' }, demand()],
-    ['status', 'it is DRAINING', { status: 'DRAINING' }, demand()],
-    ['status', 'its CML is STARTING', { service_status: 'STARTING' }, demand()],
-    ['status', 'it is wanted STOPPED', { desired_status: 'STOPPED' }, demand()],
-    ['status', 'ann drains it', { drain: DRAIN }, demand()],
-    ['status', 'it is cordoned', { cordoned: true }, demand()],
+  it.each<[RefusalCategory, Reason, Partial<Worker>, Demand]>([
+    ['status', reason('worker_status', { worker: null, status: 'STOPPED' }), { status: 'STOPPED' }, demand()],
+    ['status', reason('worker_status', { worker: null, status: 'DRAINING' }), { status: 'DRAINING' }, demand()],
+    ['status', reason('cml_status', { status: 'STARTING' }), { service_status: 'STARTING' }, demand()],
+    [
+      'status',
+      reason('worker_desired_status', { worker: null, desired_status: 'STOPPED' }),
+      { desired_status: 'STOPPED' },
+      demand(),
+    ],
+    ['status', reason('worker_draining', { by: 'ann' }), { drain: DRAIN }, demand()],
+    ['status', reason('no_cml_login'), NO_LOGIN, demand()],
+    ['status', reason('worker_cordoned'), { cordoned: true }, demand()],
     [
       'license',
-      'it has CML_Enterprise, and CML_Personal is needed',
+      reason('license_mismatch', { registered: true, license: 'CML_Enterprise', needed: ['CML_Personal'] }),
       {},
       demand({ license_affinity: ['CML_Personal'] }),
     ],
     [
       'license',
-      'it has no license, and CML_Enterprise or CML_Education is needed',
+      reason('license_mismatch', {
+        registered: false,
+        license: null,
+        needed: ['CML_Enterprise', 'CML_Education'],
+      }),
       { license: license('CML_Enterprise', 'REGISTERING') },
       demand({ license_affinity: ['CML_Enterprise', 'CML_Education'] }),
     ],
-    ['capacity', 'nobody said what it can hold', { capacity: { ...worker.capacity, declared: null } }, demand()],
-    ['capacity', '192.5 GB of memory are needed, and 192 are free', {}, needing({ memory_gb: 192.5 })],
-    ['capacity', '49 cpu cores are needed, and 48 are free', {}, needing({ cpu_cores: 49 })],
-    ['capacity', '1001 GB of disk are needed, and 1000 are free', {}, needing({ storage_gb: 1001 })],
-    ['capacity', '201 nodes are needed, and 200 are free', UNLIMITED, needing({ node_count: 201 })],
+    ['capacity', reason('capacity_unknown'), { capacity: { ...worker.capacity, declared: null } }, demand()],
+    ['capacity', short('memory_gb', 192.5, 192), {}, needing({ memory_gb: 192.5 })],
+    ['capacity', short('cpu_cores', 49, 48), {}, needing({ cpu_cores: 49 })],
+    ['capacity', short('storage_gb', 1001, 1000), {}, needing({ storage_gb: 1001 })],
+    ['capacity', short('nodes', 201, 200), UNLIMITED, needing({ node_count: 201 })],
     [
       'capacity',
-      '6 nodes are needed, and 5 are free: without a license only 5 nodes run',
+      reason('insufficient_capacity', {
+        workers: 1,
+        resource: 'nodes',
+        needed: 6,
+        free: 5,
+        node_limit: 5,
+        license: null,
+      }),
       { license: license('CML_Enterprise', 'REGISTERING') },
       needing({ node_count: 6 }),
     ],
     [
       'capacity',
-      '21 nodes are needed, and 20 are free: with CML_Personal only 20 nodes run',
+      reason('insufficient_capacity', {
+        workers: 1,
+        resource: 'nodes',
+        needed: 21,
+        free: 20,
+        node_limit: 20,
+        license: 'CML_Personal',
+      }),
       { license: license('CML_Personal', 'REGISTERED') },
       needing({ node_count: 21 }),
     ],
     [
       'cml_version',
-      'it has CML 2.9.0, and 2.10 or later is needed',
+      reason('cml_version_too_old', { version: '2.9.0', min: '2.10' }),
       {},
       demand({ cml_version: { min: '2.10', max: null } }),
     ],
     [
       'cml_version',
-      'it has CML 2.10.0, and 2.9 or earlier is needed',
+      reason('cml_version_too_new', { version: '2.10.0', max: '2.9' }),
       { cml: cml('2.10.0') },
       demand({ cml_version: { min: null, max: '2.9' } }),
     ],
     [
       'cml_version',
-      'its CML version is not known yet',
+      reason('cml_version_unknown'),
       { cml: cml(null) },
       demand({ cml_version: { min: '2.0', max: null } }),
     ],
     [
       'node_definitions',
-      'it lacks asav, iosv',
+      reason('node_definitions_missing', { missing: ['asav', 'iosv'] }),
       { cml: cml('2.9.0', ['alpine']) },
       demand({ node_definitions: ['alpine', 'asav', 'iosv'] }),
     ],
     [
       'node_definitions',
-      'it lacks a, b, c, d, e and 2 more',
-      { cml: cml('2.9.0', ['alpine']) },
-      demand({ node_definitions: [...'abcdefg'] }),
-    ],
-    [
-      'node_definitions',
-      'its node definitions are not known yet',
+      reason('node_definitions_unknown'),
       { cml: cml('2.9.0', []) },
       demand({ node_definitions: ['external_connector', 'iosv'] }),
     ],
-    ['ports', '2 ports are needed, and 1 are free', { ports: portsUsed(5999) }, demand({ ports: 2 })],
-  ])('for its %s: %s', (category, because, more, wanted) => {
+    ['ports', reason('insufficient_ports', { needed: 2, free: 1 }), { ports: portsUsed(5999) }, demand({ ports: 2 })],
+  ])('for its %s: $1.code', (category, because, more, wanted) => {
     expect(place(wanted, [{ ...worker, ...more }])).toEqual({
       candidates: [],
       refusals: [{ worker_id: 'w-1', category, because }],
@@ -155,7 +178,7 @@ describe('a worker is taken', () => {
     ['unread, if it needs nothing but what every CML has', {}, demand({ node_definitions: ['unmanaged_switch'] })],
     ['that knows all nodes', { cml: cml('2.9.0', ['iosv', 'asav']) }, demand({ node_definitions: ['iosv'] })],
     ['with just enough ports', { ports: portsUsed(5998) }, demand({ ports: 2 })],
-    ['that did not say its version, if none is asked for', { cml: cml(null) }, demand()],
+    ['of an unknown version, if none is needed', { cml: cml(null) }, demand()],
   ])('%s', (_, more, wanted) => {
     expect(place(wanted, [{ ...worker, ...more }]).refusals).toEqual([])
   })
@@ -231,7 +254,7 @@ describe('the best', () => {
     ])
   })
 
-  it('is the same whether all are ranked or only the first is asked for', () => {
+  it('is the same whether all are ranked or only the first is chosen', () => {
     const load = fc.tuple(fc.integer({ min: 0, max: 48 }), fc.integer({ min: 0, max: 192 }))
     fc.assert(
       fc.property(fc.array(fc.array(load, { maxLength: 3 }), { maxLength: 8 }), loads => {
@@ -258,7 +281,7 @@ describe('the ledger', () => {
     expect(withoutReservation(worker, 'a')).toEqual(worker)
   })
 
-  it('mends a sum that was wrong', () => {
+  it('corrects a wrong sum', () => {
     const wrong = {
       ...worker,
       capacity: { ...worker.capacity, reserved: { cpu_cores: 9, memory_gb: 9, storage_gb: 9, nodes: 9 } },

@@ -1,7 +1,9 @@
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { LabNeeds } from '../lab/topology.ts'
+import { type Reason, reason } from '../reason.ts'
+import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import type { Worker } from '../worker/worker.ts'
-import { freeOn, type Room, roomOf, rounded, scoreOf, whyFewNodes } from './room.ts'
+import { freeOn, licenseLimit, NO_LIMIT, type Room, roomOf, rounded, scoreOf } from './room.ts'
 
 /** The resources that a session needs on its worker. */
 export interface Demand {
@@ -28,7 +30,7 @@ export type RefusalCategory = (typeof REFUSALS)[number]
 export interface Refusal {
   readonly worker_id: string
   readonly category: RefusalCategory
-  readonly because: string
+  readonly because: Reason
 }
 
 export interface Candidate {
@@ -45,7 +47,7 @@ export interface Placement {
   readonly refusals: readonly Refusal[]
 }
 
-/** Every worker is a candidate or refused with a sentence. Full ones come first: what is empty can be stopped. */
+/** Every worker is a candidate or refused with a reason. Full ones come first: an empty worker can be stopped. */
 export const place = (demand: Demand, workers: readonly Worker[]): Placement => placeIn(demand, workers.map(roomOf))
 
 export function placeIn(demand: Demand, rooms: Iterable<Room>): Placement {
@@ -54,7 +56,7 @@ export function placeIn(demand: Demand, rooms: Iterable<Room>): Placement {
   for (const room of rooms) {
     const refusal = refusalOf(demand, room)
     if (refusal === null) fitting.push(room)
-    else refusals.push({ worker_id: room.worker.id, ...refusal })
+    else refusals.push({ worker_id: room.worker.id, category: refusal.category, because: refusal.because })
   }
   return { candidates: fitting.sort(byRank).map(room => candidateOf(demand, room)), refusals }
 }
@@ -83,72 +85,72 @@ function candidateOf({ needs }: Demand, { worker, score }: Room): Candidate {
   }
 }
 
-type Reason = Omit<Refusal, 'worker_id'>
-const reason = (category: RefusalCategory, because: string): Reason => ({ category, because })
+export interface RoomRefusal extends Omit<Refusal, 'worker_id'> {
+  /** The numbers behind the reason, where capacity is short. */
+  readonly shortage: Shortage | null
+}
+const refuse = (category: RefusalCategory, because: Reason): RoomRefusal => ({ category, because, shortage: null })
 
-/** The first filter that it does not pass; null when there is none. */
-export const refusalOf = (demand: Demand, room: Room): Reason | null =>
+/** The first filter that refuses the worker; null if all accept it. */
+export const refusalOf = (demand: Demand, room: Room): RoomRefusal | null =>
   refusedByStatus(room) ??
   refusedByLicense(demand, room) ??
   refusedByCapacity(demand, room) ??
   refusedByCml(demand, room) ??
   refusedByPorts(demand, room)
 
-const refusedByStatus = ({ closed }: Room): Reason | null => (closed === null ? null : reason('status', closed))
+const refusedByStatus = ({ closed }: Room): RoomRefusal | null => (closed === null ? null : refuse('status', closed))
 
-function refusedByLicense({ license_affinity: wanted }: Demand, { worker: { license } }: Room): Reason | null {
+function refusedByLicense({ license_affinity: wanted }: Demand, { worker: { license } }: Room): RoomRefusal | null {
   if (wanted.length === 0 || (license.status === 'REGISTERED' && wanted.includes(license.product ?? ''))) return null
-  const has = license.status === 'REGISTERED' ? (license.product ?? 'another license') : 'no license'
-  return reason('license', `it has ${has}, and ${wanted.join(' or ')} is needed`)
+  const registered = license.status === 'REGISTERED'
+  const params = { registered, license: registered ? license.product : null, needed: wanted }
+  return refuse('license', reason('license_mismatch', params))
 }
 
-function refusedByCapacity({ needs }: Demand, { worker, free }: Room): Reason | null {
-  if (worker.capacity.declared === null) return reason('capacity', 'nobody said what it can hold')
+function refusedByCapacity({ needs }: Demand, { worker, free }: Room): RoomRefusal | null {
+  if (worker.capacity.declared === null) return refuse('capacity', reason('capacity_unknown'))
   return (
-    shortOf('GB of memory', needs.memory_gb, free.memory_gb) ??
-    shortOf('cpu cores', needs.cpu_cores, free.cpu_cores) ??
-    shortOf('GB of disk', needs.storage_gb, free.storage_gb) ??
-    shortOf('nodes', needs.node_count, free.nodes, whyFewNodes(worker))
+    shortOf('memory_gb', needs.memory_gb, free.memory_gb) ??
+    shortOf('cpu_cores', needs.cpu_cores, free.cpu_cores) ??
+    shortOf('storage_gb', needs.storage_gb, free.storage_gb) ??
+    shortOf('nodes', needs.node_count, free.nodes, licenseLimit(worker))
   )
 }
 
-function shortOf(what: string, needed: number, free: number, why = ''): Reason | null {
+function shortOf(
+  resource: Shortage['resource'],
+  needed: number,
+  free: number,
+  limit: Pick<Shortage, 'node_limit' | 'license'> = NO_LIMIT,
+): RoomRefusal | null {
   if (needed <= free) return null
-  const left = Math.max(0, Math.round(free * 100) / 100)
-  return reason('capacity', `${needed} ${what} are needed, and ${left} are free${why}`)
+  const shortage = { resource, needed, free: Math.max(0, Math.round(free * 100) / 100), ...limit }
+  return { category: 'capacity', because: reason('insufficient_capacity', { workers: 1, ...shortage }), shortage }
 }
 
-function refusedByCml({ cml_version: { min, max }, node_definitions }: Demand, room: Room): Reason | null {
+function refusedByCml({ cml_version: { min, max }, node_definitions }: Demand, room: Room): RoomRefusal | null {
   const { version, node_definitions: known } = room.worker.cml
   if (version === null) {
-    if ((min !== null || max !== null) && !room.isExpected)
-      return reason('cml_version', 'its CML version is not known yet')
+    if ((min !== null || max !== null) && !room.isExpected) return refuse('cml_version', reason('cml_version_unknown'))
   } else {
     if (min !== null && compareVersions(version, min) < 0)
-      return reason('cml_version', `it has CML ${version}, and ${min} or later is needed`)
+      return refuse('cml_version', reason('cml_version_too_old', { version, min }))
     if (max !== null && compareVersions(version, max) > 0)
-      return reason('cml_version', `it has CML ${version}, and ${max} or earlier is needed`)
+      return refuse('cml_version', reason('cml_version_too_new', { version, max }))
   }
   const asked = node_definitions.filter(each => !BUILT_IN.has(each))
   if (!isRead(room.worker))
-    return asked.length === 0 || room.isExpected
-      ? null
-      : reason('node_definitions', 'its node definitions are not known yet')
+    return asked.length === 0 || room.isExpected ? null : refuse('node_definitions', reason('node_definitions_unknown'))
   const missing = asked.filter(each => !known.includes(each))
-  return missing.length === 0 ? null : reason('node_definitions', `it lacks ${named(missing)}`)
+  return missing.length === 0 ? null : refuse('node_definitions', reason('node_definitions_missing', { missing }))
 }
 
-/** What needs no image, and is in every CML. */
+/** Node definitions that need no image and are part of every CML. */
 const BUILT_IN: ReadonlySet<string> = new Set(['external_connector', 'unmanaged_switch'])
 
-/** Whether it has said which nodes it knows: what it lacks would be found out by a learner at the start of a slot. */
+/** Whether the node definitions of the worker are known. Without them a missing one would show only when a lab is started. */
 export const isRead = ({ cml }: Worker): boolean => cml.node_definitions.length > 0
-
-const NAMED_MAX = 5
-const named = (names: readonly string[]): string =>
-  names.length <= NAMED_MAX
-    ? names.join(', ')
-    : `${names.slice(0, NAMED_MAX).join(', ')} and ${names.length - NAMED_MAX} more`
 
 /** Number by number, as far as the bound says any: 2.10 comes after 2.9, and 2.9.1+build.7 is a 2.9. */
 export function compareVersions(version: string, bound: string): number {
@@ -160,8 +162,8 @@ export function compareVersions(version: string, bound: string): number {
   return 0
 }
 
-function refusedByPorts({ ports }: Demand, { free }: Room): Reason | null {
-  return ports <= free.ports ? null : reason('ports', `${ports} ports are needed, and ${free.ports} are free`)
+function refusedByPorts({ ports }: Demand, { free }: Room): RoomRefusal | null {
+  return ports <= free.ports ? null : refuse('ports', reason('insufficient_ports', { needed: ports, free: free.ports }))
 }
 
 /** The worker with one more session on it, as the ledger will have it. */
@@ -181,10 +183,10 @@ export function withoutReservation(worker: Worker, sessionId: string): Worker {
   return withReservations(worker, others)
 }
 
-/** The worker with nobody on it. */
+/** The worker without any session. */
 export const emptied = (worker: Worker): Worker => withReservations({ ...worker, ports: {} }, {})
 
-/** The sum is what is in the book, never what somebody added up before. */
+/** The sum is computed from the reservations, never from an earlier sum. */
 function withReservations(worker: Worker, reservations: Worker['reservations']): Worker {
   const reserved = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }
   for (const each of Object.values(reservations)) {
@@ -199,7 +201,7 @@ function withReservations(worker: Worker, reservations: Worker['reservations']):
   return { ...worker, reservations, capacity: { ...worker.capacity, reserved } }
 }
 
-/** The room with this in it too. */
+/** The room after one more session was placed in it. */
 export function filled(room: Room, demand: Demand, since: string): Room {
   const worker = withReservation(room.worker, demand.session_id ?? '', demand.needs, since)
   const free = { ...freeOn(worker), ports: room.free.ports - demand.ports }

@@ -1,21 +1,22 @@
+import { type Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { workerOfTemplate } from '../worker/new-worker.ts'
 import type { Worker } from '../worker/worker.ts'
 import { isResumable } from './capacity-shortage.ts'
-import { type Demand, emptied, filled, placeIn, refusalOf } from './placement.ts'
+import { type Demand, emptied, filled, type RefusalCategory, type RoomRefusal, refusalOf } from './placement.ts'
 import { expectedRoom, type Room } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
-import { countedSessions, type Rooms, roomsFor, type Waiting } from './waiting.ts'
+import { type Rooms, roomsFor, type Waiting } from './waiting.ts'
 
 const NEVER = '1970-01-01T00:00:00.000Z'
 
-/** A template, and what a worker fresh from it has to offer. */
+/** A template, and the capacity of a new worker of it. */
 export interface Offer {
   readonly template: WorkerTemplate
   readonly room: Room
 }
 
-/** What can be bought, the cheapest first. What CML a new worker will have is told by the newest of the same template. */
+/** The enabled templates, the cheapest first. A new worker is expected to have the CML of the newest one of the same template. */
 export function offersOf(templates: readonly WorkerTemplate[], workers: readonly Worker[]): Offer[] {
   const newest = new Map<string, Worker>()
   for (const worker of workers) {
@@ -29,7 +30,7 @@ export function offersOf(templates: readonly WorkerTemplate[], workers: readonly
     .map(template => ({ template, room: freshRoom(template, newest.get(template.name)) }))
 }
 
-/** One that is older than the template's last change says nothing of what that makes by now. */
+/** A worker that is older than the last change of the template is no example for new ones. */
 function freshRoom(template: WorkerTemplate, sibling: Worker | undefined): Room {
   const fresh = workerOfTemplate(`new-${template.name}`, template, NEVER)
   const isTelling = sibling !== undefined && sibling.created_at >= template.updated_at
@@ -39,7 +40,7 @@ function freshRoom(template: WorkerTemplate, sibling: Worker | undefined): Room 
 export const cheapestFitting = (demand: Demand, offers: readonly Offer[]): Offer | null =>
   offers.find(({ room }) => refusalOf(demand, room) === null) ?? null
 
-/** One machine that is to be bought, and for whom. */
+/** One machine to buy, and the sessions that it is for. */
 interface Bin {
   readonly offer: Offer
   room: Room
@@ -76,8 +77,9 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
   const hosts = unfit.length === 0 ? [] : withNobody(input)
   const refusal = refusalToBuy(input)
   const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
-  const limit = refusal ?? `no more than ${input.settings.max_workers_per_region} workers may be in ${input.region}`
-  const wait = ({ session }: Waiting, because: string, forGood: boolean): SchedulingStep => ({
+  const limit =
+    refusal ?? reason('region_worker_limit', { region: input.region, limit: input.settings.max_workers_per_region })
+  const wait = ({ session }: Waiting, because: Reason, forGood: boolean): SchedulingStep => ({
     kind: 'wait',
     session,
     because,
@@ -85,15 +87,18 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
   })
   return [
     ...unfit.map(each => {
-      const because = `no template can hold it: ${whyNoneOf(offers, each.demand)}`
+      const because = whyNoneOf(offers, each.demand)
       const host = hosts.find(room => refusalOf(each.demand, room) === null)
       return host === undefined
         ? wait(each, because, true)
-        : wait(each, `${because}; waits for room on ${host.worker.name}`, false)
+        : wait(each, reason('waiting_for_capacity', { worker: host.worker.name, cause: because }), false)
     }),
     ...bins.flatMap((bin, index) => {
-      const next = index < granted.length ? `a ${bin.offer.template.name} is asked for` : limit
-      return bin.waiting.map(each => wait(each, `no room: ${gistOf(each, rooms)}; ${next}`, false))
+      const template = bin.offer.template.name
+      const scale_up = index < granted.length ? reason('scale_up_requested', { template }) : limit
+      return bin.waiting.map(each =>
+        wait(each, reason('no_capacity', { cause: mainRefusal(each, rooms), scale_up }), false),
+      )
     }),
     ...flightsOf(granted, input.region),
   ]
@@ -109,46 +114,52 @@ const isToServe = (worker: Worker, nowMs: number): boolean =>
   (worker.desired_status === 'RUNNING' || isResumable(worker, nowMs))
 const GOING: ReadonlySet<Worker['status']> = new Set(['FAILED', 'TERMINATING', 'TERMINATED'])
 
-const refusalToBuy = ({ settings }: SchedulingInput): string | null =>
-  settings.scale_up_enabled ? null : 'nothing is bought, since scale_up_enabled is false'
+const refusalToBuy = ({ settings }: SchedulingInput): Reason | null =>
+  settings.scale_up_enabled ? null : reason('scale_up_disabled')
 
-/** How many more the region may have; whoever asks for more gets none at all. */
+/** How many more workers the region may have. A request for more is refused as a whole. */
 const vacancies = ({ workers, region, settings }: SchedulingInput): number => {
   const present = workers.filter(({ aws_region, status }) => aws_region === region && status !== 'TERMINATED').length
   return Math.max(0, settings.max_workers_per_region - present)
 }
 
-/** One flight per template. */
+/** One purchase per template. */
 function flightsOf(bins: readonly Bin[], aws_region: string): SchedulingStep[] {
   return [...new Set(bins.map(({ offer }) => offer.template.name))].map(template_name => {
     const ours = bins.filter(({ offer }) => offer.template.name === template_name)
     const session_ids = ours.flatMap(({ waiting }) => waiting.map(({ session }) => session.id))
-    const because = `there is no room for ${countedSessions(session_ids.length)}`
+    const because = reason('no_capacity_for_sessions', { sessions: session_ids.length })
     return { kind: 'scale_up', template_name, aws_region, count: ours.length, session_ids, because }
   })
 }
 
-/** The most frequent reason, in words. */
-function gistOf(waiting: Waiting, rooms: Rooms): string {
-  const counts = new Map<string, { count: number; because: string }>()
-  for (const { category, because } of placeIn(waiting.demand, roomsFor(waiting, rooms)).refusals)
-    counts.set(category, { count: (counts.get(category)?.count ?? 0) + 1, because })
-  const [most] = [...counts].toSorted(([, a], [, b]) => b.count - a.count)
-  if (most === undefined)
-    return rooms.size === 0
-      ? 'there is no worker'
-      : `there is no worker but ${rooms.size === 1 ? 'the one' : 'those'} that it left`
-  const [category, { count, because }] = most
-  return count === 1 ? because : `${count} workers refuse it for their ${category}, the last because ${because}`
+/** Why most workers refuse a session. Of those without capacity, the best one is described. */
+function mainRefusal(waiting: Waiting, rooms: Rooms): Reason {
+  const groups = new Map<RefusalCategory, RoomRefusal[]>()
+  for (const room of roomsFor(waiting, rooms)) {
+    const refusal = refusalOf(waiting.demand, room)
+    if (refusal !== null) groups.set(refusal.category, [...(groups.get(refusal.category) ?? []), refusal])
+  }
+  const [largest] = [...groups.values()].toSorted((a, b) => b.length - a.length)
+  const last = largest?.at(-1)
+  if (largest === undefined || last === undefined) return reason(rooms.size === 0 ? 'no_workers' : 'no_other_workers')
+  const workers = largest.length
+  if (workers === 1) return last.because
+  const { shortage } = largest.reduce((best, each) => (freeShare(each) > freeShare(best) ? each : best))
+  return shortage === null
+    ? reason('workers_refuse', { workers, category: last.category, cause: last.because })
+    : reason('insufficient_capacity', { workers, ...shortage })
 }
 
-const TOLD_MAX = 3
+const freeShare = ({ shortage }: RoomRefusal): number => (shortage === null ? -1 : shortage.free / shortage.needed)
 
-function whyNoneOf(offers: readonly Offer[], demand: Demand): string {
-  if (offers.length === 0) return 'none is enabled'
-  const told = offers.slice(-TOLD_MAX).map(({ template, room }) => {
+const TEMPLATES_MAX = 3
+
+function whyNoneOf(offers: readonly Offer[], demand: Demand): Reason {
+  if (offers.length === 0) return reason('no_template_enabled')
+  const causes = offers.slice(-TEMPLATES_MAX).flatMap(({ template, room }) => {
     const refusal = refusalOf(demand, room)
-    return `of ${template.name}, ${refusal?.because ?? 'it would fit'}`
+    return refusal === null ? [] : [reason('template_refused', { template: template.name, cause: refusal.because })]
   })
-  return told.join('; ')
+  return reason('no_template_fits', { causes })
 }

@@ -1,5 +1,6 @@
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
+import { reason } from '../reason.ts'
 import { LAB_STOPPED, type LabletSession, type Pipeline } from './lablet-session.ts'
 import { begun, blocked, concluded, newPipeline, PIPELINE_STEPS } from './pipeline.ts'
 import { retryOf } from './retry.ts'
@@ -16,46 +17,57 @@ const whole: Pipeline = {
     Object.entries(fresh.steps).map(([name, step]) => [name, { ...step, status: 'completed', output: { of: name } }]),
   ),
 }
-const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: 'somebody stopped it', since: NOW }
+const stopped = {
+  type: LAB_STOPPED,
+  status: true,
+  reason: reason('lab_stopped_on_cml', { state: 'STOPPED' }),
+  since: NOW,
+}
 
 const outcome = (more: Partial<LabletSession>) => {
   const retry = retryOf(aSession(more), NOW)
-  return retry.kind === 'refused' ? retry.because : retry.kind
+  return retry.kind === 'refused' ? { code: retry.because.code, params: retry.because.params } : retry.kind
 }
+const NOTHING = { code: 'nothing_to_retry', params: {} }
+const HELD = reason('worker_not_serving', { worker: 'metal-1' })
 
-it.each<[string, Partial<LabletSession>, RegExp]>([
-  ['one that waits for a place', { status: 'PENDING', waiting_reason: 'no room' }, /^try$/],
-  ['one that waits for its slot or its worker', { status: 'SCHEDULED' }, /^try$/],
-  ['one whose step failed', { status: 'INSTANTIATING', pipeline: failed }, /^try$/],
-  ['one whose try before failed', { status: 'INSTANTIATING', pipeline: fresh, last_error: 'bind: no' }, /^try$/],
+it.each<[string, Partial<LabletSession>, string | object]>([
+  ['one that waits for placement', { status: 'PENDING', waiting_reason: reason('no_workers') }, 'try'],
+  ['one that waits for its slot or its worker', { status: 'SCHEDULED' }, 'try'],
+  ['one whose step failed', { status: 'INSTANTIATING', pipeline: failed }, 'try'],
+  ['one whose try before failed', { status: 'INSTANTIATING', pipeline: fresh, last_error: 'bind: no' }, 'try'],
   [
     'one that is being started',
     { status: 'INSTANTIATING', pipeline: fresh },
-    /nothing has gone wrong .* being started/,
+    { code: 'lab_start_in_progress', params: {} },
   ],
   [
     'one that is held up',
-    { status: 'INSTANTIATING', pipeline: blocked(fresh, FIRST, 'metal-1 does not serve') },
-    /^metal-1 does not serve; it goes on by itself/,
+    { status: 'INSTANTIATING', pipeline: blocked(fresh, FIRST, HELD) },
+    { code: 'pipeline_step_blocked', params: { step: 'lab_resolve', error: HELD.message } },
   ],
-  ['one whose lab was stopped', { status: 'RUNNING', pipeline: whole, conditions: [stopped] }, /^try$/],
-  ['one whose lab was stopped early', { status: 'READY', pipeline: whole, conditions: [stopped] }, /^try$/],
-  ['one whose lab runs', { status: 'RUNNING', pipeline: whole }, /its lab runs.* cancel it and book another/],
+  ['one whose lab was stopped', { status: 'RUNNING', pipeline: whole, conditions: [stopped] }, 'try'],
+  ['one whose lab was stopped early', { status: 'READY', pipeline: whole, conditions: [stopped] }, 'try'],
+  ['one whose lab runs', { status: 'RUNNING', pipeline: whole }, NOTHING],
   [
     'one whose lab runs again',
     { status: 'RUNNING', pipeline: whole, conditions: [{ ...stopped, status: false }] },
-    /its lab runs/,
+    NOTHING,
   ],
-  ['one whose lab is started again', { status: 'RUNNING', pipeline: begun(fresh, FIRST, NOW) }, /^under_way$/],
-  ['one that is being taken down', { status: 'STOPPING' }, /it is STOPPING.* taken down; book another one/],
-  ['one that ended', { status: 'ARCHIVED' }, /^it is ARCHIVED; book another one/],
-  ['one that was canceled', { status: 'SCHEDULED', desired_status: 'TERMINATED' }, /^it was canceled; book/],
-  ['one whose time is over', { timeslot: { start: NOW, end: NOW } }, /^its time was over at .*; book another one/],
+  ['one whose lab is started again', { status: 'RUNNING', pipeline: begun(fresh, FIRST, NOW) }, 'under_way'],
+  ['one that is being taken down', { status: 'STOPPING' }, { code: 'session_ending', params: { status: 'STOPPING' } }],
+  ['one that ended', { status: 'ARCHIVED' }, { code: 'session_ended', params: { status: 'ARCHIVED' } }],
+  [
+    'one that was canceled',
+    { status: 'SCHEDULED', desired_status: 'TERMINATED' },
+    { code: 'session_was_canceled', params: {} },
+  ],
+  ['one whose time is over', { timeslot: { start: NOW, end: NOW } }, { code: 'timeslot_ended', params: { end: NOW } }],
 ])('%s', (_, more, expected) => {
-  expect(outcome(more)).toMatch(expected)
+  expect(outcome(more)).toEqual(expected)
 })
 
-it('begins all of a start anew', () => {
+it('starts the whole pipeline again', () => {
   const retry = retryOf(aSession({ status: 'INSTANTIATING', pipeline: failed, last_error: 'no' }), NOW)
   expect(retry).toEqual({ kind: 'try', changes: { pipeline: newPipeline('instantiate', 2), last_error: null } })
 })

@@ -1,35 +1,35 @@
 import type { Instant } from '../instant.ts'
 import { toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import { startedAgain } from './lab-restart.ts'
 import { LAB_STOPPED, type LabletSession, type Step } from './lablet-session.ts'
 import { newPipeline, nextStep } from './pipeline.ts'
 
-/** What a person's wish to try again comes to. */
+/** The answer to a request to retry a session. */
 export type Retry =
-  /** Written as it is, whoever can do something about it looks at it at once. */
+  /** Writing the changes wakes the controller that acts on them. */
   | { readonly kind: 'try'; readonly changes: Partial<Pick<LabletSession, 'pipeline' | 'last_error'>> }
   | { readonly kind: 'under_way' }
-  /** With what to do instead. */
-  | { readonly kind: 'refused'; readonly because: string }
+  /** The reason says what to do instead. */
+  | { readonly kind: 'refused'; readonly because: Reason }
 
-const refused = (because: string): Retry => ({ kind: 'refused', because })
-const AFRESH = 'book another one'
+const refused = (because: Reason): Retry => ({ kind: 'refused', because })
 
-/** Tries again what has gone wrong with a session, as far as there is anything: its place, its lab, or one that somebody stopped. */
+/** Retries what failed: the placement, the start of the lab, or a lab that was stopped. */
 export function retryOf(session: LabletSession, now: Instant): Retry {
   const { status, desired_status, timeslot } = session
   switch (status) {
     case 'EXPIRED':
     case 'STOPPING':
     case 'STOPPED':
-      return refused(`it is ${status}, and its lab is being taken down; ${AFRESH}`)
+      return refused(reason('session_ending', { status }))
     case 'ARCHIVED':
     case 'TERMINATED':
-      return refused(`it is ${status}; ${AFRESH}`)
+      return refused(reason('session_ended', { status }))
     default:
   }
-  if (desired_status === 'TERMINATED') return refused(`it was canceled; ${AFRESH}`)
-  if (timeslot.end <= now) return refused(`its time was over at ${timeslot.end}; ${AFRESH}`)
+  if (desired_status === 'TERMINATED') return refused(reason('session_was_canceled'))
+  if (timeslot.end <= now) return refused(reason('timeslot_ended', { end: timeslot.end }))
   switch (status) {
     case 'PENDING':
     case 'SCHEDULED':
@@ -42,23 +42,23 @@ export function retryOf(session: LabletSession, now: Instant): Retry {
   }
 }
 
-/** All of it anew: what its steps did before they find by themselves. */
+/** Retries the whole start: its steps find what earlier attempts did. */
 function retryStart({ pipeline, last_error }: LabletSession): Retry {
-  const steps = Object.values(pipeline?.steps ?? {})
-  if (last_error !== null || steps.some(hasFailed))
+  const steps = Object.entries(pipeline?.steps ?? {})
+  if (last_error !== null || steps.some(([, step]) => hasFailed(step)))
     return {
       kind: 'try',
       changes: { pipeline: newPipeline('instantiate', (pipeline?.attempt ?? 0) + 1), last_error: null },
     }
-  const held = steps.find(({ status }) => status === 'blocked')
-  return held === undefined
-    ? refused('nothing has gone wrong with its lab yet; it is being started')
-    : refused(`${held.error ?? 'it is blocked'}; it goes on by itself once that is over`)
+  const held = steps.find(([, { status }]) => status === 'blocked')
+  if (held === undefined) return refused(reason('lab_start_in_progress'))
+  const [step, { error }] = held
+  return refused(reason('pipeline_step_blocked', { step, error }))
 }
 
 const hasFailed = ({ status, error }: Step): boolean => status === 'failed' || (error !== null && status !== 'blocked')
 
-/** Only started: what its nodes have stored is kept. */
+/** Only starts the lab again: the disks of its nodes are kept. */
 function retryStopped({ pipeline, conditions }: LabletSession, now: Instant): Retry {
   if (pipeline?.name === 'instantiate') {
     const { kind } = nextStep(pipeline, toMs(now))
@@ -66,5 +66,5 @@ function retryStopped({ pipeline, conditions }: LabletSession, now: Instant): Re
     if (conditions.some(({ type, status }) => type === LAB_STOPPED && status))
       return { kind: 'try', changes: { pipeline: startedAgain(pipeline) } }
   }
-  return refused('its lab runs, so that there is nothing to try again; for a new lab cancel it and book another one')
+  return refused(reason('nothing_to_retry'))
 }

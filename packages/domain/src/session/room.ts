@@ -1,4 +1,6 @@
 import { PORT_POOL } from '../lab/ports.ts'
+import { type Reason, reason } from '../reason.ts'
+import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import { lacksLogin } from '../worker/trust.ts'
 import type { Worker } from '../worker/worker.ts'
 
@@ -10,15 +12,15 @@ export interface Free {
   readonly ports: number
 }
 
-/** What placement asks of a worker, worked out once: a cycle asks every worker about every session. */
+/** What placement needs to know of a worker, computed once: a cycle compares every worker with every session. */
 export interface Room {
   readonly worker: Worker
-  /** Why nothing new may be placed on it; null when something may. */
-  readonly closed: string | null
+  /** Why no session may be placed on it; null if one may. */
+  readonly closed: Reason | null
   readonly free: Free
   /** How full it is; the fullest that fits is taken. */
   readonly score: number
-  /** It does not serve yet, so what nobody can know of its CML is not held against it. */
+  /** Whether the worker is not available yet, so that unknown facts about its CML don't count against it. */
   readonly isExpected: boolean
 }
 
@@ -43,16 +45,17 @@ export function expectedRoom(worker: Worker): Room {
   return { ...roomOf({ ...worker, ...serving, license }), isExpected: true }
 }
 
-function closedBecause(worker: Worker): string | null {
-  if (worker.status !== 'RUNNING') return `it is ${worker.status}`
-  if (worker.service_status !== 'AVAILABLE') return `its CML is ${worker.service_status}`
-  if (worker.desired_status !== 'RUNNING') return `it is wanted ${worker.desired_status}`
-  if (worker.drain !== null) return `${worker.drain.by} drains it`
-  if (lacksLogin(worker)) return 'LCM has no login for its CML'
-  return worker.cordoned ? 'it is cordoned' : null
+function closedBecause(worker: Worker): Reason | null {
+  const { status, service_status, desired_status, drain } = worker
+  if (status !== 'RUNNING') return reason('worker_status', { worker: null, status })
+  if (service_status !== 'AVAILABLE') return reason('cml_status', { status: service_status })
+  if (desired_status !== 'RUNNING') return reason('worker_desired_status', { worker: null, desired_status })
+  if (drain !== null) return reason('worker_draining', { by: drain.by })
+  if (lacksLogin(worker)) return reason('no_cml_login')
+  return worker.cordoned ? reason('worker_cordoned') : null
 }
 
-/** Nodes that run without a license, and what the products include: Enterprise has no more unless they are bought apart. */
+/** The nodes that run without a license, and those that each product includes. More nodes for Enterprise are sold separately. */
 const FREE_NODES = 5
 const LICENSED_NODES: Readonly<Record<string, number>> = {
   CML_Personal: 20,
@@ -70,15 +73,14 @@ export function nodesMax(worker: Worker): number {
   return Math.min(declared, LICENSED_NODES[worker.license.product ?? ''] ?? declared)
 }
 
-/** Words for what its license, and not its size, keeps it from. */
-export function whyFewNodes(worker: Worker): string {
+/** The node limit, if it comes from the license rather than from the size of the machine. */
+export function licenseLimit(worker: Worker): Pick<Shortage, 'node_limit' | 'license'> {
   const [most, declared] = [nodesMax(worker), worker.capacity.declared?.max_nodes ?? 0]
-  if (most === declared) return ''
+  if (most === declared) return NO_LIMIT
   const { status, product } = worker.license
-  return status === 'REGISTERED'
-    ? `: with ${product} only ${most} nodes run`
-    : `: without a license only ${most} nodes run`
+  return { node_limit: most, license: status === 'REGISTERED' ? product : null }
 }
+export const NO_LIMIT: Pick<Shortage, 'node_limit' | 'license'> = { node_limit: null, license: null }
 
 export function freeOn(worker: Worker): Omit<Free, 'ports'> {
   const { declared, reserved } = worker.capacity
@@ -90,7 +92,7 @@ export function freeOn(worker: Worker): Omit<Free, 'ports'> {
   }
 }
 
-/** Sums of decimals miss by a hair, and a hair must neither refuse what fits nor let in what does not. */
+/** Rounds off the errors of decimal sums, which must neither refuse a session that fits nor accept one that does not. */
 export const rounded = (sum: number): number => Math.round(sum * 1e6) / 1e6
 
 const SESSION_WEIGHT = 0.01

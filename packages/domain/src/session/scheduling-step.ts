@@ -1,11 +1,12 @@
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import type { SettingValues } from '../fleet/settings.ts'
+import type { Reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { LabletSession } from './lablet-session.ts'
 
 export interface SchedulingInput {
-  /** All that are not over: those with a place tell when it comes free. */
+  /** All sessions that are not over: placed ones show when their capacity becomes free. */
   readonly sessions: readonly LabletSession[]
   readonly definitions: ReadonlyMap<string, LabletDefinition>
   readonly workers: readonly Worker[]
@@ -20,14 +21,14 @@ export interface SchedulingInput {
 }
 
 export type SchedulingStep =
-  | { readonly kind: 'assign'; readonly session: LabletSession; readonly worker_id: string; readonly because: string }
-  /** Says why it is not placed; `forGood` when no machine that could be had would do. */
-  | { readonly kind: 'wait'; readonly session: LabletSession; readonly because: string; readonly forGood: boolean }
+  | { readonly kind: 'assign'; readonly session: LabletSession; readonly worker_id: string; readonly because: Reason }
+  /** Why it is not placed; `forGood` if no machine that can be bought fits. */
+  | { readonly kind: 'wait'; readonly session: LabletSession; readonly because: Reason; readonly forGood: boolean }
   | {
       readonly kind: 'resume'
       readonly worker_id: string
       readonly session_ids: readonly string[]
-      readonly because: string
+      readonly because: Reason
     }
   | {
       readonly kind: 'scale_up'
@@ -35,6 +36,6 @@ export type SchedulingStep =
       readonly aws_region: string
       readonly count: number
       readonly session_ids: readonly string[]
-      readonly because: string
+      readonly because: Reason
     }
-  | { readonly kind: 'expire'; readonly session: LabletSession; readonly because: string }
+  | { readonly kind: 'expire'; readonly session: LabletSession; readonly because: Reason }

@@ -2,6 +2,7 @@ import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/b
 import { describe, expect, it } from 'vitest'
 import { SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
+import { textReason } from '../reason.ts'
 import { NEVER_PAUSED } from '../worker/parts.ts'
 import type { Worker } from '../worker/worker.ts'
 import { schedule } from './scheduling.ts'
@@ -31,7 +32,7 @@ const world = (more: Partial<SchedulingInput>): SchedulingInput => ({
 const boughtBy = (steps: readonly SchedulingStep[]) =>
   steps.flatMap(step => (step.kind === 'scale_up' ? [[step.template_name, step.count, ...step.session_ids]] : []))
 const silentSince = (minutes: number): Worker['conditions'] => [
-  { type: 'CmlReady', status: false, reason: '', message: '', since: at(minutes) },
+  { type: 'CmlReady', status: false, reason: textReason(''), since: at(minutes) },
 ]
 
 const resumedAt = (minutes: number): Worker['pause'] => ({ ...NEVER_PAUSED, last_resumed_at: at(minutes) })
@@ -69,7 +70,7 @@ describe('a worker that is lost is not on its way', () => {
  * somebody's slot. So it waits that moment, unless it needs only what every CML has. A new machine would be no quicker, and one
  * that lets nobody in to read would let nobody in to import: nothing is bought for it, and the session says for what it waits.
  */
-describe('a worker whose node definitions nobody has read yet', () => {
+describe('a worker whose node definitions are not known yet', () => {
   const stepsFor = (kinds: string[], entered_status_at = at(0)) => {
     const definitions = new Map([['ld-1', aDefinition({ node_definitions_required: kinds })]])
     const unread = aServingWorker({ entered_status_at, cml: { ...aServingWorker().cml, node_definitions: [] } })
@@ -78,7 +79,11 @@ describe('a worker whose node definitions nobody has read yet', () => {
 
   it.each([0, -600])('is given no lab, and is waited for rather than bought for, also after %i minutes', minutes => {
     expect(stepsFor(['iosv'], at(minutes))).toMatchObject([
-      { kind: 'wait', because: 'waits for metal-1, whose node definitions are not known yet', forGood: false },
+      {
+        kind: 'wait',
+        because: { code: 'waiting_for_node_definitions', params: { worker: 'metal-1' } },
+        forGood: false,
+      },
     ])
   })
 

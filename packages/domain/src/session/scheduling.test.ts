@@ -5,6 +5,7 @@ import type { LabletDefinition } from '../definition/lablet-definition.ts'
 import { SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { LabNeeds } from '../lab/topology.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
 import { workerOfTemplate } from '../worker/new-worker.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import type { LabletSession } from './lablet-session.ts'
@@ -53,10 +54,11 @@ const placesOf = (steps: readonly SchedulingStep[]) =>
   ofKind(steps, 'assign').map(({ session, worker_id }) => [session.id, worker_id])
 const reasonsOf = (steps: readonly SchedulingStep[]) =>
   ofKind(steps, 'wait').map(({ session, because }) => [session.id, because])
+const waitingFor = (worker: string) => reason('waiting_for_worker', { worker })
 const boughtBy = (steps: readonly SchedulingStep[]) =>
   ofKind(steps, 'scale_up').map(({ template_name, count, session_ids }) => [template_name, count, ...session_ids])
 
-describe('who is due', () => {
+describe('a session that is due', () => {
   it.each<[string, Partial<LabletSession>, boolean]>([
     ['begins now', slot(0, 60), true],
     ['began before', slot(-10, 60), true],
@@ -83,12 +85,12 @@ describe('who is due', () => {
   it('expires when its time is over, unless it was canceled', () => {
     const sessions = [booked('a', 1, slot(-60, 0)), booked('b', 1, { ...slot(-60, 0), desired_status: 'TERMINATED' })]
     const steps = schedule(world({ sessions, workers: [machine('w', 10)] }))
-    expect(steps.map(step => [step.kind, 'session' in step ? step.session.id : ''])).toEqual([['expire', 'a']])
+    expect(steps).toMatchObject([{ kind: 'expire', session: { id: 'a' }, because: { code: 'timeslot_over' } }])
   })
 
   it('waits for good when its definition is gone', () => {
     const steps = schedule(world({ sessions: [booked('a', 1)], definitions: new Map() }))
-    expect(steps).toMatchObject([{ kind: 'wait', because: 'its definition is gone', forGood: true }])
+    expect(steps).toMatchObject([{ kind: 'wait', because: { code: 'definition_deleted' }, forGood: true }])
   })
 })
 
@@ -102,6 +104,12 @@ describe('placing', () => {
       ['b', 'w2'],
       ['c', 'w1'],
       ['d', 'w1'],
+    ])
+    expect(ofKind(steps, 'assign').map(({ because }) => [because.code, because.params.worker])).toEqual([
+      ['placed_on_fullest', 'w2'],
+      ['placed_on_fullest', 'w2'],
+      ['placed_on_empty', 'w1'],
+      ['placed_on_fullest', 'w1'],
     ])
     expect(boughtBy(steps)).toEqual([['metal', 1, 'e']])
   })
@@ -128,18 +136,19 @@ describe('placing', () => {
     const holder = withReservation(machine('w1', 10), 'a', session.needs, at(0))
     const fuller = holding(machine('w2', 10), booked('x', 5))
     const steps = schedule(world({ sessions: [session], workers: [holder, fuller] }))
-    expect(steps).toMatchObject([{ kind: 'assign', worker_id: 'w1', because: 'w1 holds room for it already' }])
+    const because = { code: 'capacity_already_reserved', params: { worker: 'w1' } }
+    expect(steps).toMatchObject([{ kind: 'assign', worker_id: 'w1', because }])
   })
 
-  it('goes elsewhere while a worker keeps room for the lab that a session left there', () => {
+  it('goes elsewhere while a worker keeps capacity for the lab that a session left there', () => {
     const session = booked('a', 4, { entered_status_at: at(-1) })
     const left = withReservation(machine('w1', 10), 'a', session.needs, at(-20))
     const steps = schedule(world({ sessions: [session], workers: [left, machine('w2', 10)] }))
     expect(placesOf(steps)).toEqual([['a', 'w2']])
     const alone = schedule(world({ sessions: [session], workers: [left] }))
     expect(boughtBy(alone)).toEqual([['metal', 1, 'a']])
-    expect(reasonsOf(alone)).toEqual([
-      ['a', expect.stringMatching(/^no room: there is no worker but the one that it left;/)],
+    expect(reasonsOf(alone)).toMatchObject([
+      ['a', { code: 'no_capacity', params: { cause: { code: 'no_other_workers' } } }],
     ])
   })
 
@@ -183,7 +192,7 @@ describe('placing', () => {
           expect(capacity.reserved.storage_gb).toBeLessThanOrEqual(capacity.declared?.storage_gb ?? 0)
           expect(capacity.reserved.nodes).toBeLessThanOrEqual(capacity.declared?.max_nodes ?? 0)
         }
-        // Everybody is told something, once.
+        // Every session gets exactly one step.
         const told = [...ofKind(steps, 'assign'), ...ofKind(steps, 'wait')].map(({ session }) => session.id)
         expect(told.toSorted()).toEqual(sessions.map(({ id }) => id).toSorted())
       }),
@@ -191,19 +200,19 @@ describe('placing', () => {
   })
 })
 
-describe('without room', () => {
-  const NO_ROOM = { type: CONDITION.blocked, status: true, reason: 'NoCapacity', message: '', since: at(-10) }
+describe('without capacity', () => {
+  const NO_CAPACITY = { type: CONDITION.blocked, status: true, reason: textReason('no capacity'), since: at(-10) }
   const full = holding(machine('full', 10), booked('x', 10, slot(-60, 600)))
   const coming = machine('coming', 10, { status: 'STARTING', service_status: 'UNAVAILABLE' })
   const asleep = machine('asleep', 10, {
     status: 'STOPPED',
     desired_status: 'STOPPED',
-    pause: { ...machine('', 1).pause, reason: 'idle', by: 'idle' },
+    pause: { ...machine('', 1).pause, reason: textReason('idle'), by: 'idle' },
   })
 
   it('waits first for a worker that is on its way', () => {
     const steps = schedule(world({ sessions: [booked('a', 5)], workers: [full, asleep, coming] }))
-    expect(steps).toMatchObject([{ kind: 'wait', because: 'waits for coming, which is on its way', forGood: false }])
+    expect(steps).toMatchObject([{ kind: 'wait', because: waitingFor('coming'), forGood: false }])
     expect(steps).toHaveLength(1)
   })
 
@@ -217,9 +226,7 @@ describe('without room', () => {
     ['RUNNING, with a CML that does not serve yet', { status: 'RUNNING', service_status: 'STARTING' }],
   ])('counts one that is %s as on its way', (_, more) => {
     const workers = [machine('new', 10, { service_status: 'UNAVAILABLE', ...more })]
-    expect(reasonsOf(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([
-      ['a', 'waits for new, which is on its way'],
-    ])
+    expect(reasonsOf(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([['a', waitingFor('new')]])
   })
 
   it.each<[string, Partial<Worker>]>([
@@ -238,56 +245,59 @@ describe('without room', () => {
       { sessions: [booked('a', 5)], workers: [machine('new', 10, { license })] },
       { license_affinity: ['CML_Enterprise'] },
     )
-    expect(reasonsOf(schedule(asked))).toEqual([['a', 'waits for new, whose license is FAILED']])
+    expect(reasonsOf(schedule(asked))).toEqual([
+      ['a', reason('waiting_for_license', { worker: 'new', license_status: 'FAILED' })],
+    ])
     const leaving = machine('new', 10, {
       license: { ...license, status: 'DEREGISTERING', pending_operation: 'deregister' },
     })
-    expect(reasonsOf(schedule({ ...asked, workers: [leaving] }))).toEqual([
-      ['a', expect.stringMatching(/^no template/)],
-    ])
+    expect(reasonsOf(schedule({ ...asked, workers: [leaving] }))).toMatchObject([['a', { code: 'no_template_fits' }]])
   })
 
   it.each<[string, Partial<Worker>]>([
-    ['that EC2 has had no room for', { status: 'PENDING', service_status: 'UNAVAILABLE', conditions: [NO_ROOM] }],
+    ['that EC2 has no capacity for', { status: 'PENDING', service_status: 'UNAVAILABLE', conditions: [NO_CAPACITY] }],
     ['whose license was refused', { license: { ...aServingWorker().license, status: 'FAILED' } }],
-  ])('wakes one that a policy stopped before it waits for one %s', (_, more) => {
+  ])('resumes a worker that a policy stopped before it waits for one %s', (_, more) => {
     const many = booked('a', 5, { needs: { ...gb(5), node_count: 10 } })
     const steps = schedule(world({ sessions: [many], workers: [machine('stuck', 10, more), asleep] }))
     expect(ofKind(steps, 'resume')).toMatchObject([{ worker_id: 'asleep', session_ids: ['a'] }])
     const alone = schedule(world({ sessions: [many], workers: [machine('stuck', 10, more)] }))
-    expect(reasonsOf(alone)).toEqual([['a', expect.stringMatching(/^waits for stuck/)]])
+    expect(reasonsOf(alone)).toMatchObject([['a', { params: { worker: 'stuck' } }]])
   })
 
-  it('counts what it gave away in this cycle on one that waits for its license', () => {
+  it('counts the capacity that it gave away in this cycle on a worker that waits for its license', () => {
     const license = { ...aServingWorker().license, status: 'REGISTERING' as const }
     const sessions = [booked('a', 6), booked('b', 6, { needs: { ...gb(6), node_count: 6 } })]
     const steps = schedule(world({ sessions, workers: [machine('new', 10, { license })] }))
     expect(placesOf(steps)).toEqual([['a', 'new']])
-    expect(reasonsOf(steps)).toEqual([['b', expect.stringMatching(/^no template/)]])
+    expect(reasonsOf(steps)).toMatchObject([
+      ['b', { code: 'waiting_for_capacity', params: { worker: 'new', cause: { code: 'no_template_fits' } } }],
+    ])
   })
 
-  it('wakes one that a policy stopped, once for all who wait for it', () => {
+  it('resumes a worker that a policy stopped, once for all sessions that wait for it', () => {
     const steps = schedule(world({ sessions: [booked('a', 5), booked('b', 5)], workers: [full, asleep] }))
+    const because = reason('waiting_for_resume', { worker: 'asleep' })
     expect(steps).toEqual([
-      expect.objectContaining({ kind: 'wait', because: 'waits for asleep, which is started for it' }),
-      expect.objectContaining({ kind: 'wait', because: 'waits for asleep, which is started for it' }),
+      expect.objectContaining({ kind: 'wait', because }),
+      expect.objectContaining({ kind: 'wait', because }),
       {
         kind: 'resume',
         worker_id: 'asleep',
         session_ids: ['a', 'b'],
-        because: 'there is no other room for 2 sessions',
+        because: reason('no_capacity_for_sessions', { sessions: 2 }),
       },
     ])
   })
 
-  it('leaves one asleep that somebody stopped by hand', () => {
+  it('does not resume a worker that a person stopped', () => {
     const byHand = { ...asleep, pause: { ...asleep.pause, reason: null, by: null } }
     const steps = schedule(world({ sessions: [booked('a', 5)], workers: [byHand] }))
     expect(ofKind(steps, 'resume')).toEqual([])
     expect(boughtBy(steps)).toEqual([['metal', 1, 'a']])
   })
 
-  it('wakes one that somebody stopped by hand until a time that has passed', () => {
+  it('resumes a worker that a person stopped until a time that has passed', () => {
     const byHand = { ...asleep, pause: { ...asleep.pause, reason: null, by: null } }
     const until = (minutes: number) =>
       schedule(world({ sessions: [booked('a', 5)], workers: [{ ...byHand, desired_until: at(minutes) }] }))
@@ -299,27 +309,31 @@ describe('without room', () => {
   it('buys last, for what is left over', () => {
     const sessions = [...'abcd'].map(id => booked(id, 6))
     const steps = schedule(world({ sessions, workers: [full, asleep, coming] }))
-    expect(reasonsOf(steps)).toEqual([
-      ['a', 'waits for coming, which is on its way'],
-      ['b', 'waits for asleep, which is started for it'],
-      ['c', expect.stringMatching(/^no room: .*; a metal is asked for$/)],
-      ['d', expect.stringMatching(/^no room: .*; a metal is asked for$/)],
+    const requested = { code: 'no_capacity', params: { scale_up: reason('scale_up_requested', { template: 'metal' }) } }
+    expect(reasonsOf(steps)).toMatchObject([
+      ['a', waitingFor('coming')],
+      ['b', reason('waiting_for_resume', { worker: 'asleep' })],
+      ['c', requested],
+      ['d', requested],
     ])
     expect(boughtBy(steps)).toEqual([['metal', 2, 'c', 'd']])
+    expect(ofKind(steps, 'scale_up')).toMatchObject([
+      { because: { code: 'no_capacity_for_sessions', params: { sessions: 2 } } },
+    ])
   })
 
-  describe('with room that comes free in time', () => {
+  describe('with capacity that becomes free in time', () => {
     // Its lab takes 10 min and a new machine 20: waiting costs nothing until 30 min before the start.
     const leaving = booked('x', 10, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })
     const waiting = booked('a', 5, slot(34, 90))
     const input = world({ sessions: [leaving, waiting], workers: [holding(machine('full', 10), leaving), asleep] })
 
-    it('waits for those who leave, and neither wakes nor buys', () => {
+    it('waits for sessions that end, and neither resumes nor buys', () => {
       expect(schedule(input)).toEqual([
         {
           kind: 'wait',
           session: waiting,
-          because: 'waits for 1 session on full to end',
+          because: reason('waiting_for_sessions_to_end', { worker: 'full', sessions: 1 }),
           forGood: false,
         },
       ])
@@ -330,7 +344,7 @@ describe('without room', () => {
       expect(ofKind(schedule({ ...input, nowMs: NOW + 4 * MINUTE }), 'resume')).toHaveLength(1)
     })
 
-    it('does not wait for somebody who leaves too late for the lab to come up', () => {
+    it('does not wait for a session that ends too late for the lab to start', () => {
       const late = { ...leaving, ...slot(-60, 25) }
       expect(ofKind(schedule({ ...input, sessions: [late, waiting] }), 'resume')).toHaveLength(1)
     })
@@ -341,26 +355,26 @@ describe('without room', () => {
     ])('waits for one that %s, however long it was booked for', (_, more) => {
       const early = { ...leaving, ...slot(-60, 600), ...more }
       expect(reasonsOf(schedule({ ...input, sessions: [early, waiting] }))).toEqual([
-        ['a', 'waits for 1 session on full to end'],
+        ['a', reason('waiting_for_sessions_to_end', { worker: 'full', sessions: 1 })],
       ])
     })
 
-    it('heeds a lead that the author asked for', () => {
+    it('respects the boot lead of the definition', () => {
       const definitions = new Map([['ld-1', aDefinition({ boot_lead_minutes: 15 })]])
       expect(ofKind(schedule({ ...input, definitions }), 'resume')).toHaveLength(1)
     })
 
-    it('promises that room once', () => {
+    it('promises that capacity once', () => {
       const three = ['a', 'b', 'c'].map(id => ({ ...waiting, id }))
       const steps = schedule({ ...input, sessions: [leaving, ...three] })
-      expect(reasonsOf(steps).map(([id, because]) => [id, because?.slice(0, 11)])).toEqual([
-        ['a', 'waits for 1'],
-        ['b', 'waits for 1'],
-        ['c', 'waits for a'],
+      expect(reasonsOf(steps)).toMatchObject([
+        ['a', { code: 'waiting_for_sessions_to_end' }],
+        ['b', { code: 'waiting_for_sessions_to_end' }],
+        ['c', { code: 'waiting_for_resume' }],
       ])
     })
 
-    it('does not count on room that this very cycle has given away', () => {
+    it('does not count on capacity that the same cycle has given away', () => {
       const half = booked('x', 5, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })
       const now = booked('n', 5, slot(0, 60))
       const large = booked('a', 10, slot(34, 90))
@@ -370,7 +384,7 @@ describe('without room', () => {
       expect(boughtBy(steps)).toEqual([['metal', 1, 'a']])
     })
 
-    it('does not count on room whose session is not known to end', () => {
+    it('does not count on capacity of a session that is not known to end', () => {
       expect(ofKind(schedule({ ...input, sessions: [waiting] }), 'resume')).toHaveLength(1)
     })
   })
@@ -434,7 +448,7 @@ describe('D-7: no storm', () => {
     )
   })
 
-  it('has room for everybody when they have come one after another', () => {
+  it('has capacity for all sessions when the machines arrive one after another', () => {
     fc.assert(
       fc.property(SIZES, sizes => {
         const asked = input(sizes)
@@ -491,25 +505,34 @@ describe('buying', () => {
     ])
   })
 
-  it('says for good, and with numbers, why nothing would do', () => {
+  const noTemplateFits = (cause: Reason) =>
+    reason('no_template_fits', { causes: [reason('template_refused', { template: 'metal', cause })] })
+  const short = (resource: 'memory_gb' | 'nodes', needed: number, free: number, more: object = {}) =>
+    reason('insufficient_capacity', { workers: 1, resource, needed, free, node_limit: null, license: null, ...more })
+
+  it('says for good, and with numbers, why no template fits', () => {
     const [step] = schedule(world({ sessions: [booked('a', 300)] }))
     expect(step).toMatchObject({
       kind: 'wait',
       forGood: true,
-      because: 'no template can hold it: of metal, 300 GB of memory are needed, and 10 are free',
+      because: noTemplateFits(short('memory_gb', 300, 10)),
     })
   })
 
   it('says so when nothing can be bought at all', () => {
     const none = schedule(world({ sessions: [booked('a', 1)], templates: [] }))
-    expect(none).toMatchObject([{ because: 'no template can hold it: none is enabled', forGood: true }])
+    expect(none).toMatchObject([{ because: { code: 'no_template_enabled' }, forGood: true }])
   })
 
   it('does not say so for good of one that would fit where others are now', () => {
     const asked = world({ sessions: [booked('a', 8)], templates: [] })
     const full = holding(machine('theirs', 10), booked('x', 10, slot(-60, 600)))
     expect(schedule({ ...asked, workers: [full] })).toMatchObject([
-      { kind: 'wait', because: 'no template can hold it: none is enabled; waits for room on theirs', forGood: false },
+      {
+        kind: 'wait',
+        because: { code: 'waiting_for_capacity', params: { worker: 'theirs', cause: { code: 'no_template_enabled' } } },
+        forGood: false,
+      },
     ])
     for (const more of [{ cordoned: true }, { desired_status: 'STOPPED' }, { status: 'TERMINATING' }] as const)
       expect(schedule({ ...asked, workers: [{ ...full, ...more }] })).toMatchObject([{ forGood: true }])
@@ -522,8 +545,7 @@ describe('buying', () => {
     expect(schedule(world({ sessions: [booked('a', 1, { needs })], templates }))).toMatchObject([
       {
         forGood: true,
-        because:
-          'no template can hold it: of metal, 21 nodes are needed, and 20 are free: with CML_Personal only 20 nodes run',
+        because: noTemplateFits(short('nodes', 21, 20, { node_limit: 20, license: 'CML_Personal' })),
       },
     ])
   })
@@ -532,7 +554,10 @@ describe('buying', () => {
     const shown = machine('old', 10, { template_name: 'metal', cml: { ...aServingWorker().cml, version: '2.8.1' } })
     const asked = world({ sessions: [booked('a', 1)], workers: [shown] }, { cml_version: { min: '2.9', max: null } })
     expect(schedule(asked)).toMatchObject([
-      { forGood: true, because: 'no template can hold it: of metal, it has CML 2.8.1, and 2.9 or later is needed' },
+      {
+        forGood: true,
+        because: noTemplateFits(reason('cml_version_too_old', { version: '2.8.1', min: '2.9' })),
+      },
     ])
     const changed = [{ ...METAL, updated_at: at(1) }]
     expect(boughtBy(schedule({ ...asked, templates: changed }))).toEqual([['metal', 1, 'a']])
@@ -542,7 +567,7 @@ describe('buying', () => {
     ])
   })
 
-  it('asks for no more than the region may have, and tells the others', () => {
+  it('buys no more than the region may have, and says so to the other sessions', () => {
     const settings = { ...SETTING_DEFAULTS, max_workers_per_region: 3 }
     const workers = [
       holding(machine('w1', 10), booked('x', 10)),
@@ -552,7 +577,10 @@ describe('buying', () => {
     const sessions = [...'abc'].map(id => booked(id, 10))
     const steps = schedule(world({ sessions, workers, settings }))
     expect(boughtBy(steps)).toEqual([['metal', 2, 'a', 'b']])
-    expect(reasonsOf(steps)[2]).toEqual(['c', expect.stringContaining('; no more than 3 workers may be in us-east-1')])
+    expect(reasonsOf(steps)[2]).toMatchObject([
+      'c',
+      { params: { scale_up: { code: 'region_worker_limit', params: { region: 'us-east-1', limit: 3 } } } },
+    ])
   })
 
   it('asks for nothing where buying is off', () => {
@@ -560,18 +588,30 @@ describe('buying', () => {
     const steps = schedule(world({ sessions: [booked('a', 1)], settings }))
     expect(boughtBy(steps)).toEqual([])
     expect(reasonsOf(steps)).toEqual([
-      ['a', 'no room: there is no worker; nothing is bought, since scale_up_enabled is false'],
+      ['a', reason('no_capacity', { cause: reason('no_workers'), scale_up: reason('scale_up_disabled') })],
     ])
   })
 
-  it('tells the most frequent reason, and how many say it', () => {
-    const workers = [machine('w1', 2), machine('w2', 1), machine('w3', 10, { cordoned: true })]
-    expect(reasonsOf(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([
-      [
-        'a',
-        'no room: 2 workers refuse it for their capacity, the last because 5 GB of memory are needed, and 1 are free; a metal is asked for',
-      ],
+  const mainCause = (...workers: Worker[]) => {
+    const [first] = ofKind(schedule(world({ sessions: [booked('a', 5)], workers })), 'wait')
+    return first?.because.params.cause
+  }
+
+  it('gives the most frequent refusal: how many workers have too little capacity, and what the best has', () => {
+    const cordoned = machine('w3', 10, { cordoned: true })
+    for (const workers of [
+      [machine('w1', 2), machine('w2', 1)],
+      [machine('w2', 1), machine('w1', 2)],
     ])
+      expect(mainCause(cordoned, ...workers)).toEqual(short('memory_gb', 5, 2, { workers: 2 }))
+  })
+
+  it('gives the last of several workers that are refused for another reason', () => {
+    const cause = reason('worker_status', { worker: null, status: 'FAILED' })
+    const workers = [machine('w1', 10, { cordoned: true }), machine('w2', 10, { status: 'FAILED' })]
+    expect(mainCause(machine('w3', 1), ...workers)).toEqual(
+      reason('workers_refuse', { workers: 2, category: 'status', cause }),
+    )
   })
 })
 

@@ -1,5 +1,6 @@
 import type { SettingValues } from '../fleet/settings.ts'
 import { toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { withoutRoom } from './capacity-shortage.ts'
 import type { LabletSession } from './lablet-session.ts'
@@ -22,13 +23,13 @@ export const isDue = (
 const isWaiting = ({ status, desired_status }: LabletSession): boolean =>
   status === 'PENDING' && desired_status === 'RUNNING'
 
-/** One cycle. Sessions are placed one after another against a copy that shrinks, so no two are promised the same room. */
+/** One cycle. Sessions are placed one after another against a copy that shrinks, so no two get the same capacity. */
 export function schedule(input: SchedulingInput): SchedulingStep[] {
   const { nowMs, settings } = input
   const isOver = ({ timeslot }: LabletSession) => toMs(timeslot.end) <= nowMs
   const due = input.sessions.filter(session => isDue(session, settings, nowMs) && !isOver(session)).sort(byStart)
   const over = input.sessions.filter(session => isWaiting(session) && isOver(session))
-  const steps: SchedulingStep[] = over.map(session => ({ kind: 'expire', session, because: 'its time is over' }))
+  const steps: SchedulingStep[] = over.map(session => ({ kind: 'expire', session, because: reason('timeslot_over') }))
   const rooms: Rooms = new Map(input.workers.map(worker => [worker.id, roomOf(worker)]))
   const holders = holdersOf(input.workers)
   const homeless: Waiting[] = []
@@ -37,10 +38,10 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
     const left = holders.get(session.id) ?? []
     const holder = left.find(worker => isHalfDone(session, worker))
     if (holder !== undefined) {
-      const because = `${holder.name} holds room for it already`
+      const because = reason('capacity_already_reserved', { worker: holder.name })
       steps.push({ kind: 'assign', session, worker_id: holder.id, because })
     } else if (definition === undefined) {
-      steps.push({ kind: 'wait', session, because: 'its definition is gone', forGood: true })
+      steps.push({ kind: 'wait', session, because: reason('definition_deleted'), forGood: true })
     } else {
       const demand = { ...demandOf(definition, session.id), needs: session.needs }
       const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
@@ -60,12 +61,10 @@ const byStart = (a: LabletSession, b: LabletSession): number =>
   compare(a.timeslot.start, b.timeslot.start) || compare(a.created_at, b.created_at) || compare(a.id, b.id)
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const fullest = ({ worker, score }: Room): string =>
-  score > 0
-    ? `${worker.name} has room, and is the fullest that has`
-    : `${worker.name} has room, and all that have are empty`
+const fullest = ({ worker, score }: Room): Reason =>
+  reason(score > 0 ? 'placed_on_fullest' : 'placed_on_empty', { worker: worker.name })
 
-/** By session id: who has room on record for it. */
+/** By session id: the workers that hold a reservation for it. */
 function holdersOf(workers: readonly Worker[]): Map<string, Worker[]> {
   const holders = new Map<string, Worker[]>()
   for (const worker of workers.filter(({ status }) => status !== 'TERMINATED'))
@@ -74,8 +73,8 @@ function holdersOf(workers: readonly Worker[]): Map<string, Worker[]> {
 }
 
 /**
- * The ledger is written before the session, so a place that the session does not know of yet is its own. What was taken before
- * it came to wait is what an earlier try may have left behind.
+ * A reservation is written before the session, so one that the session does not have yet is its own. A reservation from before it
+ * became PENDING may be left from an earlier placement.
  */
 function isHalfDone({ id, entered_status_at }: LabletSession, { reservations }: Worker): boolean {
   const since = reservations[id]?.since

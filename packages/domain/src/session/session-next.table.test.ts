@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../decision.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { ServiceState } from '../next.ts'
+import { reason, textReason } from '../reason.ts'
 import { withBoot } from '../worker/boot.ts'
 import { type LabletSession, type Pipeline, SESSION_STATUSES, type SessionStatus, UNTOUCHED } from './lablet-session.ts'
 import { newPipeline } from './pipeline.ts'
@@ -127,11 +128,10 @@ const booting = aServingWorker({
 const labStopped = {
   type: 'LabStopped',
   status: true,
-  reason: 'STOPPED',
-  message: 'CML reports STOPPED',
+  reason: reason('lab_stopped_on_cml', { state: 'STOPPED' }),
   since: BLOCKED,
 }
-const REFUSED = { type: 'CmlAccessRefused', status: true, reason: 'LoginRefused', message: 'no', since: BLOCKED }
+const REFUSED = { type: 'CmlAccessRefused', status: true, reason: textReason('no'), since: BLOCKED }
 const SILENT: DecisionRecord = {
   id: 'd-1',
   at: BLOCKED,
@@ -139,7 +139,7 @@ const SILENT: DecisionRecord = {
   epoch: 1,
   resource: 'session:ls-1',
   action: 'wait',
-  because: 'CML does not answer',
+  because: textReason('CML does not answer'),
   cause: '',
   seen: {},
   guards: [],
@@ -150,7 +150,12 @@ const planned = (service: SessionStatus, dueInMs: number) => (facts: SessionNext
   facts.session.status === service
     ? {
         ...facts,
-        plan: { resource: 'session:ls-1', action: 'wait', because: 'later', due_at: toInstant(facts.nowMs + dueInMs) },
+        plan: {
+          resource: 'session:ls-1',
+          action: 'wait',
+          because: textReason('later'),
+          due_at: toInstant(facts.nowMs + dueInMs),
+        },
       }
     : facts
 const overSlot: Row['blocks'] = {
@@ -180,12 +185,15 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'no worker has capacity',
-    apply: withSession({ waiting_reason: 'no capacity', entered_status_at: BLOCKED }, 'PENDING'),
+    apply: withSession({ waiting_reason: reason('no_workers'), entered_status_at: BLOCKED }, 'PENDING'),
     blocks: same('NoPlacement', ['PENDING/RUNNING']),
   },
   {
     name: 'no worker could ever take it',
-    apply: withSession({ waiting_reason: unschedulable('99 nodes'), entered_status_at: BLOCKED }, 'PENDING'),
+    apply: withSession(
+      { waiting_reason: unschedulable(reason('no_template_enabled')), entered_status_at: BLOCKED },
+      'PENDING',
+    ),
     blocks: same('Unschedulable', ['PENDING/RUNNING']),
   },
   {
@@ -301,7 +309,7 @@ describe.each(ROWS)('$name', ({ apply, blocks }) => {
   })
 })
 
-it('covers every status, every wish and every next step', () => {
+it('covers every status, every desired status and every next step', () => {
   expect(CELLS.toSorted()).toEqual(
     SESSION_STATUSES.flatMap(status => DESIRED.map(desired => `${status}/${desired}`)).toSorted(),
   )
@@ -326,7 +334,7 @@ it('a session that is not READY, or ends, is never idle: what blocks it is named
       desired_status: fc.constantFrom(...DESIRED),
       entered_status_at: past,
       updated_at: past,
-      waiting_reason: fc.constantFrom(null, 'no capacity', unschedulable('99 nodes')),
+      waiting_reason: fc.constantFrom(null, reason('no_workers'), unschedulable(reason('no_template_enabled'))),
       last_error: fc.constantFrom(null, 'an error'),
       pipeline,
       conditions: fc.subarray([labStopped]),

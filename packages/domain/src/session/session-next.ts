@@ -10,6 +10,7 @@ import {
   renderNext,
   type ServiceState,
 } from '../next.ts'
+import { reason } from '../reason.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import { nextOfWorker } from '../worker/worker-next.ts'
 import { canServeLabs } from './decide-session.ts'
@@ -46,7 +47,7 @@ export interface SessionNextFacts {
   readonly nowMs: number
 }
 
-/** What happens next to a session, what blocks that, and since when. `idle` only once it is over as it should be. */
+/** What happens next to a session, what blocks that, and since when. `idle` only when it has ended as it should. */
 export function nextOfSession(facts: SessionNextFacts): Next<SessionNextCode> {
   const { session, nowMs } = facts
   const next = codeOf(facts)
@@ -132,9 +133,9 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
     case 'close':
       return wait(NOT_DECIDED_YET, 'lablet-controller has not decided about it yet', endOf(session, facts.nowMs))
     case 'expire':
-      return wait(NOT_DECIDED_YET, 'its slot is over and it never got a lab', timeslot.end)
+      return wait(NOT_DECIDED_YET, reason('timeslot_over_before_lab_start').message, timeslot.end)
     case 'lost': {
-      const because = last_error ?? session.state_history.at(-1)?.because ?? 'no reason is recorded'
+      const because = last_error ?? session.state_history.at(-1)?.because.message ?? 'no reason is recorded'
       return { ...wait('Ended', because), kind: 'block' }
     }
     case 'idle':
@@ -151,13 +152,13 @@ const endOf = ({ timeslot, updated_at, desired_status }: LabletSession, nowMs: n
 function placementWait({ session, plan }: SessionNextFacts): Blockage {
   const { waiting_reason, entered_status_at: since } = session
   const lasting = unschedulableBecause(waiting_reason)
-  if (lasting !== null) return { kind: 'block', code: 'Unschedulable', message: lasting, since }
-  if (waiting_reason !== null) return { kind: 'block', code: 'NoPlacement', message: waiting_reason, since }
-  const message = plan?.because ?? 'resource-scheduler has not decided about it yet'
+  if (lasting !== null) return { kind: 'block', code: 'Unschedulable', message: lasting.message, since }
+  if (waiting_reason !== null) return { kind: 'block', code: 'NoPlacement', message: waiting_reason.message, since }
+  const message = plan?.because.message ?? 'resource-scheduler has not decided about it yet'
   return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
 }
 
-/** What the plan is about while a session waits for its time; sooner than that it is looked at because of its worker. */
+/** A plan that is due later than this is about the start of the slot; an earlier one is about the worker. */
 const SOON_MS = 10_000
 
 function scheduledWait(facts: SessionNextFacts): Blockage {
@@ -165,10 +166,10 @@ function scheduledWait(facts: SessionNextFacts): Blockage {
   const { timeslot, entered_status_at: since, waiting_reason } = session
   const plannedInMs = plan?.due_at == null ? null : toMs(plan.due_at) - nowMs
   const isEarly = plannedInMs === null ? toMs(timeslot.start) > nowMs : plannedInMs > SOON_MS
-  if (isEarly) return { kind: 'wait', code: 'BeforeSlot', message: `its slot begins at ${timeslot.start}`, since }
+  if (isEarly) return { kind: 'wait', code: 'BeforeSlot', message: `the timeslot starts at ${timeslot.start}`, since }
   const held = workerWait(facts)
   if (held !== null) return held
-  const message = waiting_reason ?? plan?.because ?? 'lablet-controller has not decided about it yet'
+  const message = (waiting_reason ?? plan?.because)?.message ?? 'lablet-controller has not decided about it yet'
   return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
 }
 
@@ -176,7 +177,7 @@ function scheduledWait(facts: SessionNextFacts): Blockage {
 function workerWait({ session, worker, services, nowMs }: SessionNextFacts): Blockage | null {
   if (worker === null) {
     if (session.worker_id !== null) return null
-    return { kind: 'block', code: 'NoWorker', message: 'it has no worker', since: session.entered_status_at }
+    return { kind: 'block', code: 'NoWorker', message: 'the session has no worker', since: session.entered_status_at }
   }
   if (canServeLabs(worker)) return null
   const controller = services.find(({ service }) => service === 'worker-controller') ?? null
@@ -193,7 +194,7 @@ function workerWait({ session, worker, services, nowMs }: SessionNextFacts): Blo
 function labWait(facts: SessionNextFacts): Blockage {
   const stopped = stoppedLab(facts.session)
   if (stopped === undefined) return { ...stepWait(facts), kind: 'block' }
-  return { kind: 'block', code: stopped.type, message: stopped.message, since: stopped.since }
+  return { kind: 'block', code: stopped.type, message: stopped.reason.message, since: stopped.since }
 }
 
 /** The step of its pipeline that it is at, with what CML refuses, or what the step waits for. */
@@ -201,7 +202,12 @@ function stepWait({ session, worker, decisions }: SessionNextFacts): Blockage {
   const place = placeIn(session)
   const { entered_status_at, pipeline } = session
   if (place === null)
-    return { kind: 'wait', code: 'Step', message: 'its steps are about to begin or to end', since: entered_status_at }
+    return {
+      kind: 'wait',
+      code: 'Step',
+      message: 'the steps of the pipeline are about to start or to end',
+      since: entered_status_at,
+    }
   const { step, number, count } = place
   const attempt = (pipeline?.attempt ?? 1) > 1 ? `, attempt ${pipeline?.attempt}` : ''
   const { booted, nodes } = step.output
@@ -211,12 +217,12 @@ function stepWait({ session, worker, decisions }: SessionNextFacts): Blockage {
   const since = step.started_at ?? step.ended_at ?? entered_status_at
   const refused = worker?.conditions.find(({ type, status }) => type === CONDITION.cmlAccessRefused && status)
   if (refused !== undefined)
-    return { kind: 'block', code: refused.type, message: `${message}: ${refused.message}`, since: refused.since }
+    return { kind: 'block', code: refused.type, message: `${message}: ${refused.reason.message}`, since: refused.since }
   const code = step.name
   if (step.error !== null) return { kind: 'block', code, message: `${message}: ${step.error}`, since }
   const newest = decisions.find(({ service }) => service === 'lablet-controller')
   if (newest?.action !== 'wait' || newest.at < since) return { kind: 'wait', code, message, since }
-  return { kind: 'wait', code, message: `${message}: ${newest.because}`, since: newest.at }
+  return { kind: 'wait', code, message: `${message}: ${newest.because.message}`, since: newest.at }
 }
 
 const TEXTS: Readonly<Record<SessionNextCode, (params: Next['params']) => string>> = {

@@ -1,6 +1,7 @@
 import { aServingWorker, aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { placeGivenUp } from './unplaced-sessions.ts'
 
@@ -15,19 +16,26 @@ const drain: Worker['drain'] = {
   deadline: at(60),
 }
 
-it.each<[string, Partial<Worker> | null, string | null]>([
+const is = (status: string) => reason('worker_status', { worker: 'metal-1', status })
+const desired = (desired_status: string) => reason('worker_desired_status', { worker: 'metal-1', desired_status })
+
+it.each<[string, Partial<Worker> | null, Reason | null]>([
   ['serves', {}, null],
-  ['has no record', null, 'its worker is gone'],
-  ['is TERMINATED', { status: 'TERMINATED', desired_status: 'TERMINATED' }, 'metal-1 is TERMINATED'],
-  ['is TERMINATING', { status: 'TERMINATING', desired_status: 'TERMINATED' }, 'metal-1 is TERMINATING'],
-  ['goes after a drain', { status: 'TERMINATING', drain }, 'metal-1 is TERMINATING'],
-  ['is to go', { desired_status: 'TERMINATED' }, 'metal-1 is wanted TERMINATED'],
-  ['is stopped by force', { status: 'STOPPING', desired_status: 'STOPPED' }, 'metal-1 is wanted STOPPED'],
+  ['has no record', null, reason('worker_deleted')],
+  ['is TERMINATED', { status: 'TERMINATED', desired_status: 'TERMINATED' }, is('TERMINATED')],
+  ['is TERMINATING', { status: 'TERMINATING', desired_status: 'TERMINATED' }, is('TERMINATING')],
+  ['goes after a drain', { status: 'TERMINATING', drain }, is('TERMINATING')],
+  ['is to go', { desired_status: 'TERMINATED' }, desired('TERMINATED')],
+  ['is stopped by force', { status: 'STOPPING', desired_status: 'STOPPED' }, desired('STOPPED')],
   ['is stopped by others, and starts again', { status: 'STOPPING' }, null],
   ['drains, and waits for those on it', { status: 'DRAINING', drain }, null],
   ['drains, and is to stop then', { status: 'DRAINING', desired_status: 'STOPPED', drain }, null],
   ['has just become UNKNOWN', { status: 'UNKNOWN', entered_status_at: at(-9) }, null],
-  ['was lost', { status: 'UNKNOWN', entered_status_at: at(-11) }, 'metal-1 has been UNKNOWN for 10 min'],
+  [
+    'was lost',
+    { status: 'UNKNOWN', entered_status_at: at(-11) },
+    reason('worker_lost', { worker: 'metal-1', status: 'UNKNOWN', seconds: 600 }),
+  ],
 ])('a worker that %s', (_, more, because) => {
-  expect(placeGivenUp(more === null ? null : aServingWorker(more), NOW)).toBe(because)
+  expect(placeGivenUp(more === null ? null : aServingWorker(more), NOW)).toEqual(because)
 })

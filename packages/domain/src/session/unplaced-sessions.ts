@@ -1,14 +1,15 @@
+import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { workerLost } from './decide-session.ts'
+import { statusReason, workerLost } from './decide-session.ts'
 
 /**
- * Why a session that has a place on this worker, and no lab there yet, had better be placed anew; null where its place is good.
- * Nobody waits for the end of a worker that was told to go. One that drains was told to wait for those who have a place.
+ * Why a session that is placed on this worker, and has no lab there yet, must be placed again; null if it can stay. A worker that
+ * is requested to stop or to terminate is not waited for. A draining worker waits for the sessions that are placed on it.
  */
-export function placeGivenUp(worker: Worker | null, nowMs: number): string | null {
+export function placeGivenUp(worker: Worker | null, nowMs: number): Reason | null {
   if (worker === null || worker.status === 'TERMINATED') return workerLost(worker, nowMs)
-  if (worker.status === 'TERMINATING') return `${worker.name} is TERMINATING`
+  if (worker.status === 'TERMINATING') return statusReason(worker)
   if (worker.drain === null && worker.desired_status !== 'RUNNING')
-    return `${worker.name} is wanted ${worker.desired_status}`
+    return reason('worker_desired_status', { worker: worker.name, desired_status: worker.desired_status })
   return workerLost(worker, nowMs)
 }

@@ -1,7 +1,11 @@
 import { expect, it } from 'vitest'
+import { reason, textReason } from '../reason.ts'
 import { unschedulable, unschedulableBecause } from './unschedulable.ts'
 
-it('is told from what may come by itself', () => {
-  expect(unschedulableBecause(unschedulable('no template can hold it'))).toBe('no template can hold it')
-  expect([null, 'no room: it is unschedulable: no'].map(unschedulableBecause)).toEqual([null, null])
+it('names its cause by code, whatever the message of another reason says', () => {
+  const cause = reason('no_template_enabled')
+  expect(unschedulable(cause)).toMatchObject({ code: 'unschedulable', params: { cause } })
+  expect(unschedulableBecause(unschedulable(cause))).toEqual(cause)
+  const others = [null, textReason("can't be scheduled: no"), { code: 'unschedulable', message: 'x', params: {} }]
+  expect(others.map(unschedulableBecause)).toEqual([null, null, null])
 })

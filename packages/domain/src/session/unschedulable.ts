@@ -1,8 +1,8 @@
-const MARK = 'unschedulable: '
+import { Reason, reason } from '../reason.ts'
 
-/** What a session says that no machine which could be had would take. */
-export const unschedulable = (because: string): string => `${MARK}${because}`
+/** The waiting reason of a session that no available machine can ever serve. */
+export const unschedulable = (cause: Reason): Reason => reason('unschedulable', { cause })
 
-/** Why a session can't be placed unless somebody changes something; null where it waits for what may come by itself. */
-export const unschedulableBecause = (waitingReason: string | null): string | null =>
-  waitingReason?.startsWith(MARK) ? waitingReason.slice(MARK.length) : null
+/** Why a session can't be placed without a change by a person; null while it may still be placed. */
+export const unschedulableBecause = (waitingReason: Reason | null): Reason | null =>
+  waitingReason?.code === 'unschedulable' ? (Reason.safeParse(waitingReason.params.cause).data ?? null) : null

@@ -3,12 +3,12 @@ import type { LabletSession } from './lablet-session.ts'
 import { type Demand, filled } from './placement.ts'
 import type { Room } from './room.ts'
 
-/** A session that is to be placed, and what it takes. */
+/** A session to place, and what it needs. */
 export interface Waiting {
   readonly session: LabletSession
   readonly definition: LabletDefinition
   readonly demand: Demand
-  /** Workers that may still have its lab of an earlier try, and keep the room for that. */
+  /** Workers that may still have its lab of an earlier placement, and keep the capacity reserved for it. */
   readonly leftBehindOn: ReadonlySet<string>
 }
 
@@ -23,5 +23,3 @@ export function* roomsFor({ leftBehindOn }: Waiting, rooms: Rooms): Iterable<Roo
 export function take(rooms: Rooms, room: Room, { session, demand }: Waiting): void {
   rooms.set(room.worker.id, filled(room, demand, session.updated_at))
 }
-
-export const countedSessions = (count: number): string => (count === 1 ? '1 session' : `${count} sessions`)

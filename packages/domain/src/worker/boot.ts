@@ -1,4 +1,5 @@
 import { toInstant } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import type { Condition } from './worker.ts'
 
 /** How far a CML server has come, each step proving those before it. GATEWAY: nginx answers 502, the controller does not yet. */
@@ -16,47 +17,36 @@ export const BOOT_CONDITIONS = [
 ] as const
 export type BootCondition = (typeof BOOT_CONDITIONS)[number]
 
-const BOOT_WAITS: Readonly<Record<BootCondition, string>> = {
-  InstanceRunning: 'waiting for EC2 to say running',
-  TcpReachable: 'waiting for the CML port to open',
-  TlsEstablished: 'waiting for the CML web server to speak TLS',
-  GatewayAnswers: 'waiting for the CML web server to answer',
-  ApiAnswers: 'waiting for the CML controller behind the web server',
-  CmlReady: 'waiting for CML to say that it is ready',
-}
-
 /** How many boot conditions hold when a running machine's server has come to `stage`. */
 export const bootReached = (stage: CmlStage): number => 1 + CML_STAGES.indexOf(stage)
 
 /**
- * The worker's conditions with its boot at `reached`. What did not flip keeps its `since`; other conditions stay. `detail` is
- * what the server itself let us see of what is in the way.
+ * The worker's conditions with its boot at `reached`. Conditions that did not flip keep their `since`; other conditions stay.
+ * `detail` is the error of the last probe.
  */
 export function withBoot(conditions: readonly Condition[], reached: number, nowMs: number, detail = ''): Condition[] {
-  const waits = (type: BootCondition) => (detail === '' ? BOOT_WAITS[type] : `${BOOT_WAITS[type]}: ${detail}`)
-  const boot = BOOT_CONDITIONS.map((type, index) =>
-    index < reached
-      ? { type, status: true, reason: 'Passed', message: '' }
-      : { type, status: false, reason: 'Waiting', message: index === reached ? waits(type) : '' },
-  )
+  const reasonOf = (stage: BootCondition, index: number): Reason => {
+    if (index < reached) return reason('boot_stage_passed')
+    return index === reached ? reason('boot_stage_waiting', { stage, detail }) : reason('boot_stage_pending')
+  }
+  const boot = BOOT_CONDITIONS.map((type, index) => ({ type, status: index < reached, reason: reasonOf(type, index) }))
   return boot.reduce((all, condition) => withCondition(all, condition, nowMs), [...conditions])
 }
 
 export const bootDiffers = (conditions: readonly Condition[], reached: number): boolean =>
   BOOT_CONDITIONS.some((type, index) => holds(conditions, type) !== index < reached)
 
-/** What the boot waits for, in words; null once nothing is missing. */
+/** What the boot waits for, as text; null once all its conditions hold. */
 export function bootStage(conditions: readonly Condition[]): string | null {
   const missing = BOOT_CONDITIONS.find(type => !holds(conditions, type))
-  return missing === undefined ? null : BOOT_WAITS[missing]
+  return missing === undefined ? null : reason('boot_stage_waiting', { stage: missing, detail: '' }).message
 }
 
-/** How far a boot has come, what it waits for, and what the server let us see of what is in the way. */
-export function bootWords(reached: number, detail: string): string {
+/** How far a boot has come, what it waits for, and the error of the last probe. */
+export function bootProgress(reached: number, detail: string): Reason {
   const missing = BOOT_CONDITIONS[reached]
-  if (missing === undefined) return 'CML is ready and must stay so for a moment'
-  const words = `its boot is at stage ${reached + 1} of ${BOOT_CONDITIONS.length}, ${BOOT_WAITS[missing]}`
-  return detail === '' ? words : `${words}: ${detail}`
+  if (missing === undefined) return reason('cml_settling')
+  return reason('boot_progress', { stage: reached + 1, stages: BOOT_CONDITIONS.length, waiting_for: missing, detail })
 }
 
 export const holds = (conditions: readonly Condition[], type: string): boolean =>

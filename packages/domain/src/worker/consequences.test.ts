@@ -25,7 +25,7 @@ const report = (
 ) => consequenceOf(before, { ...before, status }, settings, NOW)
 
 describe('a drain that is over', () => {
-  it('becomes what was asked for, in the name of who asked', () => {
+  it('sets the requested status, in the name of the requester', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const draining = aWorker({ status: 'DRAINING', drain: drain({ then: 'TERMINATED' }) })
     expect(report(draining, 'TERMINATING')).toMatchObject({
@@ -41,53 +41,53 @@ describe('a drain that is over', () => {
     })
   })
 
-  it('never ends a worker that somebody has protected since', () => {
+  it('never terminates a worker that was protected since', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const kept = aWorker({ status: 'DRAINING', protected: true, drain: drain({ then: 'TERMINATED' }) })
     expect(report(kept, 'STOPPING')?.worker).toMatchObject({ desired_status: 'STOPPED', drain: null })
   })
 
-  it('is a pause when idleness was the reason', () => {
+  it('is a pause when the idle policy requested it', () => {
     const idle = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle', policy: 'idle' }) })
     expect(report(idle, 'STOPPING')?.worker.pause).toMatchObject({
-      reason: 'idle',
+      reason: { code: 'worker_idle' },
       by: 'idle',
       last_paused_at: NOW,
       counts: { auto: 1 },
     })
   })
 
-  it('is no pause when somebody asked who is called as that policy: no policy may wake the worker again', () => {
+  it('is no pause when a user with the name of that policy requested it: no policy may start the worker again', () => {
     const called = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle' }) })
     expect(report(called, 'STOPPING')?.worker).toMatchObject({ desired_by: 'idle', pause: { reason: null } })
   })
 
-  it('is refused while sessions live and there is time', () => {
+  it('is refused while sessions remain and the deadline has not passed', () => {
     const busy = aWorker({ status: 'DRAINING', drain: drain(), reservations: { s: SESSION } })
     expect(report(busy, 'STOPPING')).toBeNull()
     expect(report({ ...busy, drain: drain({ deadline: NOW }) }, 'STOPPING')?.outcome).toBe('drained')
   })
 })
 
-describe('a stop by somebody else', () => {
+describe('a stop outside LCM', () => {
   it.each(['RUNNING', 'DRAINING', 'STARTING'] as const)(
-    'of a %s worker is taken as meant, where that is the rule',
+    'of a %s worker is accepted, where that is the setting',
     status => {
       expect(report(aWorker({ status }), 'STOPPED', ACCEPT)?.worker).toMatchObject({
         desired_status: 'STOPPED',
         desired_by: 'external stop',
-        pause: { reason: 'external', counts: { auto: 1 } },
+        pause: { reason: { code: 'stopped_outside_lcm' }, counts: { auto: 1 } },
       })
       expect(report(aWorker({ status }), 'STOPPED')?.worker.desired_status).toBe('RUNNING')
     },
   )
 
-  it('is not what a stop that was asked for ends with', () => {
+  it('is not what a requested stop ends with', () => {
     expect(report(aWorker({ status: 'STOPPING' }), 'STOPPED', ACCEPT)?.worker.desired_status).toBe('RUNNING')
   })
 })
 
-it('ends a purchase that never ran', () => {
+it('terminates a scale-up that never ran', () => {
   const bought = aWorker({ status: 'FAILED', origin: 'SCALE_UP' })
   expect(report(bought, 'TERMINATING')?.worker).toMatchObject({ desired_status: 'TERMINATED', desired_by: 'clean-up' })
   expect(report({ ...bought, origin: 'USER' }, 'TERMINATING')?.worker.desired_status).toBe('RUNNING')

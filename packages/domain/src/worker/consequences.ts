@@ -1,6 +1,7 @@
 import type { ScalingOutcome } from '../decision.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { type Instant, toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
 import { drainIsOver, endOf } from './decision/drain.ts'
 import type { DesiredStatus, Worker } from './worker.ts'
 
@@ -13,8 +14,8 @@ export interface Consequence {
 }
 
 /**
- * What a report makes of what is wanted, where a rule says so: a drain that is over, a stop by others that is accepted, a
- * purchase that never ran. It belongs to the same write, so that nobody sees one without the other. Null: the report is refused.
+ * Changes the desired status where a report calls for it: a drain that is over, an accepted stop outside LCM, a scale-up that
+ * never ran. It is part of the same write, so that no reader sees one without the other. Null: the report is refused.
  */
 export function consequenceOf(
   before: Worker,
@@ -26,23 +27,24 @@ export function consequenceOf(
   if (before.status === 'DRAINING' && isLeaving(after) && before.drain !== null && isWantedRunning) {
     if (drainIsOver(before, before.drain, toMs(now)) === null)
       return lostItsMachine(before, after) ? { worker: after, outcome: null } : null
-    const { by, reason, policy } = before.drain
-    const worker = { ...wanted(after, endOf(before, before.drain), { by, reason }), drain: null }
-    return { worker: policy === undefined ? worker : paused(worker, policy, now), outcome: 'drained' }
+    const { by, reason: words, policy } = before.drain
+    const worker = { ...wanted(after, endOf(before, before.drain), { by, reason: words }), drain: null }
+    const isPerson = policy === undefined
+    return { worker: isPerson ? worker : paused(worker, reason('worker_idle'), now), outcome: 'drained' }
   }
   if (isWantedRunning && wasUp(before) && after.status === 'STOPPED' && settings.external_stop === 'accept') {
-    const reason = 'its machine was stopped by somebody else'
-    const worker = wanted(after, 'STOPPED', { by: POLICY.external, reason })
-    return { worker: paused({ ...worker, drain: null }, 'external', now), outcome: null }
+    const why = reason('stopped_outside_lcm')
+    const worker = wanted(after, 'STOPPED', { by: POLICY.external, reason: why.message })
+    return { worker: paused({ ...worker, drain: null }, why, now), outcome: null }
   }
   if (isWantedRunning && before.status === 'FAILED' && after.status === 'TERMINATING' && before.origin === 'SCALE_UP') {
-    const reason = 'it was bought automatically and never ran'
-    return { worker: wanted(after, 'TERMINATED', { by: POLICY.cleanUp, reason }), outcome: null }
+    const why = reason('scale_up_never_ran').message
+    return { worker: wanted(after, 'TERMINATED', { by: POLICY.cleanUp, reason: why }), outcome: null }
   }
   return { worker: after, outcome: null }
 }
 
-/** Its machine was seen dying: that ends no drain, and nobody can refuse it. */
+/** EC2 reports its instance as terminating: that ends no drain, and the report can't be refused. */
 const lostItsMachine = (before: Worker, after: Worker): boolean =>
   before.https_endpoint !== null && after.https_endpoint === null
 const isLeaving = ({ status }: Worker): boolean => status === 'STOPPING' || status === 'TERMINATING'
@@ -56,12 +58,12 @@ const wanted = (worker: Worker, desired_status: DesiredStatus, why: { by: string
   desired_until: null,
 })
 
-/** Stopped although no person asked for it; `start` takes it back. */
-export const paused = (worker: Worker, reason: string, now: Instant): Worker => ({
+/** Stopped by a policy; `start` undoes it. */
+export const paused = (worker: Worker, why: Reason, now: Instant): Worker => ({
   ...worker,
   pause: {
     ...worker.pause,
-    reason,
+    reason: why,
     by: worker.desired_by,
     last_paused_at: now,
     counts: { ...worker.pause.counts, auto: worker.pause.counts.auto + 1 },

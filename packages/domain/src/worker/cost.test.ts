@@ -2,6 +2,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { reason } from '../reason.ts'
 import { withBoot } from './boot.ts'
 import { type CostInterval, closeCost, costCauseOf, costOf, intervalOf } from './cost.ts'
 import { CONDITION, WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
@@ -10,7 +11,7 @@ const START = toMs('2026-01-01T00:00:00.000Z')
 const at = (hours: number) => toInstant(START + hours * 3_600_000)
 const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: at(0) }
 const machine = { ec2_instance_id: 'i-1' }
-const idlePause = { ...aWorker().pause, reason: 'idle', by: 'idle' }
+const idlePause = { ...aWorker().pause, reason: reason('worker_idle'), by: 'idle' }
 
 describe('what time is spent on', () => {
   it.each<[WorkerStatus, string | null]>([
@@ -37,7 +38,7 @@ describe('what time is spent on', () => {
     ['FAILED', CONDITION.stoppedAfterFailure],
     ['STARTING', CONDITION.blocked],
   ])('%s with a machine that EC2 shows stopped: nothing that costs', (status, type) => {
-    const conditions = [{ type, status: true, reason: '', message: '', since: at(0) }]
+    const conditions = [{ type, status: true, reason: reason('stopped_after_failure'), since: at(0) }]
     expect(costCauseOf(aWorker({ status, ...machine, conditions }))).toBe('stopped')
   })
 

@@ -2,6 +2,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
 import { costCauseOf } from './cost.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
@@ -17,20 +18,34 @@ const machine = (state: string): Ec2Sight => aMachineSight({ state })
 const decide = (worker: Worker, ec2: Ec2Sight, minutes = 1, more: Partial<Observation> = {}): Decision =>
   decideWorker(worker, anObservation({ ec2, ...more }), WORKER_POLICY, later(minutes))
 const changesOf = ({ action }: Decision) => (action.kind === 'write' ? action.changes : {})
-const NO_ROOM = { errorClass: 'capacity', code: 'InsufficientInstanceCapacity', message: '' }
-const named = (type: string, since = ENTERED, reason = 'X') => ({ type, status: true, reason, message: '', since })
+const NO_CAPACITY = { errorClass: 'capacity', code: 'InsufficientInstanceCapacity', message: '' }
+const FULL = reason('ec2_no_capacity', {
+  action: 'launch',
+  instance_types: ['m5zn.metal'],
+  locations: ['subnet-a'],
+  aws_code: null,
+  retry_minutes: 3,
+})
+const named = (type: string, because: Reason) => ({ type, status: true, reason: because, since: ENTERED })
 
-describe('what a worker is made from is waited for, each time anew', () => {
-  const NOTHING: Ec2Sight = { kind: 'absent', confirmed: true, because: 'nothing was launched' }
+describe('the inputs of a launch are waited for, with a new timeout each time', () => {
+  const NOTHING: Ec2Sight = { kind: 'absent', confirmed: true, because: textReason('nothing was launched') }
   const gone: LaunchInputs = { template: null, region: null, image: null, scarce: new Map(), problem: null }
 
-  it('also after an hour of waiting for room', () => {
-    const waited = aWorker({ conditions: [named(CONDITION.blocked, ENTERED, 'NoCapacity')] })
+  it('also after an hour of waiting for capacity', () => {
+    const waited = aWorker({ conditions: [named(CONDITION.blocked, FULL)] })
     const first = decide(waited, NOTHING, 60, { launch: gone })
-    expect(changesOf(first)).toMatchObject({ conditions: [{ reason: 'InputMissing', since: toInstant(later(60)) }] })
+    expect(changesOf(first)).toMatchObject({
+      conditions: [{ reason: { code: 'launch_input_missing' }, since: toInstant(later(60)) }],
+    })
     const told = { ...waited, ...changesOf(first) } as Worker
     expect(changesOf(decide(told, NOTHING, 61, { launch: gone })).status).toBeUndefined()
-    expect(changesOf(decide(told, NOTHING, 70, { launch: gone })).status).toBe('FAILED')
+    const last = decide(told, NOTHING, 70, { launch: gone })
+    expect(changesOf(last).status).toBe('FAILED')
+    expect(last.because).toMatchObject({
+      code: 'launch_input_timeout',
+      params: { cause: { code: 'template_not_found', params: { template: 'metal' } } },
+    })
   })
 })
 
@@ -60,26 +75,38 @@ describe('a state that EC2 never documented', () => {
   })
 })
 
-describe('a start that finds no room', () => {
+describe('a start without capacity', () => {
   const starting = onMachine({ status: 'STARTING' })
-  const refused = judgeStart(starting, NO_ROOM, { policy: WORKER_POLICY, nowMs: later(1) })
+  const refused = judgeStart(starting, NO_CAPACITY, { policy: WORKER_POLICY, nowMs: later(1) })
 
-  it('is said once, in words, and tried again slowly', () => {
-    expect(changesOf(refused).conditions).toMatchObject([{ type: 'LaunchBlocked', reason: 'NoCapacity', status: true }])
-    expect(refused.because).toMatch(/no room .*m5zn\.metal in us-east-1a/)
+  it('sets one condition and is tried again slowly', () => {
+    expect(changesOf(refused).conditions).toMatchObject([{ type: 'LaunchBlocked', status: true }])
+    expect(refused.because).toMatchObject({
+      code: 'ec2_no_capacity',
+      params: {
+        action: 'start',
+        instance_types: ['m5zn.metal'],
+        locations: ['us-east-1a'],
+        aws_code: 'InsufficientInstanceCapacity',
+        retry_minutes: 3,
+      },
+    })
+    expect(changesOf(refused).conditions?.[0]?.reason).toEqual(refused.because)
     expect(refused.action).toMatchObject({ afterMs: WORKER_POLICY.capacityPauseMs })
     const told = { ...starting, ...changesOf(refused) } as Worker
-    const again = judgeStart(told, NO_ROOM, { policy: WORKER_POLICY, nowMs: later(4) })
+    const again = judgeStart(told, NO_CAPACITY, { policy: WORKER_POLICY, nowMs: later(4) })
     expect(again.action).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.capacityPauseMs })
     expect(decide(told, machine('stopped')).action.kind).toBe('start')
   })
 
-  it.each(['pending', 'running', 'stopping'])('is over when EC2 says %s', state => {
+  it.each(['pending', 'running', 'stopping'])('is over when EC2 reports %s', state => {
     const told = { ...starting, ...changesOf(refused) } as Worker
-    expect(changesOf(decide(told, machine(state))).conditions).toEqual([])
+    const over = decide(told, machine(state))
+    expect(changesOf(over).conditions).toEqual([])
+    expect(over.because).toMatchObject({ code: 'start_accepted', params: { state } })
   })
 
-  it('is over when nobody wants it started any more', () => {
+  it('is over when a stop is requested', () => {
     const told = { ...starting, ...changesOf(refused), desired_status: 'STOPPED' } as Worker
     const { conditions = [] } = changesOf(decide(told, machine('stopped')))
     expect(conditions.map(({ type }) => type)).not.toContain('LaunchBlocked')
@@ -90,16 +117,26 @@ describe('a start that AWS refuses to this account', () => {
   it.each([
     ['quota', 'VcpuLimitExceeded', WORKER_POLICY.quotaPauseMs],
     ['auth', 'UnauthorizedOperation', WORKER_POLICY.authPauseMs],
-  ] as const)('because of %s is said as one that finds no room, and costs as little', (errorClass, code, afterMs) => {
+  ] as const)('because of %s is a condition, and the worker counts as stopped', (errorClass, code, afterMs) => {
     const starting = onMachine({ status: 'STARTING' })
     const refusal = { errorClass, code, message: `StartInstances: ${code}: not now` }
     const refused = judgeStart(starting, refusal, { policy: WORKER_POLICY, nowMs: later(1) })
     expect(refused).toMatchObject({
-      because: `AWS refuses the start to this account: StartInstances: ${code}: not now`,
+      because: {
+        code: 'aws_denies',
+        params: {
+          action: 'start',
+          error_class: errorClass,
+          aws_code: code,
+          error: `StartInstances: ${code}: not now`,
+        },
+      },
       action: { afterMs },
     })
     const told = { ...starting, ...changesOf(refused) } as Worker
-    expect(told.conditions).toMatchObject([{ type: 'LaunchBlocked', status: true, reason: code }])
+    expect(told.conditions).toMatchObject([
+      { type: 'LaunchBlocked', status: true, reason: { code: 'aws_denies', params: { aws_code: code } } },
+    ])
     expect(costCauseOf(told)).toBe('stopped')
   })
 })

@@ -2,6 +2,7 @@ import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { reason, textReason } from '../reason.ts'
 import { bootReached, withBoot } from './boot.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
@@ -13,7 +14,7 @@ const ENTERED = aWorker().entered_status_at
 const SOON = toMs(ENTERED) + 10_000
 
 const ec2 = (state: string): Ec2Sight => aMachineSight({ state, ...(state === 'running' ? {} : { public_ip: null }) })
-const GONE: Ec2Sight = { kind: 'absent', confirmed: true, because: 'gone' }
+const GONE: Ec2Sight = { kind: 'absent', confirmed: true, because: textReason('gone') }
 const LICENSED = aLicenseSight()
 const UNLICENSED = aLicenseSight({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
@@ -93,7 +94,14 @@ describe('the examples of a reconciliation', () => {
 })
 
 describe('what EC2 shows, as a status', () => {
-  const before = [{ from: 'PROVISIONING', to: 'STARTING', at: ENTERED, because: '' } as const]
+  const before = [
+    {
+      from: 'PROVISIONING',
+      to: 'STARTING',
+      at: ENTERED,
+      because: reason('ec2_reports', { state: 'running' }),
+    } as const,
+  ]
 
   it.each([
     ['pending', 'STARTING'],
@@ -205,7 +213,9 @@ describe('the way out', () => {
   })
 
   it('is not believed to be over on one miss', () => {
-    expect(doneBy(decide(ending, { kind: 'absent', confirmed: false, because: 'missed once' }))).toBe('wait')
+    expect(doneBy(decide(ending, { kind: 'absent', confirmed: false, because: textReason('missed once') }))).toBe(
+      'wait',
+    )
   })
 })
 
@@ -231,7 +241,7 @@ describe('RUNNING: the checks, each before those below it', () => {
       [moved, { ...everythingDue, cml: silent }],
     ],
     [
-      '1 a drain is asked for',
+      '1 a drain is requested',
       'DRAINING',
       onMachine({ drain, license: pending }),
       [moved, { ...everythingDue, cml: silent }],
@@ -282,18 +292,18 @@ describe('the sweep of a new leader, of a worker on record as STOPPED', () => {
       stopped({ desired_status: 'TERMINATED' }),
       ec2('stopped'),
     ],
-    ['EC2 stopped, as wanted', 'nothing', stopped({ desired_status: 'STOPPED' }), ec2('stopped')],
+    ['EC2 stopped, as requested', 'nothing', stopped({ desired_status: 'STOPPED' }), ec2('stopped')],
     [
       'EC2 unknown',
       'retry',
       stopped({ desired_status: 'STOPPED' }),
-      { kind: 'unknown', because: 'EC2 did not answer', sinceMs: null },
+      { kind: 'unknown', because: textReason('EC2 did not answer'), sinceMs: null },
     ],
   ])('%s: %s', (_, path, worker, sight) => {
     expect(pathOf(worker, sight)).toBe(path)
   })
 
-  it('EC2 running, as wanted: RUNNING at once, and of use once its CML is ready', () => {
+  it('EC2 running, as requested: RUNNING at once, and AVAILABLE once its CML is ready', () => {
     const { action } = decide(stopped(), ec2('running'))
     expect(action).toMatchObject({ changes: { status: 'RUNNING', service_status: 'STARTING' } })
   })

@@ -2,6 +2,7 @@ import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
+import { reason, textReason } from '../reason.ts'
 import { withBoot } from './boot.ts'
 import { decideWorker, needsAttention } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
@@ -16,9 +17,9 @@ const soon = toMs(ENTERED) + 10_000
 const minutesLater = (minutes: number) => toMs(ENTERED) + minutes * 60_000
 
 const ec2 = (state: string): Ec2Sight => aMachineSight({ state, ...(state === 'running' ? {} : { public_ip: null }) })
-const UNKNOWN: Ec2Sight = { kind: 'unknown', because: 'EC2 did not answer', sinceMs: null }
-const ABSENT: Ec2Sight = { kind: 'absent', confirmed: true, because: 'gone' }
-const MISSED: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen for 5 s' }
+const UNKNOWN: Ec2Sight = { kind: 'unknown', because: textReason('EC2 did not answer'), sinceMs: null }
+const ABSENT: Ec2Sight = { kind: 'absent', confirmed: true, because: textReason('gone') }
+const MISSED: Ec2Sight = { kind: 'absent', confirmed: false, because: textReason('not seen for 5 s') }
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
 const DRAIN: Worker['drain'] = {
   requested_at: ENTERED,
@@ -29,10 +30,15 @@ const DRAIN: Worker['drain'] = {
   deadline: toInstant(minutesLater(30)),
 }
 const GIVEN_UP: Worker['conditions'] = [
-  { type: 'Failed', status: true, reason: 'InvalidParameter', message: 'no', since: ENTERED },
-  { type: 'InstanceStopped', status: false, reason: 'Failed', message: '', since: ENTERED },
+  {
+    type: 'Failed',
+    status: true,
+    reason: reason('launch_invalid', { aws_code: 'InvalidParameter', error: 'no' }),
+    since: ENTERED,
+  },
+  { type: 'InstanceStopped', status: false, reason: reason('stopping_after_failure'), since: ENTERED },
 ]
-const NO_ANSWER: LicenseSight = { kind: 'unknown', because: 'CML did not answer' }
+const NO_ANSWER: LicenseSight = { kind: 'unknown', because: textReason('CML did not answer') }
 const cmlAt = (stage: CmlSight['stage'], ready_streak = 0): CmlSight => ({
   stage,
   ready_streak,
@@ -96,9 +102,9 @@ describe('over every status, intent and sight', () => {
     return { ...each, decision: decideWorker(each.worker, observed, WORKER_POLICY, each.nowMs) }
   })
 
-  it('has an answer with a reason', () => {
+  it('always decides, with a reason', () => {
     expect(decided.length).toBeGreaterThan(5_000)
-    for (const { decision } of decided) expect(decision.because.length).toBeGreaterThan(3)
+    for (const { decision } of decided) expect(decision.because.message.length).toBeGreaterThan(3)
   })
 
   it('never leaves the table of moves, and writes only what a controller may', () => {
@@ -108,9 +114,10 @@ describe('over every status, intent and sight', () => {
       WorkerChanges.parse(changes)
       Worker.parse(withChanges(worker, changes))
       if (changes.status === undefined || changes.status === worker.status) continue
-      expect(canMove(worker.status, changes.status), `${worker.status} -> ${changes.status}: ${decision.because}`).toBe(
-        true,
-      )
+      expect(
+        canMove(worker.status, changes.status),
+        `${worker.status} -> ${changes.status}: ${decision.because.code}`,
+      ).toBe(true)
     }
   })
 
@@ -127,10 +134,10 @@ describe('over every status, intent and sight', () => {
       const { kind } = decision.action
       const statuses = announced[kind]
       if (statuses === undefined) continue
-      expect(statuses, decision.because).toContain(worker.status)
+      expect(statuses, decision.because.code).toContain(worker.status)
       if (kind === 'stop' && worker.status === 'FAILED')
         expect(worker.conditions.map(({ type }) => type)).toContain('InstanceStopped')
-      if (kind === 'deregister_license') expect(worker.license.unsettled, decision.because).toBe('deregister')
+      if (kind === 'deregister_license') expect(worker.license.unsettled, decision.because.code).toBe('deregister')
     }
     const kinds = new Set(decided.map(({ decision }) => decision.action.kind))
     for (const kind of Object.keys(announced)) if (kind !== 'launch') expect([...kinds]).toContain(kind)
@@ -140,11 +147,11 @@ describe('over every status, intent and sight', () => {
     for (const { worker, sight, decision } of decided) {
       if (sight.kind !== 'unknown' || worker.status === 'TERMINATED') continue
       if (worker.status === 'PENDING' && worker.launch?.state !== 'open') continue
-      expect(decision.action.kind, decision.because).toBe('retry')
+      expect(decision.action.kind, decision.because.code).toBe('retry')
     }
   })
 
-  it('terminates only what somebody wants terminated, and launches only what somebody wants', () => {
+  it('terminates only on request, and launches only on request', () => {
     for (const { worker, decision } of decided) {
       if (decision.action.kind === 'terminate') {
         expect(worker.desired_status).toBe('TERMINATED')
@@ -155,16 +162,16 @@ describe('over every status, intent and sight', () => {
     }
   })
 
-  it('believes in an absence only when it is confirmed', () => {
+  it('acts on an absence only when it is confirmed', () => {
     for (const { worker, sight, decision } of decided) {
       if (sight !== MISSED || (worker.status === 'PENDING' && worker.launch?.state !== 'open')) continue
-      expect(movesTo(decision), decision.because).not.toBe('TERMINATED')
+      expect(movesTo(decision), decision.because.code).not.toBe('TERMINATED')
     }
   })
 })
 
 describe('starting up', () => {
-  it('moves to STARTING when EC2 says running, with the address', () => {
+  it('moves to STARTING when EC2 reports running, with the address', () => {
     const { action } = decide(
       onMachine({ status: 'PROVISIONING', public_ip: null, https_endpoint: null }),
       ec2('running'),
@@ -199,7 +206,7 @@ describe('starting up', () => {
     expect(decide(withChanges(worker, action.changes), ec2('running'), cmlAt('GATEWAY')).action.kind).toBe('wait')
   })
 
-  it('is RUNNING only after CML said ready several times in a row', () => {
+  it('is RUNNING only after CML reported ready several times in a row', () => {
     const worker = onMachine({ status: 'STARTING', service_status: 'STARTING' })
     expect(movesTo(decide(worker, ec2('running'), cmlAt('READY', 2)))).toBeUndefined()
     const done = decide(worker, ec2('running'), cmlAt('READY', 3))
@@ -215,16 +222,16 @@ describe('starting up', () => {
     expect(action).toMatchObject({ changes: { cml: { version: '2.9.1', certificate_sha256: 'cd'.repeat(32) } } })
   })
 
-  it('fails with its machine kept when a boot takes too long', () => {
+  it('fails and keeps its instance when a boot takes too long', () => {
     const late = decide(onMachine({ status: 'STARTING' }), ec2('running'), cmlAt('TCP'), minutesLater(31))
     expect(late.action).toMatchObject({ kind: 'write', changes: { status: 'FAILED' } })
-    expect(late.because).toContain('more than 30 minutes')
+    expect(late.because).toEqual(reason('status_timeout', { status: 'STARTING', minutes: 30 }))
     expect(movesTo(decide(onMachine({ status: 'PROVISIONING' }), ec2('pending'), null, minutesLater(16)))).toBe(
       'FAILED',
     )
   })
 
-  it('fails when its machine goes down again after each start, in the words of EC2', () => {
+  it('fails when its instance stops again after each start, with the state reason of EC2', () => {
     const stopped = (launched_at: string): Ec2Sight => ({
       kind: 'instance',
       instance: anInstance({ state: 'stopped', state_reason: 'Client.InternalError', launched_at }),
@@ -234,8 +241,11 @@ describe('starting up', () => {
     expect(decided(minutesLater(29), minutesLater(30)).action.kind).toBe('start')
     const late = decided(minutesLater(30), minutesLater(31))
     expect(movesTo(late)).toBe('FAILED')
-    expect(late.because).toContain('EC2 says Client.InternalError')
-    expect(decided(minutesLater(-5), minutesLater(600)).action.kind, 'EC2 has had no room').toBe('start')
+    expect(late.because).toMatchObject({
+      code: 'stops_after_each_start',
+      params: { status: 'STARTING', minutes: 30, state_reason: 'Client.InternalError' },
+    })
+    expect(decided(minutesLater(-5), minutesLater(600)).action.kind, 'EC2 had no capacity').toBe('start')
   })
 
   it('does not count the wait for capacity as time to boot', () => {
@@ -245,13 +255,13 @@ describe('starting up', () => {
     expect(movesTo(decision)).not.toBe('FAILED')
   })
 
-  it('is made ready for another try by a stop and a start when it failed without a machine', () => {
+  it('can be tried again by a stop and a start when it failed without an instance', () => {
     const failed = aWorker({ status: 'FAILED', desired_status: 'STOPPED', launch: anAttempt({ state: 'refused' }) })
     expect(movesTo(decide(failed, ABSENT))).toBe('PENDING')
     expect(decide({ ...failed, desired_status: 'RUNNING' }, ABSENT).action.kind).toBe('nothing')
   })
 
-  it('tries another place when a machine dies before it ever ran', () => {
+  it('tries another offer when an instance is terminated before it ever ran', () => {
     const dead = anInstance({ state: 'terminated', state_reason: 'Server.InsufficientInstanceCapacity' })
     const { action } = decide(onMachine({ status: 'PROVISIONING' }), { kind: 'instance', instance: dead })
     expect(action).toMatchObject({ changes: { status: 'PENDING', ec2_instance_id: null, launch: { state: 'spent' } } })
@@ -262,7 +272,7 @@ describe('starting up', () => {
   })
 })
 
-describe('what is wanted comes first', () => {
+describe('the desired status comes first', () => {
   it('stops a worker in the middle of its boot', () => {
     for (const status of ['PROVISIONING', 'STARTING'] as const) {
       expect(movesTo(decide(onMachine({ status, desired_status: 'STOPPED' }), ec2('running')))).toBe('STOPPING')
@@ -281,7 +291,7 @@ describe('what is wanted comes first', () => {
     expect(movesTo(decide(announced, ABSENT))).toBe('TERMINATED')
   })
 
-  it('starts again when the mind was changed while stopping, once it has stopped', () => {
+  it('starts again when RUNNING is requested while it stops, once it has stopped', () => {
     const changed = onMachine({ status: 'STOPPING', desired_status: 'RUNNING' })
     expect(decide(changed, ec2('running')).action.kind).toBe('stop')
     expect(decide(changed, ec2('stopped')).action).toMatchObject({ changes: { status: 'STOPPED' }, afterMs: 0 })
@@ -293,16 +303,16 @@ describe('what is wanted comes first', () => {
 describe('stopping', () => {
   const stopping = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
 
-  it('waits for a machine that can not be stopped yet', () => {
+  it('waits for an instance that can not be stopped yet', () => {
     expect(decide(stopping, ec2('pending')).action.kind).toBe('wait')
   })
 
-  it('pulls the plug after the deadline', () => {
+  it('forces the stop after the deadline', () => {
     expect(decide(stopping, ec2('stopping')).action.kind).toBe('wait')
     expect(decide(stopping, ec2('stopping'), null, minutesLater(21)).action).toEqual({ kind: 'stop', force: true })
   })
 
-  it('forgets the address, which the next start will change', () => {
+  it('clears the address, which the next start will change', () => {
     expect(decide(stopping, ec2('stopped')).action).toMatchObject({
       changes: { status: 'STOPPED', service_status: 'UNAVAILABLE', public_ip: null, https_endpoint: null },
       afterMs: null,
@@ -310,7 +320,7 @@ describe('stopping', () => {
   })
 })
 
-describe('what others did behind our back', () => {
+describe('changes outside LCM', () => {
   it.each([
     ['stopped', 'STOPPED'],
     ['pending', 'STARTING'],
@@ -321,7 +331,7 @@ describe('what others did behind our back', () => {
     expect(movesTo(decide(onMachine(), ec2(state)))).toBe(status)
   })
 
-  it('never helps to stop what everybody here wants running', () => {
+  it('never helps to stop a worker whose desired status is RUNNING', () => {
     const first = decide(onMachine(), ec2('stopping'))
     expect(first.action).toMatchObject({ kind: 'write', changes: { service_status: 'UNAVAILABLE' } })
     expect(movesTo(first)).toBeUndefined()
@@ -329,7 +339,7 @@ describe('what others did behind our back', () => {
     expect(movesTo(decide(onMachine({ service_status: 'UNAVAILABLE' }), ec2('stopped')))).toBe('STOPPED')
   })
 
-  it('is noticed in a stopped machine too: its type can be changed only there', () => {
+  it('records a changed type of a stopped instance: EC2 allows the change only there', () => {
     const stopped = onMachine({ status: 'STOPPED', desired_status: 'STOPPED', public_ip: null, https_endpoint: null })
     const changed: Ec2Sight = {
       kind: 'instance',
@@ -343,13 +353,13 @@ describe('what others did behind our back', () => {
     expect(decide(stopped, ec2('stopped')).action.kind).toBe('nothing')
   })
 
-  it('takes a stopped worker that was found running for what it is, and then stops it again', () => {
+  it('records a stopped worker that was found running as RUNNING, and then stops it again', () => {
     const found = decide(onMachine({ status: 'STOPPED', desired_status: 'STOPPED' }), ec2('running'))
     expect(found.action).toMatchObject({ changes: { status: 'RUNNING', service_status: 'STARTING' }, afterMs: 0 })
     expect(movesTo(decide(onMachine({ desired_status: 'STOPPED' }), ec2('running')))).toBe('STOPPING')
   })
 
-  it('does not terminate a machine that was only seen dying', () => {
+  it('does not terminate an instance that was only seen terminating', () => {
     expect(decide(onMachine({ status: 'TERMINATING' }), ec2('running')).action.kind).toBe('wait')
   })
 
@@ -360,7 +370,7 @@ describe('what others did behind our back', () => {
     })
   })
 
-  it('comes back from UNKNOWN to whatever EC2 says', () => {
+  it('leaves UNKNOWN for the state that EC2 reports', () => {
     expect(movesTo(decide(onMachine({ status: 'UNKNOWN' }), ec2('stopped')))).toBe('STOPPED')
     expect(decide(onMachine({ status: 'UNKNOWN' }), ec2('rebooting')).action.kind).toBe('wait')
   })
@@ -378,7 +388,7 @@ describe('at rest', () => {
     expect(decide(onMachine({ status: 'TERMINATED' }), ABSENT).action.kind).toBe('nothing')
   })
 
-  it('needs no routine look when stopped, failed or terminated as wanted', () => {
+  it('needs no routine look when stopped, failed or terminated as requested', () => {
     expect(needsAttention(onMachine())).toBe(true)
     expect(needsAttention(onMachine({ status: 'STOPPED', desired_status: 'STOPPED' }))).toBe(false)
     expect(needsAttention(onMachine({ status: 'STOPPED' }))).toBe(true)

@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts'
 import { toMs } from '../instant.ts'
-import { bootDiffers, bootReached, bootWords, holds, withBoot, withCondition, withoutCondition } from './boot.ts'
+import { type Reason, reason } from '../reason.ts'
+import { bootDiffers, bootProgress, bootReached, holds, withBoot, withCondition, withoutCondition } from './boot.ts'
 import { decideAccess } from './decision/cml-access.ts'
 import { announce, type Decision, nothing, perform, wait, write } from './decision/decision.ts'
 import { decideDraining } from './decision/drain.ts'
@@ -12,7 +13,7 @@ import { decideLicense, decideRelease } from './decision/license-operation.ts'
 import { withNameTag } from './decision/name-tag.ts'
 import { isForeign, ownershipConditions } from './decision/ownership.ts'
 import { decideFreshness, withoutRunningConditions } from './decision/stale-metrics.ts'
-import { deathWords, decideDying, decideGone, decideTermination } from './decision/termination.ts'
+import { decideDying, decideGone, decideTermination, terminationReason } from './decision/termination.ts'
 import { factsOf, isEmpty } from './facts.ts'
 import { EC2_STATES } from './instance.ts'
 import { statusOfEc2State } from './lifecycle.ts'
@@ -20,8 +21,8 @@ import { ageOf, type CmlSight, lookAgain, type Observation, type Seen, type Work
 import { CONDITION, type Condition, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
 
 /**
- * What to do with a worker, from what is wanted and what was seen. Total: every status, intent and EC2 state has an answer.
- * What is wanted is looked at before anything else, so nobody who changes their mind waits for a boot to finish.
+ * What to do with a worker, from its desired status and the observation. Total: every status, desired status and EC2 state has
+ * an answer. The desired status comes before anything else, so that a new request does not wait for a boot to finish.
  */
 export function decideWorker(worker: Worker, observed: Observation, policy: WorkerPolicy, nowMs: number): Decision {
   const decided = withoutRunningConditions(worker, decide(worker, observed, policy, nowMs))
@@ -35,13 +36,13 @@ function refreshed(decision: Decision, { ec2 }: Observation): Decision {
   if (ec2.kind === 'unknown') return decision
   const taken = { refresh_requested_at: null }
   if (action.kind === 'write') return { ...decision, action: { ...action, changes: { ...action.changes, ...taken } } }
-  if (action.kind === 'nothing') return write(taken, null, `looked anew: ${because}`)
-  if (action.kind === 'wait') return write(taken, action.afterMs, `looked anew: ${because}`)
+  if (action.kind === 'nothing') return write(taken, null, reason('refreshed', { cause: because }))
+  if (action.kind === 'wait') return write(taken, action.afterMs, reason('refreshed', { cause: because }))
   return decision
 }
 
 function decide(worker: Worker, observed: Observation, policy: WorkerPolicy, nowMs: number): Decision {
-  if (worker.status === 'TERMINATED') return nothing('TERMINATED is final')
+  if (worker.status === 'TERMINATED') return nothing(reason('terminated_is_final'))
   if (worker.status === 'PENDING') return decidePending(worker, observed, policy, nowMs)
   const { ec2 } = observed
   if (ec2.kind === 'unknown') return decideUnreadable(worker, ec2, nowMs)
@@ -52,7 +53,7 @@ function decide(worker: Worker, observed: Observation, policy: WorkerPolicy, now
 
 function decideAbsent(
   worker: Worker,
-  { ec2, launch }: Observation & { ec2: { confirmed: boolean; because: string } },
+  { ec2, launch }: Observation & { ec2: { confirmed: boolean; because: Reason } },
   policy: WorkerPolicy,
   nowMs: number,
 ): Decision {
@@ -66,86 +67,92 @@ function decideAbsent(
     case 'TERMINATING':
       return decideGone(worker, ec2.because)
     case 'FAILED':
-      if (worker.desired_status === 'STOPPED')
-        return announce({ status: 'PENDING' }, 'a stop makes it ready for another start')
+      if (worker.desired_status === 'STOPPED') return announce({ status: 'PENDING' }, reason('stop_resets_failure'))
       return decideFailedEmpty(worker, launch, policy, nowMs)
     default:
-      return nothing(`${worker.status} without a machine: ${ec2.because}`)
+      return nothing(reason('status_without_instance', { status: worker.status, cause: ec2.because }))
   }
 }
 
-/** The machine is dying, dead or in a state that EC2 never documented. Null when it is alive. */
+/** The instance is terminating, terminated or in a state that EC2 never documented. Null when it is alive. */
 function decideDead(seen: Seen): Decision | null {
   const { worker, instance, policy, nowMs } = seen
-  const name = `${instance.instance_id} is ${instance.state}`
-  const why = instance.state_reason === null ? name : `${name} (${instance.state_reason})`
+  const { instance_id, state, state_reason } = instance
+  const why = reason('instance_state', { instance_id, state, state_reason })
   if (instance.state === 'terminated') return decideTerminated(seen, why)
   if (instance.state === 'shutting-down') {
     const neverRan = worker.status === 'PROVISIONING' && worker.desired_status === 'RUNNING'
-    return neverRan ? wait(lookAgain(worker, policy, nowMs), why) : decideDying(seen, deathWords(worker, instance))
+    return neverRan
+      ? wait(lookAgain(worker, policy, nowMs), why)
+      : decideDying(seen, terminationReason(worker, instance))
   }
-  if (EC2_STATES.some(state => state === instance.state)) return null
+  if (EC2_STATES.some(known => known === state)) return null
   // A termination does not wait until EC2 reports a known state.
   if (worker.desired_status === 'TERMINATED') return null
   if (worker.status === 'UNKNOWN') return wait(policy.lookAgainMsMax, why)
   return write({ status: 'UNKNOWN' }, policy.lookAgainMsMax, why)
 }
 
-/** A launch that died before it ever ran is a failed attempt, not the end of the worker. */
-function decideTerminated({ worker, instance }: Seen, why: string): Decision {
+/** An instance that was terminated before it ever ran is a failed attempt, not the end of the worker. */
+function decideTerminated({ worker, instance }: Seen, why: Reason): Decision {
   const { launch } = worker
   if (worker.status !== 'PROVISIONING' || worker.desired_status !== 'RUNNING' || launch === null) {
-    return decideGone(worker, deathWords(worker, instance))
+    return decideGone(worker, terminationReason(worker, instance))
   }
-  const spent: LaunchAttempt = { ...launch, state: 'spent', error: why }
-  return announce({ status: 'PENDING', ec2_instance_id: null, launch: spent }, `${why} before it ever ran`)
+  const spent: LaunchAttempt = { ...launch, state: 'spent', error: why.message }
+  const { instance_id, state, state_reason } = instance
+  return announce(
+    { status: 'PENDING', ec2_instance_id: null, launch: spent },
+    reason('instance_lost_before_running', { instance_id, state, state_reason }),
+  )
 }
 
 function decideAlive(seen: Seen): Decision {
   const { worker, instance, policy, nowMs } = seen
   if (isForeign(instance, policy)) {
-    const message = `${instance.instance_id} is marked as of another fleet, so it is left alone`
-    return hold(worker, { type: CONDITION.notOurs, reason: 'OtherFleet', message }, policy.lookAgainMsMax, nowMs)
+    const because = reason('owned_by_other_fleet', { instance_id: instance.instance_id })
+    return hold(worker, { type: CONDITION.notOurs, reason: because }, policy.lookAgainMsMax, nowMs)
   }
   const conditions = ownershipConditions(seen)
   if (conditions !== null) {
     const ignored = conditions.find(
       each => each.type === CONDITION.endpointIgnored && !worker.conditions.includes(each),
     )
-    return announce({ conditions }, ignored?.message ?? 'the tags of its machine have changed')
+    return announce({ conditions }, ignored?.reason ?? reason('tags_changed'))
   }
-  if (worker.desired_status === 'TERMINATED') return decideTermination(seen, wanted(worker))
+  if (worker.desired_status === 'TERMINATED') return decideTermination(seen, requested(worker))
   switch (worker.status) {
     case 'TERMINATING':
-      return wait(policy.lookAgainMsMax, 'it was seen dying, and nobody asked for it to be terminated')
+      return wait(policy.lookAgainMsMax, reason('termination_not_requested'))
     case 'STOPPING':
       return decideStopping(seen)
     case 'UNKNOWN':
-      return announce(truth(seen), `EC2 says ${instance.state}`)
+      return announce(truth(seen), ec2Reports(seen))
     default:
       return worker.desired_status === 'STOPPED' ? decideStop(seen) : decideRun(seen)
   }
 }
 
-const wanted = (worker: Worker): string =>
-  `${worker.desired_by} wants it ${worker.desired_status}${worker.desired_reason === '' ? '' : `: ${worker.desired_reason}`}`
+const ec2Reports = ({ instance: { state } }: Pick<Seen, 'instance'>): Reason => reason('ec2_reports', { state })
+const requested = ({ desired_by: by, desired_status: status, desired_reason }: Worker): Reason =>
+  reason('requested_by', { by, status, reason: desired_reason })
 
-/** STOPPING has no way back: it ends in STOPPED, from where a changed mind starts it again. */
+/** STOPPING can't be reverted: it ends in STOPPED, from where a new request starts the instance again. */
 function decideStopping(seen: Seen): Decision {
   const { worker, instance, policy, nowMs } = seen
   const overdue = ageOf(worker, nowMs) > policy.stoppingMsMax
   switch (instance.state) {
     case 'stopped':
-      return write(truth(seen), worker.desired_status === 'STOPPED' ? null : 0, 'EC2 says stopped')
+      return write(truth(seen), worker.desired_status === 'STOPPED' ? null : 0, ec2Reports(seen))
     case 'running':
-      return decideRelease(seen) ?? perform({ kind: 'stop', force: overdue }, 'EC2 says running')
+      return decideRelease(seen) ?? perform({ kind: 'stop', force: overdue }, ec2Reports(seen))
     case 'stopping':
       if (bootDiffers(worker.conditions, 0) || holds(worker.conditions, CONDITION.stopBlocked))
-        return announce({ conditions: withBoot(unblocked(worker), 0, nowMs) }, 'EC2 says stopping')
-      if (overdue) return perform({ kind: 'stop', force: true }, 'it has been stopping for too long')
-      return wait(lookAgain(worker, policy, nowMs), 'EC2 says stopping')
+        return announce({ conditions: withBoot(unblocked(worker), 0, nowMs) }, ec2Reports(seen))
+      if (overdue) return perform({ kind: 'stop', force: true }, reason('stop_overdue'))
+      return wait(lookAgain(worker, policy, nowMs), ec2Reports(seen))
     default:
-      return wait(lookAgain(worker, policy, nowMs), `EC2 says ${instance.state}, which can not be stopped yet`)
+      return wait(lookAgain(worker, policy, nowMs), reason('not_stoppable_yet', { state: instance.state }))
   }
 }
 
@@ -154,13 +161,13 @@ function decideStop(seen: Seen): Decision {
   if (worker.status === 'STOPPED') {
     const drift = factsOf(worker, instance, policy.cmlAddress)
     if (instance.state === 'stopped' && !isEmpty(drift))
-      return write(drift, null, `EC2 shows another ${Object.keys(drift).join(', ')}`)
-    if (instance.state === 'stopped') return nothing('stopped, as wanted')
-    if (instance.state === 'stopping') return wait(policy.lookAgainMs, 'EC2 says stopping')
-    return announce(truth(seen), `somebody started it: EC2 says ${instance.state}`)
+      return write(drift, null, reason('ec2_facts_changed', { fields: Object.keys(drift) }))
+    if (instance.state === 'stopped') return nothing(reason('at_desired_status', { status: 'STOPPED' }))
+    if (instance.state === 'stopping') return wait(policy.lookAgainMs, ec2Reports(seen))
+    return announce(truth(seen), reason('started_outside_lcm', { state: instance.state }))
   }
-  if (instance.state === 'stopped') return write(truth(seen), null, 'EC2 says stopped')
-  return announce({ status: 'STOPPING', service_status: 'UNAVAILABLE' }, wanted(worker))
+  if (instance.state === 'stopped') return write(truth(seen), null, ec2Reports(seen))
+  return announce({ status: 'STOPPING', service_status: 'UNAVAILABLE' }, requested(worker))
 }
 
 function decideRun(seen: Seen): Decision {
@@ -169,31 +176,31 @@ function decideRun(seen: Seen): Decision {
     case 'FAILED':
       return decideFailed(seen)
     case 'STARTING':
-      if (instance.state === 'stopped') return stopsAgain(seen) ?? perform({ kind: 'start' }, wanted(worker))
+      if (instance.state === 'stopped') return stopsAgain(seen) ?? perform({ kind: 'start' }, requested(worker))
       if (holds(worker.conditions, CONDITION.blocked))
-        return announce({ conditions: unblocked(worker) }, `EC2 has room for it again and says ${instance.state}`)
+        return announce({ conditions: unblocked(worker) }, reason('start_accepted', { state: instance.state }))
       if (instance.state === 'running') return decideBoot(seen)
-      return overdue(seen, policy.startingMsMax) ?? wait(lookAgain(worker, policy, nowMs), `EC2 says ${instance.state}`)
+      return overdue(seen, policy.startingMsMax) ?? wait(lookAgain(worker, policy, nowMs), ec2Reports(seen))
     case 'RUNNING':
       if (instance.state === 'stopping') return decideStoppingByOthers(seen)
-      return instance.state === 'running' ? decideRunning(seen) : announce(truth(seen), `EC2 says ${instance.state}`)
+      return instance.state === 'running' ? decideRunning(seen) : announce(truth(seen), ec2Reports(seen))
     case 'DRAINING':
       if (instance.state === 'stopping') return decideStoppingByOthers(seen)
-      return instance.state === 'running' ? decideDrain(seen) : announce(truth(seen), `EC2 says ${instance.state}`)
+      return instance.state === 'running' ? decideDrain(seen) : announce(truth(seen), ec2Reports(seen))
     case 'STOPPED':
       if (instance.state === 'stopped')
-        return announce({ status: 'STARTING', service_status: 'STARTING' }, wanted(worker))
-      if (instance.state === 'stopping') return wait(policy.lookAgainMs, 'EC2 says stopping')
-      return announce(truth(seen), `EC2 says ${instance.state}`)
+        return announce({ status: 'STARTING', service_status: 'STARTING' }, requested(worker))
+      if (instance.state === 'stopping') return wait(policy.lookAgainMs, ec2Reports(seen))
+      return announce(truth(seen), ec2Reports(seen))
     default:
       assert(worker.status === 'PROVISIONING', `${worker.status} is decided elsewhere`)
       return decideProvisioning(seen)
   }
 }
 
-/** The machine is being stopped outside LCM. Once it has stopped it is started again. */
+/** The instance is being stopped outside LCM. Once it has stopped it is started again. */
 function decideStoppingByOthers({ worker, policy }: Seen): Decision {
-  const because = 'EC2 says stopping, which nobody here asked for'
+  const because = reason('stopping_outside_lcm')
   if (worker.service_status === 'UNAVAILABLE') return wait(policy.lookAgainMs, because)
   return write({ service_status: 'UNAVAILABLE' }, policy.lookAgainMs, because)
 }
@@ -203,37 +210,32 @@ function decideProvisioning(seen: Seen): Decision {
   switch (instance.state) {
     case 'running': {
       const conditions = withBoot(worker.conditions, 1, nowMs)
-      return announce(
-        { ...truth(seen), status: 'STARTING', service_status: 'STARTING', conditions },
-        'EC2 says running',
-      )
+      return announce({ ...truth(seen), status: 'STARTING', service_status: 'STARTING', conditions }, ec2Reports(seen))
     }
     case 'stopped':
-      return announce(truth(seen), 'EC2 says stopped')
+      return announce(truth(seen), ec2Reports(seen))
     default:
-      return (
-        overdue(seen, policy.provisioningMsMax) ?? wait(lookAgain(worker, policy, nowMs), `EC2 says ${instance.state}`)
-      )
+      return overdue(seen, policy.provisioningMsMax) ?? wait(lookAgain(worker, policy, nowMs), ec2Reports(seen))
   }
 }
 
-/** The machine runs; CML comes up by stages and must say that it is ready several times in a row. */
+/** The instance runs; CML comes up in stages and must report ready several times in a row. */
 function decideBoot(seen: Seen): Decision {
   const { worker, instance, cml, policy } = seen
   const address = factsOf(worker, instance, policy.cmlAddress)
-  if (!isEmpty(address)) return announce(address, 'its address became known')
-  if (cml === null) return overdue(seen, policy.startingMsMax) ?? wait(policy.lookAgainMs, 'it has no address yet')
+  if (!isEmpty(address)) return announce(address, reason('address_known'))
+  if (cml === null) return overdue(seen, policy.startingMsMax) ?? wait(policy.lookAgainMs, reason('no_address_yet'))
   const changes = bootChanges(seen, cml)
   if (cml.ready_streak >= policy.readyAnswers) {
     return write(
       { ...changes, status: 'RUNNING', service_status: 'AVAILABLE' },
       worker.license.pending_operation === null ? null : 0,
-      `CML ${cml.version ?? ''} is ready`,
+      reason('cml_ready', { version: cml.version }),
     )
   }
   const late = overdue(seen, policy.startingMsMax)
   if (late) return late
-  const because = bootWords(bootReached(cml.stage), cml.detail)
+  const because = bootProgress(bootReached(cml.stage), cml.detail)
   if (!isEmpty(changes)) return write(changes, policy.probeIntervalMs, because)
   const streak = { name: 'ready_answers', value: cml.ready_streak, limit: policy.readyAnswers, passed: false }
   return wait(policy.probeIntervalMs, because, [streak])
@@ -261,7 +263,7 @@ function bootChanges({ worker, nowMs }: Seen, cml: CmlSight): WorkerChanges {
 /** Sessions that are still on a draining worker need its address and its CML. */
 function decideDrain(seen: Seen): Decision {
   const { drain } = seen.worker
-  if (drain === null) return announce({ status: 'RUNNING' }, 'the drain was canceled')
+  if (drain === null) return announce({ status: 'RUNNING' }, reason('drain_canceled'))
   const draining = decideDraining(seen, drain)
   const serving = draining.action.kind === 'wait' ? decideServing(seen) : null
   if (draining.action.kind !== 'wait' || serving === null) return draining
@@ -270,12 +272,12 @@ function decideDrain(seen: Seen): Decision {
 }
 
 /**
- * Checks in this order: what is wanted (a drain, here; the rest was looked at before), drift, freshness, access to CML,
- * license, idleness. Scaling down is what an idle check leads to.
+ * Checks in this order: a drain (the desired status was checked before), drift, freshness, access to CML, license, idleness.
+ * An idle check may lead to a scale-down.
  */
 function decideRunning(seen: Seen): Decision {
   const { drain } = seen.worker
-  if (drain !== null) return announce({ status: 'DRAINING' }, `${drain.by} asked for a drain`)
+  if (drain !== null) return announce({ status: 'DRAINING' }, reason('drain_requested', { by: drain.by }))
   return decideServing(seen) ?? decideFreshness(seen) ?? decideAccess(seen) ?? decideInside(seen) ?? decideSurvey(seen)
 }
 
@@ -283,7 +285,7 @@ function decideRunning(seen: Seen): Decision {
 function decideServing(seen: Seen): Decision | null {
   const { worker, instance, policy } = seen
   const drift = factsOf(worker, instance, policy.cmlAddress)
-  if (!isEmpty(drift)) return announce(drift, `EC2 shows another ${Object.keys(drift).join(', ')}`)
+  if (!isEmpty(drift)) return announce(drift, reason('ec2_facts_changed', { fields: Object.keys(drift) }))
   return decideService(seen)
 }
 
@@ -293,36 +295,40 @@ function decideInside(seen: Seen): Decision | null {
   const license = decideLicense(seen)
   if (nodeDefinitions === null || nodeDefinitions.join() === worker.cml.node_definitions.join()) return license
   const offered = { cml: { node_definitions: [...nodeDefinitions] } }
-  const because = `CML offers ${nodeDefinitions.length} node definitions`
-  if (license?.action.kind !== 'write') return announce(offered, because)
+  const count = nodeDefinitions.length
+  if (license?.action.kind !== 'write')
+    return announce(offered, reason('node_definitions_changed', { count, cause: null }))
   const { action } = license
   return {
     ...license,
     action: { ...action, changes: { ...action.changes, ...offered } },
-    because: `${license.because}; ${because}`,
+    because: reason('node_definitions_changed', { count, cause: license.because }),
   }
 }
 
 const decideSurvey = ({ isSurveyDue }: Seen): Decision =>
-  isSurveyDue ? perform({ kind: 'survey' }, 'it is time to see whether anybody uses it') : nothing('running, as wanted')
+  isSurveyDue
+    ? perform({ kind: 'survey' }, reason('activity_check_due'))
+    : nothing(reason('at_desired_status', { status: 'RUNNING' }))
 
 /** CML itself: found running and not yet seen ready, or gone silent. Null while it serves. */
 function decideService(seen: Seen): Decision | null {
   const { worker, cml, policy } = seen
   if (cml === null)
-    return worker.service_status === 'AVAILABLE' ? null : wait(policy.probeIntervalMs, 'it has no address yet')
+    return worker.service_status === 'AVAILABLE' ? null : wait(policy.probeIntervalMs, reason('no_address_yet'))
   const changes = bootChanges(seen, cml)
   if (worker.service_status === 'AVAILABLE') {
-    if (cml.stage === 'READY') return isEmpty(changes) ? null : announce(changes, 'CML is ready')
+    if (cml.stage === 'READY')
+      return isEmpty(changes) ? null : announce(changes, reason('cml_ready', { version: cml.version }))
     return write(
       { ...changes, service_status: 'UNAVAILABLE' },
       policy.probeIntervalMs,
-      `CML went silent: ${cml.detail}`,
+      reason('cml_silent', { detail: cml.detail }),
     )
   }
   if (cml.ready_streak >= policy.readyAnswers)
-    return announce({ ...changes, service_status: 'AVAILABLE' }, 'CML is ready')
-  const because = bootWords(bootReached(cml.stage), cml.detail)
+    return announce({ ...changes, service_status: 'AVAILABLE' }, reason('cml_ready', { version: cml.version }))
+  const because = bootProgress(bootReached(cml.stage), cml.detail)
   if (!isEmpty(changes)) return write(changes, policy.probeIntervalMs, because)
   return wait(cml.stage === 'READY' ? policy.probeIntervalMs : askSilent(seen), because)
 }
@@ -351,26 +357,25 @@ function truth({ worker, instance, policy, nowMs }: Seen): WorkerChanges {
   }
 }
 
-/** Counted from the machine's last start too: waiting for capacity must not use up the time to boot. */
+/** Counted from the last start of the instance too: waiting for capacity must not use up the time to boot. */
 function overdue({ worker, instance, nowMs }: Seen, limitMs: number): Decision | null {
   const ageMs = Math.min(ageOf(worker, nowMs), nowMs - toMs(instance.launched_at))
-  return ageMs <= limitMs ? null : timedOut(worker, forMoreThan(worker, limitMs), nowMs)
+  return ageMs <= limitMs ? null : timedOut(worker, reason('status_timeout', timeoutOf(worker, limitMs)), nowMs)
 }
 
-const forMoreThan = ({ status }: Worker, limitMs: number): string =>
-  `${status} for more than ${Math.round(limitMs / 60_000)} minutes`
+const timeoutOf = ({ status }: Worker, limitMs: number) => ({ status, minutes: Math.round(limitMs / 60_000) })
 
-/** EC2 takes every start and the machine goes down again, as with a disk that it can't read: no further start would help. */
+/** EC2 accepts every start and the instance stops again, as with a disk that it can't read: no further start would help. */
 function stopsAgain({ worker, instance, policy, nowMs }: Seen): Decision | null {
   const hasStarted = toMs(instance.launched_at) > toMs(worker.entered_status_at)
   if (!hasStarted || ageOf(worker, nowMs) <= policy.startingMsMax) return null
-  const why = instance.state_reason === null ? '' : `: EC2 says ${instance.state_reason}`
-  return timedOut(worker, `${forMoreThan(worker, policy.startingMsMax)}, and it stops after each start${why}`, nowMs)
+  const timeout = { ...timeoutOf(worker, policy.startingMsMax), state_reason: instance.state_reason }
+  return timedOut(worker, reason('stops_after_each_start', timeout), nowMs)
 }
 
-function timedOut(worker: Worker, message: string, nowMs: number): Decision {
-  const conditions = withCondition(worker.conditions, failed('timeout', message), nowMs)
-  return write({ status: 'FAILED', service_status: 'ERROR', conditions }, null, message)
+function timedOut(worker: Worker, because: Reason, nowMs: number): Decision {
+  const conditions = withCondition(worker.conditions, failed(because), nowMs)
+  return write({ status: 'FAILED', service_status: 'ERROR', conditions }, null, because)
 }
 
 /** Whether a routine look is worth it. News about a worker is always looked at. */

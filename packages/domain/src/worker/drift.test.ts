@@ -1,6 +1,7 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
+import { textReason } from '../reason.ts'
 import { driftOf } from './drift.ts'
 import { type Instance, TAG } from './instance.ts'
 import { type Observation, WORKER_POLICY } from './observation.ts'
@@ -13,23 +14,23 @@ const licensed = (registration: string) => aLicenseSight({ registration })
 
 it.each<[string, Worker, Observation, string | null]>([
   ['nothing', onMachine(), seeing({}), null],
-  ['a machine that somebody stopped', onMachine(), seeing({ state: 'stopped', public_ip: null }), 'state'],
-  ['a machine that somebody started', onMachine({ status: 'STOPPED' }), seeing({}), 'state'],
+  ['an instance that was stopped outside LCM', onMachine(), seeing({ state: 'stopped', public_ip: null }), 'state'],
+  ['an instance that was started outside LCM', onMachine({ status: 'STOPPED' }), seeing({}), 'state'],
   ['a new address', onMachine(), seeing({ public_ip: '127.64.0.2' }), 'address'],
   ['another type', onMachine(), seeing({ instance_type: 'c5.metal' }), 'type'],
   [
     'a machine that is gone',
     onMachine(),
-    { ...seeing({}), ec2: { kind: 'absent', confirmed: false, because: '' } },
+    { ...seeing({}), ec2: { kind: 'absent', confirmed: false, because: textReason('not seen') } },
     'absent',
   ],
   [
     'a cloud that does not answer',
     onMachine(),
-    { ...seeing({}), ec2: { kind: 'unknown', because: '', sinceMs: null } },
+    { ...seeing({}), ec2: { kind: 'unknown', because: textReason('no answer'), sinceMs: null } },
     null,
   ],
-  ['a license that somebody registered', onMachine(), seeing({}, licensed('COMPLETED')), 'license'],
+  ['a license that was registered outside LCM', onMachine(), seeing({}, licensed('COMPLETED')), 'license'],
   [
     'a license that is gone',
     onMachine({ license: { ...NO_LICENSE, status: 'REGISTERED' } }),

@@ -9,7 +9,7 @@ import type { Worker } from './worker.ts'
 export const DRIFT_TYPES = ['state', 'address', 'type', 'absent', 'license', 'tags'] as const
 export type DriftType = (typeof DRIFT_TYPES)[number]
 
-/** In what the world differs from the record although nobody here has changed it; null when it does not. */
+/** How EC2 or CML differs from the record although LCM has not changed it; null when it does not. */
 export function driftOf(worker: Worker, { ec2, license }: Observation, policy: WorkerPolicy): DriftType | null {
   if (worker.ec2_instance_id === null || worker.status === 'TERMINATED') return null
   const tags = ec2.kind === 'instance' && haveTagsDrifted(worker, ec2.instance, policy) ? 'tags' : null
@@ -25,7 +25,7 @@ export function driftOf(worker: Worker, { ec2, license }: Observation, policy: W
   return isLicenseAstray(worker, license) ? 'license' : tags
 }
 
-/** A machine that is dying loses its tags by itself. */
+/** A terminating instance loses its tags by itself. */
 const haveTagsDrifted = (worker: Worker, instance: Instance, policy: WorkerPolicy): boolean =>
   !isDead(instance) && (tagDrift(worker, instance, policy) !== null || isMisnamed(worker, instance, policy.fleet))
 

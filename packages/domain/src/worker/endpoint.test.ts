@@ -17,6 +17,10 @@ const OWN = {
 const tagged = (endpoint: string, more: Partial<Instance> = {}): Instance =>
   anInstance({ ...OWN, tags: { ...anInstance().tags, [TAG.endpoint]: endpoint }, ...more })
 
+const foreign = (host: string) => ({ code: 'endpoint_address_foreign', params: { host, instance_id: 'i-1' } })
+const MALFORMED = { code: 'endpoint_malformed' }
+const nodePort = (port: number) => ({ code: 'endpoint_port_of_nodes', params: { port, first: 2000, last: 7999 } })
+
 describe('the tag cml-endpoint', () => {
   it.each([
     ['its public address', 'https://203.0.113.7', 'https://203.0.113.7'],
@@ -32,21 +36,21 @@ describe('the tag cml-endpoint', () => {
   })
 
   it.each([
-    ['another machine', 'https://203.0.113.8', 'EC2 does not report 203.0.113.8 as an address of i-1'],
-    ['loopback', 'https://127.0.0.1:19443', 'EC2 does not report 127.0.0.1'],
-    ['a name that EC2 did not give', 'https://lab.example:8443', 'EC2 does not report lab.example'],
-    ['its own address spelled in another way', 'https://0313.0.113.7', 'EC2 does not report 0313.0.113.7'],
-    ['a user name that looks like its address', 'https://203.0.113.7@203.0.113.8', 'https://ADDRESS:PORT'],
-    ['a path', 'https://203.0.113.7/elsewhere', 'https://ADDRESS:PORT'],
-    ['plain http', 'http://203.0.113.7', 'https://ADDRESS:PORT'],
-    ['the first port of nodes', 'https://203.0.113.7:2000', 'nodes of labs answer on the ports 2000 to 7999'],
-    ['the last port of nodes', 'https://203.0.113.7:07999', 'nodes of labs answer on the ports 2000 to 7999'],
-    ['a port that is none', 'https://203.0.113.7:65536', '65536 is not a port'],
-    ['nothing', '', 'https://ADDRESS:PORT'],
+    ['another machine', 'https://203.0.113.8', foreign('203.0.113.8')],
+    ['loopback', 'https://127.0.0.1:19443', foreign('127.0.0.1')],
+    ['a name that EC2 did not give', 'https://lab.example:8443', foreign('lab.example')],
+    ['its own address spelled in another way', 'https://0313.0.113.7', foreign('0313.0.113.7')],
+    ['a user name that looks like its address', 'https://203.0.113.7@203.0.113.8', MALFORMED],
+    ['a path', 'https://203.0.113.7/elsewhere', MALFORMED],
+    ['plain http', 'http://203.0.113.7', MALFORMED],
+    ['the first port of nodes', 'https://203.0.113.7:2000', nodePort(2000)],
+    ['the last port of nodes', 'https://203.0.113.7:07999', nodePort(7999)],
+    ['a port that is none', 'https://203.0.113.7:65536', { code: 'endpoint_port_invalid', params: { port: '65536' } }],
+    ['nothing', '', MALFORMED],
   ])('that names %s is ignored, with the reason', (_, tag, why) => {
     expect(endpointOf(tagged(tag), 'public')).toBe('https://203.0.113.7')
     expect(endpointOf(tagged(tag), 'private')).toBe('https://10.0.0.7')
-    expect(whyTagIsIgnored(tagged(tag))).toContain(why)
+    expect(whyTagIsIgnored(tagged(tag))).toMatchObject(why)
   })
 
   it('gives no endpoint to a machine that is not running or has no address', () => {
@@ -55,7 +59,7 @@ describe('the tag cml-endpoint', () => {
   })
 })
 
-describe('a worker whose machine is tagged with a foreign endpoint', () => {
+describe('a worker whose instance is tagged with a foreign endpoint', () => {
   const policy = { ...WORKER_POLICY, fleet: 'lcm' }
   const decide = (worker: Worker, instance: Partial<Instance>) =>
     decideWorker(
@@ -64,19 +68,33 @@ describe('a worker whose machine is tagged with a foreign endpoint', () => {
       policy,
       toMs(aWorker().entered_status_at) + 1000,
     )
-  const foreign = { tags: { ...anInstance().tags, [TAG.endpoint]: 'https://203.0.113.66' } }
+  const tags = { tags: { ...anInstance().tags, [TAG.endpoint]: 'https://203.0.113.66' } }
   const pinned = onMachine({ cml: { ...aWorker().cml, certificate_sha256: 'ab'.repeat(32) } })
 
-  it('keeps its endpoint, and says so once', () => {
-    const said = decide(pinned, foreign)
-    expect(said.because).toMatch(/^the tag cml-endpoint=https:\/\/203.0.113.66 is ignored: EC2 does not report/)
-    expect(said.action).toMatchObject({ changes: { conditions: [{ type: 'EndpointTagIgnored', status: true }] } })
+  it('keeps its endpoint, and sets one condition', () => {
+    const said = decide(pinned, tags)
+    const because = {
+      code: 'endpoint_tag_ignored',
+      params: {
+        tag: 'cml-endpoint',
+        value: 'https://203.0.113.66',
+        cause: { code: 'endpoint_address_foreign', params: { host: '203.0.113.66' } },
+      },
+    }
+    expect(said.because).toMatchObject(because)
+    expect(said.action).toMatchObject({
+      changes: { conditions: [{ type: 'EndpointTagIgnored', status: true, reason: because }] },
+    })
     if (said.action.kind !== 'write') return
     expect(said.action.changes.https_endpoint).toBeUndefined()
     const told = withChanges(pinned, said.action.changes)
-    expect(decide(told, foreign).action.kind).toBe('nothing')
-    expect(decide(told, { ...foreign, state: 'pending' }).because, 'addresses come with running').not.toContain('tag')
-    expect(decide(told, {}).action).toMatchObject({ changes: { conditions: [] } })
+    expect(decide(told, tags).action.kind).toBe('nothing')
+    const pending = decide(told, { ...tags, state: 'pending' })
+    expect(pending.because.code, 'addresses come with running').toBe('ec2_reports')
+    expect(decide(told, {})).toMatchObject({
+      because: { code: 'tags_changed' },
+      action: { changes: { conditions: [] } },
+    })
   })
 })
 

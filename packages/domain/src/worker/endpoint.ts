@@ -1,3 +1,4 @@
+import { type Reason, reason } from '../reason.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Worker } from './worker.ts'
 
@@ -21,23 +22,22 @@ export function endpointOf(instance: Instance, by: CmlAddress): string | null {
 }
 
 /** Why the endpoint tag of a running machine is ignored; null where it counts, or there is none. */
-export function whyTagIsIgnored(instance: Instance): string | null {
+export function whyTagIsIgnored(instance: Instance): Reason | null {
   const tag = readTag(instance)
   return tag !== null && 'why' in tag ? tag.why : null
 }
 
-function readTag(instance: Instance): { readonly url: string } | { readonly why: string } | null {
+function readTag(instance: Instance): { readonly url: string } | { readonly why: Reason } | null {
   const tag = instance.tags[TAG.endpoint]
   if (tag === undefined) return null
   const [, host, port] = URL_PARTS.exec(tag) ?? []
-  if (host === undefined) return { why: 'it is not of the form https://ADDRESS:PORT' }
+  if (host === undefined) return { why: reason('endpoint_malformed') }
   const address = addressNamed(instance, host.toLowerCase())
-  if (address === null) return { why: `EC2 does not report ${host} as an address of ${instance.instance_id}` }
+  if (address === null) return { why: reason('endpoint_address_foreign', { host, instance_id: instance.instance_id }) }
   if (port === undefined) return { url: `https://${address}` }
   const number = Number(port)
-  if (number < 1 || number > PORT_MAX) return { why: `${port} is not a port` }
-  const { first, last } = NODE_PORTS
-  if (isNodePort(number)) return { why: `nodes of labs answer on the ports ${first} to ${last}` }
+  if (number < 1 || number > PORT_MAX) return { why: reason('endpoint_port_invalid', { port }) }
+  if (isNodePort(number)) return { why: reason('endpoint_port_of_nodes', { port: number, ...NODE_PORTS }) }
   return { url: `https://${address}:${number}` }
 }
 

@@ -53,7 +53,7 @@ it.each([
   expect(statusOfEc2State(state, ranBefore)).toBe(status)
 })
 
-describe('a wish that nothing serves yet', () => {
+describe('a request that no status serves yet', () => {
   const unserved = (desired: string) => WORKER_STATUSES.filter(status => isWishUnserved(status, desired))
 
   it('is one whose worker has not begun to move there', () => {

@@ -1,5 +1,6 @@
 import { aTemplate } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
+import { reason } from '../reason.ts'
 import { blankWorker, workerOfTemplate } from './new-worker.ts'
 import { Worker } from './worker.ts'
 
@@ -8,7 +9,7 @@ const NOW = '2026-01-01T00:00:00.000Z'
 it('is a whole worker from the first moment', () => {
   const worker = blankWorker('w-1', NOW)
   expect(Worker.parse(worker)).toEqual(worker)
-  expect(worker.state_history).toEqual([{ from: null, to: 'PENDING', at: NOW, because: 'created' }])
+  expect(worker.state_history).toEqual([{ from: null, to: 'PENDING', at: NOW, because: reason('worker_created') }])
 })
 
 it('takes from its template what must not change with it later', () => {

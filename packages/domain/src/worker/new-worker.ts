@@ -1,4 +1,5 @@
 import type { Instant } from '../instant.ts'
+import { reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { NEVER_PAUSED, NO_ACTIVITY, NO_LICENSE, NOTHING_BILLED, NOTHING_RESERVED } from './parts.ts'
 import type { Worker } from './worker.ts'
@@ -38,7 +39,7 @@ export const blankWorker = (id: string, now: Instant): Worker => ({
   cml: { version: null, ready: null, certificate_sha256: null, node_definitions: [] },
   cost_per_hour_usd: 0,
   billing: NOTHING_BILLED,
-  state_history: [{ from: null, to: 'PENDING', at: now, because: 'created' }],
+  state_history: [{ from: null, to: 'PENDING', at: now, because: reason('worker_created') }],
   failures: 0,
   refresh_requested_at: null,
   labs_refresh_requested_at: null,

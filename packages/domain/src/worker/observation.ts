@@ -1,25 +1,26 @@
 import { toMs } from '../instant.ts'
+import type { Reason } from '../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot.ts'
 import type { CmlAddress } from './endpoint.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Worker } from './worker.ts'
 
-/** What the cloud showed of a worker's machine. */
+/** What EC2 reported about a worker's instance. */
 export type Ec2Sight =
   | { readonly kind: 'instance'; readonly instance: Instance }
   /**
-   * Not visible in a complete answer. `confirmed` only after it was looked for twice, far enough apart, and past the grace
-   * after its launch: until then it may just not be visible yet.
+   * Not in a complete answer. `confirmed` only after two reads, far enough apart, and past the grace period after its launch:
+   * until then it may just not be visible yet.
    */
-  | { readonly kind: 'absent'; readonly confirmed: boolean; readonly because: string }
-  /** The cloud did not answer, or not completely. Unknown never destroys, stops or marks anything. */
+  | { readonly kind: 'absent'; readonly confirmed: boolean; readonly because: Reason }
+  /** EC2 did not answer, or not completely. An unknown state never terminates, stops or marks anything. */
   | ({ readonly kind: 'unknown' } & Unreadable)
 
 /** Why EC2 could not be read. */
 export interface Unreadable {
-  /** The same words for the whole outage: EC2's own differ from call to call, and belong in the log. */
-  readonly because: string
+  /** The same reason for the whole outage: the errors of EC2 differ from call to call, and belong in the log. */
+  readonly because: Reason
   /** When the region stopped answering; null when it answers others. */
   readonly sinceMs: number | null
 }
@@ -49,9 +50,9 @@ export const CML_PARTS = [
 ] as const
 export type CmlPart = (typeof CML_PARTS)[number]
 
-/** CML answered, and said no. Asking again does not help until a person changes something. */
+/** CML answered with a refusal. A retry does not help until a person changes something. */
 export interface CmlRefusal {
-  /** In CML's own words. */
+  /** The error message of CML. */
   readonly message: string
   readonly sinceMs: number
 }
@@ -64,17 +65,17 @@ export interface LaunchInputs {
   readonly template: WorkerTemplate | null
   readonly region: RegionConfig | null
   readonly image: { readonly image_id: string; readonly root_device: string } | null
-  /** Offers that the cloud had no room for a short while ago, as `<type>/<subnet>`, and until when they are left alone. */
+  /** Offers for which EC2 had no capacity recently, as `<type>/<subnet>`, and until when they are skipped. */
   readonly scarce: ReadonlyMap<string, number>
   /** Why EC2 could not be asked for the image; null when it answered. */
   readonly problem: Unreadable | null
 }
 
-/** What CML says of its license. `unknown`: it could not be asked, which proves nothing. */
+/** What CML reports about its license. `unknown`: it could not be read, which proves nothing. */
 export type LicenseSight =
   | {
       readonly kind: 'seen'
-      /** CML's own words, such as COMPLETED and IN_COMPLIANCE. */
+      /** As CML reports them, such as COMPLETED and IN_COMPLIANCE. */
       readonly registration: string
       readonly authorization: string
       readonly failure: string | null
@@ -82,7 +83,7 @@ export type LicenseSight =
       readonly hostname: string | null
       readonly product: string | null
     }
-  | { readonly kind: 'unknown'; readonly because: string }
+  | { readonly kind: 'unknown'; readonly because: Reason }
 
 export interface Observation {
   readonly ec2: Ec2Sight
@@ -90,15 +91,15 @@ export interface Observation {
   readonly cml: CmlSight | null
   /** Null when nothing depended on it. */
   readonly license: LicenseSight | null
-  /** Whether CML has said that it gave its license back, to the last who asked in this term; the record may not say so yet. */
+  /** Whether CML confirmed in this term that it returned its license; the record may not show it yet. */
   readonly isReturnHeard: boolean
   /** Null unless the worker still has to be launched. */
   readonly launch: LaunchInputs | null
   /** Whether it is time to visit its CML: for its license, its node definitions, and what people did on it. */
   readonly isSurveyDue: boolean
-  /** What labs on it may be made of, sorted; null when nobody asked, or CML did not answer. */
+  /** The node definitions of its CML, sorted; null when they were not read. */
   readonly nodeDefinitions: readonly string[] | null
-  /** Since when nothing was measured of it, if that is too long; null while it is measured. */
+  /** Since when it was not measured, if that is too long; null while it is measured. */
   readonly metricsSilentSince: number | null
   /** How long the tags of its machine are left alone after they were last set; 0 when they may be set now. */
   readonly tagPauseMs: number
@@ -150,7 +151,7 @@ export interface WorkerPolicy {
   readonly licenseMsMax: number
   /** How long a machine is kept alive to give its license back before it is terminated without. */
   readonly returnLicenseMsMax: number
-  /** How long EC2 may take to terminate before somebody is told. */
+  /** How long EC2 may take to terminate before the worker is Overdue. */
   readonly terminatingMsMax: number
   /** After how long each automatic retry of a failed worker begins. */
   readonly retryAfterMs: readonly number[]

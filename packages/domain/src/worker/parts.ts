@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Instant } from '../instant.ts'
+import { Reason } from '../reason.ts'
 import { Capacity } from '../template/worker-template.ts'
 
 export const Labels = z
@@ -213,7 +214,7 @@ export const NO_ACTIVITY: z.infer<typeof Activity> = {
 
 export const Pause = z
   .object({
-    reason: z.string().nullable().meta({ description: 'Why it was stopped; null if it runs.', example: null }),
+    reason: Reason.nullable().meta({ description: 'Why a policy stopped it; null if none did.', example: null }),
     by: z.string().nullable().meta({ description: 'The caller or policy that stopped it.', example: null }),
     last_paused_at: Instant.nullable().meta({ description: 'The latest stop.', example: null }),
     last_resumed_at: Instant.nullable().meta({ description: 'The latest start after a stop.', example: null }),

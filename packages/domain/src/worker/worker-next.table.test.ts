@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../decision.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { ServiceState } from '../next.ts'
+import { reason, textReason } from '../reason.ts'
 import { withBoot } from './boot.ts'
 import { NO_LICENSE } from './parts.ts'
 import { type Condition, DesiredStatus, WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
@@ -17,7 +18,7 @@ import {
 
 const NOW = toMs(onMachine().created_at) + 3_600_000
 const ago = (seconds: number) => toInstant(NOW - seconds * 1000)
-/** When every status was entered, when every wish was uttered, and when every blockage began. */
+/** When every status was entered, when every request was made, and when every blockage began. */
 const [ENTERED, WISHED, BLOCKED] = [ago(900), ago(600), ago(300)]
 const DESIRED = DesiredStatus.options
 
@@ -27,8 +28,7 @@ type Expected = readonly [next: WorkerNextCode, blockedBy: string | null, since:
 const condition = (type: string, more: Partial<Condition> = {}): Condition => ({
   type,
   status: true,
-  reason: 'X',
-  message: `the message of ${type}`,
+  reason: textReason(`the message of ${type}`),
   since: BLOCKED,
   ...more,
 })
@@ -39,7 +39,7 @@ const decision = (more: Partial<DecisionRecord>): DecisionRecord => ({
   epoch: 1,
   resource: 'worker:w-1',
   action: 'wait',
-  because: 'the reason of the decision',
+  because: textReason('the reason of the decision'),
   cause: 'timer',
   seen: { ec2: 'running' },
   guards: [],
@@ -129,7 +129,7 @@ const UNBLOCKED: Readonly<Record<Cell, Expected>> = {
 interface Row {
   readonly name: string
   readonly apply: (facts: WorkerNextFacts) => WorkerNextFacts
-  /** Where it is in the way, and what is next there; elsewhere it changes nothing. */
+  /** Where it blocks, and what is next there; elsewhere it changes nothing. */
   readonly blocks: Partial<Record<Cell, Expected>>
 }
 
@@ -175,6 +175,18 @@ const silentCml = withWorker(({ status, conditions }) =>
 )
 const LICENSE = { ...NO_LICENSE, pending_operation: 'register', operation_started_at: BLOCKED } as const
 
+const TIMEOUT = reason('status_timeout', { status: 'STARTING', minutes: 30 })
+const NO_TEMPLATE = reason('launch_input_missing', { cause: reason('template_not_found', { template: 'metal' }) })
+const NO_CAPACITY = reason('ec2_no_capacity', {
+  action: 'start',
+  instance_types: ['m5zn.metal'],
+  locations: ['us-east-1a'],
+  aws_code: 'InsufficientInstanceCapacity',
+  retry_minutes: 3,
+})
+const denied = (aws_code: string) =>
+  reason('aws_denies', { action: 'start', error_class: 'auth', aws_code, error: 'not now' })
+
 const ROWS: readonly Row[] = [
   { name: 'nothing unusual', apply: facts => facts, blocks: {} },
   {
@@ -200,8 +212,8 @@ const ROWS: readonly Row[] = [
   {
     name: 'EC2 did not answer the last looks, in other words each time',
     apply: decided(
-      { at: ago(10), because: 'timeout', seen: { ec2: 'unknown' } },
-      decision({ id: 'd-0', because: '503', seen: { ec2: 'unknown' } }),
+      { at: ago(10), because: textReason('timeout'), seen: { ec2: 'unknown' } },
+      decision({ id: 'd-0', because: textReason('503'), seen: { ec2: 'unknown' } }),
       decision({ id: 'd-00', at: ENTERED, seen: { ec2: 'running' } }),
     ),
     blocks: everywhere('Ec2Unreachable', isNotFinal),
@@ -217,9 +229,9 @@ const ROWS: readonly Row[] = [
     apply: adding(condition('NotOurs', { status: false })),
     blocks: {},
   },
-  ...['NoCapacity', 'VcpuLimitExceeded', 'UnauthorizedOperation', 'InputMissing'].map(reason => ({
-    name: `the launch or start is refused: ${reason}`,
-    apply: adding(condition('LaunchBlocked', { reason })),
+  ...[NO_CAPACITY, denied('VcpuLimitExceeded'), denied('UnauthorizedOperation'), NO_TEMPLATE].map(because => ({
+    name: `the launch or start is refused: ${because.code} ${because.params.aws_code ?? ''}`,
+    apply: adding(condition('LaunchBlocked', { reason: because })),
     blocks: {
       ...only('launch', 'LaunchBlocked', 'PENDING/RUNNING'),
       ...only('boot', 'LaunchBlocked', 'PROVISIONING/RUNNING', 'STARTING/RUNNING'),
@@ -252,16 +264,16 @@ const ROWS: readonly Row[] = [
   },
   {
     name: 'it failed and is tried again',
-    apply: adding(condition('Failed', { reason: 'timeout' })),
+    apply: adding(condition('Failed', { reason: TIMEOUT })),
     blocks: only('retry', 'Failed', 'FAILED/RUNNING'),
   },
   {
     name: 'it failed and all retries are used up',
-    apply: facts => withWorker(() => ({ failures: 4 }))(adding(condition('Failed', { reason: 'timeout' }))(facts)),
+    apply: facts => withWorker(() => ({ failures: 4 }))(adding(condition('Failed', { reason: TIMEOUT }))(facts)),
     blocks: only('manual', 'Failed', 'FAILED/RUNNING'),
   },
   {
-    name: 'it was bought automatically and never ran',
+    name: 'a scale-up created it and it never ran',
     apply: withWorker(() => ({ origin: 'SCALE_UP', state_history: [] })),
     blocks: { 'FAILED/RUNNING': ['terminate', ...NEW] },
   },
@@ -281,7 +293,7 @@ const ROWS: readonly Row[] = [
     blocks: only('launch', 'LaunchAttempt', 'PENDING/RUNNING'),
   },
   {
-    name: 'a drain was asked for',
+    name: 'a drain was requested',
     apply: withWorker(() => ({ drain: DRAIN })),
     blocks: only('drain', 'Draining', 'RUNNING/RUNNING', 'DRAINING/RUNNING'),
   },
@@ -322,7 +334,7 @@ const ROWS: readonly Row[] = [
     blocks: only('serve', 'CmlAccessRefused', 'RUNNING/RUNNING'),
   },
   {
-    name: 'the controller decided to wait, for this wish',
+    name: 'the controller decided to wait, for this request',
     apply: facts => {
       const { status, desired_status } = facts.worker
       return decided({ seen: { ec2: 'running', status, desired_status } })(facts)
@@ -330,7 +342,7 @@ const ROWS: readonly Row[] = [
     blocks: everywhere('Decision', isNew),
   },
   {
-    name: 'the last decision was about another wish',
+    name: 'the last decision was about another request',
     apply: decided({ seen: { ec2: 'running', status: 'RUNNING', desired_status: 'OTHER' } }),
     blocks: {},
   },
@@ -338,14 +350,14 @@ const ROWS: readonly Row[] = [
     name: 'the controller plans to look again',
     apply: facts => ({
       ...facts,
-      plan: { resource: 'worker:w-1', action: 'retry', because: 'EC2 does not answer', due_at: null },
+      plan: { resource: 'worker:w-1', action: 'retry', because: textReason('EC2 does not answer'), due_at: null },
     }),
     blocks: Object.fromEntries(CELLS.filter(isNew).map(cell => [cell, [UNBLOCKED[cell][0], 'Planned', WISHED]])),
   },
 ]
 
-/** Words by which a reader would think that all is done. */
-const IDLE_WORDS = /nothing|no action|as it should|as wanted|done/i
+/** Words from which a reader would conclude that all is done. */
+const IDLE_WORDS = /nothing|no action|as it should|as requested|done/i
 const words = { nowMs: NOW, duration: (ms: number) => `${ms / 1000}s` }
 
 describe.each(ROWS)('$name', ({ apply, blocks }) => {
@@ -362,7 +374,7 @@ describe.each(ROWS)('$name', ({ apply, blocks }) => {
   })
 })
 
-it('covers every status, every wish and every next step', () => {
+it('covers every status, every desired status and every next step', () => {
   expect(CELLS.toSorted()).toEqual(
     WORKER_STATUSES.flatMap(status => DESIRED.map(desired => `${status}/${desired}`)).toSorted(),
   )

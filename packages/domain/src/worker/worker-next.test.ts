@@ -5,7 +5,8 @@ import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../decision.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { ServiceState } from '../next.ts'
-import { BOOT_CONDITIONS } from './boot.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
+import { BOOT_CONDITIONS, withBoot } from './boot.ts'
 import { NO_LICENSE } from './parts.ts'
 import { CONDITION, DesiredStatus, ServiceStatus, WORKER_STATUSES, type Worker } from './worker.ts'
 import { nextOfWorker, type WorkerNextFacts, workerNextText } from './worker-next.ts'
@@ -14,12 +15,13 @@ const NOW = toMs(onMachine().created_at) + 86_400_000
 const words = { nowMs: NOW, duration: (ms: number) => `${Math.round(ms / 60_000)}m` }
 const ago = (minutes: number) => toInstant(NOW - minutes * 60_000)
 
+const TIMEOUT = reason('status_timeout', { status: 'STARTING', minutes: 30 })
+
 const instant = fc.integer({ min: 0, max: 86_400_000 }).map(ms => toInstant(NOW - ms))
 const condition = fc.record({
   type: fc.constantFrom(...Object.values(CONDITION), ...BOOT_CONDITIONS, 'SomeOther'),
   status: fc.boolean(),
-  reason: fc.constantFrom('timeout', 'NoCapacity', 'InputMissing', 'X'),
-  message: fc.constantFrom('', 'a message'),
+  reason: fc.constantFrom(TIMEOUT, reason('metrics_stale'), textReason('a message'), textReason('')),
   since: instant,
 })
 const drain = instant.map(requested_at => ({
@@ -55,7 +57,7 @@ const decision: fc.Arbitrary<DecisionRecord> = fc.record({
   epoch: fc.constant(1),
   resource: fc.constant('worker:w-1'),
   action: fc.constantFrom('wait', 'nothing', 'write', 'stop'),
-  because: fc.constant('a reason'),
+  because: fc.constant(textReason('a reason')),
   cause: fc.constant(''),
   seen: fc.record({
     ec2: fc.constantFrom('unknown', 'absent', 'running', 'odd'),
@@ -83,7 +85,7 @@ const facts: fc.Arbitrary<WorkerNextFacts> = fc.record({
     fc.record({
       resource: fc.constant('worker:w-1'),
       action: fc.constantFrom('wait', 'retry', 'stop'),
-      because: fc.constant('a plan'),
+      because: fc.constant(textReason('a plan')),
       due_at: fc.option(fc.constant(toInstant(NOW + 9_000))),
     }),
   ),
@@ -91,20 +93,20 @@ const facts: fc.Arbitrary<WorkerNextFacts> = fc.record({
   nowMs: fc.constant(NOW),
 })
 
-/** Said once more, on purpose not by what the code under test says. */
+/** Deliberately independent of the code under test. */
 const isFulfilled = ({ status, desired_status, service_status, drain: draining, license }: Worker): boolean =>
   status === desired_status &&
   (status !== 'RUNNING' || (service_status === 'AVAILABLE' && draining === null)) &&
   (status === 'TERMINATED' || license.pending_operation === null)
 
-it('a wish that is not fulfilled is never idle: what blocks it is named, and since when', () => {
+it('a request that is not fulfilled is never idle: the blockage is named, and since when', () => {
   fc.assert(
     fc.property(facts, given => {
       const next = nextOfWorker(given)
       const text = workerNextText(next, words)
       expect(next.next === 'idle').toBe(isFulfilled(given.worker))
       if (next.next === 'idle') return
-      expect(text).not.toMatch(/nothing to do|as it should|as wanted/)
+      expect(text).not.toMatch(/nothing to do|as it should|as requested/)
       expect(next.blocked_by).not.toBeNull()
       expect(next.since).toBe(next.blocked_by?.since)
       expect(toMs(next.since ?? '')).toBeLessThanOrEqual(NOW)
@@ -113,7 +115,7 @@ it('a wish that is not fulfilled is never idle: what blocks it is named, and sin
   )
 })
 
-describe('in words', () => {
+describe('as text', () => {
   const LEADING: ServiceState = {
     service: 'worker-controller',
     leader: { instance_id: 'a' },
@@ -126,46 +128,96 @@ describe('in words', () => {
       nextOfWorker({ worker: onMachine(more), decisions: [], plan: null, controller: LEADING, nowMs: NOW, ...other }),
       words,
     )
-  const blocked = (type: string, message: string) => [{ type, status: true, reason: 'X', message, since: ago(5) }]
+  const blocked = (type: string, because: Reason) => [{ type, status: true, reason: because, since: ago(5) }]
 
   it('a refused stop', () => {
-    const conditions = blocked('StopBlocked', 'EC2 refuses to stop i-1: OperationNotPermitted: it is protected.')
+    const refused = { action: 'stop', instance_id: 'i-1', aws_code: 'OperationNotPermitted', error: 'it is protected.' }
+    const conditions = blocked('StopBlocked', reason('ec2_refuses', refused))
     expect(told({ status: 'STOPPING', desired_status: 'STOPPED', conditions })).toBe(
-      'stop its instance; blocked for 5m by StopBlocked: EC2 refuses to stop i-1: OperationNotPermitted: it is protected',
+      'stop its instance; blocked for 5m by StopBlocked: EC2 refuses to stop i-1: it is protected',
     )
   })
 
-  it('a changed mind in the middle of a stop', () => {
+  it('a start that is requested during a stop', () => {
     expect(told({ status: 'STOPPING', desired_status: 'RUNNING', entered_status_at: ago(1) })).toBe(
-      'finish the stop of its instance, then start it again; for 1m now: waiting for EC2 to say stopped',
+      'finish the stop of its instance, then start it again; for 1m now: waiting for EC2 to report the instance as stopped',
     )
   })
 
   it('a retry, and when it is due', () => {
-    const conditions = [
-      { ...blocked('Failed', 'STARTING for more than 30 minutes')[0], reason: 'timeout' },
-    ] as Worker['conditions']
+    const conditions = blocked('Failed', TIMEOUT)
     expect(told({ status: 'FAILED', failures: 1, conditions, entered_status_at: ago(2) })).toBe(
       'try again by itself, retry 1 of 3; blocked for 5m by Failed: STARTING for more than 30 minutes; in 3m',
     )
   })
 
-  it('no controller, whether or not the wish is fulfilled', () => {
+  it('no controller, whether or not the request is fulfilled', () => {
     const controller = { ...LEADING, leader: null, instances: [], last_seen_at: ago(7) }
     const blockedBy = 'blocked for 7m by ControllerDown: no worker-controller is running'
     expect(told({ desired_status: 'STOPPED' }, { controller })).toBe(`stop its instance; ${blockedBy}`)
-    expect(told({}, { controller })).toBe(`RUNNING, as wanted, as far as LCM can tell; ${blockedBy}`)
+    expect(told({}, { controller })).toBe(`RUNNING, as requested, as far as LCM can tell; ${blockedBy}`)
   })
 
   it('a protected worker that is drained to be terminated', () => {
     const [drained] = fc.sample(drain, 1)
     expect(told({ status: 'DRAINING', protected: true, drain: drained ?? null })).toContain('then make it STOPPED; for')
     expect(told({ status: 'DRAINING', protected: true, drain: drained ?? null })).toContain(
-      'it is protected, so it is not TERMINATED',
+      'the worker is protected, so it will not be TERMINATED',
     )
   })
 
-  it('a wish that is fulfilled', () => {
-    expect(told({})).toBe('nothing to do: RUNNING, as wanted')
+  it.each<[Reason, Partial<Worker>, Partial<WorkerNextFacts>]>([
+    [
+      reason('controller_down', { service: 'worker-controller' }),
+      {},
+      { controller: { ...LEADING, leader: null, instances: [] } },
+    ],
+    [
+      reason('controller_without_leader', { service: 'worker-controller' }),
+      {},
+      { controller: { ...LEADING, leader: null } },
+    ],
+    [
+      reason('controller_silent', { service: 'worker-controller' }),
+      {},
+      { controller: { ...LEADING, instances: [{ instance_id: 'a', seen_at: ago(60) }] } },
+    ],
+    [reason('not_decided_yet', { service: 'worker-controller' }), { desired_status: 'STOPPED' }, {}],
+    [reason('waiting_for_ec2', { state: 'terminated' }), { status: 'TERMINATING', desired_status: 'TERMINATED' }, {}],
+    [reason('stopped_before_launch'), { status: 'PENDING', desired_status: 'STOPPED', launch: null }, {}],
+    [
+      reason('launch_attempt_open', { attempt: 1 }),
+      { status: 'PENDING', launch: anAttempt({ state: 'open' }), ec2_instance_id: null },
+      {},
+    ],
+    [
+      reason('launch_attempt_closed', { attempt: 1, state: 'refused', error: 'no' }),
+      { status: 'PENDING', launch: anAttempt({ state: 'refused', error: 'no' }), ec2_instance_id: null },
+      {},
+    ],
+    [
+      reason('worker_not_running', { status: 'STOPPED' }),
+      { status: 'STOPPED', desired_status: 'STOPPED', license: { ...NO_LICENSE, pending_operation: 'register' } },
+      {},
+    ],
+    [reason('license_not_confirmed'), { license: { ...NO_LICENSE, pending_operation: 'register' } }, {}],
+    [
+      reason('drain_deadline', { sessions: 0, deadline: toInstant(NOW), spared: 'TERMINATED' }),
+      { protected: true, drain: fc.sample(drain, 1)[0] ?? null },
+      {},
+    ],
+    [reason('no_reason_recorded'), { status: 'UNKNOWN' }, {}],
+    [reason('cml_settling'), { status: 'STARTING', conditions: withBoot([], 6, NOW) }, {}],
+    [
+      reason('boot_stage_waiting', { stage: 'TcpReachable', detail: '' }),
+      { status: 'STARTING', conditions: withBoot([], 1, NOW) },
+      {},
+    ],
+  ])('$0.code', (because, more, other) => {
+    expect(told(more, other)).toContain(`: ${because.message}`)
+  })
+
+  it('a request that is fulfilled', () => {
+    expect(told({})).toBe('nothing to do: RUNNING, as requested')
   })
 })

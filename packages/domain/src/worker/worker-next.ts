@@ -1,6 +1,6 @@
 import type { DecisionRecord } from '../decision.ts'
 import type { PlannedAction } from '../fleet/service-instance.ts'
-import { type Instant, toInstant, toMs } from '../instant.ts'
+import { toInstant, toMs } from '../instant.ts'
 import {
   type Blockage,
   controllerBlockage,
@@ -10,8 +10,9 @@ import {
   renderNext,
   type ServiceState,
 } from '../next.ts'
+import { type Reason, reason } from '../reason.ts'
 import { BOOT_CONDITIONS, bootStage, holds } from './boot.ts'
-import { endOf, sessionsLeft } from './decision/drain.ts'
+import { endOf, sessionsOn } from './decision/drain.ts'
 import { hasRun, retryDueMs } from './decision/failure.ts'
 import { WORKER_POLICY } from './observation.ts'
 import { CONDITION, type Worker } from './worker.ts'
@@ -48,7 +49,7 @@ export interface WorkerNextFacts {
 
 const CONTROLLER = 'worker-controller'
 
-/** What happens next to a worker, what blocks that, and since when. `idle` only while every wish is fulfilled. */
+/** What happens next to a worker, what blocks that, and since when. `idle` only while every request is fulfilled. */
 export function nextOfWorker(facts: WorkerNextFacts): Next<WorkerNextCode> {
   const { worker, plan, nowMs } = facts
   const next = codeOf(worker)
@@ -65,7 +66,7 @@ export function nextOfWorker(facts: WorkerNextFacts): Next<WorkerNextCode> {
   }
 }
 
-/** Whether a wish is open although a controller finds nothing to do: only a person can change that. `hold` is what was asked for. */
+/** Whether a request is open although a controller finds nothing to do: only a person can change that. `hold` was requested. */
 export function isManual(worker: Worker): boolean {
   const next = codeOf(worker)
   return next !== 'idle' && next !== 'hold'
@@ -102,7 +103,7 @@ function codeOfRun(worker: Worker): WorkerNextCode {
   return service_status === 'AVAILABLE' ? atRest(worker) : 'serve'
 }
 
-/** Its status is as wanted; a license operation may still be open. */
+/** It has its desired status; a license operation may still be open. */
 const atRest = ({ license }: Worker): WorkerNextCode => (license.pending_operation === null ? 'idle' : 'license')
 
 function codeOfFailed(worker: Worker): WorkerNextCode {
@@ -134,9 +135,9 @@ function blockageOf(next: WorkerNextCode, facts: WorkerNextFacts): Blockage | nu
   )
 }
 
-/** Whatever is next: EC2 can't be read, or the machine is not ours to change. */
+/** Whatever is next: EC2 can't be read, or the instance belongs to another fleet. */
 const EVERY_STEP: readonly string[] = [CONDITION.ec2Unreachable, CONDITION.notOurs]
-/** Conditions that block one next step, the one that tells most first. */
+/** Conditions that block one next step, the most specific first. */
 const BLOCKS: Partial<Record<WorkerNextCode, readonly string[]>> = {
   idle: [CONDITION.cmlAccessRefused],
   launch: [CONDITION.blocked],
@@ -161,10 +162,10 @@ function conditionBlockage(types: readonly string[], { conditions }: Worker): Bl
   const [found] = types.flatMap(type => conditions.filter(each => each.type === type && each.status))
   if (found === undefined) return null
   const kind = ENDS_BY_ITSELF.includes(found.type) ? 'wait' : 'block'
-  return { kind, code: found.type, message: found.message, since: found.since }
+  return { kind, code: found.type, message: found.reason.message, since: found.since }
 }
 
-/** What the newest looks of the controller saw of EC2: no answer, or no instance. Since the first of an unbroken row of them. */
+/** What the newest decisions of the controller saw of EC2: no answer, or no instance. Since the first in an unbroken row. */
 function sightBlockage(facts: WorkerNextFacts): Blockage | null {
   const looks = ofController(facts)
   const [newest] = looks
@@ -174,23 +175,23 @@ function sightBlockage(facts: WorkerNextFacts): Blockage | null {
   const end = looks.findIndex(({ seen }) => seen.ec2 !== sight)
   const first = looks[(end === -1 ? looks.length : end) - 1] ?? newest
   const code = isAbsent ? 'InstanceNotVisible' : CONDITION.ec2Unreachable
-  return { kind: 'block', code, message: newest.because, since: first.at }
+  return { kind: 'block', code, message: newest.because.message, since: first.at }
 }
 
-/** The idle policy and others decide about a worker too; only the controller looks at EC2. */
+/** The idle policy and others decide about a worker too; only the controller reads EC2. */
 const ofController = ({ decisions }: WorkerNextFacts): DecisionRecord[] =>
   decisions.filter(({ service, seen }) => service === CONTROLLER && seen.ec2 !== undefined)
 
 /** What an unblocked step waits for, as far as the record itself says. */
 function waitOf(next: WorkerNextCode, { worker }: WorkerNextFacts): Blockage | null {
   const { status, entered_status_at, state_history } = worker
-  const wait = (code: string, message: string, since: Instant = entered_status_at): Blockage => ({
+  const wait = (code: string, { message }: Reason): Blockage => ({
     kind: 'wait',
     code,
     message,
-    since,
+    since: entered_status_at,
   })
-  const because = state_history.at(-1)?.because ?? 'no reason is recorded'
+  const because = state_history.at(-1)?.because ?? reason('no_reason_recorded')
   switch (next) {
     case 'launch':
       return launchWait(worker)
@@ -203,13 +204,15 @@ function waitOf(next: WorkerNextCode, { worker }: WorkerNextFacts): Blockage | n
       return drainWait(worker)
     case 'stop':
     case 'restart':
-      return status === 'STOPPING' ? wait('InstanceStopping', 'waiting for EC2 to say stopped') : null
+      return status === 'STOPPING' ? wait('InstanceStopping', reason('waiting_for_ec2', { state: 'stopped' })) : null
     case 'terminate':
       if (worker.launch?.state === 'open') return launchWait(worker)
-      return status === 'TERMINATING' ? wait('InstanceTerminating', 'waiting for EC2 to say terminated') : null
+      return status === 'TERMINATING'
+        ? wait('InstanceTerminating', reason('waiting_for_ec2', { state: 'terminated' }))
+        : null
     case 'hold':
       if (worker.launch?.state === 'open') return launchWait(worker)
-      return wait(CONDITION.held, 'it was stopped before its launch')
+      return wait(CONDITION.held, reason('stopped_before_launch'))
     case 'identify':
       return { ...wait('UnknownEc2State', because), kind: 'block' }
     case 'retry':
@@ -230,11 +233,11 @@ function launchWait({ launch, entered_status_at }: Worker): Blockage | null {
   if (launch === null) return null
   const { n, state, error, requested_at: since } = launch
   if (state === 'open') {
-    const message = `launch attempt ${n} is open and shows no instance yet`
+    const { message } = reason('launch_attempt_open', { attempt: n })
     return { kind: 'wait', code: 'LaunchAttempt', message, since }
   }
   if (error === null) return null
-  const message = `launch attempt ${n} was ${state}: ${error}`
+  const { message } = reason('launch_attempt_closed', { attempt: n, state, error })
   return { kind: 'block', code: 'LaunchAttempt', message, since: since > entered_status_at ? since : entered_status_at }
 }
 
@@ -244,13 +247,13 @@ function bootWait({ conditions, entered_status_at }: Worker): Blockage {
     return {
       kind: 'wait',
       code: 'CmlReady',
-      message: 'CML is ready and must stay so for a moment',
+      message: reason('cml_settling').message,
       since: entered_status_at,
     }
   const type = BOOT_CONDITIONS[missing] ?? 'CmlReady'
   const found = conditions.find(each => each.type === type)
-  const message = found?.message || (bootStage(conditions) ?? '')
-  // The stage that is missing has been so for long; it is its turn since the one before it was passed.
+  const message = found?.reason.message || (bootStage(conditions) ?? '')
+  // The missing condition may be older; the boot waits for it since the one before it holds.
   const before = conditions.find(each => each.type === BOOT_CONDITIONS[missing - 1])
   const since = [entered_status_at, found?.since, before?.since]
     .flatMap(each => each ?? [])
@@ -262,36 +265,45 @@ function bootWait({ conditions, entered_status_at }: Worker): Blockage {
 function licenseWait({ license, status, entered_status_at }: Worker): Blockage {
   const { last_error, operation_started_at } = license
   if (status !== 'RUNNING')
-    return { kind: 'wait', code: 'NotRunning', message: `it is ${status}`, since: entered_status_at }
+    return {
+      kind: 'wait',
+      code: 'NotRunning',
+      message: reason('worker_not_running', { status }).message,
+      since: entered_status_at,
+    }
   const since = operation_started_at ?? entered_status_at
   if (last_error !== null) return { kind: 'block', code: 'LicenseOperation', message: last_error, since }
-  return { kind: 'wait', code: 'LicenseOperation', message: 'CML has not confirmed it yet', since }
+  return { kind: 'wait', code: 'LicenseOperation', message: reason('license_not_confirmed').message, since }
 }
 
 function drainWait(worker: Worker): Blockage | null {
   const { drain } = worker
   if (drain === null) return null
   const isSpared = endOf(worker, drain) !== drain.then
-  const spared = isSpared ? `; it is protected, so it is not ${drain.then}` : ''
-  const message = `${sessionsLeft(worker)} on it; the drain ends at ${drain.deadline} at the latest${spared}`
+  const { message } = reason('drain_deadline', {
+    sessions: sessionsOn(worker),
+    deadline: drain.deadline,
+    spared: isSpared ? drain.then : null,
+  })
   return { kind: 'wait', code: 'Draining', message, since: drain.requested_at }
 }
 
-/** The newest decision about this wish, else what the controller plans; or that it has not looked yet. */
+/** The newest decision about this request, else what the controller plans; or that it has not decided yet. */
 function decisionWait(facts: WorkerNextFacts): Blockage {
   const { desired_status, status, desired_at, entered_status_at } = facts.worker
   const [newest] = ofController(facts)
   const isAboutThis = newest?.seen.desired_status === desired_status && newest.seen.status === status
-  if (isAboutThis) return { kind: 'wait', code: 'Decision', message: newest.because, since: newest.at }
+  if (isAboutThis) return { kind: 'wait', code: 'Decision', message: newest.because.message, since: newest.at }
   const since = desired_at !== null && desired_at > entered_status_at ? desired_at : entered_status_at
   const { plan } = facts
   if (plan?.action === 'wait' || plan?.action === 'retry')
-    return { kind: 'wait', code: 'Planned', message: plan.because, since }
-  return { kind: 'wait', code: NOT_DECIDED_YET, message: `${CONTROLLER} has not decided about it yet`, since }
+    return { kind: 'wait', code: 'Planned', message: plan.because.message, since }
+  const { message } = reason('not_decided_yet', { service: CONTROLLER })
+  return { kind: 'wait', code: NOT_DECIDED_YET, message, since }
 }
 
 const TEXTS: Readonly<Record<WorkerNextCode, (params: Next['params']) => string>> = {
-  idle: ({ status }) => `nothing to do: ${status}, as wanted`,
+  idle: ({ status }) => `nothing to do: ${status}, as requested`,
   launch: () => 'launch its instance',
   boot: () => 'finish its boot',
   serve: () => 'wait for its CML to be ready',
@@ -311,6 +323,8 @@ const TEXTS: Readonly<Record<WorkerNextCode, (params: Next['params']) => string>
 
 export function workerNextText(next: Next<WorkerNextCode>, words: NextWords): string {
   const isDoubtful = next.next === 'idle' && next.blocked_by !== null
-  const what = isDoubtful ? `${next.params.status}, as wanted, as far as LCM can tell` : TEXTS[next.next](next.params)
+  const what = isDoubtful
+    ? `${next.params.status}, as requested, as far as LCM can tell`
+    : TEXTS[next.next](next.params)
   return renderNext(what, next, words, next.next === 'retry' ? 'in' : undefined)
 }

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { documentFields } from '../document.ts'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
+import { Reason } from '../reason.ts'
 import { LaunchParameters } from './instance.ts'
 import {
   Activity,
@@ -55,8 +56,7 @@ export const Condition = z
   .object({
     type: z.string().meta({ description: 'The subject of the statement.', example: 'CmlReady' }),
     status: z.boolean().meta({ description: 'Whether it holds.', example: true }),
-    reason: z.string().meta({ description: 'The reason as one word.', example: 'Passed' }),
-    message: z.string().meta({ description: 'What it is waiting for, if it does not hold.', example: '' }),
+    reason: Reason.meta({ description: 'Why it holds or does not.' }),
     since: Instant.meta({ description: 'Since when it has this value.', example: '2026-01-02T03:09:41.002Z' }),
   })
   .meta({ id: 'Condition', description: 'A statement about the resource that holds or does not.' })
@@ -123,7 +123,7 @@ export const StateChange = z
     from: WorkerStatus.nullable().meta({ description: 'The status before; null for the first.', example: 'STARTING' }),
     to: WorkerStatus.meta({ description: 'The status after.', example: 'RUNNING' }),
     at: Instant.meta({ description: 'When it changed.', example: '2026-01-02T03:09:41.002Z' }),
-    because: z.string().meta({ description: 'The reason.', example: 'CML is ready' }),
+    because: Reason.meta({ description: 'The reason.' }),
   })
   .meta({ id: 'StateChange', description: 'One status change.' })
 export type StateChange = z.infer<typeof StateChange>

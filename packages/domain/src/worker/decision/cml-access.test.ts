@@ -2,6 +2,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
+import { reason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { CML_PARTS, type CmlAccess, type Observation, WORKER_POLICY } from '../observation.ts'
 import type { Condition, Worker } from '../worker.ts'
@@ -10,7 +11,12 @@ const ENTERED = toMs(aWorker().entered_status_at)
 const now = ENTERED + 10 * 60_000
 const sinceMs = ENTERED + 60_000
 const REFUSED = { message: 'Authentication failed!', sinceMs }
-const OTHER: Condition = { type: 'Overdue', status: true, reason: 'x', message: 'y', since: toInstant(ENTERED) }
+const OTHER: Condition = {
+  type: 'Overdue',
+  status: true,
+  reason: reason('termination_overdue', { minutes: 20 }),
+  since: toInstant(ENTERED),
+}
 
 const decide = (worker: Worker, access: CmlAccess, more: Partial<Observation> = {}) =>
   decideWorker(worker, anObservation({ access, ...more }), WORKER_POLICY, now)
@@ -23,58 +29,60 @@ function conditionIn(access: CmlAccess, worker = onMachine({ conditions: [OTHER]
 }
 
 describe('a CML that refuses what LCM needs', () => {
-  it('is told of, with since when, what follows, and what to do', () => {
+  it('is a condition, with since when, the effect and the fix', () => {
     const worker = onMachine({ conditions: [OTHER] })
     expect(conditionIn({ credentials: 'accepted', login: REFUSED })).toEqual({
       type: 'CmlAccessRefused',
       status: true,
-      reason: 'LoginRefused',
-      message:
-        "CML refuses LCM's login (Authentication failed!): LCM can't measure this worker, start labs on it, or judge whether " +
-        `it is idle. Set the right credentials with \`lcm set credentials ${worker.id}\`, or correct CML_DEFAULT_PASSWORD`,
+      reason: reason('cml_login_refused', {
+        worker_id: worker.id,
+        launched_by_lcm: true,
+        error: 'Authentication failed!',
+      }),
       since: toInstant(sinceMs),
     })
-    const { because } = decide(worker, { login: REFUSED })
-    expect(because).toBe("CML refuses LCM's login")
+    expect(decide(worker, { login: REFUSED }).because.code).toBe('cml_login_refused')
   })
 
   it.each([
-    ['credentials', 'NoCredentials'],
-    ['login', 'LoginRefused'],
-    ['telemetry', 'TelemetryRefused'],
-    ['telemetry_off', 'TelemetryOff'],
-    ['system_stats', 'SystemStatsRefused'],
-    ['system_health', 'SystemHealthRefused'],
-    ['node_definitions', 'NodeDefinitionsRefused'],
-    ['licensing', 'LicensingRefused'],
-  ] as const)('%s is %s, and comes before all that hurts less', (part, reason) => {
+    ['credentials', 'cml_credentials_missing', null],
+    ['login', 'cml_login_refused', REFUSED.message],
+    ['telemetry', 'cml_telemetry_refused', REFUSED.message],
+    ['telemetry_off', 'cml_telemetry_off', null],
+    ['system_stats', 'cml_system_stats_refused', REFUSED.message],
+    ['system_health', 'cml_system_health_refused', REFUSED.message],
+    ['node_definitions', 'cml_node_definitions_refused', REFUSED.message],
+    ['licensing', 'cml_licensing_refused', REFUSED.message],
+  ] as const)('%s is %s, and comes before all parts that matter less', (part, code, error) => {
     const lesser = CML_PARTS.slice(CML_PARTS.indexOf(part))
-    const { reason: told, message } = conditionIn(Object.fromEntries(lesser.map(each => [each, REFUSED])))
-    expect(told).toBe(reason)
-    expect(message).toContain(part === 'telemetry_off' ? 'Turn it on in CML' : '`lcm set credentials')
+    const condition = conditionIn(Object.fromEntries(lesser.map(each => [each, REFUSED])))
+    expect(condition.reason).toMatchObject({ code, params: { worker_id: 'w-1', launched_by_lcm: true, error } })
   })
 
-  it('is told of once, in whatever words it refuses: the checks behind have their turn', () => {
+  it('is one condition, in whatever words CML refuses: later checks still run', () => {
     const told = onMachine({ conditions: [conditionIn({ login: REFUSED })] })
     const again = { login: { message: 'Authentication failed at 12:01', sinceMs: sinceMs + 1 } }
     expect(decide(told, again).action.kind).toBe('nothing')
     expect(decide(told, again, { isSurveyDue: true }).action.kind).toBe('survey')
   })
 
-  it('is told of until it accepts that very part: neither silence nor another part takes it back', () => {
+  it('stays a condition until CML accepts that very part: neither silence nor another part removes it', () => {
     const told = onMachine({ conditions: [OTHER, conditionIn({ telemetry: REFUSED })] })
     for (const access of [{}, { login: 'accepted' }, { login: 'accepted', system_stats: 'accepted' }] as const)
       expect(decide(told, access).action.kind).toBe('nothing')
     expect(decide(told, { licensing: REFUSED }).action.kind).toBe('nothing')
-    expect(decide(told, { telemetry: 'accepted' }).action).toMatchObject({ changes: { conditions: [OTHER] } })
+    expect(decide(told, { telemetry: 'accepted' })).toMatchObject({
+      because: { code: 'cml_access_restored' },
+      action: { changes: { conditions: [OTHER] } },
+    })
   })
 
-  it('is told of by another reason when that one is over', () => {
+  it('gets another reason when the first one is over', () => {
     const told = onMachine({ conditions: [conditionIn({ login: REFUSED })] })
-    expect(conditionIn({ login: 'accepted', telemetry: REFUSED }, told).reason).toBe('TelemetryRefused')
+    expect(conditionIn({ login: 'accepted', telemetry: REFUSED }, told).reason.code).toBe('cml_telemetry_refused')
   })
 
-  it('is not told of where it does not run', () => {
+  it('is no condition where CML does not run', () => {
     const told = [OTHER, conditionIn({ login: REFUSED })]
     const stopping = onMachine({ conditions: told, desired_status: 'STOPPED' })
     expect(decide(stopping, { login: REFUSED }).action).toMatchObject({
@@ -84,6 +92,9 @@ describe('a CML that refuses what LCM needs', () => {
 
   it('comes after drift', () => {
     const moved = aMachineSight({ public_ip: '127.64.0.9' })
-    expect(decide(onMachine(), { login: REFUSED }, { ec2: moved }).because).toContain('public_ip')
+    expect(decide(onMachine(), { login: REFUSED }, { ec2: moved }).because).toMatchObject({
+      code: 'ec2_facts_changed',
+      params: { fields: ['public_ip', 'https_endpoint'] },
+    })
   })
 })

@@ -1,3 +1,4 @@
+import type { Reason } from '../../reason.ts'
 import type { LaunchParameters } from '../instance.ts'
 import type { WorkerChanges } from '../worker.ts'
 
@@ -22,11 +23,11 @@ export type WorkerAction =
   | { readonly kind: 'tag'; readonly tags: Readonly<Record<string, string>>; readonly afterMs: number }
   | { readonly kind: 'register_license' }
   | { readonly kind: 'deregister_license' }
-  /** The license goes down with its machine: somebody has to know. Then `changes` are written. */
+  /** The license is lost with its instance: it is recorded as leaked. Then `changes` are written. */
   | { readonly kind: 'record_leak'; readonly changes: WorkerChanges }
-  /** Have its labs stopped, since CML keeps its license while they run. Who looks after labs does it; nobody waits for it. */
+  /** Requests to stop its labs, since CML keeps its license while they run. The lablet-controller does it asynchronously. */
   | { readonly kind: 'stop_labs'; readonly afterMs: number }
-  /** Have its CML visited, and what people did on it sent to where idleness is judged. Nobody waits for it. */
+  /** Reads the activity in its CML and sends it to the idle check, asynchronously. */
   | { readonly kind: 'survey' }
 
 export interface Guard {
@@ -36,32 +37,32 @@ export interface Guard {
   readonly passed: boolean
 }
 
-/** `because` is a sentence for a tired operator; `guards` are the numbers that it rests on. */
+/** `guards` are the numbers that the decision rests on. */
 export interface Decision {
   readonly action: WorkerAction
-  readonly because: string
+  readonly because: Reason
   readonly guards: readonly Guard[]
 }
 
-export const nothing = (because: string): Decision => ({ action: { kind: 'nothing' }, because, guards: [] })
-export const wait = (afterMs: number, because: string, guards: readonly Guard[] = []): Decision => ({
+export const nothing = (because: Reason): Decision => ({ action: { kind: 'nothing' }, because, guards: [] })
+export const wait = (afterMs: number, because: Reason, guards: readonly Guard[] = []): Decision => ({
   action: { kind: 'wait', afterMs },
   because,
   guards,
 })
-export const retry = (because: string, changes: WorkerChanges | null = null): Decision => ({
+export const retry = (because: Reason, changes: WorkerChanges | null = null): Decision => ({
   action: { kind: 'retry', changes },
   because,
   guards: [],
 })
-export const write = (changes: WorkerChanges, afterMs: number | null, because: string): Decision => ({
+export const write = (changes: WorkerChanges, afterMs: number | null, because: Reason): Decision => ({
   action: { kind: 'write', changes, afterMs },
   because,
   guards: [],
 })
-/** Says what will be done; the next look, at once, does it. */
-export const announce = (changes: WorkerChanges, because: string): Decision => write(changes, 0, because)
-export const perform = (action: WorkerAction, because: string, guards: readonly Guard[] = []): Decision => ({
+/** Writes what will be done; the next look follows at once and does it. */
+export const announce = (changes: WorkerChanges, because: Reason): Decision => write(changes, 0, because)
+export const perform = (action: WorkerAction, because: Reason, guards: readonly Guard[] = []): Decision => ({
   action,
   because,
   guards,

@@ -25,13 +25,14 @@ const decide = (drained: Worker, state = 'running') =>
   decideWorker(drained, anObservation({ ec2: aMachineSight({ state }), isSurveyDue: true }), WORKER_POLICY, NOW)
 
 describe('a drain', () => {
-  it('is announced by the status before anything else is looked at', () => {
-    expect(decide(worker({ status: 'RUNNING', drain: drainTo('STOPPED', 1) })).action).toMatchObject({
-      changes: { status: 'DRAINING' },
+  it('is announced by the status before any other check', () => {
+    expect(decide(worker({ status: 'RUNNING', drain: drainTo('STOPPED', 1) }))).toMatchObject({
+      because: { code: 'drain_requested', params: { by: 'ann' } },
+      action: { changes: { status: 'DRAINING' } },
     })
   })
 
-  it('says that a CML serves again which came back meanwhile, and asks it often until then', () => {
+  it('sets AVAILABLE when CML is ready again, and probes it often until then', () => {
     const silent = worker({
       drain: drainTo('STOPPED', 600_000),
       reservations: { s1: SESSION },
@@ -44,13 +45,13 @@ describe('a drain', () => {
     const nearly = { ...silent, cml: { ...silent.cml, ready: true }, conditions: withBoot([], 6, NOW) }
     const waiting = decideWorker(nearly, seeing(1), WORKER_POLICY, NOW)
     expect(waiting.action).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.probeIntervalMs })
-    expect(waiting.because).toContain('1 session lives on it')
+    expect(waiting.because.code).toBe('drain_waiting')
   })
 
-  it('waits for sessions, and says how many and for how long', () => {
+  it('waits for sessions; the reason has their count and the time left', () => {
     const decision = decide(worker({ drain: drainTo('STOPPED', 600_000), reservations: { s1: SESSION } }))
     expect(decision.action).toEqual({ kind: 'wait', afterMs: 30_000 })
-    expect(decision.because).toBe('1 session lives on it; it has 10 min left')
+    expect(decision.because).toMatchObject({ code: 'drain_waiting', params: { sessions: 1, minutes_left: 10 } })
     expect(decision.guards.map(({ name, passed }) => [name, passed])).toEqual([
       ['sessions', false],
       ['drain_seconds_left', false],
@@ -60,29 +61,32 @@ describe('a drain', () => {
   it.each([
     ['STOPPED', 'STOPPING'],
     ['TERMINATED', 'TERMINATING'],
-  ] as const)('goes on to what was asked for, %s, when the last session is gone', (then, status) => {
+  ] as const)('continues to the requested status, %s, when the last session is gone', (then, status) => {
     const decision = decide(worker({ drain: drainTo(then, 600_000) }))
     expect(decision.action).toMatchObject({ changes: { status } })
-    expect(decision.because).toBe('no session lives on it any more, as ann asked')
+    expect(decision.because).toMatchObject({ code: 'drain_completed', params: { by: 'ann', is_protected: false } })
   })
 
-  it('stops one that was protected since it was asked to terminate it', () => {
+  it('only stops a worker that was protected after the request to terminate it', () => {
     const decision = decide(worker({ drain: drainTo('TERMINATED', 600_000), protected: true }))
     expect(decision.action).toMatchObject({ changes: { status: 'STOPPING' } })
-    expect(decision.because).toBe('no session lives on it any more, and it is protected, so it is only stopped')
+    expect(decision.because).toMatchObject({ code: 'drain_completed', params: { by: 'ann', is_protected: true } })
   })
 
   it('does not wait for ever', () => {
     const decision = decide(worker({ drain: drainTo('STOPPED', 0), reservations: { s1: SESSION } }))
     expect(decision.action).toMatchObject({ changes: { status: 'STOPPING' } })
-    expect(decision.because).toContain('1 session did not end in time')
+    expect(decision.because).toMatchObject({ code: 'drain_timeout', params: { sessions: 1, is_protected: false } })
   })
 
   it('can be canceled', () => {
-    expect(decide(worker({ drain: null })).action).toMatchObject({ changes: { status: 'RUNNING' } })
+    expect(decide(worker({ drain: null }))).toMatchObject({
+      because: { code: 'drain_canceled' },
+      action: { changes: { status: 'RUNNING' } },
+    })
   })
 
-  it('ends with its machine', () => {
+  it('ends when its instance stops', () => {
     expect(decide(worker({ drain: drainTo('STOPPED', 600_000) }), 'stopped').action).toMatchObject({
       changes: { status: 'STOPPED' },
     })

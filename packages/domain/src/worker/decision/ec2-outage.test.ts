@@ -2,19 +2,24 @@ import { aWorker } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
+import { reason, textReason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { type Observation, WORKER_POLICY } from '../observation.ts'
 import type { Condition, Worker } from '../worker.ts'
 import { OUTAGE_MS } from './ec2-outage.ts'
 
 const BEGAN = toMs(aWorker().entered_status_at) + 60_000
-const BECAUSE = 'EC2 in us-east-1 has not answered'
-const OTHER: Condition = { type: 'Overdue', status: true, reason: 'x', message: 'y', since: toInstant(BEGAN) }
+const BECAUSE = textReason('EC2 in us-east-1 has not answered')
+const OTHER: Condition = {
+  type: 'Overdue',
+  status: true,
+  reason: reason('termination_overdue', { minutes: 20 }),
+  since: toInstant(BEGAN),
+}
 const UNREACHABLE: Condition = {
   type: 'Ec2Unreachable',
   status: true,
-  reason: 'NoAnswer',
-  message: BECAUSE,
+  reason: BECAUSE,
   since: toInstant(BEGAN),
 }
 const UNREADABLE = { kind: 'unknown', because: BECAUSE, sinceMs: BEGAN } as const
@@ -44,7 +49,7 @@ describe('a worker whose EC2 region does not answer', () => {
   })
 
   it.each(['PROVISIONING', 'STARTING', 'RUNNING', 'STOPPING', 'STOPPED', 'TERMINATING', 'FAILED', 'UNKNOWN'] as const)(
-    'retries in %s, whatever is wanted of it',
+    'retries in %s, whatever its desired status',
     status => {
       for (const desired_status of ['RUNNING', 'STOPPED', 'TERMINATED'] as const)
         expect(decide(onMachine({ status, desired_status }), { ec2: UNREADABLE }).action.kind).toBe('retry')
@@ -58,15 +63,15 @@ describe('a worker whose EC2 region answers again', () => {
   it('loses the condition when there is nothing else to do, and is at rest', () => {
     const { action, because } = decide(unreachable(), { ec2: aMachineSight() })
     expect(action).toEqual({ kind: 'write', changes: { conditions: [OTHER] }, afterMs: null })
-    expect(because).toBe('running, as wanted')
+    expect(because).toMatchObject({ code: 'at_desired_status', params: { status: 'RUNNING' } })
   })
 
-  it('loses it with the write that says what is done next', () => {
+  it('loses it with the write of the next step', () => {
     const { action } = decide(unreachable({ desired_status: 'STOPPED' }), { ec2: aMachineSight() })
     expect(action).toMatchObject({ kind: 'write', changes: { status: 'STOPPING', conditions: [OTHER] }, afterMs: 0 })
   })
 
-  it('loses it before its machine is changed', () => {
+  it('loses it before its instance is changed', () => {
     const stopping = unreachable({ status: 'STOPPING', desired_status: 'STOPPED' })
     expect(decide(stopping, { ec2: aMachineSight() }).action).toEqual({
       kind: 'write',
@@ -75,10 +80,10 @@ describe('a worker whose EC2 region answers again', () => {
     })
   })
 
-  it('keeps it while EC2 can not be asked for the image that its launch needs', () => {
+  it('keeps it while EC2 can not be read for the image that its launch needs', () => {
     const launch = { template: null, region: null, image: null, scarce: new Map(), problem: UNREADABLE }
     const pending = aWorker({ conditions: [UNREACHABLE] })
-    const ec2 = { kind: 'absent', confirmed: true, because: 'nothing was launched' } as const
+    const ec2 = { kind: 'absent', confirmed: true, because: reason('nothing_launched') } as const
     expect(decide(pending, { ec2, launch }).action).toEqual({ kind: 'retry', changes: null })
   })
 })

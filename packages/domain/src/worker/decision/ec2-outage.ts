@@ -1,4 +1,5 @@
 import { toInstant } from '../../instant.ts'
+import { reason } from '../../reason.ts'
 import { holds, withoutCondition } from '../boot.ts'
 import type { Observation, Unreadable } from '../observation.ts'
 import { CONDITION, type Worker } from '../worker.ts'
@@ -11,13 +12,7 @@ export const OUTAGE_MS = 30_000
 export function decideUnreadable(worker: Worker, { because, sinceMs }: Unreadable, nowMs: number): Decision {
   const isSet = holds(worker.conditions, CONDITION.ec2Unreachable)
   if (isSet || sinceMs === null || nowMs - sinceMs < OUTAGE_MS) return retry(because)
-  const condition = {
-    type: CONDITION.ec2Unreachable,
-    status: true,
-    reason: 'NoAnswer',
-    message: because,
-    since: toInstant(sinceMs),
-  }
+  const condition = { type: CONDITION.ec2Unreachable, status: true, reason: because, since: toInstant(sinceMs) }
   return retry(because, {
     conditions: [...withoutCondition(worker.conditions, CONDITION.ec2Unreachable), condition],
   })
@@ -40,7 +35,7 @@ export function withoutOutage(worker: Worker, { ec2, launch }: Observation, deci
       return write({ conditions }, action.afterMs, because)
     case 'survey':
       // A routine that is due when there is nothing else to do; it follows at once.
-      return announce({ conditions }, 'running, as wanted')
+      return announce({ conditions }, reason('at_desired_status', { status: 'RUNNING' }))
     default:
       return announce({ conditions }, because)
   }

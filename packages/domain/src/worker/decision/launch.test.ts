@@ -2,6 +2,7 @@ import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from 
 import { aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../../instant.ts'
+import { reason, textReason } from '../../reason.ts'
 import { RegionConfig } from '../../template/worker-template.ts'
 import { decideWorker } from '../decide.ts'
 import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from '../observation.ts'
@@ -10,15 +11,16 @@ import type { Decision } from './decision.ts'
 import { judgeLaunch } from './launch.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 1_000
-const NOTHING_THERE: Ec2Sight = { kind: 'absent', confirmed: false, because: 'not seen' }
+const NOTHING_THERE: Ec2Sight = { kind: 'absent', confirmed: false, because: textReason('not seen') }
+const REGION: RegionConfig = {
+  security_group_ids: ['sg-1'],
+  subnets: ['subnet-a', 'subnet-b'],
+  key_name: 'k',
+  default_tags: { team: 'labs' },
+}
 const inputs = (more: Partial<LaunchInputs> = {}): LaunchInputs => ({
   template: aTemplate(),
-  region: {
-    security_group_ids: ['sg-1'],
-    subnets: ['subnet-a', 'subnet-b'],
-    key_name: 'k',
-    default_tags: { team: 'labs' },
-  },
+  region: REGION,
   image: { image_id: 'ami-7', root_device: '/dev/xvda' },
   scarce: new Map(),
   problem: null,
@@ -38,7 +40,7 @@ describe('launching exactly once', () => {
     expect(action).toMatchObject({ kind: 'open_attempt', parameters: { associate_public_ip } })
   })
 
-  it('stores the attempt, fully rendered, before it asks the cloud', () => {
+  it('stores the attempt, fully rendered, before it calls EC2', () => {
     const { action } = decide(aWorker({ tags: { owner: 'me', 'lcm:fleet': 'stolen' } }))
     expect(action).toEqual({
       kind: 'open_attempt',
@@ -70,7 +72,7 @@ describe('launching exactly once', () => {
     })
   })
 
-  it('gives a machine no more than the 50 tags that EC2 takes, with all that a region and a worker may bring', () => {
+  it('gives an instance no more than the 50 tags that EC2 allows, with all tags of a region and a worker', () => {
     const tags = (of: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, n) => [`${of}-${n}`, 'x']))
     const region = RegionConfig.parse({ subnets: ['subnet-a'], default_tags: tags('region', 9) })
@@ -80,44 +82,62 @@ describe('launching exactly once', () => {
     expect(Tags.safeParse(tags('worker', 36)).success).toBe(false)
   })
 
-  it('asks the cloud only with an open attempt whose machine is not visible', () => {
+  it('calls EC2 only with an open attempt whose instance is not visible', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
-    expect(decide(open).action.kind).toBe('launch')
-    expect(decide(open, { kind: 'unknown', because: 'EC2 did not answer', sinceMs: null }).action.kind).toBe('retry')
+    expect(decide(open)).toMatchObject({
+      action: { kind: 'launch' },
+      because: { code: 'launch_attempt_open', params: { attempt: 1 } },
+    })
+    expect(
+      decide(open, { kind: 'unknown', because: textReason('EC2 did not answer'), sinceMs: null }).action.kind,
+    ).toBe('retry')
   })
 
-  it('adopts the machine that an earlier life launched', () => {
+  it('adopts the instance that a predecessor launched', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
-    const { action } = decide(open, aMachineSight({ state: 'pending' }))
+    const { action, because } = decide(open, aMachineSight({ state: 'pending' }))
     expect(action).toMatchObject({
       changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1', launch: { n: 1, state: 'launched' } },
     })
+    expect(because).toMatchObject({ code: 'launch_token_found', params: { instance_id: 'i-1', attempt: 1 } })
   })
 
-  it('adopts a machine that is tagged as its own, and does not take it for one that it launched', () => {
+  it('adopts an instance that is tagged as its own, and does not trust it as launched by LCM', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
     for (const client_token of [null, 'b'.repeat(64)]) {
       const { action, because } = decide(open, aMachineSight({ client_token }))
       expect(action).toMatchObject({ changes: { ec2_instance_id: 'i-1', launch: { n: 1, state: 'adopted' } } })
-      expect(because).toContain('does not carry the launch token')
+      expect(because).toMatchObject({ code: 'launch_token_missing', params: { instance_id: 'i-1', attempt: 1 } })
     }
   })
 
-  it('does not trust a machine that carries its token and runs another image: the token can be computed', () => {
+  it('does not trust an instance that carries its token and runs another image: the token can be computed', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
     const { action, because } = decide(open, aMachineSight({ image_id: 'ami-of-a-stranger' }))
     expect(action).toMatchObject({ changes: { ec2_instance_id: 'i-1', launch: { n: 1, state: 'adopted' } } })
-    expect(because).toContain('runs ami-of-a-stranger, not ami-1')
+    expect(because).toMatchObject({
+      code: 'launch_image_differs',
+      params: { image_id: 'ami-of-a-stranger', expected_image_id: 'ami-1' },
+    })
   })
 
-  it('closes an attempt whose machine is dead and opens the next one, elsewhere', () => {
+  it('closes an attempt whose instance is dead and opens the next one with another offer', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
     const dead = decide(open, aMachineSight({ state: 'terminated' }))
-    expect(dead.action).toMatchObject({ changes: { launch: { n: 1, state: 'spent' } }, afterMs: 0 })
+    expect(dead).toMatchObject({
+      action: { changes: { launch: { n: 1, state: 'spent' } }, afterMs: 0 },
+      because: { code: 'launch_attempt_died', params: { instance_id: 'i-1', attempt: 1, state: 'terminated' } },
+    })
     const spent = aWorker({ launch: anAttempt({ n: 1, state: 'spent' }) })
-    expect(decide(spent).action.kind, 'not at once: the next might die too').toBe('wait')
+    expect(decide(spent), 'not at once: the next might die too').toMatchObject({
+      action: { kind: 'wait' },
+      because: { code: 'launch_paused', params: { attempt: 2, error: null } },
+    })
     const next = decide(spent, NOTHING_THERE, inputs(), NOW + 180_000)
-    expect(next.action).toMatchObject({ kind: 'open_attempt', n: 2, parameters: { subnet_id: 'subnet-b' } })
+    expect(next).toMatchObject({
+      action: { kind: 'open_attempt', n: 2, parameters: { subnet_id: 'subnet-b' } },
+      because: { code: 'launch_attempt', params: { attempt: 2, instance_type: 'm5zn.metal', subnet_id: 'subnet-b' } },
+    })
   })
 
   const at = (offer: readonly [string, string]): Worker =>
@@ -132,7 +152,7 @@ describe('launching exactly once', () => {
   const placeOf = ({ action }: Decision) =>
     action.kind === 'open_attempt' ? [action.parameters.instance_type, action.parameters.subnet_id] : action.kind
 
-  it('goes through all subnets and types, best first, past those that refused somebody, and waits when all are full', () => {
+  it('goes through all subnets and types, best first, skips those without capacity, and waits when all are full', () => {
     const full = new Map<string, number>()
     const places: unknown[] = []
     let worker = aWorker()
@@ -153,14 +173,14 @@ describe('launching exactly once', () => {
     ])
     const { action } = decide(worker, NOTHING_THERE, inputs({ scarce: full }))
     expect(action).toMatchObject({
-      changes: { conditions: [{ type: 'LaunchBlocked', reason: 'NoCapacity' }] },
+      changes: { conditions: [{ type: 'LaunchBlocked', reason: { code: 'ec2_no_capacity' } }] },
       afterMs: 180_000,
     })
     const later = decide(worker, NOTHING_THERE, inputs({ scarce: full }), NOW + 180_000)
     expect(placeOf(later), 'the one that is free first').toEqual(['m5zn.metal', 'subnet-a'])
   })
 
-  it('does not ask at once again where there is only one place, also without memory of the refusal', () => {
+  it('does not ask at once again where there is only one offer, also without memory of the refusal', () => {
     const one = inputs({
       template: aTemplate({ instance_types: ['c5.metal'], subnets: { 'us-east-1': ['subnet-t'] } }),
     })
@@ -177,33 +197,42 @@ describe('launching exactly once', () => {
   })
 })
 
-describe('a launch that nobody wants any more', () => {
+describe('a launch that is no longer requested', () => {
   const unwanted = (launch: Worker['launch']) => aWorker({ desired_status: 'TERMINATED', launch })
 
-  it('ends at once when nothing was asked of the cloud', () => {
-    expect(decide(unwanted(null)).action).toMatchObject({ changes: { status: 'TERMINATED' } })
+  it('ends at once when EC2 was not called', () => {
+    expect(decide(unwanted(null))).toMatchObject({
+      action: { changes: { status: 'TERMINATED' } },
+      because: { code: 'nothing_launched' },
+    })
     expect(decide(unwanted(anAttempt({ state: 'refused' }))).action).toMatchObject({
       changes: { status: 'TERMINATED' },
     })
   })
 
-  it('waits while an open attempt may still show a machine, and never asks again', () => {
+  it('waits while an open attempt may still show an instance, and never calls EC2 again', () => {
     const open = unwanted(anAttempt({ state: 'open' }))
-    expect(decide(open).action.kind).toBe('wait')
-    const gone = decide(open, { kind: 'absent', confirmed: true, because: 'gone' })
-    expect(gone.action).toMatchObject({ changes: { launch: { state: 'spent' } }, afterMs: 0 })
+    expect(decide(open)).toMatchObject({
+      action: { kind: 'wait' },
+      because: { code: 'launch_attempt_unresolved', params: { attempt: 1 } },
+    })
+    const gone = decide(open, { kind: 'absent', confirmed: true, because: textReason('gone') })
+    expect(gone).toMatchObject({
+      action: { changes: { launch: { state: 'spent' } }, afterMs: 0 },
+      because: { code: 'nothing_launched' },
+    })
   })
 
-  it('records a machine that shows up, so that it can be terminated', () => {
+  it('records an instance that shows up, so that it can be terminated', () => {
     const found = decide(unwanted(anAttempt({ state: 'open' })), aMachineSight())
     expect(found.action).toMatchObject({ changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1' } })
   })
 
-  it('is held when it is to be stopped, and says so once', () => {
+  it('is held when STOPPED is requested, with one condition', () => {
     const held = decide(aWorker({ desired_status: 'STOPPED' }))
     expect(held.action).toMatchObject({
       kind: 'write',
-      changes: { conditions: [{ type: 'HeldByIntent' }] },
+      changes: { conditions: [{ type: 'HeldByIntent', reason: { code: 'stopped_before_launch' } }] },
       afterMs: null,
     })
     const conditions = held.action.kind === 'write' ? (held.action.changes.conditions ?? []) : []
@@ -211,32 +240,40 @@ describe('a launch that nobody wants any more', () => {
   })
 })
 
-describe('a launch that lacks something', () => {
+describe('a launch that lacks an input', () => {
   it.each([
-    ['template metal does not exist', { template: null }],
-    ['template metal is disabled', { template: aTemplate({ enabled: false }) }],
-    ['region us-east-1 is not configured', { region: null }],
-    ['no available image "cml-*" of owner self in us-east-1', { image: null }],
-  ])('says so, waits, and gives up in the end: %s', (message, lacking) => {
+    ['template_not_found', { template: 'metal' }, { template: null }],
+    ['template_disabled', { template: 'metal' }, { template: aTemplate({ enabled: false }) }],
+    ['region_not_configured', { region: 'us-east-1' }, { region: null }],
+    ['subnet_not_configured', { region: 'us-east-1' }, { region: { ...REGION, subnets: [] } }],
+    ['image_not_found', { pattern: 'cml-*', owner: 'self', region: 'us-east-1' }, { image: null }],
+  ])('is blocked, waits, and fails after the timeout: %s', (code, params, lacking) => {
     const now = decide(aWorker(), NOTHING_THERE, inputs(lacking))
-    expect(now.because).toBe(message)
-    expect(now.action).toMatchObject({ kind: 'write', changes: { conditions: [{ type: 'LaunchBlocked', message }] } })
+    const because = { code: 'launch_input_missing', params: { cause: { code, params } } }
+    expect(now.because).toMatchObject(because)
+    expect(now.action).toMatchObject({
+      kind: 'write',
+      changes: { conditions: [{ type: 'LaunchBlocked', reason: because }] },
+    })
     const conditions = now.action.kind === 'write' ? (now.action.changes.conditions ?? []) : []
     const waiting = aWorker({ conditions })
     expect(decide(waiting, NOTHING_THERE, inputs(lacking), NOW + 9 * 60_000).action.kind).toBe('wait')
     const later = decide(waiting, NOTHING_THERE, inputs(lacking), NOW + 11 * 60_000)
-    expect(later.action).toMatchObject({ changes: { status: 'FAILED' } })
+    expect(later).toMatchObject({
+      action: { changes: { status: 'FAILED', conditions: [{}, { type: 'Failed', reason: because }] } },
+      because: { code: 'launch_input_timeout', params: because.params },
+    })
   })
 })
 
 it('retries with backoff while EC2 does not name an image, and never fails for it', () => {
-  const problem = { because: 'EC2 does not answer', sinceMs: NOW }
+  const problem = { because: textReason('EC2 does not answer'), sinceMs: NOW }
   const decision = decide(aWorker(), NOTHING_THERE, inputs({ image: null, problem }), NOW + 60 * 60_000)
-  const condition = { type: 'Ec2Unreachable', reason: 'NoAnswer', message: 'EC2 does not answer' }
+  const condition = { type: 'Ec2Unreachable', reason: problem.because }
   expect(decision.action).toMatchObject({ kind: 'retry', changes: { conditions: [condition] } })
 })
 
-describe('judging what the cloud said', () => {
+describe('judging the answer of EC2', () => {
   const attempt = anAttempt({ state: 'open' })
   const worker = aWorker({ launch: attempt })
   const judge = (errorClass: string) =>
@@ -247,32 +284,61 @@ describe('judging what the cloud said', () => {
       { policy: WORKER_POLICY, nowMs: NOW },
     )
 
-  it('records a launched machine in one write', () => {
+  it('records a launched instance in one write', () => {
     const outcome = { kind: 'launched', instance: anInstance({ state: 'pending', public_ip: null }) } as const
-    const { action } = judgeLaunch(worker, attempt, outcome, { policy: WORKER_POLICY, nowMs: NOW })
-    expect(action).toMatchObject({
-      changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1', launch: { state: 'launched' } },
+    expect(judgeLaunch(worker, attempt, outcome, { policy: WORKER_POLICY, nowMs: NOW })).toMatchObject({
+      action: { changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1', launch: { state: 'launched' } } },
+      because: { code: 'instance_launched', params: { instance_id: 'i-1' } },
     })
   })
 
   it('keeps the attempt open while it may have launched', () => {
-    for (const errorClass of ['throttled', 'attempt_mismatch']) {
-      expect(judge(errorClass).action.kind, errorClass).toBe('wait')
-    }
+    const params = { attempt: 1, error: 'text' }
+    expect(judge('throttled')).toMatchObject({
+      action: { kind: 'wait' },
+      because: { code: 'launch_throttled', params },
+    })
+    expect(judge('attempt_mismatch')).toMatchObject({
+      action: { kind: 'wait' },
+      because: { code: 'launch_attempt_mismatch', params },
+    })
     for (const errorClass of ['transient', 'not_found'])
-      expect(judge(errorClass).action, errorClass).toEqual({ kind: 'retry', changes: null })
+      expect(judge(errorClass), errorClass).toEqual({
+        action: { kind: 'retry', changes: null },
+        because: reason('launch_outcome_unknown', params),
+        guards: [],
+      })
   })
 
-  it('closes the attempt on a definite no', () => {
-    expect(judge('capacity').action).toMatchObject({ changes: { launch: { state: 'refused' } }, afterMs: 0 })
-    expect(judge('attempt_spent').action).toMatchObject({ changes: { launch: { state: 'spent' } }, afterMs: 0 })
+  it('closes the attempt on a definite refusal', () => {
+    expect(judge('capacity')).toMatchObject({
+      action: { changes: { launch: { state: 'refused', error: 'text' } }, afterMs: 0 },
+      because: {
+        code: 'ec2_no_capacity',
+        params: { action: 'launch', instance_types: ['m5zn.metal'], locations: ['subnet-a'], aws_code: 'Code' },
+      },
+    })
+    expect(judge('attempt_spent')).toMatchObject({
+      action: { changes: { launch: { state: 'spent', error: 'text' } }, afterMs: 0 },
+      because: { code: 'launch_attempt_spent', params: { attempt: 1, error: 'text' } },
+    })
   })
 
-  it('waits for a person on quota and permissions, and says why', () => {
+  it('waits for a person on quota and permissions, with the reason', () => {
     for (const errorClass of ['quota', 'auth']) {
       expect(judge(errorClass).action).toMatchObject({
         kind: 'write',
-        changes: { conditions: [{ type: 'LaunchBlocked', reason: 'Code' }] },
+        changes: {
+          conditions: [
+            {
+              type: 'LaunchBlocked',
+              reason: {
+                code: 'aws_denies',
+                params: { action: 'launch', error_class: errorClass, aws_code: 'Code', error: 'text' },
+              },
+            },
+          ],
+        },
       })
     }
     expect(judge('quota').action).toMatchObject({ afterMs: 5 * 60_000 })
@@ -280,9 +346,17 @@ describe('judging what the cloud said', () => {
   })
 
   it('fails what can never succeed', () => {
-    expect(judge('invalid').action).toMatchObject({
-      changes: { status: 'FAILED', launch: { state: 'refused' } },
-      afterMs: null,
+    const because = { code: 'launch_invalid', params: { aws_code: 'Code', error: 'text' } }
+    expect(judge('invalid')).toMatchObject({
+      action: {
+        changes: {
+          status: 'FAILED',
+          launch: { state: 'refused', error: 'text' },
+          conditions: [{ type: 'Failed', reason: because }],
+        },
+        afterMs: null,
+      },
+      because,
     })
   })
 })

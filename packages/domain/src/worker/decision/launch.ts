@@ -1,4 +1,5 @@
 import { toMs } from '../../instant.ts'
+import { type Reason, type ReasonCode, reason } from '../../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../../template/worker-template.ts'
 import { withCondition, withoutCondition } from '../boot.ts'
 import type { CmlAddress } from '../endpoint.ts'
@@ -11,7 +12,7 @@ import { decideUnreadable } from './ec2-outage.ts'
 import { failed } from './failure.ts'
 import { hold } from './hold.ts'
 
-/** PENDING: nothing is known to run. Exactly one machine comes of it, whatever crashes in between. */
+/** PENDING: no instance is known. Exactly one is launched, whatever crashes in between. */
 export function decidePending(worker: Worker, seen: Observation, policy: WorkerPolicy, nowMs: number): Decision {
   const attempt = worker.launch
   const open = attempt?.state === 'open'
@@ -19,36 +20,36 @@ export function decidePending(worker: Worker, seen: Observation, policy: WorkerP
   if (open && seen.ec2.kind === 'unknown') return decideUnreadable(worker, seen.ec2, nowMs)
   if (worker.desired_status !== 'RUNNING') return decideUnwanted(worker, seen, policy, nowMs)
   // It can't be repeated any more, or it would have been.
-  if (open && seen.ec2.kind === 'absent' && seen.ec2.confirmed) return spend(attempt, 'nothing was ever launched')
-  if (open) return perform({ kind: 'launch' }, `attempt ${attempt.n} is open and no machine of it is visible`)
+  if (open && seen.ec2.kind === 'absent' && seen.ec2.confirmed) return spend(attempt, reason('nothing_launched'))
+  if (open) return perform({ kind: 'launch' }, reason('launch_attempt_open', { attempt: attempt.n }))
   return decideNextAttempt(worker, seen.launch, policy, nowMs)
 }
 
 /**
- * The machine of an earlier try is there: take it rather than launch another. A machine that LCM may not have launched is not
- * trusted with secrets.
+ * The instance of an earlier attempt exists: adopt it rather than launch another. An instance that LCM may not have launched is
+ * not trusted with secrets.
  */
 function adopt(worker: Worker, attempt: LaunchAttempt, instance: Instance, by: CmlAddress): Decision {
-  const { instance_id: id } = instance
-  if (isDead(instance)) return spend(attempt, `${id} of attempt ${attempt.n} is ${instance.state}`)
+  const { instance_id, state } = instance
+  if (isDead(instance)) return spend(attempt, reason('launch_attempt_died', { instance_id, attempt: attempt.n, state }))
   const changes = launchedChanges(worker, attempt, instance, by)
   const doubt = whyNotLaunched(attempt, instance)
-  if (doubt === null) return announce(changes, `${id} carries the launch token of attempt ${attempt.n}`)
-  return announce({ ...changes, launch: { ...attempt, state: 'adopted', error: doubt } }, doubt)
+  if (doubt === null) return announce(changes, reason('launch_token_found', { instance_id, attempt: attempt.n }))
+  return announce({ ...changes, launch: { ...attempt, state: 'adopted', error: doubt.message } }, doubt)
 }
 
 /** Anyone who may tag can write its tags. Anyone who may launch and who reads the open attempt can use its token. */
-function whyNotLaunched({ n, client_token, parameters }: LaunchAttempt, instance: Instance): string | null {
-  const { instance_id: id, image_id } = instance
-  if (instance.client_token !== client_token)
-    return `${id} is tagged as the machine of this worker, but does not carry the launch token of attempt ${n}`
+function whyNotLaunched({ n, client_token, parameters }: LaunchAttempt, instance: Instance): Reason | null {
+  const { instance_id, image_id } = instance
+  const about = { instance_id, attempt: n }
+  if (instance.client_token !== client_token) return reason('launch_token_missing', about)
   if (image_id === parameters.image_id) return null
-  return `${id} carries the launch token of attempt ${n}, but runs ${image_id}, not ${parameters.image_id}: LCM did not launch it`
+  return reason('launch_image_differs', { ...about, image_id, expected_image_id: parameters.image_id })
 }
 
-/** Closes an attempt whose machine is dead or never was. */
-const spend = (attempt: LaunchAttempt, because: string): Decision =>
-  announce({ launch: { ...attempt, state: 'spent', error: because } }, because)
+/** Closes an attempt whose instance is gone or never existed. */
+const spend = (attempt: LaunchAttempt, because: Reason, error = because.message): Decision =>
+  announce({ launch: { ...attempt, state: 'spent', error } }, because)
 
 export const launchedChanges = (
   worker: Worker,
@@ -63,16 +64,15 @@ export const launchedChanges = (
   conditions: withoutCondition(withoutCondition(worker.conditions, CONDITION.held), CONDITION.blocked),
 })
 
-/** The worker should no longer run: never launch, but wait until an open attempt is known to have left no machine. */
+/** The worker should no longer run: never launch, but wait until an open attempt is known to have left no instance. */
 function decideUnwanted(worker: Worker, seen: Observation, policy: WorkerPolicy, nowMs: number): Decision {
   const attempt = worker.launch
   if (attempt?.state === 'open') {
-    if (seen.ec2.kind === 'absent' && seen.ec2.confirmed)
-      return spend(attempt, 'nothing was launched, and nobody wants it now')
-    return wait(policy.lookAgainMsMax, `attempt ${attempt.n} may still show a machine`)
+    if (seen.ec2.kind === 'absent' && seen.ec2.confirmed) return spend(attempt, reason('nothing_launched'))
+    return wait(policy.lookAgainMsMax, reason('launch_attempt_unresolved', { attempt: attempt.n }))
   }
-  if (worker.desired_status === 'TERMINATED') return write({ status: 'TERMINATED' }, null, 'nothing was launched')
-  return hold(worker, { type: CONDITION.held, reason: 'Stopped', message: 'start it to launch it' }, null, nowMs)
+  if (worker.desired_status === 'TERMINATED') return write({ status: 'TERMINATED' }, null, reason('nothing_launched'))
+  return hold(worker, { type: CONDITION.held, reason: reason('stopped_before_launch') }, null, nowMs)
 }
 
 function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: WorkerPolicy, nowMs: number): Decision {
@@ -87,17 +87,17 @@ function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: 
   const offers = offeringsOf(ready.template, ready.region, worker.aws_region)
   const pausedMs = pauseAfter(worker.launch, offers.length, policy, nowMs)
   if (pausedMs > 0 && worker.launch?.state === 'refused')
-    return waitForRoom(worker, offers, pausedMs, { policy, nowMs })
-  if (pausedMs > 0) return wait(pausedMs, `pausing before the next attempt: ${worker.launch?.error ?? 'it died'}`)
+    return waitForCapacity(worker, offers, pausedMs, { policy, nowMs })
+  if (pausedMs > 0) return wait(pausedMs, reason('launch_paused', { attempt: n, error: worker.launch?.error ?? null }))
   if (offers.length === 0)
-    return waitForInputs(worker, `no subnet is configured in ${worker.aws_region}`, policy, nowMs)
+    return waitForInputs(worker, reason('subnet_not_configured', { region: worker.aws_region }), policy, nowMs)
   const offer = nextOffer(offers, worker.launch, ready.scarce, nowMs)
   if (offer === null) {
     const freeAtMs = Math.min(...offers.map(each => ready.scarce.get(offerKey(each)) ?? nowMs))
-    return waitForRoom(worker, offers, Math.max(policy.lookAgainMs, freeAtMs - nowMs), { policy, nowMs })
+    return waitForCapacity(worker, offers, Math.max(policy.lookAgainMs, freeAtMs - nowMs), { policy, nowMs })
   }
   const parameters = render(worker, ready, { ...offer, fleet: policy.fleet })
-  return perform({ kind: 'open_attempt', n, parameters }, `attempt ${n}: ${offer.instance_type} in ${offer.subnet_id}`)
+  return perform({ kind: 'open_attempt', n, parameters }, reason('launch_attempt', { attempt: n, ...offer }))
 }
 
 interface ReadyInputs {
@@ -107,43 +107,42 @@ interface ReadyInputs {
   readonly scarce: LaunchInputs['scarce']
 }
 
-function readyInputs(worker: Worker, inputs: LaunchInputs | null): ReadyInputs | { missing: string } {
-  if (inputs?.template == null) return { missing: `template ${worker.template_name} does not exist` }
-  if (!inputs.template.enabled) return { missing: `template ${worker.template_name} is disabled` }
-  if (inputs.region === null) return { missing: `region ${worker.aws_region} is not configured` }
+function readyInputs(worker: Worker, inputs: LaunchInputs | null): ReadyInputs | { missing: Reason } {
+  const { template_name: template, aws_region: region } = worker
+  if (inputs?.template == null) return { missing: reason('template_not_found', { template }) }
+  if (!inputs.template.enabled) return { missing: reason('template_disabled', { template }) }
+  if (inputs.region === null) return { missing: reason('region_not_configured', { region }) }
   if (inputs.image === null) {
-    const { ami_name_pattern, ami_owner } = inputs.template
-    return { missing: `no available image "${ami_name_pattern}" of owner ${ami_owner} in ${worker.aws_region}` }
+    const { ami_name_pattern: pattern, ami_owner: owner } = inputs.template
+    return { missing: reason('image_not_found', { pattern, owner, region }) }
   }
   return { template: inputs.template, region: inputs.region, image: inputs.image, scarce: inputs.scarce }
 }
 
-function waitForInputs(worker: Worker, missing: string, policy: WorkerPolicy, nowMs: number): Decision {
-  const said = worker.conditions.find(each => each.type === CONDITION.blocked && each.reason === 'InputMissing')
-  if (said === undefined || nowMs - toMs(said.since) < policy.inputsWaitMs) {
-    // Its time begins with it, however long something else was waited for before.
-    const conditions = said === undefined ? withoutCondition(worker.conditions, CONDITION.blocked) : worker.conditions
-    return hold(
-      { ...worker, conditions },
-      { type: CONDITION.blocked, reason: 'InputMissing', message: missing },
-      policy.lookAgainMsMax,
-      nowMs,
-    )
+function waitForInputs(worker: Worker, cause: Reason, policy: WorkerPolicy, nowMs: number): Decision {
+  const because = reason('launch_input_missing', { cause })
+  const known = worker.conditions.find(
+    each => each.type === CONDITION.blocked && each.reason.code === ('launch_input_missing' satisfies ReasonCode),
+  )
+  if (known === undefined || nowMs - toMs(known.since) < policy.inputsWaitMs) {
+    // The timeout starts with this condition, however long the worker waited for something else before.
+    const conditions = known === undefined ? withoutCondition(worker.conditions, CONDITION.blocked) : worker.conditions
+    return hold({ ...worker, conditions }, { type: CONDITION.blocked, reason: because }, policy.lookAgainMsMax, nowMs)
   }
-  const conditions = withCondition(worker.conditions, failed('InputMissing', missing), nowMs)
-  return write({ status: 'FAILED', conditions }, null, `gave up: ${missing}`)
+  const conditions = withCondition(worker.conditions, failed(because), nowMs)
+  return write({ status: 'FAILED', conditions }, null, reason('launch_input_timeout', { cause }))
 }
 
 /**
- * A machine that died at once may do so again: without a pause that would be an endless row of machines. Where there is only
- * one place to ask, one that refused is left alone for as long, whoever else remembers.
+ * An instance that died at once may do so again: without a pause LCM would launch one after the other. Where there is only
+ * one offer, a refused one is paused for as long, even if this leader does not remember the refusal.
  */
 function pauseAfter(last: LaunchAttempt | null, offers: number, policy: WorkerPolicy, nowMs: number): number {
   const needsPause = last?.state === 'spent' || (last?.state === 'refused' && offers === 1)
   return needsPause ? toMs(last.requested_at) + policy.capacityPauseMs - nowMs : 0
 }
 
-/** The best place that is not known to be full, and not the last one again unless there is no other. */
+/** The best offer that is not known to lack capacity, and not the last one again unless there is no other. */
 function nextOffer(
   offers: readonly Offer[],
   last: LaunchAttempt | null,
@@ -154,38 +153,45 @@ function nextOffer(
   return free.find(offer => last === null || offerKey(offer) !== offerKey(last.parameters)) ?? free[0] ?? null
 }
 
-function waitForRoom(
+function waitForCapacity(
   worker: Worker,
   offers: readonly Offer[],
   afterMs: number,
   { policy, nowMs }: { policy: WorkerPolicy; nowMs: number },
 ): Decision {
-  const listed = (names: readonly string[]) => [...new Set(names)].join(', ')
-  const where = `${listed(offers.map(each => each.instance_type))} in ${listed(offers.map(each => each.subnet_id))}`
-  const message = `no room for ${where}; ${askedAgain(policy)}`
-  return hold(worker, { type: CONDITION.blocked, reason: 'NoCapacity', message }, afterMs, nowMs)
+  const because = reason('ec2_no_capacity', {
+    action: 'launch',
+    instance_types: [...new Set(offers.map(each => each.instance_type))],
+    locations: [...new Set(offers.map(each => each.subnet_id))],
+    aws_code: null,
+    retry_minutes: retryMinutes(policy),
+  })
+  return hold(worker, { type: CONDITION.blocked, reason: because }, afterMs, nowMs)
 }
 
-const askedAgain = ({ capacityPauseMs }: WorkerPolicy): string =>
-  `asked again every ${Math.round(capacityPauseMs / 60_000)} min`
+const retryMinutes = ({ capacityPauseMs }: WorkerPolicy): number => Math.round(capacityPauseMs / 60_000)
 
 /**
- * A stopped machine starts where its disk is or nowhere; for metal that may take hours, and it is nobody's fault. What AWS
- * refuses to the account may take as long, and whoever waits for the worker must know.
+ * A stopped instance can start only where its disk is; for metal it may wait hours for capacity. What AWS denies to the account
+ * may take as long, so both are conditions.
  */
 export function judgeStart(
   worker: Worker,
-  { errorClass, code, message: said }: Omit<Refusal, 'kind'>,
+  { errorClass, code, message }: Omit<Refusal, 'kind'>,
   { policy, nowMs }: { policy: WorkerPolicy; nowMs: number },
 ): Decision {
   if (errorClass !== 'capacity') {
-    const refused = { type: CONDITION.blocked, reason: code, message: refusedAccount('start', said) }
-    return hold(worker, refused, accountPauseMs(errorClass, policy), nowMs)
+    const denied = { type: CONDITION.blocked, reason: deniedBy('start', { errorClass, code, message }) }
+    return hold(worker, denied, accountPauseMs(errorClass, policy), nowMs)
   }
-  const where = worker.availability_zone ?? worker.aws_region
-  const what = `${worker.instance_type ?? 'it'} in ${where}, where its disk is (${code})`
-  const message = `no room to start ${what}; ${askedAgain(policy)}`
-  return hold(worker, { type: CONDITION.blocked, reason: 'NoCapacity', message }, policy.capacityPauseMs, nowMs)
+  const because = reason('ec2_no_capacity', {
+    action: 'start',
+    instance_types: [worker.instance_type ?? 'the instance'],
+    locations: [worker.availability_zone ?? worker.aws_region],
+    aws_code: code,
+    retry_minutes: retryMinutes(policy),
+  })
+  return hold(worker, { type: CONDITION.blocked, reason: because }, policy.capacityPauseMs, nowMs)
 }
 
 export const offerKey = (offer: { readonly instance_type: string; readonly subnet_id: string }): string =>
@@ -196,7 +202,7 @@ interface Offer {
   readonly subnet_id: string
 }
 
-/** Every place a machine could be had, best first: the preferred type in every subnet before the next type. */
+/** Every combination to try, best first: the preferred type in every subnet before the next type. */
 function offeringsOf(template: WorkerTemplate, region: RegionConfig, regionName: string): Offer[] {
   const subnets = template.subnets[regionName] ?? region.subnets
   return template.instance_types.flatMap(instance_type => subnets.map(subnet_id => ({ instance_type, subnet_id })))
@@ -248,10 +254,12 @@ interface Refusal {
   readonly message: string
 }
 
-/** A refusal may end in a thousand characters for whoever has the right to decode them. */
+/** A refusal may end in a thousand characters of an encoded authorization message. */
 const REFUSAL_CHARS_MAX = 300
-const refusedAccount = (act: 'launch' | 'start', said: string): string =>
-  `AWS refuses the ${act} to this account: ${said.slice(0, REFUSAL_CHARS_MAX)}`
+const deniedBy = (
+  action: 'launch' | 'start',
+  { errorClass: error_class, code: aws_code, message }: Omit<Refusal, 'kind'>,
+): Reason => reason('aws_denies', { action, error_class, aws_code, error: message.slice(0, REFUSAL_CHARS_MAX) })
 const accountPauseMs = (errorClass: string, { quotaPauseMs, authPauseMs }: WorkerPolicy): number =>
   errorClass === 'quota' ? quotaPauseMs : authPauseMs
 
@@ -265,41 +273,43 @@ export function judgeLaunch(
   if (outcome.kind === 'launched') {
     return announce(
       launchedChanges(worker, attempt, outcome.instance, at.policy.cmlAddress),
-      `launched ${outcome.instance.instance_id}`,
+      reason('instance_launched', { instance_id: outcome.instance.instance_id }),
     )
   }
-  const because = outcome.message
+  const { code: aws_code, message: error } = outcome
+  const about = { attempt: attempt.n, error }
   switch (outcome.errorClass) {
-    case 'capacity': {
-      const { instance_type, subnet_id } = attempt.parameters
-      const words = `no room for ${instance_type} in ${subnet_id} (${outcome.code})`
-      return announce({ launch: { ...attempt, state: 'refused', error: because } }, words)
-    }
+    case 'capacity':
+      return announce({ launch: { ...attempt, state: 'refused', error } }, noCapacityFor(attempt, aws_code))
     case 'attempt_spent':
-      return spend(attempt, because)
+      return spend(attempt, reason('launch_attempt_spent', about), error)
     case 'attempt_mismatch':
-      return wait(at.policy.lookAgainMs, because)
+      return wait(at.policy.lookAgainMs, reason('launch_attempt_mismatch', about))
     case 'throttled':
-      return wait(at.policy.lookAgainMs, because)
+      return wait(at.policy.lookAgainMs, reason('launch_throttled', about))
     case 'quota':
     case 'auth':
       return hold(
         worker,
-        { type: CONDITION.blocked, reason: outcome.code, message: refusedAccount('launch', because) },
+        { type: CONDITION.blocked, reason: deniedBy('launch', outcome) },
         accountPauseMs(outcome.errorClass, at.policy),
         at.nowMs,
       )
-    case 'invalid':
-      return write(
-        {
-          status: 'FAILED',
-          launch: { ...attempt, state: 'refused', error: because },
-          conditions: withCondition(worker.conditions, failed(outcome.code, because), at.nowMs),
-        },
-        null,
-        because,
-      )
+    case 'invalid': {
+      const because = reason('launch_invalid', { aws_code, error })
+      const conditions = withCondition(worker.conditions, failed(because), at.nowMs)
+      return write({ status: 'FAILED', launch: { ...attempt, state: 'refused', error }, conditions }, null, because)
+    }
     default:
-      return retry(`not known whether it launched, so the same attempt is repeated: ${because}`)
+      return retry(reason('launch_outcome_unknown', about))
   }
 }
+
+const noCapacityFor = ({ parameters }: LaunchAttempt, aws_code: string): Reason =>
+  reason('ec2_no_capacity', {
+    action: 'launch',
+    instance_types: [parameters.instance_type],
+    locations: [parameters.subnet_id],
+    aws_code,
+    retry_minutes: null,
+  })

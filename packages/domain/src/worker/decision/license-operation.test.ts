@@ -2,6 +2,7 @@ import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
+import { reason, textReason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { type LicenseSight, WORKER_POLICY } from '../observation.ts'
 import { NO_LICENSE } from '../parts.ts'
@@ -23,27 +24,28 @@ const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, 
 const written = (worker: Worker, { action }: Decision): Worker =>
   'changes' in action && action.changes !== null ? withChanges(worker, action.changes) : worker
 
-describe('a machine that LCM did not launch', () => {
+describe('an instance that LCM did not launch', () => {
   const found = (license: Partial<Worker['license']>, more: Partial<Worker> = {}) =>
     withLicense(license, { origin: 'DISCOVERY', launch: null, ...more })
   const asked = { product: 'CML_Enterprise', pending_operation: 'register' } as const
 
   it.each<[string, Worker, LicenseSight]>([
-    ['of which nobody knows whether it is licensed', found({ ...asked, status: 'UNKNOWN' }), says('NOT_REGISTERED')],
+    ['whose license is unknown', found({ ...asked, status: 'UNKNOWN' }), says('NOT_REGISTERED')],
     ['that holds another license', found({ ...asked, status: 'REGISTERED' }), OTHER],
     [
       'that LCM cannot log in to',
       found({ ...asked, status: 'UNKNOWN' }),
-      { kind: 'unknown', because: 'no credentials' },
+      { kind: 'unknown', because: textReason('no credentials') },
     ],
   ])('%s gets no token, and keeps what it holds', (_, worker, sight) => {
     const { status } = worker.license
     const { action, because } = decide(worker, sight)
-    expect(because).toContain('LCM did not launch this machine, so it is not sent a license token')
-    expect(action).toMatchObject({ changes: { license: { status, pending_operation: null, last_error: because } } })
+    expect(because.code).toBe('license_token_withheld')
+    const last_error = because.message
+    expect(action).toMatchObject({ changes: { license: { status, pending_operation: null, last_error } } })
   })
 
-  it('is not taken for unlicensed after a registration that an older version began', () => {
+  it('is not recorded as unlicensed after a registration that an older version began', () => {
     const begun = found({ ...asked, status: 'REGISTERING', operation_started_at: STARTED })
     expect(decide(begun, says('NOT_REGISTERED')).action).toMatchObject({ changes: { license: { status: 'UNKNOWN' } } })
     const taken = found({ ...begun.license, unsettled: 'register' })
@@ -63,20 +65,25 @@ describe('registering', () => {
   const begun = withLicense({ ...asked.license, status: 'REGISTERING', operation_started_at: STARTED })
   const taken = withLicense({ ...begun.license, unsettled: 'register' })
 
-  it('is announced, then asked for, then waited for', () => {
-    expect(decide(asked, says('NOT_REGISTERED')).action).toMatchObject({
-      changes: { license: { status: 'REGISTERING', udi: 'udi-1' } },
-      afterMs: 0,
+  it('is announced, then requested, then waited for', () => {
+    expect(decide(asked, says('NOT_REGISTERED'))).toMatchObject({
+      action: { changes: { license: { status: 'REGISTERING', udi: 'udi-1' } }, afterMs: 0 },
+      because: { code: 'license_operation_started', params: { status: 'REGISTERING' } },
     })
     expect(decide(begun, says('NOT_REGISTERED')).action.kind).toBe('register_license')
-    expect(decide(begun, says('IN_PROGRESS')).action).toEqual({ kind: 'wait', afterMs: 5_000 })
+    expect(decide(begun, says('IN_PROGRESS'))).toMatchObject({
+      action: { kind: 'wait', afterMs: 5_000 },
+      because: { code: 'cml_license_state', params: { registration: 'IN_PROGRESS', authorization: 'INIT' } },
+    })
     expect(decide(taken, says('COMPLETED')).action.kind).toBe('wait')
-    expect(decide(taken, LICENSED).action).toMatchObject({
-      changes: { license: { status: 'REGISTERED', pending_operation: null, operation_started_at: null, udi: 'udi-1' } },
+    const registered = { status: 'REGISTERED', pending_operation: null, operation_started_at: null, udi: 'udi-1' }
+    expect(decide(taken, LICENSED)).toMatchObject({
+      action: { changes: { license: registered } },
+      because: { code: 'license_registered' },
     })
   })
 
-  it('keeps the name by which the Smart Account knows the server, and an older one while CML says none', () => {
+  it('keeps the host name at the Smart Account, and an older one while CML reports none', () => {
     const named = (hostname: string | null) => says('NOT_REGISTERED', 'INIT', { hostname })
     expect(decide(asked, named('cml-7')).action).toMatchObject({ changes: { license: { hostname: 'cml-7' } } })
     expect(decide(begun, says('COMPLETED', 'IN_COMPLIANCE', { hostname: 'cml-7' })).action).toMatchObject({
@@ -89,7 +96,7 @@ describe('registering', () => {
     expect(decide(known, named(null)).action.kind).toBe('nothing')
   })
 
-  it('is over when a leader before us has done it, but not when the product is another', () => {
+  it('is over when an earlier leader has done it, but not when the product differs', () => {
     expect(decide(asked, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
     expect(decide(asked, OTHER).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
     expect(decide(begun, says('COMPLETED', 'IN_COMPLIANCE', { product: null })).action).toMatchObject({
@@ -97,7 +104,7 @@ describe('registering', () => {
     })
   })
 
-  it('has what CML holds given back first: if it fails, nobody could tell whether that is still counted', () => {
+  it('returns the license that CML holds first: if it fails, it could not be known whether that is still counted', () => {
     for (const held of [OTHER, says('COMPLETED', 'OUT_OF_COMPLIANCE')]) {
       const announced = written(begun, decide(begun, held))
       expect(announced.license).toMatchObject({ status: 'REGISTERING', unsettled: 'deregister' })
@@ -111,10 +118,13 @@ describe('registering', () => {
         })
       }
     }
-    expect(decide(begun, OTHER).because).toBe('CML has CML_Personal, and CML_Enterprise is wanted')
+    expect(decide(begun, OTHER).because).toMatchObject({
+      code: 'license_product_differs',
+      params: { held: 'CML_Personal', requested: 'CML_Enterprise' },
+    })
   })
 
-  it('waits for labs that keep CML from giving back what it holds, and says so', () => {
+  it('waits for labs that keep CML from returning its license, with the error', () => {
     const giving = withLicense({ ...begun.license, unsettled: 'deregister' })
     const refused = { kind: 'refused', errorClass: 'state', message: 'labs are running' } as const
     const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED + 30_000 }
@@ -124,7 +134,7 @@ describe('registering', () => {
     expect(decide(giving, OTHER, 10 * 3_600_000).action.kind).toBe('deregister_license')
   })
 
-  it('does not give back what CML may just have been given, when nobody heard that it took the token', () => {
+  it('does not return a license that CML may just have received, when its answer was lost', () => {
     expect(decide(begun, says('COMPLETED', 'INIT')).action.kind).toBe('wait')
     expect(decide(taken, OTHER).action.kind).toBe('wait')
     expect(decide(taken, OTHER, 131_000).action).toMatchObject({
@@ -132,16 +142,16 @@ describe('registering', () => {
     })
   })
 
-  it('is asked for whatever came of an earlier one', () => {
+  it('is requested whatever the result of an earlier one', () => {
     expect(decide(begun, says('FAILED', 'EVAL')).action.kind).toBe('register_license')
   })
 
-  it('keeps a license in mind that CML may hold after all', () => {
+  it('keeps a license unsettled that CML may hold after all', () => {
     const late = decide(taken, says('COMPLETED', 'OUT_OF_COMPLIANCE'), 131_000)
     expect(late.action).toMatchObject({ changes: { license: { status: 'FAILED', unsettled: 'register' } } })
   })
 
-  it('has its time anew when the worker was stopped in between and runs again', () => {
+  it('gets a new timeout when the worker was stopped in between and runs again', () => {
     const again = { ...begun, entered_status_at: toInstant(ENTERED + 86_400_000) }
     expect(decide(again, says('NOT_REGISTERED'), 86_410_000).action.kind).toBe('register_license')
     expect(decide(again, says('NOT_REGISTERED'), 86_400_000 + WORKER_POLICY.licenseMsMax).action).toMatchObject({
@@ -149,31 +159,37 @@ describe('registering', () => {
     })
   })
 
-  it('fails with the words of CML', () => {
+  it('fails with the error of CML', () => {
     const refused = says('FAILED', 'EVAL', { failure: 'the token is not valid' })
-    expect(decide(taken, refused).action).toMatchObject({
-      changes: { license: { status: 'FAILED', last_error: 'the token is not valid', pending_operation: null } },
+    const last_error = 'the token is not valid'
+    expect(decide(taken, refused)).toMatchObject({
+      action: { changes: { license: { status: 'FAILED', last_error, pending_operation: null } } },
+      because: { code: 'license_registration_failed', params: { error: last_error } },
     })
   })
 
   it.each([
-    ['RETRY_IN_PROGRESS', 'EVAL', 'still RETRY_IN_PROGRESS, EVAL after 120 s: not reached'],
-    ['COMPLETED', 'OUT_OF_COMPLIANCE', 'still COMPLETED, OUT_OF_COMPLIANCE after 120 s: not reached'],
-    ['NOT_REGISTERED', 'INIT', 'CML never began to register'],
-  ])('fails when it is %s and %s for too long', (registration, authorization, words) => {
+    ['RETRY_IN_PROGRESS', 'EVAL', 'license_registration_timeout'],
+    ['COMPLETED', 'OUT_OF_COMPLIANCE', 'license_registration_timeout'],
+    ['NOT_REGISTERED', 'INIT', 'license_registration_not_started'],
+  ])('fails when it is %s and %s for too long: %s', (registration, authorization, code) => {
     const sight = says(registration, authorization, { failure: 'not reached' })
-    expect(decide(taken, sight, 131_000).action).toMatchObject({
-      changes: { license: { status: 'FAILED', last_error: words, pending_operation: null } },
+    const { action, because } = decide(taken, sight, 131_000)
+    expect(because.code).toBe(code)
+    if (code === 'license_registration_timeout')
+      expect(because.params).toEqual({ registration, authorization, seconds: 120, failure: 'not reached' })
+    expect(action).toMatchObject({
+      changes: { license: { status: 'FAILED', last_error: because.message, pending_operation: null } },
     })
   })
 
   it('is kept as it is while CML does not answer, however long', () => {
-    const silent: LicenseSight = { kind: 'unknown', because: 'no answer' }
+    const silent: LicenseSight = { kind: 'unknown', because: textReason('no answer') }
     expect(decide(begun, silent, 10 * 3_600_000).action.kind).toBe('wait')
   })
 })
 
-it('gives a license back when asked to', () => {
+it('returns a license on request', () => {
   const asked = withLicense({ status: 'REGISTERED', pending_operation: 'deregister' })
   expect(decide(asked, LICENSED).action).toMatchObject({
     changes: { license: { status: 'DEREGISTERING', unsettled: 'deregister' } },
@@ -186,27 +202,27 @@ it('gives a license back when asked to', () => {
   })
 })
 
-describe('a license that was held before a registration by somebody else failed', () => {
+describe('a license that was held before a registration outside LCM failed', () => {
   const FAILED = says('FAILED', 'EVAL')
   const POSSIBLE = { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED', unsettled: null } } }
 
-  it('may be lost, which is recorded when it is to be given back, released or registered anew', () => {
+  it('may be lost, which is recorded when it is to be returned, released or registered again', () => {
     const returning = withLicense({ status: 'REGISTERED', pending_operation: 'deregister' })
     expect(decide(returning, FAILED).action).toMatchObject(POSSIBLE)
-    const anew = withLicense({ status: 'REGISTERED', pending_operation: 'register' })
-    expect(written(anew, decide(anew, FAILED)).license.pending_operation).toBe('register')
+    const renewed = withLicense({ status: 'REGISTERED', pending_operation: 'register' })
+    expect(written(renewed, decide(renewed, FAILED)).license.pending_operation).toBe('register')
     const stopping = withLicense({ status: 'REGISTERED' }, { status: 'STOPPING', desired_status: 'STOPPED' })
     const release = { ...WORKER_POLICY, licenseOnStop: 'release' as const }
     expect(decide(stopping, FAILED, 1_000, release).action).toMatchObject(POSSIBLE)
-    expect(decide(stopping, FAILED, 1_000, release).because).toMatch(/may still count/)
+    expect(decide(stopping, FAILED, 1_000, release).because.code).toBe('license_replaced_outside_lcm')
   })
 
-  it('is waited for while nobody wants anything of it', () => {
+  it('is left alone while no operation is requested', () => {
     expect(decide(withLicense({ status: 'REGISTERED', udi: 'udi-1' }), FAILED).action.kind).toBe('nothing')
   })
 })
 
-describe('a license that CML was asked to give back, and nobody heard its answer', () => {
+describe('a license whose return was requested and the answer of CML was lost', () => {
   const GONE = says('NOT_REGISTERED')
   const POSSIBLE = { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED', unsettled: null } } }
   const asked = withLicense({
@@ -217,15 +233,15 @@ describe('a license that CML was asked to give back, and nobody heard its answer
     udi: 'udi-1',
   })
 
-  it('may be lost once CML holds it no more, which is recorded as no more than that', () => {
+  it('is recorded as possibly lost once CML no longer holds it', () => {
     const decision = decide(asked, GONE)
     expect(decision.action).toMatchObject(POSSIBLE)
     expect(decision.action).toMatchObject({ changes: { license: { pending_operation: null } } })
-    expect(decision.because).toMatch(/nobody heard its answer: the Smart Account may still count it/)
+    expect(decision.because).toEqual(reason('license_return_unconfirmed'))
     expect(decide(written(asked, decision), GONE).action.kind, 'once').toBe('nothing')
   })
 
-  it('is asked for again while CML holds it, and is no loss where the registration had failed', () => {
+  it('is requested again while CML holds it, and is no loss where the registration had failed', () => {
     expect(decide(asked, LICENSED).action.kind).toBe('deregister_license')
     expect(decide(asked, says('FAILED')).action).toMatchObject({
       kind: 'write',
@@ -233,12 +249,15 @@ describe('a license that CML was asked to give back, and nobody heard its answer
     })
   })
 
-  it('is judged by the next look when CML says that it had none', () => {
+  it('is judged by the next look when CML reports that it had none', () => {
     const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }
-    expect(judgeLicense(asked, { kind: 'not_registered' }, at).action.kind).toBe('wait')
+    expect(judgeLicense(asked, { kind: 'not_registered' }, at)).toMatchObject({
+      action: { kind: 'wait' },
+      because: { code: 'license_already_gone' },
+    })
   })
 
-  it('is given back for all we know when this term has heard so, though another write came between', () => {
+  it('counts as returned when this leader received the answer, though another write came between', () => {
     const heard = anObservation({ license: GONE, isReturnHeard: true })
     expect(decideWorker(asked, heard, WORKER_POLICY, ENTERED + 20_000).action).toMatchObject({
       kind: 'write',
@@ -246,16 +265,16 @@ describe('a license that CML was asked to give back, and nobody heard its answer
     })
   })
 
-  it('may be lost also when somebody has asked for a new one since, who then gets it', () => {
-    const anew = withLicense({ ...asked.license, pending_operation: 'register', operation_started_at: null })
-    const decision = decide(anew, GONE)
+  it('may be lost also when a new one was requested since, which is then registered', () => {
+    const renewed = withLicense({ ...asked.license, pending_operation: 'register', operation_started_at: null })
+    const decision = decide(renewed, GONE)
     expect(decision.action).toMatchObject(POSSIBLE)
-    const after = written(anew, decision)
+    const after = written(renewed, decision)
     expect(after.license.pending_operation).toBe('register')
     expect(decide(after, GONE).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
   })
 
-  it('may be lost also when the machine was stopped before anybody could look', () => {
+  it('may be lost also when the instance was stopped before the next look', () => {
     const started = withLicense({ status: 'REGISTERED', udi: 'udi-1', unsettled: 'deregister' })
     expect(decide(started, GONE).action).toMatchObject(POSSIBLE)
     expect(decide(started, LICENSED).action).toMatchObject({
@@ -273,7 +292,7 @@ describe('a license that CML was asked to give back, and nobody heard its answer
   })
 })
 
-describe('a registration that was given up while CML was still at it', () => {
+describe('a registration that timed out while CML was still registering', () => {
   const begun = withLicense({ status: 'REGISTERING', pending_operation: 'register', operation_started_at: STARTED })
   const late = decide(begun, says('RETRY_IN_PROGRESS', 'EVAL'), 131_000)
   const failed = written(begun, late)
@@ -284,7 +303,7 @@ describe('a registration that was given up while CML was still at it', () => {
     expect(decide(failed, says('RETRY_IN_PROGRESS', 'EVAL')).action.kind).toBe('nothing')
     for (const registration of ['NOT_REGISTERED', 'FAILED']) {
       const after = written(failed, decide(failed, says(registration)))
-      expect(after.license, 'it is still shown').toMatchObject({ status: 'FAILED', last_error: late.because })
+      expect(after.license, 'it is still shown').toMatchObject({ status: 'FAILED', last_error: late.because.message })
       expect(holdsLicense(after)).toBe(false)
       expect(decide(after, says(registration)).action.kind).toBe('nothing')
     }
@@ -308,10 +327,10 @@ describe('a registration that was given up while CML was still at it', () => {
   })
 })
 
-describe('a license that nobody here has looked at yet', () => {
+describe('a license that LCM has not checked yet', () => {
   const unseen = withLicense({ status: 'UNKNOWN' })
 
-  it('may be there', () => {
+  it('may exist', () => {
     expect(holdsLicense(unseen)).toBe(true)
     expect(decide(unseen, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
     for (const none of ['NOT_REGISTERED', 'FAILED'])
@@ -321,7 +340,7 @@ describe('a license that nobody here has looked at yet', () => {
     })
   })
 
-  it('is not asked for after a stop when there was none', () => {
+  it('is not requested after a stop when there was none', () => {
     const stopping = withLicense({ status: 'UNKNOWN' }, { status: 'STOPPING', desired_status: 'STOPPED' })
     const release = { ...WORKER_POLICY, licenseOnStop: 'release' } as const
     const changes = { license: { status: 'UNREGISTERED' } }
@@ -331,22 +350,30 @@ describe('a license that nobody here has looked at yet', () => {
   })
 })
 
-describe('what CML made of a request', () => {
+describe('the answer of CML to a request', () => {
   const judge = (outcome: LicenseOutcome, worker = withLicense({ pending_operation: 'register' })) =>
-    judgeLicense(worker, outcome, { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }).action
+    judgeLicense(worker, outcome, { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED })
 
   it('ends an operation only when it is definite', () => {
-    expect(judge({ kind: 'taken' })).toMatchObject({ changes: { license: { unsettled: 'register' } } })
+    const accepted = (again: boolean) => ({ code: 'license_registration_accepted', params: { again } })
+    expect(judge({ kind: 'taken' })).toMatchObject({
+      action: { changes: { license: { unsettled: 'register' } } },
+      because: accepted(false),
+    })
     const again = withLicense({ pending_operation: 'register', unsettled: 'register' })
-    expect(judge({ kind: 'taken' }, again).kind).toBe('wait')
+    expect(judge({ kind: 'taken' }, again)).toMatchObject({ action: { kind: 'wait' }, because: accepted(true) })
     expect(judge({ kind: 'refused', errorClass: 'invalid', message: 'bad token' })).toMatchObject({
-      changes: { license: { status: 'FAILED', last_error: 'bad token', pending_operation: null } },
+      action: { changes: { license: { status: 'FAILED', last_error: 'bad token', pending_operation: null } } },
+      because: { code: 'license_request_refused', params: { error: 'bad token' } },
     })
     for (const errorClass of ['transient', 'state', 'auth', 'throttled'])
-      expect(judge({ kind: 'refused', errorClass, message: 'not now' }).kind).toBe('wait')
+      expect(judge({ kind: 'refused', errorClass, message: 'not now' })).toMatchObject({
+        action: { kind: 'wait' },
+        because: { code: 'license_request_refused', params: { error: 'not now' } },
+      })
   })
 
-  it('is told to whoever waits for a license to be given back while labs run, once', () => {
+  it('is recorded once as the error when labs keep a license from being returned', () => {
     const worker = withLicense({
       status: 'DEREGISTERING',
       pending_operation: 'deregister',
@@ -364,12 +391,12 @@ describe('what CML made of a request', () => {
 
   it('records a license that the Smart Account still counts, at once: a second try would look like success', () => {
     expect(judge({ kind: 'left_behind' })).toMatchObject({
-      kind: 'record_leak',
-      changes: { license: { status: 'UNREGISTERED' } },
+      action: { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED' } } },
+      because: { code: 'license_left_behind' },
     })
   })
 
-  it('leaves a license held that CML would not give back', () => {
+  it('keeps a license as held that CML did not return', () => {
     const kept = withLicense({ status: 'DEREGISTERING', pending_operation: 'deregister', unsettled: 'deregister' })
     const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }
     const refused = judgeLicense(kept, { kind: 'refused', errorClass: 'invalid', message: 'no' }, at)
@@ -377,14 +404,14 @@ describe('what CML made of a request', () => {
     expect(holdsLicense(written(kept, refused))).toBe(true)
   })
 
-  it('goes on trying when a machine that is to go is refused', () => {
+  it('keeps trying when the return before a termination is refused', () => {
     const condemned = withLicense({ status: 'REGISTERED' }, { status: 'TERMINATING', desired_status: 'TERMINATED' })
-    expect(judge({ kind: 'refused', errorClass: 'invalid', message: 'no' }, condemned).kind).toBe('wait')
+    expect(judge({ kind: 'refused', errorClass: 'invalid', message: 'no' }, condemned).action.kind).toBe('wait')
   })
 })
 
-describe('what others did', () => {
-  it('is taken for what it is', () => {
+describe('changes outside LCM', () => {
+  it('are recorded', () => {
     expect(decide(withLicense({}), LICENSED).action).toMatchObject({
       changes: { license: { status: 'REGISTERED', udi: 'udi-1' } },
     })
@@ -395,7 +422,7 @@ describe('what others did', () => {
     expect(decide(ours, LICENSED).action.kind).toBe('nothing')
   })
 
-  it('does not hide a failure that nobody has seen yet', () => {
+  it('do not hide a failure that the user may not have seen yet', () => {
     const failed = withLicense({ status: 'FAILED', udi: 'udi-1', last_error: 'bad token' })
     expect(decide(failed, says('NOT_REGISTERED')).action.kind).toBe('nothing')
   })
@@ -408,27 +435,29 @@ describe('fleets with fewer licenses than workers', () => {
     { status: 'STOPPING', desired_status: 'STOPPED' },
   )
 
-  it('release a license before the machine stops, and ask for it again after the next start', () => {
-    const announced = written(stopping, decide(stopping, LICENSED, 1_000, release))
+  it('return a license before the instance stops, and request it again after the next start', () => {
+    const first = decide(stopping, LICENSED, 1_000, release)
+    expect(first.because).toMatchObject({ code: 'license_return_started', params: { before: 'stop' } })
+    const announced = written(stopping, first)
     expect(announced.license).toMatchObject({ status: 'REGISTERED', unsettled: 'deregister' })
     expect(decide(announced, LICENSED, 1_000, release).action.kind).toBe('deregister_license')
-    expect(decide(announced, says('NOT_REGISTERED'), 1_000, release).action, 'nobody heard of it').toMatchObject({
+    expect(decide(announced, says('NOT_REGISTERED'), 1_000, release).action, 'the answer was lost').toMatchObject({
       kind: 'record_leak',
       changes: { license: { status: 'UNREGISTERED', unsettled: null, pending_operation: 'register' } },
     })
+    const again = { changes: { license: { status: 'UNREGISTERED', pending_operation: 'register' } } }
     expect(
-      judgeLicense(stopping, { kind: 'returned' }, { policy: release, instance: anInstance(), nowMs: ENTERED }).action,
-    ).toMatchObject({
-      changes: { license: { status: 'UNREGISTERED', pending_operation: 'register' } },
-    })
-    expect(decide(stopping, says('NOT_REGISTERED'), 1_000, release).action).toMatchObject({
-      changes: { license: { status: 'UNREGISTERED', pending_operation: 'register' } },
+      judgeLicense(stopping, { kind: 'returned' }, { policy: release, instance: anInstance(), nowMs: ENTERED }),
+    ).toMatchObject({ action: again, because: { code: 'license_returned', params: { confirmed: true } } })
+    expect(decide(stopping, says('NOT_REGISTERED'), 1_000, release)).toMatchObject({
+      action: again,
+      because: { code: 'license_released_until_start' },
     })
     expect(decide(stopping, LICENSED, 1_000).action.kind, 'a stopped worker keeps its license').toBe('stop')
   })
 
-  it('do not keep a machine running for ever because of it', () => {
-    const silent: LicenseSight = { kind: 'unknown', because: 'no answer' }
+  it('do not keep an instance running forever because of it', () => {
+    const silent: LicenseSight = { kind: 'unknown', because: textReason('no answer') }
     expect(decide(stopping, silent, 1_000, release).action.kind).toBe('wait')
     expect(decide(stopping, silent, 11 * 60_000, release).action).toEqual({ kind: 'stop', force: false })
   })

@@ -1,6 +1,7 @@
 import { anInstance } from '@lcm/testkit/builders'
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
+import { reason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import type { Instance } from '../instance.ts'
 import { type Observation, WORKER_POLICY } from '../observation.ts'
@@ -23,11 +24,11 @@ const STOPPED = {
 } as const
 const stopped = { state: 'stopped', public_ip: null } as const
 
-describe('the tag Name of a machine that LCM launched', () => {
+describe('the tag Name of an instance that LCM launched', () => {
   it('becomes the name of its worker', () => {
     expect(decide(RENAMED)).toEqual({
       action: { kind: 'tag', tags: { Name: 'ada' }, afterMs: WORKER_POLICY.lookAgainMsMax },
-      because: 'the tag Name of its machine is not "ada"',
+      because: reason('name_tag_differs', { tag: 'Name', name: 'ada' }),
       guards: [],
     })
   })
@@ -36,12 +37,12 @@ describe('the tag Name of a machine that LCM launched', () => {
     expect(decide({}).action.kind).toBe('nothing')
   })
 
-  it('is set again when somebody changed or removed it', () => {
+  it('is set again when it was changed or removed', () => {
     expect(isTagged({}, { tags: { ...OURS, Name: 'mine' } })).toBe(true)
     expect(isTagged({}, { tags: OURS })).toBe(true)
   })
 
-  it('follows the worker while its machine is stopped, and while it boots', () => {
+  it('follows the worker while its instance is stopped, and while it boots', () => {
     expect(isTagged({ ...RENAMED, ...STOPPED, https_endpoint: null }, stopped)).toBe(true)
     expect(isTagged({ ...RENAMED, status: 'PROVISIONING' }, { state: 'pending' })).toBe(true)
     const booting = decide(
@@ -59,27 +60,30 @@ describe('the tag Name of a machine that LCM launched', () => {
     ['that is not marked as ours', {}, { tags: { Name: 'x' } }],
     ['of another fleet', {}, { tags: { Name: 'x', 'lcm:fleet': 'another' } }],
     ['that another worker has', { ec2_instance_id: 'i-2' }, {}],
-    ['that is dying', {}, { state: 'shutting-down' }],
+    ['that is terminating', {}, { state: 'shutting-down' }],
     ['that is to be terminated', { desired_status: 'TERMINATED', status: 'TERMINATING' }, {}],
-  ])('is not touched on a machine %s', (_, worker, instance) => {
+  ])('is not changed on an instance %s', (_, worker, instance) => {
     expect(isTagged({ ...RENAMED, ...worker }, instance)).toBe(false)
   })
 
-  it('holds up nothing that is to be done', () => {
+  it('delays no other step', () => {
     expect(decide({ ...RENAMED, desired_status: 'STOPPED' }).action).toMatchObject({ changes: { status: 'STOPPING' } })
     expect(decide({ ...RENAMED, status: 'STOPPING', desired_status: 'STOPPED' }).action.kind).toBe('stop')
     expect(decide(RENAMED, {}, { isSurveyDue: true }).action.kind).toBe('survey')
   })
 
-  it('is set again only after its pause, and looked at no later than without it', () => {
+  it('is set again only after its pause, and checked no later than without it', () => {
     const paused = { tagPauseMs: 600_000 }
     expect(decide(RENAMED, {}, paused).action).toEqual({ kind: 'wait', afterMs: 600_000 })
     const pending = decide({ ...RENAMED, status: 'PROVISIONING' }, { state: 'pending' }, paused)
     expect(pending.action).toMatchObject({ kind: 'wait', afterMs: WORKER_POLICY.lookAgainMs })
-    expect(pending.because).toMatch(/^EC2 says pending; the tag Name/)
+    expect(pending.because).toMatchObject({
+      code: 'name_tag_retry',
+      params: { tag: 'Name', cause: { code: 'ec2_reports', params: { state: 'pending' } } },
+    })
   })
 })
 
-it('the machine of these tests has the name of their worker', () => {
+it('the instance of these tests has the name of their worker', () => {
   expect(anInstance().tags.Name).toBe(onMachine().name)
 })

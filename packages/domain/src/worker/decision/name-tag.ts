@@ -1,3 +1,4 @@
+import { reason } from '../../reason.ts'
 import { isDead } from '../facts.ts'
 import { type Instance, TAG } from '../instance.ts'
 import type { Seen } from '../observation.ts'
@@ -24,9 +25,9 @@ export function withNameTag({ worker, instance, policy, tagPauseMs }: Seen, deci
     const tags = { [TAG.name]: worker.name }
     return perform(
       { kind: 'tag', tags, afterMs: againMs },
-      `the tag ${TAG.name} of its machine is not "${worker.name}"`,
+      reason('name_tag_differs', { tag: TAG.name, name: worker.name }),
     )
   }
   const afterMs = action.kind === 'wait' ? Math.min(action.afterMs, tagPauseMs) : tagPauseMs
-  return wait(afterMs, `${because}; the tag ${TAG.name} of its machine is set again later`, decision.guards)
+  return wait(afterMs, reason('name_tag_retry', { tag: TAG.name, cause: because }), decision.guards)
 }

@@ -1,4 +1,5 @@
 import { toMs } from '../../instant.ts'
+import { type Reason, reason, sameReason } from '../../reason.ts'
 import { holds, withCondition, withoutCondition } from '../boot.ts'
 import { whyTagIsIgnored } from '../endpoint.ts'
 import { type Instance, TAG } from '../instance.ts'
@@ -17,7 +18,7 @@ export function isOurs(worker: Worker, instance: Instance, policy: WorkerPolicy)
   return instance.tags[discoveryTag.key] === discoveryTag.value
 }
 
-/** The conditions with what is to be said of the machine's marks; null when that is said already. */
+/** The conditions about the tags of the instance; null when they are up to date. */
 export function ownershipConditions(seen: Seen): Condition[] | null {
   const { conditions } = seen.worker
   const next = pointed(seen, settled(seen, marked(seen, conditions)))
@@ -25,32 +26,32 @@ export function ownershipConditions(seen: Seen): Condition[] | null {
 }
 
 function marked({ worker, instance, policy, nowMs }: Seen, conditions: readonly Condition[]): readonly Condition[] {
-  const message = tagDrift(worker, instance, policy)
-  const said = conditions.find(each => each.type === CONDITION.tagsChanged)
-  if (message === null) return said === undefined ? conditions : withoutCondition(conditions, CONDITION.tagsChanged)
-  if (said?.message === message) return conditions
-  const condition = { type: CONDITION.tagsChanged, status: true, reason: 'TagsChanged', message }
-  return withCondition(conditions, condition, nowMs)
+  const drift = tagDrift(worker, instance, policy)
+  const known = conditions.find(each => each.type === CONDITION.tagsChanged)
+  if (drift === null) return known === undefined ? conditions : withoutCondition(conditions, CONDITION.tagsChanged)
+  if (known !== undefined && sameReason(known.reason, drift)) return conditions
+  return withCondition(conditions, { type: CONDITION.tagsChanged, status: true, reason: drift }, nowMs)
 }
 
-/** It was left alone, and need not be any longer. The condition stays, since it tells from when on time counts. */
+/** LCM may change the instance again. The condition stays, since timeouts count from its `since`. */
 function settled({ worker, instance, policy, nowMs }: Seen, conditions: readonly Condition[]): readonly Condition[] {
   const isStillLeftAlone = worker.desired_status === 'TERMINATED' && !isOurs(worker, instance, policy)
   if (isStillLeftAlone || !holds(conditions, CONDITION.notOurs)) return conditions
-  const message = `${instance.instance_id} may be changed by this fleet again`
-  return withCondition(conditions, { type: CONDITION.notOurs, status: false, reason: 'Ours', message }, nowMs)
+  const restored = reason('ownership_restored', { instance_id: instance.instance_id })
+  return withCondition(conditions, { type: CONDITION.notOurs, status: false, reason: restored }, nowMs)
 }
 
 /** Whether its endpoint tag counts. Only a running machine has all its addresses. */
 function pointed({ instance, nowMs }: Seen, conditions: readonly Condition[]): readonly Condition[] {
   if (instance.state !== 'running') return conditions
   const type = CONDITION.endpointIgnored
-  const said = conditions.find(each => each.type === type)
-  const why = whyTagIsIgnored(instance)
-  if (why === null) return said === undefined ? conditions : withoutCondition(conditions, type)
-  const message = `the tag ${TAG.endpoint}=${instance.tags[TAG.endpoint]} is ignored: ${why}. Correct or remove it`
-  if (said?.message === message) return conditions
-  return withCondition(conditions, { type, status: true, reason: 'NotItsOwn', message }, nowMs)
+  const known = conditions.find(each => each.type === type)
+  const cause = whyTagIsIgnored(instance)
+  if (cause === null) return known === undefined ? conditions : withoutCondition(conditions, type)
+  const value = instance.tags[TAG.endpoint] ?? ''
+  const ignored = reason('endpoint_tag_ignored', { tag: TAG.endpoint, value, cause })
+  if (known !== undefined && sameReason(known.reason, ignored)) return conditions
+  return withCondition(conditions, { type, status: true, reason: ignored }, nowMs)
 }
 
 /** For how long it has been ours to act in this status: while its machine was left alone nothing could be late. */
@@ -60,8 +61,8 @@ export function oursForMs({ entered_status_at, conditions }: Worker, nowMs: numb
 }
 
 /** The drift of the machine's tags; null when they are as LCM needs them. */
-export function tagDrift(worker: Worker, instance: Instance, policy: WorkerPolicy): string | null {
-  if (isForeign(instance, policy)) return `its machine is marked as of fleet ${instance.tags[TAG.fleet]}`
+export function tagDrift(worker: Worker, instance: Instance, policy: WorkerPolicy): Reason | null {
+  if (isForeign(instance, policy)) return reason('fleet_tag_foreign', { fleet: instance.tags[TAG.fleet] ?? '' })
   if (isOurs(worker, instance, policy)) return null
-  return `its machine lost the tag ${TAG.fleet}=${policy.fleet}; put it back to have LCM terminate it`
+  return reason('fleet_tag_missing', { tag: TAG.fleet, value: policy.fleet })
 }

@@ -1,6 +1,7 @@
 import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
+import { reason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { WORKER_POLICY } from '../observation.ts'
 import type { Worker } from '../worker.ts'
@@ -45,27 +46,40 @@ describe('a refusal that lasts until a person acts is a condition', () => {
   })
 })
 
-it('says a refused stop once, however AWS words it the next time', () => {
+it('sets one condition for a refused stop, however AWS words it the next time', () => {
   const worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
   const first = judgePower(worker, 'stop', refusal('auth', 'encoded: aaaa'), at)
-  expect(first?.because).toBe('EC2 refuses to stop i-1: encoded: aaaa')
+  const because = reason('ec2_refuses', {
+    action: 'stop',
+    instance_id: 'i-1',
+    aws_code: 'OperationNotPermitted',
+    error: 'encoded: aaaa',
+  })
+  expect(first?.because).toEqual(because)
   const condition = conditionIn(first)
   const told = { ...worker, conditions: condition === undefined ? [] : [condition] }
   expect(judgePower(told, 'stop', refusal('auth', 'encoded: bbbb'), { ...at, nowMs: NOW + 60_000 })).toEqual({
     action: { kind: 'wait', afterMs: WORKER_POLICY.authPauseMs },
-    because: 'EC2 refuses to stop i-1: encoded: aaaa',
+    because,
     guards: [],
   })
 })
 
-describe('the condition of a refused act is over when EC2 has taken the act', () => {
+describe('the condition of a refused action is over when EC2 has accepted the action', () => {
   const since = toInstant(NOW)
-  const blocked = (type: string) => [{ type, status: true, reason: 'X', message: 'no', since }]
+  const blocked = (type: string) => [
+    {
+      type,
+      status: true,
+      reason: reason('ec2_refuses', { action: 'stop', instance_id: 'i-1', aws_code: 'X', error: 'no' }),
+      since,
+    },
+  ]
   it.each([
     ['STOPPING', 'STOPPED', 'StopBlocked', 'stopping'],
     ['STOPPING', 'STOPPED', 'StopBlocked', 'stopped'],
     ['TERMINATING', 'TERMINATED', 'TerminateBlocked', 'shutting-down'],
-  ] as const)('%s, wanted %s: no %s once EC2 says %s', (status, desired_status, type, state) => {
+  ] as const)('%s, desired %s: no %s once EC2 reports %s', (status, desired_status, type, state) => {
     const worker = onMachine({ status, desired_status, conditions: blocked(type) })
     const { action } = decideWorker(worker, anObservation({ ec2: aMachineSight({ state }) }), WORKER_POLICY, NOW)
     const changes = action.kind === 'write' ? action.changes : {}

@@ -1,3 +1,4 @@
+import { reason } from '../../reason.ts'
 import type { WorkerPolicy } from '../observation.ts'
 import { CONDITION, type Worker } from '../worker.ts'
 import type { Decision } from './decision.ts'
@@ -36,13 +37,21 @@ export function judgePower(
   refusal: Refusal,
   at: { policy: WorkerPolicy; nowMs: number },
 ): Decision | null {
-  const { errorClass, code, message: said } = refusal
+  const { errorClass, code, message } = refusal
   if (!LASTING[act].includes(errorClass)) return null
   if (act === 'start' && !['protected', 'invalid'].includes(errorClass)) return judgeStart(worker, refusal, at)
   const type = BLOCKED_CONDITION[act]
-  const known = worker.conditions.find(each => each.type === type && each.status && each.reason === code)
-  // AWS encodes every refusal differently; the code tells whether it is still the same one.
-  const message =
-    known?.message ?? `EC2 refuses to ${act} ${worker.ec2_instance_id}: ${said.slice(0, REFUSAL_CHARS_MAX)}`
-  return hold(worker, { type, reason: code, message }, at.policy.authPauseMs, at.nowMs)
+  const known = worker.conditions.find(
+    each => each.type === type && each.status && each.reason.params.aws_code === code,
+  )
+  // AWS words and encodes every refusal differently; the AWS error code tells whether it is still the same one.
+  const because =
+    known?.reason ??
+    reason('ec2_refuses', {
+      action: act,
+      instance_id: worker.ec2_instance_id,
+      aws_code: code,
+      error: message.slice(0, REFUSAL_CHARS_MAX),
+    })
+  return hold(worker, { type, reason: because }, at.policy.authPauseMs, at.nowMs)
 }

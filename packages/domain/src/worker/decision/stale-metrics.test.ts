@@ -2,6 +2,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
+import { reason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { type Observation, WORKER_POLICY } from '../observation.ts'
 import type { Condition, Worker } from '../worker.ts'
@@ -15,14 +16,18 @@ const decide = (worker: Worker, more: Partial<Observation> = {}) =>
 const STALE: Condition = {
   type: 'MetricsStale',
   status: true,
-  reason: 'NoSample',
-  message: expect.stringContaining('how busy it is'),
+  reason: reason('metrics_stale'),
   since: toInstant(silentSince),
 }
-const OTHER: Condition = { type: 'Overdue', status: true, reason: 'x', message: 'y', since: toInstant(ENTERED) }
+const OTHER: Condition = {
+  type: 'Overdue',
+  status: true,
+  reason: reason('termination_overdue', { minutes: 20 }),
+  since: toInstant(ENTERED),
+}
 
-describe('a worker of which nothing was measured for too long', () => {
-  it('is told of, with since when, beside all else that is said of it', () => {
+describe('a worker that was not measured for too long', () => {
+  it('gets a condition with since when, beside its others', () => {
     expect(decide(onMachine({ conditions: [OTHER] }), { metricsSilentSince: silentSince }).action).toEqual({
       kind: 'write',
       changes: { conditions: [OTHER, STALE] },
@@ -30,14 +35,17 @@ describe('a worker of which nothing was measured for too long', () => {
     })
   })
 
-  it('is told of once: the checks behind it have their turn', () => {
+  it('gets the condition once: later checks still run', () => {
     const told = onMachine({ conditions: [STALE] })
     expect(decide(told, { metricsSilentSince: silentSince }).action.kind).toBe('nothing')
     expect(decide(told, { metricsSilentSince: silentSince, isSurveyDue: true }).action.kind).toBe('survey')
   })
 
-  it('is no longer told of once it is measured again, or does not run', () => {
-    expect(decide(onMachine({ conditions: [OTHER, STALE] })).action).toMatchObject({ changes: { conditions: [OTHER] } })
+  it('loses the condition when it is measured again, or does not run', () => {
+    expect(decide(onMachine({ conditions: [OTHER, STALE] }))).toMatchObject({
+      because: { code: 'metrics_restored' },
+      action: { changes: { conditions: [OTHER] } },
+    })
     const stopped = onMachine({ conditions: [OTHER, STALE], desired_status: 'STOPPED' })
     expect(decide(stopped, { metricsSilentSince: silentSince }).action).toMatchObject({
       changes: { status: 'STOPPING', conditions: [OTHER] },
@@ -51,7 +59,7 @@ describe('a worker of which nothing was measured for too long', () => {
 
   it('comes after drift, and before the license', () => {
     const moved = aMachineSight({ public_ip: '127.64.0.9' })
-    expect(decide(onMachine(), { ec2: moved, metricsSilentSince: silentSince }).because).toContain('public_ip')
+    expect(decide(onMachine(), { ec2: moved, metricsSilentSince: silentSince }).because.code).toBe('ec2_facts_changed')
     expect(decide(onMachine(), { license: aLicenseSight(), metricsSilentSince: silentSince }).action).toMatchObject({
       changes: { conditions: [STALE] },
     })

@@ -1,18 +1,19 @@
 import { toInstant } from '../../instant.ts'
+import { reason } from '../../reason.ts'
 import { holds, withoutCondition } from '../boot.ts'
 import type { Seen } from '../observation.ts'
 import { CONDITION, type Worker } from '../worker.ts'
 import { announce, type Decision } from './decision.ts'
 
-/** Says once that nothing was measured of a running worker for too long, and takes it back when something is. */
+/** Sets MetricsStale once when a running worker was not measured for too long, and removes it with the next sample. */
 export function decideFreshness({ worker, metricsSilentSince: sinceMs }: Seen): Decision | null {
-  const isSaid = holds(worker.conditions, CONDITION.metricsStale)
+  const isSet = holds(worker.conditions, CONDITION.metricsStale)
   const others = withoutCondition(worker.conditions, CONDITION.metricsStale)
-  if (sinceMs === null) return isSaid ? announce({ conditions: others }, 'it is measured again') : null
-  if (isSaid) return null
-  const message = 'neither CloudWatch nor CML could be asked how busy it is'
-  const stale = { type: CONDITION.metricsStale, status: true, reason: 'NoSample', message, since: toInstant(sinceMs) }
-  return announce({ conditions: [...others, stale] }, message)
+  if (sinceMs === null) return isSet ? announce({ conditions: others }, reason('metrics_restored')) : null
+  if (isSet) return null
+  const because = reason('metrics_stale')
+  const stale = { type: CONDITION.metricsStale, status: true, reason: because, since: toInstant(sinceMs) }
+  return announce({ conditions: [...others, stale] }, because)
 }
 
 /** Conditions of running workers only: other workers are neither measured nor probed. */

@@ -2,6 +2,7 @@ import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseSight, aMachineSight, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../../instant.ts'
+import { textReason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from '../observation.ts'
 import { NO_LICENSE } from '../parts.ts'
@@ -24,7 +25,8 @@ const condemned = (more: Partial<Worker> = {}): Worker =>
     ...more,
   })
 const licensed = (registration: string): LicenseSight => aLicenseSight({ registration })
-const SILENT: LicenseSight = { kind: 'unknown', because: 'CML did not answer' }
+const SILENT_BECAUSE = textReason('CML did not answer')
+const SILENT: LicenseSight = { kind: 'unknown', because: SILENT_BECAUSE }
 const seeing = (ec2: Ec2Sight, license: LicenseSight | null = null): Observation => anObservation({ ec2, license })
 const machine = (state: string, tags = anInstance().tags): Ec2Sight => aMachineSight({ state, tags })
 const decide = (
@@ -44,22 +46,25 @@ function written(worker: Worker, { action }: Decision): Worker {
   return action.kind === 'write' ? withChanges(worker, action.changes) : worker
 }
 
-describe('a license is never lost in silence', () => {
-  it('is given back before its machine is destroyed, and the machine goes once CML has confirmed it', () => {
+describe('a license is never lost unrecorded', () => {
+  it('is returned before its instance is terminated, which follows once CML has confirmed it', () => {
     const worker = condemned()
     const asked = decide(worker, seeing(machine('running'), licensed('COMPLETED')))
-    expect(asked.action).toMatchObject({ kind: 'write', afterMs: 0, changes: { license: { unsettled: 'deregister' } } })
+    expect(asked).toMatchObject({
+      action: { kind: 'write', afterMs: 0, changes: { license: { unsettled: 'deregister' } } },
+      because: { code: 'license_return_started', params: { before: 'termination' } },
+    })
     expect(decide(written(worker, asked), seeing(machine('running'), licensed('COMPLETED'))).action.kind).toBe(
       'deregister_license',
     )
-    expect(decide(worker, seeing(machine('running'), licensed('NOT_REGISTERED'))).action).toMatchObject({
-      changes: { license: { status: 'UNREGISTERED' } },
-      afterMs: 0,
+    expect(decide(worker, seeing(machine('running'), licensed('NOT_REGISTERED')))).toMatchObject({
+      action: { changes: { license: { status: 'UNREGISTERED' } }, afterMs: 0 },
+      because: { code: 'cml_holds_no_license' },
     })
     expect(decide(condemned({ license: NO_LICENSE }), seeing(machine('running'))).action.kind).toBe('terminate')
   })
 
-  it('is given back also when somebody registered it behind our back, and not waited for when nobody knows of any', () => {
+  it('is returned also when it was registered outside LCM, and not waited for when none is known', () => {
     const unknown = condemned({ license: NO_LICENSE })
     const found = { kind: 'write', changes: { license: { status: 'REGISTERED', udi: 'udi-1' } }, afterMs: 0 }
     expect(decide(unknown, seeing(machine('running'), licensed('COMPLETED'))).action).toEqual(found)
@@ -67,12 +72,12 @@ describe('a license is never lost in silence', () => {
     const late = { afterMs: 2 * HOUR_MS + 1 }
     expect(decide(unknown, seeing(machine('running'), licensed('COMPLETED')), late).action).toEqual(found)
     const onRecord = condemned({ license: { ...NO_LICENSE, last_error: 'it could not be given back' } })
-    expect(decide(onRecord, seeing(machine('running'), licensed('COMPLETED')), late).because).toMatch(
-      /not terminated it/,
+    expect(decide(onRecord, seeing(machine('running'), licensed('COMPLETED')), late).because.code).toBe(
+      'termination_overdue',
     )
   })
 
-  it('that was never granted is not asked for again and again', () => {
+  it('that was never granted is not requested again and again', () => {
     const registering = condemned({ license: { ...NO_LICENSE, status: 'REGISTERING' } })
     expect(decide(registering, seeing(machine('running'), licensed('FAILED'))).action).toMatchObject({
       kind: 'write',
@@ -82,24 +87,23 @@ describe('a license is never lost in silence', () => {
     expect(decide(refused, seeing(machine('running'), licensed('FAILED'))).action.kind).toBe('terminate')
   })
 
-  it('that was held before a registration by somebody else failed is on record as possibly lost', () => {
+  it('that was held before a registration outside LCM failed is recorded as possibly lost', () => {
     expect(decide(condemned(), seeing(machine('running'), licensed('FAILED')))).toMatchObject({
       action: { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED' } } },
-      because: expect.stringContaining('may still count'),
+      because: { code: 'license_replaced_outside_lcm' },
     })
   })
 
-  it('is believed to be given back only when a later look confirms it', () => {
+  it('counts as returned only when a later look confirms it', () => {
     for (const license of [ASKED, { ...ASKED, status: 'FAILED' as const }]) {
       const worker = condemned({ license })
       const returned = judgeLicense(worker, { kind: 'returned' }, judgedAt(1_000))
-      expect(returned.action).toMatchObject({
-        kind: 'write',
-        afterMs: 5_000,
-        changes: { license: { unsettled: null } },
+      expect(returned).toMatchObject({
+        action: { kind: 'write', afterMs: 5_000, changes: { license: { unsettled: null } } },
+        because: { code: 'license_returned', params: { confirmed: false } },
       })
       const after = written(worker, returned)
-      expect(decide(after, seeing(machine('running'), SILENT)).because, 'not confirmed').toBe('CML did not answer')
+      expect(decide(after, seeing(machine('running'), SILENT)).because, 'not confirmed').toEqual(SILENT_BECAUSE)
       expect(decide(after, seeing(machine('running'), licensed('NOT_REGISTERED'))).action).toMatchObject({
         kind: 'write',
         changes: { license: { status: 'UNREGISTERED' } },
@@ -107,12 +111,12 @@ describe('a license is never lost in silence', () => {
     }
   })
 
-  it('that nobody heard was given back is on record as possibly lost before its machine goes', () => {
+  it('whose return was not confirmed is recorded as possibly lost before the termination', () => {
     const worker = condemned({ license: ASKED })
     const decision = decide(worker, seeing(machine('running'), licensed('NOT_REGISTERED')))
     expect(decision).toMatchObject({
       action: { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED', unsettled: null } } },
-      because: expect.stringContaining('may still count it'),
+      because: { code: 'license_return_unconfirmed' },
     })
     const heard = { ...seeing(machine('running'), licensed('NOT_REGISTERED')), isReturnHeard: true }
     expect(decide(worker, heard).action).toMatchObject({
@@ -121,17 +125,29 @@ describe('a license is never lost in silence', () => {
     })
   })
 
-  it('goes on record with what is known of it when its machine is gone', () => {
-    const words = (license: Partial<Worker['license']>) =>
+  it('is recorded with what is known of it when its instance is gone', () => {
+    const because = (license: Partial<Worker['license']>) =>
       decide(condemned({ license: { ...NO_LICENSE, ...license } }), seeing(machine('terminated'))).because
-    expect(words(REGISTERED)).toMatch(/and its license was never given back$/)
-    expect(words(ASKED)).toMatch(/nobody has confirmed that its license was given back$/)
-    expect(words({ status: 'FAILED', unsettled: 'register' })).toMatch(/it may hold a license: CML was registering/)
+    const lost = (license: string) => ({
+      code: 'license_lost',
+      params: {
+        cause: { code: 'termination_confirmed', params: { instance_id: 'i-1', state: 'terminated' } },
+        license,
+      },
+    })
+    expect(because(REGISTERED)).toMatchObject(lost('not_returned'))
+    expect(because(ASKED)).toMatchObject(lost('return_unconfirmed'))
+    expect(because({ status: 'DEREGISTERING' })).toMatchObject(lost('return_unconfirmed'))
+    expect(because({ status: 'FAILED', unsettled: 'register' })).toMatchObject(lost('registering'))
+    expect(because({ status: 'UNKNOWN' })).toMatchObject(lost('never_checked'))
   })
 
-  it('is looked for after one more boot when a registration was given up, and is none once CML says so', () => {
+  it('is checked after one more boot when a registration timed out, and is none once CML reports so', () => {
     const worker = condemned({ license: { ...NO_LICENSE, status: 'FAILED', unsettled: 'register' } })
-    expect(decide(worker, seeing(machine('stopped'))).action.kind).toBe('start')
+    expect(decide(worker, seeing(machine('stopped')))).toMatchObject({
+      action: { kind: 'start' },
+      because: { code: 'license_return_needs_boot' },
+    })
     for (const registration of ['NOT_REGISTERED', 'FAILED'])
       expect(decide(worker, seeing(machine('running'), licensed(registration))).action).toMatchObject({
         kind: 'write',
@@ -139,9 +155,10 @@ describe('a license is never lost in silence', () => {
       })
   })
 
-  it('that is refused because labs run is told of, and then somebody is asked to stop them', () => {
+  it('whose return is refused because labs run is a condition, and then LCM requests to stop the labs', () => {
     const refused = { kind: 'refused', errorClass: 'state', message: 'labs are running' } as const
     const silent = condemned({ service_status: 'UNAVAILABLE' })
+    const because = { code: 'license_return_refused', params: { error: 'labs are running' } }
     const told = judgeLicense(silent, refused, judgedAt(1_000))
     expect(told.action).toMatchObject({
       kind: 'write',
@@ -149,38 +166,41 @@ describe('a license is never lost in silence', () => {
       changes: {
         service_status: 'AVAILABLE',
         https_endpoint: 'https://127.64.0.1',
-        conditions: [{ type: 'ReturningLicense', status: true, reason: 'LabsRun', message: 'labs are running' }],
+        conditions: [{ type: 'ReturningLicense', status: true, reason: because }],
       },
     })
     const again = judgeLicense(written(silent, told), refused, judgedAt(2_000))
-    expect(again).toMatchObject({ action: { kind: 'stop_labs' }, because: 'labs are running' })
+    expect(again).toMatchObject({ action: { kind: 'stop_labs' }, because })
     const running = { ...written(silent, told), status: 'RUNNING' as const }
-    expect(judgeLicense(running, refused, judgedAt(2_000)).action.kind, 'nobody said that they may go').toBe('wait')
+    expect(judgeLicense(running, refused, judgedAt(2_000)).action.kind, 'no termination is requested').toBe('wait')
   })
 
-  it('keeps the machine while CML does not answer, and says so', () => {
+  it('keeps the instance while CML does not answer, with a condition', () => {
     const decision = decide(condemned(), seeing(machine('running'), SILENT))
     expect(decision.action).toMatchObject({ changes: { conditions: [{ type: 'ReturningLicense', status: true }] } })
-    expect(decision.because).toBe('CML did not answer')
+    expect(decision.because).toEqual(SILENT_BECAUSE)
   })
 
-  it('goes on record when it could not be given back in time', () => {
+  it('is recorded as leaked when it was not returned in time', () => {
     const late = decide(condemned(), seeing(machine('running'), SILENT), { afterMs: 2 * HOUR_MS + 1 })
     expect(late.action).toMatchObject({ kind: 'record_leak', changes: { license: { status: 'UNREGISTERED' } } })
-    expect(late.because).toContain('within 2 h')
+    expect(late.because).toMatchObject({ code: 'license_return_timeout', params: { hours: 2 } })
   })
 
-  it('boots a stopped machine once more to give it back, or records it where that is the rule', () => {
+  it('boots a stopped instance once more to return it, or records it where that is the policy', () => {
     expect(decide(condemned(), seeing(machine('stopped'))).action.kind).toBe('start')
     const policy = { ...WORKER_POLICY, licenseOnTerminate: 'record' as const }
-    expect(decide(condemned(), seeing(machine('stopped')), { policy }).action.kind).toBe('record_leak')
+    expect(decide(condemned(), seeing(machine('stopped')), { policy })).toMatchObject({
+      action: { kind: 'record_leak' },
+      because: { code: 'license_of_stopped_worker' },
+    })
   })
 
   it.each([
     ['terminated', machine('terminated')],
     ['shutting-down', machine('shutting-down')],
-    ['absent', { kind: 'absent', confirmed: true, because: 'gone' } as const],
-  ])('goes on record when its machine was found %s', (_, sight) => {
+    ['absent', { kind: 'absent', confirmed: true, because: textReason('gone') } as const],
+  ])('is recorded as leaked when its instance was found %s', (_, sight) => {
     for (const status of ['RUNNING', 'STOPPED', 'TERMINATING', 'FAILED'] as const) {
       const worker = condemned({ status, desired_status: 'RUNNING' })
       expect(decide(worker, seeing(sight)).action.kind, status).toBe('record_leak')
@@ -189,21 +209,32 @@ describe('a license is never lost in silence', () => {
   })
 })
 
-describe('what is not ours is left alone', () => {
+describe('an instance that is not ours is not changed', () => {
   const bare = condemned({ license: NO_LICENSE })
 
   it('is not terminated without our tags, and is once they are back', () => {
     const first = decide(bare, seeing(machine('running', {})))
-    expect(first.action).toMatchObject({ changes: { conditions: [{ type: 'TagsChanged', status: true }] } })
+    const drift = { code: 'fleet_tag_missing', params: { tag: 'lcm:fleet', value: 'lcm' } }
+    expect(first).toMatchObject({
+      action: { changes: { conditions: [{ type: 'TagsChanged', status: true, reason: drift }] } },
+      because: { code: 'tags_changed' },
+    })
     const told = { ...bare, conditions: first.action.kind === 'write' ? (first.action.changes.conditions ?? []) : [] }
     const second = decide(told, seeing(machine('running', {})))
-    expect(second.action).toMatchObject({ changes: { conditions: [{}, { type: 'NotOurs' }] } })
+    expect(second.action).toMatchObject({
+      changes: {
+        conditions: [
+          {},
+          { type: 'NotOurs', reason: { code: 'ownership_tag_missing', params: { instance_id: 'i-1' } } },
+        ],
+      },
+    })
     const back = decide(told, seeing(machine('running')))
     expect(back.action).toMatchObject({ changes: { conditions: [] } })
     expect(decide(bare, seeing(machine('running'))).action.kind).toBe('terminate')
   })
 
-  it('has all its time to give a license back once it is ours again, however long that took', () => {
+  it('has the whole timeout to return a license once it is ours again, however long that took', () => {
     const bareTags = machine('running', {})
     let worker = condemned()
     for (const afterMs of [1_000, 2_000])
@@ -211,7 +242,10 @@ describe('what is not ours is left alone', () => {
     expect(worker.conditions).toMatchObject([{ type: 'TagsChanged' }, { type: 'NotOurs', status: true }])
     const backMs = 5 * HOUR_MS
     const back = decide(worker, seeing(machine('running'), SILENT), { afterMs: backMs })
-    expect(back.action).toMatchObject({ kind: 'write', changes: { conditions: [{ type: 'NotOurs', status: false }] } })
+    expect(back.action).toMatchObject({
+      kind: 'write',
+      changes: { conditions: [{ type: 'NotOurs', status: false, reason: { code: 'ownership_restored' } }] },
+    })
     worker = written(worker, back)
     worker = { ...worker, license: ASKED }
     const after = (afterMs: number) =>
@@ -224,7 +258,7 @@ describe('what is not ours is left alone', () => {
     expect(late.action.kind, 'EC2 was not asked before').toBe('terminate')
   })
 
-  it('is not said to be somebody else’s any longer when the other mark is gone', () => {
+  it('loses the condition NotOurs when the foreign tag is gone', () => {
     const run = condemned({ status: 'RUNNING', desired_status: 'RUNNING' })
     const foreign = machine('running', { 'lcm:fleet': 'theirs' })
     const told = written(run, decide(run, seeing(foreign)))
@@ -233,38 +267,45 @@ describe('what is not ours is left alone', () => {
     })
   })
 
-  it('is neither stopped, started nor terminated when it is marked as of another fleet', () => {
+  it('is neither stopped, started nor terminated when it has the tag of another fleet', () => {
     const foreign = machine('running', { 'lcm:fleet': 'theirs', 'cml-managed': 'true' })
     for (const desired_status of ['RUNNING', 'STOPPED', 'TERMINATED'] as const) {
       for (const status of ['STARTING', 'STOPPING', 'TERMINATING', 'RUNNING'] as const) {
         const { action } = decide(condemned({ status, desired_status, license: NO_LICENSE }), seeing(foreign))
-        expect(action).toMatchObject({ kind: 'write', changes: { conditions: [{ type: 'NotOurs' }] } })
+        expect(action).toMatchObject({
+          kind: 'write',
+          changes: { conditions: [{ type: 'NotOurs', reason: { code: 'owned_by_other_fleet' } }] },
+        })
       }
     }
   })
 
-  it('may be terminated by the mark that it was found by, if it was found', () => {
+  it('may be terminated by its discovery tag, if it was discovered', () => {
     const found = condemned({ origin: 'DISCOVERY', license: NO_LICENSE })
     const marked = machine('running', { 'cml-managed': 'true' })
     expect(decide(found, seeing(marked)).action.kind).toBe('terminate')
-    expect(decide(bare, seeing(marked)).action.kind, 'not one of our own making').toBe('write')
+    expect(decide(bare, seeing(marked)).action.kind, 'not one that LCM launched').toBe('write')
     const policy = { ...WORKER_POLICY, discoveryTag: null }
     expect(decide(found, seeing(marked), { policy }).action.kind).toBe('write')
   })
 })
 
-it('tells somebody once when EC2 takes too long, and goes on asking', () => {
+it('sets one condition when EC2 takes too long, and keeps calling it', () => {
   const worker = condemned({ license: { ...NO_LICENSE, udi: 'udi-1' } })
   const late = { afterMs: 21 * 60_000 }
   const told = decide(worker, seeing(machine('running')), late)
-  expect(told.action).toMatchObject({ changes: { conditions: [{ type: 'Overdue', status: true }] }, afterMs: 0 })
+  const overdue = { code: 'termination_overdue', params: { minutes: 20 } }
+  expect(told.action).toMatchObject({
+    changes: { conditions: [{ type: 'Overdue', status: true, reason: overdue }] },
+    afterMs: 0,
+  })
   const conditions = told.action.kind === 'write' ? (told.action.changes.conditions ?? []) : []
   expect(decide({ ...worker, conditions }, seeing(machine('running')), late).action.kind).toBe('terminate')
   const gaveBack = condemned({ license: { ...REGISTERED, status: 'UNREGISTERED', product: 'CML_Enterprise' } })
   expect(decide(gaveBack, seeing(machine('running')), late).action.kind, 'that took its own time').toBe('terminate')
 })
 
-it('serves on while its license is given back', () => {
+it('keeps serving while its license is returned', () => {
   const { action } = decide(condemned({ status: 'RUNNING', service_status: 'AVAILABLE' }), seeing(machine('running')))
   expect(action).toEqual({ kind: 'write', changes: { status: 'TERMINATING' }, afterMs: 0 })
 })

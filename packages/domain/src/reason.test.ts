@@ -1,0 +1,33 @@
+import { expect, it } from 'vitest'
+import { Reason, reason, sameReason, textReason, withoutSeconds } from './reason.ts'
+
+const cooldown = (seconds: number) => reason('scale_up_cooldown', { template: 'metal', last_at: 'then', seconds })
+
+it('a reason has a code, its params and a message for people', () => {
+  const made = reason('booked_by', { by: 'ada' })
+  expect(made).toEqual({ code: 'booked_by', message: 'ada booked the session', params: { by: 'ada' } })
+  expect(Reason.parse(JSON.parse(JSON.stringify(made)))).toEqual(made)
+})
+
+it('words of others are kept, at most 1000 characters of them', () => {
+  expect(textReason('x'.repeat(2000)).message).toHaveLength(1000)
+  expect(Reason.parse(textReason('Insufficient capacity.')).params).toEqual({ text: 'Insufficient capacity.' })
+})
+
+it('reasons are compared by code and params, not by message', () => {
+  const made = reason('booked_by', { by: 'ada' })
+  expect(sameReason(made, { ...made, message: 'worded differently' })).toBe(true)
+  expect(sameReason(made, reason('booked_by', { by: 'bob' }))).toBe(false)
+  expect(sameReason(made, reason('requeued_by', { by: 'ada' }))).toBe(false)
+  expect([sameReason(made, null), sameReason(null, null)]).toEqual([false, true])
+})
+
+it('a duration is no part of the fact, also in the cause of a reason', () => {
+  expect(withoutSeconds(cooldown(290))).toEqual(withoutSeconds(cooldown(12)))
+  const nested = (seconds: number) =>
+    reason('scale_up_refused', { cause: textReason('no'), refusal: cooldown(seconds) })
+  expect(withoutSeconds(nested(290))).toEqual(withoutSeconds(nested(12)))
+  expect(withoutSeconds(nested(1))).not.toEqual(
+    withoutSeconds(reason('scale_up_refused', { cause: textReason('other'), refusal: cooldown(1) })),
+  )
+})

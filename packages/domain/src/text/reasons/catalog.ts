@@ -1,0 +1,26 @@
+import { CONTROLLER_REASONS } from './controller-reasons.ts'
+import { FLEET_REASONS } from './fleet-reasons.ts'
+import { LAB_REASONS } from './lab-reasons.ts'
+import { LAUNCH_REASONS } from './launch-reasons.ts'
+import { LICENSE_REASONS } from './license-reasons.ts'
+import { NEXT_REASONS } from './next-reasons.ts'
+import { PLACEMENT_REASONS } from './placement-reasons.ts'
+import { PROBLEM_REASONS } from './problem-reasons.ts'
+import { SESSION_REASONS } from './session-reasons.ts'
+import { WORKER_REASONS } from './worker-reasons.ts'
+
+/** Renders every reason by its code. A code is never given another meaning; a message may be reworded. */
+export const REASONS = {
+  /** Words of others, and texts that older releases stored. */
+  text: ({ text }: { text: string }) => text,
+  ...WORKER_REASONS,
+  ...LAUNCH_REASONS,
+  ...LICENSE_REASONS,
+  ...NEXT_REASONS,
+  ...SESSION_REASONS,
+  ...PLACEMENT_REASONS,
+  ...LAB_REASONS,
+  ...FLEET_REASONS,
+  ...CONTROLLER_REASONS,
+  ...PROBLEM_REASONS,
+}

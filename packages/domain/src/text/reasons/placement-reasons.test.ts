@@ -1,0 +1,126 @@
+import { expect, it } from 'vitest'
+import { type Reason, reason } from '../../reason.ts'
+import { PLACEMENT_REASONS } from './placement-reasons.ts'
+
+const NODES = { resource: 'nodes', needed: 3, free: 2 } as const
+const UNLIMITED = { node_limit: null, license: null }
+const CAUSE = reason('worker_cordoned')
+
+const ROWS: readonly [Reason, string][] = [
+  [reason('cml_status', { status: 'STARTING' }), 'CML on the worker is STARTING'],
+  [reason('worker_draining', { by: 'oidc:ann' }), 'the worker is being drained by oidc:ann'],
+  [reason('no_cml_login'), 'LCM has no login for CML on the worker'],
+  [reason('worker_cordoned'), 'the worker is cordoned'],
+  [
+    reason('license_mismatch', { registered: true, license: 'CML_Personal', needed: ['CML_Enterprise'] }),
+    'needs the license CML_Enterprise; the worker has CML_Personal',
+  ],
+  [
+    reason('license_mismatch', { registered: true, license: null, needed: ['CML_Enterprise'] }),
+    'needs the license CML_Enterprise; the worker has another one',
+  ],
+  [
+    reason('license_mismatch', { registered: false, license: null, needed: ['CML_Enterprise', 'CML_Education'] }),
+    'needs the license CML_Enterprise or CML_Education; the worker has none',
+  ],
+  [reason('capacity_unknown'), 'the capacity of the worker is not declared'],
+  [
+    reason('insufficient_capacity', { workers: 4, ...NODES, node_limit: 5, license: null }),
+    'needs 3 nodes; the best of 4 workers has 2 free (unlicensed limit: 5)',
+  ],
+  [
+    reason('insufficient_capacity', { workers: 1, ...NODES, node_limit: 20, license: 'CML_Personal' }),
+    'needs 3 nodes; 2 free (CML_Personal limit: 20)',
+  ],
+  [reason('insufficient_capacity', { workers: 1, ...NODES, ...UNLIMITED }), 'needs 3 nodes; 2 free'],
+  [
+    reason('insufficient_capacity', { workers: 1, resource: 'memory_gb', needed: 192.5, free: 192, ...UNLIMITED }),
+    'needs 192.5 GB of memory; 192 free',
+  ],
+  [
+    reason('insufficient_capacity', { workers: 1, resource: 'cpu_cores', needed: 1, free: 0, ...UNLIMITED }),
+    'needs 1 CPU core; 0 free',
+  ],
+  [
+    reason('insufficient_capacity', { workers: 2, resource: 'storage_gb', needed: 50, free: 10, ...UNLIMITED }),
+    'needs 50 GB of disk; the best of 2 workers has 10 free',
+  ],
+  [reason('cml_version_unknown'), 'the CML version of the worker is not known yet'],
+  [reason('cml_version_too_old', { version: '2.8.1', min: '2.9' }), 'needs CML 2.9 or later; the worker has 2.8.1'],
+  [reason('cml_version_too_new', { version: '2.10.0', max: '2.9' }), 'needs CML 2.9 or earlier; the worker has 2.10.0'],
+  [reason('node_definitions_unknown'), 'the node definitions of the worker are not known yet'],
+  [reason('node_definitions_missing', { missing: ['iosv'] }), 'the worker lacks the node definition iosv'],
+  [
+    reason('node_definitions_missing', { missing: [...'abcdefg'] }),
+    'the worker lacks the node definitions a, b, c, d, e and 2 more',
+  ],
+  [reason('insufficient_ports', { needed: 2, free: 1 }), 'needs 2 ports; 1 free'],
+  [reason('waiting_for_worker', { worker: 'nested-1' }), 'waiting for nested-1 to become available'],
+  [
+    reason('waiting_for_license', { worker: 'nested-1', license_status: 'REGISTERING' }),
+    'waiting for the license of nested-1, which is REGISTERING',
+  ],
+  [
+    reason('waiting_for_node_definitions', { worker: 'nested-1' }),
+    'waiting for nested-1, whose node definitions are not known yet',
+  ],
+  [reason('waiting_for_resume', { worker: 'nested-1' }), 'waiting for nested-1, which is started for the session'],
+  [
+    reason('waiting_for_sessions_to_end', { worker: 'nested-1', sessions: 2 }),
+    'waiting for 2 sessions on nested-1 to end',
+  ],
+  [
+    reason('waiting_for_capacity', { worker: 'nested-1', cause: reason('no_template_enabled') }),
+    'no template is enabled; waiting for capacity on nested-1',
+  ],
+  [
+    reason('no_capacity', {
+      cause: reason('insufficient_capacity', { workers: 4, ...NODES, node_limit: 5, license: null }),
+      scale_up: reason('scale_up_requested', { template: 'nested' }),
+    }),
+    'no capacity: needs 3 nodes; the best of 4 workers has 2 free (unlicensed limit: 5); scale-up of nested requested',
+  ],
+  [reason('no_workers'), 'there are no workers'],
+  [reason('no_other_workers'), 'the only workers still hold an earlier lab of the session'],
+  [
+    reason('workers_refuse', { workers: 4, category: 'status', cause: CAUSE }),
+    '4 workers are not eligible (status), such as: the worker is cordoned',
+  ],
+  [reason('scale_up_requested', { template: 'nested' }), 'scale-up of nested requested'],
+  [reason('scale_up_disabled'), 'scale-up is turned off (scale_up_enabled is false)'],
+  [reason('region_worker_limit', { region: 'us-east-1', limit: 3 }), 'the limit of 3 workers in us-east-1 is reached'],
+  [reason('no_capacity_for_sessions', { sessions: 1 }), 'no capacity for 1 session'],
+  [reason('no_template_enabled'), 'no template is enabled'],
+  [reason('template_refused', { template: 'metal', cause: CAUSE }), 'metal: the worker is cordoned'],
+  [
+    reason('no_template_fits', {
+      causes: ['nested', 'metal'].map(template =>
+        reason('template_refused', {
+          template,
+          cause: reason('cml_version_too_old', { version: '2.8', min: '2.9' }),
+        }),
+      ),
+    }),
+    'no template fits: nested: needs CML 2.9 or later; the worker has 2.8; metal: needs CML 2.9 or later; the worker has 2.8',
+  ],
+  [reason('unschedulable', { cause: reason('no_template_enabled') }), "can't be scheduled: no template is enabled"],
+  [reason('definition_deleted'), 'the definition no longer exists'],
+  [
+    reason('capacity_already_reserved', { worker: 'nested-1' }),
+    'placed on nested-1: it already holds capacity for the session',
+  ],
+  [reason('placed_on_fullest', { worker: 'nested-1' }), 'placed on nested-1: it is the fullest candidate'],
+  [reason('placed_on_empty', { worker: 'nested-1' }), 'placed on nested-1: all candidates are empty'],
+]
+
+it.each(ROWS.map(([each, message]) => [each.code, each.params, message, each.message] as const))(
+  '%s %o: %s',
+  (_code, _params, expected, message) => {
+    expect(message).toBe(expected)
+  },
+)
+
+it('has a row for every code', () => {
+  const codes = new Set(ROWS.map(([{ code }]) => code))
+  expect(Object.keys(PLACEMENT_REASONS).filter(code => !codes.has(code))).toEqual([])
+})

@@ -1,0 +1,115 @@
+import { countText } from '../amounts.ts'
+import type { NestedReason } from './nested-reason.ts'
+
+const NAMED_MAX = 5
+const named = (names: readonly string[]): string =>
+  names.length <= NAMED_MAX
+    ? names.join(', ')
+    : `${names.slice(0, NAMED_MAX).join(', ')} and ${names.length - NAMED_MAX} more`
+
+const AMOUNTS = {
+  memory_gb: (amount: number) => `${amount} GB of memory`,
+  cpu_cores: (amount: number) => countText(amount, 'CPU core'),
+  storage_gb: (amount: number) => `${amount} GB of disk`,
+  nodes: (amount: number) => countText(amount, 'node'),
+} as const
+
+/** What a worker has too little of. */
+export interface Shortage {
+  readonly resource: keyof typeof AMOUNTS
+  readonly needed: number
+  readonly free: number
+  /** The limit that the license sets, where that is what is short; null where it is the machine. */
+  readonly node_limit: number | null
+  /** The product that sets it; null if there is no license. */
+  readonly license: string | null
+}
+
+function limitText({ node_limit, license }: Shortage): string {
+  if (node_limit === null) return ''
+  return license === null ? ` (unlicensed limit: ${node_limit})` : ` (${license} limit: ${node_limit})`
+}
+
+/** Why one worker can't take a session. The worker is named by the resource that the reason belongs to. */
+const REFUSAL_REASONS = {
+  cml_status: ({ status }: { status: string }) => `CML on the worker is ${status}`,
+  worker_draining: ({ by }: { by: string }) => `the worker is being drained by ${by}`,
+  no_cml_login: () => 'LCM has no login for CML on the worker',
+  worker_cordoned: () => 'the worker is cordoned',
+  /** `license` is the registered product, as far as CML names it. */
+  license_mismatch: ({
+    registered,
+    license,
+    needed,
+  }: {
+    registered: boolean
+    license: string | null
+    needed: readonly string[]
+  }) => `needs the license ${needed.join(' or ')}; the worker has ${registered ? (license ?? 'another one') : 'none'}`,
+  capacity_unknown: () => 'the capacity of the worker is not declared',
+  /** With several workers, the numbers are those of the best one. */
+  insufficient_capacity: (shortage: Shortage & { workers: number }) => {
+    const { resource, needed, free, workers } = shortage
+    const has = workers === 1 ? `${free} free` : `the best of ${workers} workers has ${free} free`
+    return `needs ${AMOUNTS[resource](needed)}; ${has}${limitText(shortage)}`
+  },
+  cml_version_unknown: () => 'the CML version of the worker is not known yet',
+  cml_version_too_old: ({ version, min }: { version: string; min: string }) =>
+    `needs CML ${min} or later; the worker has ${version}`,
+  cml_version_too_new: ({ version, max }: { version: string; max: string }) =>
+    `needs CML ${max} or earlier; the worker has ${version}`,
+  node_definitions_unknown: () => 'the node definitions of the worker are not known yet',
+  node_definitions_missing: ({ missing }: { missing: readonly string[] }) =>
+    `the worker lacks the node ${missing.length === 1 ? 'definition' : 'definitions'} ${named(missing)}`,
+  insufficient_ports: ({ needed, free }: { needed: number; free: number }) =>
+    `needs ${countText(needed, 'port')}; ${free} free`,
+}
+
+const WAIT_REASONS = {
+  waiting_for_worker: ({ worker }: { worker: string }) => `waiting for ${worker} to become available`,
+  waiting_for_license: ({ worker, license_status }: { worker: string; license_status: string }) =>
+    `waiting for the license of ${worker}, which is ${license_status}`,
+  waiting_for_node_definitions: ({ worker }: { worker: string }) =>
+    `waiting for ${worker}, whose node definitions are not known yet`,
+  waiting_for_resume: ({ worker }: { worker: string }) => `waiting for ${worker}, which is started for the session`,
+  waiting_for_sessions_to_end: ({ worker, sessions }: { worker: string; sessions: number }) =>
+    `waiting for ${countText(sessions, 'session')} on ${worker} to end`,
+  waiting_for_capacity: ({ worker, cause }: { worker: string; cause: NestedReason }) =>
+    `${cause.message}; waiting for capacity on ${worker}`,
+}
+
+const PURCHASE_REASONS = {
+  /** `cause` is why no worker takes it now, `scale_up` what is done about it, or why nothing is. */
+  no_capacity: ({ cause, scale_up }: { cause: NestedReason; scale_up: NestedReason }) =>
+    `no capacity: ${cause.message}; ${scale_up.message}`,
+  no_workers: () => 'there are no workers',
+  no_other_workers: () => 'the only workers still hold an earlier lab of the session',
+  workers_refuse: ({ workers, category, cause }: { workers: number; category: string; cause: NestedReason }) =>
+    `${workers} workers are not eligible (${category}), such as: ${cause.message}`,
+  scale_up_requested: ({ template }: { template: string }) => `scale-up of ${template} requested`,
+  scale_up_disabled: () => 'scale-up is turned off (scale_up_enabled is false)',
+  region_worker_limit: ({ region, limit }: { region: string; limit: number }) =>
+    `the limit of ${countText(limit, 'worker')} in ${region} is reached`,
+  no_capacity_for_sessions: ({ sessions }: { sessions: number }) => `no capacity for ${countText(sessions, 'session')}`,
+  no_template_enabled: () => 'no template is enabled',
+  no_template_fits: ({ causes }: { causes: readonly NestedReason[] }) =>
+    `no template fits: ${causes.map(({ message }) => message).join('; ')}`,
+  template_refused: ({ template, cause }: { template: string; cause: NestedReason }) => `${template}: ${cause.message}`,
+  unschedulable: ({ cause }: { cause: NestedReason }) => `can't be scheduled: ${cause.message}`,
+}
+
+const SCHEDULE_REASONS = {
+  definition_deleted: () => 'the definition no longer exists',
+  capacity_already_reserved: ({ worker }: { worker: string }) =>
+    `placed on ${worker}: it already holds capacity for the session`,
+  placed_on_fullest: ({ worker }: { worker: string }) => `placed on ${worker}: it is the fullest candidate`,
+  placed_on_empty: ({ worker }: { worker: string }) => `placed on ${worker}: all candidates are empty`,
+}
+
+/** Reasons about where a session is placed, what it waits for and what is bought for it. */
+export const PLACEMENT_REASONS = {
+  ...REFUSAL_REASONS,
+  ...WAIT_REASONS,
+  ...PURCHASE_REASONS,
+  ...SCHEDULE_REASONS,
+}

@@ -1,0 +1,45 @@
+import { CML_REFUSALS } from './worker-reasons.ts'
+
+type Since = { readonly since: string }
+
+/** What keeps a process of LCM from working: its heartbeat, its health and `lcm doctor` show the same list. */
+export const PROBLEM_REASONS = {
+  dependency_outage: ({ dependency, since, error }: Since & { dependency: string; error: string }) =>
+    `${dependency} has not answered since ${since}: ${error}`,
+  cml_outage: ({ silent, running, since }: Since & { silent: number; running: number }) =>
+    `CML of ${silent} of ${running} running workers has not answered since ${since}`,
+  cml_refuses_on_workers: ({ part, workers, count, since }: RefusingWorkers) => {
+    const more = count > workers.length ? ` and ${count - workers.length} more` : ''
+    return `${CML_REFUSALS[part]} on ${workers.join(', ')}${more} since ${since}`
+  },
+  aws_refuses_call: ({ operation, instance_type, region, since, error, next_try_at }: RefusedCall) => {
+    const call = `${operation}${instance_type === null ? '' : ` of ${instance_type}`} in ${region}`
+    return `AWS refuses ${call} since ${since}: ${error}; next try at ${next_try_at}`
+  },
+  etcd_problem: ({ etcd_code, since, error }: Since & { etcd_code: string; error: string; advice: string }) =>
+    `${etcd_code} since ${since}: ${error}`,
+  epoch_regressed: ({ service }: { service: string }) =>
+    `the API has seen a newer term; run \`lcm services reset-term ${service}\``,
+  watch_degraded: () => 'the watch is degraded; LCM polls instead',
+  waiting_for: ({ dependency }: { dependency: string }) => `waiting for ${dependency}`,
+}
+
+interface RefusingWorkers extends Since {
+  readonly part: keyof typeof CML_REFUSALS
+  /** The names of the first workers. */
+  readonly workers: readonly string[]
+  /** The number of all. */
+  readonly count: number
+  /** One of them: `lcm why` shows its fix. */
+  readonly worker_id: string
+}
+
+interface RefusedCall extends Since {
+  readonly operation: string
+  readonly instance_type: string | null
+  readonly region: string
+  readonly error_class: string
+  readonly aws_code: string
+  readonly error: string
+  readonly next_try_at: string
+}

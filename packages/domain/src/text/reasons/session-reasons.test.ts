@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest'
+import { type Reason, reason } from '../../reason.ts'
+import { SESSION_REASONS } from './session-reasons.ts'
+
+const CAUSE = reason('no_workers')
+const FAILURE = { step: 'tags', error: 'no answer' }
+
+const ROWS: readonly [Reason, string][] = [
+  [reason('waiting_for_placement'), 'waiting for resource-scheduler to place the session'],
+  [reason('status_is_final', { status: 'ARCHIVED' }), 'ARCHIVED is final'],
+  [reason('session_canceled', { by: 'oidc:jane', reason: 'typo' }), 'oidc:jane canceled the session: typo'],
+  [reason('session_canceled', { by: 'oidc:jane', reason: '' }), 'oidc:jane canceled the session'],
+  [reason('timeslot_over'), 'the timeslot is over'],
+  [reason('timeslot_over_before_lab_start'), 'the timeslot ended before the lab was started'],
+  [reason('timeslot_started'), 'the timeslot has started'],
+  [reason('waiting_for_timeslot'), 'the lab is ready; waiting for the timeslot to start'],
+  [reason('lab_start_scheduled'), 'the lab is started shortly before the timeslot'],
+  [reason('starting_lab'), 'starting the lab'],
+  [reason('lab_ready'), 'the lab is ready'],
+  [reason('session_in_use'), 'the session is in use'],
+  [reason('session_placed_again', { cause: CAUSE }), 'there are no workers; the session is placed again'],
+  [reason('tearing_down_lab'), 'tearing down the lab'],
+  [reason('lab_torn_down'), 'the lab was torn down'],
+  [reason('session_completed'), 'the session ended as planned'],
+  [reason('session_failed', { error: 'tags: no answer' }), 'tags: no answer'],
+  [reason('pipeline_step', { step: 'tags' }), 'step tags'],
+  [reason('pipeline_step_retry', { step: 'tags' }), 'step tags failed and is retried after a backoff'],
+  [
+    reason('lab_start_attempt_failed', { attempt: 1, attempts_max: 3, ...FAILURE }),
+    'attempt 1 of 3 to start the lab failed at step tags: no answer',
+  ],
+  [reason('lab_start_retry', { attempt: 2, cause: CAUSE }), 'attempt 2 to start the lab begins; there are no workers'],
+  [
+    reason('lab_start_failed', { attempts: 3, ...FAILURE }),
+    'the lab could not be started in 3 attempts; the last failed at step tags: no answer',
+  ],
+  [reason('worker_deleted'), 'the worker no longer exists'],
+  [reason('worker_status', { worker: 'nested-1', status: 'TERMINATING' }), 'nested-1 is TERMINATING'],
+  [reason('worker_status', { worker: null, status: 'STOPPED' }), 'the worker is STOPPED'],
+  [
+    reason('worker_desired_status', { worker: 'nested-1', desired_status: 'STOPPED' }),
+    'the desired status of nested-1 is STOPPED',
+  ],
+  [
+    reason('worker_lost', { worker: 'nested-1', status: 'RUNNING', seconds: 600 }),
+    'nested-1 is RUNNING, but CML has not been ready for 10 min',
+  ],
+  [
+    reason('worker_lost', { worker: 'nested-1', status: 'STARTING', seconds: 600 }),
+    'EC2 has not been able to start nested-1 for 10 min',
+  ],
+  [
+    reason('worker_lost', { worker: 'nested-1', status: 'UNKNOWN', seconds: 600 }),
+    'nested-1 has been UNKNOWN for 10 min',
+  ],
+  [reason('worker_not_serving', { worker: 'nested-1' }), 'CML on nested-1 is not available'],
+  [reason('worker_not_serving', { worker: null }), 'CML on the worker is not available'],
+  [
+    reason('session_ending', { status: 'STOPPING' }),
+    'the session is STOPPING and its lab is being torn down; book another session',
+  ],
+  [reason('session_ended', { status: 'ARCHIVED' }), 'the session is ARCHIVED; book another session'],
+  [reason('session_was_canceled'), 'the session was canceled; book another session'],
+  [
+    reason('timeslot_ended', { end: '2026-01-02T04:04:05.678Z' }),
+    'the timeslot ended at 2026-01-02T04:04:05.678Z; book another session',
+  ],
+  [reason('lab_start_in_progress'), 'the lab is being started and nothing has failed'],
+  [
+    reason('pipeline_step_blocked', { step: 'tags', error: 'CML is busy' }),
+    'step tags is blocked: CML is busy; it continues automatically',
+  ],
+  [reason('pipeline_step_blocked', { step: 'tags', error: null }), 'step tags is blocked; it continues automatically'],
+  [
+    reason('nothing_to_retry'),
+    'the lab is running, so there is nothing to retry; for a new lab, cancel this session and book another one',
+  ],
+]
+
+it.each(ROWS.map(([each, message]) => [each.code, each.params, message, each.message] as const))(
+  '%s %o: %s',
+  (_code, _params, expected, message) => {
+    expect(message).toBe(expected)
+  },
+)
+
+it('has a row for every code', () => {
+  const codes = new Set(ROWS.map(([{ code }]) => code))
+  expect(Object.keys(SESSION_REASONS).filter(code => !codes.has(code))).toEqual([])
+})

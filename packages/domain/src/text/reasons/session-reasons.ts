@@ -1,0 +1,87 @@
+import { countText } from '../amounts.ts'
+import type { NestedReason } from './nested-reason.ts'
+
+const minutesOf = (seconds: number): string => `${seconds / 60} min`
+const workerOr = (worker: string | null): string => worker ?? 'the worker'
+
+const LIFECYCLE_REASONS = {
+  waiting_for_placement: () => 'waiting for resource-scheduler to place the session',
+  status_is_final: ({ status }: { status: string }) => `${status} is final`,
+  session_canceled: ({ by, reason }: { by: string; reason: string }) =>
+    `${by} canceled the session${reason === '' ? '' : `: ${reason}`}`,
+  timeslot_over: () => 'the timeslot is over',
+  timeslot_over_before_lab_start: () => 'the timeslot ended before the lab was started',
+  timeslot_started: () => 'the timeslot has started',
+  waiting_for_timeslot: () => 'the lab is ready; waiting for the timeslot to start',
+  lab_start_scheduled: () => 'the lab is started shortly before the timeslot',
+  starting_lab: () => 'starting the lab',
+  lab_ready: () => 'the lab is ready',
+  session_in_use: () => 'the session is in use',
+  session_placed_again: ({ cause }: { cause: NestedReason }) => `${cause.message}; the session is placed again`,
+  tearing_down_lab: () => 'tearing down the lab',
+  lab_torn_down: () => 'the lab was torn down',
+  session_completed: () => 'the session ended as planned',
+  session_failed: ({ error }: { error: string }) => error,
+}
+
+const PIPELINE_REASONS = {
+  pipeline_step: ({ step }: { step: string }) => `step ${step}`,
+  pipeline_step_retry: ({ step }: { step: string }) => `step ${step} failed and is retried after a backoff`,
+  lab_start_attempt_failed: ({
+    attempt,
+    attempts_max,
+    step,
+    error,
+  }: {
+    attempt: number
+    attempts_max: number
+    step: string
+    error: string
+  }) => `attempt ${attempt} of ${attempts_max} to start the lab failed at step ${step}: ${error}`,
+  lab_start_retry: ({ attempt, cause }: { attempt: number; cause: NestedReason }) =>
+    `attempt ${attempt} to start the lab begins; ${cause.message}`,
+  lab_start_failed: ({ attempts, step, error }: { attempts: number; step: string; error: string }) =>
+    `the lab could not be started in ${countText(attempts, 'attempt')}; the last failed at step ${step}: ${error}`,
+}
+
+const HOST_REASONS = {
+  worker_deleted: () => 'the worker no longer exists',
+  /** `worker` is null where the reader knows which worker is meant. */
+  worker_status: ({ worker, status }: { worker: string | null; status: string }) => `${workerOr(worker)} is ${status}`,
+  worker_desired_status: ({ worker, desired_status }: { worker: string | null; desired_status: string }) =>
+    `the desired status of ${workerOr(worker)} is ${desired_status}`,
+  worker_lost: ({ worker, status, seconds }: { worker: string; status: string; seconds: number }) => {
+    switch (status) {
+      case 'RUNNING':
+      case 'DRAINING':
+      case 'TERMINATING':
+        return `${worker} is ${status}, but CML has not been ready for ${minutesOf(seconds)}`
+      case 'STARTING':
+        return `EC2 has not been able to start ${worker} for ${minutesOf(seconds)}`
+      default:
+        return `${worker} has been ${status} for ${minutesOf(seconds)}`
+    }
+  },
+  worker_not_serving: ({ worker }: { worker: string | null }) => `CML on ${workerOr(worker)} is not available`,
+}
+
+const RETRY_REASONS = {
+  session_ending: ({ status }: { status: string }) =>
+    `the session is ${status} and its lab is being torn down; book another session`,
+  session_ended: ({ status }: { status: string }) => `the session is ${status}; book another session`,
+  session_was_canceled: () => 'the session was canceled; book another session',
+  timeslot_ended: ({ end }: { end: string }) => `the timeslot ended at ${end}; book another session`,
+  lab_start_in_progress: () => 'the lab is being started and nothing has failed',
+  pipeline_step_blocked: ({ step, error }: { step: string; error: string | null }) =>
+    `step ${step} is blocked${error === null ? '' : `: ${error}`}; it continues automatically`,
+  nothing_to_retry: () =>
+    'the lab is running, so there is nothing to retry; for a new lab, cancel this session and book another one',
+}
+
+/** Reasons about sessions: lifecycle, pipelines, hosts, retries. */
+export const SESSION_REASONS = {
+  ...LIFECYCLE_REASONS,
+  ...PIPELINE_REASONS,
+  ...HOST_REASONS,
+  ...RETRY_REASONS,
+}

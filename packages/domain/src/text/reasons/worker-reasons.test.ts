@@ -1,0 +1,227 @@
+import { expect, it } from 'vitest'
+import { type Reason, reason } from '../../reason.ts'
+import { WORKER_REASONS } from './worker-reasons.ts'
+
+const READY = reason('cml_ready', { version: '2.9.0' })
+const TIMEOUT = reason('status_timeout', { status: 'STARTING', minutes: 30 })
+const TERMINATED = { instance_id: 'i-1', state: 'terminated' }
+const DYING = { instance_id: 'i-1', state: 'shutting-down' }
+const INTERNAL_ERROR = { ...TERMINATED, state_reason: 'Server.InternalError' }
+const REFUSED = { worker_id: 'w-1', launched_by_lcm: true, error: '403' }
+const SET_LOGIN = '`lcm set credentials w-1`'
+const CHECK_ACCOUNT = `Check that the CML account of LCM has admin rights, or set another account with ${SET_LOGIN}`
+
+const ROWS: readonly (readonly [Reason, string])[] = [
+  [reason('worker_created'), 'created'],
+  [
+    reason('requested_by', { by: 'ann', status: 'STOPPED', reason: 'course is over' }),
+    'ann requested STOPPED: course is over',
+  ],
+  [reason('requested_by', { by: 'ann', status: 'STOPPED', reason: '' }), 'ann requested STOPPED'],
+  [reason('refreshed', { cause: READY }), 'refreshed on request: CML 2.9.0 is ready'],
+  [reason('worker_idle'), 'the worker was idle'],
+  [reason('stopped_outside_lcm'), 'the instance was stopped outside LCM'],
+  [reason('scale_up_never_ran'), 'a scale-up created the worker and it never ran'],
+  [reason('at_desired_status', { status: 'RUNNING' }), 'RUNNING, as requested'],
+  [reason('terminated_is_final'), 'TERMINATED is final'],
+  [reason('activity_check_due'), 'the check whether the worker is in use is due'],
+  [reason('ec2_reports', { state: 'stopped' }), 'EC2 reports the instance as stopped'],
+  [
+    reason('not_stoppable_yet', { state: 'pending' }),
+    "EC2 reports the instance as pending, which can't be stopped yet",
+  ],
+  [reason('start_accepted', { state: 'pending' }), 'EC2 accepted the start and reports the instance as pending'],
+  [
+    reason('started_outside_lcm', { state: 'running' }),
+    'the instance was started outside LCM: EC2 reports it as running',
+  ],
+  [reason('stopping_outside_lcm'), 'EC2 reports the instance as stopping, which LCM did not request'],
+  [
+    reason('ec2_facts_changed', { fields: ['public_ip', 'https_endpoint'] }),
+    'EC2 reports a different public_ip, https_endpoint',
+  ],
+  [reason('instance_state', { ...TERMINATED, state_reason: null }), 'i-1 is terminated'],
+  [reason('instance_state', INTERNAL_ERROR), 'i-1 is terminated (Server.InternalError)'],
+  [
+    reason('instance_lost_before_running', INTERNAL_ERROR),
+    'i-1 is terminated (Server.InternalError) before it ever ran',
+  ],
+  [
+    reason('status_without_instance', { status: 'RUNNING', cause: reason('nothing_launched') }),
+    'RUNNING without an instance: no instance was launched',
+  ],
+  [
+    reason('ec2_refuses', {
+      action: 'stop',
+      instance_id: 'i-1',
+      aws_code: 'OperationNotPermitted',
+      error: 'it is protected',
+    }),
+    'EC2 refuses to stop i-1: it is protected',
+  ],
+  [reason('stop_overdue'), 'the stop takes too long, so LCM forces it'],
+  [reason('boot_stage_passed'), 'passed'],
+  [reason('boot_stage_pending'), 'waiting for an earlier stage of the boot'],
+  [
+    reason('boot_stage_waiting', { stage: 'InstanceRunning', detail: '' }),
+    'waiting for EC2 to report the instance as running',
+  ],
+  [
+    reason('boot_stage_waiting', { stage: 'TcpReachable', detail: 'refused' }),
+    'waiting for the CML port to open: refused',
+  ],
+  [
+    reason('boot_progress', { stage: 6, stages: 6, waiting_for: 'CmlReady', detail: '' }),
+    'boot stage 6 of 6: waiting for CML to report ready',
+  ],
+  [
+    reason('boot_progress', { stage: 4, stages: 6, waiting_for: 'GatewayAnswers', detail: 'timeout' }),
+    'boot stage 4 of 6: waiting for the CML web server to answer: timeout',
+  ],
+  [reason('cml_settling'), 'CML is ready; LCM checks a few more times that it stays ready'],
+  [reason('address_known'), 'EC2 reports the address of the instance'],
+  [reason('no_address_yet'), 'the instance has no address yet'],
+  [READY, 'CML 2.9.0 is ready'],
+  [reason('cml_ready', { version: null }), 'CML is ready'],
+  [reason('cml_silent', { detail: 'timeout' }), 'CML stopped answering: timeout'],
+  [reason('cml_first_answer'), 'CML answers for the first time'],
+  [reason('node_definitions_changed', { count: 1, cause: null }), 'CML offers 1 node definition'],
+  [reason('node_definitions_changed', { count: 7, cause: READY }), 'CML 2.9.0 is ready; CML offers 7 node definitions'],
+  [TIMEOUT, 'STARTING for more than 30 minutes'],
+  [
+    reason('stops_after_each_start', { status: 'STARTING', minutes: 30, state_reason: 'Client.InternalError' }),
+    'STARTING for more than 30 minutes, and the instance stops after each start: Client.InternalError',
+  ],
+  [
+    reason('retry_scheduled', { retry: 1, retries: 3, cause: TIMEOUT }),
+    'waiting for retry 1 of 3 after: STARTING for more than 30 minutes',
+  ],
+  [
+    reason('retry_started', { retry: 1, retries: 3, cause: TIMEOUT }),
+    'retry 1 of 3 after: STARTING for more than 30 minutes',
+  ],
+  [reason('template_changed', { template: 'metal' }), 'template metal has changed since the worker failed'],
+  [reason('stop_resets_failure'), 'the stop makes the failed worker ready for another start'],
+  [
+    reason('failed_without_instance'),
+    'the worker failed before it had an instance; fix its template, retry the worker, or terminate it',
+  ],
+  [reason('failed_and_stopped'), 'the worker failed and its instance is stopped; retry the worker or terminate it'],
+  [
+    reason('failed_but_protected', { instance_id: 'i-1' }),
+    'the worker failed and is protected, so i-1 keeps running and costs money',
+  ],
+  [reason('stopping_after_failure'), 'the worker failed; LCM stops its instance to save money'],
+  [reason('stopped_after_failure'), 'the instance was stopped after the worker failed; its disk is kept'],
+  [reason('drain_requested', { by: 'ann' }), 'ann requested a drain'],
+  [reason('drain_canceled'), 'the drain was canceled'],
+  [reason('drain_waiting', { sessions: 1, minutes_left: 10 }), '1 session on the worker; 10 min left'],
+  [
+    reason('drain_completed', { by: 'ann', is_protected: false }),
+    'no session is left on the worker; ann requested the drain',
+  ],
+  [
+    reason('drain_completed', { by: 'ann', is_protected: true }),
+    'no session is left on the worker; the worker is protected, so LCM only stops it',
+  ],
+  [
+    reason('drain_timeout', { sessions: 2, by: 'ann', is_protected: false }),
+    '2 sessions did not end in time; ann requested the drain',
+  ],
+  [reason('termination_confirmed', TERMINATED), 'EC2 confirms that i-1 is terminated'],
+  [reason('terminated_outside_lcm', TERMINATED), 'i-1 was terminated outside LCM; its disk is lost'],
+  [reason('terminated_outside_lcm', DYING), 'i-1 is being terminated outside LCM'],
+  [reason('terminated_by_shutdown', TERMINATED), 'i-1 shut itself down and was terminated; its disk is lost'],
+  [reason('terminated_by_aws', INTERNAL_ERROR), 'i-1 was terminated by AWS (Server.InternalError); its disk is lost'],
+  [reason('terminated_unexpectedly', TERMINATED), 'i-1 was terminated, which LCM did not request; its disk is lost'],
+  [
+    reason('termination_not_requested'),
+    'EC2 reported the instance as shutting down, but no termination was requested in LCM',
+  ],
+  [reason('termination_overdue', { minutes: 20 }), 'EC2 has not terminated the instance within 20 min'],
+  [
+    reason('owned_by_other_fleet', { instance_id: 'i-1' }),
+    'i-1 has the tag of another fleet, so LCM does not change it',
+  ],
+  [
+    reason('ownership_tag_missing', { instance_id: 'i-1' }),
+    'i-1 no longer has the tag of this fleet, so LCM does not change it',
+  ],
+  [reason('ownership_restored', { instance_id: 'i-1' }), 'LCM may change i-1 again'],
+  [reason('fleet_tag_foreign', { fleet: 'theirs' }), 'the instance has the tag of fleet theirs'],
+  [
+    reason('fleet_tag_missing', { tag: 'lcm:fleet', value: 'lcm' }),
+    'the instance lost the tag lcm:fleet=lcm; restore it if LCM should terminate the instance',
+  ],
+  [reason('tags_changed'), 'the tags of the instance have changed'],
+  [reason('name_tag_differs', { tag: 'Name', name: 'ada' }), 'the tag Name of the instance is not "ada"'],
+  [
+    reason('name_tag_retry', { tag: 'Name', cause: READY }),
+    'CML 2.9.0 is ready; LCM sets the tag Name of the instance again later',
+  ],
+  [
+    reason('endpoint_tag_ignored', { tag: 'cml-endpoint', value: 'x', cause: reason('endpoint_malformed') }),
+    'the tag cml-endpoint=x is ignored: it is not of the form https://ADDRESS:PORT. Correct or remove it',
+  ],
+  [reason('endpoint_malformed'), 'it is not of the form https://ADDRESS:PORT'],
+  [
+    reason('endpoint_address_foreign', { host: '10.0.0.8', instance_id: 'i-1' }),
+    'EC2 does not report 10.0.0.8 as an address of i-1',
+  ],
+  [reason('endpoint_port_invalid', { port: '65536' }), '65536 is not a port'],
+  [
+    reason('endpoint_port_of_nodes', { port: 2222, first: 2000, last: 7999 }),
+    'ports 2000 to 7999 lead to the nodes of labs',
+  ],
+  [
+    reason('cml_credentials_missing', { ...REFUSED, error: null }),
+    `LCM has no credentials for its CML: LCM can't measure this worker, start labs on it, or ` +
+      `judge whether it is idle. Set them with ${SET_LOGIN}`,
+  ],
+  [
+    reason('cml_credentials_missing', { ...REFUSED, launched_by_lcm: false, error: null }),
+    `LCM has no credentials for its CML (LCM did not launch this machine): LCM can't measure this worker, start ` +
+      `labs on it, or judge whether it is idle. Set them with ${SET_LOGIN}`,
+  ],
+  [
+    reason('cml_login_refused', REFUSED),
+    `CML refuses LCM's login (403): LCM can't measure this worker, start labs on it, or judge whether it is idle. ` +
+      `Set the right credentials with ${SET_LOGIN}, or correct CML_DEFAULT_PASSWORD`,
+  ],
+  [
+    reason('cml_telemetry_refused', REFUSED),
+    `CML refuses to show its telemetry (403): LCM can't judge whether this worker is idle. ${CHECK_ACCOUNT}`,
+  ],
+  [
+    reason('cml_telemetry_off', { ...REFUSED, error: null }),
+    "telemetry is turned off in its CML: LCM can't judge whether this worker is idle, and so does not stop it. " +
+      'Turn it on in CML, or turn idle_detection_enabled of this worker off',
+  ],
+  [
+    reason('cml_system_stats_refused', REFUSED),
+    `CML refuses to show its load (403): LCM can't measure this worker. ${CHECK_ACCOUNT}`,
+  ],
+  [
+    reason('cml_system_health_refused', REFUSED),
+    `CML refuses to show its health (403): LCM can't see the health of its CML. ${CHECK_ACCOUNT}`,
+  ],
+  [
+    reason('cml_node_definitions_refused', REFUSED),
+    `CML refuses to list its node definitions (403): LCM doesn't know which labs it can run. ${CHECK_ACCOUNT}`,
+  ],
+  [
+    reason('cml_licensing_refused', REFUSED),
+    `CML refuses to show its license (403): LCM can't see or return its license. ${CHECK_ACCOUNT}`,
+  ],
+  [reason('cml_access_restored'), 'CML no longer refuses what LCM needs'],
+  [reason('metrics_stale'), "neither CloudWatch nor CML reports the worker's load"],
+  [reason('metrics_restored'), "the worker's load is measured again"],
+]
+
+it.each(ROWS)('$0.code: $1', ({ message }, expected) => {
+  expect(message).toBe(expected)
+})
+
+it('every code has a row', () => {
+  expect(new Set(ROWS.map(([{ code }]) => code))).toEqual(new Set(Object.keys(WORKER_REASONS)))
+})

@@ -1,0 +1,231 @@
+import { countText } from '../amounts.ts'
+import { NOT_LAUNCHED } from './license-reasons.ts'
+import type { NestedReason } from './nested-reason.ts'
+
+/** What a boot waits for, by the first condition that does not hold. */
+const BOOT_WAITS = {
+  InstanceRunning: 'waiting for EC2 to report the instance as running',
+  TcpReachable: 'waiting for the CML port to open',
+  TlsEstablished: 'waiting for the CML web server to speak TLS',
+  GatewayAnswers: 'waiting for the CML web server to answer',
+  ApiAnswers: 'waiting for the CML controller behind the web server',
+  CmlReady: 'waiting for CML to report ready',
+} as const
+type BootCondition = keyof typeof BOOT_WAITS
+
+/** What CML refuses, by part. */
+export const CML_REFUSALS = {
+  credentials: 'LCM has no credentials for its CML',
+  login: "CML refuses LCM's login",
+  telemetry: 'CML refuses to show its telemetry',
+  telemetry_off: 'telemetry is turned off in its CML',
+  system_stats: 'CML refuses to show its load',
+  system_health: 'CML refuses to show its health',
+  node_definitions: 'CML refuses to list its node definitions',
+  licensing: 'CML refuses to show its license',
+} as const
+type CmlPart = keyof typeof CML_REFUSALS
+
+const CML_REFUSAL_EFFECTS: Readonly<Record<CmlPart, string>> = {
+  credentials: "LCM can't measure this worker, start labs on it, or judge whether it is idle",
+  login: "LCM can't measure this worker, start labs on it, or judge whether it is idle",
+  telemetry: "LCM can't judge whether this worker is idle",
+  telemetry_off: "LCM can't judge whether this worker is idle, and so does not stop it",
+  system_stats: "LCM can't measure this worker",
+  system_health: "LCM can't see the health of its CML",
+  node_definitions: "LCM doesn't know which labs it can run",
+  licensing: "LCM can't see or return its license",
+}
+
+interface CmlRefusalParams {
+  readonly worker_id: string
+  readonly launched_by_lcm: boolean
+  /** The answer of CML; null where CML was not asked. */
+  readonly error: string | null
+}
+
+function cmlRefusal(part: CmlPart, { worker_id, launched_by_lcm, error }: CmlRefusalParams): string {
+  const said = part === 'credentials' && !launched_by_lcm ? NOT_LAUNCHED : error
+  const words = said === null ? '' : ` (${said})`
+  const command = `\`lcm set credentials ${worker_id}\``
+  return `${CML_REFUSALS[part]}${words}: ${CML_REFUSAL_EFFECTS[part]}. ${cmlRefusalFix(part, command)}`
+}
+
+function cmlRefusalFix(part: CmlPart, command: string): string {
+  if (part === 'credentials') return `Set them with ${command}`
+  if (part === 'telemetry_off') return 'Turn it on in CML, or turn idle_detection_enabled of this worker off'
+  if (part === 'login') return `Set the right credentials with ${command}, or correct CML_DEFAULT_PASSWORD`
+  return `Check that the CML account of LCM has admin rights, or set another account with ${command}`
+}
+
+const after = (text: string | null): string => (text === null || text === '' ? '' : `: ${text}`)
+const inBrackets = (text: string | null): string => (text === null ? '' : ` (${text})`)
+
+interface InstanceState {
+  readonly instance_id: string
+  readonly state: string
+}
+const isTerminated = ({ state }: InstanceState): boolean => state === 'terminated'
+const wasTerminated = (about: InstanceState): string =>
+  `${about.instance_id} ${isTerminated(about) ? 'was' : 'is being'} terminated`
+const diskLost = (about: InstanceState): string => (isTerminated(about) ? '; its disk is lost' : '')
+
+interface Timeout {
+  readonly status: string
+  readonly minutes: number
+}
+const statusTimeout = ({ status, minutes }: Timeout): string => `${status} for more than ${minutes} minutes`
+
+interface DrainEnd {
+  readonly by: string
+  readonly is_protected: boolean
+}
+const drainEnd = ({ by, is_protected }: DrainEnd): string =>
+  is_protected ? 'the worker is protected, so LCM only stops it' : `${by} requested the drain`
+
+/** Reasons about workers: requests, boots, stops, terminations, failures, drains, ownership, access to CML. */
+export const WORKER_REASONS = {
+  // Requests and policies.
+  worker_created: () => 'created',
+  requested_by: ({ by, status, reason }: { by: string; status: string; reason: string }) =>
+    `${by} requested ${status}${after(reason)}`,
+  refreshed: ({ cause }: { cause: NestedReason }) => `refreshed on request: ${cause.message}`,
+  worker_idle: () => 'the worker was idle',
+  stopped_outside_lcm: () => 'the instance was stopped outside LCM',
+  scale_up_never_ran: () => 'a scale-up created the worker and it never ran',
+  at_desired_status: ({ status }: { status: string }) => `${status}, as requested`,
+  terminated_is_final: () => 'TERMINATED is final',
+  activity_check_due: () => 'the check whether the worker is in use is due',
+
+  // What EC2 reports.
+  ec2_reports: ({ state }: { state: string }) => `EC2 reports the instance as ${state}`,
+  not_stoppable_yet: ({ state }: { state: string }) =>
+    `EC2 reports the instance as ${state}, which can't be stopped yet`,
+  start_accepted: ({ state }: { state: string }) => `EC2 accepted the start and reports the instance as ${state}`,
+  started_outside_lcm: ({ state }: { state: string }) =>
+    `the instance was started outside LCM: EC2 reports it as ${state}`,
+  stopping_outside_lcm: () => 'EC2 reports the instance as stopping, which LCM did not request',
+  ec2_facts_changed: ({ fields }: { fields: readonly string[] }) => `EC2 reports a different ${fields.join(', ')}`,
+  instance_state: ({ instance_id, state, state_reason }: InstanceState & { state_reason: string | null }) =>
+    `${instance_id} is ${state}${inBrackets(state_reason)}`,
+  instance_lost_before_running: ({
+    instance_id,
+    state,
+    state_reason,
+  }: InstanceState & { state_reason: string | null }) =>
+    `${instance_id} is ${state}${inBrackets(state_reason)} before it ever ran`,
+  status_without_instance: ({ status, cause }: { status: string; cause: NestedReason }) =>
+    `${status} without an instance: ${cause.message}`,
+  ec2_refuses: ({
+    action,
+    instance_id,
+    error,
+  }: {
+    action: string
+    instance_id: string | null
+    aws_code: string
+    error: string
+  }) => `EC2 refuses to ${action} ${instance_id}: ${error}`,
+  stop_overdue: () => 'the stop takes too long, so LCM forces it',
+
+  // The boot.
+  boot_stage_passed: () => 'passed',
+  boot_stage_pending: () => 'waiting for an earlier stage of the boot',
+  boot_stage_waiting: ({ stage, detail }: { stage: BootCondition; detail: string }) =>
+    `${BOOT_WAITS[stage]}${after(detail)}`,
+  boot_progress: ({
+    stage,
+    stages,
+    waiting_for,
+    detail,
+  }: {
+    stage: number
+    stages: number
+    waiting_for: BootCondition
+    detail: string
+  }) => `boot stage ${stage} of ${stages}: ${BOOT_WAITS[waiting_for]}${after(detail)}`,
+  cml_settling: () => 'CML is ready; LCM checks a few more times that it stays ready',
+  address_known: () => 'EC2 reports the address of the instance',
+  no_address_yet: () => 'the instance has no address yet',
+  cml_ready: ({ version }: { version: string | null }) => `CML${version === null ? '' : ` ${version}`} is ready`,
+  cml_silent: ({ detail }: { detail: string }) => `CML stopped answering${after(detail)}`,
+  cml_first_answer: () => 'CML answers for the first time',
+  node_definitions_changed: ({ count, cause }: { count: number; cause: NestedReason | null }) =>
+    `${cause === null ? '' : `${cause.message}; `}CML offers ${countText(count, 'node definition')}`,
+
+  // Failures and retries.
+  status_timeout: (timeout: Timeout) => statusTimeout(timeout),
+  stops_after_each_start: (timeout: Timeout & { state_reason: string | null }) =>
+    `${statusTimeout(timeout)}, and the instance stops after each start${after(timeout.state_reason)}`,
+  retry_scheduled: ({ retry, retries, cause }: { retry: number; retries: number; cause: NestedReason }) =>
+    `waiting for retry ${retry} of ${retries} after: ${cause.message}`,
+  retry_started: ({ retry, retries, cause }: { retry: number; retries: number; cause: NestedReason }) =>
+    `retry ${retry} of ${retries} after: ${cause.message}`,
+  template_changed: ({ template }: { template: string }) => `template ${template} has changed since the worker failed`,
+  stop_resets_failure: () => 'the stop makes the failed worker ready for another start',
+  failed_without_instance: () =>
+    'the worker failed before it had an instance; fix its template, retry the worker, or terminate it',
+  failed_and_stopped: () => 'the worker failed and its instance is stopped; retry the worker or terminate it',
+  failed_but_protected: ({ instance_id }: { instance_id: string }) =>
+    `the worker failed and is protected, so ${instance_id} keeps running and costs money`,
+  stopping_after_failure: () => 'the worker failed; LCM stops its instance to save money',
+  stopped_after_failure: () => 'the instance was stopped after the worker failed; its disk is kept',
+
+  // Drains.
+  drain_requested: ({ by }: { by: string }) => `${by} requested a drain`,
+  drain_canceled: () => 'the drain was canceled',
+  drain_waiting: ({ sessions, minutes_left }: { sessions: number; minutes_left: number }) =>
+    `${countText(sessions, 'session')} on the worker; ${minutes_left} min left`,
+  drain_completed: (end: DrainEnd) => `no session is left on the worker; ${drainEnd(end)}`,
+  drain_timeout: (end: DrainEnd & { sessions: number }) =>
+    `${countText(end.sessions, 'session')} did not end in time; ${drainEnd(end)}`,
+
+  // Terminations.
+  termination_confirmed: ({ instance_id, state }: InstanceState) => `EC2 confirms that ${instance_id} is ${state}`,
+  terminated_outside_lcm: (about: InstanceState) => `${wasTerminated(about)} outside LCM${diskLost(about)}`,
+  terminated_by_shutdown: (about: InstanceState) =>
+    `${about.instance_id} shut itself down and ${isTerminated(about) ? 'was' : 'is being'} terminated${diskLost(about)}`,
+  terminated_by_aws: (about: InstanceState & { state_reason: string }) =>
+    `${wasTerminated(about)} by AWS (${about.state_reason})${diskLost(about)}`,
+  terminated_unexpectedly: (about: InstanceState) =>
+    `${wasTerminated(about)}, which LCM did not request${diskLost(about)}`,
+  termination_not_requested: () =>
+    'EC2 reported the instance as shutting down, but no termination was requested in LCM',
+  termination_overdue: ({ minutes }: { minutes: number }) =>
+    `EC2 has not terminated the instance within ${minutes} min`,
+
+  // Ownership and tags.
+  owned_by_other_fleet: ({ instance_id }: { instance_id: string }) =>
+    `${instance_id} has the tag of another fleet, so LCM does not change it`,
+  ownership_tag_missing: ({ instance_id }: { instance_id: string }) =>
+    `${instance_id} no longer has the tag of this fleet, so LCM does not change it`,
+  ownership_restored: ({ instance_id }: { instance_id: string }) => `LCM may change ${instance_id} again`,
+  fleet_tag_foreign: ({ fleet }: { fleet: string }) => `the instance has the tag of fleet ${fleet}`,
+  fleet_tag_missing: ({ tag, value }: { tag: string; value: string }) =>
+    `the instance lost the tag ${tag}=${value}; restore it if LCM should terminate the instance`,
+  tags_changed: () => 'the tags of the instance have changed',
+  name_tag_differs: ({ tag, name }: { tag: string; name: string }) => `the tag ${tag} of the instance is not "${name}"`,
+  name_tag_retry: ({ tag, cause }: { tag: string; cause: NestedReason }) =>
+    `${cause.message}; LCM sets the tag ${tag} of the instance again later`,
+  endpoint_tag_ignored: ({ tag, value, cause }: { tag: string; value: string; cause: NestedReason }) =>
+    `the tag ${tag}=${value} is ignored: ${cause.message}. Correct or remove it`,
+  endpoint_malformed: () => 'it is not of the form https://ADDRESS:PORT',
+  endpoint_address_foreign: ({ host, instance_id }: { host: string; instance_id: string }) =>
+    `EC2 does not report ${host} as an address of ${instance_id}`,
+  endpoint_port_invalid: ({ port }: { port: string }) => `${port} is not a port`,
+  endpoint_port_of_nodes: ({ first, last }: { port: number; first: number; last: number }) =>
+    `ports ${first} to ${last} lead to the nodes of labs`,
+
+  // Access to CML, and measurements.
+  cml_credentials_missing: (about: CmlRefusalParams) => cmlRefusal('credentials', about),
+  cml_login_refused: (about: CmlRefusalParams) => cmlRefusal('login', about),
+  cml_telemetry_refused: (about: CmlRefusalParams) => cmlRefusal('telemetry', about),
+  cml_telemetry_off: (about: CmlRefusalParams) => cmlRefusal('telemetry_off', about),
+  cml_system_stats_refused: (about: CmlRefusalParams) => cmlRefusal('system_stats', about),
+  cml_system_health_refused: (about: CmlRefusalParams) => cmlRefusal('system_health', about),
+  cml_node_definitions_refused: (about: CmlRefusalParams) => cmlRefusal('node_definitions', about),
+  cml_licensing_refused: (about: CmlRefusalParams) => cmlRefusal('licensing', about),
+  cml_access_restored: () => 'CML no longer refuses what LCM needs',
+  metrics_stale: () => "neither CloudWatch nor CML reports the worker's load",
+  metrics_restored: () => "the worker's load is measured again",
+}
