@@ -7,6 +7,7 @@ import { StoredDefinition } from '@lcm/control-plane/stored-documents'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { type Actor, ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { textReason } from '@lcm/domain/reason'
 import { silentLogger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { Store } from '@lcm/store/store'
@@ -107,7 +108,7 @@ function commandsOf(dispatch: ControlPlane['dispatch']) {
       return send('PATCH', `workers/${id}/status`, {
         as: 'controller',
         headers: { 'if-match': `"${version}"`, 'lcm-epoch': String(epoch) },
-        json: { changes, decision: { action: 'write', because: 'the test says so' } },
+        json: { changes, decision: { action: 'write', because: textReason('the test says so') } },
       })
     },
     /** Creates a worker and returns the response. */

@@ -1,8 +1,9 @@
+import { reason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { aSession, aWorker } from './builders.ts'
 import { illegalMovesOfSession, illegalMovesOfWorker } from './move-rules.ts'
 
-const AT = { at: '2026-01-01T00:00:00.000Z', because: '' }
+const AT = { at: '2026-01-01T00:00:00.000Z', because: reason('not_given') }
 
 it('finds nothing wrong with moves that follow each other', () => {
   const state_history = [
@@ -12,7 +13,7 @@ it('finds nothing wrong with moves that follow each other', () => {
   expect(illegalMovesOfWorker(aWorker({ state_history: [...state_history] }))).toEqual([])
 })
 
-it('finds a move that no lifecycle has, and one from where nobody was', () => {
+it('finds a move that no lifecycle has, and one that does not start at the last status', () => {
   const leap = aWorker({ name: 'w', state_history: [{ from: 'PENDING', to: 'RUNNING', ...AT }] })
   expect(illegalMovesOfWorker(leap)).toEqual(['w moved from PENDING to RUNNING while it was PENDING'])
   const gap = aWorker({

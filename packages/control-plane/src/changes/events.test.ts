@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
 import { manualClock } from '@lcm/testkit/manual-clock'
@@ -21,7 +22,14 @@ const measure = (id: string, sample: object = {}) =>
     json: { collected_at: toInstant(fleet.clock.now()), ...sample },
   })
 const decide = (id: string, resource: string, more: object = {}) => {
-  const decision = { id, at: toInstant(fleet.clock.now()), resource, action: 'wait', because: 'not yet', ...more }
+  const decision = {
+    id,
+    at: toInstant(fleet.clock.now()),
+    resource,
+    action: 'wait',
+    because: textReason('not yet'),
+    ...more,
+  }
   return fleet.send('POST', 'decisions', { as: 'controller', json: { epoch: 1, decisions: [decision] } })
 }
 const typesOf = async (stream: Stream) => (await stream.seen()).map(event => event.type)
@@ -142,7 +150,7 @@ describe('a filter', () => {
     await fleet.clock.advance(0)
     for (const { id } of [a, b]) {
       await measure(id)
-      await decide(`d-${id}`, `worker:${id}`, { because: `like worker:${a.id}` })
+      await decide(`d-${id}`, `worker:${id}`, { because: textReason(`like worker:${a.id}`) })
       await fleet.act(id, 'stop')
       await fleet.clock.advance(0)
     }

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../testing/a-course.ts'
 
@@ -53,7 +54,7 @@ it('planned actions of a session are shown to actors that may see it', async () 
   const { id } = await course.book({}, 'user')
   const headers = course.asService('lablet-controller')
   await course.fenced('POST', 'lab-records/discoveries', {}, { by: 'lablet-controller' })
-  const planned = { resource: `session:${id}`, action: 'start', because: 'its time has come', due_at: null }
+  const planned = { resource: `session:${id}`, action: 'start', because: textReason('its time has come'), due_at: null }
   const json = {
     is_leader: true,
     epoch: 1,

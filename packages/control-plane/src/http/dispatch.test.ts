@@ -1,5 +1,6 @@
 import { openApi } from '@lcm/contract/openapi/document'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
+import { textReason } from '@lcm/domain/reason'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
 import { aControlPlane, METAL } from '@lcm/testkit/a-control-plane'
@@ -104,7 +105,7 @@ describe('bad requests', () => {
     const answer = await plane.send('PATCH', `workers/${worker.id}/status`, {
       as: 'controller',
       headers: { 'if-match': '"1"', 'lcm-epoch': epoch },
-      json: { changes: {}, decision: { action: 'a', because: 'b' } },
+      json: { changes: {}, decision: { action: 'a', because: textReason('b') } },
     })
     expect(answer).toMatchObject({ status: 428, json: { code: 'precondition_required' } })
   })
@@ -118,7 +119,7 @@ describe('bad requests', () => {
   )
 
   it('are decisions about nothing that is known', async () => {
-    const decision = { id: 'd', at: '2026-01-02T03:04:05.678Z', resource: 'w-1', action: 'a', because: 'b' }
+    const decision = { id: 'd', at: '2026-01-02T03:04:05.678Z', resource: 'w-1', action: 'a', because: textReason('b') }
     const json = { epoch: 1, decisions: [decision] }
     expect((await plane.send('POST', 'decisions', { as: 'controller', json })).json.errors).toEqual([
       { path: 'body.decisions.0.resource', message: 'a resource such as worker:w-1' },

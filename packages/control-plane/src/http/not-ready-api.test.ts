@@ -17,7 +17,10 @@ it('is alive and not ready, and sends Retry-After until it opens', async () => {
     const { status, headers, body } = await room.dispatch(request(url))
     return { status, headers, json: JSON.parse(String(body)) }
   }
-  expect(await ask('/health')).toMatchObject({ status: 200, json: { problems: ['waiting for the store'] } })
+  expect(await ask('/health')).toMatchObject({
+    status: 200,
+    json: { problems: [{ code: 'waiting_for', params: { dependency: 'the store' } }] },
+  })
   expect(await ask('/ready')).toMatchObject({ status: 503, json: { ready: false, waits_for: 'the store' } })
   expect(await ask('/api/v1/workers?limit=1')).toMatchObject({
     status: 503,

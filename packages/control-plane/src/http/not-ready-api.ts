@@ -1,5 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { reason } from '@lcm/domain/reason'
 import { problemResponse } from './dispatch.ts'
 import { readiness } from './extra-routes.ts'
 
@@ -37,6 +38,6 @@ function answerOf(url: string, what: string): ApiResponse {
     const refusal = new ProblemError('store_unavailable', `LCM waits for ${what}`, undefined, advice)
     return problemResponse(refusal, url)
   }
-  const body = JSON.stringify({ status: 'degraded', problems: [`waiting for ${what}`] })
+  const body = JSON.stringify({ status: 'degraded', problems: [reason('waiting_for', { dependency: what })] })
   return { status: 200, headers: { 'content-type': 'application/json' }, body }
 }

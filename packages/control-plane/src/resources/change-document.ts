@@ -2,6 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { Actor } from '@lcm/domain/actor'
 import type { DecisionNote, ScalingOutcome } from '@lcm/domain/decision'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import type { Reason } from '@lcm/domain/reason'
 import type { CostInterval } from '@lcm/domain/worker/cost'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection, Document, NewEntry } from '@lcm/store/store'
@@ -47,7 +48,7 @@ interface Move {
   readonly from: string | null
   readonly to: string
   readonly at: Instant
-  readonly because: string
+  readonly because: Reason
 }
 
 export const transitionEntry = (change: Move, by: string): NewEntry => ({

@@ -1,5 +1,6 @@
 import type { ServiceName } from '@lcm/domain/actor'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { ControlPlaneParts } from '../control-plane.ts'
@@ -26,7 +27,7 @@ nodes:
 links: []
 `
 
-const DECISION = { action: 'write', because: 'the test says so' }
+const DECISION = { action: 'write', because: textReason('the test says so') }
 
 /** A fleet with a definition to book, and helpers that bring sessions into a status. */
 export function aCourse(setting: Partial<ControlPlaneParts> = {}) {

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
@@ -21,7 +22,9 @@ it('ranks candidates and explains refusals, without placing', async () => {
   expect(json).toMatchObject({
     outcome: 'place',
     candidates: [{ worker_id: full.id }, { worker_id: empty.id, before: { memory: 0 } }],
-    refusals: [{ worker_id: cordoned.id, worker_name: 'closed', category: 'status', because: 'it is cordoned' }],
+    refusals: [
+      { worker_id: cordoned.id, worker_name: 'closed', category: 'status', because: { code: 'worker_cordoned' } },
+    ],
   })
   expect((await course.get(empty.id)).reservations).toEqual({})
 })
@@ -33,7 +36,7 @@ it('would scale up without workers', async () => {
 
 it('would wait for a worker that is starting', async () => {
   await course.create({ license: { product: 'CML_Enterprise' } })
-  expect(await preview()).toMatchObject({ outcome: 'wait', because: expect.stringContaining('on its way') })
+  expect(await preview()).toMatchObject({ outcome: 'wait', because: { code: 'waiting_for_worker' } })
 })
 
 it('would resume a stopped worker', async () => {
@@ -41,7 +44,7 @@ it('would resume a stopped worker', async () => {
   await course.edit(id, worker => ({
     status: 'STOPPED',
     desired_status: 'STOPPED',
-    pause: { ...worker.pause, reason: 'idle' },
+    pause: { ...worker.pause, reason: textReason('idle') },
   }))
   expect(await preview()).toMatchObject({ outcome: 'resume' })
 })
@@ -52,6 +55,6 @@ it('reports needs that no worker can satisfy', async () => {
   const waiting = { name: 'later', topology: undefined, source: 's3://bucket/lab.zip' }
   expect(await preview(waiting)).toMatchObject({
     outcome: 'unschedulable',
-    because: 'its topology was not fetched yet',
+    because: { code: 'topology_not_fetched' },
   })
 })

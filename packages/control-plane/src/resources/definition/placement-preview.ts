@@ -1,5 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { demandOf, place } from '@lcm/domain/session/placement'
 import { schedule } from '@lcm/domain/session/scheduling'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
@@ -24,7 +25,7 @@ export async function previewPlacement(api: Api, id: string): Promise<Preview> {
   const { candidates, refusals } = place(demandOf(definition), workers)
   const shown = { candidates: candidates.map(named), refusals: refusals.map(named) }
   if (definition.topology === null)
-    return { ...shown, outcome: 'unschedulable', because: 'its topology was not fetched yet' }
+    return { ...shown, outcome: 'unschedulable', because: reason('topology_not_fetched') }
   const nowMs = api.clock.now()
   const timeslot = { start: toInstant(nowMs), end: toInstant(nowMs + definition.max_duration_minutes * 60_000) }
   const steps = schedule({
@@ -40,7 +41,7 @@ export async function previewPlacement(api: Api, id: string): Promise<Preview> {
 }
 
 function outcomeOf(steps: readonly SchedulingStep[]): Pick<Preview, 'outcome' | 'because'> {
-  const because = steps.map(step => step.because)[0] ?? 'there is nothing to do'
+  const because = steps.map(step => step.because)[0] ?? reason('nothing_to_do')
   const kinds = new Set(steps.map(({ kind }) => kind))
   if (kinds.has('assign')) return { outcome: 'place', because }
   if (kinds.has('scale_up')) return { outcome: 'scale_up', because }

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'
 import { aControlPlane, METAL } from '@lcm/testkit/a-control-plane'
@@ -40,7 +41,7 @@ it('reports workers by status and their cost, beside process metrics', async () 
 
 it('counts license leaks until they are resolved', async () => {
   const { id: worker_id } = await fleet.running()
-  const leak = { worker_id, udi: null, hostname: null, product: null, reason: 'nobody answered for two hours' }
+  const leak = { worker_id, udi: null, hostname: null, product: null, reason: textReason('no answer for two hours') }
   const { json } = await fleet.fenced('POST', 'license-leaks', leak)
   expect(figure(await metrics(), 'fleet_license_leaks')).toBe(1)
   await fleet.send('POST', `license-leaks/${json.id}/resolve`, { json: { reason: 'phoned' } })

@@ -41,15 +41,23 @@ describe('an idle worker', () => {
     const id = await anIdleWorker()
     const { status, json } = await check(id)
     expect(status).toBe(200)
-    expect(json).toMatchObject({ verdict: 'pause', because: expect.stringContaining('the limit is 60') })
+    expect(json).toMatchObject({
+      verdict: 'pause',
+      because: { code: 'idle_timeout', params: { timeout_seconds: 3600 } },
+    })
     expect(json.guards.every((guard: { passed: boolean }) => guard.passed)).toBe(true)
     const { updated_at } = json.worker
     expect(json.worker).toMatchObject({
       status: 'RUNNING',
       desired_status: 'STOPPED',
       desired_by: 'idle',
-      desired_reason: json.because,
-      pause: { reason: 'idle', by: 'idle', last_paused_at: updated_at, counts: { auto: 1, manual: 0 } },
+      desired_reason: json.because.message,
+      pause: {
+        reason: { code: 'worker_idle' },
+        by: 'idle',
+        last_paused_at: updated_at,
+        counts: { auto: 1, manual: 0 },
+      },
       activity: { last_check_at: updated_at, idle_since: expect.any(String) },
     })
     expect(await fleet.get(id)).toEqual(json.worker)
@@ -80,7 +88,7 @@ describe('an idle worker', () => {
     const { json } = await check(id)
     expect(json).toMatchObject({ verdict: 'drain', worker: { desired_status: 'RUNNING' } })
     const { drain } = json.worker
-    expect(drain).toMatchObject({ by: 'idle', policy: 'idle', reason: json.because })
+    expect(drain).toMatchObject({ by: 'idle', policy: 'idle', reason: json.because.message })
     expect(drain.then).toBe('STOPPED')
     expect(Date.parse(drain.deadline) - Date.parse(drain.requested_at)).toBe(90_000)
     expect(await verdictOf(id)).toBe('skipped_not_eligible')
@@ -138,7 +146,7 @@ describe('a worker is spared', () => {
   it('of which nothing is known, also when it was idle before', async () => {
     const id = await anIdleWorker()
     expect(await check(id, null)).toMatchObject({
-      json: { verdict: 'skipped_not_idle', because: 'its telemetry could not be read' },
+      json: { verdict: 'skipped_not_idle', because: { code: 'telemetry_unreadable' } },
     })
     await set({ idle_running_nodes: 'keep' })
     expect(await verdictOf(id, { last_activity_at: null, running_nodes: null })).toBe('skipped_not_eligible')
@@ -150,21 +158,19 @@ describe('a worker whose CML refuses to show who uses it', () => {
   const refused = (id: string, unreadable: string) =>
     fleet.fenced('POST', `workers/${id}/idle-checks`, { evidence: null, unreadable }, { epoch: 1 })
 
-  it.each([
-    ['no_credentials', 'LCM has no credentials for its CML'],
-    ['login_refused', "CML refuses LCM's login"],
-    ['telemetry_refused', 'CML refuses to show its telemetry'],
-    ['telemetry_off', 'telemetry is turned off in its CML'],
-  ])('is not stopped, and the policy says that it can not judge it: %s', async (unreadable, words) => {
-    const id = await anIdleWorker()
-    const { json } = await refused(id, unreadable)
-    const because = `${words}, so the idle policy can't judge this worker`
-    expect(json).toMatchObject({ verdict: 'skipped_cannot_judge', because })
-    expect(json.guards).toContainEqual({ name: 'telemetry', value: unreadable, limit: 'readable', passed: false })
-    expect(await stops()).toEqual([])
-    const [decision] = (await fleet.send('GET', `workers/${id}/decisions`)).json.items
-    expect(decision).toMatchObject({ action: 'skipped_cannot_judge', because })
-  })
+  it.each(['no_credentials', 'login_refused', 'telemetry_refused', 'telemetry_off'])(
+    'is not stopped, and the policy says that it can not judge it: %s',
+    async unreadable => {
+      const id = await anIdleWorker()
+      const { json } = await refused(id, unreadable)
+      const because = { code: 'idle_unknown', params: { telemetry: unreadable } }
+      expect(json).toMatchObject({ verdict: 'skipped_cannot_judge', because })
+      expect(json.guards).toContainEqual({ name: 'telemetry', value: unreadable, limit: 'readable', passed: false })
+      expect(await stops()).toEqual([])
+      const [decision] = (await fleet.send('GET', `workers/${id}/decisions`)).json.items
+      expect(decision).toMatchObject({ action: 'skipped_cannot_judge', because })
+    },
+  )
 
   it('is recorded once per reason', async () => {
     const id = await anIdleWorker()

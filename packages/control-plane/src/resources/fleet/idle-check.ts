@@ -4,11 +4,13 @@ import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { decideIdle, type IdleDecision, type IdleEvidence } from '@lcm/domain/fleet/idle'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { reason, sameReason } from '@lcm/domain/reason'
 import { POLICY, paused } from '@lcm/domain/worker/consequences'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
 import { decisionEntry, STREAMS, scalingEntry } from '../change-document.ts'
+import { storedReason } from '../journal/queries.ts'
 import { listAll } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { findTemplate } from '../template/queries.ts'
@@ -188,7 +190,7 @@ const isSame = ({ kind, because }: IdleDecision['verdict'], last: NewEntry['body
   last !== undefined &&
   'outcome' in last &&
   last.outcome === kind &&
-  (kind !== 'skipped_cannot_judge' || ('because' in last && last.because === because))
+  (kind !== 'skipped_cannot_judge' || sameReason(because, storedReason(last)))
 
 function activityAfter(
   worker: Worker,
@@ -219,12 +221,17 @@ function stoppedByPolicy(
   { verdict }: IdleDecision,
   { now, drainSeconds }: { now: Instant; drainSeconds: number },
 ): Worker {
-  const reason = verdict.because
+  const words = verdict.because.message
   if (verdict.kind === 'drain') {
     const deadline = toInstant(toMs(now) + drainSeconds * 1000)
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
-    return { ...worker, drain: { requested_at: now, by: IDLE, reason, then: 'STOPPED', deadline, policy: IDLE } }
+    return { ...worker, drain: { requested_at: now, by: IDLE, reason: words, then: 'STOPPED', deadline, policy: IDLE } }
   }
-  const stopped = { desired_status: 'STOPPED', desired_by: IDLE, desired_reason: reason, desired_until: null } as const
-  return paused({ ...worker, ...stopped }, IDLE, now)
+  const stopped = {
+    desired_status: 'STOPPED',
+    desired_by: IDLE,
+    desired_reason: words,
+    desired_until: null,
+  } as const
+  return paused({ ...worker, ...stopped }, reason('worker_idle'), now)
 }

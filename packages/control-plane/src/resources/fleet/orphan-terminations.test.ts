@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
@@ -9,14 +10,21 @@ beforeEach(() => {
 })
 
 const ask = (n: number, epoch = 1) => {
-  const json = { ec2_instance_id: `i-000${n}`, aws_region: 'us-east-1', reason: 'no worker w-gone is known' }
+  const json = {
+    ec2_instance_id: `i-000${n}`,
+    aws_region: 'us-east-1',
+    reason: textReason('no worker w-gone is known'),
+  }
   return fleet.fenced('POST', 'fleet/orphan-terminations', json, { epoch })
 }
 const granted = async (n: number, epoch = 1): Promise<boolean> => (await ask(n, epoch)).json.granted
 
 it('permits two terminations per hour in a small fleet, across leaders', async () => {
   expect([await granted(1), await granted(2)]).toEqual([true, true])
-  expect((await ask(3)).json).toMatchObject({ granted: false, because: expect.stringContaining('no more than 2 of 0') })
+  expect((await ask(3)).json).toMatchObject({
+    granted: false,
+    because: { code: 'orphan_limit_reached', params: { limit: 2 } },
+  })
   expect(await granted(3, 2), 'a new leader').toBe(false)
   expect(await granted(1, 2), 'the same machine').toBe(true)
   await fleet.clock.advance(HOUR_MS + 1_000)

@@ -14,7 +14,7 @@ export async function permitOrphanTermination(
   request: Request<object, unknown, BodyOf<'permitOrphanTermination'>>,
 ): Promise<AnswerOf<'permitOrphanTermination'>> {
   const { ec2_instance_id: id, aws_region, reason } = request.body
-  let answer = { granted: false, because: '' }
+  let answer: AnswerOf<'permitOrphanTermination'> | null = null
   await changeScaling(
     api,
     async (scaling, now) => {
@@ -25,11 +25,12 @@ export async function permitOrphanTermination(
       if (!granted || scaling.orphan_terminations[id] === terminations[id]) return null
       const entry = auditEntry(request.actor, 'terminate_orphan', now, {
         after: { instance_id: id, aws_region },
-        reason,
+        reason: reason.message,
       })
       return { scaling: { ...scaling, orphan_terminations: terminations }, entries: [entry] }
     },
     request,
   )
+  if (answer === null) throw new Error('a permit was neither granted nor refused')
   return answer
 }

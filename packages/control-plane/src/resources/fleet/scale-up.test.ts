@@ -80,20 +80,20 @@ describe('a purchase', () => {
 })
 
 describe('another purchase is refused', () => {
-  const refused = async (key: string, because: string, more: object = {}) => {
+  const refused = async (key: string, because: object, more: object = {}) => {
     const before = await workers()
     const answer = await buy(key, more)
-    expect(answer).toMatchObject({ status: 409, json: { code: 'scale_up_rejected' } })
-    expect(answer.json.detail).toContain(because)
+    expect(answer).toMatchObject({ status: 409, json: { code: 'scale_up_rejected', reason: because } })
+    expect(answer.json.detail).toBe(answer.json.reason.message)
     expect(await workers()).toEqual(before)
     const [entry] = await fleet.journal('scaling', 'fleet_scaling:fleet')
-    expect(entry?.body).toMatchObject({ outcome: 'scale_up_rejected', key, because: answer.json.detail })
+    expect(entry?.body).toMatchObject({ outcome: 'scale_up_rejected', key, because })
   }
 
   it('within the cooldown', async () => {
     const ids = idsOf(await buy('k1'))
     for (const id of ids) await fleet.moveTo(id, 'PROVISIONING', 'STARTING', 'RUNNING')
-    await refused('k2', 'the next may begin in')
+    await refused('k2', { code: 'scale_up_cooldown', params: { template: 'metal' } })
     await fleet.clock.advance(300_000)
     expect((await buy('k2')).status).toBe(201)
   })
@@ -111,10 +111,10 @@ describe('another purchase is refused', () => {
   it('while the previous one is in progress', async () => {
     const [first = '', second = ''] = idsOf(await buy('k1'))
     await fleet.clock.advance(400_000)
-    await refused('k2', '2 workers of the last flight are still on their way')
+    await refused('k2', { code: 'scale_up_in_progress', params: { workers: 2 } })
     await fleet.moveTo(first, 'PROVISIONING', 'STARTING', 'RUNNING')
     await fleet.moveTo(second, 'PROVISIONING')
-    await refused('k2', '1 workers of the last flight')
+    await refused('k2', { code: 'scale_up_in_progress', params: { workers: 1 } })
     await fleet.moveTo(second, 'FAILED')
     expect((await buy('k2')).status).toBe(201)
   })
@@ -136,9 +136,9 @@ describe('another purchase is refused', () => {
     await set({ max_workers_per_region: 3 })
     const mine = await fleet.create()
     await fleet.create({ aws_region: 'eu-west-1' })
-    await refused('k1', '1 workers are in us-east-1, 3 more would exceed max_workers_per_region 3', { count: 3 })
+    await refused('k1', { code: 'region_limit', params: { workers: 1, count: 3, limit: 3 } }, { count: 3 })
     expect((await buy('k1')).status).toBe(201)
-    await refused('k2', 'max_workers_per_region 3', { template_name: 'small', count: 1 })
+    await refused('k2', { code: 'region_limit', params: { limit: 3 } }, { template_name: 'small', count: 1 })
     await fleet.act(mine.id, 'terminate')
     await fleet.moveTo(mine.id, 'TERMINATED')
     expect((await buy('k2', { template_name: 'small', count: 1 })).status).toBe(201)
@@ -157,19 +157,23 @@ describe('another purchase is refused', () => {
     await set({ max_workers_per_region: 3 })
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
     await buy('k1')
-    await refused('k2', '2 workers are in us-east-1', { template_name: 'small' })
+    await refused(
+      'k2',
+      { code: 'region_limit', params: { region: 'us-east-1', workers: 2 } },
+      { template_name: 'small' },
+    )
     await fleet.clock.advance(601_000)
     expect((await buy('k2', { template_name: 'small' })).status).toBe(201)
   })
 
   it('while it is switched off', async () => {
     await set({ scale_up_enabled: false })
-    await refused('k1', 'scale_up_enabled is false')
+    await refused('k1', { code: 'scale_up_disabled' })
   })
 
   it('while the fleet is held', async () => {
     await fleet.holdFleet()
-    await refused('k1', 'the fleet is held')
+    await refused('k1', { code: 'fleet_held' })
   })
 })
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
-import { ProblemError } from '@lcm/contract/problems'
+import { ProblemError, refusedBy } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { type Reason, reason, withoutSeconds } from '@lcm/domain/reason'
 import { workerOfTemplate } from '@lcm/domain/worker/new-worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
@@ -43,7 +44,7 @@ export async function scaleUp(
       if (current.flights[place]?.key === body.key) return null
       const workers = await listAllWorkers(api, { aws_region: body.aws_region })
       const refusal = refusalOf(body, { settings, workers, scaling: current, now })
-      if (refusal !== null) throw new ProblemError('scale_up_rejected', refusal)
+      if (refusal !== null) throw refusedBy('scale_up_rejected', refusal)
       isNew = true
       const flight = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
       const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: flight.worker_ids })]
@@ -54,7 +55,7 @@ export async function scaleUp(
   const flight = scaling.flights[place]
   const made = await launchFlight(api, request, template, flight)
   const views = await Promise.all(made.map(worker => workerView(api, worker)))
-  return { body: { workers: views, because: `flight ${body.key} of ${flight?.count ?? 0}` }, isNew }
+  return { body: { workers: views, because: reason('purchase', { key: body.key, count: flight?.count ?? 0 }) }, isNew }
 }
 
 /** Ids are derived from the key, so that a retry finds the same ones. */
@@ -73,21 +74,20 @@ interface PurchaseContext {
   readonly now: Instant
 }
 
-function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): string | null {
+function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): Reason | null {
   const { settings, workers, scaling, now } = context
   const last = scaling.flights[`${body.template_name}/${body.aws_region}`]
-  if (!settings.scale_up_enabled) return 'scale_up_enabled is false'
-  if (scaling.held_since !== null) return 'the fleet is held until every worker has been looked at'
+  if (!settings.scale_up_enabled) return reason('scale_up_disabled')
+  if (scaling.held_since !== null) return reason('fleet_held')
   const present = presentIn(body.aws_region, context)
-  if (present + body.count > settings.max_workers_per_region) {
-    const limit = `max_workers_per_region ${settings.max_workers_per_region}`
-    return `${present} workers are in ${body.aws_region}, ${body.count} more would exceed ${limit}`
-  }
+  const limit = settings.max_workers_per_region
+  if (present + body.count > limit)
+    return reason('region_limit', { region: body.aws_region, workers: present, count: body.count, limit })
   if (last === undefined) return null
   const waitS = Math.ceil(settings.scale_up_cooldown_seconds - (toMs(now) - toMs(last.at)) / 1000)
-  if (waitS > 0) return `the last flight began ${last.at}; the next may begin in ${waitS} s`
+  if (waitS > 0) return reason('scale_up_cooldown', { template: body.template_name, last_at: last.at, seconds: waitS })
   const inProgress = last.worker_ids.filter(id => isInProgress(workers.find(each => each.id === id)))
-  return inProgress.length > 0 ? `${inProgress.length} workers of the last flight are still on their way` : null
+  return inProgress.length > 0 ? reason('scale_up_in_progress', { workers: inProgress.length }) : null
 }
 
 /** Workers of the region, and granted ones that are still to be created. */
@@ -108,11 +108,11 @@ const isInProgress = (worker: Worker | undefined): boolean =>
   worker?.desired_status === 'RUNNING' && ['PENDING', 'PROVISIONING', 'STARTING', 'UNKNOWN'].includes(worker.status)
 
 async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): Promise<never> {
-  if (error instanceof ProblemError && error.code === 'scale_up_rejected') {
-    const because = error.message
+  if (error instanceof ProblemError && error.code === 'scale_up_rejected' && error.reason !== undefined) {
+    const because = error.reason
     const now = toInstant(Math.max(api.clock.now(), toMs((await fleetScaling(api)).updated_at) + 1))
     // The same refusal is recorded once an hour: sessions that wait for capacity retry every few seconds.
-    const what = `${body.template_name}/${body.aws_region} ${because.replaceAll(/\d+ s\b/g, '# s')} ${now.slice(0, 13)}`
+    const what = `${body.template_name}/${body.aws_region} ${JSON.stringify(withoutSeconds(because))} ${now.slice(0, 13)}`
     const id = `fleet_scaling:fleet:rejected:${createHash('sha256').update(what).digest('hex').slice(0, 16)}`
     const entry = scalingEntry('scale_up_rejected', now, { ...body, because })
     await api.store.journal.append([{ ...entry, id, subject: 'fleet_scaling:fleet' }])

@@ -1,4 +1,5 @@
 import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import { textReason } from '@lcm/domain/reason'
 import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
@@ -207,7 +208,7 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   },
   resolveLicenseLeak: {
     async arrange() {
-      const leak = { worker_id: 'w-1', udi: null, hostname: null, product: null, reason: 'gone' }
+      const leak = { worker_id: 'w-1', udi: null, hostname: null, product: null, reason: textReason('gone') }
       return { id: (await fleet.fenced('POST', 'license-leaks', leak)).json.id }
     },
     action: 'resolve',

@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
@@ -35,7 +36,7 @@ const decision = (id: string, worker: string, at: string, more: object = {}) => 
   at,
   resource: `worker:${worker}`,
   action: 'wait',
-  because: 'not yet',
+  because: textReason('not yet'),
   ...more,
 })
 
@@ -85,7 +86,7 @@ describe('the decisions about a worker', () => {
     expect(items).toMatchObject([
       {
         action: 'write',
-        because: 'the test says so',
+        because: { message: 'the test says so' },
         epoch: 1,
         service: 'worker-controller',
         resource: `worker:${id}`,
@@ -98,10 +99,10 @@ describe('the decisions about a worker', () => {
     const { id } = await fleet.create()
     const one = decision('d-1', id, toInstant(fleet.clock.now()))
     await decide([one, one])
-    await decide([one, { ...one, because: 'another story' }, { ...one, id: 'd-2' }])
+    await decide([one, { ...one, because: textReason('another story') }, { ...one, id: 'd-2' }])
     const { items } = (await fleet.send('GET', `workers/${id}/decisions`)).json
     expect(items.map((each: Item) => each.id)).toEqual(['worker-controller:d-2', 'worker-controller:d-1'])
-    expect(items[1].because).toBe('not yet')
+    expect(items[1].because.message).toBe('not yet')
     await decide([one], 'resource-scheduler')
     expect((await fleet.send('GET', `workers/${id}/decisions`)).json.items).toHaveLength(3)
   })
@@ -123,7 +124,7 @@ describe('the decisions about a worker', () => {
     { resource: 'token:tk-1' },
     { resource: 'w-1' },
     { at: 'now' },
-    { because: '' },
+    { because: { code: '', message: '', params: {} } },
     { color: 'red' },
     { guards: Array(21).fill({ name: 'x', value: 1, limit: 1, passed: true }) },
   ])('are refused with %j', async more => {

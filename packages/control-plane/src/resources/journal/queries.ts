@@ -3,6 +3,7 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { AuditEntry, DecisionRecord, ScalingOutcome } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
+import { Reason, textReason } from '@lcm/domain/reason'
 import { StateChange } from '@lcm/domain/worker/worker'
 import type { JournalEntry } from '@lcm/store/store'
 import { z } from 'zod'
@@ -12,6 +13,11 @@ import type { Api, Request } from '../../http/api.ts'
 import { STREAMS } from '../change-document.ts'
 import { getSession } from '../session/queries.ts'
 import { findWorker } from '../worker/queries.ts'
+
+const StoredReason = z.union([Reason, z.string().transform(textReason)])
+
+/** The reason in a journal row. Older releases stored a text. */
+export const storedReason = (body: object): Reason => StoredReason.parse('because' in body ? body.because : '')
 
 interface Paged {
   readonly limit: number
@@ -58,7 +64,8 @@ export async function workerHistory(
   { params: { id }, query, actor }: Request<{ id: string }, QueryOf<'getWorkerHistory'>, unknown>,
 ): Promise<AnswerOf<'getWorkerHistory'>> {
   const which = { streams: [STREAMS.transition], subject: `worker:${id}` }
-  const read = (entry: JournalEntry) => History.parse({ ...entry.body, id: entry.id, at: entry.at })
+  const read = (entry: JournalEntry) =>
+    History.parse({ ...entry.body, because: storedReason(entry.body), id: entry.id, at: entry.at })
   return refuseUnknownWorker(api, id, await redactedFor(api, actor, journalPage(api, which, query, read)))
 }
 
@@ -98,7 +105,13 @@ async function refuseUnknownWorker<P extends { items: readonly unknown[] }>(api:
 }
 
 export const decisionOf = (entry: JournalEntry): DecisionRecord =>
-  DecisionRecord.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject })
+  DecisionRecord.parse({
+    ...entry.body,
+    because: storedReason(entry.body),
+    id: entry.id,
+    at: entry.at,
+    resource: entry.subject,
+  })
 
 export function listAudit(api: Api, query: QueryOf<'listAudit'>): Promise<AnswerOf<'listAudit'>> {
   const streams = query.scaling ? [STREAMS.audit, STREAMS.scaling] : [STREAMS.audit]
@@ -109,11 +122,11 @@ export function listAudit(api: Api, query: QueryOf<'listAudit'>): Promise<Answer
 const auditOf = (entry: JournalEntry): AuditEntry =>
   AuditEntry.parse({ ...entry.body, id: entry.id, at: entry.at, resource: entry.subject })
 
-const ScalingBody = z.looseObject({ outcome: ScalingOutcome, because: z.string().default('') })
+const ScalingBody = z.looseObject({ outcome: ScalingOutcome })
 
 /** A scaling entry as an audit entry: the policy is the actor, the outcome is the action. */
 function scalingOf(entry: JournalEntry): AuditEntry {
-  const { outcome, because, ...after } = ScalingBody.parse(entry.body)
+  const { outcome, because: _, ...after } = ScalingBody.parse(entry.body)
   const actor = { id: 'policy:scaling', name: 'scaling', role: 'policy' }
   return {
     id: entry.id,
@@ -123,6 +136,6 @@ function scalingOf(entry: JournalEntry): AuditEntry {
     resource: entry.subject,
     before: {},
     after,
-    reason: because,
+    reason: storedReason(entry.body).message,
   }
 }

@@ -4,6 +4,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../http/api.ts'
 import { transitionEntry } from '../change-document.ts'
@@ -101,7 +102,12 @@ async function recorded(api: Api, request: BindRequest, session: Bound, n: numbe
     fence: raiseDocumentFence({ id: session.id, fence: {} }, request),
   }
   if (lab_id !== null) await forgetDiscovered(api, session.worker_id, lab_id)
-  const move = { from: null, to: lab.status, at: now, because: `it is made for ${session.id}` }
+  const move = {
+    from: null,
+    to: lab.status,
+    at: now,
+    because: reason('lab_created_for_session', { session_id: session.id }),
+  }
   const result = await api.labs.insert(lab, [transitionEntry(move, request.actor.name)])
   if (result.ok) return lab
   const other = await api.labs.get(lab.id)

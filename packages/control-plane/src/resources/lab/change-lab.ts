@@ -1,5 +1,6 @@
 import type { Instant } from '@lcm/domain/instant'
 import { LAB_RUNS_MAX, type LabRecord, type LabStatus } from '@lcm/domain/lab/lab-record'
+import { type Reason, reason } from '@lcm/domain/reason'
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'
@@ -11,7 +12,7 @@ export type LabWriter = Pick<LabRequest, 'params' | 'actor' | 'ifMatch' | 'once'
 export interface LabChange {
   readonly lab: LabRecord
   readonly entries?: readonly NewEntry[]
-  readonly because?: string
+  readonly because?: Reason
 }
 
 /** Every change of a lab record goes through here: runs and journal follow its status, and no request is applied twice. */
@@ -32,7 +33,7 @@ export function changeLab(
 
 function completed(
   before: LabRecord,
-  { lab: changed, entries = [], because = '' }: LabChange,
+  { lab: changed, entries = [], because = reason('not_given') }: LabChange,
   { actor, once }: LabWriter,
   now: Instant,
 ): DocumentChange<LabRecord> {
@@ -56,18 +57,14 @@ const isUp = (status: LabStatus): boolean => status === 'STARTING' || status ===
 const isDown = (status: LabStatus): boolean => !isUp(status) && status !== 'ERROR' && status !== 'DELETING'
 
 /** A run starts when the lab comes up and ends when it is certainly down. */
-function runsAfter(
-  before: LabRecord,
-  after: LabRecord,
-  { at, reason }: { at: Instant; reason: string },
-): LabRecord['runs'] {
+function runsAfter(before: LabRecord, after: LabRecord, note: { at: Instant; reason: Reason }): LabRecord['runs'] {
   const { runs } = before
   const last = runs.at(-1)
   const isOpen = last !== undefined && last.stopped_at === null
   if (isUp(after.status) && !isOpen)
     return [
       ...runs,
-      { started_at: at, stopped_at: null, session_id: after.session_id, reason: reason.slice(0, 500) },
+      { started_at: note.at, stopped_at: null, session_id: after.session_id, reason: note.reason },
     ].slice(-LAB_RUNS_MAX)
-  return isDown(after.status) && isOpen ? [...runs.slice(0, -1), { ...last, stopped_at: at }] : runs
+  return isDown(after.status) && isOpen ? [...runs.slice(0, -1), { ...last, stopped_at: note.at }] : runs
 }

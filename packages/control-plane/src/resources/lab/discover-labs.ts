@@ -2,6 +2,7 @@ import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { isOldNews, type LabRecord, type LabScan, statusOfLab, statusOfMissing } from '@lcm/domain/lab/lab-record'
+import { reason } from '@lcm/domain/reason'
 import type { Api, Request } from '../../http/api.ts'
 import { transitionEntry } from '../change-document.ts'
 import { listAll } from '../list-documents.ts'
@@ -75,7 +76,7 @@ async function recordFound(api: Api, { body, actor, fence }: DiscoverRequest, sc
     last_seen_at: body.began_at,
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
   }
-  const move = { from: null, to: lab.status, at: now, because: 'it was found' }
+  const move = { from: null, to: lab.status, at: now, because: reason('lab_discovered') }
   return (await api.labs.insert(lab, [transitionEntry(move, actor.name)])).ok ? 1 : 0
 }
 
@@ -101,7 +102,7 @@ async function recordSeen(api: Api, request: DiscoverRequest, lab: LabRecord, sc
     if (!isChanged && toMs(began_at) - toMs(current.last_seen_at) < SEEN_MS) return null
     return {
       lab: { ...next, last_seen_at: began_at, fence: raiseDocumentFence(current, request) },
-      because: 'it was seen',
+      because: reason('lab_seen'),
     }
   })
   if (isChanged) await cleanUpAfterLab(api, changed)
@@ -116,7 +117,7 @@ async function recordMissing(api: Api, request: DiscoverRequest, lab: LabRecord,
     isMarked = status !== null
     if (status === null) return null
     const gone = { ...current, status, pending_action: null, fence: raiseDocumentFence(current, request) }
-    return { lab: gone, because: 'a complete look did not find it' }
+    return { lab: gone, because: reason('lab_not_in_scan') }
   })
   if (isMarked) await cleanUpAfterLab(api, changed)
   return isMarked ? 1 : 0

@@ -1,5 +1,6 @@
 import type { Role } from '@lcm/domain/actor'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
 import { aCourse, type Course } from '../../testing/a-course.ts'
@@ -33,7 +34,7 @@ async function edited(change: (lab: LabRecord) => Partial<LabRecord>): Promise<v
 
 /** Plan and decisions of a controller about the worker and the lab, with texts that name the session. */
 async function speakOfIt(): Promise<void> {
-  const named = { action: 'wait', because: `waits for ${sessionId}` }
+  const named = { action: 'wait', because: textReason(`waits for ${sessionId}`) }
   const headers = { ...course.asService('lablet-controller'), 'lcm-epoch': '1' }
   const about = [`worker:${workerId}`, `lab_record:${labId}`, `session:${sessionId}`]
   const at = new Date(course.clock.now()).toISOString()
@@ -125,7 +126,7 @@ describe('the same in the events', () => {
     expect(types).toContain('worker.updated')
     expect(types.includes('lab.updated')).toBe(isTold)
     const said = events.flatMap(event =>
-      event.type === 'decision' && event.data.because.startsWith('waits for') ? [event.data.resource] : [],
+      event.type === 'decision' && event.data.action === 'wait' ? [event.data.resource] : [],
     )
     const [worker, ...others] = [`worker:${workerId}`, `lab_record:${labId}`, `session:${sessionId}`]
     expect(said.toSorted()).toEqual([...(isTold ? others : []), worker])
@@ -190,7 +191,7 @@ describe('the redacted view', () => {
     await edited(lab => ({
       session_id: null,
       title: `two routers ${sessionId}`,
-      runs: [{ started_at: lab.created_at, stopped_at: null, session_id: sessionId, reason: '' }],
+      runs: [{ started_at: lab.created_at, stopped_at: null, session_id: sessionId, reason: textReason('') }],
     }))
     const lab = JSON.parse(await seenBy('author', `lab-records/${labId}`))
     expect(lab).toMatchObject({ ports: {}, title: 'two routers ls-…', runs: [{ session_id: null }] })

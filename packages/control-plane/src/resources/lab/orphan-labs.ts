@@ -1,3 +1,4 @@
+import { reason } from '@lcm/domain/reason'
 import type { Api } from '../../http/api.ts'
 import { asSystem, nullOnConflict } from '../../system-actor.ts'
 import { listAll } from '../list-documents.ts'
@@ -12,7 +13,7 @@ export async function orphanLabs(api: Api, workerId: string): Promise<void> {
     const orphaned = await nullOnConflict(
       changeLab(api, asSystem(id), lab => ({
         lab: { ...lab, status: 'ORPHANED', pending_action: null },
-        because: 'its machine is gone',
+        because: reason('lab_machine_gone'),
       })),
     )
     if (orphaned !== null) await cleanUpAfterLab(api, orphaned)

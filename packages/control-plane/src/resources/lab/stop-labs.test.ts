@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
 
@@ -17,7 +18,7 @@ const labs = async (): Promise<readonly Shown[]> => (await course.send('GET', 'l
 const pending = async () =>
   Object.fromEntries((await labs()).map(lab => [lab.lab_id, lab.pending_action?.action ?? null]))
 const stop = (epoch = 1) =>
-  course.fenced('POST', `workers/${workerId}/lab-stops`, { reason: 'labs are running' }, { epoch })
+  course.fenced('POST', `workers/${workerId}/lab-stops`, { reason: textReason('labs are running') }, { epoch })
 const condemn = () => course.edit(workerId, () => ({ status: 'TERMINATING', desired_status: 'TERMINATED' }))
 
 describe('the labs of a worker that is to go', () => {

@@ -1,6 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
+import type { Reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { asSystem, nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
@@ -31,10 +32,10 @@ function refuseUnlessTerminating({ name, status }: Worker): void {
     throw new ProblemError('illegal_transition', `${name} is ${status}; labs are stopped so only before a machine goes`)
 }
 
-const stopLab = (api: Api, id: string, reason: string): Promise<LabRecord> =>
+const stopLab = (api: Api, id: string, reason: Reason): Promise<LabRecord> =>
   changeLab(api, asSystem(id), (lab, now) => {
     if (isQuiet(lab.status) || isTakenDown(lab)) return null
-    const by = `${SYSTEM_ACTOR.name}: ${reason}`
+    const by = `${SYSTEM_ACTOR.name}: ${reason.message}`
     return { lab: { ...lab, pending_action: { action: 'stop', by, at: now, attempts: 0, error: null } } }
   })
 

@@ -1,5 +1,6 @@
 import type { ServiceName } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
+import { reason, textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
@@ -18,7 +19,7 @@ const REPORT = {
   watch: { healthy: true, age_seconds: 0.5 },
   last_sweep: null,
   plan: [],
-  problems: ['AWS refuses RunInstances in us-east-1'],
+  problems: [reason('watch_degraded')],
 }
 const WC = 'worker-controller'
 const beat = (instance: string, report: object = {}, service: ServiceName = WC, as: ServiceName = service) =>
@@ -117,7 +118,9 @@ describe('the leader', () => {
   })
 
   it('publishes its plan; a superseded leader does not', async () => {
-    const plan = (action: string) => [{ resource: 'worker:w-1', action, because: 'it is idle', due_at: null }]
+    const plan = (action: string) => [
+      { resource: 'worker:w-1', action, because: textReason('it is idle'), due_at: null },
+    ]
     await lead(4, 'a')
     await beat('a', { ...leading(4), plan: plan('old') })
     await lead(5, 'b')

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 
@@ -13,7 +14,7 @@ const write = (id: string, version: number, epoch: number | string) =>
   plane.send('PATCH', `workers/${id}/status`, {
     as: 'controller',
     headers: { 'if-match': `"${version}"`, 'lcm-epoch': String(epoch) },
-    json: { changes: { service_status: 'STARTING' }, decision: { action: 'write', because: 'x' } },
+    json: { changes: { service_status: 'STARTING' }, decision: { action: 'write', because: textReason('x') } },
   })
 
 describe('the term of a service', () => {

@@ -22,7 +22,7 @@ it('reserves capacity on the worker and updates both documents', async () => {
     wanted_by: ['other'],
   })
   const [decided] = (await course.send('GET', `lablet-sessions/${id}/decisions`)).json.items
-  expect(decided).toMatchObject({ service: 'resource-scheduler', because: 'the test says so' })
+  expect(decided).toMatchObject({ service: 'resource-scheduler', because: { message: 'the test says so' } })
 })
 
 it('gives the same answer again', async () => {

@@ -1,5 +1,6 @@
-import { ProblemError } from '@lcm/contract/problems'
+import { ProblemError, refusedBy } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
+import { reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { type Demand, demandOf, place, withoutReservation, withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -63,7 +64,8 @@ async function reserve(api: Api, request: AssignRequest, session: LabletSession)
 
 function refuseWithoutCapacity(demand: Demand, worker: Worker, sessionId: string): void {
   const [refusal] = place(demand, [withoutReservation(worker, sessionId)]).refusals
-  if (refusal !== undefined) throw new ProblemError('no_capacity', `${worker.name} refuses it: ${refusal.because}`)
+  if (refusal !== undefined)
+    throw refusedBy('no_capacity', reason('placement_refused', { worker: worker.name, cause: refusal.because }))
 }
 
 /** Null when the session was changed since it was read; its reservation is released then. */

@@ -1,5 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { Instant } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
 import {
   canMoveSession,
   isFinal,
@@ -18,7 +19,7 @@ export interface SessionChange {
   readonly session: LabletSession
   readonly entries?: readonly NewEntry[]
   /** Reason of a status transition. */
-  readonly because?: string
+  readonly because?: Reason
 }
 
 export interface Writer {
@@ -45,7 +46,7 @@ export function changeSession(
 
 function completed(
   before: LabletSession,
-  { session, entries = [], because = '' }: SessionChange,
+  { session, entries = [], because = reason('not_given') }: SessionChange,
   { actor, once }: Writer,
   now: Instant,
 ): DocumentChange<LabletSession> {

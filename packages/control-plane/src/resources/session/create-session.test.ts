@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
 import { crash } from '../../testing/interruptible-store.ts'
@@ -103,7 +104,10 @@ describe('a definition that is taken out of use at the same moment', () => {
   })
 
   it.each([
-    ['somebody has changed', async (id: string) => course.say(id, { waiting_reason: 'x' }, 'resource-scheduler')],
+    [
+      'somebody has changed',
+      async (id: string) => course.say(id, { waiting_reason: textReason('x') }, 'resource-scheduler'),
+    ],
     ['has a place', async (id: string) => course.assign(id, (await course.serving()).id)],
   ])('lets none live on that %s by then', async (_, meanwhile) => {
     const intervene = async () => meanwhile((await sessions())[0].id)

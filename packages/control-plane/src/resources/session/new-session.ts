@@ -1,6 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 
 export interface Booking {
@@ -41,7 +42,7 @@ export function newSession(
     waiting_reason: null,
     last_error: null,
     conditions: [],
-    state_history: [{ from: null, to: 'PENDING', at: now, because: `${by} booked it` }],
+    state_history: [{ from: null, to: 'PENDING', at: now, because: reason('booked_by', { by }) }],
     applied_keys: [],
     fence: {},
   }

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
 import { crash } from '../../testing/interruptible-store.ts'
@@ -55,13 +56,17 @@ describe('a report', () => {
 
   it('stores the waiting reason', async () => {
     const { id } = await course.book()
-    const said = await course.say(id, { waiting_reason: 'waits for w-1' }, 'resource-scheduler')
-    expect(said.json).toMatchObject({ waiting_reason: 'waits for w-1', status: 'PENDING' })
+    const waiting_reason = textReason('waits for w-1')
+    const said = await course.say(id, { waiting_reason }, 'resource-scheduler')
+    expect(said.json).toMatchObject({ waiting_reason, status: 'PENDING' })
   })
 
   it('names the version that it is based on, and comes from the newest leader', async () => {
     const { id, version } = await course.book()
-    const json = { changes: { waiting_reason: 'x' }, decision: { action: 'wait', because: 'x' } }
+    const json = {
+      changes: { waiting_reason: textReason('x') },
+      decision: { action: 'wait', because: textReason('x') },
+    }
     const path = `lablet-sessions/${id}/status`
     const by = 'resource-scheduler'
     expect((await course.fenced('PATCH', path, json, { by })).json.code).toBe('precondition_required')

@@ -1,5 +1,6 @@
 import type { Role } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { LAB_STOPPED, UNTOUCHED } from '@lcm/domain/session/lablet-session'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -192,12 +193,17 @@ describe('retrying', () => {
     const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING', 'READY', 'RUNNING')
     const refused = await act(id, 'retry')
     expect(refused).toMatchObject({ status: 409, json: { code: 'session_wrong_state' } })
-    expect(refused.json.detail).toContain('its lab runs')
+    expect(refused.json.reason.code).toBe('nothing_to_retry')
     const steps = Object.fromEntries(
       PIPELINE_STEPS.instantiate.map(({ name }) => [name, { ...UNTOUCHED, status: 'completed' }]),
     )
     const since = toInstant(course.clock.now())
-    const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: '', since }
+    const stopped = {
+      type: LAB_STOPPED,
+      status: true,
+      reason: reason('lab_stopped_on_cml', { state: 'STOPPED' }),
+      since,
+    }
     await course.say(id, { conditions: [stopped], pipeline: { name: 'instantiate', attempt: 1, steps } })
     const { json } = await act(id, 'retry')
     expect(json).toMatchObject({ status: 'RUNNING', pipeline: { attempt: 2 } })
@@ -210,7 +216,7 @@ describe('retrying', () => {
     await cancel(id)
     expect((await act(id, 'retry')).json).toMatchObject({
       code: 'session_wrong_state',
-      detail: 'it is TERMINATED; book another one',
+      reason: { code: 'session_ended', params: { status: 'TERMINATED' } },
     })
   })
 })

@@ -1,6 +1,7 @@
-import { ProblemError } from '@lcm/contract/problems'
+import { ProblemError, refusedBy } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { type Instant, toMs } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { retryOf } from '@lcm/domain/session/retry'
 import type { Api } from '../../http/api.ts'
@@ -34,7 +35,7 @@ export async function cancelSession(api: Api, request: SessionRequest): Promise<
     return {
       session: { ...wanted, status: 'TERMINATED', waiting_reason: null },
       entries,
-      because: `${actor.name} canceled it`,
+      because: reason('session_canceled', { by: actor.name, reason: '' }),
     }
   })
   await cleanUpSession(api, canceled.id)
@@ -88,7 +89,7 @@ export async function requeueSession(
   const { actor, body } = request
   const requeued = await changeOwnSession(api, request, (session, now) => {
     refuseUnwanted(session, 'SCHEDULED')
-    const because = `${actor.name} asked for another place`
+    const because = reason('requeued_by', { by: actor.name })
     return {
       session: { ...unplaced(session), status: 'PENDING', waiting_reason: because },
       entries: [auditEntry(actor, 'requeue', now, { reason: body.reason })],
@@ -110,7 +111,7 @@ export function retrySession(api: Api, request: SessionRequest<BodyOf<'retrySess
   const { actor, body } = request
   return changeOwnSession(api, request, (session, now) => {
     const retry = retryOf(session, now)
-    if (retry.kind === 'refused') throw new ProblemError('session_wrong_state', retry.because)
+    if (retry.kind === 'refused') throw refusedBy('session_wrong_state', retry.because)
     if (retry.kind === 'under_way') return null
     const entries = [auditEntry(actor, 'retry', now, { reason: body.reason })]
     return { session: { ...session, ...retry.changes }, entries }

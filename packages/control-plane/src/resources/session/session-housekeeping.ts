@@ -1,5 +1,6 @@
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { reason } from '@lcm/domain/reason'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -39,7 +40,7 @@ async function expireOverdue(api: Api): Promise<void> {
     if (!isOverdue({ id, ...rest })) continue
     const change = (session: LabletSession) =>
       isOverdue(session)
-        ? { session: { ...session, status: 'EXPIRED' as const }, because: 'its time was over, and nobody ended it' }
+        ? { session: { ...session, status: 'EXPIRED' as const }, because: reason('ended_by_housekeeping') }
         : null
     await nullOnConflict(changeSession(api, id, asSystem(id), change))
   }

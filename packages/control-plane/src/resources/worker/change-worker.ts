@@ -3,6 +3,7 @@ import type { Actor } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import { type Fence, raiseFence } from '@lcm/domain/fencing'
 import type { Instant } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
 import { withoutCondition } from '@lcm/domain/worker/boot'
 import { failuresAfter } from '@lcm/domain/worker/consequences'
 import { closeCost } from '@lcm/domain/worker/cost'
@@ -28,7 +29,7 @@ export interface WorkerChange {
   readonly worker: Worker
   readonly entries?: readonly NewEntry[]
   /** Reason of a status transition. */
-  readonly because?: string
+  readonly because?: Reason
 }
 
 /**
@@ -54,7 +55,7 @@ function completed(before: Worker, changed: WorkerChange, request: WorkerWriter,
   const entries = [...(changed.entries ?? [])]
   let worker = changed.worker
   if (worker.status !== before.status) {
-    worker = moved(before, worker, { at: now, because: changed.because ?? '' })
+    worker = moved(before, worker, { at: now, because: changed.because ?? reason('not_given') })
     const last = worker.state_history.at(-1)
     if (last) entries.push(transitionEntry(last, request.actor.name))
   }
@@ -83,7 +84,7 @@ const ENDS_WITH: Partial<Record<WorkerStatus, readonly string[]>> = {
   TERMINATING: [CONDITION.terminateBlocked],
 }
 
-function moved(before: Worker, worker: Worker, note: { at: Instant; because: string }): Worker {
+function moved(before: Worker, worker: Worker, note: { at: Instant; because: Reason }): Worker {
   const { status: from } = before
   const { status: to } = worker
   if (!canMove(from, to)) {

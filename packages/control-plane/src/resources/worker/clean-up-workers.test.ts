@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
@@ -68,7 +69,8 @@ describe('cleaning up', () => {
 })
 
 describe('a leaked license', () => {
-  const LEAK = { udi: 'udi-1', hostname: 'cml-1', product: 'CML_Enterprise', reason: 'nobody answered for two hours' }
+  const reason = textReason('no answer for two hours')
+  const LEAK = { udi: 'udi-1', hostname: 'cml-1', product: 'CML_Enterprise', reason }
   const report = (worker_id: string) => fleet.fenced('POST', 'license-leaks', { ...LEAK, worker_id })
   const leaks = async () => (await fleet.send('GET', 'license-leaks', { as: 'user' })).json.items
 

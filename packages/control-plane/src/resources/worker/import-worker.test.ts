@@ -40,7 +40,7 @@ describe('a machine that was found', () => {
       fence: { 'worker-controller': 1 },
     })
     expect((await fleet.send('GET', `workers/${json.id}/history`)).json.items).toMatchObject([
-      { from: null, to: 'STARTING', because: 'found in the cloud', by: 'worker-controller' },
+      { from: null, to: 'STARTING', because: { code: 'discovered' }, by: 'worker-controller' },
     ])
   })
 

@@ -1,6 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { closeCost } from '@lcm/domain/worker/cost'
 import { blankWorker } from '@lcm/domain/worker/new-worker'
 import { UNSEEN_LICENSE } from '@lcm/domain/worker/parts'
@@ -43,7 +44,7 @@ function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
     desired_status: status === 'STOPPED' ? 'STOPPED' : 'RUNNING',
     desired_by: actor.name,
     desired_reason: 'found in the cloud',
-    state_history: [{ from: null, to: status, at: now, because: 'found in the cloud' }],
+    state_history: [{ from: null, to: status, at: now, because: reason('discovered') }],
     cml: { ...blank.cml, version: cml_version },
     license: UNSEEN_LICENSE,
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },

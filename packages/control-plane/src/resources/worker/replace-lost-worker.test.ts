@@ -94,7 +94,7 @@ describe('consequences of a report', () => {
     const { id } = await fleet.running()
     expect(await fleet.moveTo(id, 'STOPPED')).toMatchObject({
       desired_status: 'STOPPED',
-      pause: { reason: 'external', by: 'external stop' },
+      pause: { reason: { code: 'stopped_outside_lcm' }, by: 'external stop' },
     })
   })
 

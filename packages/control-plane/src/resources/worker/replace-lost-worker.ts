@@ -33,7 +33,7 @@ export async function replaceLostWorker(
     desired_reason: `in place of ${lost.id}`,
   }
   await api.workers.insert(worker, [
-    auditEntry(actor, 'replace', now, { after: { replaces: lost.id }, reason: decision.because }),
+    auditEntry(actor, 'replace', now, { after: { replaces: lost.id }, reason: decision.because.message }),
     ...worker.state_history.map(change => transitionEntry(change, actor.name)),
     scalingEntry('scale_up_accepted', now, { replaces: lost.id, because: decision.because }),
   ])

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { anAttempt } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
@@ -7,7 +8,7 @@ beforeEach(() => {
   fleet = aFleet()
 })
 
-const DECISION = { action: 'open_attempt', because: 'nothing is there yet' }
+const DECISION = { action: 'open_attempt', because: textReason('nothing is there yet') }
 const token = (n: number) => String(n).padStart(64, '0')
 const attempt = (n: number, more: object = {}) => anAttempt({ n, client_token: token(n), state: 'open', ...more })
 

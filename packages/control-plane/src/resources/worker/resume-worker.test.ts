@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { beforeEach, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../testing/a-course.ts'
 
@@ -8,7 +9,12 @@ beforeEach(() => {
 })
 
 const resume = (id: string, session_ids = ['ls-1']) =>
-  course.fenced('POST', `workers/${id}/resume`, { session_ids, reason: 'they wait' }, { by: 'resource-scheduler' })
+  course.fenced(
+    'POST',
+    `workers/${id}/resume`,
+    { session_ids, reason: textReason('they wait') },
+    { by: 'resource-scheduler' },
+  )
 
 /** Stopped by the idle policy. */
 const paused = async () => {
@@ -17,7 +23,7 @@ const paused = async () => {
     desired_status: 'STOPPED',
     desired_by: 'idle',
     status: 'STOPPED',
-    pause: { ...worker.pause, reason: 'idle', by: 'idle' },
+    pause: { ...worker.pause, reason: textReason('idle'), by: 'idle' },
   }))
 }
 

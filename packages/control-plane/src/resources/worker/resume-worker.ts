@@ -18,7 +18,7 @@ export const resumeWorker = (api: Api, request: WorkerRequest<BodyOf<'resumeWork
     const wanted_by = [...new Set([...worker.wanted_by, ...request.body.session_ids])].slice(-WANTED_MAX)
     const isAwake = worker.desired_status === 'RUNNING'
     if (isAwake && wanted_by.length === worker.wanted_by.length) return null
-    const { reason } = request.body
+    const reason = request.body.reason.message
     const awake = isAwake ? worker : withDesiredStatus(worker, 'RUNNING', { by: RESUME, reason, until: null, now })
     const more = { before: desiredState(worker), after: desiredState(awake), reason }
     return {

@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
@@ -8,7 +9,7 @@ beforeEach(() => {
 })
 
 const inMinutes = (minutes: number) => toInstant(fleet.clock.now() + minutes * 60_000)
-const IDLE_PAUSE = { reason: 'idle', by: 'idle', last_resumed_at: null }
+const IDLE_PAUSE = { reason: reason('worker_idle'), by: 'idle', last_resumed_at: null }
 
 /** A worker that the idle policy has stopped. */
 async function pausedByPolicy() {

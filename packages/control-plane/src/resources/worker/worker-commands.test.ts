@@ -121,7 +121,10 @@ describe('retry', () => {
     const { status, json } = await fleet.act(id, 'retry', { reason: 'quota was raised' })
     expect(status).toBe(202)
     expect(json).toMatchObject({ status: 'PENDING', desired_status: 'RUNNING', desired_by: 'admin' })
-    expect(json.state_history.at(-1)).toMatchObject({ from: 'FAILED', because: 'admin asked for a retry' })
+    expect(json.state_history.at(-1)).toMatchObject({
+      from: 'FAILED',
+      because: { code: 'retry_requested_by', params: { by: 'admin' } },
+    })
   })
 
   it('starts the machine where there is one', async () => {

@@ -1,6 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
 import { auditEntry, STREAMS } from '../change-document.ts'
@@ -50,16 +51,23 @@ export const retryWorker = (api: Api, request: Reasoned): Promise<Worker> =>
     refuseTerminating(worker)
     const status = worker.ec2_instance_id === null ? 'PENDING' : 'STARTING'
     const { name: by } = request.actor
-    const { reason = '' } = request.body
+    const { reason: why = '' } = request.body
     const wanted =
       worker.desired_status === 'RUNNING'
         ? worker
-        : withDesiredStatus(worker, 'RUNNING', { by, reason, until: null, now })
+        : withDesiredStatus(worker, 'RUNNING', { by, reason: why, until: null, now })
     const entries = [
-      auditEntry(request.actor, 'retry', now, { before: desiredState(worker), after: desiredState(wanted), reason }),
+      auditEntry(request.actor, 'retry', now, {
+        before: desiredState(worker),
+        after: desiredState(wanted),
+        reason: why,
+      }),
     ]
-    const because = `${by} asked for a retry`
-    return { worker: { ...wanted, status, service_status: 'UNAVAILABLE', failures: 0 }, entries, because }
+    return {
+      worker: { ...wanted, status, service_status: 'UNAVAILABLE', failures: 0 },
+      entries,
+      because: reason('retry_requested_by', { by }),
+    }
   })
 
 /** Pins the next certificate of the server: for a CML that was reinstalled. */

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { anAttempt } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
@@ -11,8 +12,7 @@ const report = async (id: string, changes: object) => fleet.report(id, (await fl
 const condition = (type: string) => ({
   type,
   status: true,
-  reason: 'InputMissing',
-  message: 'x',
+  reason: textReason('x'),
   since: '2026-01-01T00:00:00.000Z',
 })
 
@@ -50,8 +50,10 @@ describe('a retry by a person', () => {
 })
 
 describe('a license that is lost again', () => {
-  const leak = async (worker_id: string, reason: string) =>
-    fleet.fenced('POST', 'license-leaks', { worker_id, udi: 'udi-1', hostname: null, product: null, reason })
+  const leak = async (worker_id: string, text: string) => {
+    const reason = textReason(text)
+    return fleet.fenced('POST', 'license-leaks', { worker_id, udi: 'udi-1', hostname: null, product: null, reason })
+  }
   const leaks = async () => (await fleet.send('GET', 'license-leaks')).json.items
 
   it('is on record again after the first was resolved', async () => {
@@ -62,7 +64,7 @@ describe('a license that is lost again', () => {
     await fleet.send('POST', `license-leaks/${first.id}/resolve`, { json: { reason: 'freed by hand' } })
     expect((await leak(id, 'once more')).status).toBe(201)
     const open = (await leaks()).filter((each: { resolved_at: string | null }) => each.resolved_at === null)
-    expect(open).toMatchObject([{ worker_id: id, reason: 'once more' }])
+    expect(open).toMatchObject([{ worker_id: id, reason: { message: 'once more' } }])
   })
 })
 

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 
@@ -140,7 +141,7 @@ describe('reporting the status', () => {
     expect(moved.json.state_history.at(-1)).toMatchObject({
       from: 'PENDING',
       to: 'PROVISIONING',
-      because: 'the test says so',
+      because: { message: 'the test says so' },
     })
   })
 
@@ -157,7 +158,7 @@ describe('reporting the status', () => {
     const worker = await plane.create()
     const blind = await plane.send('PATCH', `workers/${worker.id}/status`, {
       as: 'controller',
-      json: { changes: {}, decision: { action: 'write', because: 'x' } },
+      json: { changes: {}, decision: { action: 'write', because: textReason('x') } },
     })
     expect(blind).toMatchObject({ status: 428, json: { code: 'precondition_required' } })
     expect(await report(worker.id, 9, { service_status: 'STARTING' })).toMatchObject({ status: 412 })
