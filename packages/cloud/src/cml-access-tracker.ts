@@ -1,5 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
-import { isFault, refusalWords } from '@lcm/domain/worker/decision/cml-access'
+import { type Reason, reason } from '@lcm/domain/reason'
+import { isFault } from '@lcm/domain/worker/decision/cml-access'
 import { CML_PARTS, type CmlAccess, type CmlPart, type CmlRefusal } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
@@ -48,7 +49,7 @@ export interface CmlAccessTracker {
   /** Workers that reject each part. */
   counts(): ReadonlyMap<CmlPart, number>
   /** One sentence for each rejected part. */
-  problems(): readonly string[]
+  problems(): readonly Reason[]
   forget(workerId: string): void
   clear(): void
 }
@@ -151,16 +152,15 @@ const refusing = (entries: Iterable<Entry>, part: CmlPart): readonly Entry[] =>
   [...entries].filter(entry => refusedOf(entry).includes(part))
 
 /** Missing setup is not a fault of the service: it is reported for the worker only. */
-function problemsOf(entries: ReadonlyMap<string, Entry>): readonly string[] {
+function problemsOf(entries: ReadonlyMap<string, Entry>): readonly Reason[] {
   return CML_PARTS.filter(isFault).flatMap(part => {
     const all = refusing(entries.values(), part)
     const [first] = all
     if (first === undefined) return []
     const sinceMs = Math.min(...all.map(({ parts }) => sinceOf(parts.get(part))))
-    const names = all.slice(0, NAMES_MAX).map(({ worker }) => worker.name)
-    const more = all.length > NAMES_MAX ? ` and ${all.length - NAMES_MAX} more` : ''
-    const next = `\`lcm why worker ${first.worker.id}\` has the fix`
-    return [`${refusalWords(part)} on ${names.join(', ')}${more} since ${toInstant(sinceMs)}: ${next}`]
+    const workers = all.slice(0, NAMES_MAX).map(({ worker }) => worker.name)
+    const about = { workers, count: all.length, worker_id: first.worker.id, since: toInstant(sinceMs) }
+    return [reason('cml_refuses_on_workers', { part, ...about })]
   })
 }
 

@@ -59,7 +59,9 @@ describe('an exhausted quota', () => {
     expect(await failed(launch())).toBe(failure)
     const refused = 'AWS refuses RunInstances of m5zn.metal in us-east-1 since 2026-01-01T00:00:00.000Z'
     const said = 'VcpuLimitExceeded: You have asked for too much'
-    expect(breaker.problems()).toEqual([`${refused}: ${said}; next try at 2026-01-01T00:05:00.000Z`])
+    expect(breaker.problems()).toMatchObject([
+      { code: 'aws_refuses_call', message: `${refused}: ${said}; next try at 2026-01-01T00:05:00.000Z` },
+    ])
     failure = null
     await clock.advance(5 * MINUTE_MS)
     await launch()
@@ -107,7 +109,9 @@ describe('rejected credentials', () => {
     }
     // At 0, 1, 3, 7, 12 and 17.
     expect(sent).toHaveLength(6)
-    expect(breaker.problems()).toMatchObject([expect.stringContaining('DescribeInstances in us-east-1')])
+    expect(breaker.problems()).toMatchObject([
+      { code: 'aws_refuses_call', params: { operation: 'DescribeInstances', region: 'us-east-1' } },
+    ])
   })
 
   it("fail every machine's call, and one success ends the problem", async () => {
@@ -126,7 +130,15 @@ describe('rejected credentials', () => {
     failure = error('auth', 'AccessDenied', 'GetMetricData')
     await failed(metrics.latest('us-east-1', ['i-1'], never))
     await failed(metrics.latest('us-east-1', ['i-1'], never))
-    expect([sent, breaker.problems()]).toEqual([['latest'], [expect.stringContaining('GetMetricData')]])
+    expect([sent, breaker.problems()]).toEqual([
+      ['latest'],
+      [
+        expect.objectContaining({
+          code: 'aws_refuses_call',
+          params: expect.objectContaining({ operation: 'GetMetricData' }),
+        }),
+      ],
+    ])
   })
 })
 
@@ -134,7 +146,9 @@ it('tags that a policy forbids are a problem, and block nothing else', async () 
   failure = error('auth', 'UnauthorizedOperation', 'CreateTags')
   const tag = () => machines.tag('us-east-1', 'i-1', { Name: 'x' }, never)
   expect([await failed(tag()), await failed(tag())]).toEqual([failure, failure])
-  expect(breaker.problems()).toMatchObject([expect.stringContaining('AWS refuses CreateTags in us-east-1')])
+  expect(breaker.problems()).toMatchObject([
+    { code: 'aws_refuses_call', params: { operation: 'CreateTags', region: 'us-east-1' } },
+  ])
   failure = null
   expect(await failed(stop('i-1'))).toBeNull()
   await clock.advance(MINUTE_MS)
@@ -164,7 +178,12 @@ describe('a machine that may not be stopped', () => {
   it('is one problem, however many there are', async () => {
     failure = error('auth', 'UnauthorizedOperation', 'StopInstances')
     await Promise.all(['i-1', 'i-2', 'i-3'].map(id => failed(stop(id))))
-    expect(breaker.problems()).toEqual([expect.stringContaining('StopInstances in us-east-1')])
+    expect(breaker.problems()).toEqual([
+      expect.objectContaining({
+        code: 'aws_refuses_call',
+        params: expect.objectContaining({ operation: 'StopInstances', region: 'us-east-1' }),
+      }),
+    ])
   })
 })
 

@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
 import type { Clock } from '@lcm/runtime/clock'
 import { CloudError, type CloudErrorClass } from '../errors.ts'
 import type { MachineMetrics } from '../metrics.ts'
@@ -23,16 +24,14 @@ const MESSAGE_MAX = 300
 export interface AccountCircuitBreaker {
   guardCompute(machines: BatchedCompute): BatchedCompute
   guardMetrics(metrics: MachineMetrics): MachineMetrics
-  /** One sentence for each problem. */
-  problems(): readonly string[]
+  problems(): readonly Reason[]
   /** Called when a new term starts. */
   clear(): void
 }
 
 interface AccountProblem {
   readonly error: CloudError
-  /** The rejected call, such as `RunInstances of m5zn.metal in us-east-1`. */
-  readonly what: string
+  readonly subject: Subject
   /** Wall clock, for people; the others are monotonic, since the wall clock may be set back. */
   readonly sinceMs: number
   readonly pauseMs: number
@@ -79,9 +78,8 @@ function refusalTracker(clock: Clock): Refusals {
     if (before !== undefined && nowMs < before.untilMs) return
     const pauseMs = before === undefined ? pauses.first : Math.min(2 * before.pauseMs, pauses.last)
     const untilMs = nowMs + pauseMs
-    const what = `${error.action}${subject.type === undefined ? '' : ` of ${subject.type}`} in ${subject.region}`
     const sinceMs = before?.sinceMs ?? clock.now()
-    problemsByKey.set(key, { error, what, sinceMs, pauseMs, untilMs, expiresMs: untilMs + pauses.last })
+    problemsByKey.set(key, { error, subject, sinceMs, pauseMs, untilMs, expiresMs: untilMs + pauses.last })
   }
 
   /** One successful call for a machine proves that the account works. */
@@ -102,10 +100,11 @@ function refusalTracker(clock: Clock): Refusals {
         if (clock.monotonic() >= expiresMs) problemsByKey.delete(key)
       const first = new Map<string, AccountProblem>()
       for (const problem of problemsByKey.values()) {
-        const key = `${problem.what} ${problem.error.code}`
+        const { error, subject } = problem
+        const key = [error.action, subject.type ?? '', subject.region, error.code].join(' ')
         if (!first.has(key)) first.set(key, problem)
       }
-      return [...first.values()].map(problem => sentenceOf(problem, clock))
+      return [...first.values()].map(problem => reasonOf(problem, clock))
     },
     clear: () => problemsByKey.clear(),
   }
@@ -170,8 +169,15 @@ function keyOf(subject: Subject, { errorClass, code }: CloudError): string {
   return POLICY_CODES.has(code) ? policyKey(subject) : authKey(subject)
 }
 
-function sentenceOf({ what, error, sinceMs, untilMs }: AccountProblem, clock: Clock): string {
-  const said = error.message.replace(`${error.action}: `, '').slice(0, MESSAGE_MAX).replace(/\.+$/, '')
-  const again = toInstant(clock.now() + untilMs - clock.monotonic())
-  return `AWS refuses ${what} since ${toInstant(sinceMs)}: ${said}; next try at ${again}`
+function reasonOf({ subject, error, sinceMs, untilMs }: AccountProblem, clock: Clock): Reason {
+  return reason('aws_refuses_call', {
+    operation: error.action,
+    instance_type: subject.type ?? null,
+    region: subject.region,
+    error_class: error.errorClass,
+    aws_code: error.code,
+    since: toInstant(sinceMs),
+    error: error.message.replace(`${error.action}: `, '').slice(0, MESSAGE_MAX).replace(/\.+$/, ''),
+    next_try_at: toInstant(clock.now() + untilMs - clock.monotonic()),
+  })
 }

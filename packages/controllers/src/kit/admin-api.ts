@@ -1,4 +1,5 @@
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import type { Reason } from '@lcm/domain/reason'
 import type { LeaderStatus } from '@lcm/runtime'
 
 export interface ControllerHealth {
@@ -8,8 +9,8 @@ export interface ControllerHealth {
   readonly last_reconciliation: string | null
   /** Counts of managed resources, such as `workers_managed`. */
   readonly [count: `${string}_managed` | `${string}_with_drift`]: number
-  /** Causes of a status that is not healthy, each in a sentence. */
-  readonly problems: readonly string[]
+  /** Causes of a status that is not healthy. */
+  readonly problems: readonly Reason[]
 }
 
 /** The HTTP API of every controller, on a port of its own or on the product port. */

@@ -1,4 +1,5 @@
 import { networkInterfaces } from 'node:os'
+import { textReason } from '@lcm/domain/reason'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AdminApi } from './admin-api.ts'
 import { startAdminServer } from './admin-server.ts'
@@ -17,7 +18,7 @@ const api: AdminApi = {
   leader: () => ({ state: leads ? 'LEADER' : 'STANDBY', leader_id: 'one', term: 7, since: null }),
   metrics: async () => 'a_metric 1\n',
   stats: () => ({ stopped_count: 3 }),
-  plan: () => [{ resource: 'worker:w-1', action: 'stop', because: 'asked for', due_at: null }],
+  plan: () => [{ resource: 'worker:w-1', action: 'stop', because: textReason('asked for'), due_at: null }],
   trigger: () => {
     done.push('trigger')
     return leads

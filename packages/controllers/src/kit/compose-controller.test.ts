@@ -1,5 +1,6 @@
 import { apiClient } from '@lcm/client/client'
 import { localCoordination } from '@lcm/coordination/local/coordination'
+import { textReason } from '@lcm/domain/reason'
 import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
@@ -65,7 +66,7 @@ it('health reports a degraded watch of any loop', () => {
   const degraded = composed(loop => ({ ...loop, health: () => ({ ...loop.health(), status: 'degraded' }) }))
   expect(degraded.admin.health()).toMatchObject({
     status: 'degraded',
-    problems: ['the watch is degraded; polling goes on'],
+    problems: [{ code: 'watch_degraded' }],
   })
   expect(composed(loop => loop).admin.health()).toMatchObject({ status: 'healthy', problems: [] })
 })
@@ -79,7 +80,7 @@ it('health is degraded, with status 200, once the API has not answered for 30 s'
   await clock.advance(29_000)
   expect(await asked()).toMatchObject({ status: 200, body: { status: 'healthy', problems: [] } })
   await clock.advance(2_000)
-  const problems = [expect.stringMatching(/^the API has not answered since .*: nobody is there$/)]
+  const problems = [{ code: 'dependency_outage', params: { dependency: 'the API', error: 'nobody is there' } }]
   expect(await asked()).toMatchObject({ status: 200, body: { status: 'degraded', problems } })
   expect(await answerAdminRequest(admin, { method: 'GET', path: '/ready' }, async () => null)).toMatchObject({
     status: 503,
@@ -94,11 +95,11 @@ it('combined health is degraded with any controller, and names it', () => {
   const degraded = composed(loop => ({ ...loop, health: () => ({ ...loop.health(), status: 'degraded' }) }))
   expect(combinedHealth([well, degraded, degraded], [])).toMatchObject({
     status: 'degraded',
-    problems: ['the watch is degraded; polling goes on'],
+    problems: [{ code: 'watch_degraded' }],
     services: [{ status: 'healthy' }, { status: 'degraded' }, { status: 'degraded' }],
   })
   expect(combinedHealth([well], [])).toMatchObject({ status: 'healthy', problems: [] })
-  expect(combinedHealth([well], ['the disk is full'])).toMatchObject({
+  expect(combinedHealth([well], [textReason('the disk is full')])).toMatchObject({
     status: 'degraded',
     services: [{ status: 'healthy' }],
   })

@@ -1,4 +1,5 @@
 import type { ServiceName } from '@lcm/domain/actor'
+import { type Reason, reason, sameReason } from '@lcm/domain/reason'
 import type { HostedService, Reconciliation } from '@lcm/runtime'
 import { type Clock, systemClock } from '@lcm/runtime/clock'
 import type { AdminApi, ControllerHealth } from './admin-api.ts'
@@ -23,7 +24,7 @@ export interface ProcessParts extends Omit<ControllerParts, 'decisions' | 'clock
   /** The dependency that is missing, in a few words; null when all are there. */
   waitsFor(): string | null
   /** Problems of the process itself, as sentences. */
-  problems(): readonly string[]
+  problems(): readonly Reason[]
 }
 
 export interface ComposedController {
@@ -122,16 +123,13 @@ export function missingForReady({ isEnding, dependency, heartbeatFailure, loop }
   return loop.running && loop.last_sweep === null ? 'the end of its first listing' : null
 }
 
-const WATCH_DEGRADED = 'the watch is degraded; polling goes on'
-
 /** The problems of a process: its health, its heartbeat and `lcm doctor` show the same list. */
-function problemsOf({ service, parts, election, controller, outages }: Composed): readonly string[] {
-  const regressed = `epoch_regressed: the API has seen a newer term; run: lcm services reset-term ${service}`
+function problemsOf({ service, parts, election, controller, outages }: Composed): readonly Reason[] {
   return [
     ...parts.problems(),
     ...outages.problems(),
-    ...(election.isEpochRegressed() ? [regressed] : []),
-    ...(loopsOf(controller).some(loop => loop.health().status === 'degraded') ? [WATCH_DEGRADED] : []),
+    ...(election.isEpochRegressed() ? [reason('epoch_regressed', { service })] : []),
+    ...(loopsOf(controller).some(loop => loop.health().status === 'degraded') ? [reason('watch_degraded')] : []),
     ...(controller.problems?.() ?? []),
   ]
 }
@@ -153,13 +151,14 @@ function healthOf(composed: Composed): ControllerHealth {
 /** The health of a process that runs several controllers; `own` are the problems of the process itself. */
 export function combinedHealth(
   controllers: readonly Pick<ComposedController, 'loop' | 'admin'>[],
-  own: readonly string[],
+  own: readonly Reason[],
 ) {
   const services = controllers.map(({ loop, admin }) => {
     const { status, problems } = admin.health()
     return { ...loop.health(), status, problems }
   })
-  // All controllers call the same API, so each reports its outage in the same words.
-  const problems = [...new Set([...own, ...services.flatMap(service => service.problems)])]
+  // All controllers call the same API, so each reports the same outage.
+  const all = [...own, ...services.flatMap(service => service.problems)]
+  const problems = all.filter((problem, index) => all.findIndex(each => sameReason(each, problem)) === index)
   return { status: problems.length === 0 ? 'healthy' : 'degraded', problems, services }
 }

@@ -1,6 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import type { Reason } from '@lcm/domain/reason'
 import type { Election, HostedService, Logger, Meter, Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { DecisionLog } from './decision-log.ts'
@@ -27,7 +28,7 @@ export interface Controller {
   /** Counters since the process started, by name. */
   stats(): Readonly<Record<string, number>>
   /** Problems that only a person can fix, each in a sentence. */
-  problems?(): readonly string[]
+  problems?(): readonly Reason[]
   /** Counts of managed resources, such as `workers_managed`. */
   health(): Readonly<Record<`${string}_managed` | `${string}_with_drift`, number>>
 }

@@ -2,13 +2,14 @@ import { getEventListeners } from 'node:events'
 import { apiClient } from '@lcm/client/client'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { DecisionNote } from '@lcm/domain/decision'
+import { type Reason, textReason } from '@lcm/domain/reason'
 import { silentLogger } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type DecisionLog, decisionLog } from './decision-log.ts'
 
 let clock: ReturnType<typeof manualClock>
-let sent: { epoch: number; decisions: { id: string; resource: string; because: string }[] }[]
+let sent: { epoch: number; decisions: { id: string; resource: string; because: Reason }[] }[]
 let isDown: boolean
 let log: DecisionLog
 let stop: AbortController
@@ -33,8 +34,9 @@ afterEach(async () => {
   await ended
 })
 
-const note = (action: string, because: string): DecisionNote => DecisionNote.parse({ action, because })
-const said = () => sent.flatMap(({ decisions }) => decisions.map(({ because }) => because))
+const note = (action: string, because: string): DecisionNote =>
+  DecisionNote.parse({ action, because: textReason(because) })
+const said = () => sent.flatMap(({ decisions }) => decisions.map(({ because }) => because.message))
 
 it('sends what was decided, each with its own id and in its own term', async () => {
   log.note('worker:w-1', 3, note('stop', 'it is idle'))
@@ -63,13 +65,15 @@ it('says why it waits only when the reason changed, whatever the numbers in it',
 })
 
 it('does not say that it waits for what a write or an act has just told in the same words', async () => {
-  log.told('worker:w-1', 'its boot is at stage 2 of 6')
+  log.written('worker:w-1', textReason('its boot is at stage 2 of 6'))
   log.note('worker:w-1', 1, note('wait', 'its boot is at stage 2 of 6'))
   log.note('worker:w-1', 1, note('stop', 'it is idle'))
   log.note('worker:w-1', 1, note('wait', 'it is idle'))
   log.note('worker:w-2', 1, note('wait', 'its boot is at stage 2 of 6'))
   await clock.advance(1_000)
-  expect(sent.flatMap(({ decisions }) => decisions.map(({ resource, because }) => [resource, because]))).toEqual([
+  expect(
+    sent.flatMap(({ decisions }) => decisions.map(({ resource, because }) => [resource, because.message])),
+  ).toEqual([
     ['worker:w-1', 'it is idle'],
     ['worker:w-2', 'its boot is at stage 2 of 6'],
   ])

@@ -1,6 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { DecisionNote } from '@lcm/domain/decision'
 import { toInstant } from '@lcm/domain/instant'
+import type { Reason } from '@lcm/domain/reason'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
@@ -10,11 +11,14 @@ const LAST_FLUSH_MS = 2_000
 /** Older notes are dropped: the write that announced an action holds its decision. */
 const WAITING_MAX = 1_000
 
+/** Limit of the API for the outcome of a decision; an error of the cloud may be longer. */
+export const OUTCOME_CHARS_MAX = 1000
+
 export interface DecisionLog {
   /** Notes a decision that no write carries. Waits and idleness are noted only when their reason changed. */
   note(resource: string, epoch: number, note: DecisionNote): void
-  /** A write has told this: to wait for the same in the same words is nothing new. */
-  told(resource: string, because: string): void
+  /** A write carries this reason, so waiting for the same reason is not noted again. */
+  written(resource: string, because: Reason): void
   forget(resource: string): void
   readonly service: HostedService
 }
@@ -25,8 +29,8 @@ interface Noted extends DecisionNote {
   readonly resource: string
 }
 
-/** Numbers in a sentence change from look to look; the reason is the same. */
-const gist = (because: string): string => because.replaceAll(/\d+/g, '#')
+/** Code and params without numbers, which change from one reconcile to the next. */
+const gist = ({ code, params }: Reason): string => `${code} ${JSON.stringify(params).replaceAll(/\d+/g, '#')}`
 
 /** Decisions on their way to the API's journal. Losing some with a crash loses no state. */
 export function decisionLog(parts: { client: Client; clock: Clock; logger: Logger; instanceId: string }): DecisionLog {
@@ -79,7 +83,7 @@ export function decisionLog(parts: { client: Client; clock: Clock; logger: Logge
       waiting.set(epoch, [...(waiting.get(epoch) ?? []), decision].slice(-WAITING_MAX))
       wake()
     },
-    told: (resource, because) => void last.set(resource, gist(because)),
+    written: (resource, because) => void last.set(resource, gist(because)),
     forget: resource => void last.delete(resource),
     service: {
       name: 'decision-log',

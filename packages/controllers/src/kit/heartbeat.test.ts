@@ -3,6 +3,7 @@ import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { HEARTBEAT_INTERVAL_MS, InstanceReport } from '@lcm/domain/fleet/service-instance'
+import { type Reason, reason, textReason } from '@lcm/domain/reason'
 import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -10,7 +11,7 @@ import { type Heartbeat, heartbeat } from './heartbeat.ts'
 import { type Outages, outages } from './outages.ts'
 
 const SERVICE = 'worker-controller'
-const PLAN = { resource: 'worker:w-1', action: 'wait', because: 'it boots', due_at: null }
+const PLAN = { resource: 'worker:w-1', action: 'wait', because: textReason('it boots'), due_at: null }
 
 let clock: ReturnType<typeof manualClock>
 let coordination: ReturnType<typeof localCoordination>
@@ -20,7 +21,7 @@ let beats: InstanceReport[]
 let counts: { triggers: number; resignations: number }
 let isDown: boolean
 let wrongByMs: number
-let problems: string[]
+let problems: Reason[]
 let stop: AbortController
 let beating: Heartbeat
 let ended: Promise<void>
@@ -116,9 +117,9 @@ it('tells what is wrong, within what the API takes', async () => {
   start()
   await clock.advance(0)
   expect(beats.at(-1)?.problems).toEqual([])
-  problems = ['AWS refuses RunInstances', 'x'.repeat(2_000), ...Array.from({ length: 100 }, () => 'and more')]
+  problems = Array.from({ length: 100 }, () => reason('watch_degraded'))
   await clock.advance(HEARTBEAT_INTERVAL_MS)
-  expect(beats.at(-1)?.problems.slice(0, 2)).toEqual(['AWS refuses RunInstances', 'x'.repeat(1_000)])
+  expect(beats.at(-1)?.problems[0]).toEqual(reason('watch_degraded'))
   expect(beats.at(-1)?.problems).toHaveLength(50)
 })
 
@@ -163,7 +164,9 @@ it('an API that has not answered for 30 s is a problem, until it answers again',
   await clock.advance(HEARTBEAT_INTERVAL_MS + 29_000)
   expect(silent.problems()).toEqual([])
   await clock.advance(2_000)
-  expect(silent.problems()).toEqual([expect.stringMatching(/^the API has not answered since .*: nobody answers$/)])
+  expect(silent.problems()).toMatchObject([
+    { code: 'dependency_outage', params: { dependency: 'the API', error: 'nobody answers' } },
+  ])
   isDown = false
   await clock.advance(HEARTBEAT_INTERVAL_MS)
   expect(silent.problems()).toEqual([])

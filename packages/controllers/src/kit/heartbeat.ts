@@ -7,10 +7,10 @@ import {
   type InstanceReport,
   PLAN_MAX,
   type PlannedAction,
-  PROBLEM_CHARS_MAX,
   PROBLEMS_MAX,
 } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
+import type { Reason } from '@lcm/domain/reason'
 import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Outages } from './outages.ts'
@@ -30,7 +30,7 @@ export interface HeartbeatParts {
   /** The next actions, when this instance leads. */
   plan(): readonly PlannedAction[]
   /** Problems, each in a sentence. */
-  problems(): readonly string[]
+  problems(): readonly Reason[]
   readonly outages: Pick<Outages, 'answered' | 'failed'>
   readonly clock: Clock
   readonly logger: Logger
@@ -110,9 +110,7 @@ function reportOf({ election, loop, version, plan, problems }: HeartbeatParts): 
     watch: { healthy: health.status === 'healthy', age_seconds: ages.length === 0 ? null : Math.max(...ages) },
     last_sweep: is_leader ? health.last_sweep : null,
     plan: is_leader ? [...plan()].sort(soonestFirst).slice(0, PLAN_MAX) : [],
-    problems: problems()
-      .slice(0, PROBLEMS_MAX)
-      .map(problem => problem.slice(0, PROBLEM_CHARS_MAX)),
+    problems: problems().slice(0, PROBLEMS_MAX),
   }
 }
 

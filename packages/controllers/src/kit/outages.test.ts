@@ -1,3 +1,4 @@
+import { reason } from '@lcm/domain/reason'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { expect, it } from 'vitest'
@@ -20,7 +21,7 @@ it('an outage is a problem once it has lasted 30 s, with the words of the last e
   await clock.advance(1)
   expect(tracker.problemSince(EC2)).toBe(began)
   const since = new Date(began).toISOString()
-  expect(tracker.problems()).toEqual([`${EC2} has not answered since ${since}: RequestId 2`])
+  expect(tracker.problems()).toEqual([reason('dependency_outage', { dependency: EC2, since, error: 'RequestId 2' })])
 })
 
 it('one failed call is no problem, however long ago it was', async () => {

@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
 import { OUTAGE_MS } from '@lcm/domain/worker/decision/ec2-outage'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -19,8 +20,8 @@ export interface Outages {
   since(what: string): number | null
   /** The same, but null until the outage counts as a problem. */
   problemSince(what: string): number | null
-  /** One sentence for each problem. Its words change with the last error; the rest is the same for the whole outage. */
-  problems(): readonly string[]
+  /** One for each problem. Its error is the last one; the rest is the same for the whole outage. */
+  problems(): readonly Reason[]
   forget(what: string): void
   clear(): void
 }
@@ -70,14 +71,14 @@ export function outages({ clock, logger }: { clock: Clock; logger: Logger }): Ou
       const outage = current.get(what)
       return outage !== undefined && isProblem(outage) ? outage.sinceMs : null
     },
-    problems: () => [...current].flatMap(([what, outage]) => (isProblem(outage) ? [sentenceOf(what, outage)] : [])),
+    problems: () => [...current].flatMap(([what, outage]) => (isProblem(outage) ? [reasonOf(what, outage)] : [])),
     forget: what => void current.delete(what),
     clear: () => current.clear(),
   }
 }
 
-const sentenceOf = (what: string, { sinceMs, error }: Outage): string =>
-  `${what} has not answered since ${toInstant(sinceMs)}: ${wordsOf(error)}`
+const reasonOf = (dependency: string, { sinceMs, error }: Outage): Reason =>
+  reason('dependency_outage', { dependency, since: toInstant(sinceMs), error: wordsOf(error) })
 
 const wordsOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error)).slice(0, ERROR_CHARS_MAX)

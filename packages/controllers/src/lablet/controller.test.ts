@@ -1,4 +1,5 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import { reason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
 import { type LabWorld, labWorld, MINUTE_MS } from './testing/lab-world.ts'
@@ -76,7 +77,7 @@ describe('what a controller says of itself', () => {
     const { timeslot } = await world.book('ls-1', 20 * MINUTE_MS)
     await world.clock.advance(5_000)
     const due_at = new Date(Date.parse(timeslot.start) - 10 * MINUTE_MS).toISOString()
-    const because = 'its lab is started in time for its slot'
+    const because = reason('lab_start_scheduled')
     expect(controller.plan()).toEqual([{ resource: 'session:ls-1', action: 'wait', because, due_at }])
     await stop()
     expect([controller.plan(), controller.health()]).toEqual([[], { sessions_managed: 0, labs_managed: 0 }])

@@ -1,6 +1,7 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
@@ -16,7 +17,7 @@ const session = () => world.session('ls-1')
 async function becomes(status: Worker['status'], service_status: Worker['service_status']): Promise<void> {
   const at = toInstant(world.clock.now())
   const { status: from, state_history } = await world.worker()
-  const moved = from === status ? [] : [{ from, to: status, at, because: '' }]
+  const moved = from === status ? [] : [{ from, to: status, at, because: reason('not_given') }]
   const history = [...state_history, ...moved]
   await world.changeWorker({ status, service_status, entered_status_at: at, state_history: history })
 }
@@ -55,7 +56,9 @@ it('a lab that stopped with its machine is started again, as it was, and people 
   await machineRestarts()
   expect(await world.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STOPPED' }])
   await world.clock.advance(10_000)
-  expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'WorkerRestarted' }])
+  expect((await session()).conditions).toMatchObject([
+    { type: 'LabStopped', status: true, reason: { code: 'lab_stopped_by_restart' } },
+  ])
   await world.clock.advance(2 * MINUTE_MS)
   expect(await world.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STARTED' }])
   expect(await session()).toMatchObject({ status: 'RUNNING', last_error: null, pipeline: { attempt: 2 } })
@@ -69,10 +72,9 @@ it('a lab that can not be started again says why, and is not tried for ever', as
   await machineRestarts()
   await world.clock.advance(3 * MINUTE_MS)
   expect(await session()).toMatchObject({ status: 'RUNNING', last_error: null, pipeline: { attempt: 2 } })
-  expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'StartFailed' }])
-  expect((await session()).conditions[0]?.message).toMatch(
-    /could not be started again: lab_start: .*no license for 2 nodes/,
-  )
+  const reason = { code: 'lab_restart_failed', params: { step: 'lab_start' } }
+  expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason }])
+  expect((await session()).conditions[0]?.reason.params.error).toContain('no license for 2 nodes')
   const { version } = await session()
   await world.clock.advance(5 * MINUTE_MS)
   expect([(await session()).version, starts]).toEqual([version, 4])
@@ -85,7 +87,9 @@ it('a lab that a person stopped before its machine was restarted stays stopped',
   await machineRestarts()
   await world.clock.advance(3 * MINUTE_MS)
   expect(await world.labsThere()).toMatchObject([{ state: 'STOPPED' }])
-  expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'STOPPED' }])
+  expect((await session()).conditions).toMatchObject([
+    { type: 'LabStopped', status: true, reason: { code: 'lab_stopped_on_cml' } },
+  ])
   expect(starts).toBe(1)
 })
 
@@ -95,21 +99,25 @@ it('a lab whose start is refused once is never said to be stopped by a person', 
   const reasons = new Set<string | undefined>()
   for (let second = 0; second < 60; second += 1) {
     await world.clock.advance(1_000)
-    reasons.add((await session()).conditions[0]?.reason)
+    reasons.add((await session()).conditions[0]?.reason.code)
   }
-  expect([...reasons]).toEqual(['WorkerRestarted', 'StartFailed'])
+  expect([...reasons]).toEqual(['lab_stopped_by_restart', 'lab_restart_failed'])
 })
 
 it('a lab that could not be started again is tried once more after the next restart', async () => {
   isRefused = true
   await machineRestarts()
   await world.clock.advance(5 * MINUTE_MS)
-  expect((await session()).conditions).toMatchObject([{ status: true, reason: 'StartFailed' }])
+  expect((await session()).conditions).toMatchObject([
+    { status: true, reason: { code: 'lab_restart_failed', params: { step: 'lab_start' } } },
+  ])
   isRefused = false
   await machineRestarts()
   await world.clock.advance(2 * MINUTE_MS)
   expect(await world.labsThere()).toMatchObject([{ state: 'STARTED' }])
-  expect((await session()).conditions).toMatchObject([{ status: false, message: 'The lab runs again' }])
+  expect((await session()).conditions).toMatchObject([
+    { status: false, reason: { code: 'lab_running', params: { state: 'STARTED' } } },
+  ])
 })
 
 it('a lab that a person stopped, started and stopped again after a restart stays stopped', async () => {
@@ -123,7 +131,7 @@ it('a lab that a person stopped, started and stopped again after a restart stays
   expect((await session()).conditions).toMatchObject([{ status: false }])
   await world.labs.stop(world.login(), id, never)
   await world.clock.advance(2 * MINUTE_MS)
-  expect((await session()).conditions).toMatchObject([{ status: true, reason: 'STOPPED' }])
+  expect((await session()).conditions).toMatchObject([{ status: true, reason: { code: 'lab_stopped_on_cml' } }])
   expect(starts).toBe(1)
 })
 

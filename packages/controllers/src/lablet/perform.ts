@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import type { SessionChanges } from '@lcm/domain/session/decide-session'
 import { labConditions } from '@lcm/domain/session/lab-restart'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
@@ -21,11 +22,11 @@ export async function performDecision(
   const { action, because } = deciding.decision
   switch (action.kind) {
     case 'nothing':
-      return success(because)
+      return success(because.message)
     case 'wait':
       await writeSights(look, deciding.seen)
       return requeue(
-        because,
+        because.message,
         Math.min(Math.max(0, action.afterMs), WAITING_ROUNDS_MAX * parts.config.reconcileIntervalMs),
       )
     case 'write':
@@ -46,8 +47,11 @@ async function writeSights(
   if (conditions === null && access === null) return
   const said =
     conditions === null
-      ? { action: 'access', because: 'its worker has another address' }
-      : { action: 'condition', because: conditions.find(({ type }) => type === LAB_STOPPED)?.message ?? '' }
+      ? { action: 'access', because: reason('worker_address_changed') }
+      : {
+          action: 'condition',
+          because: conditions.find(({ type }) => type === LAB_STOPPED)?.reason ?? reason('not_given'),
+        }
   await writeSession(look, { ...(conditions && { conditions }), ...(access && { access }) }, said)
 }
 
@@ -63,7 +67,7 @@ async function write(
   await writeSession(look, changes, said)
   count(parts, session, changes)
   const moved = changes.status === undefined ? '' : `${session.status} -> ${changes.status}: `
-  return requeue(`${moved}${decision.because}`, 0)
+  return requeue(`${moved}${decision.because.message}`, 0)
 }
 
 function count({ counters }: LabletDependencies, { status }: LabletSession, changes: SessionChanges): void {

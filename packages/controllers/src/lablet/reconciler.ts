@@ -88,9 +88,9 @@ async function lookAndAct(parts: LabletDependencies, look: SessionReconcile): Pr
   const result = await performDecision(parts, look, { decision, seen, labs: hands })
   const { action, because } = decision
   const name = `session:${look.session.id}`
-  if (action.kind === 'wait')
-    parts.decisions.note(name, look.epoch, noteOf(look, { action: 'wait', because }, result.message))
-  if (action.kind === 'write') parts.decisions.told(name, because)
+  // A wait has no outcome: the result repeats the reason.
+  if (action.kind === 'wait') parts.decisions.note(name, look.epoch, noteOf(look, { action: 'wait', because }))
+  if (action.kind === 'write') parts.decisions.written(name, because)
   return result
 }
 

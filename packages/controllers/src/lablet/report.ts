@@ -1,11 +1,11 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { DecisionNote } from '@lcm/domain/decision'
+import type { Reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Meter, ReconcileContext } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { type Counters, counters } from '../kit/counters.ts'
 import { fencedWrite } from '../kit/fenced-write.ts'
-import { BECAUSE_CHARS_MAX } from '../kit/plan-board.ts'
 import type { Writer } from './labs/lab-records.ts'
 
 const COUNTERS = {
@@ -36,7 +36,7 @@ export interface SessionReconcile extends ReconcileContext<LabletSession>, Write
 export function writeSession(
   look: SessionReconcile,
   changes: ReportedChanges,
-  said: { action: string; because: string; version?: number },
+  said: { action: string; because: Reason; version?: number },
 ): Promise<LabletSession> {
   const { client, election, epoch, signal, session } = look
   const body = { changes, decision: noteOf(look, said) }
@@ -44,11 +44,11 @@ export function writeSession(
   return fencedWrite(election, () => client.call('reportSession', call))
 }
 
-export function noteOf(look: SessionReconcile, said: { action: string; because: string }, outcome = ''): DecisionNote {
+export function noteOf(look: SessionReconcile, said: { action: string; because: Reason }): DecisionNote {
   const { session, cause, clock, startedMs } = look
   return {
     action: said.action,
-    because: said.because.slice(0, BECAUSE_CHARS_MAX) || said.action,
+    because: said.because,
     cause: cause.slice(0, 200),
     seen: {
       version: session.version,
@@ -57,7 +57,7 @@ export function noteOf(look: SessionReconcile, said: { action: string; because: 
       worker: session.worker_id,
     },
     guards: [],
-    outcome: outcome.slice(0, BECAUSE_CHARS_MAX),
+    outcome: '',
     duration_ms: Math.max(0, Math.round(clock.monotonic() - startedMs)),
   }
 }

@@ -1,6 +1,7 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
 import { toMs } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import type { SessionStatus } from '@lcm/domain/session/lablet-session'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
@@ -73,7 +74,9 @@ describe('what others do to a lab', () => {
   it('is told when they stop it, and when it runs again', async () => {
     await world.labs.stop(world.login(), await theLab(), never)
     await world.clock.advance(5 * MINUTE_MS)
-    expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason: 'STOPPED' }])
+    expect((await session()).conditions).toMatchObject([
+      { type: 'LabStopped', status: true, reason: { code: 'lab_stopped_on_cml', params: { state: 'STOPPED' } } },
+    ])
     expect((await session()).status).toBe('RUNNING')
     await world.labs.start(world.login(), await theLab(), never)
     await world.clock.advance(5 * MINUTE_MS)
@@ -131,7 +134,8 @@ describe('what others do to a lab', () => {
       await world.clock.advance(act === 'delete' ? 0 : 20_000)
     }
     await world.clock.advance(5 * MINUTE_MS)
-    expect(await session()).toMatchObject({ status: 'TERMINATED', last_error: 'lab_lost: somebody removed its lab' })
+    const last_error = `lab_lost: ${reason('lab_removed').message}`
+    expect(await session()).toMatchObject({ status: 'TERMINATED', last_error })
     expect(await world.worker()).toMatchObject({ reservations: {}, ports: {} })
   })
 })
@@ -239,7 +243,7 @@ describe('a lab that does not come up', () => {
     expect((await session()).pipeline?.steps.converged).toMatchObject({
       status: 'blocked',
       attempts: 0,
-      error: `${(await world.worker()).name} does not serve`,
+      error: reason('worker_not_serving', { worker: (await world.worker()).name }).message,
     })
     const { version } = await session()
     await world.clock.advance(5 * MINUTE_MS)
@@ -277,7 +281,7 @@ describe('a lab that can not be taken down', () => {
     await world.clock.advance(2 * MINUTE_MS)
     expect((await session()).pipeline?.steps.stop).toMatchObject({
       status: 'blocked',
-      error: `${(await world.worker()).name} does not serve`,
+      error: reason('worker_not_serving', { worker: (await world.worker()).name }).message,
     })
     await world.changeWorker({ status: 'RUNNING', service_status: 'AVAILABLE' })
     await world.clock.advance(5 * MINUTE_MS)

@@ -4,6 +4,9 @@ import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
 
 const SECOND_MS = 1_000
 
+/** The only worker is cordoned. */
+const CORDONED = { code: 'no_capacity', params: { cause: { code: 'worker_cordoned' } } }
+
 let rig: SchedulerRig
 
 beforeEach(async () => {
@@ -27,7 +30,7 @@ describe('a race for room', () => {
     await rig.runFor(10 * SECOND_MS)
     expect(scheduler.stats()).toMatchObject({ lost_races_count: 1, assigned_count: 0 })
     expect(await rig.session()).toMatchObject({ status: 'PENDING' })
-    expect((await rig.session()).waiting_reason).toContain('it is cordoned')
+    expect((await rig.session()).waiting_reason).toMatchObject(CORDONED)
     expect(scheduler.loop.health().retries).toBe(0)
     rig.plane.beforeRequest(() => undefined)
     await rig.plane.edit('workers', 'w-1', { cordoned: false })
@@ -57,6 +60,6 @@ describe('a race for room', () => {
     rig.begin()
     await rig.runFor(2 * SECOND_MS)
     expect(await rig.session()).toMatchObject({ desired_reason: 'changed' })
-    expect((await rig.session()).waiting_reason).toContain('it is cordoned')
+    expect((await rig.session()).waiting_reason).toMatchObject(CORDONED)
   })
 })

@@ -69,7 +69,10 @@ describe('a session that is booked', () => {
     const scheduler = rig.begin()
     await rig.put(aSession())
     await rig.runFor(30 * MINUTE_MS)
-    expect((await rig.session()).waiting_reason).toContain('it is cordoned')
+    expect((await rig.session()).waiting_reason).toMatchObject({
+      code: 'no_capacity',
+      params: { cause: { code: 'worker_cordoned' }, scale_up: { code: 'scale_up_disabled' } },
+    })
     expect(rig.writes()).toHaveLength(1)
     expect(scheduler.plan()).toMatchObject([{ resource: 'session:s-1', action: 'wait' }])
     expect(scheduler.stats()).toMatchObject({ waiting_count: 1, reasons_written_count: 1 })
@@ -83,7 +86,10 @@ describe('a session that is booked', () => {
     rig.begin()
     await rig.put(aSession({ needs: { cpu_cores: 400, memory_gb: 8, storage_gb: 1, node_count: 1 } }))
     await rig.runFor(MINUTE_MS)
-    expect((await rig.session()).waiting_reason).toMatch(/^unschedulable: no template can hold it/)
+    expect((await rig.session()).waiting_reason).toMatchObject({
+      code: 'unschedulable',
+      params: { cause: { code: 'no_template_fits' } },
+    })
     expect(rig.plane.requestsOf('scaleUp')).toEqual([])
   })
 
@@ -111,7 +117,10 @@ describe('many sessions', () => {
     rig.begin()
     await rig.runFor(SECOND_MS)
     expect(rig.plane.requestsOf('assignSession').map(({ id }) => id)).toEqual(['s-first', 's-b', 's-c', 's-a'])
-    expect((await rig.session('s-last')).waiting_reason).toContain('are free')
+    expect((await rig.session('s-last')).waiting_reason).toMatchObject({
+      code: 'no_capacity',
+      params: { cause: { code: 'insufficient_capacity' } },
+    })
   })
 
   it('of which one can not be written keep nobody else from a place, and the cycle is repeated', async () => {

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -23,7 +24,7 @@ async function putOn(worker: Partial<Worker>, session: Partial<LabletSession> = 
   )
 }
 
-const silent: Worker['conditions'] = [{ type: 'CmlReady', status: false, reason: '', message: '', since: atMinutes(0) }]
+const silent: Worker['conditions'] = [{ type: 'CmlReady', status: false, reason: textReason(''), since: atMinutes(0) }]
 
 describe('D-10: a worker that has been away for ten minutes is lost', () => {
   it.each<[string, Partial<Worker>]>([

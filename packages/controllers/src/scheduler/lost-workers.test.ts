@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { withoutReservation, withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -25,7 +26,7 @@ const placed = (more: Partial<LabletSession> = {}): LabletSession =>
     status: 'SCHEDULED',
     worker_id: 'w-1',
     entered_status_at: atMinutes(-5),
-    state_history: [{ from: 'PENDING', to: 'SCHEDULED', at: atMinutes(-5), because: '' }],
+    state_history: [{ from: 'PENDING', to: 'SCHEDULED', at: atMinutes(-5), because: textReason('') }],
     ...more,
   })
 const another = (more: Partial<Worker> = {}) => aServingWorker({ id: 'w-2', name: 'metal-2', ...more })
@@ -40,18 +41,31 @@ describe('a session whose worker is lost', () => {
     await rig.plane.edit('workers', 'w-1', { status: 'TERMINATED' })
     await rig.runFor(0)
     expect(names()).toEqual(['reportSession', 'assignSession'])
-    const changes = { status: 'PENDING', worker_id: null, waiting_reason: 'metal-1 is TERMINATED' }
+    const waiting_reason = { code: 'worker_status', params: { worker: 'metal-1', status: 'TERMINATED' } }
+    const changes = { status: 'PENDING', worker_id: null, waiting_reason }
     expect(rig.plane.requestsOf('reportSession')).toMatchObject([{ body: { changes } }])
     expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
     expect((await rig.worker()).reservations).toEqual({})
     expect(scheduler.stats()).toMatchObject({ returned_count: 1, assigned_count: 1 })
   })
 
-  it.each<[string, Partial<Worker>]>([
-    ['is TERMINATING', { status: 'TERMINATING', desired_status: 'TERMINATED' }],
-    ['is wanted TERMINATED', { desired_status: 'TERMINATED' }],
-    ['is wanted STOPPED', { status: 'STOPPING', desired_status: 'STOPPED' }],
-  ])('because it %s does not wait for its end', async (stage, more) => {
+  it.each<[string, Partial<Worker>, { code: string; params: object }]>([
+    [
+      'it is TERMINATING',
+      { status: 'TERMINATING', desired_status: 'TERMINATED' },
+      { code: 'worker_status', params: { worker: 'metal-1', status: 'TERMINATING' } },
+    ],
+    [
+      'its desired status is TERMINATED',
+      { desired_status: 'TERMINATED' },
+      { code: 'worker_desired_status', params: { worker: 'metal-1', desired_status: 'TERMINATED' } },
+    ],
+    [
+      'its desired status is STOPPED',
+      { status: 'STOPPING', desired_status: 'STOPPED' },
+      { code: 'worker_desired_status', params: { worker: 'metal-1', desired_status: 'STOPPED' } },
+    ],
+  ])('because %s does not wait for its end', async (_, more, waiting_reason) => {
     await rig.putWorker(holding(atMinutes(-5)), another())
     await rig.put(placed())
     rig.begin()
@@ -59,7 +73,7 @@ describe('a session whose worker is lost', () => {
     await rig.plane.edit('workers', 'w-1', more)
     await rig.runFor(0)
     expect(names()).toEqual(['reportSession', 'assignSession'])
-    const changes = { status: 'PENDING', worker_id: null, waiting_reason: `metal-1 ${stage}` }
+    const changes = { status: 'PENDING', worker_id: null, waiting_reason }
     expect(rig.plane.requestsOf('reportSession')).toMatchObject([{ body: { changes } }])
     expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
     expect((await rig.worker()).reservations).toEqual({})
@@ -100,7 +114,10 @@ describe('a session whose worker is lost', () => {
     rig.begin()
     await rig.runFor(5 * MINUTE_MS)
     expect(await rig.session()).toMatchObject({ status: 'PENDING', worker_id: null })
-    expect((await rig.session()).waiting_reason).toContain('it is STOPPED')
+    expect((await rig.session()).waiting_reason).toMatchObject({
+      code: 'no_capacity',
+      params: { cause: { code: 'worker_status', params: { status: 'STOPPED' } } },
+    })
     await rig.plane.edit('workers', 'w-1', { status: 'RUNNING', desired_status: 'RUNNING' })
     await rig.runFor(SECOND_MS)
     expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })

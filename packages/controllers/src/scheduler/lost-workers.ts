@@ -1,3 +1,4 @@
+import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { placeGivenUp } from '@lcm/domain/session/unplaced-sessions'
 import type { Demand } from './observe.ts'
@@ -25,7 +26,7 @@ export async function unassignLostWorkers(
 
 interface Lost {
   readonly session: LabletSession
-  readonly because: string
+  readonly because: Reason
 }
 
 /** Sessions without a lab on a worker that was lost or is leaving. */
@@ -49,7 +50,11 @@ async function takeOff(
   { session, because }: Lost,
 ): Promise<LabletSession | null> {
   const seen = { version: session.version, worker: session.worker_id }
-  const decision = turn.note({ action: 'return_to_pending', because: `${because}; it is placed anew`, seen })
+  const decision = turn.note({
+    action: 'return_to_pending',
+    because: reason('session_placed_again', { cause: because }),
+    seen,
+  })
   const body = { changes: { status: 'PENDING' as const, worker_id: null, waiting_reason: because }, decision }
   const written = await turn.write(
     call => client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),

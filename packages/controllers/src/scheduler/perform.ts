@@ -1,3 +1,4 @@
+import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
 import { inParallel } from '../kit/in-parallel.ts'
@@ -18,7 +19,7 @@ type StepOf<K extends SchedulingStep['kind']> = Extract<SchedulingStep, { kind: 
 
 export interface Performed {
   /** By session: why it is due and not placed. */
-  readonly reasons: ReadonlyMap<string, string>
+  readonly reasons: ReadonlyMap<string, Reason>
   /** Planned workers that a person keeps stopped. */
   readonly held: readonly string[]
 }
@@ -29,7 +30,7 @@ export async function performSteps(
   turn: CycleReport,
   steps: readonly SchedulingStep[],
 ): Promise<Performed> {
-  const reasons = new Map<string, string>()
+  const reasons = new Map<string, Reason>()
   await inParallel(ofKind(steps, 'expire'), bySession, step => expire(parts, turn, step))
   await inParallel(ofKind(steps, 'assign'), byWorker, async step => {
     const lost = await assign(parts, turn, step)
@@ -44,10 +45,10 @@ export async function performSteps(
   }
   await inParallel(ofKind(steps, 'wait'), bySession, async step => {
     const purchase = bought.get(step.session.id)
-    const reason = reasonOf(step, purchase?.kind === 'refused' ? purchase.because : null)
-    reasons.set(step.session.id, reason)
+    const because = reasonOf(step, purchase?.kind === 'refused' ? purchase.because : null)
+    reasons.set(step.session.id, because)
     // A cycle that is repeated at once, or an unknown purchase, gives no final reason yet.
-    if (held.length === 0 && purchase?.kind !== 'left') await tell(parts, turn, step.session, reason)
+    if (held.length === 0 && purchase?.kind !== 'left') await tell(parts, turn, step.session, because)
   })
   return { reasons, held }
 }
@@ -62,7 +63,7 @@ const bySession = {
 const byWorker = { atOnce: WRITES_AT_ONCE, laneOf: ({ worker_id }: StepOf<'assign'>): string => worker_id }
 
 /** Null when it was placed or needs no placement any more; else why it was not placed. */
-async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assign'>): Promise<string | null> {
+async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assign'>): Promise<Reason | null> {
   const { session, worker_id } = step
   const seen = { version: session.version, start: session.timeslot.start, worker: worker_id }
   const body = { worker_id, decision: turn.note({ action: 'assign', because: step.because, seen }) }
@@ -70,7 +71,7 @@ async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assi
     call => parts.client.call('assignSession', { ...call, params: { id: session.id }, body }),
     ['no_capacity', ...MOVED_ON],
   )
-  if (written === null) return 'its assignment failed'
+  if (written === null) return reason('assignment_failed')
   if (written.kind === 'taken') {
     parts.counters.add('assigned')
     parts.memory.wrote(written.answer)
@@ -78,7 +79,7 @@ async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assi
   }
   if (written.code !== 'no_capacity') return null
   parts.counters.add('lost_races')
-  const because = `the room was gone: ${written.because}`
+  const because = reason('capacity_taken', { cause: written.because })
   parts.decisions.note(`session:${session.id}`, turn.epoch, turn.note({ action: 'wait', because, seen }))
   return because
 }
@@ -111,17 +112,17 @@ async function isHeld(
     ['worker_held', 'worker_terminating', 'not_found'],
   )
   if (written === null) return false
-  const outcome = written.kind === 'taken' ? '' : written.because
+  const outcome = written.kind === 'taken' ? '' : written.because.message
   decisions.note(`worker:${worker_id}`, turn.epoch, turn.note({ action: 'resume_for_session', because, outcome }))
   if (written.kind === 'taken') counters.add('resumed')
   return written.kind === 'refused'
 }
 
 /** Writes the waiting reason only when it changed. */
-async function tell(parts: PerformParts, turn: CycleReport, session: LabletSession, reason: string): Promise<void> {
-  if (!isNewReason(session.waiting_reason, reason)) return
-  const decision = turn.note({ action: 'wait', because: reason, seen: { version: session.version } })
-  const body = { changes: { waiting_reason: reason }, decision }
+async function tell(parts: PerformParts, turn: CycleReport, session: LabletSession, because: Reason): Promise<void> {
+  if (!isNewReason(session.waiting_reason, because)) return
+  const decision = turn.note({ action: 'wait', because, seen: { version: session.version } })
+  const body = { changes: { waiting_reason: because }, decision }
   const written = await turn.write(
     call => parts.client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
     MOVED_ON,

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { NEVER_PAUSED } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -22,7 +23,7 @@ const aSleeper = (more: Partial<Worker> = {}) =>
     status: 'STOPPED',
     desired_status: 'STOPPED',
     service_status: 'UNAVAILABLE',
-    pause: { ...NEVER_PAUSED, reason: 'idle' },
+    pause: { ...NEVER_PAUSED, reason: textReason('idle') },
     ...more,
   })
 
@@ -77,9 +78,10 @@ describe('sessions without room', () => {
     for (const worker of await bought()) await change(worker, { status: 'FAILED' })
     await rig.runFor(3 * MINUTE_MS)
     expect(await bought()).toHaveLength(1)
-    expect((await rig.session('s-0')).waiting_reason).toMatch(
-      /a metal is asked for, and refused: .*the next may begin in \d+ s/,
-    )
+    expect((await rig.session('s-0')).waiting_reason).toMatchObject({
+      code: 'scale_up_refused',
+      params: { refusal: { code: 'scale_up_cooldown', params: { template: 'metal', seconds: expect.any(Number) } } },
+    })
     await rig.runFor(2 * MINUTE_MS)
     expect(await bought()).toHaveLength(2)
     await rig.runFor(30 * MINUTE_MS)
@@ -119,7 +121,10 @@ describe('a worker that a policy stopped', () => {
     await rig.put(...sessions(2))
     await rig.runFor(9 * MINUTE_MS)
     expect((await rig.worker()).desired_status).toBe('RUNNING')
-    expect((await rig.session('s-0')).waiting_reason).toContain('metal-1')
+    expect((await rig.session('s-0')).waiting_reason).toMatchObject({
+      code: 'waiting_for_worker',
+      params: { worker: 'metal-1' },
+    })
     expect([rig.plane.requestsOf('resumeWorker').length, rig.plane.requestsOf('scaleUp').length]).toEqual([1, 0])
     expect(scheduler.stats()).toMatchObject({ resumed_count: 1 })
   })

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Reason } from '@lcm/domain/reason'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { CycleReport, ReportParts } from './report.ts'
@@ -13,7 +14,7 @@ const REFUSALS = ['scale_up_rejected', 'template_not_found', 'template_disabled'
 export type Purchase =
   /** The workers are being created. */
   | { readonly kind: 'granted' }
-  | { readonly kind: 'refused'; readonly because: string }
+  | { readonly kind: 'refused'; readonly because: Reason }
   /** The outcome is unknown; the next cycle asks again. */
   | { readonly kind: 'left' }
 
@@ -40,10 +41,14 @@ export function purchases({ client, counters, decisions }: ReportParts): Purchas
       decisions.note(resource, turn.epoch, turn.note({ action: 'wait', because: written.because, seen }))
       return { kind: 'refused', because: written.because }
     }
-    const { workers, because: outcome } = written.answer
+    const { workers, because } = written.answer
     if (!workers.some(isUnderWay)) return 'over'
     counters.add('scale_up_requested')
-    decisions.note(resource, turn.epoch, turn.note({ action: 'scale_up', because: step.because, outcome, seen }))
+    decisions.note(
+      resource,
+      turn.epoch,
+      turn.note({ action: 'scale_up', because: step.because, outcome: because.message, seen }),
+    )
     return { kind: 'granted' }
   }
 

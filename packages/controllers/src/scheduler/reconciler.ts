@@ -1,5 +1,6 @@
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
+import type { Reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isDue, schedule } from '@lcm/domain/session/scheduling'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -64,7 +65,7 @@ const isPending = ({ status }: LabletSession): boolean => status === 'PENDING'
 
 interface Carried {
   readonly sessions: readonly LabletSession[]
-  readonly reasons: ReadonlyMap<string, string>
+  readonly reasons: ReadonlyMap<string, Reason>
   readonly isToBeRepeated: boolean
 }
 

@@ -1,9 +1,10 @@
 import { ApiError, isProblem } from '@lcm/client/api-error'
 import type { Client } from '@lcm/client/client'
 import type { DecisionNote } from '@lcm/domain/decision'
+import { type Reason, textReason } from '@lcm/domain/reason'
 import type { Election, Meter, ReconcileContext } from '@lcm/runtime'
 import { type Counters, counters } from '../kit/counters.ts'
-import type { DecisionLog } from '../kit/decision-log.ts'
+import { type DecisionLog, OUTCOME_CHARS_MAX } from '../kit/decision-log.ts'
 import { fencedWrite } from '../kit/fenced-write.ts'
 
 const COUNTERS = {
@@ -23,9 +24,6 @@ export type SchedulerCounters = Counters<keyof typeof COUNTERS>
 
 export const schedulerCounters = (meter: Meter): SchedulerCounters => counters(meter, 'resource_scheduler', COUNTERS)
 
-/** What the API takes; a refusal in its own words may be longer. */
-const BECAUSE_CHARS_MAX = 1000
-
 export interface ReportParts {
   readonly client: Client
   readonly election: Election
@@ -38,7 +36,7 @@ export interface CycleReport extends Pick<ReconcileContext, 'signal' | 'epoch' |
   /** Writes that the API refused unexpectedly. */
   failures(): number
   /** A decision with its inputs, for the journal. */
-  note(decision: { action: string; because: string; outcome?: string; seen?: DecisionNote['seen'] }): DecisionNote
+  note(decision: { action: string; because: Reason; outcome?: string; seen?: DecisionNote['seen'] }): DecisionNote
   /**
    * Sends one fenced write. Null when it failed for a reason that concerns only this write: the others go on, and the cycle
    * is repeated. Throws, and so ends the cycle, when the API is down or knows a newer leader.
@@ -53,7 +51,7 @@ export interface FencedCall {
 
 export type Written<T> =
   | { readonly kind: 'taken'; readonly answer: T }
-  | { readonly kind: 'refused'; readonly code: string; readonly because: string }
+  | { readonly kind: 'refused'; readonly code: string; readonly because: Reason }
 
 export function cycleReport(
   { election }: Pick<ReportParts, 'election'>,
@@ -69,11 +67,11 @@ export function cycleReport(
     failures: () => failures,
     note: ({ action, because, outcome = '', seen = {} }) => ({
       action,
-      because: because.slice(0, BECAUSE_CHARS_MAX) || action,
+      because,
       cause: cause.slice(0, 200),
       seen,
       guards: [],
-      outcome: outcome.slice(0, BECAUSE_CHARS_MAX),
+      outcome: outcome.slice(0, OUTCOME_CHARS_MAX),
       duration_ms: durationMs(),
     }),
     async write(send, expected = []) {
@@ -82,7 +80,10 @@ export function cycleReport(
       try {
         return { kind: 'taken', answer: await fencedWrite(election, () => send({ epoch, signal }), []) }
       } catch (error) {
-        if (isProblem(error, ...expected)) return { kind: 'refused', code: error.problem.code, because: error.message }
+        if (isProblem(error, ...expected)) {
+          const { code, reason: because = textReason(error.message) } = error.problem
+          return { kind: 'refused', code, because }
+        }
         if (!isAboutThisOne(error)) throw error
         failures += 1
         logger.warn({ err: error }, 'write refused')

@@ -1,5 +1,6 @@
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isDue } from '@lcm/domain/session/scheduling'
 import type { Meter } from '@lcm/runtime'
@@ -29,7 +30,7 @@ export interface SchedulerMemory {
 
 export interface CycleResult extends Pick<Demand, 'sessions' | 'settings'> {
   /** By session: why it is due and not placed. */
-  readonly reasons: ReadonlyMap<string, string>
+  readonly reasons: ReadonlyMap<string, Reason>
   readonly nowMs: number
 }
 
@@ -96,7 +97,7 @@ function planOf({ sessions, settings, reasons, nowMs }: CycleResult): PlannedAct
     .map(({ id, timeslot }) => ({
       resource: `session:${id}`,
       action: 'place',
-      because: `it is given a place ${settings.schedule_ahead_minutes} min before it begins`,
+      because: reason('placed_ahead', { minutes: settings.schedule_ahead_minutes }),
       due_at: toInstant(toMs(timeslot.start) - settings.schedule_ahead_minutes * MINUTE_MS),
     }))
   return [...waits, ...later]

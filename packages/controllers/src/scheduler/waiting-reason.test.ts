@@ -1,26 +1,34 @@
+import { reason, textReason } from '@lcm/domain/reason'
 import { describe, expect, it } from 'vitest'
 import { isNewReason, reasonOf } from './waiting-reason.ts'
 
-describe('the reason for waiting', () => {
-  it.each([
-    [{ because: 'no room', forGood: false }, null, 'no room'],
-    [{ because: 'a metal is asked for', forGood: false }, 'too many', 'a metal is asked for, and refused: too many'],
-    [{ because: 'none is enabled', forGood: true }, null, 'unschedulable: none is enabled'],
-  ])('of %o with the refusal %s is "%s"', (step, refusal, reason) => {
-    expect(reasonOf(step, refusal)).toBe(reason)
+const noCapacity = textReason('no capacity')
+const cooldown = (seconds: number) => reason('scale_up_cooldown', { template: 'metal', last_at: 'then', seconds })
+const refused = (seconds: number) => reason('scale_up_refused', { cause: noCapacity, refusal: cooldown(seconds) })
+
+describe('the waiting reason', () => {
+  it('is that of the step, with the refusal of a scale-up', () => {
+    expect(reasonOf({ because: noCapacity, forGood: false }, null)).toEqual(noCapacity)
+    expect(reasonOf({ because: noCapacity, forGood: false }, cooldown(12))).toEqual(refused(12))
   })
 
-  it('is no longer than the API takes', () => {
-    expect(reasonOf({ because: 'x'.repeat(2000), forGood: true }, null)).toHaveLength(1000)
+  it('names what no available machine can ever serve', () => {
+    const waiting = reasonOf({ because: noCapacity, forGood: true }, null)
+    expect(waiting).toMatchObject({ code: 'unschedulable', params: { cause: noCapacity } })
+  })
+
+  it('is no longer than the API accepts', () => {
+    const long = textReason('x'.repeat(2000))
+    expect(reasonOf({ because: long, forGood: true }, null).message).toHaveLength(1000)
   })
 
   it.each([
-    [null, 'no room', true],
-    ['no room', 'no room', false],
-    ['waits for metal-1', 'waits for metal-2', true],
-    ['the next may begin in 290 s', 'the next may begin in 12 s', false],
-    ['8 GB are needed', '16 GB are needed', true],
-  ])('after "%s" is "%s" new: %s', (known, reason, isNew) => {
-    expect(isNewReason(known, reason)).toBe(isNew)
+    [null, noCapacity, true],
+    [noCapacity, noCapacity, false],
+    [textReason('waits for metal-1'), textReason('waits for metal-2'), true],
+    [refused(290), refused(12), false],
+    [textReason('8 GB are needed'), textReason('16 GB are needed'), true],
+  ])('after %j is %j new: %s', (known, because, isNew) => {
+    expect(isNewReason(known, because)).toBe(isNew)
   })
 })

@@ -1,19 +1,16 @@
+import { type Reason, reason, withoutSeconds } from '@lcm/domain/reason'
 import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
 import { unschedulable } from '@lcm/domain/session/unschedulable'
 
-const REASON_CHARS_MAX = 1000
-
-/** What its owner reads. `refusal` is why a worker that was asked for is not to be had. */
+/** The waiting reason that the owner of a session reads. `refusal`: why the API refused the scale-up. */
 export function reasonOf(
   { because, forGood }: Pick<Extract<SchedulingStep, { kind: 'wait' }>, 'because' | 'forGood'>,
-  refusal: string | null,
-): string {
-  const refused = refusal === null ? because : `${because}, and refused: ${refusal}`
-  return (forGood ? unschedulable(refused) : refused).slice(0, REASON_CHARS_MAX)
+  refusal: Reason | null,
+): Reason {
+  const cause = refusal === null ? because : reason('scale_up_refused', { cause: because, refusal })
+  return forGood ? unschedulable(cause) : cause
 }
 
-/** Seconds run by themselves; telling each would be a write a cycle. */
-const gist = (reason: string): string => reason.replaceAll(/\d+ s\b/g, '# s')
-
-export const isNewReason = (known: string | null, reason: string): boolean =>
-  known === null || gist(known) !== gist(reason)
+/** Remaining seconds change by themselves; to write each of them would be a write per cycle. */
+export const isNewReason = (known: Reason | null, because: Reason): boolean =>
+  known === null || JSON.stringify(withoutSeconds(known)) !== JSON.stringify(withoutSeconds(because))

@@ -1,3 +1,4 @@
+import { reason } from '@lcm/domain/reason'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { cmlOutages } from './cml-outages.ts'
@@ -18,7 +19,7 @@ async function unanswered(ids: readonly string[]) {
 
 it('is a problem when the CML of most running workers has not answered for 30 s', async () => {
   const { cml, began } = await unanswered(['w-1', 'w-2', 'w-3'])
-  expect(cml.problems(RUNNING)).toEqual([`CML of 3 of 4 running workers has not answered since ${began}`])
+  expect(cml.problems(RUNNING)).toEqual([reason('cml_outage', { silent: 3, running: 4, since: began })])
   cml.heard('w-1', true)
   expect(cml.problems(RUNNING)).toEqual([])
 })

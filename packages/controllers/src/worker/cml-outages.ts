@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
 import { silentLogger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { outages } from '../kit/outages.ts'
@@ -7,8 +8,8 @@ import { outages } from '../kit/outages.ts'
 export interface CmlOutages {
   heard(workerId: string, answered: boolean): void
   forget(workerId: string): void
-  /** At most one sentence, about running workers. */
-  problems(runningIds: readonly string[]): readonly string[]
+  /** At most one, about running workers. */
+  problems(runningIds: readonly string[]): readonly Reason[]
 }
 
 export function cmlOutages(clock: Clock): CmlOutages {
@@ -24,7 +25,7 @@ export function cmlOutages(clock: Clock): CmlOutages {
       const since = runningIds.flatMap(id => silent.problemSince(id) ?? [])
       if (since.length * 2 <= runningIds.length) return []
       const began = toInstant(Math.min(...since))
-      return [`CML of ${since.length} of ${runningIds.length} running workers has not answered since ${began}`]
+      return [reason('cml_outage', { silent: since.length, running: runningIds.length, since: began })]
     },
   }
 }

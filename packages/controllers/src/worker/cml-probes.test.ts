@@ -2,6 +2,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { BodyInput } from '@lcm/contract/routes'
+import { textReason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentMeter } from '@lcm/runtime'
 import { aWorker } from '@lcm/testkit/builders'
@@ -192,7 +193,7 @@ describe('what a visit found', () => {
     begin()
     visits.request(worker, EPOCH)
     await settle()
-    visits.record('w-1', { license: { kind: 'unknown', because: 'silent' }, nodeDefinitions: ['ios'] })
+    visits.record('w-1', { license: { kind: 'unknown', because: textReason('silent') }, nodeDefinitions: ['ios'] })
     expect(visits.latest('w-1')).toMatchObject({ nodeDefinitions: ['ios'] })
     visits.forget('w-1')
     expect(visits.latest('w-1')).toBeNull()

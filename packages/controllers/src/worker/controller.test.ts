@@ -114,8 +114,16 @@ describe('an account that AWS refuses', () => {
     begin({}, { ...fleet.compute, launch })
     await runFor(4 * MINUTE_MS)
     expect(launches).toBe(1)
-    expect(controller.problems?.()).toEqual([expect.stringMatching(/RunInstances of .* in us-east-1 .*VcpuLimit/)])
-    expect(await worker()).toMatchObject({ status: 'PENDING', conditions: [{ reason: 'VcpuLimitExceeded' }] })
+    expect(controller.problems?.()).toMatchObject([
+      {
+        code: 'aws_refuses_call',
+        params: { operation: 'RunInstances', region: 'us-east-1', aws_code: 'VcpuLimitExceeded', error_class: 'quota' },
+      },
+    ])
+    expect(await worker()).toMatchObject({
+      status: 'PENDING',
+      conditions: [{ reason: { code: 'aws_denies', params: { action: 'launch', aws_code: 'VcpuLimitExceeded' } } }],
+    })
     isFull = false
     await runFor(2 * MINUTE_MS)
     expect([launches, controller.problems?.(), (await worker()).ec2_instance_id]).toEqual([2, [], expect.any(String)])
@@ -144,7 +152,7 @@ describe('the CML of most workers', () => {
     await atRest()
     isCut = true
     await runFor(15 * MINUTE_MS)
-    expect(controller.problems?.()).toEqual([expect.stringContaining('CML of 1 of 1 running workers has not answered')])
+    expect(controller.problems?.()).toMatchObject([{ code: 'cml_outage', params: { silent: 1, running: 1 } }])
     await change({ desired_status: 'STOPPED' })
     await runFor(30 * MINUTE_MS)
     expect((await worker()).status).toBe('STOPPED')
@@ -153,7 +161,7 @@ describe('the CML of most workers', () => {
     const problems = new Set<string>()
     for (let second = 0; second < BOOTED_MS / 1000; second += 1) {
       await runFor(1_000)
-      for (const problem of controller.problems?.() ?? []) problems.add(problem)
+      for (const problem of controller.problems?.() ?? []) problems.add(problem.code)
     }
     expect([(await worker()).status, ...problems]).toEqual(['RUNNING'])
     await ending()

@@ -1,6 +1,7 @@
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { outages } from '../kit/outages.ts'
@@ -90,7 +91,7 @@ describe('a region that does not answer', () => {
       seen.add(JSON.stringify(await look()))
       await clock.advance(1_000)
     }
-    const because = `EC2 in ${REGION} has not answered since ${toInstant(sinceMs)}`
+    const because = reason('ec2_not_responding', { service: `EC2 in ${REGION}`, since: toInstant(sinceMs) })
     expect([...seen]).toEqual([JSON.stringify({ because, sinceMs })])
   })
 
@@ -126,8 +127,11 @@ describe('a region that does not answer', () => {
     await clock.advance(CALL_MS)
     await looks
     const since = toInstant(sinceMs)
-    expect(tracker.problems()).toEqual([expect.stringContaining(`EC2 in ${REGION} has not answered since ${since}`)])
-    expect(await look('w-1')).toEqual({ because: `EC2 in ${REGION} has not answered since ${since}`, sinceMs })
+    expect(tracker.problems()).toMatchObject([
+      { code: 'dependency_outage', params: { dependency: `EC2 in ${REGION}`, since } },
+    ])
+    const because = reason('ec2_not_responding', { service: `EC2 in ${REGION}`, since })
+    expect(await look('w-1')).toEqual({ because, sinceMs })
   })
 
   it('is a problem and a line in the log after 30 s, and none once it answers', async () => {
@@ -137,7 +141,9 @@ describe('a region that does not answer', () => {
     await clock.advance(29_000)
     expect(tracker.problems()).toEqual([])
     await clock.advance(30_000)
-    expect(tracker.problems()).toEqual([expect.stringContaining(`EC2 in ${REGION} has not answered since`)])
+    expect(tracker.problems()).toMatchObject([
+      { code: 'dependency_outage', params: { dependency: `EC2 in ${REGION}` } },
+    ])
     fail(null)
     await clock.advance(30_000)
     expect(tracker.problems()).toEqual([])
@@ -174,7 +180,7 @@ describe('what is no outage of a region', () => {
     const pending = look()
     fail(null)
     expect(await pending).toEqual({
-      because: `EC2 could not be read: look ${REGION} failed with RequestTimeout`,
+      because: reason('ec2_read_failed', { action: `look ${REGION}`, aws_code: 'RequestTimeout' }),
       sinceMs: null,
     })
     await clock.advance(0)
@@ -215,8 +221,9 @@ describe('what is no outage of a region', () => {
     const sinceMs = clock.now()
     await look()
     await clock.advance(60_000)
-    const because = `AWS has refused look ${REGION} in ${REGION} (RequestTimeout) since ${toInstant(sinceMs)}`
-    expect(await look()).toEqual({ because: because.replace('look', 'list'), sinceMs })
+    const call = { action: `list ${REGION}`, region: REGION, aws_code: 'RequestTimeout' }
+    const because = reason('ec2_refuses_access', { ...call, since: toInstant(sinceMs) })
+    expect(await look()).toEqual({ because, sinceMs })
     expect(tracker.problems()).toEqual([])
   })
 })

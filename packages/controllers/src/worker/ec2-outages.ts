@@ -1,6 +1,7 @@
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { OUTAGE_MS } from '@lcm/domain/worker/decision/ec2-outage'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Unreadable } from '@lcm/domain/worker/observation'
@@ -214,7 +215,7 @@ export function ec2Outages(parts: Parts): Ec2Outages {
 }
 
 const ofOneRead = ({ action, code }: CloudError): Unreadable => ({
-  because: `EC2 could not be read: ${action} failed with ${code}`,
+  because: reason('ec2_read_failed', { action, aws_code: code }),
   sinceMs: null,
 })
 
@@ -223,9 +224,10 @@ const nameOf = (read: Read, region: string): string =>
 
 function ofOutage(read: Read, region: string, { error, sinceMs }: Outage): Unreadable {
   const { errorClass, action, code } = error
-  const what =
+  const since = toInstant(sinceMs)
+  const because =
     errorClass === 'auth'
-      ? `AWS has refused ${action} in ${region} (${code})`
-      : `${nameOf(read, region)} has not answered`
-  return { because: `${what} since ${toInstant(sinceMs)}`, sinceMs }
+      ? reason('ec2_refuses_access', { action, region, aws_code: code, since })
+      : reason('ec2_not_responding', { service: nameOf(read, region), since })
+  return { because, sinceMs }
 }

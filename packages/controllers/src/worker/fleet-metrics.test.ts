@@ -1,3 +1,4 @@
+import { reason, textReason } from '@lcm/domain/reason'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision/decision'
 import type { DriftType } from '@lcm/domain/worker/drift'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
@@ -12,7 +13,7 @@ let clock: ManualClock
 let meter: RecordingMeter
 let board: FleetBoard
 
-const REST = nothing('running, as wanted')
+const REST = nothing(reason('at_desired_status', { status: 'RUNNING' }))
 const running = (id: string) => aWorker({ id, status: 'RUNNING', service_status: 'AVAILABLE' })
 const look = (decision: Decision = REST, drift: DriftType | null = null, ec2 = 'running') => ({
   decision,
@@ -29,35 +30,40 @@ beforeEach(() => {
 
 describe('the plan', () => {
   it('says what is due for each worker, when and why', () => {
-    board.looked(running('w-1'), look(wait(5_000, 'EC2 says stopping')))
-    board.looked(running('w-2'), look(perform({ kind: 'terminate' }, 'x'.repeat(2_000))))
+    board.looked(running('w-1'), look(wait(5_000, reason('ec2_reports', { state: 'stopping' }))))
+    board.looked(running('w-2'), look(perform({ kind: 'terminate' }, textReason('x'.repeat(2_000)))))
+    const stopping = reason('ec2_reports', { state: 'stopping' })
+    const long = textReason('x'.repeat(1_000))
     expect(board.plan()).toEqual([
-      { resource: 'worker:w-1', action: 'wait', because: 'EC2 says stopping', due_at: '2026-01-02T03:04:10.000Z' },
-      { resource: 'worker:w-2', action: 'terminate', because: 'x'.repeat(1_000), due_at: '2026-01-02T03:04:05.000Z' },
+      { resource: 'worker:w-1', action: 'wait', because: stopping, due_at: '2026-01-02T03:04:10.000Z' },
+      { resource: 'worker:w-2', action: 'terminate', because: long, due_at: '2026-01-02T03:04:05.000Z' },
     ])
   })
 
   it.each<[string, Decision]>([
     ['it is at rest', REST],
-    ['only a visit is due', perform({ kind: 'survey' }, 'it is time')],
+    ['only a visit is due', perform({ kind: 'survey' }, textReason('it is time'))],
   ])('says nothing of a worker any more once %s', (_, decision) => {
-    board.looked(running('w-1'), look(wait(1, 'a wait')))
+    board.looked(running('w-1'), look(wait(1, textReason('a wait'))))
     board.looked(running('w-1'), look(decision))
     expect(board.plan()).toEqual([])
   })
 
   it('says why EC2 refused what is tried again', () => {
-    const refused = { type: 'StopBlocked', status: true, reason: 'X', message: 'EC2 refuses to stop i-1', since: '' }
+    const refused = { type: 'StopBlocked', status: true, reason: textReason('EC2 refuses to stop i-1'), since: '' }
     const stopping = aWorker({ id: 'w-1', status: 'STOPPING', desired_status: 'STOPPED', conditions: [refused] })
-    board.looked(stopping, look(perform({ kind: 'stop', force: false }, 'EC2 says running')))
-    expect(board.plan()).toMatchObject([{ action: 'stop', because: 'EC2 refuses to stop i-1' }])
+    board.looked(stopping, look(perform({ kind: 'stop', force: false }, reason('ec2_reports', { state: 'running' }))))
+    expect(board.plan()).toMatchObject([{ action: 'stop', because: refused.reason }])
   })
 
   it('says what only a person can change: a wish that is not fulfilled is never nothing to do', () => {
-    const because = 'it failed, and its machine is stopped; retry it or terminate it'
+    const because = reason('failed_and_stopped')
     board.looked(aWorker({ id: 'w-1', status: 'FAILED' }), look(nothing(because)))
     expect(board.plan()).toEqual([{ resource: 'worker:w-1', action: 'manual', because, due_at: null }])
-    board.looked(aWorker({ id: 'w-1', status: 'PENDING', desired_status: 'STOPPED' }), look(nothing('as asked for')))
+    board.looked(
+      aWorker({ id: 'w-1', status: 'PENDING', desired_status: 'STOPPED' }),
+      look(nothing(reason('at_desired_status', { status: 'STOPPED' }))),
+    )
     expect(board.plan()).toEqual([])
   })
 })
@@ -73,8 +79,8 @@ describe('the counts', () => {
   })
 
   it('are over with the worker, and with the term', () => {
-    board.looked(running('w-1'), look(wait(1, 'a wait'), 'state'))
-    board.looked(running('w-2'), look(wait(1, 'a wait'), 'state'))
+    board.looked(running('w-1'), look(wait(1, textReason('a wait')), 'state'))
+    board.looked(running('w-2'), look(wait(1, textReason('a wait')), 'state'))
     board.forget('w-1')
     expect([board.workersManaged(), board.workersWithDrift(), board.plan().length]).toEqual([1, 1, 1])
     board.clear()

@@ -1,5 +1,6 @@
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
+import type { Reason } from '@lcm/domain/reason'
 import { MANUAL } from '@lcm/domain/text/decision-words'
 import type { Decision } from '@lcm/domain/worker/decision/decision'
 import { BLOCKED_CONDITION } from '@lcm/domain/worker/decision/power-refusal'
@@ -88,9 +89,9 @@ function plannedFor(
 }
 
 /** Why EC2 refused the same action last time; the retry alone would explain nothing. */
-function refusalOf({ conditions }: Worker, act: string): string | null {
+function refusalOf({ conditions }: Worker, act: string): Reason | null {
   const type = new Map<string, string>(Object.entries(BLOCKED_CONDITION)).get(act)
-  return conditions.find(each => each.type === type && each.status)?.message ?? null
+  return conditions.find(each => each.type === type && each.status)?.reason ?? null
 }
 
 /** Only the loop knows when the backoff of a retry ends. */

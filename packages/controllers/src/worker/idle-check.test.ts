@@ -136,7 +136,10 @@ describe('the evidence that is sent to the API', () => {
     const longAgo = '2025-12-01T00:00:00.000Z'
     await fleet.plane.edit('workers', 'w-1', { created_at: longAgo, entered_status_at: longAgo })
     await fleet.plane.set({ min_workers: 0, idle_action: 'pause' })
-    expect(await check()).toMatchObject({ verdict: 'pause', because: expect.stringContaining('metal-1') })
+    expect(await check()).toMatchObject({
+      verdict: 'pause',
+      because: { code: 'idle_timeout', params: { worker: 'metal-1' } },
+    })
     fleet.plane.fail({ route: 'checkWorkerIdle', effect: 'stale_leader', times: 1 })
     await expect(check()).rejects.toThrow('stale_leader')
   })

@@ -5,6 +5,7 @@ import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { type ActivityEvidence, evidenceOf } from '@lcm/domain/fleet/activity'
 import type { Unreadable } from '@lcm/domain/fleet/idle'
+import type { Reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 interface Gathered {
@@ -55,7 +56,7 @@ export async function checkIdle(
   worker: Worker,
   { url, epoch }: { url: string; epoch: number },
   signal: AbortSignal,
-): Promise<{ verdict: string; because: string }> {
+): Promise<{ verdict: string; because: Reason }> {
   const { evidence: found, unreadable } = await gatherEvidence(parts, worker, url, signal)
   const evidence = found && { ...found, events: [...found.events], lab_events: [...found.lab_events] }
   const params = { id: worker.id }

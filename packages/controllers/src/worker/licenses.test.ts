@@ -52,7 +52,8 @@ describe('what CML says of its license', () => {
   it('is unknown, and why, when CML can not be asked', async () => {
     await fleet.compute.power('us-east-1', 'stop', [machine.instance_id], never)
     const seen = await readLicense(parts, worker, url, never)
-    expect(seen).toMatchObject({ kind: 'unknown', because: expect.stringContaining('connection refused') })
+    const text = expect.stringContaining('connection refused')
+    expect(seen).toMatchObject({ kind: 'unknown', because: { code: 'text', params: { text } } })
   })
 
   it('is asked of nobody whose certificate was never seen', async () => {
@@ -67,7 +68,7 @@ describe('what CML says of its license', () => {
     const stranger = { ...worker, cml: aWorker().cml }
     expect(await readLicense({ ...parts, cml }, stranger, url, never)).toMatchObject({
       kind: 'unknown',
-      because: expect.stringContaining('has not been seen yet'),
+      because: { code: 'text', params: { text: expect.stringContaining('NotPinned') } },
     })
     expect(asked).toEqual([])
   })

@@ -2,9 +2,10 @@ import type { Client } from '@lcm/client/client'
 import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlLicensing, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
+import { reason, textReason } from '@lcm/domain/reason'
 import { type LicenseOutcome, releasesLicense } from '@lcm/domain/worker/decision/license-operation'
 import type { LicenseSight, WorkerPolicy } from '@lcm/domain/worker/observation'
-import { isTrusted, NOT_LAUNCHED } from '@lcm/domain/worker/trust'
+import { isTrusted } from '@lcm/domain/worker/trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 export interface LicenseParts {
@@ -38,7 +39,7 @@ export async function readLicense(
     const { udi, ...seen } = await cml.licensing(await logins.resolve(worker, url, signal), signal)
     return { kind: 'seen', ...seen, udi: udi?.product_uuid ?? null, hostname: nameIn(udi) }
   } catch (error) {
-    if (error instanceof CloudError) return { kind: 'unknown', because: error.message.slice(0, WORDS_MAX) }
+    if (error instanceof CloudError) return { kind: 'unknown', because: textReason(error.message) }
     throw error
   }
 }
@@ -74,7 +75,7 @@ export async function changeLicense(
 
 async function tokenOf(client: Client, worker: Worker, signal: AbortSignal): Promise<string> {
   if (!isTrusted(worker)) {
-    const message = `${NOT_LAUNCHED}, so it is not sent a license token: register the license in its CML`
+    const { message } = reason('license_token_withheld')
     throw new CloudError('invalid', { code: 'NotLaunched', action: 'register', message })
   }
   const { license_token } = await client.call('getWorkerSecrets', { params: { id: worker.id }, signal })

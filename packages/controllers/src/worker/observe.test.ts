@@ -7,6 +7,7 @@ import { CloudError } from '@lcm/cloud/errors'
 import { simCmlSystem } from '@lcm/cloud-sim/in-process/cml-system'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import { openSimModel } from '@lcm/cloud-sim/model'
+import { reason, textReason } from '@lcm/domain/reason'
 import { factsOf } from '@lcm/domain/worker/facts'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { type Observation, WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
@@ -131,7 +132,7 @@ beforeEach(() => {
 describe('looking at EC2', () => {
   it('asks nothing when nothing was ever launched', async () => {
     const seen = await observing.observe(aWorker({ desired_status: 'STOPPED' }), POLICY, never)
-    expect(seen.ec2).toEqual({ kind: 'absent', confirmed: true, because: 'nothing was launched' })
+    expect(seen.ec2).toEqual({ kind: 'absent', confirmed: true, because: reason('nothing_launched') })
     expect(calls).toEqual([])
   })
 
@@ -207,7 +208,7 @@ describe('looking at EC2', () => {
       POLICY,
       never,
     )
-    const because = 'EC2 could not be read: DescribeInstances failed with Timeout'
+    const because = reason('ec2_read_failed', { action: 'DescribeInstances', aws_code: 'Timeout' })
     expect(seen.ec2).toEqual({ kind: 'unknown', because, sinceMs: null })
   })
 })
@@ -290,7 +291,7 @@ describe('looking for what a launch needs', () => {
 
 describe('looking inside CML', () => {
   const FOUND: CmlProbe = {
-    license: { kind: 'unknown', because: 'as the last visit found it' },
+    license: { kind: 'unknown', because: textReason('as the last visit found it') },
     nodeDefinitions: ['ios'],
   }
   let fleet: SimulatedFleet

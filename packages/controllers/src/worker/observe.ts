@@ -5,6 +5,7 @@ import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Image, ImageQuery } from '@lcm/cloud/compute'
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
+import { reason } from '@lcm/domain/reason'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { holdsLicense } from '@lcm/domain/worker/decision/license-operation'
 import { type CmlAddress, endpointOf } from '@lcm/domain/worker/endpoint'
@@ -92,12 +93,12 @@ const needsLaunch = (worker: Worker): boolean =>
 
 async function observeEc2(parts: ObserveParts, worker: Worker, signal: AbortSignal): Promise<Ec2Sight> {
   if (worker.ec2_instance_id === null && worker.launch?.state !== 'open') {
-    return { kind: 'absent', confirmed: true, because: 'nothing was launched' }
+    return { kind: 'absent', confirmed: true, because: reason('nothing_launched') }
   }
   if (worker.launch?.state === 'open' && parts.memory.launches.isUnsent(worker.id, worker.launch.client_token)) {
     // A desired attempt is about to be sent; an unwanted one has no machine to wait for.
     const confirmed = worker.desired_status !== 'RUNNING'
-    return { kind: 'absent', confirmed, because: `attempt ${worker.launch.n} was not sent yet` }
+    return { kind: 'absent', confirmed, because: reason('attempt_not_sent', { attempt: worker.launch.n }) }
   }
   try {
     const instance = await findInstance(parts, worker, signal)

@@ -36,7 +36,16 @@ describe('a machine of ours that no record stands for', () => {
       {
         resource: `fleet:${orphan.instance_id}`,
         action: 'orphan_mark',
-        because: expect.stringContaining('no worker w-gone is known; looked at again'),
+        because: {
+          code: 'orphan',
+          params: {
+            instance_id: orphan.instance_id,
+            cause: {
+              code: 'orphan_found',
+              params: { cause: { code: 'worker_unknown', params: { worker_id: 'w-gone' } } },
+            },
+          },
+        },
       },
     ])
     await fleet.clock.advance(5 * INTERVAL_MS)
@@ -51,8 +60,9 @@ describe('a machine of ours that no record stands for', () => {
       await fleet.workerOn(orphan, { status: 'TERMINATED', desired_status: 'TERMINATED' }),
     )
     await found.looks()
+    const cause = { code: 'worker_terminated', params: { worker: 'metal-1', state: 'running' } }
     expect(found.loop.orphans()).toMatchObject([
-      { because: expect.stringContaining('metal-1 is TERMINATED, and its machine is running') },
+      { because: { code: 'orphan', params: { cause: { code: 'orphan_found', params: { cause } } } } },
     ])
   })
 

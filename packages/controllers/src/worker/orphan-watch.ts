@@ -4,11 +4,11 @@ import { decideOrphan, type Orphan, type OrphanVerdict } from '@lcm/domain/fleet
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, reason, sameReason } from '@lcm/domain/reason'
 import type { Logger } from '@lcm/runtime'
 import type { DecisionLog } from '../kit/decision-log.ts'
 
 /** Limit of the API for a reason. */
-const REASON_CHARS_MAX = 500
 
 export interface OrphanParts {
   readonly client: Client
@@ -71,7 +71,7 @@ export function orphanWatch(parts: OrphanParts): OrphanWatch {
         const planned = plannedFor({ id, region, action, because, dueMs })
         plan.set(id, planned)
         // An orphan that stays is reported only once.
-        if (action === 'terminate' || before.get(id)?.because !== planned.because)
+        if (action === 'terminate' || !sameReason(before.get(id)?.because ?? null, planned.because))
           decisions.note(planned.resource, epoch, noteOf(planned, { instance_id: id, region }))
         if (action === 'terminate') await destroy(id, region, signal)
       }
@@ -85,21 +85,23 @@ async function permitted(
   { id, region, verdict }: { id: string; region: string; verdict: OrphanVerdict },
   { epoch, signal }: { epoch: number; signal: AbortSignal },
 ): Promise<OrphanVerdict> {
-  const body = { ec2_instance_id: id, aws_region: region, reason: verdict.because.slice(0, REASON_CHARS_MAX) }
+  const body = { ec2_instance_id: id, aws_region: region, reason: verdict.because }
   const { granted, because } = await client.call('permitOrphanTermination', { body, epoch, signal })
-  return granted ? verdict : { action: 'hold', because: `${verdict.because}; ${because}` }
+  return granted
+    ? verdict
+    : { action: 'hold', because: reason('orphan_held', { cause: verdict.because, refusal: because }) }
 }
 
 const plannedFor = (about: {
   id: string
   region: string
   action: string
-  because: string
+  because: Reason
   dueMs: number
 }): PlannedAction => ({
   resource: `fleet:${about.id}`,
   action: `orphan_${about.action}`,
-  because: `${about.id} in ${about.region}: ${about.because}`,
+  because: reason('orphan', { instance_id: about.id, region: about.region, cause: about.because }),
   due_at: toInstant(about.dueMs),
 })
 

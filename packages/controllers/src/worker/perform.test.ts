@@ -1,6 +1,7 @@
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { cmlControl } from '@lcm/cloud-sim/cml/cml-control-api'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
+import { reason, textReason } from '@lcm/domain/reason'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision/decision'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { type Observation, WORKER_POLICY } from '@lcm/domain/worker/observation'
@@ -81,8 +82,8 @@ beforeEach(async () => {
 
 describe('a decision to do nothing yet', () => {
   it('does nothing', async () => {
-    expect(await carryOut(aWorker(), nothing('at rest'))).toEqual({ status: 'SUCCESS', message: 'at rest' })
-    expect(await carryOut(aWorker(), wait(7_000, 'EC2 says pending'))).toMatchObject({
+    expect(await carryOut(aWorker(), nothing(textReason('at rest')))).toEqual({ status: 'SUCCESS', message: 'at rest' })
+    expect(await carryOut(aWorker(), wait(7_000, textReason('EC2 says pending')))).toMatchObject({
       status: 'REQUEUE',
       afterMs: 7_000,
     })
@@ -92,14 +93,16 @@ describe('a decision to do nothing yet', () => {
   it('but to visit its CML asks for that, in our term, and is not due again at once', async () => {
     const worker = await booted()
     expect((await observed(worker)).isSurveyDue).toBe(true)
-    expect(await carryOut(worker, perform({ kind: 'survey' }, 'it is time'))).toMatchObject({ status: 'SUCCESS' })
+    expect(await carryOut(worker, perform({ kind: 'survey' }, textReason('it is time')))).toMatchObject({
+      status: 'SUCCESS',
+    })
     expect([requested, fleet.plane.requests]).toEqual([[['w-1', 3]], []])
     expect((await observed(worker)).isSurveyDue).toBe(false)
   })
 })
 
 describe('a launch', () => {
-  const LAUNCH = perform({ kind: 'launch' }, 'attempt 1 is open')
+  const LAUNCH = perform({ kind: 'launch' }, textReason('attempt 1 is open'))
 
   async function wanted(more: Partial<Worker> = {}): Promise<Worker> {
     const image = await fleet.compute.newestImage(REGION, { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
@@ -147,16 +150,20 @@ describe('the rate limit of the account', () => {
   it('has the launch come back when it may be sent, without looking for its machine meanwhile', async () => {
     const worker = aWorker({ launch: anAttempt({ state: 'open' }) })
     const looked = () => observed(worker)
-    expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
-    const launch = perform({ kind: 'launch' }, 'attempt 1 is open')
+    expect((await looked()).ec2).toMatchObject({ because: { code: 'instance_not_listed' } })
+    const launch = perform({ kind: 'launch' }, textReason('attempt 1 is open'))
     memory.launches.opened(worker.id, anAttempt().client_token)
     await expect(performDecision(limited(625), worker, launch, aReconcile())).rejects.toMatchObject({
       retryAfterMs: 625,
     })
-    expect((await looked()).ec2).toEqual({ kind: 'absent', confirmed: false, because: 'attempt 1 was not sent yet' })
+    expect((await looked()).ec2).toEqual({
+      kind: 'absent',
+      confirmed: false,
+      because: reason('attempt_not_sent', { attempt: 1 }),
+    })
     memory.observations.launchSent(worker.id)
     memory.launches.sending(worker.id)
-    expect((await looked()).ec2).toMatchObject({ because: expect.stringContaining('not shown its machine') })
+    expect((await looked()).ec2).toMatchObject({ because: { code: 'instance_not_listed' } })
   })
 
   it('ends a launch that is no longer wanted, unless it was sent before', async () => {
@@ -166,7 +173,9 @@ describe('the rate limit of the account', () => {
       return ec2.kind === 'absent' && ec2.confirmed
     }
     const launch = (given: PerformParts) =>
-      performDecision(given, worker, perform({ kind: 'launch' }, 'attempt 1 is open'), aReconcile()).catch(() => null)
+      performDecision(given, worker, perform({ kind: 'launch' }, textReason('attempt 1 is open')), aReconcile()).catch(
+        () => null,
+      )
     const lost = () =>
       Promise.reject(new CloudError('transient', { code: 'TimeoutError', action: 'launch', message: 'no answer' }))
     memory.launches.opened(worker.id, anAttempt().client_token)
@@ -179,14 +188,14 @@ describe('the rate limit of the account', () => {
 
   it('has a stop come back when it may be sent', async () => {
     const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
-    const stop = perform({ kind: 'stop', force: false }, 'EC2 says running')
+    const stop = perform({ kind: 'stop', force: false }, reason('ec2_reports', { state: 'running' }))
     await expect(performDecision(limited(40), worker, stop, aReconcile())).rejects.toMatchObject({ retryAfterMs: 40 })
   })
 })
 
 describe('a license', () => {
-  const DEREGISTER = perform({ kind: 'deregister_license' }, 'it must be given back')
-  const REGISTER = perform({ kind: 'register_license' }, 'CML is not registered yet')
+  const DEREGISTER = perform({ kind: 'deregister_license' }, textReason('it must be given back'))
+  const REGISTER = perform({ kind: 'register_license' }, textReason('CML is not registered yet'))
   const isRegistered = () => fleet.model.cml.smartAccount().length > 0
 
   function somebodyStartsLab(): void {
@@ -268,7 +277,7 @@ describe('a license', () => {
           udi: 'udi-1',
           hostname: 'cml-7',
           product: 'CML_Enterprise',
-          reason: expect.stringContaining('Smart Account'),
+          reason: { code: 'license_left_behind' },
         },
       },
       { ifMatch: expect.any(Number), epoch: 3, body: { changes: { license: { status: 'UNREGISTERED' } } } },
@@ -279,21 +288,24 @@ describe('a license', () => {
     const worker = await registered({ cml: (await booted()).cml })
     somebodyStartsLab()
     await carryOut(worker, DEREGISTER)
+    const error = expect.stringContaining('while labs are running')
+    const refused = { code: 'license_return_refused', params: { error } }
     expect(writes()).toMatchObject([
-      { body: { changes: { conditions: [{ type: 'ReturningLicense', reason: 'LabsRun' }] } } },
+      { body: { changes: { conditions: [{ type: 'ReturningLicense', reason: refused }] } } },
     ])
     expect(fleet.plane.requestsOf('stopWorkerLabs')).toEqual([])
     await carryOut(await fleet.plane.get('workers', 'w-1'), DEREGISTER)
-    expect(fleet.plane.requestsOf('stopWorkerLabs')).toMatchObject([
-      { id: 'w-1', epoch: 3, body: { reason: expect.stringContaining('while labs are running') } },
-    ])
+    expect(fleet.plane.requestsOf('stopWorkerLabs')).toMatchObject([{ id: 'w-1', epoch: 3, body: { reason: refused } }])
     expect(isRegistered()).toBe(true)
   })
 
   it('is not written down as gone when its leak could not be recorded', async () => {
     const changes = { license: { status: 'UNREGISTERED' } } as const
     fleet.plane.fail({ route: 'reportLicenseLeak', effect: 'store_unavailable', times: 1 })
-    const leaking = carryOut(aWorker({ license: HOLDING }), perform({ kind: 'record_leak', changes }, 'it is gone'))
+    const leaking = carryOut(
+      aWorker({ license: HOLDING }),
+      perform({ kind: 'record_leak', changes }, textReason('it is gone')),
+    )
     await expect(leaking).rejects.toThrow('store_unavailable')
     expect(writes()).toEqual([])
   })
@@ -324,14 +336,17 @@ describe('a license', () => {
 describe('a change of its machine', () => {
   it('is no write: what it led to is seen by the next look', async () => {
     const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
-    const result = await carryOut(worker, perform({ kind: 'stop', force: false }, 'EC2 says running'))
+    const result = await carryOut(
+      worker,
+      perform({ kind: 'stop', force: false }, reason('ec2_reports', { state: 'running' })),
+    )
     expect(result).toMatchObject({ status: 'REQUEUE', message: 'stop: EC2 says stopping' })
     expect(fleet.plane.requests).toEqual([])
   })
 })
 
 describe('a decision to set the name of a machine', () => {
-  const TAG = perform({ kind: 'tag', tags: { Name: 'ada' }, afterMs: 30_000 }, 'it was renamed')
+  const TAG = perform({ kind: 'tag', tags: { Name: 'ada' }, afterMs: 30_000 }, textReason('it was renamed'))
 
   it('sets it, keeps the other tags, and looks again', async () => {
     const worker = await booted({ status: 'RUNNING', name: 'ada' })

@@ -36,7 +36,6 @@ export interface PerformParts extends ReportParts {
 }
 
 /** Limit of the API for a reason; a CML error may be longer. */
-const REASON_CHARS_MAX = 500
 
 /** Carries one decision out: one effect, or one write. Throws what `isRateLimited` when the rate limit does not allow the effect yet. */
 export async function performDecision(
@@ -48,9 +47,9 @@ export async function performDecision(
   const { action, because } = decision
   switch (action.kind) {
     case 'nothing':
-      return success(because)
+      return success(because.message)
     case 'wait':
-      return requeue(because, action.afterMs)
+      return requeue(because.message, action.afterMs)
     case 'retry':
       return retryAfterWrite(parts, worker, { changes: action.changes, decision }, look)
     case 'write':
@@ -69,19 +68,19 @@ export async function performDecision(
     case 'record_leak':
       return recordLeak(parts, worker, { changes: action.changes, decision }, look)
     case 'stop_labs': {
-      const body = { reason: because.slice(0, REASON_CHARS_MAX) }
+      const body = { reason: because }
       await parts.client.call('stopWorkerLabs', {
         params: { id: worker.id },
         body,
         epoch: look.epoch,
         signal: look.signal,
       })
-      return requeue(`${because}; they are to be stopped`, action.afterMs)
+      return requeue(because.message, action.afterMs)
     }
     case 'survey':
       parts.memory.probes.requested(worker.id, parts.clock.monotonic())
       parts.probes.request(worker, look.epoch)
-      return success(because)
+      return success(because.message)
     case 'tag':
       return tag(parts, worker, action, look)
     default:
@@ -96,9 +95,9 @@ async function retryAfterWrite(
   { changes, decision }: { changes: WorkerChanges | null; decision: Decision },
   look: WorkerReconcile,
 ): Promise<ReconciliationResult> {
-  if (changes === null) return retry(decision.because)
+  if (changes === null) return retry(decision.because.message)
   const written = await report(parts, worker, { changes, afterMs: null, decision }, look)
-  return written.status === 'SUCCESS' ? retry(decision.because) : written
+  return written.status === 'SUCCESS' ? retry(decision.because.message) : written
 }
 
 async function launchAndReport(
@@ -223,7 +222,7 @@ async function recordLeak(
     udi,
     hostname,
     product,
-    reason: decision.because.slice(0, REASON_CHARS_MAX),
+    reason: decision.because,
   }
   await parts.client.call('reportLicenseLeak', { body, epoch: look.epoch, signal: look.signal })
   return report(parts, worker, { changes, afterMs: 0, decision }, look)

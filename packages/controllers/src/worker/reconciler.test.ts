@@ -8,6 +8,7 @@ import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import type { DecisionNote } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import { reason, textReason } from '@lcm/domain/reason'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { silentLogger, silentMeter } from '@lcm/runtime'
@@ -22,6 +23,8 @@ let clock: ReturnType<typeof manualClock>
 let worker: Worker
 let writes: ApiRequest[]
 let acts: string[]
+/** The reason of a worker that an admin stops. */
+const REQUESTED = reason('requested_by', { by: 'admin', status: 'STOPPED', reason: '' })
 /** What the API answers to the next writes; afterwards it takes them. */
 let refusals: ApiResponse[]
 let refuseActs: CloudErrorClass | null
@@ -37,7 +40,7 @@ const api = async (request: ApiRequest): Promise<ApiResponse> => {
   if (request.url.endsWith('/settings')) return json(200, { version: 0, updated_at: null, settings: {} })
   if (request.url.endsWith('/metrics')) return { status: 204, headers: {}, body: null }
   if (request.url.endsWith('/idle-checks'))
-    return json(200, { verdict: 'skipped_not_idle', because: 'busy', guards: [], worker })
+    return json(200, { verdict: 'skipped_not_idle', because: textReason('busy'), guards: [], worker })
   if (request.method === 'GET' && request.url.includes('?'))
     return json(200, { items: [worker], next_cursor: null, revision: '1' })
   if (request.method === 'GET') return json(200, worker)
@@ -178,7 +181,7 @@ describe('announce, act, report', () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
     await runFor(2_000)
     expect(writes.map(write => JSON.parse(write.body ?? ''))).toMatchObject([
-      { changes: { status: 'STOPPING' }, decision: { because: 'admin wants it STOPPED' } },
+      { changes: { status: 'STOPPING' }, decision: { because: REQUESTED } },
     ])
     expect(writes[0]?.headers['if-match']).toBe('"1"')
     expect(acts).toEqual(['stop'])
@@ -255,7 +258,7 @@ describe('a cloud that refuses', () => {
     await runFor(3_050)
     expect(acts.length).toBeGreaterThanOrEqual(10)
     expect(new Set(noted.map(({ action }) => action))).toEqual(new Set(['wait']))
-    expect(new Set(noted.map(({ because }) => because)).size).toBe(1)
+    expect(new Set(noted.map(({ because }) => JSON.stringify(because))).size).toBe(1)
   })
 
   it('is asked again with growing waits when it fails otherwise', async () => {
@@ -274,7 +277,7 @@ describe('explaining itself', () => {
     const { decision } = JSON.parse(writes[0]?.body ?? '')
     expect(decision).toMatchObject({
       action: 'write',
-      because: 'admin wants it STOPPED',
+      because: REQUESTED,
       seen: { version: 1, status: 'RUNNING', desired_status: 'STOPPED', ec2: 'running' },
     })
     expect(noted).toContainEqual(

@@ -114,8 +114,9 @@ async function reconcile(
   }
   // The write of its condition reports an outage once.
   if (decision.action.kind === 'retry') return result
-  if (!isWritten(decision)) parts.decisions.note(name, look.epoch, noteOf(worker, decision, look, result.message))
-  else if (decision.action.kind !== 'survey') parts.decisions.told(name, decision.because)
+  if (!isWritten(decision))
+    parts.decisions.note(name, look.epoch, noteOf(worker, decision, look, outcomeOf(decision, result)))
+  else if (decision.action.kind !== 'survey') parts.decisions.written(name, decision.because)
   return result
 }
 
@@ -138,6 +139,10 @@ async function observeRefreshed(
 /** Decisions that a write holds, and routine probes, need no note. */
 const isWritten = ({ action }: Decision): boolean =>
   action.kind === 'write' || action.kind === 'open_attempt' || action.kind === 'survey'
+
+/** Decisions whose result only repeats the reason have no outcome. */
+const outcomeOf = ({ action }: Decision, { message }: ReconciliationResult): string =>
+  action.kind === 'nothing' || action.kind === 'wait' || action.kind === 'stop_labs' ? '' : (message ?? '')
 
 function forget(parts: WorkerReconcilerParts, worker: Worker): ReconciliationResult {
   const { memory, logins, probes, access, decisions, board } = parts

@@ -1,3 +1,4 @@
+import { reason, textReason } from '@lcm/domain/reason'
 import { withBoot } from '@lcm/domain/worker/boot'
 import { announce, type Decision, nothing, perform } from '@lcm/domain/worker/decision/decision'
 import { NO_LICENSE } from '@lcm/domain/worker/parts'
@@ -15,7 +16,8 @@ let counting: ReturnType<typeof workerCounters>
 let resigned: ReturnType<typeof resignations>
 let parts: ReportParts
 
-const WHY = nothing('because it is so')
+const REQUESTED = reason('requested_by', { by: 'admin', status: 'STOPPED', reason: '' })
+const WHY = nothing(textReason('because it is so'))
 const onMachine = (more: Partial<Worker> = {}) => aWorker({ ec2_instance_id: 'i-1', ...more })
 
 async function write(worker: Worker, changes: WorkerChanges, decision: Decision = WHY, afterMs: number | null = null) {
@@ -34,11 +36,11 @@ beforeEach(async () => {
 describe('a report', () => {
   it('is one write, based on what was read, in our term, with the decision and what it rests on', async () => {
     const decision = {
-      ...announce({}, 'admin wants it STOPPED'),
+      ...announce({}, REQUESTED),
       guards: [{ name: 'n', value: 1, limit: 2, passed: true }],
     }
     const result = await write(onMachine({ version: 4, status: 'RUNNING' }), { status: 'STOPPING' }, decision, 0)
-    expect(result).toEqual({ status: 'REQUEUE', message: 'RUNNING -> STOPPING: admin wants it STOPPED', afterMs: 0 })
+    expect(result).toEqual({ status: 'REQUEUE', message: `RUNNING -> STOPPING: ${REQUESTED.message}`, afterMs: 0 })
     expect(plane.requests).toMatchObject([
       {
         route: 'reportWorkerStatus',
@@ -49,7 +51,7 @@ describe('a report', () => {
           changes: { status: 'STOPPING' },
           decision: {
             action: 'write',
-            because: 'admin wants it STOPPED',
+            because: REQUESTED,
             cause: 'poll',
             seen: { version: 4, status: 'RUNNING', ec2: 'running', cml: null, license: null },
             guards: [{ name: 'n', value: 1, limit: 2, passed: true }],
@@ -114,7 +116,7 @@ describe('an attempt', () => {
 
 describe('what is counted', () => {
   const boot = (reached: number) => withBoot([], reached, 0)
-  const leak = (changes: WorkerChanges) => perform({ kind: 'record_leak', changes }, 'its license leaked')
+  const leak = (changes: WorkerChanges) => perform({ kind: 'record_leak', changes }, textReason('its license leaked'))
   const counted = () => Object.entries(counting.snapshot(0)).flatMap(([name, count]) => (count > 0 ? [name] : []))
   const holding = { ...NO_LICENSE, status: 'REGISTERED' } as const
 
@@ -154,11 +156,11 @@ describe('what is counted', () => {
 })
 
 describe('a note of a decision', () => {
-  it('is short enough for the journal, and never without a reason', () => {
-    const seen = anObservation({ ec2: { kind: 'unknown', because: 'no answer', sinceMs: null } })
+  it('is short enough for the journal', () => {
+    const seen = anObservation({ ec2: { kind: 'unknown', because: textReason('no answer'), sinceMs: null } })
     const look = aReconcile({ seen, cause: 'c'.repeat(500) })
-    const long = noteOf(aWorker(), nothing('b'.repeat(5_000)), look, 'o'.repeat(5_000))
-    expect([long.because.length, long.outcome.length, long.cause.length]).toEqual([1_000, 1_000, 200])
-    expect(noteOf(aWorker(), nothing(''), look)).toMatchObject({ because: 'nothing', seen: { ec2: 'unknown' } })
+    const long = noteOf(aWorker(), nothing(textReason('b'.repeat(5_000))), look, 'o'.repeat(5_000))
+    expect([long.because.message.length, long.outcome.length, long.cause.length]).toEqual([1_000, 1_000, 200])
+    expect(long.seen).toMatchObject({ ec2: 'unknown' })
   })
 })

@@ -7,8 +7,8 @@ import { type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from
 import type { Meter } from '@lcm/runtime'
 import { type Election, type ReconcileContext, type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import { type Counters, counters } from '../kit/counters.ts'
+import { OUTCOME_CHARS_MAX } from '../kit/decision-log.ts'
 import { fencedWrite, SupersededError } from '../kit/fenced-write.ts'
-import { BECAUSE_CHARS_MAX } from '../kit/plan-board.ts'
 
 const COUNTERS = {
   provisioned: 'launches that EC2 accepted',
@@ -70,7 +70,7 @@ export async function report(
   if (lost !== null) return lost
   count(parts.counters, worker, withChanges(worker, changes), decision)
   const moved = changes.status === undefined ? '' : `${worker.status} -> ${changes.status}: `
-  const said = `${moved}${decision.because}`
+  const said = `${moved}${decision.because.message}`
   // A terminated worker is reconciled once more to be forgotten, even without a change hint.
   const againMs = changes.status === 'TERMINATED' ? 0 : afterMs
   return againMs === null ? success(said) : requeue(said, againMs)
@@ -85,7 +85,7 @@ export async function announceAttempt(
 ): Promise<ReconciliationResult> {
   const body = { attempt, decision: noteOf(worker, decision, look) }
   const lost = await guarded(parts, worker, look, call => parts.client.call('openLaunchAttempt', { ...call, body }))
-  return lost ?? requeue(decision.because, 0)
+  return lost ?? requeue(decision.because.message, 0)
 }
 
 interface GuardedCall {
@@ -132,7 +132,7 @@ function count(counters: WorkerCounters, before: Worker, after: Worker, { action
 /** The decision with its inputs, for the journal. */
 export const noteOf = (worker: Worker, decision: Decision, look: WorkerReconcile, outcome = ''): DecisionNote => ({
   action: decision.action.kind,
-  because: decision.because.slice(0, BECAUSE_CHARS_MAX) || decision.action.kind,
+  because: decision.because,
   cause: look.cause.slice(0, 200),
   seen: {
     version: worker.version,
@@ -143,7 +143,7 @@ export const noteOf = (worker: Worker, decision: Decision, look: WorkerReconcile
     license: look.seen.license?.kind === 'seen' ? look.seen.license.registration : null,
   },
   guards: decision.guards.map(guard => ({ ...guard })),
-  outcome: outcome.slice(0, BECAUSE_CHARS_MAX),
+  outcome: outcome.slice(0, OUTCOME_CHARS_MAX),
   duration_ms: look.durationMs(),
 })
 

@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, expect, it } from 'vitest'
 import { type MetricsAge, metricsAge } from './term-memory.ts'
@@ -33,7 +34,7 @@ it('counts from when it runs: nobody measures it before, or when it was purged',
 })
 
 it('is not taken back by a new term that has measured nothing itself', () => {
-  const condition = { type: 'MetricsStale', status: true, reason: 'NoSample', message: '', since: toInstant(T0) }
+  const condition = { type: 'MetricsStale', status: true, reason: textReason('no sample'), since: toInstant(T0) }
   const told = { ...worker, conditions: [condition] }
   expect(times.staleSince(told, T0 + 900_000)).toBe(T0)
   times.measured(worker.id, T0 + 910_000)

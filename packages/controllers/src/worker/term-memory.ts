@@ -1,5 +1,6 @@
 import { type Losses, mayLose, recentLosses } from '@lcm/domain/fleet/brake'
 import { toMs } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { offerKey } from '@lcm/domain/worker/decision/launch'
 import type { CmlSight, Ec2Sight, WorkerPolicy } from '@lcm/domain/worker/observation'
 import { CONDITION, type LaunchAttempt, type Worker } from '@lcm/domain/worker/worker'
@@ -275,10 +276,10 @@ function absentMachines(missesApartMs: number) {
       const launchedAt = worker.launch === null ? 0 : toMs(worker.launch.requested_at)
       const isLongEnough = atMs - first >= apartMs && clock.now() - launchedAt >= LAUNCH_GRACE_MS
       const seconds = Math.round((atMs - first) / 1000)
-      const because = `EC2 has not shown its machine for ${seconds} s`
+      const because = reason('instance_not_listed', { seconds })
       if (!isLongEnough) return { kind: 'absent', confirmed: false, because }
       if (isBelieved(worker, atMs)) return { kind: 'absent', confirmed: true, because }
-      const doubt = `${because}, but ${losses.length} others vanished within the hour: is this the right account?`
+      const doubt = reason('many_instances_not_listed', { seconds, others: losses.length })
       return { kind: 'absent', confirmed: false, because: doubt }
     },
     found(workerId: string): void {

@@ -86,7 +86,7 @@ it.concurrent('has no leader while etcd is slow, reports it, and recovers by its
   proxy.delayAnswers(2_500)
   const a = clients.contend('a', 'slow', overProxy())
   await eventually('unhealthy', () => a.client.health().problem?.code === 'etcd_slow')
-  expect(a.client.health().problem?.message).toContain('check its load, its disk and the network')
+  expect(a.client.health().problem?.advice).toContain('check its load, its disk and the network')
   await systemClock.sleep(1_000)
   expect(a.leadership).toBeUndefined()
   proxy.delayAnswers(0)

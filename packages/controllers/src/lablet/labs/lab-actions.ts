@@ -4,6 +4,7 @@ import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint } from '@lcm/coordination/change-keys'
 import { toInstant } from '@lcm/domain/instant'
 import { isQuiet, type LabAction, type LabRecord, type LabStatus } from '@lcm/domain/lab/lab-record'
+import { type Reason, reason } from '@lcm/domain/reason'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
@@ -16,7 +17,6 @@ import {
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import { fencedWrite, SupersededError } from '../../kit/fenced-write.ts'
-import { BECAUSE_CHARS_MAX } from '../../kit/plan-board.ts'
 import type { LabletDependencies } from '../dependencies.ts'
 import { type FencedLabs, fencedLabs } from './fenced-labs.ts'
 import { fetchLab, fetchWorker, type LabChanges } from './lab-records.ts'
@@ -96,7 +96,7 @@ async function reconcile(
   }
   plan.set(`lab_record:${record.id}`, {
     action: pending.action,
-    because: `${pending.by} asked for it`,
+    because: reason('lab_action_requested_by', { by: pending.by }),
     due_at: toInstant(parts.clock.now()),
   })
   const looking = parts.slots.tryWith(record.worker_id, () => look(parts, doings, { ...context, record, pending }))
@@ -128,7 +128,7 @@ async function look(
     // Written by this term before anything is changed, so that an older one can't report on it any more.
     const next = { ...pending, attempts: pending.attempts + 1 }
     const changes = { status: underWay(pending.action, record.status), pending_action: next }
-    await write(parts, looking, changes, `begins ${pending.action}`)
+    await write(parts, looking, changes, reason('lab_action_started', { action: pending.action }))
     const begun = { run: runOf(epoch, next), sinceMs: parts.clock.monotonic(), asked: new Set<string>() }
     doings.set(record.id, { ...begun, failures: doing?.failures ?? 0, restsUntilMs: 0 })
     return requeue(`${pending.action} is announced`, 0)
@@ -137,8 +137,8 @@ async function look(
   try {
     const waitsFor = await actOn(hands, looking, doing.asked)
     if (waitsFor === null) return finish(parts, looking)
-    if (parts.clock.monotonic() - doing.sinceMs < TRY_MS_MAX) return requeue(waitsFor, UNDER_WAY_MS)
-    return failedOnce(parts, doings, looking, `it took too long: ${waitsFor}`)
+    if (parts.clock.monotonic() - doing.sinceMs < TRY_MS_MAX) return requeue(waitsFor.message, UNDER_WAY_MS)
+    return failedOnce(parts, doings, looking, `timeout: ${waitsFor.message}`)
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
     return failedOnce(parts, doings, looking, error.message)
@@ -172,7 +172,7 @@ function handsFor(parts: LabActionParts, look: ActionLook, worker: Worker): Fenc
 }
 
 /** Null once it is done. A lab that is not there is as good as removed, and can't be anything else. */
-async function actOn(hands: FencedLabs, { record, pending }: ActionLook, asked: Set<string>): Promise<string | null> {
+async function actOn(hands: FencedLabs, { record, pending }: ActionLook, asked: Set<string>): Promise<Reason | null> {
   const { action } = pending
   const lab = record.lab_id === null ? await byTitle(hands, record) : await hands.get(record.lab_id)
   if (lab === null) {
@@ -183,9 +183,9 @@ async function actOn(hands: FencedLabs, { record, pending }: ActionLook, asked: 
   if (lab.state !== 'STARTED' && !asked.has('start')) {
     await hands.start(lab.lab_id)
     asked.add('start')
-    return `${record.title} starts`
+    return reason('lab_starting', { lab: record.title })
   }
-  return (await hands.isConverged(lab.lab_id)) ? null : `${record.title} boots`
+  return (await hands.isConverged(lab.lab_id)) ? null : reason('lab_booting', { lab: record.title })
 }
 
 /** An import whose answer was lost is known by its title alone. */
@@ -196,17 +196,17 @@ async function takeDownOrWait(
   hands: FencedLabs,
   lab: NonNullable<Awaited<ReturnType<FencedLabs['get']>>>,
   { action, asked }: { action: Exclude<LabAction, 'start'>; asked: Set<string> },
-): Promise<string | null> {
+): Promise<Reason | null> {
   const waitsFor = await tearDownLab(hands, lab, { depth: action, asked })
   if (waitsFor !== null || action !== 'delete') return waitsFor
   // A deletion counts once CML shows it.
-  return (await hands.get(lab.lab_id)) === null ? null : `${lab.title} is removed`
+  return (await hands.get(lab.lab_id)) === null ? null : reason('lab_being_deleted', { lab: lab.title })
 }
 
 async function finish(parts: LabActionParts, looking: ActionLook): Promise<ReconciliationResult> {
   const { record, pending } = looking
   const changes: LabChanges = { status: REACHED[pending.action], pending_action: null, last_error: null }
-  await write(parts, looking, changes, `${pending.action} is done`)
+  await write(parts, looking, changes, reason('lab_action_done', { action: pending.action }))
   parts.counters.add('actions_done')
   if (pending.action === 'delete') parts.counters.add('labs_deleted')
   parts.labsChanged(record.worker_id)
@@ -216,10 +216,10 @@ async function finish(parts: LabActionParts, looking: ActionLook): Promise<Recon
 async function withoutWorker(parts: LabActionParts, looking: ActionLook): Promise<ReconciliationResult> {
   const { pending } = looking
   const isDone = pending.action === 'delete'
-  const last_error = isDone ? null : `${pending.action}: its worker is gone`
+  const last_error = isDone ? null : `${pending.action}: the worker is gone`
   const changes: LabChanges = { status: isDone ? 'DELETED' : 'ORPHANED', pending_action: null, last_error }
-  await write(parts, looking, changes, 'its worker is gone')
-  return success('its worker is gone')
+  await write(parts, looking, changes, reason('worker_gone'))
+  return success('the worker is gone')
 }
 
 async function failedOnce(
@@ -238,7 +238,8 @@ async function failedOnce(
   const changes: LabChanges = isLast
     ? { status: 'ERROR', pending_action: null, last_error: `${pending.action}: ${error}`.slice(0, 1000) }
     : { pending_action: { ...pending, error } }
-  await write(parts, looking, changes, `try ${pending.attempts} of ${ATTEMPTS_MAX}: ${error}`)
+  const attempt = { action: pending.action, attempt: pending.attempts, attempts_max: ATTEMPTS_MAX, error }
+  await write(parts, looking, changes, reason('lab_action_failed', attempt))
   if (isLast) parts.labsChanged(record.worker_id)
   return isLast ? success(error) : requeue(error, restMs)
 }
@@ -247,9 +248,9 @@ const write = (
   { client, election }: LabActionParts,
   { record, pending, epoch, signal }: ActionLook,
   changes: LabChanges,
-  because: string,
+  because: Reason,
 ) => {
-  const body = { changes, decision: { action: pending.action, because: because.slice(0, BECAUSE_CHARS_MAX) } }
+  const body = { changes, decision: { action: pending.action, because } }
   const call = { params: { id: record.id }, ifMatch: record.version, epoch, signal, body }
   return fencedWrite(election, () => client.call('reportLab', call))
 }

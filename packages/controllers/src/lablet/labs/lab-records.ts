@@ -3,10 +3,10 @@ import type { Client } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
 import type { BodyInput } from '@lcm/contract/routes'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { Reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Election } from '@lcm/runtime'
 import { fencedWrite } from '../../kit/fenced-write.ts'
-import { BECAUSE_CHARS_MAX } from '../../kit/plan-board.ts'
 
 export interface Writer {
   readonly client: Client
@@ -47,9 +47,9 @@ const TRIES_MAX = 3
 export async function reportLab(
   { client, election, epoch, signal }: Writer,
   recordId: string,
-  { changes, action, because }: { changes: LabChanges; action: string; because: string },
+  { changes, action, because }: { changes: LabChanges; action: string; because: Reason },
 ): Promise<LabRecord | null> {
-  const decision = { action, because: because.slice(0, BECAUSE_CHARS_MAX) || action }
+  const decision = { action, because }
   for (let tries = 1; ; tries += 1) {
     const record = await fetchLab(client, recordId, signal)
     if (record === null || saysAlready(record, changes)) return record

@@ -6,6 +6,7 @@ import type { BodyInput } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { NODES_MAX } from '@lcm/domain/lab/topology'
+import { reason } from '@lcm/domain/reason'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { hasLogin } from '@lcm/domain/worker/trust'
@@ -167,7 +168,7 @@ async function condemnStrays({ client, election, clock }: LabScanParts, seen: Sc
     if (session === null || !isStray(lab, { record, session, ourName })) continue
     const at = toInstant(clock.now())
     const pending_action = { action: 'delete', by: 'lablet-controller', at, attempts: 0, error: null } as const
-    const because = `it was made for ${session.id}, which is over`
+    const because = reason('lab_of_ended_session', { session_id: session.id })
     await reportLab({ client, election, epoch, signal }, record.id, {
       changes: { pending_action },
       action: 'delete',
@@ -185,7 +186,7 @@ async function releaseQuarantined({ client, election }: LabScanParts, seen: Scan
     if (session === null || (!isFinal(session.status) && session.worker_id === worker.id)) continue
     const records = await labsOnRecord(client, { worker_id: worker.id, session_id: id }, signal)
     if (!labs.filter(isOf(session, records, ourName)).every(lab => isIdleState(lab.state))) continue
-    const body = { reason: 'its lab is seen stopped or gone' }
+    const body = { reason: 'a scan found the lab stopped or gone' }
     await fencedWrite(election, () => client.call('releaseSession', { params: { id }, body, epoch, signal }))
     released += 1
   }

@@ -1,4 +1,5 @@
 import type { CmlLab } from '@lcm/cloud/cml-labs'
+import { type Reason, reason } from '@lcm/domain/reason'
 import type { FencedLabs } from './fenced-labs.ts'
 
 /** The target of a teardown. */
@@ -16,14 +17,14 @@ export function nextTeardownAct(state: string, depth: Depth): TeardownAct {
   return depth === 'wipe' ? 'done' : 'delete'
 }
 
-/** One act, or one look. Answers what is still to be waited for; null once the lab is where it should be, or gone. */
+/** Sends one request, or checks on the last one. Returns what it waits for; null once the teardown is complete or the lab is gone. */
 export async function tearDownLab(
   hands: FencedLabs,
   lab: CmlLab,
   { depth, asked }: { depth: Depth; asked: Set<string> },
-): Promise<string | null> {
+): Promise<Reason | null> {
   const act = nextTeardownAct(lab.state, depth)
-  if (act === 'done') return (await hands.isConverged(lab.lab_id)) ? null : `${lab.title} comes to rest`
+  if (act === 'done') return (await hands.isConverged(lab.lab_id)) ? null : reason('lab_settling', { lab: lab.title })
   if (act === 'delete') {
     await hands.delete(lab.lab_id)
     return null
@@ -33,5 +34,5 @@ export async function tearDownLab(
     await hands[act](lab.lab_id)
     asked.add(key)
   }
-  return act === 'stop' ? `${lab.title} stops` : `${lab.title} is wiped`
+  return reason(act === 'stop' ? 'lab_being_stopped' : 'lab_being_wiped', { lab: lab.title })
 }

@@ -1,4 +1,5 @@
 import type { CmlLab } from '@lcm/cloud/cml-labs'
+import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { aDefinition, labWorld } from '../testing/lab-world.ts'
@@ -38,7 +39,7 @@ describe('a lab that bears the title of a session', () => {
   })
   const ready = (at: string): LabletSession => ({
     ...session,
-    state_history: [{ from: 'INSTANTIATING', to: 'READY', at, because: '' }],
+    state_history: [{ from: 'INSTANTIATING', to: 'READY', at, because: textReason('') }],
   })
 
   it('is ours if it is older than the moment from which people could copy it', () => {

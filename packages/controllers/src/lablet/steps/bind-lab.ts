@@ -2,6 +2,7 @@ import { isProblem } from '@lcm/client/api-error'
 import { assert } from '@lcm/domain/assert'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'
+import { reason } from '@lcm/domain/reason'
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import { isNotFound } from '../labs/fenced-labs.ts'
 import { fetchLab, labsOnRecord } from '../labs/lab-records.ts'
@@ -15,7 +16,7 @@ export async function resolveLab(scene: StepContext): Promise<StepResult> {
   if (own !== null)
     return own.pending_action === null
       ? completed({ record_id: own.id })
-      : blockedUnlessLate(scene, `an earlier lab of it is still to be removed (${own.pending_action.action})`)
+      : blockedUnlessLate(scene, reason('earlier_lab_pending', { action: own.pending_action.action }))
   const { lab_reuse } = await scene.definition()
   const left = lab_reuse ? await leftBehind(scene) : null
   return completed({ record_id: left?.id ?? null })
@@ -73,9 +74,9 @@ export async function putOnRecord(scene: StepContext, lab_id: string | null): Pr
 export async function allocatePorts(scene: StepContext): Promise<StepResult> {
   const { client, epoch, signal, election } = scene
   const { port_template } = await scene.definition()
-  if (port_template.length === 0) return skipped('nobody needs to get in')
+  if (port_template.length === 0) return skipped('the definition has no ports')
   const record = await scene.record()
-  if (record === null) return failed('its lab is not on record any more', { definite: true })
+  if (record === null) return failed('the lab record is gone', { definite: true })
   const body = { taken: await takenByOthers(scene, record) }
   const call = { params: { id: record.id }, body, epoch, signal }
   try {

@@ -1,5 +1,6 @@
 import { CloudError } from '@lcm/cloud/errors'
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
 import { labWorld, MINUTE_MS } from '../testing/lab-world.ts'
@@ -9,7 +10,7 @@ it('a lab whose start got no answer is on record as one that may run', async () 
   const start: typeof world.labs.start = async (...args) => {
     await world.labs.start(...args)
     const since = toInstant(world.clock.now())
-    const silent = { type: 'CmlReady', status: false, reason: 'Silent', message: '', since }
+    const silent = { type: 'CmlReady', status: false, reason: textReason('no answer'), since }
     await world.changeWorker({ service_status: 'UNAVAILABLE', conditions: [silent] })
     throw new CloudError('transient', { code: 'Timeout', action: 'start', message: 'no answer' })
   }

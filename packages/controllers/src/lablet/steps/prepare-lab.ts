@@ -2,6 +2,7 @@ import type { CmlLab, CmlNode } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'
+import { reason } from '@lcm/domain/reason'
 import { reportLab } from '../labs/lab-records.ts'
 import { tearDownLab } from '../labs/lab-teardown.ts'
 import { labTitle } from '../labs/lab-titles.ts'
@@ -12,7 +13,7 @@ import { topologyToImport } from './topology-import.ts'
 /** The lab is there, wiped, and its tags name the ports that were given out. */
 export async function prepareLab(scene: StepContext): Promise<StepResult> {
   const record = await scene.record()
-  if (record === null) return failed('its lab is not on record any more', { definite: true })
+  if (record === null) return failed('the lab record is gone', { definite: true })
   const lab = await ownLab(scene, record)
   if (lab?.lab_id !== record.lab_id) await forgetLabId(scene, record)
   if (lab === null) return importLab(scene)
@@ -24,7 +25,7 @@ export async function prepareLab(scene: StepContext): Promise<StepResult> {
   if (isUsedAgain && !leadsTo(await scene.labs.nodes(lab.lab_id), portsOf(scene))) {
     // Its tags lead elsewhere, and a new lab is made in its place with the next look.
     await scene.labs.delete(lab.lab_id)
-    return unlessLate(scene, 'its tags lead to other ports; it is made anew')
+    return unlessLate(scene, reason('lab_ports_differ'))
   }
   return completed({ lab_id: lab.lab_id })
 }
@@ -51,7 +52,11 @@ async function ownLab(scene: StepContext, { lab_id }: LabRecord): Promise<CmlLab
 /** A record has one lab: the one that is not there any more makes way for the next. */
 async function forgetLabId(scene: StepContext, { id, lab_id }: LabRecord): Promise<void> {
   if (lab_id === null) return
-  await reportLab(scene, id, { changes: { lab_id: null }, action: scene.plan.name, because: `${lab_id} is gone` })
+  await reportLab(scene, id, {
+    changes: { lab_id: null },
+    action: scene.plan.name,
+    because: reason('lab_gone_from_cml', { lab_id }),
+  })
 }
 
 async function importLab(scene: StepContext): Promise<StepResult> {

@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
 import type { SessionChanges } from '@lcm/domain/session/decide-session'
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import { reportLab } from '../labs/lab-records.ts'
@@ -16,13 +17,13 @@ export async function releaseWorker(
   const endsWithoutLab = changes.status === 'TERMINATED' && session.status !== 'STOPPED'
   if (session.worker_id === null || !(isLeft || endsWithoutLab)) return session.version
   const mayHaveLab = isLeft && worker !== null && worker.status !== 'TERMINATED'
-  if (!mayHaveLab) return releaseRoom(look, isLeft ? 'its worker is gone' : 'it ended before it had a lab')
+  if (!mayHaveLab) return releaseCapacity(look, isLeft ? 'the worker is gone' : 'the session ended before it had a lab')
   // Its capacity stays reserved until a scan has seen the lab gone.
-  await scheduleLabDeletion(look, `its session left ${worker.name}`)
+  await scheduleLabDeletion(look, reason('session_left_worker', { worker: worker.name }))
   return session.version
 }
 
-async function releaseRoom(
+async function releaseCapacity(
   { client, election, session, epoch, signal }: SessionReconcile,
   reason: string,
 ): Promise<number> {
@@ -30,7 +31,7 @@ async function releaseRoom(
   return (await fencedWrite(election, () => client.call('releaseSession', call))).version
 }
 
-export async function scheduleLabDeletion(look: SessionReconcile, because: string): Promise<void> {
+export async function scheduleLabDeletion(look: SessionReconcile, because: Reason): Promise<void> {
   const record = await recordOf(look)
   if (record === null || record.pending_action?.action === 'delete') return
   const at = toInstant(look.clock.now())

@@ -1,9 +1,17 @@
 import { CloudError } from '@lcm/cloud/errors'
 import { assert } from '@lcm/domain/assert'
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, reason, textReason } from '@lcm/domain/reason'
 import { workerLost } from '@lcm/domain/session/decide-session'
 import { type Pipeline, UNTOUCHED } from '@lcm/domain/session/lablet-session'
-import { begun, concluded, type NextStep, nextStep, type StepPlan } from '@lcm/domain/session/pipeline'
+import {
+  begun,
+  concluded,
+  type NextStep,
+  nextStep,
+  type StepOutcome,
+  type StepPlan,
+} from '@lcm/domain/session/pipeline'
 import { type ReconciliationResult, requeue } from '@lcm/runtime'
 import type { LabletDependencies } from '../dependencies.ts'
 import type { FencedLabs } from '../labs/fenced-labs.ts'
@@ -71,7 +79,7 @@ async function announce(
   look: SessionReconcile,
   { pipeline, plan }: { pipeline: Pipeline; plan: StepPlan },
 ): Promise<ReconciliationResult> {
-  await writeSession(look, { pipeline }, { action: plan.name, because: `begins ${plan.name}` })
+  await writeSession(look, { pipeline }, { action: plan.name, because: reason('step_started', { step: plan.name }) })
   memory.current().steps.announced(look.session.id, runOf(pipeline, plan))
   return requeue(`${plan.name} is announced`, 0)
 }
@@ -121,7 +129,7 @@ async function carryOut(run: RunStep | undefined, scene: StepContext): Promise<S
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
     if (!PASSING.has(error.errorClass)) return failed(error.message, { definite: false })
-    return unlessLate(scene, error.message)
+    return unlessLate(scene, textReason(error.message))
   }
 }
 
@@ -138,26 +146,35 @@ async function conclude(
   const now = toInstant(parts.clock.now())
   const after = concluded(pipeline, plan, outcome, now)
   if (after === null) {
-    const because = 'because' in outcome ? outcome.because : ''
+    const because = 'because' in outcome ? outcome.because : null
     const isNews = progress !== undefined && JSON.stringify(progress) !== JSON.stringify(step.output)
     if (isNews) {
       const told = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
-      await writeSession(look, { pipeline: told }, { action: plan.name, because })
-    } else if (because !== '') {
+      await writeSession(
+        look,
+        { pipeline: told },
+        { action: plan.name, because: because ?? reason('step_in_progress', { step: plan.name }) },
+      )
+    } else if (because !== null) {
       // No write holds what it waits for, such as a CML that does not answer.
       parts.decisions.note(`session:${look.session.id}`, look.epoch, noteOf(look, { action: 'wait', because }))
     }
-    return requeue(`${plan.name}: ${because}`, UNDER_WAY_MS)
+    return requeue(`${plan.name}: ${because?.message ?? ''}`, UNDER_WAY_MS)
   }
   const next = nextStep(after, parts.clock.now())
   const isFailure = outcome.kind === 'failed'
   const follows = next.kind === 'begin' && !isFailure ? next.step : null
   const told = follows === null ? after : begun(after, follows, now)
   const changes: ReportedChanges = { pipeline: told, ...(access === undefined ? {} : { access }) }
-  const because = isFailure ? outcome.error : 'because' in outcome ? outcome.because : `${plan.name} is ${outcome.kind}`
+  const because = reasonOf(plan, outcome)
   await writeSession(look, changes, { action: plan.name, because, ...(version === undefined ? {} : { version }) })
   if (follows !== null) parts.memory.current().steps.announced(look.session.id, runOf(told, follows))
-  return requeue(`${plan.name}: ${because}`, 0)
+  return requeue(`${plan.name}: ${because.message}`, 0)
+}
+
+function reasonOf({ name: step }: StepPlan, outcome: StepOutcome): Reason {
+  if (outcome.kind === 'failed') return reason('step_failed', { step, error: outcome.error })
+  return 'because' in outcome ? outcome.because : reason('step_ended', { step, outcome: outcome.kind })
 }
 
 /**
@@ -170,20 +187,20 @@ async function giveUp(
   { seen }: ObservedDecision,
   { step, error }: Extract<NextStep, { kind: 'failed' }>,
 ): Promise<ReconciliationResult> {
-  const last_error = `${step.name}: ${error}`.slice(0, 1000)
+  const because = reason('step_failed', { step: step.name, error })
+  const last_error = because.message
   const record = await recordOf(look)
-  if (record !== null && workerLost(seen.worker, parts.clock.now()) !== null)
-    await scheduleLabDeletion(look, last_error)
+  if (record !== null && workerLost(seen.worker, parts.clock.now()) !== null) await scheduleLabDeletion(look, because)
   else if (record !== null)
     await reportLab(look, record.id, {
       changes: { status: 'ERROR', last_error },
       action: step.name,
-      because: last_error,
+      because,
     })
   await writeSession(
     look,
     { status: 'STOPPED', last_error: look.session.last_error ?? last_error },
-    { action: 'STOPPED', because: `${last_error}; its room stays taken until its lab is seen stopped or gone` },
+    { action: 'STOPPED', because: reason('teardown_given_up', { step: step.name, error }) },
   )
   parts.counters.add('sessions_stopped')
   return requeue(last_error, 0)

@@ -1,5 +1,6 @@
 import type { CmlNode } from '@lcm/cloud/cml-labs'
 import { bootSecondsOf } from '@lcm/domain/lab/topology'
+import { type Reason, reason } from '@lcm/domain/reason'
 import type { Access } from '@lcm/domain/session/lablet-session'
 import { BOOT_SECONDS } from '@lcm/domain/session/pipeline'
 import { isNotFound } from '../labs/fenced-labs.ts'
@@ -17,24 +18,24 @@ async function withLab(
   work: (lab: { recordId: string; labId: string }) => Promise<StepResult>,
 ): Promise<StepResult> {
   const record = await scene.record()
-  if (record?.lab_id == null) return failed('its lab is not on record any more', { definite: true })
+  if (record?.lab_id == null) return failed('the lab record is gone', { definite: true })
   try {
     return await work({ recordId: record.id, labId: record.lab_id })
   } catch (error) {
-    if (isNotFound(error)) return failed('its lab is gone', { definite: true })
+    if (isNotFound(error)) return failed('the lab is gone from CML', { definite: true })
     throw error
   }
 }
 
-const report = (scene: StepContext, recordId: string, changes: LabChanges, because: string) =>
+const report = (scene: StepContext, recordId: string, changes: LabChanges, because: Reason) =>
   reportLab(scene, recordId, { changes, action: scene.plan.name, because })
 
 export const startLab = (scene: StepContext): Promise<StepResult> =>
   withLab(scene, async ({ recordId, labId }) => {
     const lab = await scene.labs.get(labId)
-    if (lab === null) return failed('its lab is gone', { definite: true })
+    if (lab === null) return failed('the lab is gone from CML', { definite: true })
     // On record first: a start whose answer is lost may run, and would use capacity that counts as free.
-    await report(scene, recordId, { status: 'STARTING' }, 'its session needs it')
+    await report(scene, recordId, { status: 'STARTING' }, reason('session_needs_lab'))
     if (isIdleState(lab.state)) await scene.labs.start(labId)
     const topology = await topologyOf(await scene.definition(), () => scene.clock.sleep(0))
     return completed({ [BOOT_SECONDS]: bootSecondsOf(topology) })
@@ -49,13 +50,18 @@ export const awaitLab = (scene: StepContext): Promise<StepResult> =>
     const progress = { booted: nodes.length - missing.length, nodes: nodes.length, waits_for: named(missing) }
     if (missing.length === 0 && isConverged) {
       const states = nodes.map(({ label, node_definition, state }) => ({ label, node_definition, state }))
-      await report(scene, recordId, { status: 'BOOTED', raw_state: 'STARTED', nodes: states.slice(0, 300) }, 'it is up')
+      await report(
+        scene,
+        recordId,
+        { status: 'BOOTED', raw_state: 'STARTED', nodes: states.slice(0, 300) },
+        reason('lab_booted'),
+      )
       return completed(progress)
     }
-    if (isConverged) return failed(`these nodes never booted: ${named(missing)}`, { definite: true })
-    const late = unlessLate(scene, `these nodes have not booted: ${named(missing)}`)
+    if (isConverged) return failed(`nodes did not boot: ${named(missing)}`, { definite: true })
+    const late = unlessLate(scene, reason('nodes_not_booted', { nodes: named(missing) }))
     if (late.outcome.kind === 'failed') return late
-    return { ...again(`${progress.booted} of ${progress.nodes} nodes are up`), progress }
+    return { ...again(reason('nodes_booting', { booted: progress.booted, nodes: progress.nodes })), progress }
   })
 
 const named = (nodes: readonly CmlNode[]): string => {
@@ -68,7 +74,7 @@ export async function publishAccess(scene: StepContext): Promise<StepResult> {
   const { port_template } = await scene.definition()
   const given = scene.session.pipeline?.steps.ports_alloc?.output ?? {}
   const host = hostOf(scene.worker)
-  if (host === null) return blockedUnlessLate(scene, 'its worker has no address')
+  if (host === null) return blockedUnlessLate(scene, reason('worker_has_no_address'))
   const access = port_template.flatMap(({ name, node, protocol, inside: listens }): Access[] => {
     const port = given[name]
     const inside = protocol === 'serial' ? null : listens

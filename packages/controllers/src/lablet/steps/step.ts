@@ -2,6 +2,7 @@ import type { Client } from '@lcm/client/client'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { Reason } from '@lcm/domain/reason'
 import type { LabletSession, Step } from '@lcm/domain/session/lablet-session'
 import type { StepOutcome, StepPlan } from '@lcm/domain/session/pipeline'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -47,21 +48,21 @@ export type RunStep = (scene: StepContext) => Promise<StepResult>
 
 export const completed = (output: Step['output'] = {}): StepResult => ({ outcome: { kind: 'completed', output } })
 export const skipped = (why: string): StepResult => ({ outcome: { kind: 'skipped', output: { why } } })
-export const again = (because: string): StepResult => ({ outcome: { kind: 'again', because } })
+export const again = (because: Reason): StepResult => ({ outcome: { kind: 'again', because } })
 export const failed = (error: string, { definite }: { definite: boolean }): StepResult => ({
   outcome: { kind: 'failed', error: error.slice(0, 1000), definite },
 })
 
 /** Counted as a failure once it takes too long; how often that may happen is bounded. */
-export const unlessLate = (scene: StepContext, because: string): StepResult => orLate(scene, again(because), because)
+export const unlessLate = (scene: StepContext, because: Reason): StepResult => orLate(scene, again(because), because)
 
 /** The same for what is not in the hands of the step. */
-export const blockedUnlessLate = (scene: StepContext, because: string): StepResult =>
-  orLate(scene, { outcome: { kind: 'blocked', because: because.slice(0, 1000) } }, because)
+export const blockedUnlessLate = (scene: StepContext, because: Reason): StepResult =>
+  orLate(scene, { outcome: { kind: 'blocked', because } }, because)
 
-function orLate({ clock, step, plan, session }: StepContext, inTime: StepResult, because: string): StepResult {
+function orLate({ clock, step, plan, session }: StepContext, inTime: StepResult, because: Reason): StepResult {
   const elapsedMs = clock.now() - toMs(step.started_at ?? session.updated_at)
   return elapsedMs <= plan.timeoutMs
     ? inTime
-    : failed(`after ${Math.round(elapsedMs / 60_000)} min: ${because}`, { definite: false })
+    : failed(`after ${Math.round(elapsedMs / 60_000)} min: ${because.message}`, { definite: false })
 }

@@ -1,5 +1,6 @@
 import type { CmlLab } from '@lcm/cloud/cml-labs'
 import type { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
+import { type Reason, reason } from '@lcm/domain/reason'
 import { canServeLabs, workerLost } from '@lcm/domain/session/decide-session'
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import { reportLab } from '../labs/lab-records.ts'
@@ -28,15 +29,15 @@ export const TEARDOWN: Readonly<Record<string, RunStep>> = {
 function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
   return async scene => {
     const record = await scene.record()
-    if (record === null) return skipped('it has no lab')
+    if (record === null) return skipped('the session has no lab')
     const { worker } = scene
     if (worker === null || worker.status === 'TERMINATED') {
-      await report(scene, record, 'DELETED', 'its worker is gone')
-      return skipped('its worker is gone')
+      await report(scene, record, 'DELETED', reason('worker_gone'))
+      return skipped('the worker is gone')
     }
     if (!canServeLabs(worker)) return notServing(scene)
     const lab = record.lab_id === null ? null : await scene.labs.get(record.lab_id)
-    if (lab === null) return completed({ why: 'it is not there' })
+    if (lab === null) return completed({ why: 'the lab is gone from CML' })
     const waitsFor = await tearDownLab(scene.labs, lab, { depth, asked: scene.asked })
     if (waitsFor !== null) return unlessLate(scene, waitsFor)
     await report(scene, record, reached, BECAUSE_OVER)
@@ -47,8 +48,8 @@ function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
 function notServing(scene: StepContext): StepResult {
   const lost = workerLost(scene.worker, scene.clock.now())
   return lost === null
-    ? blockedUnlessLate(scene, `${scene.worker?.name ?? 'its worker'} does not serve`)
-    : failed(lost, { definite: true })
+    ? blockedUnlessLate(scene, reason('worker_not_serving', { worker: scene.worker?.name ?? null }))
+    : failed(lost.message, { definite: true })
 }
 
 /** The lab on record and whatever else was made for the session, such as what a lost answer left behind. */
@@ -61,38 +62,41 @@ async function labsOf({ labs: hands, session }: StepContext, record: LabRecord):
 async function deleteLab(scene: StepContext): Promise<StepResult> {
   const { session, worker, labs: hands } = scene
   const record = await scene.record()
-  if (record === null) return skipped('it has no lab')
-  if (worker === null || worker.status === 'TERMINATED') return skipped('its worker is gone')
+  if (record === null) return skipped('the session has no lab')
+  if (worker === null || worker.status === 'TERMINATED') return skipped('the worker is gone')
   if (!canServeLabs(worker)) return notServing(scene)
   const isKept = (await scene.definition()).lab_reuse && session.last_error === null
   const labs = await labsOf(scene, record)
   const superfluous = labs.filter(lab => !(isKept && lab.lab_id === record.lab_id))
   // Else a scan that comes before the end of this step would take the lab for lost.
   if (superfluous.some(({ lab_id }) => lab_id === record.lab_id)) await report(scene, record, 'DELETING', BECAUSE_OVER)
-  const waitsFor: string[] = []
+  const waitsFor: Reason[] = []
   for (const lab of superfluous) {
     const waits = await tearDownLab(hands, lab, { depth: 'delete', asked: scene.asked })
     if (waits === null) scene.counters.add('labs_deleted')
-    waitsFor.push(waits ?? `${lab.title} is removed`)
+    waitsFor.push(waits ?? reason('lab_being_deleted', { lab: lab.title }))
   }
   if (waitsFor.length > 0) {
     scene.labsChanged()
     // A deletion counts once CML shows it.
-    return unlessLate(scene, waitsFor.join(', '))
+    return unlessLate(
+      scene,
+      waitsFor.length === 1 && waitsFor[0] ? waitsFor[0] : reason('labs_in_teardown', { causes: waitsFor }),
+    )
   }
-  if (isKept && labs.length > 0) return skipped('its lab is kept for the next one')
+  if (isKept && labs.length > 0) return skipped('the lab is kept for reuse')
   await report(scene, record, 'DELETED', BECAUSE_OVER)
   return completed()
 }
 
-const BECAUSE_OVER = 'its session is over'
+const BECAUSE_OVER = reason('session_over')
 
-const report = (scene: StepContext, record: LabRecord, status: LabStatus, because: string) =>
+const report = (scene: StepContext, record: LabRecord, status: LabStatus, because: Reason) =>
   reportLab(scene, record.id, { changes: { status }, action: scene.plan.name, because })
 
 /** Releases capacity and ports once the lab is confirmed to be down. */
 async function release({ client, election, session, epoch, signal }: StepContext): Promise<StepResult> {
-  const body = { reason: 'its lab is taken down' }
+  const body = { reason: 'the lab is torn down' }
   const call = { params: { id: session.id }, body, epoch, signal }
   const { version } = await fencedWrite(election, () => client.call('releaseSession', call))
   return { ...completed(), version }

@@ -39,7 +39,7 @@ export function aController(
     election: registeredElection({ election, service: SERVICE, client, clock, logger: silentLogger }),
     decisions: {
       note: () => undefined,
-      told: () => undefined,
+      written: () => undefined,
       forget: () => undefined,
       service: { name: 'none', run: async () => undefined },
     },

@@ -1,5 +1,6 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aDefinition as anyDefinition, aSession as anySession, aTemplate, aWorker } from '@lcm/testkit/builders'
@@ -28,7 +29,7 @@ export const aSession = (more: Partial<LabletSession> = {}): LabletSession =>
     needs: NEEDS,
     timeslot: { start: atMinutes(0), end: atMinutes(60) },
     entered_status_at: atMinutes(-1),
-    state_history: [{ from: null, to: 'PENDING', at: atMinutes(-1), because: 'booked' }],
+    state_history: [{ from: null, to: 'PENDING', at: atMinutes(-1), because: reason('booked_by', { by: 'jane' }) }],
     ...more,
   })
 

@@ -54,7 +54,7 @@ export function aDiscovery(
     settings: settingsCache({ client, clock }),
     decisions: {
       note: (resource, _, note) => void notes.push({ resource, ...note }),
-      told: () => undefined,
+      written: () => undefined,
       forget: () => undefined,
       service: { name: 'none', run: async () => undefined },
     },

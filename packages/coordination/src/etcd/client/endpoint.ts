@@ -15,8 +15,9 @@ export interface Endpoint {
 
 export class EtcdEndpointError extends Error {
   readonly code = 'etcd_endpoint_invalid'
+  readonly advice = 'write host:port, such as localhost:2379 or [::1]:2379'
   constructor(endpoint: string) {
-    super(`"${endpoint}" is not an etcd endpoint; write host:port, such as localhost:2379 or [::1]:2379`)
+    super(`"${endpoint}" is not an etcd endpoint`)
     this.name = 'EtcdEndpointError'
   }
 }

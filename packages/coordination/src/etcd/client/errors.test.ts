@@ -29,13 +29,12 @@ it.each([
   expect(etcdErrorFrom('etcd:2379', { code, details }).code).toBe(expected)
 })
 
-it('states endpoint, problem, cause and next step in one sentence', () => {
+it('states endpoint, problem and cause, and what to do', () => {
   const details =
     'No connection established. Last error: Error: connect ECONNREFUSED 127.0.0.1:1 (2026-01-01T00:00:00.000Z). Resolution note: '
   const error = etcdErrorFrom('etcd:2379', { code: 14, details })
-  expect(error.message).toBe(
-    'etcd at etcd:2379 cannot be reached (connect ECONNREFUSED 127.0.0.1:1); check that it runs and that the endpoint is right',
-  )
+  expect(error.message).toBe('etcd at etcd:2379 cannot be reached (connect ECONNREFUSED 127.0.0.1:1)')
+  expect(error.advice).toBe('check that it runs and that the endpoint is right')
   expect(error.endpoint).toBe('etcd:2379')
 })
 

@@ -11,8 +11,8 @@ export type EtcdErrorCode =
   | 'etcd_closed'
   | 'etcd_failed'
 
-/** Problem and next step for each code. */
-const SENTENCES: Readonly<Record<EtcdErrorCode, readonly [what: string, nextStep: string]>> = {
+/** Problem and advice for each code. */
+const SENTENCES: Readonly<Record<EtcdErrorCode, readonly [what: string, advice: string]>> = {
   etcd_unreachable: ['cannot be reached', 'check that it runs and that the endpoint is right'],
   etcd_untrusted: ['could not be trusted', 'check the certificates on both sides'],
   etcd_slow: ['did not respond in time', 'check its load, its disk and the network'],
@@ -29,12 +29,14 @@ const SENTENCES: Readonly<Record<EtcdErrorCode, readonly [what: string, nextStep
 export class EtcdError extends Error {
   readonly code: EtcdErrorCode
   readonly endpoint: string
+  readonly advice: string
   constructor(code: EtcdErrorCode, endpoint: string, details: string) {
-    const [what, nextStep] = SENTENCES[code]
-    super(`etcd at ${endpoint} ${what} (${details}); ${nextStep}`)
+    const [what, advice] = SENTENCES[code]
+    super(`etcd at ${endpoint} ${what} (${details})`)
     this.name = 'EtcdError'
     this.code = code
     this.endpoint = endpoint
+    this.advice = advice
   }
 }
 

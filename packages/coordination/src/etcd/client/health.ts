@@ -4,7 +4,12 @@ import type { EtcdError, EtcdErrorCode } from './errors.ts'
 /** Body of a health route. No field holds a secret. */
 export interface EtcdHealth {
   readonly state: 'starting' | 'healthy' | 'unhealthy'
-  readonly problem: { readonly code: EtcdErrorCode; readonly message: string; readonly since: string } | null
+  readonly problem: {
+    readonly code: EtcdErrorCode
+    readonly message: string
+    readonly advice: string
+    readonly since: string
+  } | null
   readonly endpoints: readonly EndpointHealth[]
 }
 
@@ -116,6 +121,7 @@ const healthOf = ({ problem, hasStarted, endpoints }: Tracker): EtcdHealth => ({
   problem: problem && {
     code: problem.error.code,
     message: problem.error.message,
+    advice: problem.error.advice,
     since: new Date(problem.sinceMs).toISOString(),
   },
   endpoints: [...endpoints].map(([endpoint, error]) => ({
