@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { systemClock } from '@lcm/runtime/clock'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
 import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
@@ -32,7 +33,13 @@ async function leakLicense(): Promise<string> {
   const { secret } = await api().call('createToken', { body })
   const { items } = await api().call('listServices', {})
   const epoch = items.find(({ service }) => service === 'worker-controller')?.term?.epoch ?? 0
-  const leak = { worker_id: LEAKED, udi: 'UDI-1', hostname: 'cml-7', product: 'CML_Enterprise', reason: 'it vanished' }
+  const leak = {
+    worker_id: LEAKED,
+    udi: 'UDI-1',
+    hostname: 'cml-7',
+    product: 'CML_Enterprise',
+    reason: textReason('it vanished'),
+  }
   const { id } = await clientOf({ ...inject('product'), token: secret }).call('reportLicenseLeak', {
     body: leak,
     epoch,

@@ -81,8 +81,10 @@ describe('sessions', () => {
 
     await row.getByRole('button', { name: 'Requeue' }).click()
     await expect
-      .poll(async () => (await api().call('getSession', { params: { id } })).state_history.map(each => each.because))
-      .toContain('admin asked for another place')
+      .poll(async () =>
+        (await api().call('getSession', { params: { id } })).state_history.map(each => each.because.message),
+      )
+      .toContain('admin requested another placement')
     await row.getByText('SCHEDULED').waitFor()
 
     await row.getByRole('button', { name: 'Cancel' }).click()

@@ -49,8 +49,8 @@ async function loadHost(): Promise<Host> {
     import('./serve/data/restore.ts'),
     import('./serve/startup-error.ts'),
   ])
-  const startupExitCode = (error: unknown) => (error instanceof StartupError ? error.exitCode : null)
-  return { up, serve, serveSim, checkBackup, restore, startupExitCode }
+  const startupError = (error: unknown) => (error instanceof StartupError ? error : null)
+  return { up, serve, serveSim, checkBackup, restore, startupError }
 }
 
 const shell: Shell = {

@@ -1,13 +1,5 @@
-import type { Instant } from '@lcm/domain/instant'
+import type { Condition } from '@lcm/domain/worker/worker'
 import { Age } from './age.tsx'
-
-interface Condition {
-  readonly type: string
-  readonly status: boolean
-  readonly reason: string
-  readonly message: string
-  readonly since: Instant
-}
 
 export const ConditionsCard = ({ conditions }: { conditions: readonly Condition[] }) =>
   conditions.length === 0 ? null : (
@@ -18,7 +10,9 @@ export const ConditionsCard = ({ conditions }: { conditions: readonly Condition[
           <li key={condition.type}>
             <strong>{condition.type}</strong> is {condition.status ? 'true' : 'false'} for{' '}
             <Age since={condition.since} />
-            <span class="muted">{condition.message || condition.reason}</span>
+            <span class="muted" title={condition.reason.code}>
+              {condition.reason.message}
+            </span>
           </li>
         ))}
       </ul>

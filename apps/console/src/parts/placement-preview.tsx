@@ -47,7 +47,7 @@ function PreviewOf({ preview, isLater }: { preview: Preview; isLater: boolean })
         <NamedIcon name={preview.outcome === 'place' ? 'check' : 'arrow'} />
         <span>
           <strong>{text}</strong>
-          {isLater && ' if it started now'}: {preview.because}.
+          {isLater && ' if it started now'}: {preview.because.message}.
         </span>
       </p>
       {preview.candidates.length > 0 && <Candidates candidates={preview.candidates} />}
@@ -57,7 +57,10 @@ function PreviewOf({ preview, isLater }: { preview: Preview; isLater: boolean })
           <ul class="preview-refusals">
             {preview.refusals.map(({ worker_id, worker_name, because }) => (
               <li key={worker_id}>
-                <strong>{worker_name}</strong> <span class="muted">{because}</span>
+                <strong>{worker_name}</strong>{' '}
+                <span class="muted" title={because.code}>
+                  {because.message}
+                </span>
               </li>
             ))}
           </ul>

@@ -110,8 +110,10 @@ function Decision({ decision, isNewest }: { decision: DecisionRecord; isNewest: 
           <Age since={at} /> ago
         </span>
       </p>
-      <p class="decision-because">{because}</p>
-      {outcome !== '' && outcome !== because && (
+      <p class="decision-because" title={because.code}>
+        {because.message}
+      </p>
+      {outcome !== '' && (
         <p class="decision-outcome">
           <NamedIcon name="arrow" />
           <span class="sr-only">Outcome: </span>

@@ -1,4 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { withBoot } from '@lcm/domain/worker/boot'
 import { costCauseOf, costOf } from '@lcm/domain/worker/cost'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
@@ -46,7 +47,7 @@ describe('the boot', () => {
 
   it('names the current stage, even before any condition is known', () => {
     expect(bootText(aWorker({ conditions: bootedTo(1) }))).toBe('waiting for the CML port to open')
-    expect(bootText(aWorker({ conditions: [] }))).toBe('waiting for EC2 to say running')
+    expect(bootText(aWorker({ conditions: [] }))).toBe('waiting for EC2 to report the instance as running')
     expect(bootText(aWorker({ conditions: bootedTo(6) }))).toBe('ready, verifying stability')
   })
 
@@ -58,25 +59,30 @@ describe('the boot', () => {
   })
 
   it('leaves other conditions alone', () => {
-    const held = { type: 'HeldByIntent', status: true, reason: '', message: '', since: '2026-01-02T03:04:05.000Z' }
+    const held = {
+      type: 'HeldByIntent',
+      status: true,
+      reason: { code: 'text', message: '', params: {} },
+      since: '2026-01-02T03:04:05.000Z',
+    }
     expect(otherConditions(aWorker({ conditions: [...bootedTo(3), held] }))).toEqual([held])
   })
 })
 
 describe('a worker in one line', () => {
-  const because = (at: string, text: string) => ({ from: null, to: 'STOPPED' as const, at, because: text })
+  const because = (at: string, text: string) => ({ from: null, to: 'STOPPED' as const, at, because: textReason(text) })
 
   it('is its newest reason', () => {
     const state_history = [because('2026-01-02T03:04:05.000Z', 'old'), because('2026-01-02T03:04:06.000Z', 'new')]
     const worker = aWorker({ status: 'STOPPED', state_history })
-    expect(historyOf(worker).map(change => change.because)).toEqual(['new', 'old'])
+    expect(historyOf(worker).map(change => change.because.message)).toEqual(['new', 'old'])
     expect(statusNote(worker)).toBe('new')
   })
 
   it('is its newest reason also after a clock was set back, and of two in one moment', () => {
     const times = ['2026-01-02T04:00:00.000Z', '2026-01-02T03:00:00.000Z', '2026-01-02T03:00:00.000Z']
     const state_history = times.map((at, index) => because(at, String(index)))
-    expect(historyOf(aWorker({ state_history })).map(change => change.because)).toEqual(['2', '1', '0'])
+    expect(historyOf(aWorker({ state_history })).map(change => change.because.message)).toEqual(['2', '1', '0'])
   })
 
   it('is the refusal of the cloud while it waits for a machine', () => {
@@ -95,7 +101,12 @@ describe('the fleet', () => {
     const worker = aWorker({ ec2_instance_id: 'i-1', cost_per_hour_usd: 4, ...more })
     return { ...worker, billing: { since, cause: costCauseOf(worker), closed_usd: 1 } }
   }
-  const stopped = { type: CONDITION.stoppedAfterFailure, status: true, reason: '', message: '', since }
+  const stopped = {
+    type: CONDITION.stoppedAfterFailure,
+    status: true,
+    reason: { code: 'text', message: '', params: {} },
+    since,
+  }
   const fleet = [
     billed({ id: 'w-1', status: 'RUNNING' }),
     billed({ id: 'w-2', status: 'STARTING', cost_per_hour_usd: 0.5 }),

@@ -50,7 +50,7 @@ export function bootStages(worker: Worker): Stage[] {
     name: STAGE_NAMES[type],
     state: index < reached ? 'passed' : index === reached && isWaiting ? 'now' : 'later',
     since: conditionAt(Math.min(index, Math.max(0, reached - 1)))?.since ?? null,
-    message: conditionAt(index)?.message ?? '',
+    message: conditionAt(index)?.reason.message ?? '',
   }))
 }
 
@@ -78,7 +78,7 @@ const SERVICE_TEXTS: Readonly<Record<ServiceStatus, string>> = {
 export function statusNote(worker: Worker): string {
   if (worker.status === 'RUNNING') return `CML ${worker.cml.version ?? ''} ${SERVICE_TEXTS[worker.service_status]}`
   const launchError = worker.status === 'PENDING' || worker.status === 'FAILED' ? worker.launch?.error : null
-  return launchError ?? historyOf(worker)[0]?.because ?? ''
+  return launchError ?? historyOf(worker)[0]?.because.message ?? ''
 }
 
 /** Based on billing instead of status: the machine of a failed worker may be stopped or still running. */

@@ -1,4 +1,5 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
+import { textReason } from '@lcm/domain/reason'
 
 /** For tests: what a worker-controller decided about one worker. */
 export const aDecision = (changes: Partial<DecisionRecord> = {}): DecisionRecord => ({
@@ -8,7 +9,7 @@ export const aDecision = (changes: Partial<DecisionRecord> = {}): DecisionRecord
   epoch: 1,
   resource: 'worker:w-1',
   action: 'start',
-  because: 'EC2 says stopped and it is wanted RUNNING',
+  because: textReason('EC2 says stopped and it is wanted RUNNING'),
   cause: 'timer',
   seen: {},
   guards: [],

@@ -54,7 +54,8 @@ describe('findTarget', () => {
   it('says how to start LCM where none runs', async () => {
     await expect(findTarget({ data: dir }, {})).rejects.toMatchObject({
       exitCode: 6,
-      message: `no LCM is running with data folder ${dir}: start it with \`npm start\`, or set --url`,
+      message: `no LCM is running with data folder ${dir}`,
+      advice: 'start it with `npm start`, or set --url',
     })
   })
 
@@ -81,9 +82,11 @@ describe('connect', () => {
   it('says what to do when nobody answers', async () => {
     const { shell, api } = capturedShell({ env })
     api.crash()
-    await expect(info(shell)).rejects.toThrow(
-      new UnreachableError('LCM does not respond at http://127.0.0.1:8080: check the address in --url or LCM_URL'),
-    )
+    await expect(info(shell)).rejects.toMatchObject({
+      name: 'UnreachableError',
+      message: 'LCM does not respond at http://127.0.0.1:8080',
+      advice: 'check the address in --url or LCM_URL',
+    })
   })
 
   it('warns that a write may have been done, unless it was never sent', async () => {
@@ -108,8 +111,9 @@ describe('connect', () => {
       headers: { 'content-type': 'text/html' },
       body: '<html>',
     })
-    await expect(info({ ...capturedShell({ env }).shell, transport })).rejects.toThrow(
-      'the server at http://127.0.0.1:8080 is not an LCM API: check the address in --url or LCM_URL',
-    )
+    await expect(info({ ...capturedShell({ env }).shell, transport })).rejects.toMatchObject({
+      message: 'the server at http://127.0.0.1:8080 is not an LCM API',
+      advice: 'check the address in --url or LCM_URL',
+    })
   })
 })

@@ -19,7 +19,17 @@ export interface Target {
   readonly url: string
   readonly token: string | null
   /** Advice if the API does not respond. */
-  readonly nextStep: string
+  readonly advice: string
+}
+
+/** No LCM responds at the address. */
+export class ConnectionError extends UnreachableError {
+  readonly advice: string
+
+  constructor(message: string, advice: string, options?: ErrorOptions) {
+    super(message, options)
+    this.advice = advice
+  }
 }
 
 export interface Connection {
@@ -36,33 +46,33 @@ export const dataDirOf = (options: ConnectionOptions, env: Env): string =>
 
 /** Finds the API address: from the options, the environment or the data folder. */
 export async function findTarget(options: ConnectionOptions, env: Env): Promise<Target> {
-  if (options.token === '') throw new CliError(EXIT.usage, '--token is empty: set a token, or omit the option')
+  if (options.token === '') throw new CliError(EXIT.usage, '--token is empty', 'set a token, or omit the option')
   const dataDir = dataDirOf(options, env)
   const named = options.url || env.LCM_URL
   const token = options.token || env.LCM_TOKEN
   if (named) return namedTarget(checkedUrl(named), token, dataDir)
   const api = await readEndpoint(dataDir)
   if (api === null) {
-    const message = `no LCM is running with data folder ${dataDir}: start it with \`npm start\`, or set --url`
-    throw new CliError(EXIT.unreachable, message)
+    const message = `no LCM is running with data folder ${dataDir}`
+    throw new CliError(EXIT.unreachable, message, 'start it with `npm start`, or set --url')
   }
-  const nextStep = 'if it is stopped, start it with `npm start`, or set another address with --url'
-  return { url: api, token: token || (await readToken(dataDir)), nextStep }
+  const advice = 'if it is stopped, start it with `npm start`, or set another address with --url'
+  return { url: api, token: token || (await readToken(dataDir)), advice }
 }
 
 async function namedTarget(url: string, token: string | undefined, dataDir: string): Promise<Target> {
-  const nextStep = 'check the address in --url or LCM_URL'
-  if (token) return { url, token, nextStep }
+  const advice = 'check the address in --url or LCM_URL'
+  if (token) return { url, token, advice }
   // The token of the data folder must never be sent to another address.
   const own = await readEndpoint(dataDir).catch(() => null)
   const isOwn = own !== null && placeOf(own) === placeOf(url)
-  return { url, token: isOwn ? await readToken(dataDir) : null, nextStep }
+  return { url, token: isOwn ? await readToken(dataDir) : null, advice }
 }
 
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url?.protocol === 'http:' || url?.protocol === 'https:') return url.origin
-  throw new CliError(EXIT.usage, `invalid address "${text}": use one such as --url http://127.0.0.1:8080`)
+  throw new CliError(EXIT.usage, `invalid address "${text}"`, 'use one such as --url http://127.0.0.1:8080')
 }
 
 /** Scheme, host and port, where all loopback names are equal. */
@@ -74,8 +84,8 @@ async function readEndpoint(dataDir: string): Promise<string | null> {
   if (text === null) return null
   const api = apiIn(text)
   if (api !== null) return api
-  const message = `${join(dataDir, 'endpoints.json')} is damaged: start LCM again with \`npm start\`, or set --url`
-  throw new CliError(EXIT.unreachable, message)
+  const message = `${join(dataDir, 'endpoints.json')} is damaged`
+  throw new CliError(EXIT.unreachable, message, 'start LCM again with `npm start`, or set --url')
 }
 
 function apiIn(text: string): string | null {
@@ -97,8 +107,12 @@ async function readIfThere(path: string): Promise<string | null> {
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : null
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    const message = `${path} can't be read (${code}): ask its owner for access, or use --url and --token`
-    throw new CliError(code === 'EACCES' ? EXIT.notAllowed : EXIT.failed, message)
+    const exitCode = code === 'EACCES' ? EXIT.notAllowed : EXIT.failed
+    throw new CliError(
+      exitCode,
+      `${path} can't be read (${code})`,
+      'ask its owner for access, or use --url and --token',
+    )
   }
 }
 
@@ -114,23 +128,23 @@ export async function connect(options: ConnectionOptions, shell: Shell): Promise
   }
 }
 
-/** Adds the next step to connection errors. */
+/** Adds advice to connection errors. */
 function explained(transport: Dispatch, target: Target): Dispatch {
   return async request => {
     const response = await transport(request).catch((error: unknown) => {
       throw error instanceof UnreachableError ? unanswered(error, request, target) : error
     })
     if (isOurs(response)) return response
-    throw new UnreachableError(`the server at ${target.url} is not an LCM API: ${target.nextStep}`)
+    throw new ConnectionError(`the server at ${target.url} is not an LCM API`, target.advice)
   }
 }
 
-function unanswered(error: UnreachableError, request: ApiRequest, target: Target): UnreachableError {
+function unanswered(error: UnreachableError, request: ApiRequest, target: Target): ConnectionError {
   const doubt =
     request.method === 'GET' || wasNeverSent(error)
       ? ''
       : ' (the request may have been performed: check before you repeat it)'
-  return new UnreachableError(`LCM does not respond at ${target.url}${doubt}: ${target.nextStep}`, { cause: error })
+  return new ConnectionError(`LCM does not respond at ${target.url}${doubt}`, target.advice, { cause: error })
 }
 
 const isOurs = ({ status, headers, body }: ApiResponse): boolean =>

@@ -14,15 +14,17 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-/** An error of a command. `message` is one sentence with the next step; `details` are printed below it. */
+/** An error of a command. `message` says what failed and why, `advice` what to do; `details` are printed below both. */
 export class CliError extends Error {
   override readonly name = 'CliError'
   readonly exitCode: number
+  readonly advice: string | null
   readonly details: readonly string[]
 
-  constructor(exitCode: number, message: string, details: readonly string[] = []) {
+  constructor(exitCode: number, message: string, advice: string | null = null, details: readonly string[] = []) {
     super(message)
     this.exitCode = exitCode
+    this.advice = advice
     this.details = details
   }
 }

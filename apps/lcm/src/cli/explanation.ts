@@ -1,4 +1,5 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
+import { sameReason } from '@lcm/domain/reason'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { actionWords, isSkippedPause } from '@lcm/domain/text/decision-words'
 import type { Move } from './terminal/description.ts'
@@ -15,14 +16,16 @@ export function reasonsOf(history: readonly Move[], decisions: readonly Decision
   const [last] = decisions
   const moved = history.at(-1)
   const move = moved === undefined ? [] : [moveText(moved)]
-  return last === undefined || last.because === moved?.because ? move : [...move, ...saidLines(last, reader)]
+  return last === undefined || sameReason(last.because, moved?.because ?? null)
+    ? move
+    : [...move, ...saidLines(last, reader)]
 }
 
-export const moveText = ({ to, because }: Move): string => sentence(`It became ${to} because ${lowered(because)}`)
+export const moveText = ({ to, because }: Move): string => sentence(`It became ${to} because ${because.message}`)
 
 /** One decision as a sentence, followed by its failed guards. */
 export const saidLines = (decision: DecisionRecord, { nowMs, isVerbose }: Reader): string[] => [
-  sentence(`${saidOf(decision, nowMs)}: ${decision.because}`),
+  sentence(`${saidOf(decision, nowMs)}: ${decision.because.message}`),
   ...guardLines(decision, isVerbose),
 ]
 
@@ -63,10 +66,6 @@ function saidOf({ action, service, resource, at }: DecisionRecord, nowMs: number
     : `${service} decided to ${actionWords(action)} ${age} ago`
 }
 
-/** Lowercases the first letter of a sentence; words in capitals stay. */
-const lowered = (text: string): string =>
-  /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
-
 /** Longer reasons, such as AWS error messages, are shortened to fit on one line. */
 const BECAUSE_MAX = 110
 
@@ -74,8 +73,7 @@ export const decisionLines = (decisions: readonly DecisionRecord[], nowMs: numbe
   decisions
     .filter((decision, index) => isVerbose || !isEcho(decision, decisions[index + 1]))
     .map(({ at, action, because, outcome }) => {
-      const isSaid = outcome === '' || outcome.includes(because) || because.includes(outcome)
-      const said = `${because}${isSaid ? '' : ` -> ${outcome}`}`
+      const said = `${because.message}${outcome === '' ? '' : ` -> ${outcome}`}`
       return `${ageOf(at, nowMs).padEnd(8)}${actionWords(action).padEnd(20)}${isVerbose ? said : shortened(said)}`
     })
 
@@ -94,7 +92,7 @@ export function newestShown(decisions: readonly DecisionRecord[], count: number,
 
 /** Whether a wait repeats the reason of the write before it. */
 const isEcho = ({ action, because }: DecisionRecord, before: DecisionRecord | undefined): boolean =>
-  action === 'wait' && before?.action === 'write' && before.because === because
+  action === 'wait' && before?.action === 'write' && sameReason(before.because, because)
 
 const shortened = (text: string): string =>
   text.length <= BECAUSE_MAX ? text : `${text.slice(0, BECAUSE_MAX - 1).trimEnd()}…`

@@ -1,8 +1,9 @@
 import { ApiError, UnreachableError } from '@lcm/client/api-error'
 import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import { expect, it } from 'vitest'
+import { ConnectionError } from './connection.ts'
 import { CliError } from './exit-code.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, failureText } from './failure.ts'
 
 it('prints each field that is wrong', () => {
   const errors = [
@@ -11,7 +12,8 @@ it('prints each field that is wrong', () => {
   ]
   const problem = new ProblemError('validation_failed', 'all of it once more', errors)
   expect(failureOf(new ApiError(problem.toProblem('/workers')))).toEqual({
-    sentence: 'invalid values: correct them and try again',
+    message: 'invalid values',
+    advice: 'correct them and try again',
     details: ['aws_region: a region such as us-east-1', '(all): unknown key "color"'],
   })
 })
@@ -23,14 +25,15 @@ it('names the lines of a file rather than the field that held it', () => {
   ]
   const problem = new ProblemError('topology_invalid', 'line 10 (and 1 more)', errors)
   expect(failureOf(new ApiError(problem.toProblem('/lablet-definitions')))).toEqual({
-    sentence: "CML can't import this file: fix these lines and try again",
+    message: "CML can't import this file",
+    advice: 'fix these lines and try again',
     details: ['line 10: nodes.1: id n0 is that of node 0 too', 'line 1: invalid YAML'],
   })
 })
 
 it('says what to do at a command line, where the API can not know', () => {
   const sentence = (code: ProblemCode, detail: string) =>
-    failureOf(new ApiError(new ProblemError(code, detail).toProblem('/workers'))).sentence
+    failureText(failureOf(new ApiError(new ProblemError(code, detail).toProblem('/workers'))))
   expect(sentence('forbidden', 'eve is user.')).toBe(
     'eve is user: ask an admin to do it, or to give you a role that allows it',
   )
@@ -41,13 +44,22 @@ it('says what to do at a command line, where the API can not know', () => {
 })
 
 it('takes our own sentences as they are', () => {
-  expect(failureOf(new CliError(1, 'no', ['because']))).toEqual({ sentence: 'no', details: ['because'] })
-  expect(failureOf(new UnreachableError('silence')).sentence).toBe('silence')
-  expect(failureOf(new CliError(1, 'said eve: \u001b[2J')).sentence).toBe('said eve:  [2J')
+  const failure = failureOf(new CliError(1, 'no', 'ask again', ['because']))
+  expect(failure).toEqual({ message: 'no', advice: 'ask again', details: ['because'] })
+  expect(failureText(failure)).toBe('no: ask again')
+  expect(failureText(failureOf(new UnreachableError('silence')))).toBe('silence')
+  expect(failureOf(new ConnectionError('silence', 'start it'))).toMatchObject({
+    message: 'silence',
+    advice: 'start it',
+  })
+  expect(failureOf(new CliError(1, 'said eve: \u001b[2J', '\u001b[2J'))).toMatchObject({
+    message: 'said eve:  [2J',
+    advice: ' [2J',
+  })
 })
 
 it('says where a defect sits', () => {
-  const { sentence } = failureOf(new TypeError('oops'))
-  expect(sentence).toMatch(/^internal error in lcm, please report it: TypeError: oops at .*failure\.test\.ts/)
-  expect(failureOf('a string').sentence).toContain('a string')
+  const { message } = failureOf(new TypeError('oops'))
+  expect(message).toMatch(/^internal error in lcm, please report it: TypeError: oops at .*failure\.test\.ts/)
+  expect(failureOf('a string').message).toContain('a string')
 })

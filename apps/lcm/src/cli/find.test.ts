@@ -31,7 +31,8 @@ it('does not guess between two of the same name', async () => {
   const client = fleet(aWorker({ id: 'w-1' }), aWorker({ id: 'w-2', aws_region: 'eu-west-1' }))
   await expect(findWorker(client, 'metal-1', signal)).rejects.toMatchObject({
     exitCode: 4,
-    message: '2 workers are named metal-1: use the id instead',
+    message: '2 workers are named metal-1',
+    advice: 'use the id instead',
     details: ['w-1  PENDING  us-east-1', 'w-2  PENDING  eu-west-1'],
   })
 })

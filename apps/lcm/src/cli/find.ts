@@ -61,13 +61,13 @@ export function onlyOne<T>(named: readonly T[], naming: Naming<T>): T {
 }
 
 export const notThere = (noun: string, name: string, listing: string): CliError =>
-  new CliError(EXIT.notFound, `${noun} ${name} not found: list all with \`${listing}\``)
+  new CliError(EXIT.notFound, `${noun} ${name} not found`, `list all with \`${listing}\``)
 
 function ambiguous<T>(candidates: readonly T[], { name, plural, line }: Naming<T>): CliError {
   const shown = candidates.slice(0, CANDIDATES_MAX).map(line)
   const more = candidates.length - shown.length
-  const message = `${candidates.length} ${plural} are named ${name}: use the id instead`
-  return new CliError(EXIT.conflict, message, more > 0 ? [...shown, `and ${more} more`] : shown)
+  const message = `${candidates.length} ${plural} are named ${name}`
+  return new CliError(EXIT.conflict, message, 'use the id instead', more > 0 ? [...shown, `and ${more} more`] : shown)
 }
 
 /** Finds a template by name or id. */

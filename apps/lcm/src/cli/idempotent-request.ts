@@ -57,7 +57,17 @@ function isUndecided(outcome: Outcome): boolean {
 
 function isUnderWay(outcome: Outcome): boolean {
   if (outcome instanceof UnreachableError) return false
-  return outcome.status === 409 && typeof outcome.body === 'string' && outcome.body.includes('idempotency_in_progress')
+  return outcome.status === 409 && problemCodeIn(outcome) === 'idempotency_in_progress'
+}
+
+/** Null for a response that is not a problem of the API, such as one of a proxy. */
+function problemCodeIn({ body }: ApiResponse): string | null {
+  try {
+    const problem: unknown = typeof body === 'string' ? JSON.parse(body) : null
+    return typeof problem === 'object' && problem !== null && 'code' in problem ? String(problem.code) : null
+  } catch {
+    return null
+  }
 }
 
 function retryAfterMs(outcome: Outcome): number {
@@ -68,7 +78,8 @@ function retryAfterMs(outcome: Outcome): number {
 const unknownOutcome = (): CliError =>
   new CliError(
     EXIT.unreachable,
-    'the outcome is unknown because the API did not respond: check whether it was done before you repeat it',
+    'the outcome is unknown because the API did not respond',
+    'check whether it was done before you repeat it',
   )
 
 function settled(outcome: Outcome): ApiResponse {

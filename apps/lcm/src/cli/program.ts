@@ -3,7 +3,7 @@ import { Command, CommanderError, Help, type Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { COMPLETE } from './completion/completion.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, failureText } from './failure.ts'
 import { addGlobalOptions, type GlobalOptions, outputFor } from './global-options.ts'
 import type { Shell } from './shell.ts'
 
@@ -329,7 +329,7 @@ function report(error: unknown, program: Command, shell: Shell): number {
   if (unread.aborted && error === unread.reason) return EXIT.ok
   const { aborted, reason } = shell.signal
   if (aborted && (error instanceof UnreachableError || error === reason)) return EXIT.interrupted
-  const { sentence, details } = failureOf(error)
-  outputFor(program.opts<GlobalOptions>(), shell).fail(sentence, details)
+  const failure = failureOf(error)
+  outputFor(program.opts<GlobalOptions>(), shell).fail(failureText(failure), failure.details)
   return exitCodeOf(error)
 }

@@ -10,9 +10,11 @@ export interface Host {
   readonly serveSim: typeof import('../serve/sim.ts').serveSim
   readonly checkBackup: typeof import('../serve/data/backup.ts').checkBackup
   readonly restore: typeof import('../serve/data/restore.ts').restore
-  /** The exit code of a `StartupError`; null for any other error. */
-  startupExitCode(error: unknown): number | null
+  /** A `StartupError`; null for any other error. */
+  startupError(error: unknown): StartupFailure | null
 }
+
+type StartupFailure = Pick<import('../serve/startup-error.ts').StartupError, 'exitCode' | 'message' | 'advice'>
 
 /** Probes of the environment, store, etcd and AWS, for `lcm doctor`. */
 export type Examination = typeof import('../serve/examination.ts')

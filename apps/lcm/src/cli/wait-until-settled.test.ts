@@ -40,7 +40,11 @@ it('says what was asked, and where it came to if it waited', async () => {
 })
 
 it('says why a stop left it PENDING', async () => {
-  const held = { type: 'HeldByIntent', status: true, reason: 'Stopped', message: 'start it to launch it' }
+  const held = {
+    type: 'HeldByIntent',
+    status: true,
+    reason: { code: 'stopped', message: 'start it to launch it', params: {} },
+  }
   const worker = aWorker({ desired_status: 'STOPPED', conditions: withCondition([], held, START_MS) })
   expect(await settled({ worker, wait: true })).toEqual([
     'metal-1 is PENDING after 0s: start it to launch it\n',

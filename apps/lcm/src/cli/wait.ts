@@ -13,11 +13,15 @@ export const WAIT_MS_DEFAULT = 45 * 60_000
 export type Verdict =
   | { readonly kind: 'under_way' }
   | { readonly kind: 'reached' }
-  | { readonly kind: 'impossible'; readonly because: string }
+  | { readonly kind: 'impossible'; readonly because: string; readonly advice: string | null }
 
 export const underWay: Verdict = { kind: 'under_way' }
 export const reached: Verdict = { kind: 'reached' }
-export const impossible = (because: string): Verdict => ({ kind: 'impossible', because })
+export const impossible = (because: string, advice: string | null = null): Verdict => ({
+  kind: 'impossible',
+  because,
+  advice,
+})
 
 /** One resource to wait for. */
 export interface Waited<T extends Resource> {
@@ -98,7 +102,11 @@ async function untilSettled<T extends Resource>(waited: Waited<T>, options: Wait
 function isSettled<T extends Resource>({ name, noun, start, judge }: Waited<T>, item: T): boolean {
   const verdict = judge(item)
   if (verdict.kind !== 'impossible') return verdict.kind === 'reached'
-  throw new CliError(EXIT.failed, `${name} ${verdict.because}; for details run \`lcm describe ${noun} ${start.id}\``)
+  throw new CliError(
+    EXIT.failed,
+    `${name} ${verdict.because}`,
+    verdict.advice ?? `run \`lcm describe ${noun} ${start.id}\` for details`,
+  )
 }
 
 async function* sightsOf<T extends Resource>(waited: Waited<T>, options: WaitOptions): AsyncGenerator<Sight<T>> {
@@ -138,11 +146,11 @@ function abandonment<T extends Resource>(
 ): CliError {
   const { name, noun, handle } = waited
   const goesOn = `it continues in the background, check it with \`lcm describe ${noun} ${handle}\``
-  if (signal.aborted) return new CliError(EXIT.interrupted, `stopped waiting for ${name}: ${goesOn}`)
+  if (signal.aborted) return new CliError(EXIT.interrupted, `stopped waiting for ${name}`, goesOn)
   const after = `after ${formatDuration(timeoutMs)}`
   if (last === 'unreachable') {
-    const message = `timed out waiting for ${name} ${after}: the API does not respond, start it with \`npm start\` or check --url`
-    return new CliError(EXIT.unreachable, message)
+    const message = `timed out waiting for ${name} ${after}: the API does not respond`
+    return new CliError(EXIT.unreachable, message, 'start it with `npm start` or check --url')
   }
-  return new CliError(EXIT.failed, `timed out ${after}: ${sightText(waited, last)}; ${goesOn}`)
+  return new CliError(EXIT.failed, `timed out ${after}: ${sightText(waited, last)}`, goesOn)
 }

@@ -1,6 +1,7 @@
 import type { AnswerOf } from '@lcm/contract/routes'
+import type { Reason } from '@lcm/domain/reason'
 import { formatDuration } from '../cli/terminal/duration.ts'
-import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 
 /** Result of probing the API. */
 export interface ApiFacts {
@@ -11,13 +12,13 @@ export interface ApiFacts {
     /** An LCM API that denies access. */
     | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
     /** No server, or another kind of server. */
-    | { readonly kind: 'unreachable'; readonly message: string }
+    | { readonly kind: 'unreachable'; readonly message: string; readonly advice: string }
   /** Difference between the clock of the API and the local clock. */
   readonly skew: Skew | null
   /** The dependency that a not-ready API waits for; null if it is ready or unknown. */
   readonly waitsFor: string | null
   /** Problems reported by /health; empty if it is healthy or unknown. */
-  readonly problems: readonly string[]
+  readonly problems: readonly Reason[]
 }
 
 export interface Skew {
@@ -26,8 +27,7 @@ export interface Skew {
 }
 
 export function judgeApi({ url, answer, waitsFor }: ApiFacts, version: string): Finding[] {
-  if (answer.kind === 'unreachable')
-    return [failureIn('api', answer.message, 'start it, or set another address with --url or LCM_URL')]
+  if (answer.kind === 'unreachable') return [failure('api', answer.message, answer.advice)]
   const readiness =
     waitsFor === null
       ? []
@@ -52,7 +52,7 @@ export const OUTAGE_NEXT =
 
 /** Problems that the API reports about itself. */
 export const judgeHealth = (facts: Pick<ApiFacts, 'problems'> | null): Finding[] =>
-  (facts?.problems ?? []).map(problem => failure('health', problem, OUTAGE_NEXT))
+  (facts?.problems ?? []).map(reason => ({ ...failure('health', reason.message, OUTAGE_NEXT), reason }))
 
 const TOKEN_NEXT =
   'set a valid token with --token or LCM_TOKEN, or omit both next to `lcm up`; an admin can create one with `lcm create token`'
@@ -65,8 +65,8 @@ export function judgeToken({ hasToken, answer }: ApiFacts): Finding | null {
     return ok('token', `authenticated as ${name} with role ${role}`)
   }
   if (answer.status === 401) {
-    const sentence = hasToken ? 'the token is invalid: it is wrong, revoked or expired' : 'no token is set'
-    return failure('token', sentence, TOKEN_NEXT)
+    const message = hasToken ? 'the token is invalid: it is wrong, revoked or expired' : 'no token is set'
+    return failure('token', message, TOKEN_NEXT)
   }
   return failure('token', `the API rejects the token (${answer.status}): ${answer.detail}`, TOKEN_NEXT)
 }
@@ -78,7 +78,7 @@ const FAILURE_MS = 60_000
 export function judgeClock(whose: string, { ms, uncertaintyMs }: Skew, failureMs = FAILURE_MS): Finding {
   const certainMs = Math.max(0, Math.abs(ms) - uncertaintyMs)
   if (certainMs < WARNING_MS) return ok('clock', `the local clock and the clock of ${whose} agree`)
-  const sentence = `the clock of ${whose} is ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the local clock`
+  const message = `the clock of ${whose} is ${formatDuration(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the local clock`
   const next = 'synchronize both computers with NTP (check with `timedatectl status`)'
-  return certainMs < failureMs ? warning('clock', sentence, next) : failure('clock', sentence, next)
+  return certainMs < failureMs ? warning('clock', message, next) : failure('clock', message, next)
 }

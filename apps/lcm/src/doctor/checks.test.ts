@@ -1,17 +1,19 @@
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, reason, textReason } from '@lcm/domain/reason'
+import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './api.ts'
 import { judgeAws } from './aws.ts'
 import { judgeCml } from './cml.ts'
-import { type Finding, failure, failureIn, firstOf } from './finding.ts'
+import { type Finding, failure, firstOf } from './finding.ts'
 import { judgeEtcd, judgeStore, unknownEtcd } from './servers.ts'
 import { judgeServices } from './services.ts'
 import { withTimeout } from './time-limit.ts'
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z')
-const brief = (findings: readonly Finding[]) => findings.map(({ severity, sentence }) => `${severity}: ${sentence}`)
+const brief = (findings: readonly Finding[]) => findings.map(({ severity, message }) => `${severity}: ${message}`)
 
 const INFO = {
   version: '1.0.0',
@@ -36,19 +38,22 @@ it('says which API answers, what it waits for, and that versions differ', () => 
     'warning: LCM 1.0.0 responds at http://lcm: cluster, on AWS in us-east-1, but this lcm is 2.0.0',
     'failure: the API is not ready: it is waiting for the store: it does not respond',
   ])
-  const gone: ApiFacts = { ...API, answer: { kind: 'unreachable', message: 'nobody is at http://lcm: start it' } }
+  const gone: ApiFacts = {
+    ...API,
+    answer: { kind: 'unreachable', message: 'nobody is at http://lcm', advice: 'start it' },
+  }
   expect(judgeApi(gone, '1.0.0')).toEqual([failure('api', 'nobody is at http://lcm', 'start it')])
   expect(judgeToken(gone)).toBeNull()
 })
 
 it('tells a wrong token from none', () => {
   const refused: ApiFacts = { ...API, answer: { kind: 'refused', status: 401, detail: 'unknown' } }
-  expect(judgeToken(API)?.sentence).toBe('authenticated as ci with role operator')
+  expect(judgeToken(API)?.message).toBe('authenticated as ci with role operator')
   expect(judgeToken(refused)).toMatchObject({
     severity: 'failure',
-    sentence: expect.stringContaining('the token is invalid'),
+    message: expect.stringContaining('the token is invalid'),
   })
-  expect(judgeToken({ ...refused, hasToken: false })?.sentence).toBe('no token is set')
+  expect(judgeToken({ ...refused, hasToken: false })?.message).toBe('no token is set')
 })
 
 it.each([
@@ -62,9 +67,9 @@ it.each([
 })
 
 it('says in which direction clocks differ', () => {
-  const sentence = (ms: number) => judgeClock('AWS', { ms, uncertaintyMs: 0 }).sentence
-  expect(sentence(600_000)).toBe('the clock of AWS is 10m ahead of the local clock')
-  expect(sentence(-600_000)).toBe('the clock of AWS is 10m behind the local clock')
+  const message = (ms: number) => judgeClock('AWS', { ms, uncertaintyMs: 0 }).message
+  expect(message(600_000)).toBe('the clock of AWS is 10m ahead of the local clock')
+  expect(message(-600_000)).toBe('the clock of AWS is 10m behind the local clock')
 })
 
 const instance = (more: object = {}) => ({
@@ -79,7 +84,7 @@ const instance = (more: object = {}) => ({
   retries: 0,
   watch: { healthy: true, age_seconds: 1 },
   last_sweep: toInstant(NOW_MS - 10_000),
-  problems: [] as string[],
+  problems: [] as Reason[],
   seen_at: toInstant(NOW_MS),
   ...more,
 })
@@ -111,28 +116,57 @@ it('sends nobody to an etcd, or to a process, that an embedded LCM does not have
   const standby = instance({ is_leader: false })
   const deaf = instance({ watch: { healthy: false, age_seconds: 90 } })
   const services = [service('resource-scheduler', standby), service('lablet-controller', deaf)]
-  const steps = (profile: 'embedded' | 'cluster') =>
-    judgeServices(services, NOW_MS, profile).map(each => each.next_step)
+  const steps = (profile: 'embedded' | 'cluster') => judgeServices(services, NOW_MS, profile).map(each => each.advice)
   for (const step of steps('embedded')) expect(step).toMatch(/`lcm up`/)
   for (const step of steps('cluster')) expect(step).toMatch(/etcd|lcm serve/)
 })
 
 it('knows what to do about what AWS refuses', () => {
-  const quota = instance({ problems: ['AWS refuses RunInstances of m5zn.metal in us-east-1: VcpuLimitExceeded: no'] })
+  const refused = (error_class: string) =>
+    reason('aws_refuses_call', {
+      operation: 'RunInstances',
+      instance_type: 'm5zn.metal',
+      region: 'us-east-1',
+      error_class,
+      aws_code: 'No',
+      since: toInstant(NOW_MS),
+      error: 'no',
+      next_try_at: toInstant(NOW_MS),
+    })
+  const quota = instance({ problems: [refused('quota')] })
   const [finding] = judgeServices([...WELL, service('worker-controller', quota)], NOW_MS, 'cluster').slice(2)
-  expect(finding).toMatchObject({ severity: 'failure', next_step: expect.stringContaining('higher quota') })
-  const right = instance({ problems: ['AWS refuses StopInstances in us-east-1: UnauthorizedOperation: no'] })
+  expect(finding).toMatchObject({ severity: 'failure', advice: expect.stringContaining('higher quota') })
+  const right = instance({ problems: [refused('auth')] })
   const [other] = judgeServices([...WELL, service('worker-controller', right)], NOW_MS, 'cluster').slice(2)
-  expect(other?.next_step).toContain('docs/how-to/run-on-aws.md')
-  expect(controller(instance({ problems: ['etcd is slow'] }))[0]).toMatch(/^failure/)
-  expect(controller(instance(), instance({ is_leader: false, problems: ['etcd is slow'] }))[0]).toMatch(/^warning/)
+  expect(other?.advice).toContain('docs/how-to/run-on-aws.md')
+  expect(controller(instance({ problems: [textReason('etcd is slow')] }))[0]).toMatch(/^failure/)
+  expect(controller(instance(), instance({ is_leader: false, problems: [textReason('etcd is slow')] }))[0]).toMatch(
+    /^warning/,
+  )
+})
+
+it('has advice for each problem of a service', () => {
+  const advised = (problem: Reason) =>
+    judgeServices([...WELL, service('worker-controller', instance({ problems: [problem] }))], NOW_MS, 'cluster')[2]
+  const since = toInstant(NOW_MS)
+  const etcd = reason('etcd_problem', { etcd_code: 'etcd_slow', since, error: 'it is slow', advice: 'check its disk' })
+  expect(advised(etcd)).toMatchObject({ severity: 'failure', advice: 'check its disk', reason: etcd })
+  expect(advised(reason('epoch_regressed', { service: 'worker-controller' }))?.advice).toBe(
+    'run `lcm services reset-term worker-controller`',
+  )
+  const login = { part: 'login', workers: ['metal-1'], count: 1, worker_id: 'w-1', since } as const
+  expect(advised(reason('cml_refuses_on_workers', login))?.advice).toBe('see `lcm why worker w-1`')
+  const silent = reason('cml_outage', { silent: 3, running: 4, since })
+  expect(advised(silent)?.advice).toContain('continues automatically')
+  expect(advised(reason('waiting_for', { dependency: 'the store' }))?.advice).toBe('check its log')
 })
 
 it('fails on what does not answer, by the health of the API and by that of any instance', () => {
-  const problem = 'EC2 in us-east-1 has not answered since 2026-01-01T00:00:00.000Z: DescribeInstances: timeout'
-  const next_step = expect.stringContaining('continues automatically')
+  const outage = { dependency: 'EC2 in us-east-1', since: toInstant(NOW_MS), error: 'DescribeInstances: timeout' }
+  const problem = reason('dependency_outage', outage)
+  const advice = expect.stringContaining('continues automatically')
   expect(judgeHealth({ problems: [problem] })).toEqual([
-    { check: 'health', severity: 'failure', sentence: problem, next_step },
+    { check: 'health', severity: 'failure', message: problem.message, advice, reason: problem },
   ])
   expect(judgeHealth(null)).toEqual([])
   for (const is_leader of [true, false]) {
@@ -141,7 +175,7 @@ it('fails on what does not answer, by the health of the API and by that of any i
       NOW_MS,
       'cluster',
     ).slice(2)
-    expect(finding).toMatchObject({ severity: 'failure', sentence: expect.stringContaining(problem), next_step })
+    expect(finding).toMatchObject({ severity: 'failure', message: expect.stringContaining(problem.message), advice })
   }
 })
 
@@ -150,8 +184,7 @@ const running = (more: Parameters<typeof aWorker>[0] = {}) =>
 const condition = (type: string, status: boolean, message: string) => ({
   type,
   status,
-  message,
-  reason: '',
+  reason: textReason(message),
   since: toInstant(NOW_MS),
 })
 
@@ -170,22 +203,26 @@ it('names a CML that does not answer, with what was last seen of it', () => {
   const stale = running({ name: 'm', conditions: [condition('MetricsStale', true, 'nobody answers')] })
   expect(judgeCml([stale])[1]).toMatchObject({ severity: 'warning' })
   const message = "CML refuses LCM's login (no)"
-  const refused = { ...condition('CmlAccessRefused', true, message), reason: 'LoginRefused' }
+  const refusing = (code: string) => ({
+    ...condition('CmlAccessRefused', true, message),
+    reason: { code, message, params: {} },
+  })
+  const refused = refusing(CML_REASONS.login)
   expect(judgeCml([running({ name: 'my lab', conditions: [refused] })])[1]).toMatchObject({
     severity: 'failure',
-    sentence: `my lab: ${message}`,
-    next_step: "run `lcm set credentials 'my lab'`; LCM checks it immediately",
+    message: `my lab: ${message}`,
+    advice: "run `lcm set credentials 'my lab'`; LCM checks it immediately",
   })
-  const unknown = { ...refused, reason: 'NoCredentials' }
+  const unknown = refusing(CML_REASONS.credentials)
   expect(judgeCml([running({ conditions: [unknown] })])[1]?.severity).toBe('warning')
-  const off = { ...refused, reason: 'TelemetryOff' }
+  const off = refusing(CML_REASONS.telemetry_off)
   expect(judgeCml([running({ conditions: [off] })])[1]).toMatchObject({
     severity: 'warning',
-    next_step: 'turn on telemetry in CML; LCM detects it automatically',
+    advice: 'turn on telemetry in CML; LCM detects it automatically',
   })
   expect(
     judgeCml(Array.from({ length: 12 }, () => cut))
-      .map(({ sentence }) => sentence)
+      .map(({ message }) => message)
       .at(-1),
   ).toBe('and 2 more')
 })
@@ -194,7 +231,7 @@ const MEMBER = { endpoint: 'e:2379', problem: null, version: '3.5.1', atMs: NOW_
 
 it('judges etcd by what its members say, and forgives a minority', () => {
   expect(brief(judgeEtcd([MEMBER], NOW_MS))).toEqual(['ok: etcd 3.5.1 responds at e:2379 and has a leader'])
-  expect(judgeEtcd([{ ...MEMBER, alarms: ['NOSPACE'] }], NOW_MS)[0]?.sentence).toContain('NOSPACE')
+  expect(judgeEtcd([{ ...MEMBER, alarms: ['NOSPACE'] }], NOW_MS)[0]?.message).toContain('NOSPACE')
   expect(judgeEtcd([{ ...MEMBER, alarms: ['CORRUPT'] }], NOW_MS)[0]?.severity).toBe('failure')
   expect(judgeEtcd([{ ...MEMBER, hasLeader: false }], NOW_MS)[0]?.severity).toBe('failure')
   expect(judgeEtcd([MEMBER], NOW_MS + 120_000)[1]).toMatchObject({ check: 'clock', severity: 'failure' })
@@ -204,11 +241,9 @@ it('judges etcd by what its members say, and forgives a minority', () => {
 })
 
 it('judges a store by what it said', () => {
-  expect(judgeStore({ location: 'sqlite:x', problem: null, isComplete: true }).sentence).toBe('sqlite:x OK')
-  expect(judgeStore({ location: 'sqlite:x', problem: 'torn', isComplete: true }).next_step).toContain(
-    'restore a backup',
-  )
-  expect(judgeStore({ location: 'mongodb at h', problem: 'gone', isComplete: true }).next_step).toContain('LCM_STORE')
+  expect(judgeStore({ location: 'sqlite:x', problem: null, isComplete: true }).message).toBe('sqlite:x OK')
+  expect(judgeStore({ location: 'sqlite:x', problem: 'torn', isComplete: true }).advice).toContain('restore a backup')
+  expect(judgeStore({ location: 'mongodb at h', problem: 'gone', isComplete: true }).advice).toContain('LCM_STORE')
 })
 
 const tried = (
@@ -251,9 +286,7 @@ it('names what is wrong with the account: credentials, rights, time or the way t
   )
 })
 
-it('parts the words of others into what is wrong and what to do', () => {
-  expect(failureIn('a', 'it is off; turn it on', 'x')).toEqual(failure('a', 'it is off', 'turn it on'))
-  expect(failureIn('a', 'it is off', 'look')).toEqual(failure('a', 'it is off', 'look'))
+it('has no more findings than there are', () => {
   expect(firstOf([], 'x')).toEqual([])
 })
 

@@ -35,21 +35,21 @@ function troubleOf(worker: Worker): Finding[] {
     return stale === null ? [] : [warning('cml', `metrics of ${name} are stale: ${stale}`, next)]
   }
   const why = lastSaid(worker)
-  const sentence = `CML on ${name} does not respond at ${https_endpoint}${why === null ? '' : `: ${why}`}`
-  if (service_status === 'STARTING') return [warning('cml', sentence, 'wait until it has booted')]
+  const message = `CML on ${name} does not respond at ${https_endpoint}${why === null ? '' : `: ${why}`}`
+  if (service_status === 'STARTING') return [warning('cml', message, 'wait until it has booted')]
   const next =
     'open that address on the computer of the worker-controller. If it does not respond, check the security group (port 443) and ' +
     `CML_ADDRESS. If it does, see \`lcm why worker ${shellWord(name)}\``
-  return [failure('cml', sentence, next)]
+  return [failure('cml', message, next)]
 }
 
-function refusedCml({ name }: Worker, { reason, message }: Condition): Finding {
-  const judge = FAULT_REASONS.includes(reason) ? failure : warning
-  if (reason === CML_REASONS.telemetry_off)
-    return judge('cml', `${name}: ${message}`, 'turn on telemetry in CML; LCM detects it automatically')
+function refusedCml({ name }: Worker, { reason }: Condition): Finding {
+  const judge = FAULT_REASONS.includes(reason.code) ? failure : warning
+  if (reason.code === CML_REASONS.telemetry_off)
+    return judge('cml', `${name}: ${reason.message}`, 'turn on telemetry in CML; LCM detects it automatically')
   return judge(
     'cml',
-    `${name}: ${message}`,
+    `${name}: ${reason.message}`,
     `run \`lcm set credentials ${shellWord(name)}\`; LCM checks it immediately`,
   )
 }
@@ -57,8 +57,8 @@ function refusedCml({ name }: Worker, { reason, message }: Condition): Finding {
 const conditionOf = ({ conditions }: Worker, type: string): Condition | undefined =>
   conditions.find(condition => condition.type === type && condition.status)
 
-const messageOf = (worker: Worker, type: string): string | null => conditionOf(worker, type)?.message || null
+const messageOf = (worker: Worker, type: string): string | null => conditionOf(worker, type)?.reason.message ?? null
 
-/** The message of the first condition that does not hold. */
+/** What the boot waits for: the first stage that is not reached. */
 const lastSaid = ({ conditions }: Worker): string | null =>
-  conditions.find(({ status, message }) => !status && message !== '')?.message ?? null
+  conditions.find(({ status }) => !status)?.reason.message ?? null

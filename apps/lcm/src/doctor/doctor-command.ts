@@ -54,7 +54,7 @@ async function runDoctor(
     ).forEach(output.out)
   if (failures > 0) {
     const count = failures === 1 ? '1 check failed' : `${failures} checks failed`
-    throw new CliError(EXIT.failed, `${count}. Apply the fixes shown after the arrows and run doctor again`)
+    throw new CliError(EXIT.failed, count, 'apply the fixes shown after the arrows and run doctor again')
   }
   const warnings = items.filter(({ severity }) => severity === 'warning').length
   output.note(`0 errors, ${warnings} ${warnings === 1 ? 'warning' : 'warnings'}`)
@@ -68,8 +68,8 @@ const inkOf = (severity: Severity, colors: Colors): ((text: string) => string) =
 function linesOf(findings: readonly Finding[], colors: Colors): string[] {
   const width = Math.max(0, ...findings.map(({ check }) => check.length))
   const indent = ' '.repeat(width + 4)
-  return findings.flatMap(({ check, severity, sentence, next_step }) => [
-    `${inkOf(severity, colors)(MARKS[severity])} ${check.padEnd(width)}  ${printable(sentence)}`,
-    ...(next_step === null ? [] : [`${indent}→ ${printable(next_step)}`]),
+  return findings.flatMap(({ check, severity, message, advice }) => [
+    `${inkOf(severity, colors)(MARKS[severity])} ${check.padEnd(width)}  ${printable(message)}`,
+    ...(advice === null ? [] : [`${indent}→ ${printable(advice)}`]),
   ])
 }

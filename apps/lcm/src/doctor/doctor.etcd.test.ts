@@ -68,8 +68,8 @@ async function doctor({ env = {}, args = [] }: Asked = {}) {
   expect(code).toBe(healthy ? 0 : 1)
   const failures = items.filter(({ severity }) => severity === 'failure')
   // Each failure has advice.
-  expect(failures.filter(({ next_step }) => !next_step)).toEqual([])
-  return { code, items, failures: failures.map(({ check, sentence }) => `${check}: ${sentence}`) }
+  expect(failures.filter(({ advice }) => !advice)).toEqual([])
+  return { code, items, failures: failures.map(({ check, message }) => `${check}: ${message}`) }
 }
 
 const AWS = { LCM_CLOUD: 'aws', AWS_ACCESS_KEY_ID: 'simulated', AWS_SECRET_ACCESS_KEY: 'simulated' }
@@ -113,7 +113,7 @@ it('names the IAM action that is missing, and the policy that has it', { timeout
   const { items, failures } = await doctor({ env: { ...AWS, AWS_ENDPOINT_URL: at.aws } })
   await fetch(`${at.aws}/sim/v1/faults/reset`, { method: 'POST' })
   expect(failures).toEqual([expect.stringMatching(/^aws: the IAM action ec2:StopInstances is missing/)])
-  expect(items.find(({ severity }) => severity === 'failure')?.next_step).toContain('docs/how-to/run-on-aws.md')
+  expect(items.find(({ severity }) => severity === 'failure')?.advice).toContain('docs/how-to/run-on-aws.md')
 })
 
 /** A clock that is off, in front of the real API. */
@@ -156,8 +156,7 @@ it.runIf(mayMount)('names a disk that is full', { timeout: LIMIT_MS }, () => {
 })
 
 it('names a CML that can not be reached', { timeout: LIMIT_MS }, async () => {
-  const isServing = async () =>
-    (await doctor()).items.some(({ sentence }) => /CML responds on 3 workers/.test(sentence))
+  const isServing = async () => (await doctor()).items.some(({ message }) => /CML responds on 3 workers/.test(message))
   while (!(await isServing()));
   const { items } = JSON.parse(await (await fetch(`${at.aws}/sim/v1/instances`)).text())
   const faults = `${at.aws}/sim/v1/instances/${items[0].instance_id}/cml/faults`

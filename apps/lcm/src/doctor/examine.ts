@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
+import { sameReason } from '@lcm/domain/reason'
 import manifest from '../../package.json' with { type: 'json' }
 import { dataDirOf, findTarget } from '../cli/connection.ts'
 import { CliError } from '../cli/exit-code.ts'
@@ -13,7 +14,7 @@ import type { CheckedLaunch, ExaminedEnvironment } from '../serve/examination.ts
 import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './api.ts'
 import { judgeAws } from './aws.ts'
 import { judgeCml } from './cml.ts'
-import { type Finding, failure, failureIn, ok } from './finding.ts'
+import { type Finding, failure, ok } from './finding.ts'
 import { judgeFleet, readFleet } from './fleet.ts'
 import { judgeDisk, judgeFolder, judgeNode } from './machine.ts'
 import { probeApi } from './probe-api.ts'
@@ -39,8 +40,8 @@ export async function examine(globals: GlobalOptions, shell: Shell, timeoutMs: n
   const examination = await shell.loadExamination()
   const env = examination.readEnvironment(shell.env)
   const dataDir = dataDirOf(globals, shell.env)
-  const isReadable = typeof env !== 'string'
-  const context: CheckContext = { shell, globals, dataDir, timeoutMs, examination, env: isReadable ? env : null }
+  const [valid, refusal] = env instanceof examination.StartupError ? [null, env] : [env, null]
+  const context: CheckContext = { shell, globals, dataDir, timeoutMs, examination, env: valid }
   const [machine, reached] = await Promise.all([examineMachine(context), reachApi(context)])
   const beyond = await Promise.all([
     examineFleet(context, reached),
@@ -48,11 +49,16 @@ export async function examine(globals: GlobalOptions, shell: Shell, timeoutMs: n
     examineEtcd(context, reached),
     examineAws(context, reached),
   ])
-  const environment = isReadable ? [] : [failure('environment', env, 'correct it: services would refuse to start')]
+  const environment =
+    refusal === null
+      ? []
+      : [failure('environment', refusal.message, refusal.advice ?? 'services would refuse to start')]
   const others = beyond.flat()
   // The embedded profile also reports the problems of its controllers; each is shown once.
-  const isToldBy = (problem: string) => others.some(({ sentence }) => sentence.includes(problem))
-  const health = judgeHealth(reached.facts).filter(({ sentence }) => !isToldBy(sentence))
+  const reported = others.flatMap(({ reason }) => reason ?? [])
+  const health = judgeHealth(reached.facts).filter(
+    ({ reason = null }) => !reported.some(each => sameReason(each, reason)),
+  )
   return [...machine, ...environment, ...reached.findings, ...health, ...others]
 }
 
@@ -88,7 +94,7 @@ async function reachApi({ shell, globals, timeoutMs }: CheckContext): Promise<Re
     if (error instanceof CliError) return error
     throw error
   })
-  if (target instanceof CliError) return unreachable(failureIn('api', target.message, 'set --url'))
+  if (target instanceof CliError) return unreachable(failure('api', target.message, target.advice ?? 'set --url'))
   const dispatch = await shell.transport(target.url)
   const { clock, signal } = shell
   const facts = await withTimeout(
@@ -97,8 +103,7 @@ async function reachApi({ shell, globals, timeoutMs }: CheckContext): Promise<Re
     until => probeApi({ target, dispatch, clock, signal: until }),
     timeoutMs,
   )
-  if (facts === null)
-    return unreachable(failure('api', `LCM does not respond at ${target.url} in time`, target.nextStep))
+  if (facts === null) return unreachable(failure('api', `LCM does not respond at ${target.url} in time`, target.advice))
   const token = judgeToken(facts)
   const findings = [
     ...judgeApi(facts, manifest.version),
@@ -111,7 +116,7 @@ async function reachApi({ shell, globals, timeoutMs }: CheckContext): Promise<Re
 
 /** Runs a check; errors and timeouts become findings. */
 async function check(
-  { shell: { clock, signal }, timeoutMs }: CheckContext,
+  { shell: { clock, signal }, timeoutMs, examination }: CheckContext,
   name: string,
   run: (signal: AbortSignal) => Promise<readonly Finding[]>,
 ): Promise<readonly Finding[]> {
@@ -128,14 +133,8 @@ async function check(
     )
   } catch (error) {
     signal.throwIfAborted()
-    const { sentence } = failureOf(error)
-    return [
-      failureIn(
-        name,
-        error instanceof Error && error.name === 'StartupError' ? error.message : sentence,
-        'check it manually',
-      ),
-    ]
+    const { message, advice } = error instanceof examination.StartupError ? error : failureOf(error)
+    return [failure(name, message, advice ?? 'check it manually')]
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Reason } from '@lcm/domain/reason'
+
 /** `failure` needs a fix now, `warning` may need one soon. */
 export type Severity = 'ok' | 'warning' | 'failure'
 
@@ -5,33 +7,29 @@ export type Severity = 'ok' | 'warning' | 'failure'
 export interface Finding {
   readonly check: string
   readonly severity: Severity
-  readonly sentence: string
-  /** Advice; null if nothing needs to be done. */
-  readonly next_step: string | null
+  /** What was found, and why. */
+  readonly message: string
+  /** What to do; null if nothing needs to be done. */
+  readonly advice: string | null
+  /** The problem that a service reported, if one did. */
+  readonly reason?: Reason
 }
 
-export const ok = (check: string, sentence: string): Finding => ({ check, severity: 'ok', sentence, next_step: null })
+export const ok = (check: string, message: string): Finding => ({ check, severity: 'ok', message, advice: null })
 
-export const warning = (check: string, sentence: string, next_step: string): Finding => ({
+export const warning = (check: string, message: string, advice: string): Finding => ({
   check,
   severity: 'warning',
-  sentence,
-  next_step,
+  message,
+  advice,
 })
 
-export const failure = (check: string, sentence: string, next_step: string): Finding => ({
+export const failure = (check: string, message: string, advice: string): Finding => ({
   check,
   severity: 'failure',
-  sentence,
-  next_step,
+  message,
+  advice,
 })
-
-/** For sentences of others that hold both: what is wrong, then a colon or semicolon, then what to do. */
-export function failureIn(check: string, message: string, otherwise: string): Finding {
-  const at = Math.max(message.lastIndexOf('; '), message.lastIndexOf(': '))
-  if (at < 0) return failure(check, message, otherwise)
-  return failure(check, message.slice(0, at), message.slice(at + 2))
-}
 
 export const FINDINGS_MAX = 10
 

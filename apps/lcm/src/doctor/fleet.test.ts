@@ -1,5 +1,6 @@
 import { apiClient } from '@lcm/client/client'
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
@@ -11,14 +12,19 @@ import { type FleetFacts, judgeFleet, readFleet } from './fleet.ts'
 
 const CALM: FleetFacts = { workers: [], sessions: [], definitions: [], leaks: [] }
 const since = toInstant(START_MS)
-const condition = (type: string, message: string) => ({ type, status: true, reason: type, message, since })
+const condition = (type: string, message: string) => ({
+  type,
+  status: true,
+  reason: { code: type, message: message, params: {} },
+  since,
+})
 const lost = aWorker({
   status: 'TERMINATED',
-  state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: since, because: 'its machine is gone.' }],
+  state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: since, because: textReason('its machine is gone') }],
 })
 const failedSync = { ...aDefinition().sync, status: 'failed' as const, error: 'no such bucket' }
 const brief = (facts: Partial<FleetFacts>) =>
-  judgeFleet({ ...CALM, ...facts }).map(({ severity, sentence }) => `${severity}: ${sentence}`)
+  judgeFleet({ ...CALM, ...facts }).map(({ severity, message }) => `${severity}: ${message}`)
 
 const CALM_SAID = ['ok: no worker, session, definition or license needs attention']
 
@@ -27,7 +33,7 @@ it('says that nothing waits for a person', () => {
   expect(
     brief({
       workers: [aRunningWorker(), aWorker(), ended],
-      sessions: [aReadySession(), aSession(), aSession({ status: 'ARCHIVED', waiting_reason: 'no room' })],
+      sessions: [aReadySession(), aSession(), aSession({ status: 'ARCHIVED', waiting_reason: textReason('no room') })],
       definitions: [aDefinition(), aDefinition({ status: 'DEPRECATED', sync: failedSync })],
       leaks: [aLeak({ resolved_at: since })],
     }),
@@ -40,27 +46,27 @@ it.each<[Partial<Worker>, string]>([
   [{ conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }, 'metal-1: the tag is ignored'],
   [{ status: 'UNKNOWN' }, 'metal-1 is UNKNOWN: admin asked for it'],
   [{ license: { ...lost.license, status: 'FAILED', last_error: 'no seat' } }, 'metal-1 has no license: no seat'],
-])('warns of a worker %#', (changes, sentence) => {
-  expect(brief({ workers: [aWorker(changes)] })).toEqual([`warning: ${sentence}`])
+])('warns of a worker %#', (changes, message) => {
+  expect(brief({ workers: [aWorker(changes)] })).toEqual([`warning: ${message}`])
 })
 
 it('warns of sessions, definitions and licenses, each with what tells more', () => {
   const found = judgeFleet({
     ...CALM,
     sessions: [
-      aSession({ waiting_reason: 'nobody has room' }),
+      aSession({ waiting_reason: textReason('nobody has room') }),
       aReadySession({ id: 'ls-2', conditions: [condition(LAB_STOPPED, 'ann stopped it')] }),
     ],
     definitions: [aDefinition({ sync: failedSync })],
     leaks: [aLeak()],
   })
-  expect(found.map(({ sentence }) => sentence)).toEqual([
+  expect(found.map(({ message }) => message)).toEqual([
     'session ls-1 of two-routers is not placed: nobody has room',
     'the lab of session ls-2 of two-routers is stopped: ann stopped it',
     'definition two-routers could not be fetched: no such bucket',
     'the license of metal-9 (cml-9) leaked: its machine was terminated by somebody else',
   ])
-  expect(found.map(({ next_step }) => next_step)).toEqual([
+  expect(found.map(({ advice }) => advice)).toEqual([
     expect.stringContaining('`lcm why session ls-1`'),
     expect.stringContaining('`lcm why session ls-2`'),
     expect.stringContaining('`lcm describe definition two-routers`'),
@@ -79,7 +85,7 @@ it('reads all of that from the API', async () => {
   const client = apiClient(api.dispatch, { token: 'secret' })
   const { signal } = new AbortController()
   api.put(lost)
-  api.lablets.sessions.put(aSession({ waiting_reason: 'nobody has room' }))
+  api.lablets.sessions.put(aSession({ waiting_reason: textReason('nobody has room') }))
   api.lablets.definitions.put(aDefinition({ sync: failedSync }))
   api.fleet.leaks.push(aLeak())
   const { items } = await readLivingAndLost(client, signal)

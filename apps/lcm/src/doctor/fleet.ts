@@ -42,7 +42,7 @@ export function judgeFleet({ workers, sessions, definitions, leaks }: FleetFacts
   return found.length > 0 ? found : [ok('fleet', 'no worker, session, definition or license needs attention')]
 }
 
-const attend = (sentence: string, next: string): Finding[] => [warning('fleet', sentence.replace(/[\s.]+$/, ''), next)]
+const attend = (message: string, next: string): Finding[] => [warning('fleet', message, next)]
 
 /** Conditions that block a worker until someone acts, most specific first. */
 const STUCK: readonly string[] = [
@@ -56,7 +56,7 @@ const STUCK: readonly string[] = [
 function ofWorker(worker: Worker): Finding[] {
   const { id, name, status, conditions, license } = worker
   const next = `see \`lcm why worker ${shellWord(name)}\``
-  const because = worker.state_history.at(-1)?.because ?? 'no reason is recorded'
+  const because = worker.state_history.at(-1)?.because.message ?? 'no reason is recorded'
   if (isLost(worker))
     return attend(
       `${name} is lost: ${because}`,
@@ -64,14 +64,14 @@ function ofWorker(worker: Worker): Finding[] {
     )
   if (status === 'TERMINATED' || status === 'FAILED') return []
   const [stuck] = STUCK.flatMap(type => conditions.filter(each => each.type === type && each.status))
-  if (stuck !== undefined) return attend(`${name} is ${status} and blocked: ${stuck.message}`, next)
+  if (stuck !== undefined) return attend(`${name} is ${status} and blocked: ${stuck.reason.message}`, next)
   if (status === 'UNKNOWN') return attend(`${name} is UNKNOWN: ${because}`, next)
   if (license.status === 'FAILED')
     return attend(`${name} has no license: ${license.last_error ?? 'CML rejected it'}`, next)
   const ignored = conditions.find(each => each.type === CONDITION.endpointIgnored && each.status)
   if (ignored !== undefined)
     return attend(
-      `${name}: ${ignored.message}`,
+      `${name}: ${ignored.reason.message}`,
       `find out who tagged ${worker.ec2_instance_id}: the tag would have sent its CML password to another address`,
     )
   return []
@@ -82,14 +82,15 @@ function ofSession(session: LabletSession): Finding[] {
   if (isFinal(status)) return []
   const next = `see \`lcm why session ${id}\``
   const name = `session ${id} of ${definition.name}`
-  if (status === 'PENDING' && waiting_reason !== null) return attend(`${name} is not placed: ${waiting_reason}`, next)
+  if (status === 'PENDING' && waiting_reason !== null)
+    return attend(`${name} is not placed: ${waiting_reason.message}`, next)
   const failed = Object.entries(pipeline?.steps ?? {}).find(([, step]) => isStuck(step.status))
   if (failed !== undefined) {
     const [step, { error }] = failed
     return attend(`${name} is stuck at step ${step}: ${error ?? 'no reason is recorded'}`, next)
   }
   const stopped = conditions.find(({ type, status: isSo }) => type === LAB_STOPPED && isSo)
-  return stopped === undefined ? [] : attend(`the lab of ${name} is stopped: ${stopped.message}`, next)
+  return stopped === undefined ? [] : attend(`the lab of ${name} is stopped: ${stopped.reason.message}`, next)
 }
 
 const isStuck = (status: string): boolean => status === 'failed' || status === 'blocked'
@@ -103,6 +104,6 @@ function ofDefinition({ name, status, sync }: DefinitionSummary): Finding[] {
 function ofLeak({ id, worker_name, reason, hostname, udi, resolved_at }: LicenseLeak): Finding[] {
   if (resolved_at !== null) return []
   const which = hostname ?? udi
-  const sentence = `the license of ${worker_name}${which === null ? '' : ` (${which})`} leaked: ${reason}`
-  return attend(sentence, `remove the instance in Cisco Smart Software Manager, then run \`lcm resolve leak ${id}\``)
+  const message = `the license of ${worker_name}${which === null ? '' : ` (${which})`} leaked: ${reason.message}`
+  return attend(message, `remove the instance in Cisco Smart Software Manager, then run \`lcm resolve leak ${id}\``)
 }

@@ -13,7 +13,7 @@ it('wants the Node that the project wants', () => {
   const [, major, minor] = /(\d+)\.(\d+)/.exec(JSON.parse(readFileSync(root, 'utf8')).engines.node) ?? []
   expect(judgeNode(`v${major}.${minor}.0`).severity).toBe('ok')
   expect(judgeNode(`v${major}.${Number(minor) - 1}.0`).severity).toBe('failure')
-  expect(judgeNode('v18.20.0')).toMatchObject({ severity: 'failure', next_step: expect.stringContaining('install') })
+  expect(judgeNode('v18.20.0')).toMatchObject({ severity: 'failure', advice: expect.stringContaining('install') })
 })
 
 it.each([
@@ -32,7 +32,7 @@ it('names a full disk as that, with its path', async () => {
     return { bavail: 3, blocks: 1000, bsize: 4096, files: 0, ffree: 0 }
   })
   expect(full).toEqual({ path: '/data/.lcm', freeBytes: 12_288, totalBytes: 4_096_000, freeFiles: null })
-  expect(full && judgeDisk(full).sentence).toBe('the disk is full: 0.0 MB of 3.9 MB free on the disk of /data/.lcm')
+  expect(full && judgeDisk(full).message).toBe('the disk is full: 0.0 MB of 3.9 MB free on the disk of /data/.lcm')
 })
 
 it('reads a real disk, and knows that /proc is none', async () => {
@@ -71,5 +71,5 @@ it.each([
 ])('calls a folder %s: %j', (severity, facts, isNeeded, words) => {
   const finding = judgeFolder(facts, isNeeded)
   expect(finding.severity).toBe(severity)
-  expect(finding.sentence).toContain(words)
+  expect(finding.message).toContain(words)
 })

@@ -77,10 +77,10 @@ export function judgeFolder({ path, exists, problem, isLocked, process }: Folder
     return ok('data', `${path} is in use by ${who}`)
   }
   if (process?.lives) {
-    const sentence = `process ${process.pid} is running but does not hold the lock of ${path}`
+    const message = `process ${process.pid} is running but does not hold the lock of ${path}`
     return warning(
       'data',
-      sentence,
+      message,
       'check whether that process is LCM: `lcm up` may have ended and its process id been reused',
     )
   }

@@ -2,6 +2,7 @@ import { UnreachableError } from '@lcm/client/api-error'
 import { API_PREFIX } from '@lcm/contract/routes'
 import { Info } from '@lcm/contract/system'
 import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { Reason, textReason } from '@lcm/domain/reason'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Target } from '../cli/connection.ts'
 import type { ApiFacts, Skew } from './api.ts'
@@ -15,7 +16,7 @@ interface Asked {
 
 /** Reads /info, /ready and /health. Never rejects because of API errors. */
 export async function probeApi({ target, dispatch, clock, signal }: Asked): Promise<ApiFacts> {
-  const { url, token, nextStep } = target
+  const { url, token, advice } = target
   const headers = token === null ? {} : { authorization: `Bearer ${token}` }
   const get = (path: string) => dispatch({ method: 'GET', url: path, headers, body: null, signal })
   const known = { url, hasToken: token !== null }
@@ -33,8 +34,8 @@ export async function probeApi({ target, dispatch, clock, signal }: Asked): Prom
     }
   } catch (error) {
     if (!(error instanceof UnreachableError)) throw error
-    const message = `LCM does not respond at ${url} (${causeOf(error)}): ${nextStep}`
-    return { ...known, answer: { kind: 'unreachable', message }, skew: null, waitsFor: null, problems: [] }
+    const message = `LCM does not respond at ${url} (${causeOf(error)})`
+    return { ...known, answer: { kind: 'unreachable', message, advice }, skew: null, waitsFor: null, problems: [] }
   }
 }
 
@@ -45,7 +46,7 @@ function causeOf(error: Error): string {
   return 'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message
 }
 
-function answerOf({ status, body }: ApiResponse, { url, nextStep }: Target): ApiFacts['answer'] {
+function answerOf({ status, body }: ApiResponse, { url, advice }: Target): ApiFacts['answer'] {
   const said = parsed(body)
   if (status === 200) {
     const info = Info.safeParse(said)
@@ -53,7 +54,7 @@ function answerOf({ status, body }: ApiResponse, { url, nextStep }: Target): Api
   }
   const detail = wordIn(said, 'detail')
   if (status >= 400 && wordIn(said, 'code') !== null) return { kind: 'refused', status, detail: detail ?? '' }
-  return { kind: 'unreachable', message: `the server at ${url} is not an LCM API: ${nextStep}` }
+  return { kind: 'unreachable', message: `the server at ${url} is not an LCM API`, advice }
 }
 
 function parsed(body: ApiResponse['body']): unknown {
@@ -73,13 +74,13 @@ function wordIn(value: unknown, name: string): string | null {
 }
 
 /** Problems in a health response; an unhealthy response without named problems still counts as one. */
-function problemsIn(health: ApiResponse | null): readonly string[] {
+function problemsIn(health: ApiResponse | null): readonly Reason[] {
   const said = health === null ? null : parsed(health.body)
   const status = wordIn(said, 'status')
   if (status === null || status === 'healthy') return []
   const named = fieldIn(said, 'problems')
-  const problems = Array.isArray(named) ? named.filter(each => typeof each === 'string') : []
-  return problems.length > 0 ? problems : [`the health of the API is ${status}`]
+  const problems = Array.isArray(named) ? named.flatMap(each => Reason.safeParse(each).data ?? []) : []
+  return problems.length > 0 ? problems : [textReason(`the health of the API is ${status}`)]
 }
 
 const HALF_SECOND_MS = 500

@@ -1,6 +1,6 @@
 import type { EtcdMemberCheck, StoreCheck } from '../serve/examination.ts'
 import { judgeClock } from './api.ts'
-import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 
 export function judgeStore({ location, problem, isComplete }: StoreCheck): Finding {
   if (problem === null) {
@@ -26,7 +26,7 @@ const HALF_SECOND_MS = 500
 
 function judgeMember(member: EtcdMemberCheck, atMs: number): Finding[] {
   const { endpoint, problem, version, hasLeader, alarms } = member
-  if (problem !== null) return [failureIn('etcd', problem.message, 'check ETCD_ENDPOINTS')]
+  if (problem !== null) return [failure('etcd', problem.message, problem.advice)]
   if (alarms.includes('NOSPACE'))
     return [
       failure(

@@ -1,9 +1,10 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { SERVICES } from '@lcm/domain/actor'
 import { toMs } from '@lcm/domain/instant'
+import type { Reason, ReasonCode } from '@lcm/domain/reason'
 import { formatDuration } from '../cli/terminal/duration.ts'
 import { OUTAGE_NEXT } from './api.ts'
-import { type Finding, failure, failureIn, ok, warning } from './finding.ts'
+import { type Finding, failure, ok, warning } from './finding.ts'
 
 type Listed = AnswerOf<'listServices'>['items'][number]
 type Instance = Listed['instances'][number]
@@ -40,9 +41,9 @@ function leaderless(name: string, count: number, profile: Profile): Finding {
     const own = `start it with \`lcm serve ${name}\`, and check CONTROL_PLANE_API_URL and LCM_SERVICE_TOKEN of running instances`
     return failure('services', `no instance of ${name} has sent a heartbeat for 30 s`, nextIn(profile, own))
   }
-  const sentence = `${name} has no leader, although ${count === 1 ? '1 instance is running' : `${count} instances are running`}`
+  const message = `${name} has no leader, although ${count === 1 ? '1 instance is running' : `${count} instances are running`}`
   const next = nextIn(profile, 'leaders are elected through etcd: check etcd first, then the logs of the instances')
-  return failure('services', sentence, next)
+  return failure('services', message, next)
 }
 
 const nextIn = (profile: Profile, own: string): string => (profile === 'embedded' ? EMBEDDED_NEXT : own)
@@ -50,32 +51,44 @@ const nextIn = (profile: Profile, own: string): string => (profile === 'embedded
 function watchOf(name: string, { watch, instance_id }: Instance, profile: Profile): Finding[] {
   if (watch.healthy) return []
   const age = watch.age_seconds === null ? '' : `, silent for ${formatDuration(watch.age_seconds * 1000)}`
-  const sentence = `${name} on ${instance_id} receives no change notifications${age}; it polls instead`
-  return [warning('services', sentence, nextIn(profile, 'check etcd and the network connection to it'))]
+  const message = `${name} on ${instance_id} receives no change notifications${age}; it polls instead`
+  return [warning('services', message, nextIn(profile, 'check etcd and the network connection to it'))]
 }
 
 function sweepOf(name: string, { last_sweep, since, instance_id }: Instance, nowMs: number): Finding[] {
   const from = last_sweep ?? since
   const ageMs = from === null ? 0 : nowMs - toMs(from)
   if (ageMs < SWEEP_MS_MAX) return []
-  const sentence = `the last full sweep of ${name} on ${instance_id} was ${formatDuration(ageMs)} ago`
-  return [warning('services', sentence, 'check its log, and whether RECONCILE_POLLING_ENABLED=false is set')]
+  const message = `the last full sweep of ${name} on ${instance_id} was ${formatDuration(ageMs)} ago`
+  return [warning('services', message, 'check its log, and whether RECONCILE_POLLING_ENABLED=false is set')]
 }
-
-const REFUSED = /^AWS refuses /
-const OUTAGE = / has not answered since /
 
 /** Problems that an instance reports. Denied AWS calls and outages are failures, even on a standby. */
 const problemsOf = (name: string, { problems, is_leader, instance_id }: Instance): Finding[] =>
-  problems.map(problem => {
-    const sentence = `${name} on ${instance_id}: ${problem}`
-    if (REFUSED.test(problem)) return failure('services', sentence, nextFor(problem))
-    if (OUTAGE.test(problem)) return failure('services', sentence, OUTAGE_NEXT)
-    if (!is_leader) return warning('services', sentence, 'check its log')
-    return failureIn('services', sentence, 'check its log')
+  problems.map(reason => {
+    const message = `${name} on ${instance_id}: ${reason.message}`
+    const judge = is_leader || CERTAIN.includes(reason.code) ? failure : warning
+    return { ...judge('services', message, adviceFor(reason, name)), reason }
   })
 
-const nextFor = (problem: string): string =>
-  /Limit|quota/i.test(problem)
-    ? 'request a higher quota from AWS (Service Quotas, EC2), or use fewer or smaller machines'
-    : 'grant the missing permission: docs/how-to/run-on-aws.md has the policy'
+const CERTAIN: readonly string[] = ['aws_refuses_call', 'dependency_outage', 'cml_outage'] satisfies ReasonCode[]
+
+function adviceFor({ code, params }: Reason, service: string): string {
+  switch (code as ReasonCode) {
+    case 'aws_refuses_call':
+      return params.error_class === 'quota'
+        ? 'request a higher quota from AWS (Service Quotas, EC2), or use fewer or smaller machines'
+        : 'grant the missing permission: docs/how-to/run-on-aws.md has the policy'
+    case 'dependency_outage':
+    case 'cml_outage':
+      return OUTAGE_NEXT
+    case 'cml_refuses_on_workers':
+      return `see \`lcm why worker ${params.worker_id}\``
+    case 'etcd_problem':
+      return String(params.advice)
+    case 'epoch_regressed':
+      return `run \`lcm services reset-term ${service}\``
+    default:
+      return 'check its log'
+  }
+}

@@ -51,10 +51,10 @@ export interface RealCloudOptions {
 
 export function realCloud(options: RealCloudOptions): Cloud {
   if (options.regionsFile === undefined || options.regionsFile === '') {
-    throw new StartupError(
-      'with --cloud aws, set AWS_REGIONS_CONFIG_PATH to a YAML file that names your regions and subnets',
-      { exitCode: 2 },
-    )
+    throw new StartupError('--cloud aws needs AWS_REGIONS_CONFIG_PATH', {
+      advice: 'set it to a YAML file that names your regions and subnets',
+      exitCode: 2,
+    })
   }
   const { clock, onCall } = options
   const compute = awsCompute({ clock, onCall })
@@ -125,7 +125,8 @@ export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {
   const model = openWorld(options, store)
   const server = await startSimServer({ model, clock, log, port: options.port ?? 0 }).catch((cause: unknown) => {
     model.close()
-    throw new StartupError(`the simulated cloud can't listen on port ${options.port}. Choose another with --sim-port`, {
+    throw new StartupError(`the simulated cloud can't listen on port ${options.port}`, {
+      advice: 'choose another with --sim-port',
       cause,
     })
   })

@@ -1,4 +1,5 @@
 import { type EtcdCoordination, EtcdEndpointError, etcdCoordination } from '@lcm/coordination/etcd/coordination'
+import { type Reason, reason } from '@lcm/domain/reason'
 import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { etcdEndpoints, readNamedFile, type SharedEnvironment } from './environment/environment.ts'
@@ -16,7 +17,7 @@ export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordinati
 export function withVariable(env: SharedEnvironment, cause: unknown): unknown {
   if (!(cause instanceof EtcdEndpointError)) return cause
   const name = env.ETCD_ENDPOINTS === undefined ? 'ETCD_HOST' : 'ETCD_ENDPOINTS'
-  return new StartupError(`${name}: ${cause.message}`, { cause, exitCode: 2 })
+  return new StartupError(`${name}: ${cause.message}`, { cause, advice: cause.advice, exitCode: 2 })
 }
 
 function connected(env: SharedEnvironment, logger: Logger): EtcdCoordination {
@@ -42,9 +43,11 @@ export function tlsOf(env: SharedEnvironment): { ca?: string; certificate?: stri
 }
 
 /** Problems of etcd, for /health. */
-export function etcdProblems(coordination: EtcdCoordination): string[] {
+export function etcdProblems(coordination: EtcdCoordination): Reason[] {
   const { problem } = coordination.health()
-  return problem === null ? [] : [`${problem.code} since ${problem.since}: ${problem.message}`]
+  if (problem === null) return []
+  const { code: etcd_code, since, message: error, advice } = problem
+  return [reason('etcd_problem', { etcd_code, since, error, advice })]
 }
 
 /** The reason why a service waits for etcd; null if etcd responds. */

@@ -26,14 +26,19 @@ const patience = () => ({ clock: systemClock, deadlineMs: 2000, signal: new Abor
 
 function read(env: Record<string, string>): ExaminedEnvironment {
   const environment = readEnvironment(env)
-  if (typeof environment === 'string') throw new Error(environment)
+  if (environment instanceof StartupError) throw environment
   return environment
 }
 
 it('reads the environment as services would, or says why they would not', () => {
   expect(read({ ETCD_PORT: '2380', LCM_CLOUD: 'aws' })).toMatchObject({ ETCD_PORT: 2380, LCM_CLOUD: 'aws' })
-  expect(readEnvironment({ ETCD_PORT: 'x' })).toContain('ETCD_PORT=x')
-  expect(readEnvironment({ LCM_STORE: 'postgres://x' })).toContain('LCM_STORE=(hidden)')
+  expect(readEnvironment({ ETCD_PORT: 'x' })).toMatchObject({
+    message: expect.stringContaining('ETCD_PORT=x'),
+    advice: expect.stringContaining('docs/reference/config.md'),
+  })
+  expect(readEnvironment({ LCM_STORE: 'postgres://x' })).toMatchObject({
+    message: expect.stringContaining('LCM_STORE=(hidden)'),
+  })
 })
 
 it('looks into a data folder without touching it', () => {

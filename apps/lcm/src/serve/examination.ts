@@ -11,6 +11,7 @@ import { readRegionFile } from './files/region-file.ts'
 import { StartupError } from './startup-error.ts'
 
 export type { AccountCheck, CheckedLaunch, EtcdMemberCheck, ExaminedEnvironment, StoreCheck }
+export { StartupError }
 
 /** Time limits of a probe; results found before the deadline count. */
 export interface ProbeLimits {
@@ -19,12 +20,12 @@ export interface ProbeLimits {
   readonly signal: AbortSignal
 }
 
-/** The environment as services read it, or the error message of their start. */
-export function readEnvironment(env: Env): ExaminedEnvironment | string {
+/** The environment as services read it, or the error of their start. */
+export function readEnvironment(env: Env): ExaminedEnvironment | StartupError {
   try {
     return examinedEnvironment(env)
   } catch (error) {
-    if (error instanceof StartupError) return error.message
+    if (error instanceof StartupError) return error
     throw error
   }
 }

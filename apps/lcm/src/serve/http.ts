@@ -70,14 +70,17 @@ export interface Leaving {
 export function refusedToListen(cause: unknown, { host, port }: { host: string; port: number }): unknown {
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
   if (code === 'EADDRINUSE') {
-    return new StartupError(
-      `port ${port} is in use. Stop the process that uses it, or choose another with --port, such as ${port + 1}`,
-      { cause },
-    )
+    return new StartupError(`port ${port} is in use`, {
+      advice: `stop the process that uses it, or choose another with --port, such as ${port + 1}`,
+      cause,
+    })
   }
   if (code === 'EACCES')
-    return new StartupError(`no permission to listen on port ${port}. Choose one above 1023 with --port`, { cause })
+    return new StartupError(`no permission to listen on port ${port}`, {
+      advice: 'choose one above 1023 with --port',
+      cause,
+    })
   if (NO_SUCH_ADDRESS.includes(code))
-    return new StartupError(`this computer has no address ${host}. Choose another with --host`, { cause })
+    return new StartupError(`this computer has no address ${host}`, { advice: 'choose another with --host', cause })
   return cause
 }

@@ -71,7 +71,7 @@ describe('a start that can not be', () => {
     const io = { out: () => undefined, err: () => undefined, signal: AbortSignal.abort() }
     const error = await (async () => serve(given, io))().catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(StartupError)
-    return error instanceof Error ? error.message : ''
+    return error instanceof StartupError ? `${error.message}: ${error.advice}` : ''
   }
 
   it('names what is missing', async () => {
@@ -84,14 +84,14 @@ describe('a start that can not be', () => {
     const wrong = { LCM_STORE: 'postgres:x', ETCD_PORT: 'many', MIN_WORKERS: '-1', LEADER_LEASE_TTL: 'soon' }
     const message = await refusal(options('control-plane-api', { ...API, ...wrong }))
     for (const name of Object.keys(wrong)) expect(message).toContain(name)
-    expect(message.match(/See docs/g)).toHaveLength(1)
+    expect(message.match(/see docs/g)).toHaveLength(1)
   })
 
   it.each([
     [{ ETCD_ENDPOINTS: 'http://etcd:2379/v3' }, /^ETCD_ENDPOINTS: "http:.*host:port/],
-    [{ ETCD_CERT_FILE: '/c.pem', ETCD_KEY_FILE: '/k.pem' }, /^ETCD_CERT_FILE and ETCD_KEY_FILE need ETCD_CA_FILE\./],
-    [{ ETCD_CA_FILE: '/ca.pem', ETCD_KEY_FILE: '/k.pem' }, /^ETCD_CERT_FILE and ETCD_KEY_FILE need each other\./],
-    [{ ETCD_PASSWORD: 'x' }, /^ETCD_PASSWORD needs ETCD_USERNAME\./],
+    [{ ETCD_CERT_FILE: '/c.pem', ETCD_KEY_FILE: '/k.pem' }, /^ETCD_CERT_FILE and ETCD_KEY_FILE need ETCD_CA_FILE: /],
+    [{ ETCD_CA_FILE: '/ca.pem', ETCD_KEY_FILE: '/k.pem' }, /^ETCD_CERT_FILE and ETCD_KEY_FILE need each other: /],
+    [{ ETCD_PASSWORD: 'x' }, /^ETCD_PASSWORD needs ETCD_USERNAME: /],
   ])('refuses what would be left aside without a word: %o', async (wrong, sentence) => {
     for (const service of ['control-plane-api', 'worker-controller'] as const)
       expect(
@@ -147,7 +147,7 @@ describe('a start that can not be', () => {
   it('names a folder that is not there', async () => {
     const env = { ...API, LCM_STORE: `sqlite:${join(folder, 'none', 'lcm.sqlite')}` }
     expect(await refusal(options('control-plane-api', env))).toMatch(
-      /LCM_STORE: folder .*none does not exist\. Create it first/,
+      /LCM_STORE: folder .*none does not exist: create it first/,
     )
   })
 

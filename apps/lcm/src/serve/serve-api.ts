@@ -77,7 +77,7 @@ export function serveApi(
 function claim(file: string, onClose: (close: () => unknown) => void): void {
   const folder = dirname(file)
   if (!existsSync(folder))
-    throw new StartupError(`LCM_STORE: folder ${folder} does not exist. Create it first`, { exitCode: 2 })
+    throw new StartupError(`LCM_STORE: folder ${folder} does not exist`, { advice: 'create it first', exitCode: 2 })
   refuseUnfinishedRestore(folder)
   onClose(holdLock(`${file}.lock`, file))
 }

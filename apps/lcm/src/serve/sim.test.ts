@@ -97,9 +97,10 @@ it('says so when its port or its world is taken', async () => {
   const dataDir = folder()
   await whileServing({ dataDir }, async ({ url }) => {
     const port = Number(new URL(url).port)
-    await expect(whileServing({ port }, async () => undefined)).rejects.toThrow(
-      `port ${port}. Choose another with --port`,
-    )
+    await expect(whileServing({ port }, async () => undefined)).rejects.toMatchObject({
+      message: expect.stringContaining(`port ${port}`),
+      advice: 'choose another with --port',
+    })
     await expect(whileServing({ dataDir }, async () => undefined)).rejects.toThrow('sim.sqlite')
   })
 })

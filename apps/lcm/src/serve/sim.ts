@@ -34,7 +34,8 @@ export function serveSim(options: ServeSimOptions, io: Io): Promise<void> {
     const port = options.port ?? PORT
     const server = await startSimServer({ model, clock: systemClock, log, port, cml: options.cml }).catch(
       (cause: unknown) => {
-        throw new StartupError(`the simulated cloud can't listen on port ${port}. Choose another with --port`, {
+        throw new StartupError(`the simulated cloud can't listen on port ${port}`, {
+          advice: 'choose another with --port',
           cause,
         })
       },

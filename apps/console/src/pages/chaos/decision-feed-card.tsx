@@ -60,10 +60,10 @@ function DecisionLine({ atMs, decision }: { atMs: number; decision: DecisionReco
         <strong class="decision-action">{actionWords(decision.action)}</strong> <span class="muted">{kind}</span>{' '}
         {href === null ? name : <a href={href}>{name}</a>}
       </p>
-      <p class="feed-because">{decision.because}</p>
-      {decision.outcome !== '' && decision.outcome !== decision.because && (
-        <p class="feed-because muted">{decision.outcome}</p>
-      )}
+      <p class="feed-because" title={decision.because.code}>
+        {decision.because.message}
+      </p>
+      {decision.outcome !== '' && <p class="feed-because muted">{decision.outcome}</p>}
     </li>
   )
 }

@@ -69,7 +69,9 @@ function PlanLine({ item }: { item: PlanItem }) {
       <span class="plan-resource">
         <span class="muted">{kind}</span> {href === null ? name : <a href={href}>{name}</a>}
       </span>
-      <span class="plan-because">{because}</span>
+      <span class="plan-because" title={because.code}>
+        {because.message}
+      </span>
     </li>
   )
 }

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { describe, expect, it } from 'vitest'
 import {
   healthOf,
@@ -50,7 +51,7 @@ describe('a replica', () => {
     const deaf = replica({
       instance_id: 'two',
       watch: { healthy: false, age_seconds: null },
-      problems: ['etcd is gone'],
+      problems: [textReason('etcd is gone')],
     })
     expect(problemsOf(deaf, service(), AT_MS)).toEqual(['claims leadership', 'no change events', 'etcd is gone'])
   })
@@ -78,7 +79,7 @@ it('a plan is grouped by service, due actions first', () => {
     service: name,
     resource: 'worker:w-1',
     action: 'look',
-    because: 'so',
+    because: textReason('so'),
     due_at,
   })
   const later = '2026-01-02T03:05:05.000Z'

@@ -23,7 +23,7 @@ export function problemsOf(replica: Replica, service: Service, nowMs: number): s
     ...(nowMs - toMs(replica.seen_at) > MISSED_MAX * HEARTBEAT_INTERVAL_MS ? ['stale'] : []),
     ...(roleOf(replica, service) === 'deposed' ? ['claims leadership'] : []),
     ...(replica.watch.healthy ? [] : ['no change events']),
-    ...replica.problems,
+    ...replica.problems.map(({ message }) => message),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { byCategory } from './placement-view.tsx'
 
@@ -6,7 +7,7 @@ it('groups refusals by category, most frequent first', () => {
     worker_id,
     worker_name: worker_id,
     category,
-    because: 'so',
+    because: textReason('so'),
   })
   const groups = byCategory([refusal('a', 'capacity'), refusal('b', 'status'), refusal('c', 'status')])
   expect(groups.map(([category, items]) => [category, items.map(({ worker_id }) => worker_id)])).toEqual([

@@ -57,7 +57,7 @@ function PlacementOf({ preview }: { preview: Preview }) {
       <p class={`placement-verdict tone-${tone}`} aria-live="polite">
         <NamedIcon name={preview.outcome === 'place' ? 'check' : 'arrow'} />
         <span>
-          <strong>{text}</strong>: {preview.because}.
+          <strong>{text}</strong>: {preview.because.message}.
         </span>
       </p>
       {preview.candidates.length > 0 && <Candidates candidates={preview.candidates} />}
@@ -115,7 +115,10 @@ const Refusals = ({ refusals }: { refusals: Preview['refusals'] }) => (
         <ul>
           {items.map(({ worker_id, worker_name, because }) => (
             <li key={worker_id}>
-              <a href={workerHash(worker_id)}>{worker_name}</a> <span class="muted">{because}</span>
+              <a href={workerHash(worker_id)}>{worker_name}</a>{' '}
+              <span class="muted" title={because.code}>
+                {because.message}
+              </span>
             </li>
           ))}
         </ul>

@@ -141,8 +141,8 @@ function ResolveButton({ leak, onResolved }: { leak: LicenseLeak; onResolved: ()
 const ResolveDialog = ({ leak, onConfirm }: { leak: LicenseLeak; onConfirm: () => void }) => (
   <ConfirmDialog title="Mark this license as released?" verb="Mark as released" typed={null} onConfirm={onConfirm}>
     <p>
-      <strong>{leak.worker_name}</strong> was removed before its license was released: {leak.reason}. Release the
-      license in your Smart Licensing account first, then confirm it here.
+      <strong>{leak.worker_name}</strong> was removed before its license was released: {leak.reason.message}. Release
+      the license in your Smart Licensing account first, then confirm it here.
     </p>
     <p class="muted">
       {[leak.product, leak.hostname, leak.udi].filter(Boolean).join(' · ') || 'No further details are known.'}

@@ -1,3 +1,5 @@
+import { textReason } from '@lcm/domain/reason'
+import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { CONDITION } from '@lcm/domain/worker/worker'
 import { aDefinition, aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
@@ -28,11 +30,16 @@ const LEAK = {
   hostname: 'cml-9',
   product: null,
   at: THEN,
-  reason: 'it vanished',
+  reason: textReason('it vanished'),
   resolved_at: null,
   resolved_by: null,
 }
-const condition = (type: string, message: string, status = true) => ({ type, status, reason: '', message, since: THEN })
+const condition = (type: string, message: string, status = true) => ({
+  type,
+  status,
+  reason: textReason(message),
+  since: THEN,
+})
 
 describe('workers that need attention', () => {
   it('have failed, with the reason', () => {
@@ -50,10 +57,14 @@ describe('workers that need attention', () => {
   })
 
   it('have no CML login or an ignored endpoint tag, without an alarm', () => {
-    const noLogin = { ...condition('CmlAccessRefused', 'LCM has no credentials'), reason: 'NoCredentials' }
+    const refused = (code: string, message: string) => ({
+      ...condition('CmlAccessRefused', message),
+      reason: { code, message, params: {} },
+    })
+    const noLogin = refused(CML_REASONS.credentials, 'LCM has no credentials')
     const workers = [
       aWorker({ id: 'a', status: 'RUNNING', conditions: [noLogin] }),
-      aWorker({ id: 'aa', status: 'RUNNING', conditions: [{ ...noLogin, reason: 'TelemetryOff', message: 'off' }] }),
+      aWorker({ id: 'aa', status: 'RUNNING', conditions: [refused(CML_REASONS.telemetry_off, 'off')] }),
       aWorker({ id: 'b', status: 'RUNNING', conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }),
     ]
     expect(found({ workers })).toEqual([
@@ -105,8 +116,8 @@ describe('sessions that need attention', () => {
   it('wait, which is worse when they should have begun', () => {
     const later = { start: '2026-01-02T05:00:00.000Z', end: '2026-01-02T06:00:00.000Z' }
     const sessions = [
-      aSession({ id: 'a', waiting_reason: 'waits for metal-1', timeslot: later }),
-      aSession({ id: 'b', waiting_reason: 'no room' }),
+      aSession({ id: 'a', waiting_reason: textReason('waits for metal-1'), timeslot: later }),
+      aSession({ id: 'b', waiting_reason: textReason('no room') }),
       aSession({ id: 'c' }),
     ]
     expect(found({ sessions })).toEqual([
@@ -170,7 +181,11 @@ describe('other resources that need attention', () => {
 describe('groups', () => {
   it('show a few of each kind, so that a storm does not bury the rest', () => {
     const storm = Array.from({ length: 9 }, (_, n) => aWorker({ id: `w-${n}`, status: 'FAILED' }))
-    const items = attentionOf({ ...QUIET, workers: storm, sessions: [aSession({ waiting_reason: 'no room' })] })
+    const items = attentionOf({
+      ...QUIET,
+      workers: storm,
+      sessions: [aSession({ waiting_reason: textReason('no room') })],
+    })
     expect(
       groupsOf(items).map(({ what, shown, moreCount, moreHref }) => [what, shown.length, moreCount, moreHref]),
     ).toEqual([
@@ -180,7 +195,7 @@ describe('groups', () => {
   })
 
   it('lead to all of a kind, whatever their statuses', () => {
-    const overdue = [{ type: CONDITION.overdue, status: true, reason: '', message: 'late', since: THEN }]
+    const overdue = [{ type: CONDITION.overdue, status: true, reason: textReason('late'), since: THEN }]
     const statuses = ['STARTING', 'STOPPING', 'STARTING', 'STOPPING', 'TERMINATING'] as const
     const workers = statuses.map((status, n) => aWorker({ id: `w-${n}`, status, conditions: overdue }))
     const [group] = groupsOf(attentionOf({ ...QUIET, workers }))

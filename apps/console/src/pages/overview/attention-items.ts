@@ -118,21 +118,21 @@ const isLost = ({ status, desired_status, entered_status_at }: Worker, nowMs: nu
 function ofWorker(worker: Worker, nowMs: number): Attention | null {
   const { id, name, status, entered_status_at: since } = worker
   const about = { key: id, name, href: workerHash(id), all: { page: 'workers', status }, leak: null } as const
-  const because = () => worker.state_history.at(-1)?.because ?? ''
+  const because = () => worker.state_history.at(-1)?.because.message ?? ''
   if (isLost(worker, nowMs)) {
     const text = 'its machine no longer exists'
     return { ...about, urgency: 'alarm', what: 'Worker lost', text, since }
   }
   if (status === 'TERMINATED') return null
   if (status === 'FAILED') {
-    const text = holding(worker, CONDITION.failed)?.message || because()
+    const text = holding(worker, CONDITION.failed)?.reason.message ?? because()
     return { ...about, urgency: 'alarm', what: 'Worker failed', text, since }
   }
   for (const [type, what] of STUCK) {
     const condition = holding(worker, type)
     if (condition === undefined) continue
-    const item = { ...about, text: condition.message, since: condition.since }
-    const missing = NOT_SET_UP[condition.reason]
+    const item = { ...about, text: condition.reason.message, since: condition.since }
+    const missing = NOT_SET_UP[condition.reason.code]
     if (missing !== undefined) return { ...item, urgency: 'watch', what: missing }
     return { ...item, urgency: 'alarm', what }
   }
@@ -143,7 +143,13 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
   }
   const ignored = holding(worker, CONDITION.endpointIgnored)
   if (ignored)
-    return { ...about, urgency: 'watch', what: 'Endpoint tag ignored', text: ignored.message, since: ignored.since }
+    return {
+      ...about,
+      urgency: 'watch',
+      what: 'Endpoint tag ignored',
+      text: ignored.reason.message,
+      since: ignored.since,
+    }
   if (worker.license.status === 'FAILED')
     return { ...about, urgency: 'watch', what: 'License failed', text: worker.license.last_error ?? '', since: null }
   if (status === 'RUNNING' && worker.service_status === 'ERROR')
@@ -156,7 +162,7 @@ const ofLeak = (leak: LicenseLeak): Attention => ({
   urgency: 'watch',
   what: 'Leaked license',
   name: leak.worker_name,
-  text: [leak.reason, leak.hostname ?? leak.udi].filter(Boolean).join(' · '),
+  text: [leak.reason.message, leak.hostname ?? leak.udi].filter(Boolean).join(' · '),
   since: leak.at,
   href: workerHash(leak.worker_id),
   all: { page: 'overview' },
@@ -183,7 +189,8 @@ function ofSession(session: LabletSession, nowMs: number): Attention | null {
     return { ...about, urgency: 'alarm', what: 'Session stuck', text, since: timeslot.end }
   }
   const stopped = session.conditions.find(condition => condition.type === LAB_STOPPED && condition.status)
-  if (stopped) return { ...about, urgency: 'alarm', what: 'Lab stopped', text: stopped.message, since: stopped.since }
+  if (stopped)
+    return { ...about, urgency: 'alarm', what: 'Lab stopped', text: stopped.reason.message, since: stopped.since }
   if (status === 'PENDING' && session.waiting_reason !== null) {
     const isLate = toMs(timeslot.start) < nowMs
     const what = isLate ? 'Session late' : 'Session waiting'
@@ -191,7 +198,7 @@ function ofSession(session: LabletSession, nowMs: number): Attention | null {
       ...about,
       urgency: isLate ? 'alarm' : 'watch',
       what,
-      text: session.waiting_reason,
+      text: session.waiting_reason.message,
       since: session.created_at,
     }
   }

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import type { Step } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { aSession } from '@lcm/testkit/builders'
@@ -11,7 +12,9 @@ if (first === undefined) throw new Error('there are no steps')
 const running = begun(newPipeline('instantiate', 2), first, START)
 
 it("shows the scheduler's waiting reason", () => {
-  expect(activityText(aSession({ waiting_reason: 'waits for metal-1 to boot' }))).toBe('waits for metal-1 to boot')
+  expect(activityText(aSession({ waiting_reason: textReason('waits for metal-1 to boot') }))).toBe(
+    'waits for metal-1 to boot',
+  )
   expect(activityText(aSession())).toBe('waiting for a worker')
 })
 
@@ -26,8 +29,7 @@ it('shows why a lab is stopped', () => {
   const stopped = {
     type: 'LabStopped',
     status: true,
-    reason: 'STOPPED',
-    message: 'it was stopped on CML',
+    reason: { code: 'stopped', message: 'it was stopped on CML', params: {} },
     since: START,
   }
   for (const status of ['READY', 'RUNNING'] as const)
@@ -37,7 +39,7 @@ it('shows why a lab is stopped', () => {
 
 it('shows why a session ended', () => {
   expect(activityText(aSession({ status: 'TERMINATED', last_error: 'no image' }))).toBe('no image')
-  const history = [{ from: null, to: 'TERMINATED' as const, at: START, because: 'ann canceled it' }]
+  const history = [{ from: null, to: 'TERMINATED' as const, at: START, because: textReason('ann canceled it') }]
   expect(activityText(aSession({ status: 'TERMINATED', state_history: history }))).toBe('ann canceled it')
 })
 

@@ -99,9 +99,9 @@ export function activityText(session: LabletSession): string {
   const { status, waiting_reason, last_error } = session
   switch (status) {
     case 'PENDING':
-      return waiting_reason ?? 'waiting for a worker'
+      return waiting_reason?.message ?? 'waiting for a worker'
     case 'SCHEDULED':
-      return waiting_reason ?? 'placed, waiting for its start'
+      return waiting_reason?.message ?? 'placed, waiting for its start'
     case 'INSTANTIATING':
       return stepText(session) ?? 'starting the lab'
     case 'READY':
@@ -115,12 +115,12 @@ export function activityText(session: LabletSession): string {
       return 'slot ended'
     case 'ARCHIVED':
     case 'TERMINATED':
-      return last_error ?? session.state_history.at(-1)?.because ?? ''
+      return last_error ?? session.state_history.at(-1)?.because.message ?? ''
   }
 }
 
 const stoppedText = ({ conditions }: LabletSession): string | null =>
-  conditions.find(({ type, status }) => type === LAB_STOPPED && status)?.message ?? null
+  conditions.find(({ type, status }) => type === LAB_STOPPED && status)?.reason.message ?? null
 
 export const isWaiting = ({ status }: { status: SessionStatus }): boolean => status === 'PENDING'
 

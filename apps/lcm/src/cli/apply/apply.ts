@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { Command } from 'commander'
 import { CliError, exitCodeOf } from '../exit-code.ts'
-import { failureOf } from '../failure.ts'
+import { failureOf, failureText } from '../failure.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { toYaml } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
@@ -62,9 +62,9 @@ async function runApply(options: ApplyOptions, { shell, output, connect }: Invoc
   } catch (error) {
     await print(done, report)
     const left = steps.slice(done.length + 1).map(({ kind, name }) => `${kind} ${name}: skipped`)
-    const { sentence, details } = failureOf(error)
+    const { message, advice, details } = failureOf(error)
     const at = steps[done.length]
-    throw new CliError(exitCodeOf(error), `${at?.kind} ${at?.name}: ${sentence}`, [...details, ...left])
+    throw new CliError(exitCodeOf(error), `${at?.kind} ${at?.name}: ${message}`, advice, [...details, ...left])
   }
   await print(done, report)
 }
@@ -77,14 +77,15 @@ async function planned(client: Client, wanted: readonly Wanted[], signal: AbortS
   const refusals = looks.flatMap((look, at) => {
     if (look.status === 'fulfilled') return []
     const each = wanted[at]
-    return [{ error: look.reason, line: `${each?.kind} ${each?.name}: ${failureOf(look.reason).sentence}` }]
+    return [{ error: look.reason, line: `${each?.kind} ${each?.name}: ${failureText(failureOf(look.reason))}` }]
   })
   const [first] = refusals
   if (first === undefined) return looks.flatMap(look => (look.status === 'fulfilled' ? [look.value] : []))
   if (refusals.length === 1) throw first.error
   throw new CliError(
     exitCodeOf(first.error),
-    'nothing was changed: fix these errors and try again',
+    'nothing was changed',
+    'fix these errors and try again',
     refusals.map(({ line }) => line),
   )
 }

@@ -51,7 +51,7 @@ const READABLE = /\.(ya?ml|json)$/
 export async function readSources(place: string, readInput: (() => Promise<string>) | null): Promise<Source[]> {
   if (place === '-') {
     if (readInput === null)
-      throw new CliError(EXIT.usage, 'standard input is empty: use -f with a file, or pipe one in')
+      throw new CliError(EXIT.usage, 'standard input is empty', 'use -f with a file, or pipe one in')
     return [
       { name: 'standard input', text: await readInput().catch(unreadable('standard input')), folder: '.', path: null },
     ]
@@ -60,7 +60,7 @@ export async function readSources(place: string, readInput: (() => Promise<strin
   if (!found.isDirectory()) return [await sourceAt(place)]
   const names = (await readdir(place)).filter(name => READABLE.test(name)).sort()
   if (names.length === 0)
-    throw new CliError(EXIT.failed, `${place} contains no YAML or JSON files: use -f with another folder`)
+    throw new CliError(EXIT.failed, `${place} contains no YAML or JSON files`, 'use -f with another folder')
   return Promise.all(names.map(name => sourceAt(join(place, name))))
 }
 
@@ -74,7 +74,8 @@ const sourceAt = async (file: string): Promise<Source> => ({
 const unreadable = (place: string) => (error: NodeJS.ErrnoException) => {
   throw new CliError(
     EXIT.failed,
-    `${place} can't be read (${error.code}): use -f with a YAML or JSON file, or a folder of such files`,
+    `${place} can't be read (${error.code})`,
+    'use -f with a YAML or JSON file, or a folder of such files',
   )
 }
 
@@ -88,9 +89,13 @@ export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> 
   const read = (await Promise.all(said.map(({ source, documents }) => wantedOf(source, documents)))).flat()
   const wanted = read.filter(each => typeof each !== 'string')
   const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(wanted)]
-  if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was changed: fix these errors and try again', wrong)
+  if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was changed', 'fix these errors and try again', wrong)
   if (wanted.length === 0)
-    throw new CliError(EXIT.failed, `no documents found in ${placeOf(sources)}: each document needs a kind and a name`)
+    throw new CliError(
+      EXIT.failed,
+      `no documents found in ${placeOf(sources)}`,
+      'each document needs a kind and a name',
+    )
   return wanted.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 }
 

@@ -41,7 +41,7 @@ export function stepFor(client: Client, wanted: Wanted, all: readonly Wanted[], 
 /** Refuses a new resource that lacks required fields; only existing resources may omit them. */
 function refuseIncomplete({ kind, name, lacks }: Wanted): never {
   const words = `${kind.toLowerCase()} ${name} does not exist, and creating it also needs ${lacks.join(', ')}`
-  throw new CliError(EXIT.failed, `${words}: add these fields and try again`)
+  throw new CliError(EXIT.failed, words, 'add these fields and try again')
 }
 
 const creating = ({ kind, name }: Wanted, create: () => Promise<unknown>): Step => ({
@@ -118,7 +118,8 @@ async function definitionStep(client: Client, wanted: Of<'Definition'>, signal: 
   if (current.status === 'DEPRECATED')
     throw new CliError(
       EXIT.conflict,
-      `definition ${name} is DEPRECATED, which can't be undone: choose another name, or delete it first`,
+      `definition ${name} is DEPRECATED, which can't be undone`,
+      'choose another name, or delete it first',
     )
   const { name: _, ...fields } = given
   const body = fields.topology === undefined ? fields : { source: 'inline', ...fields }
@@ -152,7 +153,7 @@ async function workerStep(
   const living = await livingWorkers(client, name, signal)
   const [current, ...others] = living
   if (others.length > 0)
-    throw new CliError(EXIT.conflict, `${living.length} workers are named ${name}: give them unique names first`)
+    throw new CliError(EXIT.conflict, `${living.length} workers are named ${name}`, 'give them unique names first')
   if (current === undefined) {
     const body = wanted.spec ?? refuseIncomplete(wanted)
     await refuseUnusable(client, body.template_name, template, signal)
@@ -184,8 +185,7 @@ async function refuseUnusable(
   const current = await unlessMissing(client.call('getTemplate', { params: { name }, signal }))
   if (said === null && current === null) throw notThere('template', name, 'lcm get templates')
   if (said?.given.enabled ?? current?.enabled ?? true) return
-  const words = `template ${name} is disabled: enable it first`
-  throw new CliError(EXIT.failed, words)
+  throw new CliError(EXIT.failed, `template ${name} is disabled`, 'enable it first')
 }
 
 /** The template and region of a worker can't change. */
@@ -194,5 +194,5 @@ function refuseFixed(current: Worker, given: Of<'Worker'>['given']): void {
   const [first] = fixed
   if (first === undefined) return
   const words = `its ${first.field} is ${String(first.from)} and can't change to ${String(first.to)}`
-  throw new CliError(EXIT.conflict, `worker ${current.name}: ${words}: terminate it first, or use another name`)
+  throw new CliError(EXIT.conflict, `worker ${current.name}: ${words}`, 'terminate it first, or use another name')
 }

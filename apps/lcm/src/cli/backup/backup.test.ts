@@ -20,7 +20,7 @@ const HOST: Host = {
     if (!readFileSync(file, 'utf8').endsWith('end')) throw new Refused(`${file} is cut off`)
   },
   restore: async () => undefined,
-  startupExitCode: error => (error instanceof Refused ? 1 : null),
+  startupError: error => (error instanceof Refused ? { exitCode: 1, message: error.message, advice: null } : null),
 }
 
 let folder = ''

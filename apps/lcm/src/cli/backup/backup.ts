@@ -1,5 +1,6 @@
 import { UnreachableError } from '@lcm/client/api-error'
 import type { Command } from 'commander'
+import { ConnectionError } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { runHosted } from '../host/run-hosted.ts'
 import { type Invocation, invocation } from '../invocation.ts'
@@ -43,7 +44,7 @@ async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
     yield* chunks
   } catch (cause) {
     if (!(cause instanceof UnreachableError)) throw cause
-    throw new UnreachableError('the download was interrupted and no file was kept: try again', { cause })
+    throw new ConnectionError('the download was interrupted and no file was kept', 'try again', { cause })
   }
 }
 
@@ -52,6 +53,7 @@ function refuseTorn(error: unknown): never {
   if (!(error instanceof CliError)) throw error
   throw new CliError(
     EXIT.failed,
-    'the downloaded backup is incomplete and was not kept: try again, without a proxy if you use one',
+    'the downloaded backup is incomplete and was not kept',
+    'try again, without a proxy if you use one',
   )
 }

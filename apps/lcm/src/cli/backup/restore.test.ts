@@ -12,7 +12,8 @@ async function restored(restore: Host['restore'], env: Record<string, string>, .
     serveSim: async () => undefined,
     checkBackup: async () => undefined,
     restore,
-    startupExitCode: error => (error instanceof Refused ? 4 : null),
+    startupError: error =>
+      error instanceof Refused ? { exitCode: 4, message: error.message, advice: 'choose another folder' } : null,
   }
   const { shell, out, err } = capturedShell({ host, env })
   return { code: await run(['restore', ...args], shell), out: out(), err: err() }
@@ -31,10 +32,10 @@ it('restores into the data folder, and needs no API', async () => {
 })
 
 it('ends with the exit code of the refusal', async () => {
-  const refuse = () => Promise.reject(new Refused('the folder is not empty. Name another with --data'))
+  const refuse = () => Promise.reject(new Refused('the folder is not empty'))
   expect(await restored(refuse, {}, 'a.backup')).toEqual({
     code: 4,
     out: '',
-    err: 'error: the folder is not empty. Name another with --data\n',
+    err: 'error: the folder is not empty: choose another folder\n',
   })
 })

@@ -55,7 +55,7 @@ async function refuseTaken(file: string, force: boolean): Promise<void> {
   const there = await stat(file).catch(() => null)
   if (there === null || (force && there.isFile())) return
   const next = there.isFile() ? 'choose another name, or overwrite it with --force' : 'choose the name of a file'
-  throw new CliError(EXIT.conflict, `${file} already exists: ${next}`)
+  throw new CliError(EXIT.conflict, `${file} already exists`, next)
 }
 
 async function onDisk<T>(file: string, work: Promise<T>): Promise<T> {
@@ -63,7 +63,7 @@ async function onDisk<T>(file: string, work: Promise<T>): Promise<T> {
     return await work
   } catch (error) {
     const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new CliError(EXIT.failed, `${file} can't be written (${reason}): ${NEXT[reason] ?? 'choose another file'}`)
+    throw new CliError(EXIT.failed, `${file} can't be written (${reason})`, NEXT[reason] ?? 'choose another file')
   }
 }
 

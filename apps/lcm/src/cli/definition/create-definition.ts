@@ -40,7 +40,7 @@ async function createDefinition(options: CreateDefinitionOptions, invoked: Invoc
   const { file, source, title, maxMinutes: max_duration_minutes, output: format } = options
   const { shell, output, connect } = invoked
   const given = await topologyGiven(options)
-  if (given === null) throw new CliError(EXIT.usage, 'a definition needs a topology: use --file or --source')
+  if (given === null) throw new CliError(EXIT.usage, 'a definition needs a topology', 'use --file or --source')
   const name = options.name ?? nameIn(file ?? source ?? '')
   const { client } = await connect()
   const body = { name, ...given, title, max_duration_minutes }
@@ -61,5 +61,5 @@ function nameIn(file: string): string {
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
   if (DefinitionName.safeParse(name).success) return name
-  throw new CliError(EXIT.usage, `can't derive a name from ${file}: set one with --name`)
+  throw new CliError(EXIT.usage, `can't derive a name from ${file}`, 'set one with --name')
 }

@@ -20,11 +20,11 @@ export async function topologyGiven({
 
 async function readTopology(file: string): Promise<string> {
   const text = await readText(file)
-  if (text.trim() === '') throw new CliError(EXIT.failed, `${file} is empty: give the YAML of a lab with --file`)
+  if (text.trim() === '') throw new CliError(EXIT.failed, `${file} is empty`, 'give the YAML of a lab with --file')
   return text
 }
 
 const readText = (file: string): Promise<string> =>
   readTextFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): give the YAML of a lab with --file`)
+    throw new CliError(EXIT.failed, `${file} can't be read (${error.code})`, 'give the YAML of a lab with --file')
   })

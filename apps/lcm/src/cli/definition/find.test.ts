@@ -46,7 +46,8 @@ it('says where to look for what is not there', async () => {
   const { client } = course()
   const missing = (noun: string, listing: string) => ({
     exitCode: 3,
-    message: `${noun} None not found: list all with \`lcm get ${listing} --all\``,
+    message: `${noun} None not found`,
+    advice: `list all with \`lcm get ${listing} --all\``,
   })
   await expect(findSession(client, 'None', signal)).rejects.toMatchObject(missing('session', 'sessions'))
   await expect(findDefinition(client, 'None', signal)).rejects.toMatchObject(missing('definition', 'definitions'))

@@ -19,7 +19,7 @@ export function previewLines(definition: LabletDefinition, preview: Preview, col
   const name = colors.bold(`${definition.name} ${definition.definition_version}`)
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
   return [
-    `A session of ${name} that starts now ${WORDS[preview.outcome]}: ${printable(preview.because)}.`,
+    `A session of ${name} that starts now ${WORDS[preview.outcome]}: ${printable(preview.because.message)}.`,
     ...part('Candidates, best first', tableOf(CANDIDATE_COLUMNS, preview.candidates)),
     ...part('Rejected', tableOf(REFUSAL_COLUMNS, preview.refusals)),
   ]
@@ -39,5 +39,5 @@ const REFUSAL_COLUMNS: readonly Column<Preview['refusals'][number]>[] = [
   { title: 'WORKER', text: ({ worker_name }) => worker_name },
   { title: 'ID', text: ({ worker_id }) => worker_id },
   { title: 'CATEGORY', text: ({ category }) => category },
-  { title: 'REASON', text: ({ because }) => because },
+  { title: 'REASON', text: ({ because }) => because.message },
 ]

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
@@ -9,7 +10,7 @@ function course() {
   lablets.definitions.put(aDefinition())
   lablets.preview = {
     outcome: 'place',
-    because: 'metal-1 is the fullest that fits',
+    because: textReason('metal-1 is the fullest that fits'),
     candidates: [
       {
         worker_id: 'w-1',
@@ -19,7 +20,7 @@ function course() {
         after: { cpu: 0.292, memory: 0.52 },
       },
     ],
-    refusals: [{ worker_id: 'w-2', worker_name: 'metal-2', category: 'status', because: 'it is cordoned' }],
+    refusals: [{ worker_id: 'w-2', worker_name: 'metal-2', category: 'status', because: textReason('it is cordoned') }],
   }
   return {
     ...captured,
@@ -46,7 +47,7 @@ it('says what would happen, who could take it and why others could not', async (
 
 it('leaves out what there is none of, and gives programs all of it', async () => {
   const { preview, lablets, outLines } = course()
-  lablets.preview = { outcome: 'scale_up', because: 'nobody is there', candidates: [], refusals: [] }
+  lablets.preview = { outcome: 'scale_up', because: textReason('nobody is there'), candidates: [], refusals: [] }
   expect(await preview('ld-1')).toBe(0)
   expect(outLines()).toEqual([
     'A session of two-routers 1.0.0 that starts now would start a scale-up: nobody is there.',

@@ -22,7 +22,8 @@ it('prints a line per change from now on', async () => {
   interrupt()
   expect(await done).toBe(0)
   expect(outLines()).toEqual([
-    `2026-01-01T00:00:00.000Z  worker.updated      ${ID}  metal-1  PROVISIONING -> RUNNING  waiting for EC2 to say running`,
+    `2026-01-01T00:00:00.000Z  worker.updated      ${ID}  metal-1  PROVISIONING -> RUNNING  ` +
+      'waiting for EC2 to report the instance as running',
     `2026-01-01T00:00:00.000Z  worker.deleted      ${ID}`,
   ])
 })

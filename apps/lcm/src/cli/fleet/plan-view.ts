@@ -101,5 +101,5 @@ const planColumns = (names: WorkerNames, nowMs: number): readonly Column<Item>[]
   { title: 'WHEN', text: item => whenOf(item, nowMs) },
   { title: 'ACTION', text: ({ action }) => actionWords(action) },
   { title: 'RESOURCE', text: ({ resource }) => resourceText(resource, names) },
-  { title: 'REASON', text: ({ because }) => because },
+  { title: 'REASON', text: ({ because }) => because.message },
 ]

@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../program.ts'
@@ -14,8 +15,14 @@ function planned() {
   api.put(aWorker({ id: 'w-1', name: 'metal-1' }))
   const service = 'worker-controller'
   api.plan.push(
-    { service, resource: 'worker:w-1', action: 'describe_again', because: 'EC2 was slow', due_at: IN_TWO_MINUTES },
-    { service, resource: 'worker:w-1', action: 'launch', because: 'nobody asked\nyet', due_at: null },
+    {
+      service,
+      resource: 'worker:w-1',
+      action: 'describe_again',
+      because: textReason('EC2 was slow'),
+      due_at: IN_TWO_MINUTES,
+    },
+    { service, resource: 'worker:w-1', action: 'launch', because: textReason('nobody asked\nyet'), due_at: null },
   )
   api.fleet.services = [aService('resource-scheduler'), aService(service)]
   return { ...captured, lcm: (...args: string[]) => run(['plan', ...args], captured.shell) }
@@ -39,7 +46,7 @@ it('counts no wait as something to do', async () => {
     service: 'worker-controller',
     resource: 'worker:w-1',
     action: 'wait',
-    because: 'it boots',
+    because: textReason('it boots'),
     due_at: null,
   }
   api.plan.push(wait)
@@ -104,7 +111,13 @@ it('is told to programs with what may be missing', async () => {
 it('lists a wish that only a person can fulfill, rather than nothing to do', async () => {
   const { lcm, api, outLines } = planned()
   const because = 'it failed, and its machine is stopped; retry it or terminate it'
-  const blocked = { service: 'worker-controller', resource: 'worker:w-1', action: 'manual', because, due_at: null }
+  const blocked = {
+    service: 'worker-controller',
+    resource: 'worker:w-1',
+    action: 'manual',
+    because: textReason(because),
+    due_at: null,
+  }
   api.plan.splice(0, 2, blocked)
   expect(await lcm()).toBe(0)
   expect(outLines()).toContain('worker-controller  1 blocked, as of 0s ago')

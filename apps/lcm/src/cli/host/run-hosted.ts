@@ -50,7 +50,7 @@ export async function runHosted(
       ...(hurry === undefined ? {} : { hurry }),
     })
   } catch (error) {
-    const exitCode = host.startupExitCode(error)
-    throw exitCode === null || !(error instanceof Error) ? error : new CliError(exitCode, error.message)
+    const failure = host.startupError(error)
+    throw failure === null ? error : new CliError(failure.exitCode, failure.message, failure.advice)
   }
 }

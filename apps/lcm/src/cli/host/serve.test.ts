@@ -13,7 +13,7 @@ async function served(...args: string[]) {
     serveSim: async () => undefined,
     checkBackup: async () => undefined,
     restore: async () => undefined,
-    startupExitCode: () => null,
+    startupError: () => null,
   }
   const { shell, err } = capturedShell({ host, env: { LCM_FLEET: 'f' } })
   return { code: await run(['serve', ...args], shell), seen, err: err() }

@@ -13,7 +13,7 @@ const hostThat = (up: Host['up']): Host => ({
   serveSim: async () => undefined,
   checkBackup: async () => undefined,
   restore: async () => undefined,
-  startupExitCode: error => (error instanceof Refused ? error.exitCode : null),
+  startupError: error => (error instanceof Refused ? { ...error, message: error.message, advice: null } : null),
 })
 
 async function optionsOf(env: Record<string, string>, ...args: string[]) {

@@ -55,5 +55,5 @@ function runUp(flags: UpFlags, invoked: Invocation): Promise<void> {
 function cloudIn(text: string | undefined): Cloud {
   if (!text) return 'sim'
   if (text === 'sim' || text === 'aws') return text
-  throw new CliError(EXIT.usage, `invalid LCM_CLOUD "${text}": set it to sim or aws, or use --cloud`)
+  throw new CliError(EXIT.usage, `invalid LCM_CLOUD "${text}"`, 'set it to sim or aws, or use --cloud')
 }

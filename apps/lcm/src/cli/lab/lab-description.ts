@@ -61,5 +61,5 @@ const runColumns = (nowMs: number): readonly Column<LabRecord['runs'][number]>[]
   { title: 'STARTED', text: run => `${ageOf(run.started_at, nowMs)} ago` },
   { title: 'ENDED', text: run => (run.stopped_at === null ? '' : `${ageOf(run.stopped_at, nowMs)} ago`) },
   { title: 'SESSION', text: run => run.session_id ?? '' },
-  { title: 'REASON', text: run => run.reason },
+  { title: 'REASON', text: run => run.reason.message },
 ]

@@ -16,5 +16,5 @@ export const leakColumns = (nowMs: number, colors: Colors): readonly Column<Lice
       resolved_at === null ? 'no' : `${ageOf(resolved_at, nowMs)} ago by ${resolved_by}`,
     paint: (text, { resolved_at }) => (resolved_at === null ? colors.yellow(text) : text),
   },
-  { title: 'REASON', text: leak => leak.reason },
+  { title: 'REASON', text: leak => leak.reason.message },
 ]

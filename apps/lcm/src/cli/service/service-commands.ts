@@ -38,8 +38,8 @@ Examples:
 /** The API has no leader, because all of its replicas serve. */
 function refuseLeaderless(service: string): void {
   if (service !== 'control-plane-api') return
-  const message = `${service} has no leader because all of its replicas serve: name a controller, list them with \`lcm get services\``
-  throw new CliError(EXIT.usage, message)
+  const message = `${service} has no leader because all of its replicas serve`
+  throw new CliError(EXIT.usage, message, 'name a controller, list them with `lcm get services`')
 }
 
 interface Ask {

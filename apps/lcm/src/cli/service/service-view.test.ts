@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
@@ -11,7 +12,12 @@ function served() {
     aService('resource-scheduler', []),
     aService('worker-controller', [
       aReplica(),
-      aReplica({ instance_id: 'b', is_leader: false, seen_at: LONG_AGO, problems: ['the quota is used up'] }),
+      aReplica({
+        instance_id: 'b',
+        is_leader: false,
+        seen_at: LONG_AGO,
+        problems: [textReason('the quota is used up')],
+      }),
     ]),
   ]
   return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }

@@ -37,7 +37,7 @@ export const troublesOf = (replica: Replica, service: Service, nowMs: number): s
   ...(isSilent(replica, nowMs) ? [`no heartbeat for ${ageOf(replica.seen_at, nowMs)}`] : []),
   ...(roleOf(replica, service) === 'deposed' ? ['deposed, but still claims to lead'] : []),
   ...(replica.watch.healthy ? [] : ['receives no change notifications']),
-  ...replica.problems,
+  ...replica.problems.map(({ message }) => message),
 ]
 
 type State = 'healthy' | 'degraded' | 'no leader' | 'not running'

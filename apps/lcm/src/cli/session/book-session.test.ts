@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
@@ -51,7 +52,7 @@ describe('book', () => {
     const { book, api, clock, sessions, outLines, errLines } = booked()
     const done = book('two-routers', '--wait')
     await api.stream(1)
-    sessions.change('ls-9', { waiting_reason: 'waits for metal-2' })
+    sessions.change('ls-9', { waiting_reason: textReason('waits for metal-2') })
     api.put(aRunningWorker({ id: 'w-2', name: 'metal-2' }))
     sessions.change('ls-9', { status: 'SCHEDULED', worker_id: 'w-2', waiting_reason: null })
     await clock.advance(20_000)
@@ -96,7 +97,7 @@ describe('book', () => {
     sessions.change('ls-9', { status: 'STOPPING', last_error: 'converged: r1 never booted' })
     expect(await done).toBe(1)
     expect(err()).toContain(
-      'session ls-9 is STOPPING: converged: r1 never booted; for details run `lcm describe session ls-9`',
+      'session ls-9 is STOPPING: converged: r1 never booted: run `lcm describe session ls-9` for details',
     )
   })
 
@@ -123,7 +124,7 @@ describe('book', () => {
     await clock.advance(5 * 60_000)
     expect(await brief).toBe(1)
     expect(err()).toMatch(
-      /timed out after 5m: .*; it continues in the background, check it with `lcm describe session ls-9`/,
+      /timed out after 5m: .*: it continues in the background, check it with `lcm describe session ls-9`/,
     )
   })
 

@@ -71,7 +71,12 @@ describe('retry', () => {
 
   it('starts a lab again that was stopped, and waits until it is back', async () => {
     const message = 'somebody stopped it'
-    const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message, since: aSession().created_at }
+    const stopped = {
+      type: LAB_STOPPED,
+      status: true,
+      reason: { code: 'stopped', message: message, params: {} },
+      since: aSession().created_at,
+    }
     const pipeline = completedPipeline()
     const running = aReadySession({ status: 'RUNNING', conditions: [stopped], pipeline })
     const { lcm, api, sessions, err, out } = course(running)
@@ -93,7 +98,7 @@ describe('retry', () => {
   it('exits with 4 where there is nothing to try again, and says what to do', async () => {
     const { lcm, err } = course(aSession({ status: 'ARCHIVED' }))
     expect(await lcm('retry', 'session', 'ls-1')).toBe(4)
-    expect(err()).toBe('error: it is ARCHIVED; book another one\n')
+    expect(err()).toBe('error: the session is ARCHIVED; book another session\n')
     expect(await lcm('retry', 'session', 'ls-2')).toBe(3)
   })
 })

@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { UNTOUCHED } from '@lcm/domain/session/lablet-session'
 import { newPipeline } from '@lcm/domain/session/pipeline'
 import picocolors from 'picocolors'
@@ -15,11 +16,16 @@ it('tells all of a session whose lab is up', () => {
     entered_status_at: at(60),
     reservation_id: 'R-17',
     conditions: [
-      { type: 'LabStopped', status: true, reason: 'Stopped', message: 'somebody stopped it', since: at(90) },
+      {
+        type: 'LabStopped',
+        status: true,
+        reason: { code: 'stopped', message: 'somebody stopped it', params: {} },
+        since: at(90),
+      },
     ],
     state_history: [
-      { from: null, to: 'PENDING', at: at(0), because: 'ann booked it' },
-      { from: 'READY', to: 'RUNNING', at: at(60), because: 'its slot has begun' },
+      { from: null, to: 'PENDING', at: at(0), because: textReason('ann booked it') },
+      { from: 'READY', to: 'RUNNING', at: at(60), because: textReason('its slot has begun') },
     ],
   })
   expect(describeSession({ session, workerLabel: 'metal-1 (w-1)' }, START_MS + 120_000, plain)).toEqual([
@@ -51,7 +57,7 @@ it('tells all of a session whose lab is up', () => {
     '',
     'Conditions',
     '  TYPE         HOLDS   FOR   REASON    MESSAGE',
-    '  LabStopped   yes     30s   Stopped   somebody stopped it',
+    '  LabStopped   yes     30s   stopped   somebody stopped it',
     '',
     'History, newest first',
     '  1m      READY -> RUNNING           its slot has begun',
@@ -89,6 +95,6 @@ it('says why a step failed', () => {
 })
 
 it('makes what others wrote safe for a terminal', () => {
-  const session = aSession({ waiting_reason: 'evil \u001b[2J', last_error: '\u001b[2J' })
+  const session = aSession({ waiting_reason: textReason('evil \u001b[2J'), last_error: '\u001b[2J' })
   expect(describeSession({ session, workerLabel: '\u001b' }, START_MS, plain).join('\n')).not.toContain('\u001b')
 })

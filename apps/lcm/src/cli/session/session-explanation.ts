@@ -1,7 +1,7 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { Next } from '@lcm/domain/next'
-import { STOPPED_REASON } from '@lcm/domain/session/lab-restart'
+import type { ReasonCode } from '@lcm/domain/reason'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { placeIn } from '@lcm/domain/session/pipeline-place'
 import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next'
@@ -46,12 +46,14 @@ const obstaclesOf = (session: LabletSession, nowMs: number): string[] => [
   ...(session.last_error === null ? [] : [`Last error: ${session.last_error}`]),
   ...session.conditions
     .filter(condition => condition.status)
-    .map(({ type, message, since }) => `${type} for ${ageOf(since, nowMs)}: ${message}`),
+    .map(({ type, reason, since }) => `${type} for ${ageOf(since, nowMs)}: ${reason.message}`),
 ]
+
+const BY_RESTART: ReasonCode = 'lab_stopped_by_restart'
 
 /** Whether a user must restart the lab; a lab that stopped with its machine is restarted automatically. */
 const isLeftStopped = ({ conditions }: LabletSession): boolean =>
-  conditions.some(({ type, status, reason }) => type === LAB_STOPPED && status && reason !== STOPPED_REASON.restart)
+  conditions.some(({ type, status, reason }) => type === LAB_STOPPED && status && reason.code !== BY_RESTART)
 
 /** The suggested extension. */
 const EXTENSION_MINUTES = 30

@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { type LabletSession, SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { newPipeline } from '@lcm/domain/session/pipeline'
 import { placeIn } from '@lcm/domain/session/pipeline-place'
@@ -36,8 +37,8 @@ it('shows sessions as a table', () => {
 
 it('shows for what it waits in a few words, and a name where there is one', () => {
   const waiting_reason = 'it waits for metal-2, which has room again when ls-7 ends'
-  expect(stageOf(aSession({ waiting_reason }))).toBe('it waits for metal-2, which…')
-  expect(stageOf(aSession({ waiting_reason: 'no worker yet' }))).toBe('no worker yet')
+  expect(stageOf(aSession({ waiting_reason: textReason(waiting_reason) }))).toBe('it waits for metal-2, which…')
+  expect(stageOf(aSession({ waiting_reason: textReason('no worker yet') }))).toBe('no worker yet')
   const names = { of: () => 'metal-1', learn: () => undefined }
   expect(waitsFor(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }), names)).toBe(
     'placed on metal-1, waiting for its start time',
@@ -63,7 +64,7 @@ it('says that it is to end before its time, until it has', () => {
 describe('what a session waits for', () => {
   it('is what the scheduler says while it has no place', () => {
     expect(waitsFor(aSession())).toBe('waiting for placement')
-    expect(waitsFor(aSession({ waiting_reason: 'waits for metal-2' }))).toBe('waits for metal-2')
+    expect(waitsFor(aSession({ waiting_reason: textReason('waits for metal-2') }))).toBe('waits for metal-2')
   })
 
   it('is a step of its pipeline', () => {

@@ -27,9 +27,11 @@ const REMOVING_LAB = 'removing its lab'
 export function waitsFor(session: LabletSession, names = BY_ID): string {
   switch (session.status) {
     case 'PENDING':
-      return session.waiting_reason ?? 'waiting for placement'
+      return session.waiting_reason?.message ?? 'waiting for placement'
     case 'SCHEDULED':
-      return session.waiting_reason ?? `placed on ${names.of(session.worker_id ?? '')}, waiting for its start time`
+      return (
+        session.waiting_reason?.message ?? `placed on ${names.of(session.worker_id ?? '')}, waiting for its start time`
+      )
     case 'INSTANTIATING':
       return stepText(session) ?? (session.pipeline === null ? 'its lab will be started' : 'its lab is running')
     case 'READY':
@@ -69,7 +71,7 @@ function nodesUp({ status, output: { booted, nodes } }: Step): string[] {
 
 /** A short form of the reason for waiting, for tables. */
 export function stageOf(session: LabletSession): string {
-  if (session.status === 'PENDING') return firstWords(session.waiting_reason ?? '')
+  if (session.status === 'PENDING') return firstWords(session.waiting_reason?.message ?? '')
   if (session.status === 'EXPIRED' || session.status === 'STOPPED' || isFinal(session.status)) return ''
   const place = placeIn(session)
   return place === null ? '' : `${place.step.name} ${place.number}/${place.count}`

@@ -1,5 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
+import { type Reason, textReason } from '@lcm/domain/reason'
 import { type LabletSession, SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
+import { unschedulable } from '@lcm/domain/session/unschedulable'
 import { expect, it } from 'vitest'
 import { aReadySession, aSession, START_MS } from '../testing/samples.ts'
 import type { Verdict } from '../wait.ts'
@@ -26,20 +28,21 @@ it('says why it will not get there', () => {
   expect(judge(failed, 'RUNNING')).toMatchObject({ because: 'is STOPPING: converged: r1 never booted' })
   const expired = aSession({
     status: 'EXPIRED',
-    state_history: [{ from: 'PENDING', to: 'EXPIRED', at: toInstant(START_MS), because: 'its time is over' }],
+    state_history: [
+      { from: 'PENDING', to: 'EXPIRED', at: toInstant(START_MS), because: textReason('its time is over') },
+    ],
   })
   expect(judge(expired, 'RUNNING')).toMatchObject({ because: 'is EXPIRED: its time is over' })
 })
 
 it('does not wait for a place that nobody could give', () => {
-  const waiting = (waiting_reason: string) => judge(aSession({ waiting_reason }), 'RUNNING')
-  expect(waiting('unschedulable: no template can hold it: of metal, it lacks iosv')).toMatchObject({
+  const waiting = (waiting_reason: Reason) => judge(aSession({ waiting_reason }), 'RUNNING')
+  expect(waiting(unschedulable(textReason('metal lacks iosv')))).toEqual({
     kind: 'impossible',
-    because:
-      "can't be placed without a change: no template can hold it: of metal, it lacks iosv; " +
-      'it stays booked, cancel it with `lcm cancel session ls-1`',
+    because: "can't be placed without a change: metal lacks iosv",
+    advice: 'it stays booked, cancel it with `lcm cancel session ls-1`',
   })
-  expect(waiting('no room: 8 GB are needed').kind).toBe('under_way')
+  expect(waiting(textReason('8 GB are needed')).kind).toBe('under_way')
 })
 
 it('has patience until 45 minutes after the slot begins, as far as a timer reaches', () => {

@@ -31,8 +31,8 @@ export function judge(session: LabletSession, goal: Goal): Verdict {
 function judgeWaiting({ id, waiting_reason }: LabletSession): Verdict {
   const because = unschedulableBecause(waiting_reason)
   if (because === null) return underWay
-  const wayOut = `it stays booked, cancel it with \`lcm cancel session ${id}\``
-  return impossible(`can't be placed without a change: ${because}; ${wayOut}`)
+  const advice = `it stays booked, cancel it with \`lcm cancel session ${id}\``
+  return impossible(`can't be placed without a change: ${because.message}`, advice)
 }
 
 /** A READY or RUNNING session may have a retry in progress. */
@@ -44,7 +44,7 @@ function judgeUp({ pipeline }: LabletSession): Verdict {
 }
 
 const endOf = ({ last_error, state_history }: LabletSession): string =>
-  last_error ?? state_history.at(-1)?.because ?? 'no reason is recorded'
+  last_error ?? state_history.at(-1)?.because.message ?? 'no reason is recorded'
 
 /** Waits until the lab of a session is ready, or removed if the session was canceled. */
 export function waitedSession(start: LabletSession, names = BY_ID): Waited<LabletSession> {

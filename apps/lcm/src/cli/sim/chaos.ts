@@ -85,12 +85,12 @@ async function changed({ sim, signal }: Reached, words: readonly string[], optio
       '--next and --meets must be used together, such as --next RunInstances --meets throttled',
     )
   if (clear && (preset !== undefined || next !== undefined))
-    throw new CliError(EXIT.usage, "--clear can't be combined with --preset or --next: use a separate command")
+    throw new CliError(EXIT.usage, "--clear can't be combined with --preset or --next", 'use a separate command')
   if (clear && words.length === 0) return sim.reset()
   if (clear) return sim.patch(asInPreset(words, (await sim.presets(signal))[(await sim.faults(signal)).preset]))
   const faults = { ...(preset === undefined ? {} : { preset }), ...faultsIn(words) }
   const isNothing = Object.keys(faults).length === 0 && next === undefined
-  if (isNothing) throw new CliError(EXIT.usage, 'no fault given: use NAME=VALUE, --preset, --next or --clear')
+  if (isNothing) throw new CliError(EXIT.usage, 'no fault given', 'use NAME=VALUE, --preset, --next or --clear')
   const state = Object.keys(faults).length === 0 ? null : await sim.patch(faults)
   const fault = NEXT_FAULTS[meets ?? '']
   return next === undefined || fault === undefined ? (state ?? sim.faults(signal)) : sim.script(next, times, fault)
@@ -109,12 +109,13 @@ async function reach({ shell, output, connect }: Invocation): Promise<Reached> {
   const { client, dispatch } = await connect()
   const { cloud, sim_control } = await client.call('info', { signal })
   if (sim_control === null)
-    throw new CliError(
-      EXIT.usage,
-      cloud === 'sim'
-        ? 'the simulated cloud runs in another process: use /sim/v1 of that `lcm sim`'
-        : 'chaos needs a simulated cloud, and this LCM runs on AWS: try it with `lcm up --cloud sim`',
-    )
+    throw cloud === 'sim'
+      ? new CliError(EXIT.usage, 'the simulated cloud runs in another process', 'use /sim/v1 of that `lcm sim`')
+      : new CliError(
+          EXIT.usage,
+          'chaos needs a simulated cloud, and this LCM runs on AWS',
+          'try it with `lcm up --cloud sim`',
+        )
   return { output, client, sim: simClient(sim_control, dispatch), signal }
 }
 
@@ -181,6 +182,7 @@ async function findMachine(client: Client, idOrName: string, signal: AbortSignal
   if (instanceId !== null) return { instanceId, name }
   throw new CliError(
     EXIT.conflict,
-    `${name} has no machine because it is ${status}: list machines with \`lcm chaos list\``,
+    `${name} has no machine because it is ${status}`,
+    `list machines with \`lcm chaos list\``,
   )
 }

@@ -29,8 +29,8 @@ export function faultsIn(words: readonly string[]): Record<string, FaultValue> {
     words.map(word => {
       const cut = word.indexOf('=')
       if (cut > 0) return [word.slice(0, cut), valueIn(word.slice(cut + 1))]
-      const message = `invalid fault "${word}": use NAME=VALUE such as lost_answer_rate=0.3, or --clear`
-      throw new CliError(EXIT.usage, message)
+      const advice = 'use NAME=VALUE such as lost_answer_rate=0.3, or --clear'
+      throw new CliError(EXIT.usage, `invalid fault "${word}"`, advice)
     }),
   )
 }
@@ -47,8 +47,8 @@ export function asInPreset(names: readonly string[], preset: FaultState['plan'] 
     names.map(name => {
       const value = preset?.[name]
       if (value !== undefined) return [name, value]
-      const message = `unknown fault ${name}: \`lcm chaos list\` shows the active faults, docs/reference/simulator.md all of them`
-      throw new CliError(EXIT.notFound, message)
+      const advice = '`lcm chaos list` shows the active faults, docs/reference/simulator.md all of them'
+      throw new CliError(EXIT.notFound, `unknown fault ${name}`, advice)
     }),
   )
 }

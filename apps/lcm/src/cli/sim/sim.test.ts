@@ -13,7 +13,7 @@ async function simulated(...args: string[]) {
     },
     checkBackup: async () => undefined,
     restore: async () => undefined,
-    startupExitCode: () => null,
+    startupError: () => null,
   }
   const { shell, err } = capturedShell({ host, env: { LCM_DATA: '/ignored' } })
   return { code: await run(['sim', ...args], shell), seen, err: err() }

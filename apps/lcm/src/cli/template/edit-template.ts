@@ -34,7 +34,7 @@ async function editTemplate(idOrName: string, options: EditTemplateOptions, invo
   const wanted = await readWanted(sources.map(source => named(source, current.name)))
   const [first] = wanted
   if (first === undefined || wanted.length > 1)
-    throw new CliError(EXIT.usage, `${options.file} has ${wanted.length} documents: use one, or \`lcm apply\``)
+    throw new CliError(EXIT.usage, `${options.file} has ${wanted.length} documents`, `use one, or \`lcm apply\``)
   const outcome = await (await stepFor(client, first, wanted, shell.signal)).perform()
   if (options.output !== undefined) {
     const template = await findTemplate(client, current.name, shell.signal)
@@ -51,7 +51,8 @@ function named(source: Source, name: string): Source {
   if (said !== name)
     throw new CliError(
       EXIT.usage,
-      `${source.name} is for template ${shortened(said)}, not ${name}: edit that template instead`,
+      `${source.name} is for template ${shortened(said)}, not ${name}`,
+      'edit that template instead',
     )
   return { ...source, text: JSON.stringify({ ...fields, kind: 'Template', name }) }
 }

@@ -18,7 +18,7 @@ export async function confirmByName(confirmation: Confirmation, { shell, output 
   const { id, action, loss, expected } = confirmation
   const name = printable(confirmation.name)
   if (shell.readLine === null)
-    throw new CliError(EXIT.usage, `${action} ${name} permanently deletes ${loss}: add --yes to confirm`)
+    throw new CliError(EXIT.usage, `${action} ${name} permanently deletes ${loss}`, 'add --yes to confirm')
   const title = action.charAt(0).toUpperCase() + action.slice(1)
   output.ask(`${title} ${name} (${id}) permanently deletes ${loss}. Type ${expected} to confirm: `)
   const typed = await shell.readLine()

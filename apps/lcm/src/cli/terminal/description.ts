@@ -1,3 +1,4 @@
+import type { Reason } from '@lcm/domain/reason'
 import type { Condition } from '@lcm/domain/worker/worker'
 import { ageOf } from '../worker/worker-view.ts'
 import type { Colors } from './output.ts'
@@ -23,8 +24,8 @@ export const conditionLines = (conditions: readonly Condition[], nowMs: number):
       { title: 'TYPE', text: condition => condition.type },
       { title: 'HOLDS', text: condition => (condition.status ? 'yes' : 'no') },
       { title: 'FOR', text: condition => ageOf(condition.since, nowMs) },
-      { title: 'REASON', text: condition => condition.reason },
-      { title: 'MESSAGE', text: condition => condition.message },
+      { title: 'REASON', text: condition => condition.reason.code },
+      { title: 'MESSAGE', text: condition => condition.reason.message },
     ],
     conditions,
   )
@@ -33,12 +34,12 @@ export interface Move {
   readonly from: string | null
   readonly to: string
   readonly at: string
-  readonly because: string
+  readonly because: Reason
 }
 
 /** Newest first. */
 export const historyLines = (history: readonly Move[], nowMs: number): string[] =>
   history.toReversed().map(({ from, to, at, because }) => {
     const move = from === null ? to : `${from} -> ${to}`
-    return printable(`${ageOf(at, nowMs).padEnd(8)}${move.padEnd(26)} ${because}`).trimEnd()
+    return printable(`${ageOf(at, nowMs).padEnd(8)}${move.padEnd(26)} ${because.message}`).trimEnd()
   })

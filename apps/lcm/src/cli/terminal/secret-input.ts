@@ -15,7 +15,11 @@ export async function readSecret(
 
 const secretIn = (what: string, file: string): Promise<string> =>
   readTextFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): use a file that contains only the ${what}`)
+    throw new CliError(
+      EXIT.failed,
+      `${file} can't be read (${error.code})`,
+      `use a file that contains only the ${what}`,
+    )
   })
 
 async function typedOrPiped(what: string, worker: Worker, { shell, output }: Invocation): Promise<string> {

@@ -5,6 +5,7 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import type { AuditEntry } from '@lcm/domain/decision'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import type { Replica, Service } from '../service/service-view.ts'
 import type { Answer, Asked } from './fake-lablets.ts'
 import { START_MS } from './samples.ts'
@@ -55,7 +56,7 @@ export const aLeak = (more: Partial<LicenseLeak> = {}): LicenseLeak => ({
   hostname: 'cml-9',
   product: 'CML_Enterprise',
   at: AT,
-  reason: 'its machine was terminated by somebody else',
+  reason: textReason('its machine was terminated by somebody else'),
   resolved_at: null,
   resolved_by: null,
   ...more,

@@ -6,6 +6,7 @@ import { CreateSession } from '@lcm/contract/session'
 import { type LabletDefinition, nextPatch } from '@lcm/domain/definition/lablet-definition'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { LAB_ACTIONS, type LabAction, type LabRecord } from '@lcm/domain/lab/lab-record'
+import { textReason } from '@lcm/domain/reason'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { retryOf } from '@lcm/domain/session/retry'
 import { aDefinition, aSession, START_MS } from './samples.ts'
@@ -77,7 +78,7 @@ export const fakeLablets = (tell: Tell): Lablets => ({
     tell,
   ),
   labs: shelf<LabRecord>('lab', (item, verb) => ({ ...envelope(item), type: `lab.${verb}`, data: item }), tell),
-  preview: { candidates: [], refusals: [], outcome: 'wait', because: 'nobody has room' },
+  preview: { candidates: [], refusals: [], outcome: 'wait', because: textReason('nobody has room') },
 })
 
 function refuse(code: ProblemCode, detail: string): never {
@@ -182,7 +183,7 @@ function ofSessions({ definitions, sessions }: Lablets, { method, id, verb, quer
   if (verb === 'extend') return ok(202, extend(sessions, session, JSON.parse(body ?? '')))
   if (verb === 'retry') {
     const retry = retryOf(session, AT)
-    if (retry.kind === 'refused') refuse('session_wrong_state', retry.because)
+    if (retry.kind === 'refused') refuse('session_wrong_state', retry.because.message)
     return ok(202, retry.kind === 'try' ? sessions.change(id, retry.changes) : session)
   }
   if (verb === 'requeue') {

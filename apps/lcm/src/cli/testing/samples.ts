@@ -1,6 +1,7 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -29,7 +30,7 @@ export const aWorker = (changes: Partial<Worker> = {}): Worker =>
     id: 'w-0abcdefgh0001',
     entered_status_at: start,
     cost_per_hour_usd: 3.96,
-    state_history: [{ from: null, to: 'PENDING', at: start, because: 'admin asked for it' }],
+    state_history: [{ from: null, to: 'PENDING', at: start, because: textReason('admin asked for it') }],
     ...changes,
   })
 
@@ -73,7 +74,7 @@ export const aSession = (changes: Partial<LabletSession> = {}): LabletSession =>
     ...since,
     timeslot: { start, end: toInstant(START_MS + 3_600_000) },
     entered_status_at: start,
-    state_history: [{ from: null, to: 'PENDING', at: start, because: 'ann booked it' }],
+    state_history: [{ from: null, to: 'PENDING', at: start, because: textReason('ann booked it') }],
     ...changes,
   })
 

@@ -106,7 +106,7 @@ async function refuseTaken(client: Client, name: string, signal: AbortSignal): P
   const [taken] = await livingWorkers(client, name, signal)
   if (taken === undefined) return
   const next = `choose another name, or see \`lcm get worker ${shellWord(name)}\``
-  throw new CliError(EXIT.conflict, `worker ${name} already exists (${taken.id}, ${taken.status}): ${next}`)
+  throw new CliError(EXIT.conflict, `worker ${name} already exists (${taken.id}, ${taken.status})`, next)
 }
 
 async function createTemplate(options: CreateTemplateOptions, { shell, output, connect }: Invocation): Promise<void> {
@@ -158,16 +158,16 @@ async function readTemplate(file: string): Promise<BodyInput<'createTemplate'>> 
   const spec = CreateTemplate.safeParse(await readDocument(file))
   if (spec.success) return spec.data
   const details = complaintsOf(spec.error.issues, '(file)')
-  throw new CliError(EXIT.failed, `${file} is not a valid worker template: fix these fields and try again`, details)
+  throw new CliError(EXIT.failed, `${file} is not a valid worker template`, 'fix these fields and try again', details)
 }
 
 async function readDocument(file: string): Promise<unknown> {
   const [{ parse }, { yamlTrouble }] = await Promise.all([import('yaml'), import('../files/yaml-limits.ts')])
   const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(EXIT.failed, `${file} can't be read (${error.code}): use -f with a YAML or JSON file`)
+    throw new CliError(EXIT.failed, `${file} can't be read (${error.code})`, 'use -f with a YAML or JSON file')
   })
   const trouble = yamlTrouble(text)
-  if (trouble !== null) throw new CliError(EXIT.failed, `${file} can't be parsed (${trouble}): use a simpler file`)
+  if (trouble !== null) throw new CliError(EXIT.failed, `${file} can't be parsed (${trouble})`, 'use a simpler file')
   try {
     return parse(text, { logLevel: 'error' })
   } catch (error) {

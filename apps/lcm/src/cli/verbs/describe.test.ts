@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
@@ -87,7 +88,7 @@ it('describes a lab', async () => {
       ports: { r1_serial: 2000 },
       last_error: 'it said no',
       pending_action: { action: 'delete', by: 'ann', at, attempts: 2, error: 'CML answers 500' },
-      runs: [{ started_at: at, stopped_at: null, session_id: 'ls-1', reason: 'booked' }],
+      runs: [{ started_at: at, stopped_at: null, session_id: 'ls-1', reason: textReason('booked') }],
     }),
   )
   expect(await run(['describe', 'lab', 'BGP basics'], shell)).toBe(0)

@@ -38,7 +38,7 @@ async function edit(idOrName: string, options: EditOptions, invoked: Invocation)
   const { shell, output, connect } = invoked
   const given = await topologyGiven(options)
   if (given === null && title === undefined && max_duration_minutes === undefined)
-    throw new CliError(EXIT.usage, 'nothing to change: use --file, --source, --title or --max-minutes')
+    throw new CliError(EXIT.usage, 'nothing to change', 'use --file, --source, --title or --max-minutes')
   const { client } = await connect()
   const current = await findDefinition(client, idOrName, shell.signal)
   // Only the changed fields are sent: the API distinguishes fields set by the author from fields read from the topology.

@@ -1,5 +1,6 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
@@ -23,7 +24,7 @@ const aDecision = (more: Partial<DecisionRecord>): DecisionRecord => ({
   epoch: 3,
   resource: 'worker:w-0abcdefgh0001',
   action: 'wait',
-  because: 'CML answered 502',
+  because: textReason('CML answered 502'),
   cause: 'timer',
   seen: {},
   guards: [],
@@ -38,7 +39,7 @@ it('explains a boot: why, what is next, what was decided', async () => {
     aWorker({
       status: 'STARTING',
       entered_status_at: at(240),
-      state_history: [{ from: 'PROVISIONING', to: 'STARTING', at: at(240), because: 'EC2 says running' }],
+      state_history: [{ from: 'PROVISIONING', to: 'STARTING', at: at(240), because: textReason('EC2 says running') }],
       desired_by: 'ann',
       desired_reason: 'class at nine',
       desired_until: toInstant(START_MS + 3_600_000),
@@ -50,7 +51,7 @@ it('explains a boot: why, what is next, what was decided', async () => {
       id: 'd-2',
       at: at(240),
       action: 'write',
-      because: 'EC2 says running',
+      because: textReason('EC2 says running'),
       outcome: 'PROVISIONING -> STARTING',
     }),
   )
@@ -58,7 +59,7 @@ it('explains a boot: why, what is next, what was decided', async () => {
     service: 'worker-controller',
     resource: 'worker:w-0abcdefgh0001',
     action: 'wait',
-    because: 'CML answered 502',
+    because: textReason('CML answered 502'),
     due_at: toInstant(START_MS + 10_000),
   })
   expect(await run(['why', 'worker', 'metal-1'], shell)).toBe(0)
@@ -74,7 +75,7 @@ it('explains a boot: why, what is next, what was decided', async () => {
     "  RUNNING by ann: class at nine, since 0s ago; policies can't change this for another 1h",
     '',
     'Next',
-    '  finish its boot; for 4m now: waiting for EC2 to say running; next check in 10s',
+    '  finish its boot; for 4m now: waiting for EC2 to report the instance as running; next check in 10s',
     '',
     'Decisions, newest first',
     '  20s     wait                CML answered 502',
@@ -89,16 +90,14 @@ it('says what stands out and what can be done about a worker that was stopped fo
       status: 'STOPPED',
       desired_status: 'STOPPED',
       desired_by: 'idle',
-      pause: { ...aWorker().pause, reason: 'idle', by: 'idle' },
-      conditions: [
-        { type: 'TagsChanged', status: true, reason: 'TagsChanged', message: 'a tag is gone', since: at(60) },
-      ],
+      pause: { ...aWorker().pause, reason: textReason('idle'), by: 'idle' },
+      conditions: [{ type: 'TagsChanged', status: true, reason: textReason('a tag is gone'), since: at(60) }],
     }),
   )
   expect(await run(['why', 'worker', 'metal-1'], shell)).toBe(0)
   expect(outLines()).toContain('  TagsChanged for 1m: a tag is gone')
   expect(outLines()).toContain('  lcm start worker metal-1    start it again')
-  expect(outLines()).toContain('  nothing to do: STOPPED, as wanted')
+  expect(outLines()).toContain('  nothing to do: STOPPED, as requested')
 })
 
 it('gives programs what the API tells, and refuses a count that is none', async () => {
@@ -115,7 +114,7 @@ it('says when a session of later gets its place, rather than that it waits for o
   const { shell, api, outLines } = capturedShell()
   api.lablets.sessions.put(aSession())
   const because = 'it is given a place 35 min before it begins'
-  const place = { action: 'place', because, due_at: '2026-01-01T05:00:00.000Z' }
+  const place = { action: 'place', because: textReason(because), due_at: '2026-01-01T05:00:00.000Z' }
   api.plan.push({ service: 'resource-scheduler', resource: 'session:ls-1', ...place })
   expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
   expect(outLines()).toContain(`  place it on a worker; for 0s now: ${because}; next check in 5h`)
@@ -123,9 +122,13 @@ it('says when a session of later gets its place, rather than that it waits for o
 
 it('explains a session that has no place', async () => {
   const { shell, api, outLines } = capturedShell()
-  api.lablets.sessions.put(aSession({ waiting_reason: 'waits for metal-2', entered_status_at: at(240) }))
+  api.lablets.sessions.put(aSession({ waiting_reason: textReason('waits for metal-2'), entered_status_at: at(240) }))
   api.decisions.push(
-    aDecision({ service: 'resource-scheduler', resource: 'session:ls-1', because: 'metal-2 is on its way' }),
+    aDecision({
+      service: 'resource-scheduler',
+      resource: 'session:ls-1',
+      because: textReason('metal-2 is on its way'),
+    }),
   )
   expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
   expect(outLines()).toEqual([
@@ -163,11 +166,16 @@ it('says what comes next of a session, what stands out and what can be done', as
     service: 'lablet-controller',
     resource: 'session:ls-1',
     action: 'step',
-    because: 'step tags is tried again',
+    because: textReason('step tags is tried again'),
     due_at: toInstant(START_MS + 10_000),
   })
   api.decisions.push(
-    aDecision({ service: 'lablet-controller', resource: 'session:ls-1', action: 'tags', because: 'CML said no' }),
+    aDecision({
+      service: 'lablet-controller',
+      resource: 'session:ls-1',
+      action: 'tags',
+      because: textReason('CML said no'),
+    }),
   )
   const failing = await why()
   expect(failing).toContain('  lablet-controller performed step tags 20s ago: CML said no.')
@@ -181,14 +189,21 @@ it('says what comes next of a session, what stands out and what can be done', as
   const running = await why()
   expect(running).toContain('  keep its lab up until its slot ends; in 1h')
   const since = toInstant(START_MS)
-  const stopped = { type: LAB_STOPPED, status: true, reason: 'STOPPED', message: 'a person stopped it', since }
+  const stopped = {
+    type: LAB_STOPPED,
+    status: true,
+    reason: { code: 'stopped', message: 'a person stopped it', params: {} },
+    since,
+  }
   sessions.change('ls-1', { conditions: [stopped] })
   const labStopped = await why()
   expect(labStopped).toContain('  lcm retry session ls-1    restart its lab')
   expect(labStopped).toContain(
     '  wait for a person to start its lab again; blocked for 0s by LabStopped: a person stopped it',
   )
-  sessions.change('ls-1', { conditions: [{ ...stopped, reason: 'WorkerRestarted' }] })
+  sessions.change('ls-1', {
+    conditions: [{ ...stopped, reason: { ...stopped.reason, code: 'lab_stopped_by_restart' } }],
+  })
   expect(await why()).not.toContain('lcm retry session')
   expect(running).toContain('  lcm extend session ls-1 --minutes 30    extend it')
   sessions.change('ls-1', { status: 'TERMINATED', last_error: 'worker_lost: metal-1 is TERMINATED' })
@@ -218,7 +233,10 @@ it('shows as many decisions as are asked for, though some are told with others',
   api.put(aRunningWorker())
   for (const n of [1, 2, 3, 4]) {
     const because = `number ${n}`
-    api.decisions.push(aDecision({ because }), aDecision({ because, action: 'write' }))
+    api.decisions.push(
+      aDecision({ because: textReason(because) }),
+      aDecision({ because: textReason(because), action: 'write' }),
+    )
   }
   const shown = async (...args: string[]) => {
     const before = outLines().length
@@ -260,15 +278,15 @@ it('never says that there is nothing to do while a wish is not fulfilled, and na
     return outLines().slice(before)
   }
   api.decisions.push(
-    aDecision({ at: at(7200), action: 'nothing', because: 'running, as wanted', seen: { ec2: 'running' } }),
+    aDecision({ at: at(7200), action: 'nothing', because: textReason('running, as wanted'), seen: { ec2: 'running' } }),
   )
   const asked = await why()
   expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not decided about it yet')
   expect(asked).toContain('  worker-controller left it unchanged 2h ago: running, as wanted.')
   expect(asked.join()).not.toMatch(/nothing/i)
   api.decisions.unshift(
-    aDecision({ at: at(10), because: 'EC2 answered 503', seen: { ec2: 'unknown' } }),
-    aDecision({ at: at(300), because: 'EC2 did not answer', seen: { ec2: 'unknown' } }),
+    aDecision({ at: at(10), because: textReason('EC2 answered 503'), seen: { ec2: 'unknown' } }),
+    aDecision({ at: at(300), because: textReason('EC2 did not answer'), seen: { ec2: 'unknown' } }),
   )
   expect(await why()).toContain('  stop its instance; blocked for 5m by Ec2Unreachable: EC2 answered 503')
   api.fleet.services = [aService('worker-controller', [])]

@@ -32,7 +32,7 @@ it('waits until it is empty and stopped, and says for whom', async () => {
   api.change(ID, { status: 'STOPPED' })
   expect(await done).toBe(0)
   expect(err()).toContain('metal-1 is DRAINING: waiting for session ls-2 to end, at most 4h')
-  expect(err()).toContain('metal-1 is STOPPING: waiting for EC2 to say stopped')
+  expect(err()).toContain('metal-1 is STOPPING: waiting for EC2 to report the instance as stopped')
   expect(out()).toBe('metal-1 is STOPPED after 1m\n')
 })
 

@@ -58,15 +58,15 @@ async function productOf(client: Client, worker: Worker, signal: AbortSignal): P
   const template = await unlessMissing(client.call('getTemplate', { params: { name: worker.template_name }, signal }))
   const product = worker.license.product ?? template?.license_product ?? null
   if (product !== null) return product
-  const message = `${worker.name} and its template have no license product: set it with --product, such as CML_Enterprise`
-  throw new CliError(EXIT.usage, message)
+  const message = `${worker.name} and its template have no license product`
+  throw new CliError(EXIT.usage, message, 'set it with --product, such as CML_Enterprise')
 }
 
 async function readToken({ tokenFile }: RegisterOptions, worker: Worker, invoked: Invocation): Promise<string> {
   const token = (await readSecret('token', { file: tokenFile, worker }, invoked)).trim()
   const next = 'use --token-file or standard input'
-  if (token === '') throw new CliError(EXIT.usage, `the token is empty: ${next}`)
-  if (/\s/.test(token)) throw new CliError(EXIT.usage, `the token contains spaces or line breaks: ${next}`)
+  if (token === '') throw new CliError(EXIT.usage, 'the token is empty', next)
+  if (/\s/.test(token)) throw new CliError(EXIT.usage, 'the token contains spaces or line breaks', next)
   return token
 }
 

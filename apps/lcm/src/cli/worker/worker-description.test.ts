@@ -1,4 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { withBoot, withCondition } from '@lcm/domain/worker/boot'
 import picocolors from 'picocolors'
 import { expect, it } from 'vitest'
@@ -11,7 +12,11 @@ const plain = picocolors.createColors(false)
 it('tells the whole story of a worker that boots', () => {
   const at = (seconds: number) => toInstant(START_MS + seconds * 1000)
   const boot = withBoot(withBoot([], 1, START_MS + 20_000), 2, START_MS + 50_000)
-  const drift = { type: 'TagsChanged', status: true, reason: 'Drift', message: 'a tag was\u001b[2J removed' }
+  const drift = {
+    type: 'TagsChanged',
+    status: true,
+    reason: { code: 'drift', message: 'a tag was\u001b[2J removed', params: {} },
+  }
   const worker = aWorker({
     status: 'STARTING',
     service_status: 'STARTING',
@@ -26,9 +31,9 @@ it('tells the whole story of a worker that boots', () => {
     desired_reason: 'a class',
     tags: { team: 'net' },
     state_history: [
-      { from: null, to: 'PENDING', at: at(0), because: 'admin asked for it' },
-      { from: 'PENDING', to: 'PROVISIONING', at: at(5), because: 'launched i-1' },
-      { from: 'PROVISIONING', to: 'STARTING', at: at(20), because: 'EC2 says running' },
+      { from: null, to: 'PENDING', at: at(0), because: textReason('admin asked for it') },
+      { from: 'PENDING', to: 'PROVISIONING', at: at(5), because: textReason('launched i-1') },
+      { from: 'PROVISIONING', to: 'STARTING', at: at(20), because: textReason('EC2 says running') },
     ],
   })
   expect(describeWorker(worker, START_MS + 80_000, plain)).toEqual([
@@ -57,7 +62,7 @@ it('tells the whole story of a worker that boots', () => {
     '',
     'Conditions',
     '  TYPE          HOLDS   FOR   REASON   MESSAGE',
-    '  TagsChanged   yes     50s   Drift    a tag was [2J removed',
+    '  TagsChanged   yes     50s   drift    a tag was [2J removed',
     '',
     'Launch attempt',
     '  attempt 1 is launched, requested 1m20s ago',

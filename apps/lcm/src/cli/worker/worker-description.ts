@@ -10,13 +10,14 @@ import { ageOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
 export function describeWorker(worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): string[] {
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
   const stages = worker.conditions.filter(isBootStage)
+  const current = stages.find(({ status }) => !status)
   const others = worker.conditions.filter(condition => !isBootStage(condition))
   return [
     `${colors.bold(printable(worker.name))}  ${worker.id}`,
     ...factLines(factsOf(worker, nowMs, colors, ends), colors),
     ...part(
       'Boot stages',
-      stages.map(stage => stageLine(stage, nowMs, colors)),
+      stages.map(stage => stageLine(stage, stage === current, nowMs, colors)),
     ),
     ...part('Conditions', conditionLines(others, nowMs)),
     ...part('Launch attempt', worker.launch === null ? [] : launchLines(worker.launch, nowMs)),
@@ -65,10 +66,11 @@ const pairsOf = (pairs: Readonly<Record<string, string>>): string =>
       .join(', '),
   )
 
-function stageLine(stage: Condition, nowMs: number, colors: Colors): string {
+/** Only the current stage has something to wait for. */
+function stageLine(stage: Condition, isCurrent: boolean, nowMs: number, colors: Colors): string {
   const mark = stage.status ? colors.green('✓') : colors.yellow('…')
   const since = ageOf(stage.since, nowMs)
-  return `${mark} ${stage.type.padEnd(16)} ${since.padEnd(8)}${printable(stage.message)}`.trimEnd()
+  return `${mark} ${stage.type.padEnd(16)} ${since.padEnd(8)}${isCurrent ? printable(stage.reason.message) : ''}`.trimEnd()
 }
 
 function launchLines(launch: LaunchAttempt, nowMs: number): string[] {

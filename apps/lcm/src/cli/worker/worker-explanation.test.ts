@@ -1,6 +1,8 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { toInstant } from '@lcm/domain/instant'
+import { reason, textReason } from '@lcm/domain/reason'
 import { withBoot } from '@lcm/domain/worker/boot'
+import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import type { Condition, Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker } from '@lcm/domain/worker/worker-next'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +21,7 @@ const decision = (more: Partial<DecisionRecord>): DecisionRecord => ({
   epoch: 3,
   resource: 'worker:w-0abcdefgh0001',
   action: 'wait',
-  because: 'EC2 says pending',
+  because: textReason('EC2 says pending'),
   cause: 'timer',
   seen: {},
   guards: [],
@@ -31,7 +33,7 @@ const plan = (dueInSeconds: number, because = 'EC2 says pending') => ({
   service: 'worker-controller',
   resource: 'worker:w-0abcdefgh0001',
   action: 'wait',
-  because,
+  because: textReason(because),
   due_at: toInstant(nowMs + dueInSeconds * 1000),
 })
 const told = (worker: Worker, more: Partial<Omit<Explained, 'worker' | 'next'>> = {}, isVerbose = false) => {
@@ -47,16 +49,15 @@ function part(lines: readonly string[], title: string): string[] {
   const end = rest.indexOf('')
   return rest.slice(0, end === -1 ? rest.length : end).map(line => line.slice(2))
 }
-const blocked = (reason: string, message: string): Condition => ({
+const blocked = (code: string, message: string): Condition => ({
   type: 'LaunchBlocked',
   status: true,
-  reason,
-  message,
+  reason: { code, message, params: {} },
   since: ago(300),
 })
 
 it('says who created it, and when', () => {
-  const state_history = [{ from: null, to: 'PENDING', at: ago(6), because: 'created' }] as const
+  const state_history = [{ from: null, to: 'PENDING', at: ago(6), because: reason('worker_created') }] as const
   const worker = aWorker({ state_history: [...state_history], desired_by: 'admin', desired_reason: 'created' })
   expect(part(told(worker), 'Why')).toEqual(['It was created by admin 6s ago.'])
   const other = { ...worker, desired_by: 'ann', desired_reason: 'not now' }
@@ -79,9 +80,9 @@ describe('what is next', () => {
 
 it('does not repeat what was noted as something that is waited for', () => {
   const decisions = [
-    decision({ because: 'a' }),
-    decision({ action: 'write', because: 'a' }),
-    decision({ because: 'b' }),
+    decision({ because: textReason('a') }),
+    decision({ action: 'write', because: textReason('a') }),
+    decision({ because: textReason('b') }),
   ]
   expect(part(told(aWorker(), { decisions }), 'Decisions, newest first')).toEqual([
     '20s     noted               a',
@@ -94,23 +95,24 @@ it('says what was noted without calling that a decision', () => {
   const because = 'its boot is at stage 3 of 6, waiting for the CML web server to speak TLS: connection refused'
   const worker = aWorker({
     status: 'STARTING',
-    state_history: [{ from: 'PROVISIONING', to: 'STARTING', at: ago(60), because: 'EC2 says running' }],
+    state_history: [{ from: 'PROVISIONING', to: 'STARTING', at: ago(60), because: textReason('EC2 says running') }],
   })
-  const lines = told(worker, { decisions: [decision({ action: 'write', because })] })
+  const lines = told(worker, { decisions: [decision({ action: 'write', because: textReason(because) })] })
   expect(part(lines, 'Why')).toEqual(['It became STARTING because EC2 says running.', `Since then: ${because}.`])
   expect(lines.join()).not.toContain('record')
 })
 
 describe('without room', () => {
   const message = 'no room for m5zn.metal, m5.metal in subnet-a, subnet-b; asked again every 3 min'
+  const scarce = blocked('ec2_no_capacity', message)
   const text = `RunInstances: InsufficientInstanceCapacity: ${'We currently do not have sufficient capacity. '.repeat(5)}`
   const worker = aWorker({
-    conditions: [blocked('NoCapacity', message)],
+    conditions: [scarce],
     launch: aLaunch({ n: 3, state: 'refused', error: text }),
   })
   const lines = told(worker, {
     plan: plan(90),
-    decisions: [decision({ because: message }), decision({ because: text })],
+    decisions: [decision({ because: scarce.reason }), decision({ because: textReason(text) })],
   })
 
   it('says so once above the decisions, and repeats no text of AWS', () => {
@@ -135,9 +137,11 @@ describe('without room', () => {
 
 it('says what a person must do where AWS refuses the whole account', () => {
   const message = 'You have requested more vCPU capacity.'
-  const worker = aWorker({ conditions: [blocked('VcpuLimitExceeded', message)] })
-  const decisions = [decision({ action: 'launch', because: 'attempt 1 is open', outcome: message })]
-  expect(part(told(worker, { decisions }), 'Why')).toHaveLength(1)
+  const worker = aWorker({ conditions: [blocked('account_denied', message)] })
+  const decisions = [decision({ action: 'launch', because: textReason('attempt 1 is open'), outcome: message })]
+  expect(part(told(worker, { decisions }), 'Why').slice(1)).toEqual([
+    'worker-controller decided to launch 20s ago: attempt 1 is open.',
+  ])
   expect(part(told(worker), 'What you can do')).toEqual([
     'raise the quota or fix the permissions of the AWS account; LCM retries automatically',
     'lcm terminate worker metal-1    terminate it',
@@ -146,14 +150,19 @@ it('says what a person must do where AWS refuses the whole account', () => {
 
 it('says of a CML that refuses LCM what follows and what to do', () => {
   const message = "CML refuses LCM's login (Authentication failed!): LCM can't judge whether it is idle"
-  const refused = { ...blocked('LoginRefused', message), type: 'CmlAccessRefused' }
+  const refused = { ...blocked(CML_REASONS.login, message), type: 'CmlAccessRefused' }
   const because = "CML refuses LCM's login, so the idle policy can't judge this worker"
   const worker = aRunningWorker({ conditions: [refused] })
-  const lines = told(worker, { decisions: [decision({ action: 'skipped_cannot_judge', because })] })
+  const lines = told(worker, {
+    decisions: [decision({ action: 'skipped_cannot_judge', because: textReason(because) })],
+  })
   expect(part(lines, 'Why').join()).toContain("the idle policy can't judge this worker")
   expect(part(lines, 'Next').join()).toContain(message)
   expect(part(lines, 'What you can do')).toEqual(['lcm set credentials metal-1    set the CML account that LCM uses'])
-  const off = { ...refused, reason: 'TelemetryOff', message: 'telemetry is turned off in its CML' }
+  const off = {
+    ...refused,
+    reason: { code: CML_REASONS.telemetry_off, message: 'telemetry is turned off in its CML', params: {} },
+  }
   expect(part(told(aRunningWorker({ conditions: [off] })), 'What you can do')).toEqual([])
 })
 
@@ -168,13 +177,13 @@ describe('paused for idleness', () => {
     desired_status: 'STOPPED',
     desired_by: 'idle',
     desired_reason: because,
-    pause: { ...aWorker().pause, reason: 'idle', by: 'idle', last_paused_at: ago(122) },
+    pause: { ...aWorker().pause, reason: textReason('idle'), by: 'idle', last_paused_at: ago(122) },
     state_history: [
-      { from: 'RUNNING', to: 'STOPPING', at: ago(121), because: `idle wants it STOPPED: ${because}` },
-      { from: 'STOPPING', to: 'STOPPED', at: ago(120), because: 'EC2 says stopped' },
+      { from: 'RUNNING', to: 'STOPPING', at: ago(121), because: textReason(`idle wants it STOPPED: ${because}`) },
+      { from: 'STOPPING', to: 'STOPPED', at: ago(120), because: textReason('EC2 says stopped') },
     ],
   })
-  const decisions = [decision({ action: 'pause', because, guards, at: ago(122) })]
+  const decisions = [decision({ action: 'pause', because: textReason(because), guards, at: ago(122) })]
 
   it('says who did it, why and that EC2 has confirmed it', () => {
     expect(part(told(worker, { decisions }), 'Why')).toEqual([
@@ -199,8 +208,8 @@ it('says who stopped it when a person did', () => {
     status: 'STOPPED',
     desired_status: 'STOPPED',
     state_history: [
-      { from: 'RUNNING', to: 'STOPPING', at: ago(130), because: 'ann wants it STOPPED: class is over' },
-      { from: 'STOPPING', to: 'STOPPED', at: ago(120), because: 'EC2 says stopped' },
+      { from: 'RUNNING', to: 'STOPPING', at: ago(130), because: textReason('ann wants it STOPPED: class is over') },
+      { from: 'STOPPING', to: 'STOPPED', at: ago(120), because: textReason('EC2 says stopped') },
     ],
   })
   expect(part(told(worker), 'Why')).toEqual([
@@ -213,7 +222,7 @@ it('says what can be done when somebody else has terminated it', () => {
   const because = 'somebody outside LCM terminated i-1; its disk is gone'
   const worker = aRunningWorker({
     status: 'TERMINATED',
-    state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: ago(60), because }],
+    state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: ago(60), because: textReason(because) }],
   })
   const lines = told(worker)
   expect(part(lines, 'Why')).toEqual([`It became TERMINATED because ${because}.`])
@@ -231,9 +240,9 @@ describe('an idle worker that is spared', () => {
     { name: 'seconds_since_scale_down', value: 30, limit: 600, passed: false },
   ]
   const worker = aRunningWorker({
-    state_history: [{ from: 'STARTING', to: 'RUNNING', at: ago(600), because: 'CML 2.9.1 is ready' }],
+    state_history: [{ from: 'STARTING', to: 'RUNNING', at: ago(600), because: textReason('CML 2.9.1 is ready') }],
   })
-  const explained = { decisions: [decision({ action: 'skipped_cooldown', because, guards })] }
+  const explained = { decisions: [decision({ action: 'skipped_cooldown', because: textReason(because), guards })] }
 
   it('is not paused yet, in words, and only what stood in the way is listed', () => {
     const lines = told(worker, explained)

@@ -2,6 +2,7 @@ import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import type { Next } from '@lcm/domain/next'
+import { type Reason, type ReasonCode, sameReason } from '@lcm/domain/reason'
 import { POLICY } from '@lcm/domain/worker/consequences'
 import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
@@ -34,7 +35,7 @@ export function explainWorker({ worker, decisions, next }: Explained, reader: Re
     ...part('Why', reasons(worker, decisions, reader)),
     ...part('Desired', [wantedOf(worker, nowMs)]),
     ...part('Next', [nextLine]),
-    ...part('Problems', obstaclesOf(worker, nextLine, nowMs)),
+    ...part('Problems', obstaclesOf(worker, next, nowMs)),
     ...part('What you can do', adviceFor(worker)),
     ...part('Decisions, newest first', decisionLines(decisions, nowMs, isVerbose)),
   ]
@@ -42,27 +43,27 @@ export function explainWorker({ worker, decisions, next }: Explained, reader: Re
 
 /** The last transition, and the newest decision unless it repeats it. */
 function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, isVerbose }: Reader): string[] {
-  const moved = worker.state_history.at(-1)
-  const led = pausedLines(worker, decisions, { nowMs, isVerbose }) ?? movedLines(worker, nowMs)
+  const paused = pausedLines(worker, decisions, { nowMs, isVerbose })
+  const led = paused ?? movedLines(worker, nowMs)
   const [last] = decisions
   const isSaid =
     last === undefined ||
-    led.some(line => line.includes(last.because)) ||
-    last.because === moved?.because ||
-    worker.conditions.some(
-      ({ status, message }) => status && message !== '' && [last.because, last.outcome].includes(message),
-    )
+    (paused !== null && last === pauseIn(decisions)) ||
+    worker.state_history.slice(-2).some(({ because }) => sameReason(because, last.because)) ||
+    worker.conditions.some(({ status, reason }) => status && sameReason(reason, last.because))
   return isSaid ? led : [...led, ...saidLines(last, { nowMs, isVerbose })]
 }
 
-const CREATED = 'created'
+const CREATED: ReasonCode = 'worker_created'
+/** The reason of the first desired status, which the creator set. */
+const DESIRED_AT_CREATION = 'created'
 
 function movedLines(worker: Worker, nowMs: number): string[] {
   const { state_history, desired_by, desired_reason } = worker
   const moved = state_history.at(-1)
   if (moved === undefined) return []
-  if (moved.from === null && moved.because === CREATED) {
-    const by = desired_reason === CREATED && desired_by !== '' ? ` by ${desired_by}` : ''
+  if (moved.from === null && moved.because.code === CREATED) {
+    const by = desired_reason === DESIRED_AT_CREATION && desired_by !== '' ? ` by ${desired_by}` : ''
     return [`It was created${by} ${ageOf(moved.at, nowMs)} ago.`]
   }
   const before = state_history.at(-2)
@@ -73,11 +74,14 @@ function movedLines(worker: Worker, nowMs: number): string[] {
 
 const confirmedAfter = (ms: number): string => `EC2 confirmed the stop after ${formatDuration(ms)}.`
 
+const pauseIn = (decisions: readonly DecisionRecord[]): DecisionRecord | undefined =>
+  decisions.find(({ action }) => action === 'pause' || action === 'drain')
+
 /** Null unless the idle policy paused the worker. */
 function pausedLines(worker: Worker, decisions: readonly DecisionRecord[], reader: Reader): string[] | null {
   const { pause, desired_status, desired_by, desired_reason, state_history } = worker
   if (desired_status !== 'STOPPED' || desired_by !== POLICY.idle || pause.last_paused_at === null) return null
-  const decision = decisions.find(({ action }) => action === 'pause' || action === 'drain')
+  const decision = pauseIn(decisions)
   const moved = state_history.at(-1)
   return [
     sentence(`The idle policy paused it ${ageOf(pause.last_paused_at, reader.nowMs)} ago: ${desired_reason}`),
@@ -98,14 +102,13 @@ function wantedOf(worker: Worker, nowMs: number): string {
   return `${desired_status} by ${desired_by}${why}${since}${until}${draining}`
 }
 
-const obstaclesOf = (worker: Worker, next: string, nowMs: number): string[] => [
+/** Without the condition that the next step already names. */
+const obstaclesOf = (worker: Worker, next: Next<WorkerNextCode>, nowMs: number): string[] => [
   ...worker.conditions
-    .filter(condition => condition.status && !isBootStage(condition) && !next.includes(unended(condition.message)))
-    .map(({ type, message, since }) => `${type} for ${ageOf(since, nowMs)}: ${unended(message)}`),
+    .filter(condition => condition.status && !isBootStage(condition) && condition.type !== next.blocked_by?.code)
+    .map(({ type, reason, since }) => `${type} for ${ageOf(since, nowMs)}: ${reason.message}`),
   ...(worker.license.last_error === null ? [] : [`License: ${worker.license.last_error}`]),
 ]
-
-const unended = (text: string): string => text.replace(/[\s.]+$/, '')
 
 type Advice = readonly [command: string, meaning: string]
 
@@ -134,7 +137,7 @@ function adviceFor(worker: Worker): string[] {
   if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)
   const refused = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.cmlAccessRefused && isSo)
   // For telemetry the condition itself has the advice.
-  if (refused !== undefined && refused.reason !== CML_REASONS.telemetry_off)
+  if (refused !== undefined && refused.reason.code !== CML_REASONS.telemetry_off)
     return aligned([[`lcm set credentials ${name}`, 'set the CML account that LCM uses']])
   const paused = worker.pause.reason !== null && desired_status === 'STOPPED'
   if (paused || (status === 'STOPPED' && desired_status === 'STOPPED'))
@@ -144,10 +147,10 @@ function adviceFor(worker: Worker): string[] {
     : []
 }
 
-function unblockingAdvice({ template_name: template, status }: Worker, reason: string, giveUp: Advice): string[] {
+function unblockingAdvice({ template_name: template, status }: Worker, { code }: Reason, giveUp: Advice): string[] {
   const shown = `lcm get template ${template} -o yaml`
-  switch (reason) {
-    case 'NoCapacity':
+  switch (code as ReasonCode) {
+    case 'ec2_no_capacity':
       // An existing machine can only start in the zone of its disk.
       if (status !== 'PENDING') return aligned([giveUp])
       return aligned([
@@ -155,7 +158,7 @@ function unblockingAdvice({ template_name: template, status }: Worker, reason: s
         [`lcm create worker --template ${template} --region REGION`, 'try another region'],
         giveUp,
       ])
-    case 'InputMissing':
+    case 'launch_input_missing':
       return aligned([[shown, 'check its template'], giveUp])
     default:
       return [

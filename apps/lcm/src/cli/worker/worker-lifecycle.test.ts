@@ -33,7 +33,7 @@ it('waits until it is stopped', async () => {
   await clock.advance(5_000)
   api.change(ID, { status: 'STOPPED' })
   expect(await done).toBe(0)
-  expect(errLines().at(-1)).toBe('    0s  metal-1 is STOPPING: waiting for EC2 to say stopped')
+  expect(errLines().at(-1)).toBe('    0s  metal-1 is STOPPING: waiting for EC2 to report the instance as stopped')
   expect(out()).toBe('metal-1 is STOPPED after 5s\n')
 })
 

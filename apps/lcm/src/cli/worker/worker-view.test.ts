@@ -12,7 +12,11 @@ const booting = (reached: number): Worker =>
   aWorker({ status: 'STARTING', service_status: 'STARTING', conditions: withBoot([], reached, START_MS) })
 const withObstacle = (worker: Worker, type: string): Worker => ({
   ...worker,
-  conditions: withCondition([], { type, status: true, reason: 'timeout', message: `${type} it is` }, START_MS),
+  conditions: withCondition(
+    [],
+    { type, status: true, reason: { code: 'timeout', message: `${type} it is`, params: {} } },
+    START_MS,
+  ),
 })
 
 it('shows a fleet as a table', () => {
@@ -58,15 +62,15 @@ describe('what a worker waits for', () => {
   it('is a boot stage while it boots', () => {
     expect(waitsFor(booting(1))).toBe('waiting for the CML port to open')
     expect(stageOf(booting(1))).toBe('TcpReachable 2/6')
-    expect(waitsFor(booting(6))).toBe('CML is ready and must stay so for a moment')
+    expect(waitsFor(booting(6))).toBe('CML is ready; LCM checks a few more times that it stays ready')
     expect(stageOf(booting(6))).toBe('CmlReady 6/6')
   })
 
   it('is its launch while it is PENDING', () => {
     expect(waitsFor(aWorker())).toBe('waiting for launch')
-    expect(waitsFor(aWorker({ launch: aLaunch() }))).toBe('launch attempt 1 is open and shows no instance yet')
+    expect(waitsFor(aWorker({ launch: aLaunch() }))).toBe('attempt 1 is open and EC2 shows no instance of it yet')
     const refused = aLaunch({ n: 2, state: 'refused', error: 'no capacity' })
-    expect(waitsFor(aWorker({ launch: refused }))).toBe('launch attempt 2 was refused: no capacity')
+    expect(waitsFor(aWorker({ launch: refused }))).toBe('attempt 2 was refused: no capacity')
     expect(stageOf(aWorker({ launch: refused }))).toBe('attempt 2')
   })
 

@@ -34,7 +34,7 @@ const obstacleOf = (worker: Worker): Condition | undefined =>
 /** The message of the failure. */
 export function failureOf(worker: Worker): string {
   const failed = worker.conditions.find(condition => condition.type === CONDITION.failed && condition.status)
-  return failed?.message || worker.state_history.at(-1)?.because || 'no reason is recorded'
+  return (failed?.reason ?? worker.state_history.at(-1)?.because)?.message ?? 'no reason is recorded'
 }
 
 /** The reason for waiting; empty if unknown, and for a missing license, because the worker can be used without it. */
@@ -57,7 +57,7 @@ export function stageOf(worker: Worker): string {
     case 'PENDING':
       return obstacleOf(worker)?.type ?? (worker.launch === null ? '' : `attempt ${worker.launch.n}`)
     case 'FAILED':
-      return obstacleOf(worker)?.reason ?? ''
+      return obstacleOf(worker)?.reason.code ?? ''
     case 'PROVISIONING':
     case 'STARTING':
       return bootStep(worker)

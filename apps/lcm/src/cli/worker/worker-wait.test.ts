@@ -1,5 +1,6 @@
 import { apiClient } from '@lcm/client/client'
 import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { withBoot, withCondition } from '@lcm/domain/worker/boot'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { manualClock } from '@lcm/testkit/manual-clock'
@@ -13,7 +14,7 @@ import { goalFor, judge, waitedWorker } from './worker-wait.ts'
 const failed = (changes: Partial<Worker>) =>
   aWorker({
     status: 'FAILED',
-    conditions: withCondition([], { type: 'Failed', status: true, reason: 'timeout', message: 'too slow' }, START_MS),
+    conditions: withCondition([], { type: 'Failed', status: true, reason: textReason('too slow') }, START_MS),
     ...changes,
   })
 
@@ -28,11 +29,15 @@ describe('judge', () => {
   it('sees that somebody changed their mind', () => {
     const seen = aWorker({ desired_status: 'STOPPED', desired_by: 'eve', desired_reason: 'cost' })
     const because = 'has a new desired status STOPPED, set by eve (cost)'
-    expect(judge(seen, goalFor(aWorker()))).toEqual({ kind: 'impossible', because })
+    expect(judge(seen, goalFor(aWorker()))).toEqual({ kind: 'impossible', because, advice: null })
   })
 
   it('takes a new failure for the end', () => {
-    expect(judge(failed({}), goalFor(aWorker()))).toEqual({ kind: 'impossible', because: 'has FAILED: too slow' })
+    expect(judge(failed({}), goalFor(aWorker()))).toEqual({
+      kind: 'impossible',
+      because: 'has FAILED: too slow',
+      advice: null,
+    })
     const again = failed({ desired_status: 'TERMINATED', entered_status_at: toInstant(START_MS + 1) })
     expect(verdict(again, failed({ desired_status: 'TERMINATED' }))).toBe('impossible')
   })
@@ -50,7 +55,11 @@ describe('judge', () => {
   })
 
   it('takes a worker that is held before its launch for stopped', () => {
-    const held = { type: 'HeldByIntent', status: true, reason: 'Stopped', message: 'start it to launch it' }
+    const held = {
+      type: 'HeldByIntent',
+      status: true,
+      reason: textReason('start it to launch it'),
+    }
     const conditions = withCondition([], held, START_MS)
     expect(verdict(aWorker({ desired_status: 'STOPPED' }))).toBe('under_way')
     expect(verdict(aWorker({ desired_status: 'STOPPED', conditions }))).toBe('reached')
@@ -85,7 +94,7 @@ describe('waitFor', () => {
     expect(shown).toEqual([
       'metal-1 is PENDING: waiting for launch',
       'metal-1 is PENDING: waiting for launch',
-      'metal-1 is PROVISIONING: waiting for EC2 to say running',
+      'metal-1 is PROVISIONING: waiting for EC2 to report the instance as running',
       'metal-1 is STARTING: waiting for the CML web server to speak TLS',
       'end',
     ])
@@ -103,7 +112,8 @@ describe('waitFor', () => {
     api.change(ID, failed({}))
     await expect(done).rejects.toMatchObject({
       exitCode: 1,
-      message: `metal-1 has FAILED: too slow; for details run \`lcm describe worker ${ID}\``,
+      message: 'metal-1 has FAILED: too slow',
+      advice: `run \`lcm describe worker ${ID}\` for details`,
     })
   })
 
@@ -168,7 +178,8 @@ describe('waitFor', () => {
     await clock.advance(90_000)
     await expect(done).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringMatching(/^timed out after 1m30s: metal-1 is PENDING: waiting for launch; it continues/),
+      message: 'timed out after 1m30s: metal-1 is PENDING: waiting for launch',
+      advice: expect.stringMatching(/^it continues/),
     })
   })
 

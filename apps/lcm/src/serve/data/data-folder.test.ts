@@ -7,6 +7,9 @@ import { openDataFolder } from './data-folder.ts'
 
 const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'deep', 'folder')
 
+const refusal = (message: RegExp, advice: RegExp) =>
+  expect.objectContaining({ message: expect.stringMatching(message), advice: expect.stringMatching(advice) })
+
 it('makes its secrets once, for its owner only', () => {
   const path = scratch()
   const first = openDataFolder(path, 'sim')
@@ -24,7 +27,7 @@ it('makes its secrets once, for its owner only', () => {
 it('lets one process in at a time', () => {
   const path = scratch()
   const first = openDataFolder(path, 'sim')
-  expect(() => openDataFolder(path, 'sim')).toThrow(/another LCM is already using .*--data/)
+  expect(() => openDataFolder(path, 'sim')).toThrow(refusal(/another LCM is already using /, /--data/))
   first.release()
   openDataFolder(path, 'sim').release()
 })
@@ -34,7 +37,7 @@ it('says what is wrong with a folder that can not be used', () => {
   writeFileSync(file, '')
   for (const path of [file, join(file, 'below'), '/proc/lcm']) {
     expect(() => openDataFolder(path, 'sim'), path).toThrow(StartupError)
-    expect(() => openDataFolder(path, 'sim'), path).toThrow(/can't write to data folder .*--data/)
+    expect(() => openDataFolder(path, 'sim'), path).toThrow(refusal(/can't write to data folder /, /--data/))
   }
 })
 
@@ -54,7 +57,7 @@ it('refuses to run a fleet of one cloud in another', () => {
   const folder = openDataFolder(path, 'sim')
   folder.bind()
   folder.release()
-  expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in cloud "sim", not "aws".*--data/)
+  expect(() => openDataFolder(path, 'aws')).toThrow(refusal(/belongs to a fleet in cloud "sim", not "aws"/, /--data/))
   openDataFolder(path, 'sim').release()
 })
 
@@ -64,7 +67,7 @@ it('refuses to give a fleet that has begun another name, by which its machines w
   folder.bind()
   folder.release()
   rmSync(join(path, 'fleet-id'))
-  expect(() => openDataFolder(path, 'sim')).toThrow(/fleet-id is missing.*lcm:fleet/)
+  expect(() => openDataFolder(path, 'sim')).toThrow(refusal(/fleet-id is missing/, /lcm:fleet/))
   writeFileSync(join(path, 'fleet-id'), `${folder.fleetId}\n`)
   openDataFolder(path, 'sim').release()
 })

@@ -73,17 +73,19 @@ function refuseOtherCloud(path: string, cloud: string): void {
   const file = join(path, 'cloud')
   const known = existsSync(file) ? readFileSync(file, 'utf8').trim() : cloud
   if (known === cloud) return
-  const message = `${path} belongs to a fleet in cloud "${known}", not "${cloud}". Choose another folder with --data`
-  throw new StartupError(message, { exitCode: 2 })
+  const message = `${path} belongs to a fleet in cloud "${known}", not "${cloud}"`
+  throw new StartupError(message, { advice: 'choose another folder with --data', exitCode: 2 })
 }
 
 /** Refuses to create a new fleet id for an existing fleet, because its machines would no longer be recognized. */
 function refuseLostFleetId(path: string): void {
   const file = join(path, 'fleet-id')
   if (existsSync(file)) return
-  if (wasRestored(path)) throw new StartupError(`${file} is missing: ${FLEET_ID_HINT}`)
+  if (wasRestored(path)) throw new StartupError(`${file} is missing`, { advice: FLEET_ID_HINT })
   if (existsSync(join(path, 'cloud')))
-    throw new StartupError(`${file} is missing: write the value of the tag lcm:fleet of your machines into it`)
+    throw new StartupError(`${file} is missing`, {
+      advice: 'write the value of the tag lcm:fleet of your machines into it',
+    })
 }
 
 export function createFolder(path: string): void {
@@ -92,7 +94,8 @@ export function createFolder(path: string): void {
     readdirSync(path)
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (cause) {
-    throw new StartupError(`can't write to data folder ${path}: ${reasonOf(cause)}. Choose another with --data`, {
+    throw new StartupError(`can't write to data folder ${path}: ${reasonOf(cause)}`, {
+      advice: 'choose another with --data',
       cause,
     })
   }
@@ -113,7 +116,8 @@ function secret(path: string, name: string, shape: RegExp, make: () => string): 
   const file = join(path, name)
   if (!existsSync(file)) replaceFile(file, `${make()}\n`)
   const text = readFileSync(file, 'utf8').trim()
-  if (!shape.test(text)) throw new StartupError(`${file} is damaged. Restore it, or delete it to create a new one`)
+  if (!shape.test(text))
+    throw new StartupError(`${file} is damaged`, { advice: 'restore it, or delete it to create a new one' })
   return text
 }
 
@@ -123,12 +127,10 @@ function replaceFile(file: string, text: string): void {
     renameSync(`${file}.new`, file)
     sync(dirname(file))
   } catch (cause) {
-    throw new StartupError(
-      `can't write ${file}: ${reasonOf(cause)}. Fix the cause, or choose another folder with --data`,
-      {
-        cause,
-      },
-    )
+    throw new StartupError(`can't write ${file}: ${reasonOf(cause)}`, {
+      advice: 'fix the cause, or choose another folder with --data',
+      cause,
+    })
   }
 }
 

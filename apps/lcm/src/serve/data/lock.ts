@@ -13,14 +13,12 @@ export function holdLock(file: string, what: string): () => void {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     if (!/locked|busy/i.test(reason)) {
-      throw new StartupError(`can't lock ${file}: ${reason}. Delete it if no LCM is running`, { cause })
+      throw new StartupError(`can't lock ${file}: ${reason}`, { advice: 'delete it if no LCM is running', cause })
     }
-    throw new StartupError(
-      `another LCM is already using ${what}. Stop it first, or choose another folder with --data`,
-      {
-        cause,
-        exitCode: 4,
-      },
-    )
+    throw new StartupError(`another LCM is already using ${what}`, {
+      advice: 'stop it first, or choose another folder with --data',
+      cause,
+      exitCode: 4,
+    })
   }
 }

@@ -99,8 +99,11 @@ it('refuses a folder that is held, and one that is not empty, and leaves both al
   held.release()
   const before = readdirSync(path)
   expect(before).toContain('secret-key')
-  const { message, exitCode } = await refusal(file, path)
-  expect([message, exitCode]).toEqual([expect.stringMatching(/is not empty\. .*choose a new folder with --data/), 4])
+  expect(await refusal(file, path)).toMatchObject({
+    message: expect.stringContaining('is not empty'),
+    advice: expect.stringContaining('choose a new folder with --data'),
+    exitCode: 4,
+  })
   expect(readdirSync(path)).toEqual(before)
 
   const other = scratch()
@@ -128,7 +131,12 @@ it('never starts what a restore left half done', async () => {
   const path = scratch()
   writeFileSync(join(path, UNFINISHED), '')
   writeFileSync(join(path, 'secret-key'), '07'.repeat(32))
-  expect(() => openDataFolder(path, 'sim')).toThrow(/the restore to .* is incomplete\. Delete that folder/)
+  expect(() => openDataFolder(path, 'sim')).toThrow(
+    expect.objectContaining({
+      message: expect.stringMatching(/the restore to .* is incomplete/),
+      advice: expect.stringContaining('delete that folder'),
+    }),
+  )
   expect((await refusal(file, path)).message).toContain('contains an incomplete restore')
 })
 

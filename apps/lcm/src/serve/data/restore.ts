@@ -51,7 +51,10 @@ export async function restore({ file, dataDir }: RestoreOptions, io: Pick<Io, 'o
 function explained(cause: unknown, path: string): unknown {
   if (cause instanceof StoreError) return new StartupError(cause.message, { cause })
   if (!(cause instanceof Error) || !('code' in cause)) return cause
-  return new StartupError(`can't write to ${path} (${cause.code}). Choose another folder with --data`, { cause })
+  return new StartupError(`can't write to ${path} (${cause.code})`, {
+    advice: 'choose another folder with --data',
+    cause,
+  })
 }
 
 function refuseUsed(path: string): void {
@@ -59,7 +62,7 @@ function refuseUsed(path: string): void {
   if (names.includes(LOCK)) holdLock(join(path, LOCK), path)()
   if (names.length === 0) return
   const what = names.includes(UNFINISHED) ? 'contains an incomplete restore' : 'is not empty'
-  throw new StartupError(`${path} ${what}. Delete it, or choose a new folder with --data`, { exitCode: 4 })
+  throw new StartupError(`${path} ${what}`, { advice: 'delete it, or choose a new folder with --data', exitCode: 4 })
 }
 
 /** Writes the UNFINISHED mark first, which keeps LCM from starting, and renames it to RESTORED last. */

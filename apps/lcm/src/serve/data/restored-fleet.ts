@@ -13,7 +13,9 @@ export const FLEET_ID_HINT = 'write the LCM_FLEET of your worker-controller into
 /** Refuses an incomplete restore, because missing files would be created empty. */
 export function refuseUnfinishedRestore(folder: string): void {
   if (!existsSync(join(folder, UNFINISHED))) return
-  throw new StartupError(`the restore to ${folder} is incomplete. Delete that folder and run \`lcm restore\` again`)
+  throw new StartupError(`the restore to ${folder} is incomplete`, {
+    advice: `delete that folder and run \`lcm restore\` again`,
+  })
 }
 
 export const wasRestored = (folder: string): boolean => existsSync(join(folder, RESTORED))

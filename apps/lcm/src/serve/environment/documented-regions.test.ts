@@ -2,6 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { toMs } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
 import { decideWorker } from '@lcm/domain/worker/decide'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { aTemplate, aWorker } from '@lcm/testkit/builders'
@@ -49,7 +50,7 @@ describe('the region file of the documents', () => {
       scarce: new Map(),
       problem: null,
     }
-    const seen = anObservation({ ec2: { kind: 'absent', confirmed: false, because: 'not seen' }, launch })
+    const seen = anObservation({ ec2: { kind: 'absent', confirmed: false, because: textReason('not seen') }, launch })
     const { action } = decideWorker(worker, seen, WORKER_POLICY, toMs(worker.entered_status_at) + 1_000)
     expect(action).toMatchObject({
       kind: 'open_attempt',

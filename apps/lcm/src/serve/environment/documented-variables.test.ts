@@ -254,7 +254,10 @@ describe('a variable of the documents', () => {
 
   it.each(refusals)('$name=$value is refused and never replaced', ({ name, effect, allowed, value }) => {
     expect(() => effect({ [name]: value })).toThrow(
-      `${name}=${value}: ${allowed}. Set an allowed value and start again. See docs/reference/config.md`,
+      expect.objectContaining({
+        message: `${name}=${value}: ${allowed}`,
+        advice: 'set an allowed value and start again, see docs/reference/config.md',
+      }),
     )
   })
 })

@@ -262,12 +262,21 @@ function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) =>
     const value = given[name]
     return value === undefined ? `${name} must be set` : `${name}=${shown(name, value)}: ${issueWords(issue)}`
   })
-  throw refused([...wrong, ...missing])
+  throw new InvalidEnvironmentError([...wrong, ...missing])
 }
 
-const SEE = '. Set an allowed value and start again. See docs/reference/config.md'
-const refused = (wrong: readonly string[]): StartupError =>
-  new StartupError(`${wrong.join('; ')}${SEE}`, { exitCode: 2 })
+/** Variables are missing or have values that are not allowed: one text for each. */
+class InvalidEnvironmentError extends StartupError {
+  readonly errors: readonly string[]
+
+  constructor(errors: readonly string[]) {
+    super(errors.join('; '), {
+      advice: 'set an allowed value and start again, see docs/reference/config.md',
+      exitCode: 2,
+    })
+    this.errors = errors
+  }
+}
 
 /** Reads both and reports the errors of both together. */
 export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B] {
@@ -276,13 +285,13 @@ export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B]
     try {
       return read()
     } catch (error) {
-      if (!(error instanceof StartupError) || !error.message.endsWith(SEE)) throw error
-      wrong.push(error.message.slice(0, -SEE.length))
+      if (!(error instanceof InvalidEnvironmentError)) throw error
+      wrong.push(...error.errors)
       return null
     }
   }
   const [a, b] = [attempt(first), attempt(second)]
-  if (a === null || b === null) throw refused(wrong)
+  if (a === null || b === null) throw new InvalidEnvironmentError(wrong)
   return [a, b]
 }
 
@@ -357,8 +366,11 @@ export function bootstrapToken({ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: path }: ApiEnvi
   if (path === undefined) return null
   const token = readNamedFile('LCM_BOOTSTRAP_ADMIN_TOKEN_FILE', path)
   if (/^[\x21-\x7e]{16,512}$/.test(token)) return token
-  const use = 'must contain 16 to 512 printable characters without spaces, for example from `openssl rand -hex 32`'
-  throw new StartupError(`LCM_BOOTSTRAP_ADMIN_TOKEN_FILE=${path} ${use}`, { exitCode: 2 })
+  const needs = 'must contain 16 to 512 printable characters without spaces'
+  throw new StartupError(`LCM_BOOTSTRAP_ADMIN_TOKEN_FILE=${path} ${needs}`, {
+    advice: 'create one with `openssl rand -hex 32`',
+    exitCode: 2,
+  })
 }
 
 /** The webhook config; empty if no webhook is configured. */

@@ -56,7 +56,7 @@ describe('the environment of a policy', () => {
 
   it.each(['0.001', '43201', '-1', ' '])('can not be %j minutes: a timeout is never rounded to another', minutes => {
     expect(() => settingsEnvironment({ IDLE_TIMEOUT_MINUTES: minutes })).toThrow(
-      `IDLE_TIMEOUT_MINUTES=${minutes}: minutes from 0 to 43200, in whole seconds. Set`,
+      `IDLE_TIMEOUT_MINUTES=${minutes}: minutes from 0 to 43200, in whole seconds`,
     )
   })
 })

@@ -49,5 +49,5 @@ export function regionsFrom(first: string, regions: Regions): readonly [string, 
   const names = Object.keys(regions)
   if (names.includes(first)) return [first, ...names.filter(name => name !== first)]
   const why = `AWS_REGION=${first} is the default region of workers, but is not in the regions file`
-  throw new StartupError(`${why}; use one of ${names.join(', ')}`, { exitCode: 2 })
+  throw new StartupError(why, { advice: `use one of ${names.join(', ')}`, exitCode: 2 })
 }

@@ -44,7 +44,7 @@ export function disabledReasonOf(
     case 'retry': {
       const retry = retryOf(session, toInstant(nowMs))
       if (retry.kind === 'under_way') return 'A retry is in progress'
-      return retry.kind === 'refused' ? retry.because : null
+      return retry.kind === 'refused' ? retry.because.message : null
     }
   }
 }

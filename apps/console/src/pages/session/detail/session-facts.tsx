@@ -52,7 +52,9 @@ export function SessionHistory({ session }: { session: LabletSession }) {
             <li key={`${change.at} ${change.to}`}>
               <StatusBadge status={change.to} />
               <span class="number">{durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}</span>
-              <span class="history-because">{change.because}</span>
+              <span class="history-because" title={change.because.code}>
+                {change.because.message}
+              </span>
               <Timestamp class="muted" at={change.at} />
             </li>
           )

@@ -34,7 +34,7 @@ export function ActivityCard({ worker }: { worker: WorkerView }) {
         <Fact name="Policy">{policy && <Policy worker={worker} policy={policy} />}</Fact>
         <Fact name="Pauses">
           {pause.counts.auto} automatic, {pause.counts.manual} manual, {pause.counts.resumed} resumed
-          {pause.reason !== null && `; paused: ${pause.reason}`}
+          {pause.reason !== null && `; paused: ${pause.reason.message}`}
         </Fact>
       </dl>
       <RecentEvents events={activity.recent_events} />

@@ -124,7 +124,9 @@ function History({ newestFirst }: { newestFirst: readonly StateChange[] }) {
             <span class="number history-for">
               {durationText((next ? toMs(next.at) : nowMs.value) - toMs(change.at))}
             </span>
-            <span class="history-because">{change.because}</span>
+            <span class="history-because" title={change.because.code}>
+              {change.because.message}
+            </span>
             <Timestamp class="muted" at={change.at} />
           </li>
         )

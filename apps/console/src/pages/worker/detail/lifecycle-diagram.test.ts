@@ -1,3 +1,4 @@
+import { textReason } from '@lcm/domain/reason'
 import { movesFrom } from '@lcm/domain/worker/lifecycle'
 import { type StateChange, WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
@@ -8,7 +9,7 @@ const life = (...statuses: WorkerStatus[]): StateChange[] =>
     from: statuses[index - 1] ?? null,
     to,
     at: `2026-01-02T03:04:0${index % 10}.000Z`,
-    because: '',
+    because: textReason(''),
   }))
 
 const twice = life('PENDING', 'PROVISIONING', 'STARTING', 'RUNNING', 'STOPPING', 'STOPPED', 'STARTING', 'RUNNING')

@@ -123,7 +123,7 @@ const StageLine = ({ stage }: { stage: Stage }) => (
         <StageAge state={stage.state} since={stage.since} />
       )}
     </span>
-    {stage.state !== 'later' && stage.message !== '' && <span class="stage-message">{stage.message}</span>}
+    {stage.state === 'now' && stage.message !== '' && <span class="stage-message">{stage.message}</span>}
   </li>
 )
 
