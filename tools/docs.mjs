@@ -15,4 +15,7 @@ if (status === 0) {
   writeFileSync(join(root, PAGE), stdout)
   console.log(`wrote ${PAGE}`)
 }
-process.exitCode = status ?? 1
+const reasons = spawnSync(process.execPath, ['--import', 'tsx', join(root, 'tools', 'docs', 'write-pages.ts')], {
+  stdio: 'inherit',
+})
+process.exitCode = status || reasons.status || 0

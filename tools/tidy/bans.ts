@@ -18,7 +18,27 @@ const CLOCKS = /^packages\/runtime\/src\/clock\.ts$|^apps\/console\/src\/state\/
 const MAIN = /^apps\/[^/]+\/src\/main\.tsx?$/
 const inDomain = (path: string) => path.startsWith('packages/domain/src/') && !isTest(path)
 
+const inSources = (path: string) => /^(packages|apps|simulation)\//.test(path) && !isTest(path)
+const MATCHING =
+  'startsWith|endsWith|includes|match|matchAll|search|indexOf|lastIndexOf|split|slice|substring|replace|replaceAll'
+const REASON = String.raw`\b(?:because|reason|waiting_reason|waitingReason)`
+/** A reason or its message is compared, taken apart or searched, or it is what something else is searched for. */
+const READING_REASONS = [
+  String.raw`${REASON}\??\.message\)?\s*(?:[!=]==?|\??\.(?:${MATCHING})\()`,
+  String.raw`[!=]==?\s*(?:[\w.?[\]]*\.)?${REASON}\??\.message\b`,
+  String.raw`\.(?:test|exec|${MATCHING})\((?:[\w.?[\]]*\.)?${REASON}\??\.message[),]`,
+  // Other fields named `reason` hold the words of people.
+  String.raw`\b(?:because|waiting_reason)\??\.(?:${MATCHING})\(`,
+  String.raw`\.(?:test|exec|${MATCHING})\((?:[\w.?[\]]*\.)?(?:because|waiting_reason)[),]`,
+]
+
 const BANS: readonly Ban[] = [
+  {
+    text: 'reading the words of a reason',
+    pattern: new RegExp(READING_REASONS.join('|')),
+    use: 'its code and params, or sameReason',
+    only: inSources,
+  },
   { text: 'Date.now(', pattern: /\bDate\.now\(/, use: 'clock.now()', except: CLOCKS },
   { text: 'new Date()', pattern: /\bnew Date\(\)/, use: 'clock.now()', except: CLOCKS },
   { text: 'performance.now(', pattern: /\bperformance\.now\(/, use: 'clock.monotonic()', except: CLOCKS },

@@ -38,6 +38,39 @@ describe('bans', () => {
   const elsewhere = 'packages/store/src/a.ts'
 
   it.each([
+    "const isOver = because.message === 'it is over'",
+    'const isOver = last.because.message !== moved?.because.message',
+    'const isOver = text === condition?.reason.message',
+    "const isLasting = waiting_reason?.message.startsWith('unschedulable')",
+    "const [first] = condition.reason.message.split(':')",
+    "const isSaid = because.includes('no capacity')",
+    'const isSaid = outcome.includes(decision.because.message)',
+    'const isLimit = /limit/i.test(reason.message)',
+    'const found = LIMIT.exec(because)',
+  ])('a program decides by code and params: %s', text => {
+    for (const path of [elsewhere, 'apps/lcm/src/a.ts', 'simulation/virtual/a.ts'])
+      expect(said(checkBans, { [path]: text }), path).toHaveLength(1)
+    for (const path of ['packages/store/src/a.test.ts', 'tools/a.ts'])
+      expect(said(checkBans, { [path]: text }), path).toEqual([])
+  })
+
+  it.each([
+    "const isOver = because.code === 'timeslot_over'",
+    'const isSame = sameReason(last.because, moved.because)',
+    "const line = [because.message, outcome].join(' -> ')",
+    "const text = status === 'READY' ? because.message : ''",
+    "const text = because?.message ?? 'no reason is recorded'",
+    "const isGiven = desired_reason === 'created'",
+    'const words = error.message.slice(0, 300)',
+    'const isBusy = /locked|busy/i.test(reason)',
+    'const given = reason.slice(0, 500)',
+    'const isKnown = CODES.includes(reason.code)',
+    "// a comment may say because.message === 'x'",
+  ])('and shows the message: %s', text => {
+    expect(said(checkBans, { [elsewhere]: text })).toEqual([])
+  })
+
+  it.each([
     'const at = Date.now()',
     'const at = new Date()',
     'const at = performance.now()',
