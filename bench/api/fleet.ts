@@ -1,5 +1,6 @@
 import type { WorkerSample } from '@lcm/contract/worker'
 import { toInstant } from '@lcm/domain/instant'
+import { reason, textReason } from '@lcm/domain/reason'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import type { StateChange, Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
@@ -45,7 +46,12 @@ export function livedWorker(index: number, nowMs: number): Worker {
     status: 'RUNNING',
     entered_status_at: at(30),
     service_status: 'AVAILABLE',
-    conditions: BOOT_CONDITIONS.map(type => ({ type, status: true, reason: 'Passed', message: '', since: at(31) })),
+    conditions: BOOT_CONDITIONS.map(type => ({
+      type,
+      status: true,
+      reason: reason('boot_stage_passed'),
+      since: at(31),
+    })),
     launch: anAttempt({
       client_token: hex(index, 64),
       requested_at: at(1439),
@@ -60,7 +66,12 @@ export function livedWorker(index: number, nowMs: number): Worker {
     https_endpoint: `https://${address(54, index)}`,
     cml: { version: '2.9.0', ready: true, certificate_sha256: hex(index, 64), node_definitions: NODE_DEFINITIONS },
     billing: { since: at(30), cause: 'idle', closed_usd: 12.345_678 + index / 1000 },
-    state_history: HISTORY.map(([from, to, because], step) => ({ from, to, at: at(1440 - step * 180), because })),
+    state_history: HISTORY.map(([from, to, because], step) => ({
+      from,
+      to,
+      at: at(1440 - step * 180),
+      because: textReason(because),
+    })),
     capacity: {
       declared: { cpu_cores: 48, memory_gb: 192, storage_gb: 200, max_nodes: 200 },
       reserved: { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 },

@@ -1,5 +1,6 @@
 import { RESOURCES, STORE_SCHEMA } from '@lcm/control-plane/resources'
 import { toInstant } from '@lcm/domain/instant'
+import { reason } from '@lcm/domain/reason'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -40,8 +41,7 @@ function workerOf(instance: Instance, { region, certificate_sha256 = null }: Clo
     conditions: BOOT_CONDITIONS.map(type => ({
       type,
       status: true,
-      reason: 'Passed',
-      message: '',
+      reason: reason('boot_stage_passed'),
       since: base.created_at,
     })),
     launch: anAttempt({ client_token: String(index).padStart(64, '0') }),

@@ -1,3 +1,4 @@
+import { reason } from '@lcm/domain/reason'
 import { aServingWorker, aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import {
@@ -34,7 +35,12 @@ it('finds room and ports that are kept for those who are gone', () => {
 })
 
 const move = (version: number, from: Moves[number]['from'], to: Moves[number]['to']): Moves[number] => ({
-  ...{ id: `worker:w-1:${version}:0`, by: 'worker-controller', at: '2026-01-01T00:00:00.000Z', because: '' },
+  ...{
+    id: `worker:w-1:${version}:0`,
+    by: 'worker-controller',
+    at: '2026-01-01T00:00:00.000Z',
+    because: reason('not_given'),
+  },
   ...{ from, to },
 })
 const born = move(1, null, 'PENDING')

@@ -3,6 +3,7 @@ import { httpTransport } from '@lcm/client/http-transport'
 import type { Dispatch } from '@lcm/contract/wire'
 import type { WorkerView } from '@lcm/contract/worker'
 import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
+import { textReason } from '@lcm/domain/reason'
 import { systemClock } from '@lcm/runtime/clock'
 import { type MongoServer, startMongo } from '@lcm/store/testing/mongo-server'
 import { type CuttableProxy, startCuttableProxy } from '../processes/cuttable-proxy.ts'
@@ -152,7 +153,7 @@ export const report = (
     params: { id },
     ifMatch: version,
     epoch,
-    body: { changes, decision: { action: 'report', because: `epoch ${epoch} says so` } },
+    body: { changes, decision: { action: 'report', because: textReason(`epoch ${epoch} says so`) } },
   })
 
 export const create = ({ client }: Replica, name: string) =>

@@ -1,3 +1,4 @@
+import type { Reason } from '@lcm/domain/reason'
 import { TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -57,13 +58,13 @@ async function ended(scene: Scene, id: string): Promise<void> {
   await scene.world.until(id, 'TERMINATED', 3 * HOUR_MS)
   await untilSeats(scene, 0)
   const leaks = (await scene.ask.leaks()).filter(leak => !isFairDoubt(scene, leak))
-  if (leaks.length > 0) throw new Error(`a license was given up: ${leaks[0]?.reason}`)
+  if (leaks.length > 0) throw new Error(`a license was given up: ${leaks[0]?.reason.message}`)
 }
 
 /** A license returned by a controller that died before reporting it: its successor can only record a possible leak. */
-function isFairDoubt({ world }: Scene, { reason }: { readonly reason: string }): boolean {
+function isFairDoubt({ world }: Scene, { reason }: { readonly reason: Reason }): boolean {
   const lastBy = (what: string) => world.mutations.findLast(({ act }) => act === what)?.by
-  return reason.includes('nobody heard its answer') && lastBy('deregister') !== lastBy('terminate')
+  return reason.code === 'license_return_unconfirmed' && lastBy('deregister') !== lastBy('terminate')
 }
 
 /** Every kind of change that a controller makes, by the way that leads to it. */

@@ -1,6 +1,7 @@
 import type { ApiRequest } from '@lcm/contract/wire'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { Settings } from '@lcm/domain/fleet/settings'
+import { textReason } from '@lcm/domain/reason'
 import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
@@ -206,7 +207,7 @@ export const apiMutants: readonly Mutant[] = [
       ...Array.from({ length: 5 }, (_, n) => at(2, 'plant a machine to be found', { who: n / 10, much: 0.9 })),
     ],
     spoil: () => ({
-      asking: answering(/orphan-terminations/, () => ({ granted: true, because: 'why not' })),
+      asking: answering(/orphan-terminations/, () => ({ granted: true, because: textReason('why not') })),
     }),
   },
   {
@@ -239,7 +240,10 @@ export const apiMutants: readonly Mutant[] = [
 function spokenIn(request: ApiRequest, token: string): ApiRequest {
   if (token === '' || request.body === null || !request.url.endsWith('/status')) return request
   const body = JSON.parse(request.body)
-  return { ...request, body: JSON.stringify({ ...body, decision: { ...body.decision, because: `it is ${token}` } }) }
+  return {
+    ...request,
+    body: JSON.stringify({ ...body, decision: { ...body.decision, because: textReason(`it is ${token}`) } }),
+  }
 }
 
 type Replace = <T extends Document>(

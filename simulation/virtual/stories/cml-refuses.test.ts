@@ -1,10 +1,10 @@
+import type { Condition } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 const OTHER = { username: 'admin', password: 'Changed-Behind-Our-Back' }
-const refusalOf = (conditions: readonly { type: string; reason: string; message: string }[]) =>
-  conditions.find(({ type }) => type === 'CmlAccessRefused')
+const refusalOf = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'CmlAccessRefused')
 
 describe('a CML that refuses LCM', () => {
   it('is named on its worker, which is not paused, until the credentials are right', async () => {
@@ -18,15 +18,16 @@ describe('a CML that refuses LCM', () => {
     hand.onCml(machine, 'POST password', OTHER)
     await world.runFor(5 * MINUTE_MS)
     const refused = refusalOf((await world.worker(id)).conditions)
-    expect(refused).toMatchObject({ status: true, reason: 'LoginRefused' })
-    expect(refused?.message).toContain('Authentication failed!')
-    expect(refused?.message).toContain(`lcm set credentials ${id}`)
-    expect(one.problems()).toEqual([expect.stringMatching(/CML refuses LCM's login on metal-1/)])
+    expect(refused).toMatchObject({ status: true, reason: { code: 'cml_login_refused', params: { worker_id: id } } })
+    expect(refused?.reason.params.error).toContain('Authentication failed!')
+    expect(one.problems()).toMatchObject([
+      { code: 'cml_refuses_on_workers', params: { part: 'login', workers: ['metal-1'] } },
+    ])
     await world.runFor(150 * MINUTE_MS)
     expect(await world.worker(id)).toMatchObject({ status: 'RUNNING', desired_status: 'RUNNING' })
     const outcomes = (await ask.journal('scaling', `worker:${id}`)).map(({ body }) => 'outcome' in body && body.outcome)
     expect(outcomes[0]).toBe('skipped_cannot_judge')
-    const told = (await ask.decisions(id)).filter(({ because }) => /refuses LCM's login/.test(because))
+    const told = (await ask.decisions(id)).filter(({ because }) => because.code === 'cml_login_refused')
     expect(told.map(({ action }) => action).sort()).toEqual(['skipped_cannot_judge', 'write'])
     await world.client.call('putWorkerCredentials', { params: { id }, body: OTHER })
     await world.runFor(5_000)
@@ -48,7 +49,7 @@ describe('a CML that refuses LCM', () => {
     hand.onCml(machine, 'PATCH faults', { refused_paths: ['/telemetry'] })
     await world.runFor(11 * MINUTE_MS)
     const refused = await world.worker(id)
-    expect(refusalOf(refused.conditions)).toMatchObject({ reason: 'TelemetryRefused' })
+    expect(refusalOf(refused.conditions)).toMatchObject({ reason: { code: 'cml_telemetry_refused' } })
     one.kill()
     world.startController('two')
     await world.runFor(11 * MINUTE_MS)
@@ -65,7 +66,7 @@ describe('a CML that refuses LCM', () => {
     const { id } = await ask.createAndRun('metal-1')
     hand.onCml(await hand.machineOf(id), 'PATCH faults', { refused_paths: ['/telemetry'] })
     await world.runFor(11 * MINUTE_MS)
-    expect(refusalOf((await world.worker(id)).conditions)).toMatchObject({ reason: 'TelemetryRefused' })
+    expect(refusalOf((await world.worker(id)).conditions)).toMatchObject({ reason: { code: 'cml_telemetry_refused' } })
     await ask.set({ idle_detection_enabled: false })
     await world.runFor(11 * MINUTE_MS)
     expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()
@@ -82,7 +83,7 @@ describe('a CML that refuses LCM', () => {
     await world.runFor(60 * MINUTE_MS)
     const worker = await world.worker(id)
     expect(worker).toMatchObject({ status: 'RUNNING', desired_status: 'RUNNING' })
-    expect(refusalOf(worker.conditions)).toMatchObject({ reason: 'TelemetryOff' })
+    expect(refusalOf(worker.conditions)).toMatchObject({ reason: { code: 'cml_telemetry_off' } })
     expect(one.problems()).toEqual([])
     hand.onCml(machine, 'POST telemetry', { opt_in: true })
     await world.runFor(11 * MINUTE_MS)

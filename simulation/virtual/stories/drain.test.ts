@@ -55,7 +55,10 @@ describe('a drain', () => {
     const scaling = await ask.journal('scaling', `worker:${id}`)
     expect(scaling.map(({ body }) => ('outcome' in body ? body.outcome : ''))).toContain('drained')
     const history = (await world.worker(id)).state_history
-    expect(history.find(change => change.to === 'STOPPING')?.because).toMatch(/1 session did not end in time/)
+    expect(history.find(change => change.to === 'STOPPING')?.because).toMatchObject({
+      code: 'drain_timeout',
+      params: { sessions: 1 },
+    })
     await done()
   })
 })

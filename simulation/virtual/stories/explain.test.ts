@@ -1,17 +1,21 @@
-import { nextOfWorker, workerNextText } from '@lcm/domain/worker/worker-next'
+import { toMs } from '@lcm/domain/instant'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aStory, type Story } from './a-story.ts'
 
-/** What `lcm why worker` says of it now, in minutes. */
-async function whyOf({ world }: Story, id: string): Promise<string> {
+/** What `lcm why worker` explains: the next step, what blocks it, for how many minutes, and the reason of that condition. */
+async function whyOf({ world }: Story, id: string): Promise<object> {
   const { client, time } = world
   const worker = await world.worker(id)
   const { items } = await client.call('getWorkerDecisions', { params: { id }, query: { limit: 50 } })
   const nowMs = time.clock.now()
   // No heartbeats are sent here, so nothing is known of the controller.
-  const next = nextOfWorker({ worker, decisions: items, plan: null, controller: null, nowMs })
-  return workerNextText({ ...next, due_at: null }, { nowMs, duration: ms => `${Math.round(ms / MINUTE_MS)} min` })
+  const { next, blocked_by } = nextOfWorker({ worker, decisions: items, plan: null, controller: null, nowMs })
+  if (blocked_by === null) return { next }
+  const { kind, code, since } = blocked_by
+  const { reason } = worker.conditions.find(({ type }) => type === code) ?? { reason: null }
+  return { next, kind, code, minutes: Math.round((nowMs - toMs(since)) / MINUTE_MS), reason }
 }
 
 it('why names what blocks a stop: an outage of EC2, then its refusal', async () => {
@@ -19,24 +23,32 @@ it('why names what blocks a stop: an outage of EC2, then its refusal', async () 
   const { world, ask, hand, done } = story
   const { id } = await ask.createAndRun('metal-1')
   const machine = await hand.machineOf(id)
-  expect(await whyOf(story, id)).toBe('nothing to do: RUNNING, as wanted')
+  expect(await whyOf(story, id)).toEqual({ next: 'idle' })
   world.cloud.faults.patch({ server_error_rate: 1 })
   await ask.stop(id)
   await world.runFor(10 * MINUTE_MS)
-  expect(await whyOf(story, id)).toMatch(
-    /^stop its instance; blocked for 10 min by Ec2Unreachable: EC2 in us-east-1 has not/,
-  )
+  expect(await whyOf(story, id)).toMatchObject({
+    next: 'stop',
+    kind: 'block',
+    code: 'Ec2Unreachable',
+    minutes: 10,
+    reason: { code: 'ec2_not_responding', params: { service: 'EC2 in us-east-1' } },
+  })
   hand.keepRunning(machine, true)
   world.cloud.faults.patch({ server_error_rate: 0 })
   await world.until(id, 'STOPPING')
   await world.runFor(HOUR_MS)
-  expect(await whyOf(story, id)).toMatch(
-    /^stop its instance; blocked for 60 min by StopBlocked: EC2 refuses to stop i-/,
-  )
+  expect(await whyOf(story, id)).toMatchObject({
+    next: 'stop',
+    kind: 'block',
+    code: 'StopBlocked',
+    minutes: 60,
+    reason: { code: 'ec2_refuses', params: { action: 'stop', instance_id: machine } },
+  })
   hand.keepRunning(machine, false)
   await world.until(id, 'STOPPED', 10 * MINUTE_MS)
   await world.runFor(MINUTE_MS)
-  expect(await whyOf(story, id)).toBe('nothing to do: STOPPED, as wanted')
+  expect(await whyOf(story, id)).toEqual({ next: 'idle' })
   await done()
 })
 
@@ -49,13 +61,15 @@ it('why names what blocks a start, and a worker whose instance is lost', async (
   hand.setRoom(availability_zone ?? '', instance_type ?? '', 0)
   await ask.start(id)
   await world.runFor(30 * MINUTE_MS)
-  expect(await whyOf(story, id)).toMatch(
-    /^finish its boot; blocked for 30 min by LaunchBlocked: no room to start m5zn.metal/,
-  )
+  expect(await whyOf(story, id)).toMatchObject({
+    next: 'boot',
+    kind: 'block',
+    code: 'LaunchBlocked',
+    minutes: 30,
+    reason: { code: 'ec2_no_capacity', params: { action: 'start', instance_types: ['m5zn.metal'] } },
+  })
   hand.terminate(await hand.machineOf(id))
   await world.until(id, 'TERMINATED', 20 * MINUTE_MS)
-  expect(await whyOf(story, id)).toMatch(
-    /^it can't be RUNNING again: its instance is gone; blocked for \d+ min by InstanceLost/,
-  )
+  expect(await whyOf(story, id)).toMatchObject({ next: 'lost', kind: 'block', code: 'InstanceLost' })
   await done()
 })

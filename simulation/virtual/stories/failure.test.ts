@@ -35,7 +35,8 @@ describe('a boot that never gets ready', () => {
     expect(given).toMatchObject({ status: 'FAILED', ec2_instance_id: machine })
     expect(retryMinutes(given)).toEqual([5, 15, 45])
     expect(given.conditions).toContainEqual(expect.objectContaining({ type: 'InstanceStopped', status: true }))
-    expect(given.conditions).toContainEqual(expect.objectContaining({ type: 'Failed', reason: 'timeout' }))
+    const reason = expect.objectContaining({ code: 'status_timeout' })
+    expect(given.conditions).toContainEqual(expect.objectContaining({ type: 'Failed', reason }))
     const { version } = given
     await world.runFor(2 * HOUR_MS)
     expect((await world.worker(id)).version).toBe(version)

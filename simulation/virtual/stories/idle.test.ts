@@ -10,10 +10,15 @@ describe('a worker that nobody uses', () => {
     await world.runFor(50 * MINUTE_MS)
     expect((await world.worker(id)).status).toBe('RUNNING')
     const stopped = await world.until(id, 'STOPPED', 30 * MINUTE_MS)
-    expect(stopped).toMatchObject({ desired_status: 'STOPPED', desired_by: 'idle', pause: { reason: 'idle' } })
-    expect(stopped.desired_reason).toMatch(/nobody used metal-1 for \d+ min/)
+    expect(stopped).toMatchObject({
+      desired_status: 'STOPPED',
+      desired_by: 'idle',
+      pause: { reason: { code: 'worker_idle' } },
+    })
     const decisions = await ask.decisions(id)
     const pause = decisions.find(({ action }) => action === 'pause')
+    expect(pause?.because).toMatchObject({ code: 'idle_timeout', params: { worker: 'metal-1' } })
+    expect(stopped.desired_reason).toBe(pause?.because.message)
     expect(pause?.guards).toContainEqual(expect.objectContaining({ name: 'idle_seconds', passed: true }))
     await ask.start(id)
     await world.until(id, 'RUNNING')

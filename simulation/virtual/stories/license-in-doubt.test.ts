@@ -1,4 +1,5 @@
 import { CloudError } from '@lcm/cloud/errors'
+import { reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
@@ -52,7 +53,7 @@ function lost(): never {
 /** Exactly one record, and it promises no more than anybody knows. */
 async function expectDoubtOnRecord({ ask, id }: Doubt): Promise<void> {
   expect(await ask.leaks()).toMatchObject([
-    { worker_id: id, resolved_at: null, reason: expect.stringMatching(/may still count/), udi: expect.any(String) },
+    { worker_id: id, resolved_at: null, reason: { code: 'license_return_unconfirmed' }, udi: expect.any(String) },
   ])
 }
 
@@ -94,7 +95,7 @@ describe('a license of which nobody heard whether the Smart Account has it back'
     await expectDoubtOnRecord(story)
     expect(await world.worker(id)).toMatchObject({
       status: 'RUNNING',
-      license: { pending_operation: null, unsettled: null, last_error: expect.stringMatching(/may still count/) },
+      license: { pending_operation: null, unsettled: null, last_error: reason('license_return_unconfirmed').message },
     })
     await done()
   })
@@ -183,7 +184,9 @@ describe('a registration that takes longer than anybody waits', () => {
     hand.terminate(machine)
     await world.until(id, 'TERMINATED', 30 * MINUTE_MS)
     expect(hand.seats()).toEqual([machine])
-    expect(await ask.leaks()).toMatchObject([{ worker_id: id, reason: expect.stringMatching(/may hold a license/) }])
+    expect(await ask.leaks()).toMatchObject([
+      { worker_id: id, reason: { code: 'license_lost', params: { license: 'registering' } } },
+    ])
     await done()
   })
 

@@ -61,7 +61,7 @@ it('the license of a found machine is given back once somebody sets credentials 
   await story.ask.terminate(id)
   await story.world.runFor(30 * MINUTE_MS)
   const waits = (await story.world.worker(id)).conditions.find(({ type }) => type === 'ReturningLicense')
-  expect(waits?.message).toContain(`lcm set credentials ${id}`)
+  expect(waits?.reason).toMatchObject({ code: 'license_return_needs_login', params: { worker_id: id } })
   await story.ask.setCredentials(id, CML_LOGIN)
   await story.world.until(id, 'TERMINATED', 10 * MINUTE_MS)
   expect(story.hand.seats()).toEqual([])

@@ -42,7 +42,9 @@ describe('a worker that is terminated while labs keep its license', () => {
     await ask.terminate(id)
     await world.untilTrue('a word of it', () => {
       const { conditions = [] } = world.workers()[0] ?? {}
-      return conditions.some(({ type, reason }) => type === 'ReturningLicense' && reason === 'LabsRun')
+      return conditions.some(
+        ({ type, reason }) => type === 'ReturningLicense' && reason.code === 'license_return_refused',
+      )
     })
     expect(world.liveMachines()).toBe(1)
     await goneInOrder(story)

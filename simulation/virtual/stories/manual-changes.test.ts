@@ -24,7 +24,7 @@ describe('what others do to a machine', () => {
       const stopped = await world.until(id, 'STOPPED')
       await world.runFor(30 * MINUTE_MS)
       expect(await world.worker(id)).toMatchObject({ desired_status: 'STOPPED', version: stopped.version })
-      expect(stopped.pause.reason).toBe('external')
+      expect(stopped.pause.reason?.code).toBe('stopped_outside_lcm')
     }
     await done()
   })

@@ -27,7 +27,11 @@ describe('where there is no room', () => {
     const waiting = await world.worker(id)
     expect(waiting.status).toBe('PENDING')
     expect(waiting.conditions).toContainEqual(
-      expect.objectContaining({ type: 'LaunchBlocked', status: true, reason: 'NoCapacity' }),
+      expect.objectContaining({
+        type: 'LaunchBlocked',
+        status: true,
+        reason: expect.objectContaining({ code: 'ec2_no_capacity' }),
+      }),
     )
     const tries = world.mutations.length
     expect(tries).toBeGreaterThanOrEqual(20)

@@ -2,6 +2,12 @@ import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
+const notPermitted = (action: string) =>
+  expect.objectContaining({
+    code: 'ec2_refuses',
+    params: expect.objectContaining({ action, aws_code: 'OperationNotPermitted' }),
+  })
+
 it('a machine that somebody has protected against stops is counted until EC2 stops it', async () => {
   const { world, ask, hand, done } = await aStory(307)
   const { id, cost_per_hour_usd } = await ask.createAndRun('metal-1')
@@ -27,7 +33,7 @@ it('a stop that EC2 refuses is a condition, said once, and gone once EC2 stops t
   await world.runFor(MINUTE_MS)
   const told = await world.worker(id)
   expect(told.conditions).toContainEqual(
-    expect.objectContaining({ type: 'StopBlocked', status: true, reason: 'OperationNotPermitted' }),
+    expect.objectContaining({ type: 'StopBlocked', status: true, reason: notPermitted('stop') }),
   )
   await world.runFor(HOUR_MS)
   expect((await world.worker(id)).version, 'said once').toBe(told.version)
@@ -47,7 +53,7 @@ it('a termination that EC2 refuses is a condition too, and happens once EC2 allo
   await world.until(id, 'TERMINATING')
   await world.runFor(MINUTE_MS)
   expect((await world.worker(id)).conditions).toContainEqual(
-    expect.objectContaining({ type: 'TerminateBlocked', status: true, reason: 'OperationNotPermitted' }),
+    expect.objectContaining({ type: 'TerminateBlocked', status: true, reason: notPermitted('terminate') }),
   )
   hand.protect(machine, false)
   await world.until(id, 'TERMINATED', 5 * MINUTE_MS)

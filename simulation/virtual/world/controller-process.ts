@@ -12,6 +12,7 @@ import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/controllers/worker/config'
 import { workerController } from '@lcm/controllers/worker/controller'
 import { leaderOnlyCompute } from '@lcm/controllers/worker/leader-only-compute'
 import type { LocalCoordination } from '@lcm/coordination/local/coordination'
+import type { Reason } from '@lcm/domain/reason'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -44,7 +45,7 @@ export interface ControllerEnvironment {
 
 /** A process of a controller. */
 export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
-  problems(): readonly string[]
+  problems(): readonly Reason[]
   readonly instanceId: string
   /** Whether this is the process that has that life. */
   lives(life: Life): boolean
@@ -172,5 +173,5 @@ function statusesIn(body: string | null): string {
 function spoken(body: string | null): string {
   const { decision, changes } = JSON.parse(body ?? '{}')
   if (decision === undefined) return ''
-  return ` ${changes?.status ?? ''} (${String(decision.because).slice(0, 100)})`
+  return ` ${changes?.status ?? ''} (${decision.because.code})`
 }

@@ -1,7 +1,7 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
 import type { SimModel } from '@lcm/cloud-sim/model'
 import { toMs } from '@lcm/domain/instant'
-import { STOPPED_REASON } from '@lcm/domain/session/lab-restart'
+import { STOPPED_CODES } from '@lcm/domain/session/lab-restart'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
@@ -59,12 +59,12 @@ export function blamedOnPerson(
   const history = workers.get(worker_id ?? '')?.state_history ?? []
   const ranAt = history.findIndex(({ to }) => to === 'RUNNING')
   const restart = history.slice(ranAt + 1).findLast(({ to }) => to === 'STARTING')
-  if (stopped === undefined || restart === undefined || OWN_REASONS.includes(stopped.reason)) return []
+  if (stopped === undefined || restart === undefined || OWN_REASONS.includes(stopped.reason.code)) return []
   const isSeenBefore = toMs(stopped.since) <= toMs(restart.at) + CLOCK_MS_MAX
   return isSeenBefore ? [] : [`the lab of ${id} is said to be stopped by a person, and its machine was started again`]
 }
 
-const OWN_REASONS: readonly string[] = Object.values(STOPPED_REASON)
+const OWN_REASONS: readonly string[] = Object.values(STOPPED_CODES)
 
 const isServing = ({ status, service_status }: Worker): boolean =>
   status === 'RUNNING' && service_status === 'AVAILABLE'

@@ -1,5 +1,6 @@
 import { openSimModel } from '@lcm/cloud-sim/model'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { textReason } from '@lcm/domain/reason'
 import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
@@ -61,7 +62,7 @@ it('a move that no session makes, and a session that does not end, are found', a
   const { told, found, following, clock, step } = watched()
   const session = aSession({ status: 'RUNNING' })
   const moves = (['PENDING', 'SCHEDULED', 'RUNNING'] as const).map((to, n, all) => {
-    return { from: all[n - 1] ?? null, to, at: since, because: '' }
+    return { from: all[n - 1] ?? null, to, at: since, because: textReason('') }
   })
   told.session({ ...session, state_history: moves }, undefined)
   expect(found).toEqual(['ls-1 moved from SCHEDULED to RUNNING while it was SCHEDULED'])
@@ -83,7 +84,7 @@ const bought = (id: string, created_at: string, wanted_by: string[]): Worker =>
     created_at,
     wanted_by,
     origin: 'SCALE_UP',
-    state_history: [{ from: null, to: 'PENDING', at: created_at, because: '' }],
+    state_history: [{ from: null, to: 'PENDING', at: created_at, because: textReason('') }],
     capacity: { declared: { ...declared, cpu_cores: 48 }, reserved: NOTHING_RESERVED },
   })
 
@@ -107,7 +108,10 @@ it.each<[string, readonly Worker[], RegExp | null]>([
   [
     'a second flight after the first has failed',
     [
-      { ...bought('w-1', since, ['ls-1']), state_history: [{ from: 'PENDING', to: 'FAILED', at: since, because: '' }] },
+      {
+        ...bought('w-1', since, ['ls-1']),
+        state_history: [{ from: 'PENDING', to: 'FAILED', at: since, because: textReason('') }],
+      },
       bought('w-2', '2026-01-02T04:00:00.000Z', ['ls-1']),
     ],
     null,
