@@ -9,26 +9,26 @@ const SERVICE_POLICY = '/usr/sbin/policy-rc.d'
 const INSTALL_TIMEOUT_MS = 5 * 60_000
 const TAIL_LINES = 10
 
-/** Resolves with the path of a program. Rejects with one sentence that says how to get it. `service` is what its package runs. */
-export async function ensureProgram({ program, debianPackage, service, howToGetIt }) {
-  const found = find(program)
+/**
+ * Resolves with the path of the first of these programs that is there. Rejects with one sentence that says how to get it.
+ * `service` is what its package runs.
+ */
+export async function ensureProgram({ programs, debianPackage, service, howToGetIt }) {
+  const found = find(programs)
   if (found) return found
   if (!existsSync(APT_GET) || process.getuid?.() !== 0) throw new Error(howToGetIt)
   await withoutServiceStarts(() => install(debianPackage))
   if (service && existsSync('/run/systemd/system')) await quietly('systemctl', ['disable', '--now', service])
-  const installed = find(program)
+  const installed = find(programs)
   if (installed) return installed
   throw new Error(
-    `apt-get installed ${debianPackage}, yet there is no ${program} on the PATH; look for it with dpkg -L ${debianPackage}.`,
+    `apt-get installed ${debianPackage}, yet there is no ${programs[0]} on the PATH; look for it with dpkg -L ${debianPackage}.`,
   )
 }
 
-function find(program) {
+function find(programs) {
   const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/bin', '/usr/local/bin']
-  return folders
-    .filter(Boolean)
-    .map(folder => join(folder, program))
-    .find(isExecutable)
+  return programs.flatMap(program => folders.filter(Boolean).map(folder => join(folder, program))).find(isExecutable)
 }
 
 function isExecutable(path) {

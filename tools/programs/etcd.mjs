@@ -6,7 +6,7 @@ import { ensureProgram } from './debian.mjs'
 /** Resolves with the path of `etcd`. Rejects with one sentence that says how to get it. */
 export function ensureEtcd() {
   return ensureProgram({
-    program: 'etcd',
+    programs: ['etcd'],
     debianPackage: 'etcd-server',
     service: 'etcd',
     howToGetIt:

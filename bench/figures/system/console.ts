@@ -50,7 +50,9 @@ const file = join(folder, 'lcm.sqlite')
 await writeFleetFile(file, { workers: WORKERS })
 const api = await startApi(folder, file, CONSOLE)
 const browser = await chromium.launch({
-  executablePath: execFileSync('sh', ['-c', 'command -v chromium'], { encoding: 'utf8' }).trim(),
+  executablePath: execFileSync('sh', ['-c', 'command -v chromium-headless-shell || command -v chromium'], {
+    encoding: 'utf8',
+  }).trim(),
   args: ['--no-sandbox'],
 })
 const url = `http://127.0.0.1:${api.port}/#/workers`
