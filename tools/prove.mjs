@@ -95,6 +95,7 @@ async function manyRuns(count, ...size) {
     rest_minutes_max: parts[0].rest_minutes_max,
     fingerprint: fingerprint('fingerprint'),
     behavior_fingerprint: fingerprint('behavior_fingerprint'),
+    history_fingerprint: fingerprint('history_fingerprint'),
   }
 }
 

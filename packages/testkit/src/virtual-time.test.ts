@@ -104,3 +104,36 @@ describe('the trace', () => {
     expect(time.recentTrace()).toEqual(['250 launched'])
   })
 })
+
+describe('the behavior fingerprint', () => {
+  it('ignores the order of effects within a millisecond, and nothing else', async () => {
+    const noted = async (...lines: readonly (string | number)[]) => {
+      const time = virtualTime(1)
+      for (const line of lines) typeof line === 'number' ? await time.runFor(line) : time.behavior(line)
+      return time.behaviorHash()
+    }
+    expect(await noted('a', 'b')).toBe(await noted('b', 'a'))
+    expect(await noted('a', 1, 'b')).not.toBe(await noted('b', 1, 'a'))
+    expect(await noted('a', 1, 'b')).not.toBe(await noted('a', 2, 'b'))
+  })
+})
+
+describe('the history fingerprint', () => {
+  const noted = async (...states: readonly (readonly [resource: string, state: string] | number)[]) => {
+    const time = virtualTime(1)
+    for (const each of states) typeof each === 'number' ? await time.runFor(each) : time.history(...each)
+    return time.historyHash()
+  }
+
+  it('ignores time, the order between resources, and repeated states', async () => {
+    const once = await noted(['w-1', 'PENDING'], ['w-2', 'PENDING'], 500, ['w-1', 'RUNNING'])
+    expect(await noted(['w-2', 'PENDING'], ['w-1', 'PENDING'], ['w-1', 'PENDING'], 750, ['w-1', 'RUNNING'])).toBe(once)
+  })
+
+  it('changes with the order of states of one resource, and with a missing one', async () => {
+    const forth = await noted(['w-1', 'RUNNING'], ['w-1', 'STOPPED'])
+    expect(await noted(['w-1', 'STOPPED'], ['w-1', 'RUNNING'])).not.toBe(forth)
+    expect(await noted(['w-1', 'RUNNING'])).not.toBe(forth)
+    expect(await noted(['w-1', 'RUNNING'], ['w-2', 'STOPPED'])).not.toBe(forth)
+  })
+})

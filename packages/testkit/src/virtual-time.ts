@@ -17,6 +17,13 @@ export interface VirtualTime {
   behavior(line: string): void
   /** Stays the same when only texts change. Effects of the same millisecond count in any order. */
   behaviorHash(): string
+  /** Notes the next state of a resource. */
+  history(resource: string, state: string): void
+  /**
+   * Hashes the states of each resource in their order, without time and without the order between resources; a repeated state
+   * counts once. Unlike `behaviorHash` it seldom changes when concurrent tasks of the same millisecond swap.
+   */
+  historyHash(): string
   /** The newest lines, oldest first. */
   recentTrace(): readonly string[]
 }
@@ -30,6 +37,7 @@ export function virtualTime(seed: number, wallClockStartMs?: number): VirtualTim
   const { clock, move } = timeMachine(() => ties.float(), wallClockStartMs)
   const hash = createHash('sha256')
   const behavior = behaviorFingerprint()
+  const histories = historyFingerprint()
   const lines: string[] = []
   return {
     seed,
@@ -49,6 +57,8 @@ export function virtualTime(seed: number, wallClockStartMs?: number): VirtualTim
     traceHash: () => hash.copy().digest('hex').slice(0, 16),
     behavior: line => behavior.note(clock.monotonic(), line),
     behaviorHash: behavior.hash,
+    history: histories.note,
+    historyHash: histories.hash,
     recentTrace: () => lines.slice(-TRACE_LINES_KEPT_MAX),
   }
 }
@@ -68,5 +78,20 @@ function behaviorFingerprint() {
       pending.push(line)
     },
     hash: (): string => flushed(hash.copy()).digest('hex').slice(0, 16),
+  }
+}
+
+function historyFingerprint() {
+  const histories = new Map<string, string[]>()
+  return {
+    note(resource: string, state: string) {
+      const states = histories.get(resource) ?? []
+      histories.set(resource, states)
+      if (states.at(-1) !== state) states.push(state)
+    },
+    hash(): string {
+      const sorted = [...histories].toSorted(([a], [b]) => (a < b ? -1 : 1))
+      return createHash('sha256').update(JSON.stringify(sorted)).digest('hex').slice(0, 16)
+    },
   }
 }

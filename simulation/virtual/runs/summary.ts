@@ -21,6 +21,8 @@ export interface Summary {
   fingerprint: string
   /** The same of the runs' behavior, without texts. */
   behavior_fingerprint: string
+  /** The same of the runs' histories: the states of each resource, without times and calls. */
+  history_fingerprint: string
 }
 
 export interface Counting {
@@ -53,6 +55,7 @@ export function counting(): Counting {
       seconds: Math.round(seconds),
       fingerprint: folded(outcomes.map(({ hash }) => hash)),
       behavior_fingerprint: folded(outcomes.map(({ behavior }) => behavior)),
+      history_fingerprint: folded(outcomes.map(({ history }) => history)),
     }),
   }
 }
@@ -70,4 +73,5 @@ export const wordsOf = (summary: Summary): string =>
   `${counted(summary.runs, 'run')}, ${counted(summary.failures, 'violation')}, ${summary.virtual_hours} virtual hours, ` +
   `${summary.worker_hours} worker-hours (${summary.worker_hours_per_second} per CPU second), ` +
   `${summary.launches} launches, ${summary.sessions} sessions, ${summary.kills} crashes, ${summary.faults} faults, ` +
-  `fingerprint ${summary.fingerprint}, of behavior ${summary.behavior_fingerprint}`
+  `fingerprint ${summary.fingerprint}, of behavior ${summary.behavior_fingerprint}, ` +
+  `of histories ${summary.history_fingerprint}`

@@ -16,6 +16,8 @@ export interface Outcome {
   readonly hash: string
   /** Its identity without texts: the same after a change of wording or layout. */
   readonly behavior: string
+  /** Its identity without texts, times and calls: the states of each resource. */
+  readonly history: string
   readonly virtualHours: number
   /** Hours of workers that were there, from the first act to the last. */
   readonly workerHours: number
@@ -79,6 +81,7 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
   return {
     hash: world.time.traceHash(),
     behavior: world.time.behaviorHash(),
+    history: world.time.historyHash(),
     virtualHours: world.time.clock.monotonic() / HOUR_MS,
     workerHours: passed.workerHours(),
     settleMinutes: restMinutes,

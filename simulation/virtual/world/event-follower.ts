@@ -21,19 +21,22 @@ export interface EventHandlers {
   session?(session: LabletSession, before: LabletSession | undefined): void
 }
 
-/** Puts every status that is told into the run's behavior fingerprint. */
-export const hashStatuses = ({ behavior }: Pick<VirtualTime, 'behavior'>): Required<EventHandlers> => ({
-  worker: (worker, before) => {
-    if (before === undefined || workerLine(worker) !== workerLine(before)) behavior(workerLine(worker))
-  },
-  session: (session, before) => {
-    if (before === undefined || sessionLine(session) !== sessionLine(before)) behavior(sessionLine(session))
-  },
-})
-const workerLine = ({ id, status, desired_status, license }: Worker): string =>
-  `${id} ${status} ${desired_status} ${license.status}`
-const sessionLine = ({ id, status, desired_status, worker_id }: LabletSession): string =>
-  `${id} ${status} ${desired_status} ${worker_id}`
+/** Puts every received status into the run's fingerprints. */
+export const hashStatuses = (time: Pick<VirtualTime, 'behavior' | 'history'>): Required<EventHandlers> => {
+  const note = (id: string, state: string, before: string | null) => {
+    if (state === before) return
+    time.behavior(`${id} ${state}`)
+    time.history(id, state)
+  }
+  return {
+    worker: (worker, before) => note(worker.id, workerState(worker), before ? workerState(before) : null),
+    session: (session, before) => note(session.id, sessionState(session), before ? sessionState(before) : null),
+  }
+}
+const workerState = ({ status, desired_status, license }: Worker): string =>
+  `${status} ${desired_status} ${license.status}`
+const sessionState = ({ status, desired_status, worker_id }: LabletSession): string =>
+  `${status} ${desired_status} ${worker_id}`
 
 export function eventFollower(): EventFollower {
   let told = 0

@@ -180,6 +180,7 @@ function openWatch(ground: Ground, labsCountedMs: number) {
     const effect = `${mutation.by} asks to ${mutation.act} ${mutation.machine} of ${mutation.worker}`
     time.trace(effect)
     time.behavior(effect)
+    time.history(`cloud of ${mutation.worker}`, mutation.act)
   }
   const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
   const parts = { cloud, fleet: FLEET, workers: latest, sessions: following.sessions, wishes: heard, now, violated }
