@@ -1,7 +1,7 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import { type Learners, learners } from '../people/learners.ts'
-import { type ManualChanges, manualChanges } from '../people/manual-changes.ts'
-import { type Operator, operator } from '../people/operator.ts'
+import { type Learners, learnersOf } from '../people/learners.ts'
+import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
+import { type Operator, operatorOf } from '../people/operator.ts'
 import type { World } from '../world/world.ts'
 import type { Act } from './act.ts'
 import { type ControllerReplicas, controllerReplicas } from './controller-replicas.ts'
@@ -11,8 +11,8 @@ import type { RunSize } from './plan.ts'
 export interface ActContext {
   readonly world: World
   readonly size: RunSize
-  readonly ask: Operator
-  readonly hand: ManualChanges
+  readonly operator: Operator
+  readonly manual: ManualChanges
   readonly learner: Learners
   readonly replicas: ControllerReplicas
 }
@@ -23,9 +23,9 @@ export type Perform = (context: ActContext, act: Act) => unknown
 export const actContext = (world: World, size: RunSize): ActContext => ({
   world,
   size,
-  ask: operator(world),
-  hand: manualChanges(world),
-  learner: learners(world),
+  operator: operatorOf(world),
+  manual: manualChangesOf(world),
+  learner: learnersOf(world),
   replicas: controllerReplicas(world),
 })
 

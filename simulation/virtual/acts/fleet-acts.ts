@@ -14,40 +14,40 @@ const nameOf = ({ who }: Act) => `w${Math.floor(who * 10_000)}`
 export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
   create: (context, act) =>
     hasCapacity(context) &&
-    context.ask.create(nameOf(act), { idle_detection_enabled: act.much < 0.7, protected: act.much > 0.97 }),
+    context.operator.create(nameOf(act), { idle_detection_enabled: act.much < 0.7, protected: act.much > 0.97 }),
   async 'create with a license'(context, act) {
     if (!hasCapacity(context)) return
-    const id = await context.ask.create(nameOf(act), { license: LICENSE })
+    const id = await context.operator.create(nameOf(act), { license: LICENSE })
     await context.world.client.call('putWorkerCredentials', { params: { id }, body: CML_LOGIN })
   },
-  start: (context, act) => context.ask.start(idOf(context, act)),
-  stop: (context, act) => context.ask.stop(idOf(context, act), { force: act.much < 0.3 }),
-  terminate: (context, act) => context.ask.terminate(idOf(context, act), { force: act.much < 0.3 }),
+  start: (context, act) => context.operator.start(idOf(context, act)),
+  stop: (context, act) => context.operator.stop(idOf(context, act), { force: act.much < 0.3 }),
+  terminate: (context, act) => context.operator.terminate(idOf(context, act), { force: act.much < 0.3 }),
   drain: (context, act) =>
-    context.ask.drain(idOf(context, act), {
+    context.operator.drain(idOf(context, act), {
       timeout_seconds: 60 + Math.floor(act.much * 1_800),
       // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
       then: act.much < 0.3 ? 'TERMINATED' : 'STOPPED',
     }),
   'cancel a drain': (context, act) =>
-    context.ask.cancelDrain(
+    context.operator.cancelDrain(
       pick(
         living(context).filter(({ drain }) => drain !== null),
         act.who,
       ).id,
     ),
-  license: (context, act) => context.ask.license(idOf(context, act), pick(LICENSES, act.much)),
-  unlicense: (context, act) => context.ask.unlicense(idOf(context, act)),
+  license: (context, act) => context.operator.license(idOf(context, act), pick(LICENSES, act.much)),
+  unlicense: (context, act) => context.operator.unlicense(idOf(context, act)),
   retry: (context, act) =>
-    context.ask.retry(
+    context.operator.retry(
       pick(
         living(context).filter(({ status }) => status === 'FAILED'),
         act.who,
       ).id,
     ),
-  refresh: (context, act) => context.ask.refresh(idOf(context, act)),
-  rename: (context, act) => context.ask.rename(idOf(context, act), `renamed${Math.floor(act.much * 10_000)}`),
-  repin: (context, act) => context.ask.repin(idOf(context, act)),
+  refresh: (context, act) => context.operator.refresh(idOf(context, act)),
+  rename: (context, act) => context.operator.rename(idOf(context, act), `renamed${Math.floor(act.much * 10_000)}`),
+  repin: (context, act) => context.operator.repin(idOf(context, act)),
   cordon: ({ world, ...context }, act) =>
     world.client.call('patchWorker', {
       params: { id: idOf({ world, ...context }, act) },
@@ -65,8 +65,8 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
     return world.client.call('putTemplate', { params: { name }, body: { ...spec, instance_types, replace_lost } })
   },
   'edit a definition': ({ learner }, act) => learner.edit(act.who, act.much),
-  'change settings': ({ ask, size }, { who, much }) =>
-    ask.set({
+  'change settings': ({ operator, size }, { who, much }) =>
+    operator.set({
       idle_timeout_seconds: 900 + Math.floor(much * 3_600),
       min_workers: Math.floor((who * size.workers) / 3),
       idle_action: who < 0.7 ? 'pause' : 'drain',

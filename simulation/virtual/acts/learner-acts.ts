@@ -39,7 +39,7 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
     }),
   'start its lab anew': ({ world, ...context }, { who }) =>
     world.client.call('retrySession', { params: { id: pick(open({ world, ...context }), who).id }, body: {} }),
-  'use a server': (context, act) => context.hand.somebodyUses(machineOf(context, act)),
+  'use a server': (context, act) => context.manual.somebodyUses(machineOf(context, act)),
   async pry({ world, ...context }, { who, much }) {
     const session = pick(open({ world, ...context }), who)
     const stranger = pick(

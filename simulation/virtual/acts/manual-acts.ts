@@ -17,50 +17,51 @@ const BROKEN_TIMES = 5
 
 /** Manual changes in EC2 and CML that LCM isn't told about. Lasting ones are undone after their time. */
 export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
-  'stop a machine': (context, act) => context.hand.stop(machineOf(context, act)),
-  'start a machine': (context, act) => context.hand.start(machineOf(context, act)),
-  'kill a machine': (context, act) => context.hand.terminate(machineOf(context, act)),
-  'untag a machine': (context, act) => context.hand.untag(machineOf(context, act), TAG.fleet),
-  'name a machine': (context, act) => context.hand.tag(machineOf(context, act), { [TAG.name]: `by hand ${act.much}` }),
-  'protect a machine': (context, act) => context.hand.protect(machineOf(context, act), true),
-  'replace a certificate': (context, act) => context.hand.onCml(machineOf(context, act), 'POST replace-certificate'),
+  'stop a machine': (context, act) => context.manual.stop(machineOf(context, act)),
+  'start a machine': (context, act) => context.manual.start(machineOf(context, act)),
+  'kill a machine': (context, act) => context.manual.terminate(machineOf(context, act)),
+  'untag a machine': (context, act) => context.manual.untag(machineOf(context, act), TAG.fleet),
+  'name a machine': (context, act) =>
+    context.manual.tag(machineOf(context, act), { [TAG.name]: `by hand ${act.much}` }),
+  'protect a machine': (context, act) => context.manual.protect(machineOf(context, act), true),
+  'replace a certificate': (context, act) => context.manual.onCml(machineOf(context, act), 'POST replace-certificate'),
   'lose the Smart Account'(context, act) {
     const machine = machineOf(context, act)
-    context.hand.smartAccountReached(machine, false)
-    context.world.time.clock.after(act.forMs, () => undone(() => context.hand.smartAccountReached(machine, true)))
+    context.manual.smartAccountReached(machine, false)
+    context.world.time.clock.after(act.forMs, () => undone(() => context.manual.smartAccountReached(machine, true)))
   },
   'break a server'(context, act) {
     const machine = machineOf(context, act)
-    context.hand.onCml(machine, 'PATCH faults', pick(BROKEN, act.much))
-    const mend = () => undone(() => context.hand.onCml(machine, 'DELETE faults'))
+    context.manual.onCml(machine, 'PATCH faults', pick(BROKEN, act.much))
+    const mend = () => undone(() => context.manual.onCml(machine, 'DELETE faults'))
     context.world.time.clock.after(BROKEN_TIMES * act.forMs, mend)
   },
   'change a CML password'(context, act) {
     const machine = machineOf(context, act)
-    const set = (password: string) => context.hand.onCml(machine, 'POST password', { ...CML_LOGIN, password })
+    const set = (password: string) => context.manual.onCml(machine, 'POST password', { ...CML_LOGIN, password })
     set('set-behind-our-back')
     context.world.time.clock.after(act.forMs, () => undone(() => set(CML_LOGIN.password)))
   },
-  'remove labs': (context, act) => context.hand.removeLabs(machineOf(context, act)),
-  'plant a foreign machine': ({ hand }, { who, much }) =>
-    hand.plant({ [TAG.fleet]: much < 0.5 ? 'another-fleet' : '', [TAG.discovery]: 'true', [TAG.name]: `f${who}` }),
-  'plant a machine to be found': ({ hand }, { who, much }) =>
-    hand.plant({ [TAG.name]: `found${who}`, ...(much < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }) }),
+  'remove labs': (context, act) => context.manual.removeLabs(machineOf(context, act)),
+  'plant a foreign machine': ({ manual }, { who, much }) =>
+    manual.plant({ [TAG.fleet]: much < 0.5 ? 'another-fleet' : '', [TAG.discovery]: 'true', [TAG.name]: `f${who}` }),
+  'plant a machine to be found': ({ manual }, { who, much }) =>
+    manual.plant({ [TAG.name]: `found${who}`, ...(much < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }) }),
   'retire a machine': (context, act) => context.world.cloud.incidents.retire(machineOf(context, act), act.forMs / 1000),
   'tag a machine with a foreign endpoint'(context, act) {
     const stranger = context.world.cloud
       .machines()
       .find(({ endpoint, tags }) => endpoint !== null && tags[TAG.fleet] !== FLEET)
-    context.hand.tag(machineOf(context, act), { [TAG.endpoint]: stranger?.endpoint ?? '' })
+    context.manual.tag(machineOf(context, act), { [TAG.endpoint]: stranger?.endpoint ?? '' })
   },
-  'use the next launch tokens'({ hand, world }) {
+  'use the next launch tokens'({ manual, world }) {
     for (const { id, status, launch } of world.workers())
-      if (status === 'PENDING') for (const offering of OFFERINGS) hand.useToken(id, (launch?.n ?? 0) + 1, offering)
+      if (status === 'PENDING') for (const offering of OFFERINGS) manual.useToken(id, (launch?.n ?? 0) + 1, offering)
   },
-  'use up a zone'({ hand, world }, { who, forMs }) {
+  'use up a zone'({ manual, world }, { who, forMs }) {
     const { zone, type } = pick(OFFERINGS, who)
-    hand.setRoom(zone, type, 0)
-    world.time.clock.after(forMs, () => undone(() => hand.setRoom(zone, type, null)))
+    manual.setRoom(zone, type, 0)
+    world.time.clock.after(forMs, () => undone(() => manual.setRoom(zone, type, null)))
   },
 }
 

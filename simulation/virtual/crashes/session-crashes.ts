@@ -1,6 +1,6 @@
-import { type Learners, learners, SETTLED_MS } from '../people/learners.ts'
-import { type ManualChanges, manualChanges } from '../people/manual-changes.ts'
-import { type Operator, operator } from '../people/operator.ts'
+import { type Learners, learnersOf, SETTLED_MS } from '../people/learners.ts'
+import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
+import { type Operator, operatorOf } from '../people/operator.ts'
 import { MINUTE_MS } from '../world/durations.ts'
 import { SESSION_SERVICES, type SessionService } from '../world/session-processes.ts'
 import { openWorld, type World, type WorldOptions } from '../world/world.ts'
@@ -8,8 +8,8 @@ import { type CrashPoint, RESTARTED_AFTER_MS } from './crash-run.ts'
 
 interface Scene {
   readonly world: World
-  readonly ask: Operator
-  readonly hand: ManualChanges
+  readonly operator: Operator
+  readonly manual: ManualChanges
   readonly learner: Learners
 }
 
@@ -33,8 +33,8 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     name: 'book, run, end',
     machines: 1,
     labs: 1,
-    async walk({ ask, learner }) {
-      await ask.createAndRun('metal-1')
+    async walk({ operator, learner }) {
+      await operator.createAndRun('metal-1')
       const { id } = await learner.book('two', SHORT)
       await learner.until(id, 'ARCHIVED')
     },
@@ -43,8 +43,8 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     name: 'cancel while it starts, and while it runs',
     machines: 1,
     labs: 2,
-    async walk({ world, ask, learner }) {
-      await ask.createAndRun('metal-1')
+    async walk({ world, operator, learner }) {
+      await operator.createAndRun('metal-1')
       const first = await learner.book('two')
       await world.untilTrue('a lab', () => world.sessions.labsThere().length === 1)
       await learner.cancel(first.id)
@@ -60,8 +60,8 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     machines: 3,
     labs: 3,
     isLong: true,
-    async walk({ ask, learner }) {
-      await ask.createAndRun('metal-1')
+    async walk({ operator, learner }) {
+      await operator.createAndRun('metal-1')
       const booked = [
         await learner.book('four', { duration_minutes: 20 }),
         await learner.book('four', { duration_minutes: 20 }),
@@ -75,14 +75,14 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     machines: 2,
     labs: 2,
     isLong: true,
-    async walk({ ask, hand, learner, world }) {
-      const { id: worker } = await ask.createAndRun('metal-1')
+    async walk({ operator, manual, learner, world }) {
+      const { id: worker } = await operator.createAndRun('metal-1')
       const { id } = await learner.book('two', { duration_minutes: 60 })
       await learner.until(id, 'RUNNING')
       const start = new Date(world.time.clock.now() + 14 * MINUTE_MS).toISOString()
       const later = await learner.book('two', { start, duration_minutes: 5 })
       await learner.until(later.id, 'SCHEDULED')
-      hand.terminate(await hand.machineOf(worker))
+      manual.terminate(await manual.machineOf(worker))
       await learner.until(id, 'TERMINATED')
       await learner.until(later.id, 'ARCHIVED', 90 * MINUTE_MS)
     },
@@ -132,9 +132,9 @@ export async function crashSessions(
 
 async function finish(path: SessionPath, world: World): Promise<void> {
   world.startController('one')
-  const learner = learners(world)
+  const learner = learnersOf(world)
   await learner.define()
-  await path.walk({ world, ask: operator(world), hand: manualChanges(world), learner })
+  await path.walk({ world, operator: operatorOf(world), manual: manualChangesOf(world), learner })
   await world.runFor(SETTLED_MS)
   const { machines } = world.invariants
   const labs = [...machines].reduce((sum, id) => sum + (world.cloud.cml.sceneOf(id)?.server.labs_made ?? 0), 0)

@@ -2,16 +2,16 @@ import type { Reason } from '@lcm/domain/reason'
 import { TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { type ManualChanges, manualChanges } from '../people/manual-changes.ts'
-import { type Operator, operator } from '../people/operator.ts'
+import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
+import { type Operator, operatorOf } from '../people/operator.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import type { World, WorldOptions } from '../world/world.ts'
 
 interface Scene {
   readonly world: World
-  readonly ask: Operator
-  readonly hand: ManualChanges
+  readonly operator: Operator
+  readonly manual: ManualChanges
 }
 
 /** One way through the life of a worker, with what must be true at its end. */
@@ -37,17 +37,17 @@ const path = (name: string, walk: (scene: Scene) => Promise<void>, limits: Limit
   name,
   machines: limits.machines ?? 1,
   options: { speed: 20, ...limits.options },
-  walk: world => walk({ world, ask: operator(world), hand: manualChanges(world) }),
+  walk: world => walk({ world, operator: operatorOf(world), manual: manualChangesOf(world) }),
 })
 
 const untilLicense = ({ world }: Scene, status: Worker['license']['status']) =>
   world.untilTrue(status, () => world.workers()[0]?.license.status === status)
 
-const untilSeats = ({ world, hand }: Scene, count: number) =>
-  world.untilTrue(`${count} licenses`, () => hand.seats().length === count)
+const untilSeats = ({ world, manual }: Scene, count: number) =>
+  world.untilTrue(`${count} licenses`, () => manual.seats().length === count)
 
 async function licensed(scene: Scene): Promise<string> {
-  const id = await scene.ask.create('metal-1', { license: LICENSE })
+  const id = await scene.operator.create('metal-1', { license: LICENSE })
   await untilLicense(scene, 'REGISTERED')
   await scene.world.until(id, 'RUNNING')
   return id
@@ -57,7 +57,7 @@ async function licensed(scene: Scene): Promise<string> {
 async function ended(scene: Scene, id: string): Promise<void> {
   await scene.world.until(id, 'TERMINATED', 3 * HOUR_MS)
   await untilSeats(scene, 0)
-  const leaks = (await scene.ask.leaks()).filter(leak => !isFairDoubt(scene, leak))
+  const leaks = (await scene.operator.leaks()).filter(leak => !isFairDoubt(scene, leak))
   if (leaks.length > 0) throw new Error(`a license was given up: ${leaks[0]?.reason.message}`)
 }
 
@@ -70,99 +70,99 @@ function isFairDoubt({ world }: Scene, { reason }: { readonly reason: Reason }):
 /** Every kind of change that a controller makes, by the way that leads to it. */
 export const PATHS: readonly Path[] = [
   path('launch, stop, start, terminate', async scene => {
-    const { world, ask } = scene
-    const { id } = await ask.createAndRun('metal-1')
-    await ask.stop(id)
+    const { world, operator } = scene
+    const { id } = await operator.createAndRun('metal-1')
+    await operator.stop(id)
     await world.until(id, 'STOPPED')
-    await ask.start(id)
+    await operator.start(id)
     await world.until(id, 'RUNNING')
-    await ask.terminate(id)
+    await operator.terminate(id)
     await ended(scene, id)
   }),
   path('rename', async scene => {
-    const { world, ask, hand } = scene
-    const id = await ask.create('metal-1')
+    const { world, operator, manual } = scene
+    const id = await operator.create('metal-1')
     await world.untilTrue('a machine', () => world.workers()[0]?.ec2_instance_id != null)
-    await ask.rename(id, 'metal-2')
+    await operator.rename(id, 'metal-2')
     await world.until(id, 'RUNNING')
-    const machine = await hand.machineOf(id)
+    const machine = await manual.machineOf(id)
     const isNamed = (name: string) => world.cloud.machine(machine)?.tags[TAG.name] === name
     await world.untilTrue('the second name', () => isNamed('metal-2'))
-    await ask.rename(id, 'metal-3')
+    await operator.rename(id, 'metal-3')
     await world.untilTrue('the third name', () => isNamed('metal-3'))
-    await ask.terminate(id)
+    await operator.terminate(id)
     await ended(scene, id)
   }),
   path('a mind that changes during the launch', async scene => {
-    const { world, ask } = scene
-    const id = await ask.create('metal-1')
+    const { world, operator } = scene
+    const id = await operator.create('metal-1')
     await world.runFor(1_500)
-    await ask.terminate(id)
+    await operator.terminate(id)
     await ended(scene, id)
   }),
-  path('drain', async ({ world, ask }) => {
-    const { id } = await ask.createAndRun('metal-1')
-    await ask.sessions(id, ['ls-1'])
-    await ask.drain(id)
+  path('drain', async ({ world, operator }) => {
+    const { id } = await operator.createAndRun('metal-1')
+    await operator.sessions(id, ['ls-1'])
+    await operator.drain(id)
     await world.until(id, 'DRAINING')
     await world.runFor(2 * MINUTE_MS)
-    await ask.sessions(id, [])
+    await operator.sessions(id, [])
     await world.until(id, 'STOPPED')
   }),
   path('register and deregister', async scene => {
-    const { ask } = scene
+    const { operator } = scene
     const id = await licensed(scene)
     await untilSeats(scene, 1)
-    await ask.unlicense(id)
+    await operator.unlicense(id)
     await untilLicense(scene, 'UNREGISTERED')
     await untilSeats(scene, 0)
   }),
   path('terminate with a license', async scene => {
     const id = await licensed(scene)
-    await scene.ask.terminate(id)
+    await scene.operator.terminate(id)
     await ended(scene, id)
   }),
   path('terminate with a license that a lab keeps', async scene => {
-    const { world, ask, hand } = scene
+    const { world, operator, manual } = scene
     world.sessions.start('lablet-controller', 'lablets')
     const id = await licensed(scene)
-    hand.onCml(await hand.machineOf(id), 'POST start-lab', { username: 'ada' })
-    await ask.terminate(id)
+    manual.onCml(await manual.machineOf(id), 'POST start-lab', { username: 'ada' })
+    await operator.terminate(id)
     await ended(scene, id)
   }),
   path('terminate while stopped with a license', async scene => {
     const id = await licensed(scene)
-    await scene.ask.stop(id)
+    await scene.operator.stop(id)
     await scene.world.until(id, 'STOPPED')
-    await scene.ask.terminate(id)
+    await scene.operator.terminate(id)
     await ended(scene, id)
   }),
-  path('a machine that is killed with its license', async ({ world, ask, hand }) => {
-    const id = await licensed({ world, ask, hand })
-    hand.terminate(await hand.machineOf(id))
+  path('a machine that is killed with its license', async ({ world, operator, manual }) => {
+    const id = await licensed({ world, operator, manual })
+    manual.terminate(await manual.machineOf(id))
     await world.until(id, 'TERMINATED')
-    if ((await ask.leaks()).length !== 1) throw new Error('the license was lost without a word')
+    if ((await operator.leaks()).length !== 1) throw new Error('the license was lost without a word')
   }),
-  path('discovery', async ({ world, hand }) => {
-    const machine = hand.plant({ [TAG.discovery]: 'true', [TAG.name]: 'found' })
+  path('discovery', async ({ world, manual }) => {
+    const machine = manual.plant({ [TAG.discovery]: 'true', [TAG.name]: 'found' })
     await world.untilTrue('found', () => world.workers().some(each => each.status === 'RUNNING'))
     await world.runFor(6 * MINUTE_MS)
     const found = world.workers().map(each => each.ec2_instance_id)
     if (found.join() !== machine) throw new Error(`recorded were ${found}, not ${machine}`)
   }),
-  path('idle pause', async ({ world, ask }) => {
-    await ask.set({ idle_timeout_seconds: 300, scale_down_cooldown_seconds: 0 })
-    const id = await ask.create('metal-1')
+  path('idle pause', async ({ world, operator }) => {
+    await operator.set({ idle_timeout_seconds: 300, scale_down_cooldown_seconds: 0 })
+    const id = await operator.create('metal-1')
     await world.until(id, 'STOPPED')
     const { pause } = await world.worker(id)
     if (pause.counts.auto !== 1) throw new Error(`it was paused ${pause.counts.auto} times`)
   }),
   path(
     'a boot that fails once',
-    async ({ world, ask }) => {
-      await ask.set({ idle_detection_enabled: false })
+    async ({ world, operator }) => {
+      await operator.set({ idle_detection_enabled: false })
       world.access.isCmlCut = true
-      const id = await ask.create('metal-1')
+      const id = await operator.create('metal-1')
       await world.until(id, 'FAILED')
       world.access.isCmlCut = false
       await world.until(id, 'RUNNING')
@@ -171,8 +171,8 @@ export const PATHS: readonly Path[] = [
   ),
   path(
     'a launch that dies',
-    async ({ world, ask }) => {
-      const id = await ask.create('metal-1')
+    async ({ world, operator }) => {
+      const id = await operator.create('metal-1')
       const first = () => world.cloud.machines()[0]
       await world.untilTrue('a launch', () => first()?.state === 'pending')
       world.cloud.incidents.killInPending(first()?.instance.instance_id ?? '')

@@ -20,7 +20,7 @@ const topologyOf = (nodes: number): string =>
   })
 
 /** What authors and learners ask of the API. */
-export function learners({ client, learner, sessions: { sessions }, session, untilTrue }: World) {
+export function learnersOf({ client, learner, sessions: { sessions }, session, untilTrue }: World) {
   const book = (
     definition: LabName,
     more: Partial<BodyInput<'createSession'>> = {},
@@ -55,7 +55,7 @@ export function learners({ client, learner, sessions: { sessions }, session, unt
   }
 }
 
-export type Learners = ReturnType<typeof learners>
+export type Learners = ReturnType<typeof learnersOf>
 
 /** All that the end of a session leaves behind is settled within this. */
 export const SETTLED_MS = 3 * MINUTE_MS

@@ -26,7 +26,7 @@ function useToken({ ec2 }: World['cloud'], attempt: string, { zone, type }: Offe
 }
 
 /** Manual changes on EC2 and CML servers that LCM isn't told about. */
-export function manualChanges({ cloud, worker, noteUse }: World) {
+export function manualChangesOf({ cloud, worker, noteUse }: World) {
   const named = (id: string) => ({ ids: [id] })
   const attributes = { disable_api_termination: null, disable_api_stop: null, instance_type: null }
 
@@ -91,7 +91,7 @@ export function manualChanges({ cloud, worker, noteUse }: World) {
   }
 }
 
-export type ManualChanges = ReturnType<typeof manualChanges>
+export type ManualChanges = ReturnType<typeof manualChangesOf>
 
 /** Registers a server on its own page, as a person would. */
 const registerByHand = (cloud: World['cloud'], machine: string): void =>

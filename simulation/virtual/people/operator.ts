@@ -19,7 +19,7 @@ const withOneMore = ({ cpu_cores, memory_gb, storage_gb, nodes }: typeof NOTHING
 })
 
 /** What people ask of the API, in the words of the tests. */
-export function operator({ client, store, until }: World) {
+export function operatorOf({ client, store, until }: World) {
   const of = (id: string) => ({ params: { id }, body: {} })
   const create = async (name: string, more: Partial<BodyInput<'createWorker'>> = {}): Promise<string> =>
     (await client.call('createWorker', { body: { template_name: 'metal', name, ...more } })).id
@@ -68,4 +68,4 @@ export function operator({ client, store, until }: World) {
   }
 }
 
-export type Operator = ReturnType<typeof operator>
+export type Operator = ReturnType<typeof operatorOf>

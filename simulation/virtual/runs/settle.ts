@@ -21,7 +21,7 @@ const QUIET_MS = 10 * MINUTE_MS
 const ROUTINE = /\/(discoveries|cleanup|idle-checks|decisions)$/
 
 /** Undoes what keeps a fleet from coming to rest: faults, and what only people can mend. */
-export async function stopFaults({ world, ask, hand, replicas }: ActContext): Promise<void> {
+export async function stopFaults({ world, operator, manual, replicas }: ActContext): Promise<void> {
   world.time.trace('calm')
   replicas.restore()
   const { faults } = world.coordination
@@ -33,16 +33,16 @@ export async function stopFaults({ world, ask, hand, replicas }: ActContext): Pr
   await world.api.restore()
   world.cloud.faults.usePreset('plain')
   world.cloud.faults.reset()
-  await ask.set({ idle_detection_enabled: false })
+  await operator.set({ idle_detection_enabled: false })
   // A worker that is terminating needs no certificate.
-  for (const { id } of living({ world })) await ask.repin(id).catch(() => undefined)
+  for (const { id } of living({ world })) await operator.repin(id).catch(() => undefined)
   for (const { instance, state, tags } of world.cloud.machines()) {
     if (state === 'terminated') continue
     const id = instance.instance_id
     if (instance.tags[TAG.workerId] !== undefined && tags[TAG.fleet] === undefined)
-      undone(() => hand.tag(id, { [TAG.fleet]: FLEET }))
-    undone(() => hand.protect(id, false))
-    undone(() => hand.onCml(id, 'DELETE faults'))
+      undone(() => manual.tag(id, { [TAG.fleet]: FLEET }))
+    undone(() => manual.protect(id, false))
+    undone(() => manual.onCml(id, 'DELETE faults'))
   }
 }
 

@@ -57,7 +57,7 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
   const context = actContext(world, size)
   await context.learner.define()
   await plantUserData(world)
-  await context.ask.set({
+  await context.operator.set({
     max_workers_per_region: size.workers + Math.ceil(size.workers / 10),
     min_workers: Math.floor(size.workers / 4),
   })

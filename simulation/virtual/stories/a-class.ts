@@ -1,4 +1,4 @@
-import { type Learners, learners, SETTLED_MS } from '../people/learners.ts'
+import { type Learners, learnersOf, SETTLED_MS } from '../people/learners.ts'
 import type { ControllerProcess } from '../world/controller-process.ts'
 import type { WorldOptions } from '../world/world.ts'
 import { aStory, type Story } from './a-story.ts'
@@ -15,7 +15,7 @@ export interface Class extends Story {
 export async function aClass(seed: number, options: WorldOptions = {}): Promise<Class> {
   const story = await aStory(seed, options)
   const { world } = story
-  const learner = learners(world)
+  const learner = learnersOf(world)
   await learner.define()
   return {
     ...story,

@@ -1,5 +1,5 @@
-import { type ManualChanges, manualChanges } from '../people/manual-changes.ts'
-import { type Operator, operator } from '../people/operator.ts'
+import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
+import { type Operator, operatorOf } from '../people/operator.ts'
 import type { ControllerProcess } from '../world/controller-process.ts'
 import { openWorld, type World, type WorldOptions } from '../world/world.ts'
 
@@ -8,9 +8,9 @@ export interface Story {
   /** The first controller. */
   readonly one: ControllerProcess
   /** What people ask of the API. */
-  readonly ask: Operator
+  readonly operator: Operator
   /** Manual changes that LCM isn't told about. */
-  readonly hand: ManualChanges
+  readonly manual: ManualChanges
   /** Checks once more what must hold, and ends the world. */
   done(): Promise<void>
 }
@@ -19,5 +19,5 @@ export interface Story {
 export async function aStory(seed: number, options: WorldOptions = {}): Promise<Story> {
   const world = await openWorld(seed, { speed: 10, ...options })
   const one = world.startController('one')
-  return { world, one, ask: operator(world), hand: manualChanges(world), done: world.close }
+  return { world, one, operator: operatorOf(world), manual: manualChangesOf(world), done: world.close }
 }

@@ -3,12 +3,12 @@ import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 it('a start that finds no room is shown, tried again slowly, and not shown any longer once there is some', async () => {
-  const { world, ask, hand, done } = await aStory(605)
-  const { id, availability_zone, instance_type } = await ask.createAndRun('metal-1')
-  await ask.stop(id)
+  const { world, operator, manual, done } = await aStory(605)
+  const { id, availability_zone, instance_type } = await operator.createAndRun('metal-1')
+  await operator.stop(id)
   await world.until(id, 'STOPPED')
-  hand.setRoom(availability_zone ?? '', instance_type ?? '', 0)
-  await ask.start(id)
+  manual.setRoom(availability_zone ?? '', instance_type ?? '', 0)
+  await operator.start(id)
   await world.runFor(MINUTE_MS)
   const told = await world.worker(id)
   expect(told.conditions).toContainEqual(
@@ -17,19 +17,19 @@ it('a start that finds no room is shown, tried again slowly, and not shown any l
   await world.runFor(60 * MINUTE_MS)
   expect((await world.worker(id)).version, 'said once').toBe(told.version)
   expect(world.mutations.filter(({ act }) => act === 'start').length).toBeLessThanOrEqual(25)
-  hand.setRoom(availability_zone ?? '', instance_type ?? '', null)
+  manual.setRoom(availability_zone ?? '', instance_type ?? '', null)
   const running = await world.until(id, 'RUNNING', 10 * MINUTE_MS)
   expect(running.conditions.map(({ reason }) => reason.code)).not.toContain('ec2_no_capacity')
   await done()
 })
 
 it('a start that the quota of the account forbids is shown too, costs nothing meanwhile, and goes on once it is raised', async () => {
-  const { world, ask, done } = await aStory(606)
-  const { id } = await ask.createAndRun('metal-1')
-  await ask.stop(id)
+  const { world, operator, done } = await aStory(606)
+  const { id } = await operator.createAndRun('metal-1')
+  await operator.stop(id)
   const { billing } = await world.until(id, 'STOPPED')
   world.cloud.faults.patch({ vcpu_limit: 1 })
-  await ask.start(id)
+  await operator.start(id)
   await world.runFor(30 * MINUTE_MS)
   const told = await world.worker(id)
   expect(told).toMatchObject({ status: 'STARTING', billing: { cause: 'stopped' } })

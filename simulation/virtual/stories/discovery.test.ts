@@ -10,8 +10,8 @@ const OURS = { [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: 'w-f
 
 describe('a machine that somebody marked', () => {
   it('becomes a worker once, and stays one over a change of leaders', async () => {
-    const { world, ask, hand, done } = await aStory(701)
-    const machine = hand.plant(MARKED)
+    const { world, operator, manual, done } = await aStory(701)
+    const machine = manual.plant(MARKED)
     await world.untilTrue('found', () => world.workers().length === 1, 20 * MINUTE_MS)
     const [{ id } = { id: '' }] = world.workers()
     const running = await world.until(id, 'RUNNING')
@@ -21,10 +21,10 @@ describe('a machine that somebody marked', () => {
     world.coordination.faults.loseLease('worker-controller')
     await world.runFor(20 * MINUTE_MS)
     expect(world.workers()).toHaveLength(1)
-    await ask.stop(id)
+    await operator.stop(id)
     await world.until(id, 'STOPPED')
-    await ask.setCredentials(id, CML_LOGIN)
-    await ask.terminate(id)
+    await operator.setCredentials(id, CML_LOGIN)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED')
     await world.runFor(20 * MINUTE_MS)
     expect(world.workers()).toHaveLength(1)
@@ -33,12 +33,12 @@ describe('a machine that somebody marked', () => {
   })
 
   it('that is stopped is left stopped; of another fleet, or unmarked, it is none of ours', async () => {
-    const { world, hand, done } = await aStory(702)
-    const stopped = hand.plant(MARKED)
-    hand.plant({ ...MARKED, [TAG.fleet]: 'another-fleet' })
-    hand.plant({})
-    await world.untilTrue('running', () => hand.stateOf(stopped) === 'running')
-    hand.stop(stopped)
+    const { world, manual, done } = await aStory(702)
+    const stopped = manual.plant(MARKED)
+    manual.plant({ ...MARKED, [TAG.fleet]: 'another-fleet' })
+    manual.plant({})
+    await world.untilTrue('running', () => manual.stateOf(stopped) === 'running')
+    manual.stop(stopped)
     await world.runFor(30 * MINUTE_MS)
     expect(world.workers()).toMatchObject([{ ec2_instance_id: stopped, status: 'STOPPED', desired_status: 'STOPPED' }])
     expect(world.mutations).toEqual([])
@@ -48,27 +48,27 @@ describe('a machine that somebody marked', () => {
 
 describe('a machine of ours that nobody remembers', () => {
   it('is reported and left alone', async () => {
-    const { world, one, hand, done } = await aStory(703)
-    const machine = hand.plant(OURS)
+    const { world, one, manual, done } = await aStory(703)
+    const machine = manual.plant(OURS)
     await world.runFor(HOUR_MS)
     expect(one.plan()).toMatchObject([{ resource: `fleet:${machine}`, action: 'orphan_report' }])
-    expect(hand.stateOf(machine)).toBe('running')
+    expect(manual.stateOf(machine)).toBe('running')
     expect(world.workers()).toEqual([])
     await done()
   })
 
   it('is terminated where that is wanted, two in an hour at most, and never one that somebody keeps', async () => {
-    const { world, ask, hand, done } = await aStory(704)
-    await ask.set({ orphan_action: 'terminate' })
-    const orphans = Array.from({ length: 6 }, () => hand.plant(OURS))
-    const kept = hand.plant({ ...OURS, 'lcm:keep': 'yes' })
-    const dead = () => orphans.filter(each => !['pending', 'running'].includes(hand.stateOf(each))).length
+    const { world, operator, manual, done } = await aStory(704)
+    await operator.set({ orphan_action: 'terminate' })
+    const orphans = Array.from({ length: 6 }, () => manual.plant(OURS))
+    const kept = manual.plant({ ...OURS, 'lcm:keep': 'yes' })
+    const dead = () => orphans.filter(each => !['pending', 'running'].includes(manual.stateOf(each))).length
     await world.runFor(55 * MINUTE_MS)
     expect(dead()).toBe(2)
     await world.runFor(HOUR_MS)
     expect(dead()).toBe(4)
-    expect(hand.stateOf(kept)).toBe('running')
-    const noted = await ask.journal('decision', `fleet:${orphans[0]}`)
+    expect(manual.stateOf(kept)).toBe('running')
+    const noted = await operator.journal('decision', `fleet:${orphans[0]}`)
     expect(noted.length).toBeGreaterThan(0)
     await done()
   })
@@ -76,9 +76,9 @@ describe('a machine of ours that nobody remembers', () => {
 
 describe('a cloud that suddenly shows nothing', () => {
   it('costs at most a fifth of the fleet within an hour, and the rest is found again', async () => {
-    const { world, ask, done } = await aStory(705)
-    await ask.set({ idle_detection_enabled: false, orphan_action: 'terminate' })
-    const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => ask.create(`metal-${n}`)))
+    const { world, operator, done } = await aStory(705)
+    await operator.set({ idle_detection_enabled: false, orphan_action: 'terminate' })
+    const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => operator.create(`metal-${n}`)))
     for (const id of ids) await world.until(id, 'RUNNING')
     world.access.isWrongAccount = true
     await world.runFor(55 * MINUTE_MS)

@@ -3,17 +3,17 @@ import { MINUTE_MS } from '../world/durations.ts'
 import { aClass } from './a-class.ts'
 
 it('a worker that is drained while its CML is silent serves its sessions again once CML is back', async () => {
-  const { world, ask, hand, learner, done } = await aClass(901)
-  const { id: worker } = await ask.createAndRun('metal-1')
+  const { world, operator, manual, learner, done } = await aClass(901)
+  const { id: worker } = await operator.createAndRun('metal-1')
   const { id } = await learner.book('two', { duration_minutes: 30 })
   await learner.until(id, 'RUNNING', 10 * MINUTE_MS)
-  const machine = await hand.machineOf(worker)
+  const machine = await manual.machineOf(worker)
   const isServing = () => world.workers()[0]?.service_status === 'AVAILABLE'
-  hand.onCml(machine, 'PATCH faults', { network: 'cut' })
+  manual.onCml(machine, 'PATCH faults', { network: 'cut' })
   await world.untilTrue('silent', () => !isServing(), 10 * MINUTE_MS)
-  await ask.drain(worker)
+  await operator.drain(worker)
   await world.until(worker, 'DRAINING')
-  hand.onCml(machine, 'PATCH faults', { network: 'reached' })
+  manual.onCml(machine, 'PATCH faults', { network: 'reached' })
   await world.untilTrue('serving again', isServing, 5 * MINUTE_MS)
   expect((await world.worker(worker)).status).toBe('DRAINING')
   await learner.until(id, 'ARCHIVED', 60 * MINUTE_MS)

@@ -17,8 +17,8 @@ const unreachable = (world: World): number =>
 async function anOutage(seed: number) {
   const lines: string[] = []
   const log = (level: string, message: string) => void (level === 'debug' || lines.push(`${level} ${message}`))
-  const { world, ask, done } = await aStory(seed, { speed: 60, onLog: log })
-  for (let n = 0; n < WORKERS; n += 1) await ask.create(`metal-${n}`)
+  const { world, operator, done } = await aStory(seed, { speed: 60, onLog: log })
+  for (let n = 0; n < WORKERS; n += 1) await operator.create(`metal-${n}`)
   await world.untilTrue('all run', () => world.workers().every(({ status }) => status === 'RUNNING'), 120 * MINUTE_MS)
   await world.runFor(10 * MINUTE_MS)
   const before = { decisions: await decisionsOf(world), lines: lines.length }

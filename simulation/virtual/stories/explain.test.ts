@@ -20,12 +20,12 @@ async function whyOf({ world }: Story, id: string): Promise<object> {
 
 it('why names what blocks a stop: an outage of EC2, then its refusal', async () => {
   const story = await aStory(911)
-  const { world, ask, hand, done } = story
-  const { id } = await ask.createAndRun('metal-1')
-  const machine = await hand.machineOf(id)
+  const { world, operator, manual, done } = story
+  const { id } = await operator.createAndRun('metal-1')
+  const machine = await manual.machineOf(id)
   expect(await whyOf(story, id)).toEqual({ next: 'idle' })
   world.cloud.faults.patch({ server_error_rate: 1 })
-  await ask.stop(id)
+  await operator.stop(id)
   await world.runFor(10 * MINUTE_MS)
   expect(await whyOf(story, id)).toMatchObject({
     next: 'stop',
@@ -34,7 +34,7 @@ it('why names what blocks a stop: an outage of EC2, then its refusal', async () 
     minutes: 10,
     reason: { code: 'ec2_not_responding', params: { service: 'EC2 in us-east-1' } },
   })
-  hand.keepRunning(machine, true)
+  manual.keepRunning(machine, true)
   world.cloud.faults.patch({ server_error_rate: 0 })
   await world.until(id, 'STOPPING')
   await world.runFor(HOUR_MS)
@@ -45,7 +45,7 @@ it('why names what blocks a stop: an outage of EC2, then its refusal', async () 
     minutes: 60,
     reason: { code: 'ec2_refuses', params: { action: 'stop', instance_id: machine } },
   })
-  hand.keepRunning(machine, false)
+  manual.keepRunning(machine, false)
   await world.until(id, 'STOPPED', 10 * MINUTE_MS)
   await world.runFor(MINUTE_MS)
   expect(await whyOf(story, id)).toEqual({ next: 'idle' })
@@ -54,12 +54,12 @@ it('why names what blocks a stop: an outage of EC2, then its refusal', async () 
 
 it('why names what blocks a start, and a worker whose instance is lost', async () => {
   const story = await aStory(912)
-  const { world, ask, hand, done } = story
-  const { id, availability_zone, instance_type } = await ask.createAndRun('metal-1')
-  await ask.stop(id)
+  const { world, operator, manual, done } = story
+  const { id, availability_zone, instance_type } = await operator.createAndRun('metal-1')
+  await operator.stop(id)
   await world.until(id, 'STOPPED')
-  hand.setRoom(availability_zone ?? '', instance_type ?? '', 0)
-  await ask.start(id)
+  manual.setRoom(availability_zone ?? '', instance_type ?? '', 0)
+  await operator.start(id)
   await world.runFor(30 * MINUTE_MS)
   expect(await whyOf(story, id)).toMatchObject({
     next: 'boot',
@@ -68,7 +68,7 @@ it('why names what blocks a start, and a worker whose instance is lost', async (
     minutes: 30,
     reason: { code: 'ec2_no_capacity', params: { action: 'start', instance_types: ['m5zn.metal'] } },
   })
-  hand.terminate(await hand.machineOf(id))
+  manual.terminate(await manual.machineOf(id))
   await world.until(id, 'TERMINATED', 20 * MINUTE_MS)
   expect(await whyOf(story, id)).toMatchObject({ next: 'lost', kind: 'block', code: 'InstanceLost' })
   await done()

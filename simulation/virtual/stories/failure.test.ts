@@ -24,12 +24,12 @@ async function scaledUp({ world }: Story): Promise<string> {
 
 describe('a boot that never gets ready', () => {
   it('is tried again after 5, 15 and 45 minutes; then its machine is stopped, and a retry starts over', async () => {
-    const { world, ask, hand, done } = await aStory(401)
+    const { world, operator, manual, done } = await aStory(401)
     world.access.isCmlCut = true
-    const id = await ask.create('metal-1')
+    const id = await operator.create('metal-1')
     await world.until(id, 'FAILED')
-    const machine = await hand.machineOf(id)
-    await world.untilTrue('given up', () => hand.stateOf(machine) === 'stopped', 5 * HOUR_MS)
+    const machine = await manual.machineOf(id)
+    await world.untilTrue('given up', () => manual.stateOf(machine) === 'stopped', 5 * HOUR_MS)
     await world.runFor(MINUTE_MS)
     const given = await world.worker(id)
     expect(given).toMatchObject({ status: 'FAILED', ec2_instance_id: machine })
@@ -41,7 +41,7 @@ describe('a boot that never gets ready', () => {
     await world.runFor(2 * HOUR_MS)
     expect((await world.worker(id)).version).toBe(version)
     world.access.isCmlCut = false
-    await ask.retry(id)
+    await operator.retry(id)
     expect(await world.until(id, 'RUNNING')).toMatchObject({ ec2_instance_id: machine, failures: 0 })
     await done()
   })
@@ -58,11 +58,11 @@ describe('a boot that never gets ready', () => {
   })
 
   it('can be terminated at any time', async () => {
-    const { world, ask, done } = await aStory(403)
+    const { world, operator, done } = await aStory(403)
     world.access.isCmlCut = true
-    const id = await ask.create('metal-1')
+    const id = await operator.create('metal-1')
     await world.until(id, 'FAILED')
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED', 20 * MINUTE_MS)
     await done()
   })
@@ -70,8 +70,8 @@ describe('a boot that never gets ready', () => {
 
 describe('a launch that can not be', () => {
   it('waits for its template, fails with the reason, and goes on when the template is mended', async () => {
-    const { world, ask, done } = await aStory(404, { templates: [{ ...METAL, ami_name_pattern: 'no-such-*' }] })
-    const id = await ask.create('metal-1')
+    const { world, operator, done } = await aStory(404, { templates: [{ ...METAL, ami_name_pattern: 'no-such-*' }] })
+    const id = await operator.create('metal-1')
     await world.runFor(5 * MINUTE_MS)
     const waiting = await world.worker(id)
     expect(waiting.status).toBe('PENDING')

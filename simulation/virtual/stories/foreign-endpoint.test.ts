@@ -9,7 +9,7 @@ import { aStory } from './a-story.ts'
 /** A machine of somebody else that serves CML and would accept the password of the fleet. */
 async function withStranger(seed: number) {
   const story = await aStory(seed)
-  const stranger = story.hand.plant({ [TAG.fleet]: 'another-fleet' })
+  const stranger = story.manual.plant({ [TAG.fleet]: 'another-fleet' })
   const { world } = story
   await world.untilTrue('its CML', () => world.cloud.machine(stranger)?.stage === 'READY')
   const endpoint = world.cloud.machine(stranger)?.endpoint ?? ''
@@ -19,50 +19,50 @@ async function withStranger(seed: number) {
 }
 
 it('a machine that is tagged with a foreign endpoint before its first contact is reached at its own', async () => {
-  const { world, ask, hand, endpoint, ignored, done } = await withStranger(931)
-  const id = await ask.create('metal-1', { license: { product: 'CML_Enterprise', token: 'token-of-the-account' } })
+  const { world, operator, manual, endpoint, ignored, done } = await withStranger(931)
+  const id = await operator.create('metal-1', { license: { product: 'CML_Enterprise', token: 'token-of-the-account' } })
   await world.until(id, 'PROVISIONING')
-  const machine = await hand.machineOf(id)
+  const machine = await manual.machineOf(id)
   await world.runFor(2_000)
-  hand.tag(machine, { [TAG.endpoint]: endpoint })
+  manual.tag(machine, { [TAG.endpoint]: endpoint })
   const { https_endpoint, public_ip } = await world.until(id, 'RUNNING')
   expect(https_endpoint).toBe(`https://${public_ip}`)
   expect(await ignored(id)).toHaveLength(1)
   await world.untilTrue('licensed', () => world.workers().some(({ license }) => license.status === 'REGISTERED'))
-  expect(hand.seats()).toEqual([machine])
-  hand.untag(machine, TAG.endpoint)
+  expect(manual.seats()).toEqual([machine])
+  manual.untag(machine, TAG.endpoint)
   await world.runFor(5 * MINUTE_MS)
   expect(await ignored(id)).toEqual([])
   await done()
 })
 
 it('a tag on a worker that is known keeps its endpoint, and is said once', async () => {
-  const { world, ask, hand, endpoint, ignored, done } = await withStranger(932)
-  const { id, https_endpoint } = await ask.createAndRun('metal-1')
-  hand.tag(await hand.machineOf(id), { [TAG.endpoint]: endpoint })
+  const { world, operator, manual, endpoint, ignored, done } = await withStranger(932)
+  const { id, https_endpoint } = await operator.createAndRun('metal-1')
+  manual.tag(await manual.machineOf(id), { [TAG.endpoint]: endpoint })
   await world.runFor(HOUR_MS)
   const worker = await world.worker(id)
   expect(worker).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
   expect(worker.https_endpoint).toBe(https_endpoint?.replace(':8443', ''))
   expect(await ignored(id)).toHaveLength(1)
-  const said = (await ask.decisions(id)).filter(({ because }) => because.code === 'endpoint_tag_ignored')
+  const said = (await operator.decisions(id)).filter(({ because }) => because.code === 'endpoint_tag_ignored')
   expect(said).toHaveLength(1)
   await done()
 })
 
 it('a found machine runs without the password of the fleet, and with credentials of its own', async () => {
-  const { world, ask, hand, done } = await aStory(933)
-  await ask.set({ idle_timeout_seconds: 900, min_workers: 0 })
-  const machine = hand.plant({ [TAG.discovery]: 'true' })
+  const { world, operator, manual, done } = await aStory(933)
+  await operator.set({ idle_timeout_seconds: 900, min_workers: 0 })
+  const machine = manual.plant({ [TAG.discovery]: 'true' })
   await world.untilTrue('found', () => world.workers().length === 1, 20 * MINUTE_MS)
   const [{ id } = { id: '' }] = world.workers()
   await world.until(id, 'RUNNING')
   await world.runFor(3 * HOUR_MS)
   const alone = await world.worker(id)
   expect(alone).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE', cml: { node_definitions: [] } })
-  await expect(ask.license(id)).rejects.toThrow('LCM did not launch')
-  hand.somebodyUses(machine)
-  await ask.setCredentials(id, CML_LOGIN)
+  await expect(operator.license(id)).rejects.toThrow('LCM did not launch')
+  manual.somebodyUses(machine)
+  await operator.setCredentials(id, CML_LOGIN)
   await world.runFor(10 * MINUTE_MS)
   const known = await world.worker(id)
   expect(known.cml.node_definitions).not.toEqual([])
@@ -72,15 +72,15 @@ it('a found machine runs without the password of the fleet, and with credentials
 })
 
 it('a machine that a stranger launched with a launch token of LCM gets no secret', async () => {
-  const { world, ask, hand, done } = await aStory(934)
+  const { world, operator, manual, done } = await aStory(934)
   const places = ['us-east-1a', 'us-east-1b'].flatMap(zone => ['m5zn.metal', 'm5.metal'].map(type => ({ zone, type })))
-  for (const { zone, type } of places) hand.setRoom(zone, type, 0)
-  const id = await ask.create('metal-1', { license: { product: 'CML_Enterprise', token: 'token-of-the-account' } })
+  for (const { zone, type } of places) manual.setRoom(zone, type, 0)
+  const id = await operator.create('metal-1', { license: { product: 'CML_Enterprise', token: 'token-of-the-account' } })
   await world.untilTrue('refused everywhere', () =>
     world.workers().some(({ launch, conditions }) => launch?.state === 'refused' && conditions.length > 0),
   )
   const n = 1 + ((await world.worker(id)).launch?.n ?? 0)
-  for (const place of places) hand.useToken(id, n, place)
+  for (const place of places) manual.useToken(id, n, place)
   const adopted = await world.until(id, 'RUNNING', 30 * MINUTE_MS)
   expect(adopted.launch).toMatchObject({ state: 'adopted' })
   await world.runFor(30 * MINUTE_MS)
@@ -89,6 +89,6 @@ it('a machine that a stranger launched with a launch token of LCM gets no secret
     reason: { code: 'cml_credentials_missing' },
   })
   expect(license).toMatchObject({ pending_operation: null, last_error: reason('license_token_withheld').message })
-  expect(hand.seats()).toEqual([])
+  expect(manual.seats()).toEqual([])
   await done()
 })

@@ -4,13 +4,13 @@ import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aClass } from './a-class.ts'
 
 it('a class ends at 18:00, and its idle workers count from 18:00', async () => {
-  const { world, ask, learner, over } = await aClass(205)
+  const { world, operator, learner, over } = await aClass(205)
   const { clock } = world.time
-  await ask.set({ scale_down_cooldown_seconds: 0 })
+  await operator.set({ scale_down_cooldown_seconds: 0 })
   const end = `${toInstant(clock.now()).slice(0, 10)}T18:00:00.000Z`
   await world.runFor(toMs(end) - clock.now() - 100 * MINUTE_MS)
   const workers: string[] = []
-  for (const name of ['one', 'two', 'three']) workers.push((await ask.createAndRun(name)).id)
+  for (const name of ['one', 'two', 'three']) workers.push((await operator.createAndRun(name)).id)
   // Each lab of four nodes fills a worker without a license.
   const start = toInstant(toMs(end) - HOUR_MS)
   for (let n = 0; n < 3; n += 1) await learner.book('four', { start, duration_minutes: 60 })
@@ -24,7 +24,7 @@ it('a class ends at 18:00, and its idle workers count from 18:00', async () => {
   for (const id of workers) {
     const { pause } = await world.until(id, 'STOPPED', HOUR_MS)
     const pausedMs = toMs(pause.last_paused_at ?? '')
-    const decision = (await ask.decisions(id)).find(({ action }) => action === 'pause')
+    const decision = (await operator.decisions(id)).find(({ action }) => action === 'pause')
     const idleSeconds = Number(decision?.guards.find(({ name }) => name === 'idle_seconds')?.value)
     expect(idleSeconds).toBeGreaterThanOrEqual(3600)
     expect(Math.abs(pausedMs - idleSeconds * 1000 - toMs(end))).toBeLessThanOrEqual(1_000)

@@ -4,9 +4,9 @@ import { aStory } from './a-story.ts'
 
 describe('a worker that nobody uses', () => {
   it('is paused after an hour, says why, and a start brings it back and is left alone', async () => {
-    const { world, ask, hand, done } = await aStory(201)
-    const { id } = await ask.createAndRun('metal-1')
-    const machine = await hand.machineOf(id)
+    const { world, operator, manual, done } = await aStory(201)
+    const { id } = await operator.createAndRun('metal-1')
+    const machine = await manual.machineOf(id)
     await world.runFor(50 * MINUTE_MS)
     expect((await world.worker(id)).status).toBe('RUNNING')
     const stopped = await world.until(id, 'STOPPED', 30 * MINUTE_MS)
@@ -15,12 +15,12 @@ describe('a worker that nobody uses', () => {
       desired_by: 'idle',
       pause: { reason: { code: 'worker_idle' } },
     })
-    const decisions = await ask.decisions(id)
+    const decisions = await operator.decisions(id)
     const pause = decisions.find(({ action }) => action === 'pause')
     expect(pause?.because).toMatchObject({ code: 'idle_timeout', params: { worker: 'metal-1' } })
     expect(stopped.desired_reason).toBe(pause?.because.message)
     expect(pause?.guards).toContainEqual(expect.objectContaining({ name: 'idle_seconds', passed: true }))
-    await ask.start(id)
+    await operator.start(id)
     await world.until(id, 'RUNNING')
     await world.runFor(55 * MINUTE_MS)
     expect(await world.worker(id)).toMatchObject({ status: 'RUNNING', ec2_instance_id: machine })
@@ -30,14 +30,14 @@ describe('a worker that nobody uses', () => {
   })
 
   it('is left alone while somebody uses it, while a session lives on it, and while nobody can tell', async () => {
-    const { world, ask, hand, done } = await aStory(202)
-    const [used, booked, silent] = await Promise.all(['used', 'booked', 'silent'].map(name => ask.create(name)))
+    const { world, operator, manual, done } = await aStory(202)
+    const [used, booked, silent] = await Promise.all(['used', 'booked', 'silent'].map(name => operator.create(name)))
     for (const id of [used, booked, silent]) await world.until(id ?? '', 'RUNNING')
-    await ask.sessions(booked ?? '', ['ls-1'])
-    hand.onCml(await hand.machineOf(silent ?? ''), 'POST telemetry', { opt_in: false })
-    const machine = await hand.machineOf(used ?? '')
+    await operator.sessions(booked ?? '', ['ls-1'])
+    manual.onCml(await manual.machineOf(silent ?? ''), 'POST telemetry', { opt_in: false })
+    const machine = await manual.machineOf(used ?? '')
     for (let quarter = 0; quarter < 8; quarter += 1) {
-      hand.somebodyUses(machine)
+      manual.somebodyUses(machine)
       await world.runFor(15 * MINUTE_MS)
     }
     expect(world.workers().map(({ status }) => status)).toEqual(['RUNNING', 'RUNNING', 'RUNNING'])
@@ -45,10 +45,10 @@ describe('a worker that nobody uses', () => {
   })
 
   it('is not paused below the minimum, nor two within the cooldown, also when the leader dies in between', async () => {
-    const { world, ask, done } = await aStory(203)
-    await ask.set({ min_workers: 2, idle_timeout_seconds: 1800, scale_down_cooldown_seconds: 1200 })
+    const { world, operator, done } = await aStory(203)
+    await operator.set({ min_workers: 2, idle_timeout_seconds: 1800, scale_down_cooldown_seconds: 1200 })
     const ids: string[] = []
-    for (let n = 0; n < 5; n += 1) ids.push(await ask.create(`metal-${n}`))
+    for (let n = 0; n < 5; n += 1) ids.push(await operator.create(`metal-${n}`))
     for (const id of ids) await world.until(id, 'RUNNING')
     const isPaused = () => world.workers().filter(each => each.desired_status === 'STOPPED')
     await world.untilTrue('the first pause', () => isPaused().length === 1, 2 * HOUR_MS)
@@ -62,7 +62,7 @@ describe('a worker that nobody uses', () => {
     expect(pausedAt).toHaveLength(3)
     const gaps = pausedAt.sort((a, b) => a - b).map((at, index) => at - (pausedAt[index - 1] ?? 0))
     expect(Math.min(...gaps.slice(1))).toBeGreaterThanOrEqual(20 * MINUTE_MS)
-    const outcomes = (await Promise.all(ids.map(id => ask.journal('scaling', `worker:${id}`)))).flat()
+    const outcomes = (await Promise.all(ids.map(id => operator.journal('scaling', `worker:${id}`)))).flat()
     const kinds = new Set(outcomes.map(({ body }) => ('outcome' in body ? body.outcome : '')))
     expect(kinds).toContain('skipped_min_workers')
     expect(kinds).toContain('skipped_cooldown')
@@ -70,8 +70,8 @@ describe('a worker that nobody uses', () => {
   })
 
   it('that a person holds until later is not paused before', async () => {
-    const { world, ask, done } = await aStory(204)
-    const { id } = await ask.createAndRun('metal-1')
+    const { world, operator, done } = await aStory(204)
+    const { id } = await operator.createAndRun('metal-1')
     const until = new Date(world.time.clock.now() + 3 * HOUR_MS).toISOString()
     await world.client.call('startWorker', { params: { id }, body: { until } })
     await world.runFor(175 * MINUTE_MS)

@@ -11,18 +11,18 @@ const nodesUp = ({ world }: Class, machine: string): number =>
 
 async function inSession(seed: number) {
   const story = await aClass(seed)
-  const { ask, hand, learner } = story
-  const { id: worker } = await ask.createAndRun('metal-1')
+  const { operator, manual, learner } = story
+  const { id: worker } = await operator.createAndRun('metal-1')
   const { id } = await learner.book('two', { duration_minutes: 60 })
   const running = await learner.until(id, 'RUNNING', 10 * MINUTE_MS)
-  return { ...story, story, worker, id, running, machine: await hand.machineOf(worker) }
+  return { ...story, story, worker, id, running, machine: await manual.machineOf(worker) }
 }
 
 it('a machine that is stopped behind our back heals, and so does the lab of the session on it', async () => {
-  const { story, world, hand, worker, id, running, machine, over } = await inSession(311)
+  const { story, world, manual, worker, id, running, machine, over } = await inSession(311)
   const [lab] = world.sessions.labsThere()
   expect(nodesUp(story, machine)).toBe(2)
-  hand.stop(machine)
+  manual.stop(machine)
   await world.until(worker, 'STARTING', 10 * MINUTE_MS)
   await world.until(worker, 'RUNNING', HOUR_MS)
   const served = () => world.workers().find(each => each.id === worker)?.service_status === 'AVAILABLE'
@@ -48,7 +48,7 @@ it('a machine that is stopped behind our back heals, and so does the lab of the 
 it('a lab that a person stops while its machine runs stays stopped', async () => {
   const { story, world, id, machine, learner, over } = await inSession(312)
   const lab = world.sessions.labsThere()[0]?.lab ?? ''
-  story.hand.stopLab(machine, lab)
+  story.manual.stopLab(machine, lab)
   await world.runFor(20 * MINUTE_MS)
   expect(nodesUp(story, machine)).toBe(0)
   expect((await world.session(id)).conditions).toMatchObject([

@@ -3,15 +3,15 @@ import { toMs } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
 import { aStory, type Story } from './a-story.ts'
 
-async function createMany({ ask }: Story, prefix: string, count: number): Promise<readonly string[]> {
+async function createMany({ operator }: Story, prefix: string, count: number): Promise<readonly string[]> {
   const ids = []
-  for (let n = 0; n < count; n += 1) ids.push(await ask.create(`${prefix}-${n}`))
+  for (let n = 0; n < count; n += 1) ids.push(await operator.create(`${prefix}-${n}`))
   return ids
 }
 
 it('twenty stops are announced within half a second while sixty launches wait for the rate limit', async () => {
   const story = await aStory(711)
-  const { world, ask } = story
+  const { world, operator } = story
   const running = await createMany(story, 'old', 20)
   for (const id of running) await world.until(id, 'RUNNING')
   await createMany(story, 'new', 60)
@@ -19,7 +19,7 @@ it('twenty stops are announced within half a second while sixty launches wait fo
   const waits = []
   for (const id of running) {
     const askedMs = world.time.clock.now()
-    await ask.stop(id)
+    await operator.stop(id)
     const { entered_status_at } = await world.until(id, 'STOPPING')
     waits.push(toMs(entered_status_at) - askedMs)
   }
@@ -31,8 +31,8 @@ it('twenty stops are announced within half a second while sixty launches wait fo
 
 it('the first of a hundred launches runs about as soon as a single one would', async () => {
   const story = await aStory(712, { speed: 600 })
-  const { world, ask } = story
-  const single = await ask.createAndRun('single')
+  const { world, operator } = story
+  const single = await operator.createAndRun('single')
   const singleMs = toMs(single.entered_status_at) - toMs(single.created_at)
   const startedMs = world.time.clock.now()
   await createMany(story, 'many', 100)
@@ -45,12 +45,12 @@ it('the first of a hundred launches runs about as soon as a single one would', a
 
 it('a worker whose launch waits for the rate limit is terminated at once, without a machine', async () => {
   const story = await aStory(713)
-  const { world, ask } = story
+  const { world, operator } = story
   const ids = await createMany(story, 'many', 40)
   await world.runFor(2_000)
   const waiting = world.workers().find(({ id, launch }) => id === ids.at(-1) && launch?.state === 'open')
   assert(waiting, 'its launch waits')
-  await ask.terminate(waiting.id)
+  await operator.terminate(waiting.id)
   await world.until(waiting.id, 'TERMINATED', 5_000)
   for (const id of ids.slice(0, -1)) await world.until(id, 'RUNNING')
   expect(world.liveMachines()).toBe(ids.length - 1)

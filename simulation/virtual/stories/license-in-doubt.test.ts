@@ -30,9 +30,9 @@ async function inDoubt(seed: number): Promise<Doubt> {
     }),
   }
   const story = await aStory(seed, { defects })
-  const { id } = await story.ask.createAndRun('metal-1', { license: LICENSE })
+  const { id } = await story.operator.createAndRun('metal-1', { license: LICENSE })
   await untilLicense(story, 'REGISTERED')
-  const machine = await story.hand.machineOf(id)
+  const machine = await story.manual.machineOf(id)
   return {
     ...story,
     id,
@@ -51,8 +51,8 @@ function lost(): never {
 }
 
 /** Exactly one record, and it promises no more than anybody knows. */
-async function expectDoubtOnRecord({ ask, id }: Doubt): Promise<void> {
-  expect(await ask.leaks()).toMatchObject([
+async function expectDoubtOnRecord({ operator, id }: Doubt): Promise<void> {
+  expect(await operator.leaks()).toMatchObject([
     { worker_id: id, resolved_at: null, reason: { code: 'license_return_unconfirmed' }, udi: expect.any(String) },
   ])
 }
@@ -60,23 +60,23 @@ async function expectDoubtOnRecord({ ask, id }: Doubt): Promise<void> {
 describe('a license of which nobody heard whether the Smart Account has it back', () => {
   it('is on record before the machine goes', async () => {
     const story = await inDoubt(131)
-    const { world, ask, hand, id, machine, next, done } = story
-    hand.smartAccountReached(machine, false)
+    const { world, operator, manual, id, machine, next, done } = story
+    manual.smartAccountReached(machine, false)
     next(lost)
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED')
-    expect(hand.seats()).toEqual([machine])
+    expect(manual.seats()).toEqual([machine])
     await expectDoubtOnRecord(story)
     await done()
   })
 
   it('is on record also when whoever asked died before the answer', async () => {
     const story = await inDoubt(132)
-    const { world, one, ask, hand, id, machine, next, done } = story
-    hand.smartAccountReached(machine, false)
+    const { world, one, operator, manual, id, machine, next, done } = story
+    manual.smartAccountReached(machine, false)
     next(() => one.kill())
-    await ask.terminate(id)
-    await world.untilTrue('a death', () => hand.seats().length === 1 && world.mutations.at(-1)?.act === 'deregister')
+    await operator.terminate(id)
+    await world.untilTrue('a death', () => manual.seats().length === 1 && world.mutations.at(-1)?.act === 'deregister')
     world.startController('two')
     await world.until(id, 'TERMINATED')
     await expectDoubtOnRecord(story)
@@ -85,10 +85,10 @@ describe('a license of which nobody heard whether the Smart Account has it back'
 
   it('is on record when a person has asked for it, and the worker stays', async () => {
     const story = await inDoubt(133)
-    const { world, ask, hand, id, machine, next, done } = story
-    hand.smartAccountReached(machine, false)
+    const { world, operator, manual, id, machine, next, done } = story
+    manual.smartAccountReached(machine, false)
     next(lost)
-    await ask.unlicense(id)
+    await operator.unlicense(id)
     await untilLicense(story, 'UNREGISTERED')
     await expectDoubtOnRecord(story)
     await world.runFor(HOUR_MS)
@@ -102,10 +102,10 @@ describe('a license of which nobody heard whether the Smart Account has it back'
 
   it('is on record when somebody asks for a new one before anybody has looked', async () => {
     const story = await inDoubt(134)
-    const { ask, hand, id, machine, next, done } = story
-    hand.smartAccountReached(machine, false)
-    next(() => ask.license(id).then(lost))
-    await ask.unlicense(id)
+    const { operator, manual, id, machine, next, done } = story
+    manual.smartAccountReached(machine, false)
+    next(() => operator.license(id).then(lost))
+    await operator.unlicense(id)
     await untilLicense(story, 'DEREGISTERING')
     await untilLicense(story, 'REGISTERING')
     await expectDoubtOnRecord(story)
@@ -114,18 +114,18 @@ describe('a license of which nobody heard whether the Smart Account has it back'
 
   it('is on record when it was released for a stop, and asked for again after the next start', async () => {
     const story = await inDoubt(135)
-    const { world, ask, hand, id, machine, next, done } = story
-    await ask.set({ license_on_stop: 'release' })
+    const { world, operator, manual, id, machine, next, done } = story
+    await operator.set({ license_on_stop: 'release' })
     await world.runFor(MINUTE_MS)
-    await ask.license(id)
+    await operator.license(id)
     await untilLicense(story, 'REGISTERED')
-    hand.smartAccountReached(machine, false)
+    manual.smartAccountReached(machine, false)
     next(lost)
-    await ask.stop(id)
+    await operator.stop(id)
     await world.until(id, 'STOPPED')
     await expectDoubtOnRecord(story)
-    hand.smartAccountReached(machine, true)
-    await ask.start(id)
+    manual.smartAccountReached(machine, true)
+    await operator.start(id)
     await untilLicense(story, 'REGISTERED')
     await done()
   })
@@ -135,31 +135,31 @@ describe('a license of which nobody heard whether the Smart Account has it back'
       [136, 'unlicense'],
       [137, 'terminate'],
     ] as const) {
-      const { world, ask, hand, id, next, done } = await inDoubt(seed)
+      const { world, operator, manual, id, next, done } = await inDoubt(seed)
       next(() => world.client.call('patchWorker', { params: { id }, body: { labels: { written: 'meanwhile' } } }))
-      await ask[end](id)
-      await world.untilTrue('given back', () => hand.seats().length === 0)
+      await operator[end](id)
+      await world.untilTrue('given back', () => manual.seats().length === 0)
       await world.runFor(10 * MINUTE_MS)
       expect(await world.worker(id)).toMatchObject({ license: { status: 'UNREGISTERED', last_error: null } })
-      expect(await ask.leaks(), end).toEqual([])
+      expect(await operator.leaks(), end).toEqual([])
       await done()
     }
   })
 
   it('is nobody’s worry when its end was written down and only its confirmation is outstanding', async () => {
-    const { world, one, ask, hand, id, next, done } = await inDoubt(138)
+    const { world, one, operator, manual, id, next, done } = await inDoubt(138)
     next(() => {
       world.access.isCmlCut = true
     })
-    await ask.terminate(id)
-    await world.untilTrue('given back', () => hand.seats().length === 0)
+    await operator.terminate(id)
+    await world.untilTrue('given back', () => manual.seats().length === 0)
     await world.runFor(MINUTE_MS)
     expect(await world.worker(id)).toMatchObject({ license: { status: 'DEREGISTERING', unsettled: null } })
     one.kill()
     world.access.isCmlCut = false
     world.startController('two')
     await world.until(id, 'TERMINATED')
-    expect(await ask.leaks()).toEqual([])
+    expect(await operator.leaks()).toEqual([])
     await done()
   })
 })
@@ -168,48 +168,48 @@ describe('a registration that takes longer than anybody waits', () => {
   /** The Smart Account can't be reached for so long that the registration is given up. */
   async function givenUp(seed: number): Promise<Story & { id: string; machine: string }> {
     const story = await aStory(seed)
-    const { id } = await story.ask.createAndRun('metal-1')
-    const machine = await story.hand.machineOf(id)
-    story.hand.smartAccountReached(machine, false)
-    await story.ask.license(id)
+    const { id } = await story.operator.createAndRun('metal-1')
+    const machine = await story.manual.machineOf(id)
+    story.manual.smartAccountReached(machine, false)
+    await story.operator.license(id)
     await untilLicense(story, 'FAILED', 10 * MINUTE_MS)
     return { ...story, id, machine }
   }
 
   it('and then succeeds is on record as lost when its machine dies before the next look', async () => {
-    const { world, ask, hand, id, machine, done } = await givenUp(141)
-    hand.smartAccountReached(machine, true)
-    await world.untilTrue('a license', () => hand.seats().length === 1)
+    const { world, operator, manual, id, machine, done } = await givenUp(141)
+    manual.smartAccountReached(machine, true)
+    await world.untilTrue('a license', () => manual.seats().length === 1)
     expect(await world.worker(id)).toMatchObject({ license: { status: 'FAILED' } })
-    hand.terminate(machine)
+    manual.terminate(machine)
     await world.until(id, 'TERMINATED', 30 * MINUTE_MS)
-    expect(hand.seats()).toEqual([machine])
-    expect(await ask.leaks()).toMatchObject([
+    expect(manual.seats()).toEqual([machine])
+    expect(await operator.leaks()).toMatchObject([
       { worker_id: id, reason: { code: 'license_lost', params: { license: 'registering' } } },
     ])
     await done()
   })
 
   it('and then fails is a license of nobody once somebody has seen that', async () => {
-    const { world, ask, hand, id, machine, done } = await givenUp(142)
-    hand.onCml(machine, 'PATCH faults', { license_tokens: 'invalid', license_server: 'reached' })
+    const { world, operator, manual, id, machine, done } = await givenUp(142)
+    manual.onCml(machine, 'PATCH faults', { license_tokens: 'invalid', license_server: 'reached' })
     await world.untilTrue('a look', () => world.workers()[0]?.license.unsettled === null, 20 * MINUTE_MS)
     expect(await world.worker(id)).toMatchObject({ license: { status: 'FAILED', last_error: expect.any(String) } })
-    hand.terminate(machine)
+    manual.terminate(machine)
     await world.until(id, 'TERMINATED', 30 * MINUTE_MS)
-    expect(await ask.leaks()).toEqual([])
+    expect(await operator.leaks()).toEqual([])
     await done()
   })
 
   it('and then succeeds is shown as what it is, and given back before its machine goes', async () => {
     const story = await givenUp(143)
-    const { world, ask, hand, id, machine, done } = story
-    hand.smartAccountReached(machine, true)
+    const { world, operator, manual, id, machine, done } = story
+    manual.smartAccountReached(machine, true)
     await untilLicense(story, 'REGISTERED', 20 * MINUTE_MS)
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED')
-    expect(hand.seats()).toEqual([])
-    expect(await ask.leaks()).toEqual([])
+    expect(manual.seats()).toEqual([])
+    expect(await operator.leaks()).toEqual([])
     await done()
   })
 })

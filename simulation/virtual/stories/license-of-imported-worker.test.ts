@@ -6,9 +6,9 @@ import { aStory } from './a-story.ts'
 /** A machine that somebody runs and licenses by hand before LCM finds it, which is when it is two minutes old. */
 async function licensedByHand(seed: number) {
   const story = await aStory(seed)
-  const machine = story.hand.plant({ 'cml-managed': 'true' })
+  const machine = story.manual.plant({ 'cml-managed': 'true' })
   await story.world.runFor(1.5 * MINUTE_MS)
-  story.hand.register(machine)
+  story.manual.register(machine)
   await story.world.runFor(0.4 * MINUTE_MS)
   return { ...story, machine }
 }
@@ -21,49 +21,49 @@ async function found({ world }: Found): Promise<string> {
   return world.workers()[0]?.id ?? ''
 }
 
-async function terminated({ world, ask }: Found, id: string): Promise<void> {
-  await ask.terminate(id)
+async function terminated({ world, operator }: Found, id: string): Promise<void> {
+  await operator.terminate(id)
   await world.until(id, 'TERMINATED', 200 * MINUTE_MS)
 }
 
 it('the license of a machine that was found stopped is given back before it goes', async () => {
   const story = await licensedByHand(911)
-  story.hand.stop(story.machine)
+  story.manual.stop(story.machine)
   const id = await found(story)
-  await story.ask.setCredentials(id, CML_LOGIN)
+  await story.operator.setCredentials(id, CML_LOGIN)
   await terminated(story, id)
-  expect(story.hand.seats()).toEqual([])
-  expect(await story.ask.leaks()).toEqual([])
+  expect(story.manual.seats()).toEqual([])
+  expect(await story.operator.leaks()).toEqual([])
 })
 
 it('the license of a found machine whose CML does not answer is waited for, and then on record', async () => {
   const story = await licensedByHand(912)
   story.world.access.isCmlCut = true
   await terminated(story, await found(story))
-  expect(story.hand.seats()).toHaveLength(1)
-  expect(await story.ask.leaks()).toHaveLength(1)
+  expect(story.manual.seats()).toHaveLength(1)
+  expect(await story.operator.leaks()).toHaveLength(1)
 })
 
 it('the license of a found machine waits for credentials, without a boot, and is on record after two hours', async () => {
   const story = await licensedByHand(913)
-  story.hand.stop(story.machine)
+  story.manual.stop(story.machine)
   const id = await found(story)
   await terminated(story, id)
   expect(story.world.mutations.filter(({ act }) => act !== 'terminate')).toEqual([])
-  expect(story.hand.seats()).toHaveLength(1)
-  expect(await story.ask.leaks()).toHaveLength(1)
+  expect(story.manual.seats()).toHaveLength(1)
+  expect(await story.operator.leaks()).toHaveLength(1)
 })
 
 it('the license of a found machine is given back once somebody sets credentials while it waits', async () => {
   const story = await licensedByHand(914)
   const id = await found(story)
   await story.world.until(id, 'RUNNING')
-  await story.ask.terminate(id)
+  await story.operator.terminate(id)
   await story.world.runFor(30 * MINUTE_MS)
   const waits = (await story.world.worker(id)).conditions.find(({ type }) => type === 'ReturningLicense')
   expect(waits?.reason).toMatchObject({ code: 'license_return_needs_login', params: { worker_id: id } })
-  await story.ask.setCredentials(id, CML_LOGIN)
+  await story.operator.setCredentials(id, CML_LOGIN)
   await story.world.until(id, 'TERMINATED', 10 * MINUTE_MS)
-  expect(story.hand.seats()).toEqual([])
-  expect(await story.ask.leaks()).toEqual([])
+  expect(story.manual.seats()).toEqual([])
+  expect(await story.operator.leaks()).toEqual([])
 })

@@ -6,17 +6,17 @@ import { aClass, type Class } from './a-class.ts'
 /** A class on one worker that holds a license. */
 async function licensedClass(seed: number): Promise<Class & { id: string; machine: string }> {
   const story = await aClass(seed)
-  const { world, ask, hand } = story
-  const { id } = await ask.createAndRun('metal-1', { license: LICENSE })
+  const { world, operator, manual } = story
+  const { id } = await operator.createAndRun('metal-1', { license: LICENSE })
   await world.untilTrue('a license', () => world.workers()[0]?.license.status === 'REGISTERED')
-  return { ...story, id, machine: await hand.machineOf(id) }
+  return { ...story, id, machine: await manual.machineOf(id) }
 }
 
 /** It is gone with all that ran on it, and gave its license back before. */
-async function goneInOrder({ world, ask, hand, id }: Awaited<ReturnType<typeof licensedClass>>): Promise<void> {
+async function goneInOrder({ world, operator, manual, id }: Awaited<ReturnType<typeof licensedClass>>): Promise<void> {
   await world.until(id, 'TERMINATED', 10 * MINUTE_MS)
-  expect(hand.seats()).toEqual([])
-  expect(await ask.leaks()).toEqual([])
+  expect(manual.seats()).toEqual([])
+  expect(await operator.leaks()).toEqual([])
   expect(world.liveMachines()).toBe(0)
   const acts = world.mutations.map(({ act }) => act)
   expect(acts.lastIndexOf('deregister')).toBeLessThan(acts.indexOf('terminate'))
@@ -37,9 +37,9 @@ describe('a worker that is terminated while labs keep its license', () => {
 
   it('has labs stopped that somebody started by hand, once they are found', async () => {
     const story = await licensedClass(122)
-    const { world, ask, hand, id, machine, over } = story
-    hand.onCml(machine, 'POST start-lab', { username: 'ada' })
-    await ask.terminate(id)
+    const { world, operator, manual, id, machine, over } = story
+    manual.onCml(machine, 'POST start-lab', { username: 'ada' })
+    await operator.terminate(id)
     await world.untilTrue('a word of it', () => {
       const { conditions = [] } = world.workers()[0] ?? {}
       return conditions.some(
@@ -53,11 +53,11 @@ describe('a worker that is terminated while labs keep its license', () => {
 
   it('has them stopped also when its CML was away for a while before', async () => {
     const story = await licensedClass(123)
-    const { world, ask, hand, id, machine, over } = story
-    hand.onCml(machine, 'POST start-lab', { username: 'ada' })
+    const { world, operator, manual, id, machine, over } = story
+    manual.onCml(machine, 'POST start-lab', { username: 'ada' })
     world.access.isCmlCut = true
     await world.untilTrue('silence', () => world.workers()[0]?.service_status === 'UNAVAILABLE')
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.runFor(5 * MINUTE_MS)
     world.access.isCmlCut = false
     await goneInOrder(story)

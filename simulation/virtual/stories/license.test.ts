@@ -8,10 +8,10 @@ import { aStory, type Story } from './a-story.ts'
 /** A worker that runs and holds a license. */
 async function licensed(seed: number, options: WorldOptions = {}): Promise<Story & { id: string; machine: string }> {
   const story = await aStory(seed, options)
-  const { id } = await story.ask.createAndRun('metal-1', { license: LICENSE })
+  const { id } = await story.operator.createAndRun('metal-1', { license: LICENSE })
   await untilLicense(story, 'REGISTERED')
-  const machine = await story.hand.machineOf(id)
-  expect(story.hand.seats()).toEqual([machine])
+  const machine = await story.manual.machineOf(id)
+  expect(story.manual.seats()).toEqual([machine])
   return { ...story, id, machine }
 }
 
@@ -22,43 +22,43 @@ const startsOf = ({ world }: Story) => world.mutations.filter(({ act }) => act =
 
 describe('a license', () => {
   it('is registered as soon as the worker runs, and given back before its machine goes', async () => {
-    const { world, ask, hand, id, done } = await licensed(101)
+    const { world, operator, manual, id, done } = await licensed(101)
     expect(await world.worker(id)).toMatchObject({ license: { pending_operation: null, last_error: null } })
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED')
     expect(world.mutations.map(({ act }) => act).filter(act => act !== 'launch')).toEqual(
       expect.arrayContaining(['register', 'deregister', 'terminate']),
     )
-    expect(hand.seats()).toEqual([])
-    expect(await ask.leaks()).toEqual([])
+    expect(manual.seats()).toEqual([])
+    expect(await operator.leaks()).toEqual([])
     await done()
   })
 
   it('is given back when somebody asks for it, and the worker stays', async () => {
     const story = await licensed(102)
-    const { world, ask, hand, id, done } = story
-    await ask.unlicense(id)
+    const { world, operator, manual, id, done } = story
+    await operator.unlicense(id)
     await untilLicense(story, 'UNREGISTERED')
-    expect(hand.seats()).toEqual([])
+    expect(manual.seats()).toEqual([])
     await world.runFor(10 * MINUTE_MS)
     expect(await world.worker(id)).toMatchObject({ status: 'RUNNING', license: { status: 'UNREGISTERED' } })
     await done()
   })
 
   it('that the Smart Account never heard was given back is on record before the machine goes', async () => {
-    const { world, ask, hand, id, machine, done } = await licensed(103)
-    hand.smartAccountReached(machine, false)
-    await ask.terminate(id)
+    const { world, operator, manual, id, machine, done } = await licensed(103)
+    manual.smartAccountReached(machine, false)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED')
-    expect(hand.seats()).toEqual([machine])
-    expect(await ask.leaks()).toMatchObject([{ worker_id: id, resolved_at: null }])
+    expect(manual.seats()).toEqual([machine])
+    expect(await operator.leaks()).toMatchObject([{ worker_id: id, resolved_at: null }])
     await done()
   })
 
   it('of a server that nobody reaches is waited for two hours, then recorded as lost', async () => {
-    const { world, ask, hand, id, done } = await licensed(104)
+    const { world, operator, manual, id, done } = await licensed(104)
     world.access.isCmlCut = true
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATING')
     await world.runFor(115 * MINUTE_MS)
     const waiting = await world.worker(id)
@@ -66,104 +66,104 @@ describe('a license', () => {
     expect(waiting.conditions).toContainEqual(expect.objectContaining({ type: 'ReturningLicense', status: true }))
     expect(world.liveMachines()).toBe(1)
     await world.until(id, 'TERMINATED', 20 * MINUTE_MS)
-    expect(hand.seats()).toHaveLength(1)
-    expect(await ask.leaks()).toMatchObject([{ worker_id: id }])
+    expect(manual.seats()).toHaveLength(1)
+    expect(await operator.leaks()).toMatchObject([{ worker_id: id }])
     await done()
   })
 
   it('of a server that comes back in time is given back all the same', async () => {
-    const { world, ask, hand, id, done } = await licensed(105)
+    const { world, operator, manual, id, done } = await licensed(105)
     world.access.isCmlCut = true
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.runFor(HOUR_MS)
     world.access.isCmlCut = false
     await world.until(id, 'TERMINATED', 10 * MINUTE_MS)
-    expect(hand.seats()).toEqual([])
-    expect(await ask.leaks()).toEqual([])
+    expect(manual.seats()).toEqual([])
+    expect(await operator.leaks()).toEqual([])
     await done()
   })
 
   it('of a stopped worker is given back after one more boot', async () => {
     const story = await licensed(106)
-    const { world, ask, hand, id, done } = story
-    await ask.stop(id)
+    const { world, operator, manual, id, done } = story
+    await operator.stop(id)
     await world.until(id, 'STOPPED')
-    expect(hand.seats()).toHaveLength(1)
-    await ask.terminate(id)
+    expect(manual.seats()).toHaveLength(1)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED')
     expect(startsOf(story)).toBeGreaterThan(0)
-    expect(hand.seats()).toEqual([])
-    expect(await ask.leaks()).toEqual([])
+    expect(manual.seats()).toEqual([])
+    expect(await operator.leaks()).toEqual([])
     await done()
   })
 
   it('of a stopped worker is only recorded where nobody wants that boot', async () => {
     const story = await licensed(107)
-    const { world, ask, hand, id, done } = story
-    await ask.set({ license_on_terminate: 'record' })
-    await ask.stop(id)
+    const { world, operator, manual, id, done } = story
+    await operator.set({ license_on_terminate: 'record' })
+    await operator.stop(id)
     await world.until(id, 'STOPPED')
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED')
     expect(startsOf(story)).toBe(0)
-    expect(hand.seats()).toHaveLength(1)
-    expect(await ask.leaks()).toMatchObject([{ worker_id: id }])
+    expect(manual.seats()).toHaveLength(1)
+    expect(await operator.leaks()).toMatchObject([{ worker_id: id }])
     await done()
   })
 
   it('of a machine that somebody killed is on record as lost', async () => {
-    const { world, ask, hand, id, machine, done } = await licensed(108)
-    hand.terminate(machine)
+    const { world, operator, manual, id, machine, done } = await licensed(108)
+    manual.terminate(machine)
     await world.until(id, 'TERMINATED', 30 * MINUTE_MS)
-    expect(hand.seats()).toEqual([machine])
-    expect(await ask.leaks()).toMatchObject([{ worker_id: id }])
+    expect(manual.seats()).toEqual([machine])
+    expect(await operator.leaks()).toMatchObject([{ worker_id: id }])
     await done()
   })
 
   it('is free while the worker is stopped where there are too few, and back after the next start', async () => {
     const story = await licensed(109)
-    const { world, ask, hand, id, machine, done } = story
-    await ask.set({ license_on_stop: 'release' })
+    const { world, operator, manual, id, machine, done } = story
+    await operator.set({ license_on_stop: 'release' })
     await world.runFor(MINUTE_MS)
     // Given again, since the token of a registration that is over is forgotten where licenses are kept.
-    await ask.license(id)
+    await operator.license(id)
     await untilLicense(story, 'REGISTERED')
-    await ask.stop(id)
+    await operator.stop(id)
     await world.until(id, 'STOPPED')
-    expect(hand.seats()).toEqual([])
-    await ask.start(id)
+    expect(manual.seats()).toEqual([])
+    await operator.start(id)
     await world.until(id, 'RUNNING')
     await untilLicense(story, 'REGISTERED')
-    expect(hand.seats()).toEqual([machine])
+    expect(manual.seats()).toEqual([machine])
     await done()
   })
 
   it('that somebody registered by hand is given back too, or recorded when it can not be', async () => {
-    const { world, ask, hand, done } = await aStory(111)
-    const { id } = await ask.createAndRun('metal-1')
-    const machine = await hand.machineOf(id)
-    hand.onCml(machine, 'POST start-lab', { username: 'ada' })
-    hand.register(machine)
-    await ask.terminate(id)
+    const { world, operator, manual, done } = await aStory(111)
+    const { id } = await operator.createAndRun('metal-1')
+    const machine = await manual.machineOf(id)
+    manual.onCml(machine, 'POST start-lab', { username: 'ada' })
+    manual.register(machine)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED', 3 * HOUR_MS)
-    expect(hand.seats()).toEqual([machine])
-    expect(await ask.leaks()).toMatchObject([{ worker_id: id }])
+    expect(manual.seats()).toEqual([machine])
+    expect(await operator.leaks()).toMatchObject([{ worker_id: id }])
     await done()
   })
 
   it('that CML refuses is shown with its reason, and never tried again by itself', async () => {
-    const { world, ask, id, machine, hand, done } = await licensed(110)
-    await ask.unlicense(id)
-    await world.untilTrue('given back', () => hand.seats().length === 0)
-    hand.onCml(machine, 'PATCH faults', { license_tokens: 'invalid' })
-    await ask.license(id)
+    const { world, operator, id, machine, manual, done } = await licensed(110)
+    await operator.unlicense(id)
+    await world.untilTrue('given back', () => manual.seats().length === 0)
+    manual.onCml(machine, 'PATCH faults', { license_tokens: 'invalid' })
+    await operator.license(id)
     await world.untilTrue('a refusal', () => world.workers()[0]?.license.status === 'FAILED')
     const registers = world.mutations.filter(({ act }) => act === 'register').length
     await world.runFor(HOUR_MS / 2)
     expect(world.mutations.filter(({ act }) => act === 'register')).toHaveLength(registers)
     expect((await world.worker(id)).license).toMatchObject({ pending_operation: null, last_error: expect.any(String) })
     const writes = world.invariants.taken.length
-    await ask.terminate(id)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED')
     expect(world.invariants.taken.length - writes).toBeLessThan(10)
     await done()

@@ -6,41 +6,41 @@ import { aStory, type Story } from './a-story.ts'
 /** Two workers that want a license of an account that owns one. */
 async function tooFew(seed: number): Promise<Story & { first: string; second: string }> {
   const story = await aStory(seed, { licensesOwned: 1 })
-  const { world, ask } = story
+  const { world, operator } = story
   const licenseOf = (id: string) => world.workers().find(each => each.id === id)?.license
-  const first = (await ask.createAndRun('metal-1', { license: LICENSE })).id
+  const first = (await operator.createAndRun('metal-1', { license: LICENSE })).id
   await world.untilTrue('a license', () => licenseOf(first)?.status === 'REGISTERED')
-  const second = (await ask.createAndRun('metal-2', { license: LICENSE })).id
+  const second = (await operator.createAndRun('metal-2', { license: LICENSE })).id
   await world.untilTrue('a refusal', () => licenseOf(second)?.status === 'FAILED')
   return { ...story, first, second }
 }
 
 describe('a worker for which no license is left', () => {
   it('says so, is not tried again by itself, and goes without a leak', async () => {
-    const { world, ask, hand, first, second, done } = await tooFew(131)
+    const { world, operator, manual, first, second, done } = await tooFew(131)
     const { license } = await world.worker(second)
     expect(license).toMatchObject({ pending_operation: null, last_error: expect.stringContaining('OUT_OF_COMPLIANCE') })
     const registers = () => world.mutations.filter(({ act, worker }) => act === 'register' && worker === second).length
     expect(registers()).toBe(1)
     await world.runFor(HOUR_MS / 2)
     expect(registers()).toBe(1)
-    expect(hand.seats()).toEqual([await hand.machineOf(first)])
-    await ask.terminate(second)
+    expect(manual.seats()).toEqual([await manual.machineOf(first)])
+    await operator.terminate(second)
     await world.until(second, 'TERMINATED')
-    expect(await ask.leaks()).toEqual([])
+    expect(await operator.leaks()).toEqual([])
     await done()
   })
 
   it('is licensed once another has given its own back', async () => {
-    const { world, ask, hand, first, second, done } = await tooFew(132)
-    await ask.terminate(first)
+    const { world, operator, manual, first, second, done } = await tooFew(132)
+    await operator.terminate(first)
     await world.until(first, 'TERMINATED')
     const isLicensed = () => world.workers().find(each => each.id === second)?.license.status === 'REGISTERED'
     await world.untilTrue('a license', isLicensed, 15 * MINUTE_MS)
-    expect(hand.seats()).toEqual([await hand.machineOf(second)])
-    await ask.terminate(second)
+    expect(manual.seats()).toEqual([await manual.machineOf(second)])
+    await operator.terminate(second)
     await world.until(second, 'TERMINATED')
-    expect(hand.seats()).toEqual([])
+    expect(manual.seats()).toEqual([])
     await done()
   })
 })

@@ -2,7 +2,7 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { describe, expect, it } from 'vitest'
-import { operator } from '../people/operator.ts'
+import { operatorOf } from '../people/operator.ts'
 import { MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import { openWorld, type World } from '../world/world.ts'
@@ -37,10 +37,10 @@ async function awaited<T>(world: World, answer: Promise<T>): Promise<T> {
 describe('an answer of CML that is lost after the effect', () => {
   const LAB_CALLS: readonly (keyof CmlLabs)[] = ['import', 'start', 'stop', 'wipe', 'delete']
   it.each(LAB_CALLS)('of %s costs no session and leaves no lab', async name => {
-    const { ask, learner, world, over } = await aClass(401, {
+    const { operator, learner, world, over } = await aClass(401, {
       defects: { labs: labs => firstAnswersLost(labs, name, 2) },
     })
-    await ask.createAndRun('metal-1')
+    await operator.createAndRun('metal-1')
     const { id } = await learner.book('two')
     await learner.until(id, 'RUNNING', 20 * MINUTE_MS)
     expect(world.sessions.labsThere()).toHaveLength(1)
@@ -51,13 +51,15 @@ describe('an answer of CML that is lost after the effect', () => {
 
   const LICENSE_CALLS: readonly (keyof CmlSystem)[] = ['register', 'deregister']
   it.each(LICENSE_CALLS)('of %s loses no license', async name => {
-    const { ask, hand, world, done } = await aStory(402, { defects: { cml: cml => firstAnswersLost(cml, name, 1) } })
-    const { id } = await ask.createAndRun('metal-1', { license: LICENSE })
+    const { operator, manual, world, done } = await aStory(402, {
+      defects: { cml: cml => firstAnswersLost(cml, name, 1) },
+    })
+    const { id } = await operator.createAndRun('metal-1', { license: LICENSE })
     await world.untilTrue('a license', () => world.workers()[0]?.license.status === 'REGISTERED')
-    expect(hand.seats()).toHaveLength(1)
-    await ask.terminate(id)
+    expect(manual.seats()).toHaveLength(1)
+    await operator.terminate(id)
     await world.until(id, 'TERMINATED', 4 * 60 * MINUTE_MS)
-    expect(hand.seats()).toEqual([])
+    expect(manual.seats()).toEqual([])
     await done()
   })
 })
@@ -66,12 +68,12 @@ describe('an API that dies in the middle of a request', () => {
   const POINTS = Array.from({ length: 12 }, (_, call) => (['before', 'after'] as const).map(when => ({ call, when })))
   it('carries out once what is asked again with the same key, wherever it died', async () => {
     const world = await openWorld(403)
-    const ask = operator(world)
-    await ask.set({ max_workers_per_region: 2 * POINTS.length })
+    const operator = operatorOf(world)
+    await operator.set({ max_workers_per_region: 2 * POINTS.length })
     for (const { call, when } of POINTS.flat()) {
       const name = `${when}-${call}`
       world.api.killAt(call, when, 3_000)
-      const id = await awaited(world, ask.create(name))
+      const id = await awaited(world, operator.create(name))
       expect(world.workers().filter(worker => worker.name === name)).toMatchObject([{ id }])
       await world.api.restore()
     }
@@ -82,8 +84,8 @@ describe('an API that dies in the middle of a request', () => {
 
 describe('a request of a person that is lost on its way there or back', () => {
   it('is asked again, and carried out once', async () => {
-    const { world, ask, learner, over } = await aClass(404)
-    await ask.createAndRun('metal-1')
+    const { world, operator, learner, over } = await aClass(404)
+    await operator.createAndRun('metal-1')
     const { id, timeslot } = await learner.book('one', { duration_minutes: 30 })
     await learner.until(id, 'RUNNING')
     world.faults.apiRate = 0.5

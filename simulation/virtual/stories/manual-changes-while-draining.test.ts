@@ -10,13 +10,13 @@ describe('a worker that is drained while a session lives on it', () => {
     ['stop', 311],
     ['terminate', 312],
   ] as const)('is known to be of no use within a cycle of a %s by others', async (act, seed) => {
-    const { world, ask, hand, done } = await aStory(seed, { speed: 1 })
-    const { id } = await ask.createAndRun('metal-1')
-    await ask.sessions(id, ['ls-1'])
-    await ask.drain(id)
+    const { world, operator, manual, done } = await aStory(seed, { speed: 1 })
+    const { id } = await operator.createAndRun('metal-1')
+    await operator.sessions(id, ['ls-1'])
+    await operator.drain(id)
     await world.until(id, 'DRAINING')
     await world.runFor(MINUTE_MS)
-    hand[act](await hand.machineOf(id))
+    manual[act](await manual.machineOf(id))
     await world.runFor(ONE_CYCLE_MS)
     expect((await world.worker(id)).service_status).toBe('UNAVAILABLE')
     expect(world.mutations.map(mutation => mutation.act)).not.toContain('stop')

@@ -10,12 +10,12 @@ const SOON_MS = 2 * MINUTE_MS
 
 it('a rename changes the tag Name of the machine once, and nothing else', async () => {
   const story = await aStory(411)
-  const { world, ask, hand, done } = story
-  const { id } = await ask.createAndRun('metal-1')
-  const machine = await hand.machineOf(id)
+  const { world, operator, manual, done } = story
+  const { id } = await operator.createAndRun('metal-1')
+  const machine = await manual.machineOf(id)
   const { tags } = world.cloud.machine(machine) ?? {}
   expect(tags).toMatchObject({ [TAG.name]: 'metal-1' })
-  await ask.rename(id, 'ada')
+  await operator.rename(id, 'ada')
   await world.untilTrue('its new name', () => nameOf(story, machine) === 'ada', SOON_MS)
   await world.runFor(HOUR_MS)
   expect(world.cloud.machine(machine)?.tags).toEqual({ ...tags, [TAG.name]: 'ada' })
@@ -25,31 +25,31 @@ it('a rename changes the tag Name of the machine once, and nothing else', async 
 
 it('a stopped machine is renamed too', async () => {
   const story = await aStory(412)
-  const { world, ask, hand, done } = story
-  const { id } = await ask.createAndRun('metal-1')
-  await ask.stop(id)
+  const { world, operator, manual, done } = story
+  const { id } = await operator.createAndRun('metal-1')
+  await operator.stop(id)
   await world.until(id, 'STOPPED')
-  await ask.rename(id, 'ada')
-  const machine = await hand.machineOf(id)
+  await operator.rename(id, 'ada')
+  const machine = await manual.machineOf(id)
   await world.untilTrue('its new name', () => nameOf(story, machine) === 'ada', SOON_MS)
-  expect(hand.stateOf(machine)).toBe('stopped')
+  expect(manual.stateOf(machine)).toBe('stopped')
   await done()
 })
 
 it('EC2 that refuses the tag is asked a few times an hour and holds up nothing, until it allows it', async () => {
   const story = await aStory(413)
-  const { world, ask, hand, done } = story
-  const { id } = await ask.createAndRun('metal-1')
-  const machine = await hand.machineOf(id)
+  const { world, operator, manual, done } = story
+  const { id } = await operator.createAndRun('metal-1')
+  const machine = await manual.machineOf(id)
   world.cloud.faults.script({ action: 'CreateTags', times: 1_000, fault: REFUSED })
-  await ask.rename(id, 'ada')
+  await operator.rename(id, 'ada')
   await world.runFor(HOUR_MS)
   expect(nameOf(story, machine)).toBe('metal-1')
   expect(sentIn(story)).toBeLessThanOrEqual(7)
-  const told = (await ask.decisions(id)).filter(({ action }) => action === 'tag')
+  const told = (await operator.decisions(id)).filter(({ action }) => action === 'tag')
   expect(told.length).toBeLessThanOrEqual(7)
   expect(told[0]?.outcome).toContain('UnauthorizedOperation')
-  await ask.stop(id)
+  await operator.stop(id)
   await world.until(id, 'STOPPED', 5 * MINUTE_MS)
   world.cloud.faults.reset()
   await world.untilTrue('its new name', () => nameOf(story, machine) === 'ada', HOUR_MS)
@@ -58,15 +58,15 @@ it('EC2 that refuses the tag is asked a few times an hour and holds up nothing, 
 
 it('a name that somebody gives the machine by hand is set back; an imported machine keeps its own', async () => {
   const story = await aStory(414)
-  const { world, ask, hand, done } = story
-  const found = hand.plant({ [TAG.discovery]: 'true', [TAG.name]: 'theirs' })
-  const { id } = await ask.createAndRun('metal-1')
-  const machine = await hand.machineOf(id)
-  hand.tag(machine, { [TAG.name]: 'mine' })
+  const { world, operator, manual, done } = story
+  const found = manual.plant({ [TAG.discovery]: 'true', [TAG.name]: 'theirs' })
+  const { id } = await operator.createAndRun('metal-1')
+  const machine = await manual.machineOf(id)
+  manual.tag(machine, { [TAG.name]: 'mine' })
   await world.untilTrue('its own name', () => nameOf(story, machine) === 'metal-1', SOON_MS)
   const isImported = () => world.workers().find(each => each.ec2_instance_id === found)
   await world.untilTrue('an import', () => isImported() !== undefined, HOUR_MS)
-  await ask.rename(isImported()?.id ?? '', 'ours')
+  await operator.rename(isImported()?.id ?? '', 'ours')
   await world.runFor(HOUR_MS)
   expect([nameOf(story, found), nameOf(story, machine)]).toEqual(['theirs', 'metal-1'])
   await done()

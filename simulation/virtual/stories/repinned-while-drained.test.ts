@@ -3,13 +3,13 @@ import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
 it('a server that was set up anew while it is drained serves those who are on it once it is pinned again', async () => {
-  const { world, ask, hand, done } = await aStory(305)
-  const { id, cml } = await ask.createAndRun('metal-1')
-  await ask.sessions(id, ['ls-1'])
-  await ask.drain(id)
+  const { world, operator, manual, done } = await aStory(305)
+  const { id, cml } = await operator.createAndRun('metal-1')
+  await operator.sessions(id, ['ls-1'])
+  await operator.drain(id)
   await world.until(id, 'DRAINING')
-  hand.onCml(await hand.machineOf(id), 'POST replace-certificate')
-  await ask.repin(id)
+  manual.onCml(await manual.machineOf(id), 'POST replace-certificate')
+  await operator.repin(id)
   await world.runFor(2 * MINUTE_MS)
   const pinned = (await world.worker(id)).cml.certificate_sha256
   expect(pinned).not.toBeNull()

@@ -8,21 +8,21 @@ const THROTTLED = { code: 'RequestLimitExceeded', status: 503, message: 'Request
 
 describe('where there is no room', () => {
   it('the next subnet is asked, then the next type', async () => {
-    const { world, ask, hand, done } = await aStory(601)
-    hand.setRoom('us-east-1a', 'm5zn.metal', 0)
-    const first = await ask.createAndRun('metal-1')
+    const { world, operator, manual, done } = await aStory(601)
+    manual.setRoom('us-east-1a', 'm5zn.metal', 0)
+    const first = await operator.createAndRun('metal-1')
     expect(first).toMatchObject({ availability_zone: 'us-east-1b', instance_type: 'm5zn.metal' })
-    hand.setRoom('us-east-1b', 'm5zn.metal', 0)
-    const second = await ask.createAndRun('metal-2')
+    manual.setRoom('us-east-1b', 'm5zn.metal', 0)
+    const second = await operator.createAndRun('metal-2')
     expect(second).toMatchObject({ availability_zone: 'us-east-1a', instance_type: 'm5.metal' })
     expect(world.cloud.machines()).toHaveLength(2)
     await done()
   })
 
   it('a worker waits, says so, and is launched when there is some', async () => {
-    const { world, ask, hand, done } = await aStory(602)
-    for (const zone of ZONES) for (const type of TYPES) hand.setRoom(zone, type, 0)
-    const id = await ask.create('metal-1')
+    const { world, operator, manual, done } = await aStory(602)
+    for (const zone of ZONES) for (const type of TYPES) manual.setRoom(zone, type, 0)
+    const id = await operator.create('metal-1')
     await world.runFor(30 * MINUTE_MS)
     const waiting = await world.worker(id)
     expect(waiting.status).toBe('PENDING')
@@ -36,7 +36,7 @@ describe('where there is no room', () => {
     const tries = world.mutations.length
     expect(tries).toBeGreaterThanOrEqual(20)
     expect(tries).toBeLessThanOrEqual(60)
-    hand.setRoom('us-east-1b', 'm5.metal', 1)
+    manual.setRoom('us-east-1b', 'm5.metal', 1)
     const running = await world.until(id, 'RUNNING', 10 * MINUTE_MS)
     expect(running.conditions.map(({ type }) => type)).not.toContain('LaunchBlocked')
     expect(world.cloud.machines()).toHaveLength(1)
@@ -44,17 +44,17 @@ describe('where there is no room', () => {
   })
 
   it('a stopped worker waits in its own zone for as long as it takes', async () => {
-    const { world, ask, hand, done } = await aStory(603)
-    const { id, availability_zone, instance_type } = await ask.createAndRun('metal-1')
-    await ask.stop(id)
+    const { world, operator, manual, done } = await aStory(603)
+    const { id, availability_zone, instance_type } = await operator.createAndRun('metal-1')
+    await operator.stop(id)
     await world.until(id, 'STOPPED')
-    hand.setRoom(availability_zone ?? '', instance_type ?? '', 0)
-    await ask.start(id)
+    manual.setRoom(availability_zone ?? '', instance_type ?? '', 0)
+    await operator.start(id)
     await world.runFor(120 * MINUTE_MS)
     expect((await world.worker(id)).status).toBe('STARTING')
-    const decisions = await ask.decisions(id)
+    const decisions = await operator.decisions(id)
     expect(decisions.map(({ outcome }) => outcome).join()).toMatch(/InsufficientInstanceCapacity/)
-    hand.setRoom(availability_zone ?? '', instance_type ?? '', null)
+    manual.setRoom(availability_zone ?? '', instance_type ?? '', null)
     await world.until(id, 'RUNNING', 10 * MINUTE_MS)
     await done()
   })
@@ -62,10 +62,10 @@ describe('where there is no room', () => {
 
 describe('where EC2 throttles', () => {
   it('thirty workers at once get one machine each, and none fails', async () => {
-    const { world, ask, done } = await aStory(604, { preset: 'calm' })
+    const { world, operator, done } = await aStory(604, { preset: 'calm' })
     world.cloud.faults.script({ action: 'RunInstances', times: 10, fault: THROTTLED })
     world.cloud.faults.script({ action: 'DescribeInstances', times: 10, fault: THROTTLED })
-    const ids = await Promise.all(Array.from({ length: 30 }, (_, n) => ask.create(`metal-${n}`)))
+    const ids = await Promise.all(Array.from({ length: 30 }, (_, n) => operator.create(`metal-${n}`)))
     for (const id of ids) await world.until(id, 'RUNNING')
     expect(world.cloud.machines()).toHaveLength(30)
     for (const { state_history } of world.workers()) expect(state_history.map(({ to }) => to)).not.toContain('FAILED')

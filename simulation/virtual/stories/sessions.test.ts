@@ -7,8 +7,8 @@ const inMinutes = (nowMs: number, minutes: number): string => new Date(nowMs + m
 
 describe('a session', () => {
   it('booked now runs with access, ends in time, and leaves nothing behind', async () => {
-    const { world, ask, learner, over } = await aClass(301)
-    const { id: worker } = await ask.createAndRun('metal-1')
+    const { world, operator, learner, over } = await aClass(301)
+    const { id: worker } = await operator.createAndRun('metal-1')
     const { id } = await learner.book('two')
     const running = await learner.until(id, 'RUNNING', 10 * MINUTE_MS)
     const { public_ip, https_endpoint } = await world.worker(worker)
@@ -30,8 +30,8 @@ describe('a session', () => {
 
   const PHASES: readonly SessionStatus[] = ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING']
   it.each(PHASES)('canceled while %s leaves nothing behind', async phase => {
-    const { world, ask, learner, over } = await aClass(302)
-    await ask.createAndRun('metal-1')
+    const { world, operator, learner, over } = await aClass(302)
+    await operator.createAndRun('metal-1')
     const start = inMinutes(world.time.clock.now(), phase === 'PENDING' ? 60 : 15)
     const { id } = await learner.book('two', { start })
     await learner.until(id, phase)
@@ -48,8 +48,8 @@ describe('a session', () => {
   })
 
   it('that finds no room says why, buys what packing needs in one flight, and is placed', async () => {
-    const { world, ask, learner, over } = await aClass(303)
-    await ask.createAndRun('metal-1')
+    const { world, operator, learner, over } = await aClass(303)
+    await operator.createAndRun('metal-1')
     // Five nodes run without a license: four labs of four need four workers, of which one is there.
     const ids: string[] = []
     for (let n = 0; n < 4; n += 1) ids.push((await learner.book('four', { duration_minutes: 60 })).id)
@@ -67,8 +67,8 @@ describe('a session', () => {
   })
 
   it('has an idle worker resumed for it rather than another bought', async () => {
-    const { world, ask, learner, over } = await aClass(304)
-    const { id } = await ask.createAndRun('metal-1')
+    const { world, operator, learner, over } = await aClass(304)
+    const { id } = await operator.createAndRun('metal-1')
     await world.until(id, 'STOPPED', 120 * MINUTE_MS)
     const session = await learner.book('two')
     await learner.until(session.id, 'RUNNING')
@@ -79,14 +79,14 @@ describe('a session', () => {
 
 describe('a session that loses', () => {
   it('its worker behind our back ends as worker_lost, and the next is placed elsewhere', async () => {
-    const { world, ask, hand, learner, over } = await aClass(305)
-    const { id } = await ask.createAndRun('metal-1')
+    const { world, operator, manual, learner, over } = await aClass(305)
+    const { id } = await operator.createAndRun('metal-1')
     const running = await learner.book('two', { duration_minutes: 60 })
     await learner.until(running.id, 'RUNNING')
     const start = inMinutes(world.time.clock.now(), 25)
     const later = await learner.book('two', { start })
     await learner.until(later.id, 'SCHEDULED')
-    hand.terminate(await hand.machineOf(id))
+    manual.terminate(await manual.machineOf(id))
     const ended = await learner.until(running.id, 'TERMINATED')
     expect(ended.last_error).toMatch(/^worker_lost: /)
     const placed = await learner.until(later.id, 'RUNNING', 60 * MINUTE_MS)
@@ -95,11 +95,11 @@ describe('a session that loses', () => {
   })
 
   it('its lab behind our back ends as lab_lost', async () => {
-    const { world, ask, hand, learner, over } = await aClass(306)
-    const { id } = await ask.createAndRun('metal-1')
+    const { world, operator, manual, learner, over } = await aClass(306)
+    const { id } = await operator.createAndRun('metal-1')
     const { id: session } = await learner.book('two', { duration_minutes: 60 })
     await learner.until(session, 'RUNNING')
-    hand.removeLabs(await hand.machineOf(id))
+    manual.removeLabs(await manual.machineOf(id))
     const ended = await learner.until(session, 'TERMINATED', 45 * MINUTE_MS)
     expect(ended.last_error).toMatch(/^lab_lost: /)
     expect(world.workers()[0]).toMatchObject({ reservations: {}, ports: {} })

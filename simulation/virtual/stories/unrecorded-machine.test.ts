@@ -6,11 +6,11 @@ import { aStory } from './a-story.ts'
 
 /** As after a restore of a back-up that is older than the launch, or when a machine shows up after its attempt was spent. */
 it('a machine whose worker does not look for it is reported', async () => {
-  const { world, one, ask, hand } = await aStory(921)
-  const id = await ask.create('metal-1')
-  await ask.stop(id)
+  const { world, one, operator, manual } = await aStory(921)
+  const id = await operator.create('metal-1')
+  await operator.stop(id)
   await world.runFor(60_000)
-  const machine = hand.plant({ [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: id })
+  const machine = manual.plant({ [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: id })
   await world.runFor(HOUR_MS)
   expect((await world.worker(id)).ec2_instance_id).toBeNull()
   expect(one.plan().map(({ resource }) => resource)).toContain(`fleet:${machine}`)
