@@ -27,16 +27,16 @@ import { type Command, parseCommand, USAGE, UsageError } from './runs/options.ts
 
 const USAGE_EXIT_CODE = 2
 
-function execute(wish: Command): Promise<{ readonly runs: number; readonly failures: number }> {
-  switch (wish.what) {
+function execute(command: Command): Promise<{ readonly runs: number; readonly failures: number }> {
+  switch (command.what) {
     case 'runs':
-      return wholeRuns(wish)
+      return wholeRuns(command)
     case 'replay':
-      return replay(wish.file)
+      return replay(command.file)
     case 'mutants':
-      return huntAll(wish.names)
+      return huntAll(command.names)
     case 'crashes':
-      return crashes(wish)
+      return crashes(command)
   }
 }
 

@@ -40,8 +40,8 @@ export function pick<T>(items: readonly T[], share: number): T {
 export const living = ({ world }: Pick<ActContext, 'world'>): readonly Worker[] =>
   world.workers().filter(({ status }) => status !== 'TERMINATED')
 
-export const machineOf = (context: ActContext, { who }: Act): string =>
+export const machineOf = (context: ActContext, { target }: Act): string =>
   pick(
     living(context).flatMap(({ ec2_instance_id }) => ec2_instance_id ?? []),
-    who,
+    target,
   )

@@ -92,8 +92,8 @@ export type ActName = keyof typeof ACTS
 export interface Act {
   readonly atMs: number
   readonly act: ActName
-  readonly who: number
-  readonly much: number
+  readonly target: number
+  readonly amount: number
   /** How long it lasts, where it does. */
   readonly forMs: number
 }

@@ -1,5 +1,5 @@
 import type { ControllerProcess } from '../world/controller-process.ts'
-import type { Life, PortCalls } from '../world/port-calls.ts'
+import type { Incarnation, PortCalls } from '../world/port-calls.ts'
 import type { World } from '../world/world.ts'
 
 export const REPLICATED_SERVICES = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
@@ -8,7 +8,7 @@ export type ReplicatedService = (typeof REPLICATED_SERVICES)[number]
 /** Two processes of every controller, each on a machine of its own, and whoever dies is replaced there after a while. */
 export interface ControllerReplicas {
   of(service: ReplicatedService): readonly ControllerProcess[]
-  ownerOf(service: ReplicatedService, life: Life): ControllerProcess | undefined
+  ownerOf(service: ReplicatedService, incarnation: Incarnation): ControllerProcess | undefined
   callsOf(service: ReplicatedService): PortCalls
   kill(service: ReplicatedService, victim: ControllerProcess | undefined, replacedAfterMs: number): void
   freeze(victim: ControllerProcess, forMs: number): void
@@ -50,7 +50,7 @@ export function controllerReplicas(world: World): ControllerReplicas {
   machines.forEach(fill)
   return {
     of,
-    ownerOf: (service, life) => of(service).find(process => process.lives(life)),
+    ownerOf: (service, incarnation) => of(service).find(process => process.isIncarnation(incarnation)),
     callsOf: service => (service === 'worker-controller' ? world.calls : world.sessions.calls[service]),
     kill(service, victim, replacedAfterMs) {
       const machine = machines.find(each => each.service === service && each.process === victim)

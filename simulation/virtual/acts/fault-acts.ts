@@ -11,55 +11,55 @@ const DELAY_MS_MAX = 5_000
 const ZOMBIE_MS_MAX = 30_000
 /** Further than any slot is long. */
 const JUMP_MS_MAX = 2 * 3_600_000
-const TROUBLE_RATE_MAX = 0.3
+const FAULT_RATE_MAX = 0.3
 /** In the cloud's own seconds, which pass thirty times as fast. */
 const UNKNOWN_S = 3_600
 
-const serviceOf = ({ who }: Act) => pick(REPLICATED_SERVICES, who)
+const serviceOf = ({ target }: Act) => pick(REPLICATED_SERVICES, target)
 /** Whole milliseconds: virtual time would stand still before a fraction of one. */
-const part = (share: number, mostMs: number) => Math.round(share * mostMs)
+const shareOf = (share: number, mostMs: number) => Math.round(share * mostMs)
 /** Another digit of the same draw. */
-const again = (share: number) => (share * 10) % 1
-const victimOf = ({ replicas }: ActContext, act: Act) => pick(replicas.of(serviceOf(act)), again(act.who))
-const later = ({ world }: ActContext, { forMs }: Act, undo: () => void) => world.time.clock.after(forMs, undo)
+const nextDigit = (share: number) => (share * 10) % 1
+const victimOf = ({ replicas }: ActContext, act: Act) => pick(replicas.of(serviceOf(act)), nextDigit(act.target))
+const undoLater = ({ world }: ActContext, { forMs }: Act, undo: () => void) => world.time.clock.after(forMs, undo)
 
-function troubled(context: ActContext, act: Act, rate: keyof typeof NO_FAULTS): void {
+function setFaultRate(context: ActContext, act: Act, rate: keyof typeof NO_FAULTS): void {
   const { faults } = context.world
-  faults[rate] = act.much * TROUBLE_RATE_MAX
-  later(context, act, () => {
+  faults[rate] = act.amount * FAULT_RATE_MAX
+  undoLater(context, act, () => {
     faults[rate] = 0
   })
 }
 
-function blocked(context: ActContext, act: Act, way: 'isCmlCut' | 'isWrongAccount'): void {
+function blockAccess(context: ActContext, act: Act, flag: 'isCmlCut' | 'isWrongAccount'): void {
   const { access } = context.world
-  access[way] = true
-  later(context, act, () => {
-    access[way] = false
+  access[flag] = true
+  undoLater(context, act, () => {
+    access[flag] = false
   })
 }
 
 /** What happens to the processes of LCM and between them. What lasts is over after its time. */
 export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'kill a process': (context, act) =>
-    context.replicas.kill(serviceOf(act), victimOf(context, act), part(act.much, REPLACED_MS_MAX)),
+    context.replicas.kill(serviceOf(act), victimOf(context, act), shareOf(act.amount, REPLACED_MS_MAX)),
   'kill a process at a call'(context, act) {
     const service = serviceOf(act)
     const calls = context.replicas.callsOf(service)
-    const when = again(act.much) < 0.5 ? 'before' : 'after'
-    const call = calls.made + Math.floor(act.much * CALLS_AHEAD_MAX)
+    const when = nextDigit(act.amount) < 0.5 ? 'before' : 'after'
+    const call = calls.made + Math.floor(act.amount * CALLS_AHEAD_MAX)
     calls.crashAt(call, when, caller =>
-      context.replicas.kill(service, context.replicas.ownerOf(service, caller), part(act.much, REPLACED_MS_MAX)),
+      context.replicas.kill(service, context.replicas.ownerOf(service, caller), shareOf(act.amount, REPLACED_MS_MAX)),
     )
   },
   'freeze a process'(context, act) {
-    context.replicas.freeze(victimOf(context, act), part(0.5, act.forMs))
+    context.replicas.freeze(victimOf(context, act), shareOf(0.5, act.forMs))
     context.world.coordination.faults.loseLease(serviceOf(act))
   },
   'freeze a process at a call'(context, act) {
     const service = serviceOf(act)
     const calls = context.replicas.callsOf(service)
-    calls.crashAt(calls.made + part(act.much, CALLS_AHEAD_MAX), 'after', caller => {
+    calls.crashAt(calls.made + shareOf(act.amount, CALLS_AHEAD_MAX), 'after', caller => {
       const victim = context.replicas.ownerOf(service, caller)
       if (victim !== undefined) context.replicas.freeze(victim, act.forMs)
       context.world.coordination.faults.loseLease(service)
@@ -67,47 +67,47 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   },
   'lose a lease': (context, act) => context.world.coordination.faults.loseLease(serviceOf(act)),
   'lead as a zombie': (context, act) =>
-    context.world.coordination.faults.loseLease(serviceOf(act), { noticedAfterMs: part(act.much, ZOMBIE_MS_MAX) }),
+    context.world.coordination.faults.loseLease(serviceOf(act), { noticedAfterMs: shareOf(act.amount, ZOMBIE_MS_MAX) }),
   'jump a clock'(context, act) {
-    const jumpMs = part(2 * act.much - 1, JUMP_MS_MAX)
-    later(context, act, context.replicas.jumpClock(serviceOf(act), again(act.who), jumpMs))
+    const jumpMs = shareOf(2 * act.amount - 1, JUMP_MS_MAX)
+    undoLater(context, act, context.replicas.jumpClock(serviceOf(act), nextDigit(act.target), jumpMs))
   },
   'break the streams': ({ world }) => world.coordination.faults.breakStreams(),
   'forget old changes': ({ world }) => world.coordination.faults.compact(),
   'hold the streams'(context, act) {
     context.world.coordination.faults.freezeStreams(true)
-    later(context, act, () => context.world.coordination.faults.freezeStreams(false))
+    undoLater(context, act, () => context.world.coordination.faults.freezeStreams(false))
   },
   'drop and double events'(context, act) {
     const { faults } = context.world.coordination
     faults.setDelivery(() => ({ copies: context.world.chance.int(3) }))
-    later(context, act, () => faults.setDelivery(undefined))
+    undoLater(context, act, () => faults.setDelivery(undefined))
   },
   'delay events'(context, act) {
     const { faults } = context.world.coordination
     faults.setDelivery(() => ({ delayMs: context.world.chance.int(DELAY_MS_MAX) }))
-    later(context, act, () => faults.setDelivery(undefined))
+    undoLater(context, act, () => faults.setDelivery(undefined))
   },
-  'cut CML': (context, act) => blocked(context, act, 'isCmlCut'),
-  'lose answers of CML': (context, act) => troubled(context, act, 'cmlRate'),
-  'lose requests': (context, act) => troubled(context, act, 'apiRate'),
-  'kill the API': ({ world }, act) => world.api.kill(part(act.much, API_DOWN_MS_MAX)),
+  'cut CML': (context, act) => blockAccess(context, act, 'isCmlCut'),
+  'lose answers of CML': (context, act) => setFaultRate(context, act, 'cmlRate'),
+  'lose requests': (context, act) => setFaultRate(context, act, 'apiRate'),
+  'kill the API': ({ world }, act) => world.api.kill(shareOf(act.amount, API_DOWN_MS_MAX)),
   'kill the API at a call': ({ world }, act) =>
     world.api.killAt(
-      part(act.much, STORE_CALLS_AHEAD_MAX),
-      again(act.much) < 0.5 ? 'before' : 'after',
-      part(act.who, API_DOWN_MS_MAX),
+      shareOf(act.amount, STORE_CALLS_AHEAD_MAX),
+      nextDigit(act.amount) < 0.5 ? 'before' : 'after',
+      shareOf(act.target, API_DOWN_MS_MAX),
     ),
-  'lose writes': (context, act) => troubled(context, act, 'storeRate'),
-  'write beside us': (context, act) => troubled(context, act, 'rivalRate'),
+  'lose writes': (context, act) => setFaultRate(context, act, 'storeRate'),
+  'write beside us': (context, act) => setFaultRate(context, act, 'rivalRate'),
   'turn the cloud hostile'(context, act) {
     context.world.cloud.faults.usePreset('hostile')
-    later(context, { ...act, forMs: 2 * act.forMs }, () => context.world.cloud.faults.usePreset('plain'))
+    undoLater(context, { ...act, forMs: 2 * act.forMs }, () => context.world.cloud.faults.usePreset('plain'))
   },
-  'show no machines': (context, act) => blocked(context, act, 'isWrongAccount'),
+  'show no machines': (context, act) => blockAccess(context, act, 'isWrongAccount'),
   'cut EC2'(context, act) {
     context.world.cloud.faults.patch({ lost_request_rate: 1 })
-    later(context, act, () => context.world.cloud.faults.patch({ lost_request_rate: 0 }))
+    undoLater(context, act, () => context.world.cloud.faults.patch({ lost_request_rate: 0 }))
   },
   // It is launched, and for a while nobody can find it.
   'lose the next launch'(context, act) {
@@ -115,6 +115,6 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     const { unknown_at_first_s } = faults.plan()
     faults.script({ action: 'RunInstances', times: 1, fault: 'lost_answer' })
     faults.patch({ unknown_at_first_s: UNKNOWN_S })
-    later(context, act, () => faults.patch({ unknown_at_first_s }))
+    undoLater(context, act, () => faults.patch({ unknown_at_first_s }))
   },
 }

@@ -4,77 +4,77 @@ import type { Act, FLEET_ACTS } from './act.ts'
 import { type ActContext, living, type Perform, pick } from './act-context.ts'
 
 const HOUR_MS = 3_600_000
-const idOf = (context: ActContext, { who }: Act): string => pick(living(context), who).id
+const idOf = (context: ActContext, { target }: Act): string => pick(living(context), target).id
 const hasCapacity = (context: ActContext) => living(context).length < context.size.workers
 /** The one that workers have from the beginning, one of another product, and one that no Smart Account knows. */
 const LICENSES = [LICENSE, { ...LICENSE, product: 'CML_Personal' }, { ...LICENSE, token: 'an-invalid-token' }]
-const nameOf = ({ who }: Act) => `w${Math.floor(who * 10_000)}`
+const nameOf = ({ target }: Act) => `w${Math.floor(target * 10_000)}`
 
 /** What people ask of the fleet. */
 export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
   create: (context, act) =>
     hasCapacity(context) &&
-    context.operator.create(nameOf(act), { idle_detection_enabled: act.much < 0.7, protected: act.much > 0.97 }),
+    context.operator.create(nameOf(act), { idle_detection_enabled: act.amount < 0.7, protected: act.amount > 0.97 }),
   async 'create with a license'(context, act) {
     if (!hasCapacity(context)) return
     const id = await context.operator.create(nameOf(act), { license: LICENSE })
     await context.world.client.call('putWorkerCredentials', { params: { id }, body: CML_LOGIN })
   },
   start: (context, act) => context.operator.start(idOf(context, act)),
-  stop: (context, act) => context.operator.stop(idOf(context, act), { force: act.much < 0.3 }),
-  terminate: (context, act) => context.operator.terminate(idOf(context, act), { force: act.much < 0.3 }),
+  stop: (context, act) => context.operator.stop(idOf(context, act), { force: act.amount < 0.3 }),
+  terminate: (context, act) => context.operator.terminate(idOf(context, act), { force: act.amount < 0.3 }),
   drain: (context, act) =>
     context.operator.drain(idOf(context, act), {
-      timeout_seconds: 60 + Math.floor(act.much * 1_800),
+      timeout_seconds: 60 + Math.floor(act.amount * 1_800),
       // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
-      then: act.much < 0.3 ? 'TERMINATED' : 'STOPPED',
+      then: act.amount < 0.3 ? 'TERMINATED' : 'STOPPED',
     }),
   'cancel a drain': (context, act) =>
     context.operator.cancelDrain(
       pick(
         living(context).filter(({ drain }) => drain !== null),
-        act.who,
+        act.target,
       ).id,
     ),
-  license: (context, act) => context.operator.license(idOf(context, act), pick(LICENSES, act.much)),
+  license: (context, act) => context.operator.license(idOf(context, act), pick(LICENSES, act.amount)),
   unlicense: (context, act) => context.operator.unlicense(idOf(context, act)),
   retry: (context, act) =>
     context.operator.retry(
       pick(
         living(context).filter(({ status }) => status === 'FAILED'),
-        act.who,
+        act.target,
       ).id,
     ),
   refresh: (context, act) => context.operator.refresh(idOf(context, act)),
-  rename: (context, act) => context.operator.rename(idOf(context, act), `renamed${Math.floor(act.much * 10_000)}`),
+  rename: (context, act) => context.operator.rename(idOf(context, act), `renamed${Math.floor(act.amount * 10_000)}`),
   repin: (context, act) => context.operator.repin(idOf(context, act)),
   cordon: ({ world, ...context }, act) =>
     world.client.call('patchWorker', {
       params: { id: idOf({ world, ...context }, act) },
-      body: { cordoned: act.much < 0.5 },
+      body: { cordoned: act.amount < 0.5 },
     }),
   hold: ({ world, ...context }, act) =>
     world.client.call('startWorker', {
       params: { id: idOf({ world, ...context }, act) },
-      body: { until: new Date(world.time.clock.now() + act.much * 3 * HOUR_MS).toISOString() },
+      body: { until: new Date(world.time.clock.now() + act.amount * 3 * HOUR_MS).toISOString() },
     }),
-  'edit a template'({ world }, { much }) {
+  'edit a template'({ world }, { amount }) {
     const { name, ...spec } = METAL
-    const instance_types = much < 0.5 ? spec.instance_types : [...spec.instance_types].reverse()
-    const replace_lost = much > 0.8
+    const instance_types = amount < 0.5 ? spec.instance_types : [...spec.instance_types].reverse()
+    const replace_lost = amount > 0.8
     return world.client.call('putTemplate', { params: { name }, body: { ...spec, instance_types, replace_lost } })
   },
-  'edit a definition': ({ learner }, act) => learner.edit(act.who, act.much),
-  'change settings': ({ operator, size }, { who, much }) =>
+  'edit a definition': ({ learner }, act) => learner.edit(act.target, act.amount),
+  'change settings': ({ operator, size }, { target, amount }) =>
     operator.set({
-      idle_timeout_seconds: 900 + Math.floor(much * 3_600),
-      min_workers: Math.floor((who * size.workers) / 3),
-      idle_action: who < 0.7 ? 'pause' : 'drain',
-      scale_down_enabled: who < 0.9,
-      scale_down_cooldown_seconds: much < 0.5 ? 60 : 600,
-      license_on_stop: much < 0.2 ? 'release' : 'keep',
-      license_on_terminate: much > 0.9 ? 'record' : 'boot',
-      external_stop: who < 0.8 ? 'restart' : 'accept',
-      orphan_action: who < 0.5 ? 'report' : 'terminate',
+      idle_timeout_seconds: 900 + Math.floor(amount * 3_600),
+      min_workers: Math.floor((target * size.workers) / 3),
+      idle_action: target < 0.7 ? 'pause' : 'drain',
+      scale_down_enabled: target < 0.9,
+      scale_down_cooldown_seconds: amount < 0.5 ? 60 : 600,
+      license_on_stop: amount < 0.2 ? 'release' : 'keep',
+      license_on_terminate: amount > 0.9 ? 'record' : 'boot',
+      external_stop: target < 0.8 ? 'restart' : 'accept',
+      orphan_action: target < 0.5 ? 'report' : 'terminate',
     }),
 }

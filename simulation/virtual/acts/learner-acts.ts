@@ -14,37 +14,37 @@ const open = (
 
 /** What learners do. */
 export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> = {
-  book({ world, learner }, { who, much }) {
-    const isNow = much < 0.5
-    const duration_minutes = 5 + Math.floor(((much * 2) % 1) * 50)
-    const start = new Date(world.time.clock.now() + Math.floor(much * 90) * MINUTE_MS).toISOString()
+  book({ world, learner }, { target, amount }) {
+    const isNow = amount < 0.5
+    const duration_minutes = 5 + Math.floor(((amount * 2) % 1) * 50)
+    const start = new Date(world.time.clock.now() + Math.floor(amount * 90) * MINUTE_MS).toISOString()
     const body = { duration_minutes, ...(isNow ? {} : { start }) }
-    return learner.book(pick(LAB_NAMES, who), body, pick(LEARNER_NAMES, (who * 7) % 1))
+    return learner.book(pick(LAB_NAMES, target), body, pick(LEARNER_NAMES, (target * 7) % 1))
   },
-  cancel: (context, { who }) => context.learner.cancel(pick(open(context), who).id),
-  extend: ({ world, ...context }, { who, much }) =>
+  cancel: (context, { target }) => context.learner.cancel(pick(open(context), target).id),
+  extend: ({ world, ...context }, { target, amount }) =>
     world.client.call('extendSession', {
-      params: { id: pick(open({ world, ...context }), who).id },
-      body: { minutes: 1 + Math.floor(much * 20) },
+      params: { id: pick(open({ world, ...context }), target).id },
+      body: { minutes: 1 + Math.floor(amount * 20) },
     }),
-  'place anew': ({ world, ...context }, { who }) =>
+  'place anew': ({ world, ...context }, { target }) =>
     world.client.call('requeueSession', {
       params: {
         id: pick(
           open({ world, ...context }, ({ status }) => status === 'SCHEDULED'),
-          who,
+          target,
         ).id,
       },
       body: {},
     }),
-  'start its lab anew': ({ world, ...context }, { who }) =>
-    world.client.call('retrySession', { params: { id: pick(open({ world, ...context }), who).id }, body: {} }),
-  'use a server': (context, act) => context.manual.somebodyUses(machineOf(context, act)),
-  async pry({ world, ...context }, { who, much }) {
-    const session = pick(open({ world, ...context }), who)
+  'start its lab anew': ({ world, ...context }, { target }) =>
+    world.client.call('retrySession', { params: { id: pick(open({ world, ...context }), target).id }, body: {} }),
+  'use a server': (context, act) => context.manual.useServer(machineOf(context, act)),
+  async pry({ world, ...context }, { target, amount }) {
+    const session = pick(open({ world, ...context }), target)
     const stranger = pick(
       LEARNER_NAMES.filter(name => name !== session.owner),
-      much,
+      amount,
     )
     const params = { id: session.id }
     const client = world.learner(stranger)
@@ -53,7 +53,7 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
       extend: () => client.call('extendSession', { params, body: { minutes: 1 } }),
       cancel: () => client.call('cancelSession', { params }),
     }
-    const [name, attempt] = pick(Object.entries(tries), (much * 3) % 1)
+    const [name, attempt] = pick(Object.entries(tries), (amount * 3) % 1)
     if (
       await attempt().then(
         () => true,

@@ -22,31 +22,40 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   'kill a machine': (context, act) => context.manual.terminate(machineOf(context, act)),
   'untag a machine': (context, act) => context.manual.untag(machineOf(context, act), TAG.fleet),
   'name a machine': (context, act) =>
-    context.manual.tag(machineOf(context, act), { [TAG.name]: `by hand ${act.much}` }),
+    context.manual.tag(machineOf(context, act), { [TAG.name]: `by hand ${act.amount}` }),
   'protect a machine': (context, act) => context.manual.protect(machineOf(context, act), true),
   'replace a certificate': (context, act) => context.manual.onCml(machineOf(context, act), 'POST replace-certificate'),
   'lose the Smart Account'(context, act) {
     const machine = machineOf(context, act)
     context.manual.smartAccountReached(machine, false)
-    context.world.time.clock.after(act.forMs, () => undone(() => context.manual.smartAccountReached(machine, true)))
+    context.world.time.clock.after(act.forMs, () =>
+      ignoreMissing(() => context.manual.smartAccountReached(machine, true)),
+    )
   },
   'break a server'(context, act) {
     const machine = machineOf(context, act)
-    context.manual.onCml(machine, 'PATCH faults', pick(BROKEN, act.much))
-    const mend = () => undone(() => context.manual.onCml(machine, 'DELETE faults'))
+    context.manual.onCml(machine, 'PATCH faults', pick(BROKEN, act.amount))
+    const mend = () => ignoreMissing(() => context.manual.onCml(machine, 'DELETE faults'))
     context.world.time.clock.after(BROKEN_TIMES * act.forMs, mend)
   },
   'change a CML password'(context, act) {
     const machine = machineOf(context, act)
     const set = (password: string) => context.manual.onCml(machine, 'POST password', { ...CML_LOGIN, password })
     set('set-behind-our-back')
-    context.world.time.clock.after(act.forMs, () => undone(() => set(CML_LOGIN.password)))
+    context.world.time.clock.after(act.forMs, () => ignoreMissing(() => set(CML_LOGIN.password)))
   },
   'remove labs': (context, act) => context.manual.removeLabs(machineOf(context, act)),
-  'plant a foreign machine': ({ manual }, { who, much }) =>
-    manual.plant({ [TAG.fleet]: much < 0.5 ? 'another-fleet' : '', [TAG.discovery]: 'true', [TAG.name]: `f${who}` }),
-  'plant a machine to be found': ({ manual }, { who, much }) =>
-    manual.plant({ [TAG.name]: `found${who}`, ...(much < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }) }),
+  'plant a foreign machine': ({ manual }, { target, amount }) =>
+    manual.plant({
+      [TAG.fleet]: amount < 0.5 ? 'another-fleet' : '',
+      [TAG.discovery]: 'true',
+      [TAG.name]: `f${target}`,
+    }),
+  'plant a machine to be found': ({ manual }, { target, amount }) =>
+    manual.plant({
+      [TAG.name]: `found${target}`,
+      ...(amount < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }),
+    }),
   'retire a machine': (context, act) => context.world.cloud.incidents.retire(machineOf(context, act), act.forMs / 1000),
   'tag a machine with a foreign endpoint'(context, act) {
     const stranger = context.world.cloud
@@ -58,15 +67,15 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
     for (const { id, status, launch } of world.workers())
       if (status === 'PENDING') for (const offering of OFFERINGS) manual.useToken(id, (launch?.n ?? 0) + 1, offering)
   },
-  'use up a zone'({ manual, world }, { who, forMs }) {
-    const { zone, type } = pick(OFFERINGS, who)
+  'use up a zone'({ manual, world }, { target, forMs }) {
+    const { zone, type } = pick(OFFERINGS, target)
     manual.setRoom(zone, type, 0)
-    world.time.clock.after(forMs, () => undone(() => manual.setRoom(zone, type, null)))
+    world.time.clock.after(forMs, () => ignoreMissing(() => manual.setRoom(zone, type, null)))
   },
 }
 
 /** A machine that is gone needs no undo. */
-export function undone(undo: () => unknown): void {
+export function ignoreMissing(undo: () => unknown): void {
   try {
     undo()
   } catch {

@@ -6,7 +6,7 @@ import { fleetActs } from './fleet-acts.ts'
 import { learnerActs } from './learner-acts.ts'
 import { manualActs } from './manual-acts.ts'
 
-const PERFORMED: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...manualActs, ...faultActs }
+const PERFORMERS: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...manualActs, ...faultActs }
 
 /** The behavior fingerprint was recorded with this spelling. */
 const RECORDED_AS: Partial<Record<ActName, string>> = { 'create with a license': 'create with a licen\x63e' }
@@ -17,7 +17,7 @@ export async function perform(context: ActContext, act: Act): Promise<void> {
   const recorded = RECORDED_AS[act.act] ?? act.act
   time.trace(`somebody: ${act.act}`)
   try {
-    await PERFORMED[act.act](context, act)
+    await PERFORMERS[act.act](context, act)
     time.behavior(`${recorded} done`)
   } catch (error) {
     time.behavior(`${recorded} refused ${error instanceof ApiError ? error.problem.status : ''}`)

@@ -27,7 +27,7 @@ const LASTS_MS_MAX = 4 * MINUTE_MS
 
 type Weights = Readonly<Partial<Record<ActName, number>>>
 
-interface Spell {
+interface Phase {
   readonly fromMs: number
   readonly toMs: number
   readonly isStorm: boolean
@@ -37,12 +37,12 @@ interface Spell {
 export function planOf(seed: number, size: RunSize): Plan {
   // A stream of its own: what people do must not depend on how many ids the API has drawn.
   const random = seededRandom(seed + 0.25 * 2 ** 52)
-  const acts = [...founding(size, random), ...spells(size, random).flatMap(spell => drawn(spell, size, random))]
+  const acts = [...initialActs(size, random), ...phases(size, random).flatMap(phase => drawActs(phase, size, random))]
   return { seed, size, acts: acts.sort((a, b) => a.atMs - b.atMs) }
 }
 
 /** The fleet that is there before anything else happens. */
-function founding({ workers, pace }: RunSize, random: SeededRandom): Act[] {
+function initialActs({ workers, pace }: RunSize, random: SeededRandom): Act[] {
   const count = pace === 'brisk' ? 2 : workers
   const withinMs = pace === 'brisk' ? MINUTE_MS : 20 * MINUTE_MS
   return Array.from({ length: count }, () =>
@@ -51,10 +51,10 @@ function founding({ workers, pace }: RunSize, random: SeededRandom): Act[] {
 }
 
 /** Storms are short, and between them there is time to recover. A brisk run is one storm. */
-function spells({ hours, pace }: RunSize, random: SeededRandom): Spell[] {
+function phases({ hours, pace }: RunSize, random: SeededRandom): Phase[] {
   const endMs = hours * HOUR_MS
   if (pace === 'brisk') return [{ fromMs: 0, toMs: endMs, isStorm: true }]
-  const all: Spell[] = []
+  const all: Phase[] = []
   for (let fromMs = 0, isStorm = false; fromMs < endMs; isStorm = !isStorm) {
     const lengthMs = isStorm ? (10 + random.int(30)) * MINUTE_MS : (60 + random.int(180)) * MINUTE_MS
     all.push({ fromMs, toMs: Math.min(endMs, fromMs + lengthMs), isStorm })
@@ -63,13 +63,13 @@ function spells({ hours, pace }: RunSize, random: SeededRandom): Spell[] {
   return all
 }
 
-interface Share {
+interface Rate {
   readonly weights: Weights
   readonly perHour: number
 }
 
 /** How much happens within an hour, by who does it. */
-function shares({ workers, pace }: RunSize, isStorm: boolean): Share[] {
+function rates({ workers, pace }: RunSize, isStorm: boolean): Rate[] {
   if (pace === 'brisk')
     return [
       { weights: FLEET_ACTS, perHour: 40 },
@@ -85,11 +85,11 @@ function shares({ workers, pace }: RunSize, isStorm: boolean): Share[] {
   return [...people, { weights: MANUAL_ACTS, perHour: 8 + workers / 10 }, { weights: FAULT_ACTS, perHour: 30 }]
 }
 
-function drawn({ fromMs, toMs, isStorm }: Spell, size: RunSize, random: SeededRandom): Act[] {
+function drawActs({ fromMs, toMs, isStorm }: Phase, size: RunSize, random: SeededRandom): Act[] {
   const lengthMs = toMs - fromMs
-  return shares(size, isStorm).flatMap(({ weights, perHour }) =>
+  return rates(size, isStorm).flatMap(({ weights, perHour }) =>
     Array.from({ length: Math.round((perHour * lengthMs) / HOUR_MS) }, () =>
-      actOf(weighted(weights, random), fromMs + random.int(lengthMs), random),
+      actOf(drawWeighted(weights, random), fromMs + random.int(lengthMs), random),
     ),
   )
 }
@@ -99,12 +99,12 @@ const share = (random: SeededRandom): number => random.int(10_000) / 10_000
 const actOf = (act: ActName, atMs: number, random: SeededRandom): Act => ({
   atMs,
   act,
-  who: share(random),
-  much: share(random),
+  target: share(random),
+  amount: share(random),
   forMs: 1_000 + random.int(LASTS_MS_MAX),
 })
 
-function weighted(weights: Weights, random: SeededRandom): ActName {
+function drawWeighted(weights: Weights, random: SeededRandom): ActName {
   const entries = Object.entries(weights) as [ActName, number][]
   let left = random.float() * entries.reduce((sum, [, weight]) => sum + weight, 0)
   for (const [name, weight] of entries) {

@@ -3,12 +3,12 @@ import { callsOf, crashRun, somePoints } from './crash-run.ts'
 import { PATHS } from './worker-paths.ts'
 
 const SEED = 7
-const LOOKS_SAMPLED = 6
+const READS_SAMPLED = 6
 /** A sample: `npm run sim -- --crashes 1` takes every call. */
 const CRASHES_MIN = 500
 
 const SAMPLE = await Promise.all(
-  PATHS.map(async path => ({ path, points: somePoints(await callsOf(path, SEED), LOOKS_SAMPLED) })),
+  PATHS.map(async path => ({ path, points: somePoints(await callsOf(path, SEED), READS_SAMPLED) })),
 )
 
 describe('a controller that dies', () => {

@@ -1,5 +1,5 @@
 import type { When } from '../faults/fault-points.ts'
-import { isLook } from '../world/port-calls.ts'
+import { isRead } from '../world/port-calls.ts'
 import { openWorld, type World } from '../world/world.ts'
 import type { Path } from './worker-paths.ts'
 
@@ -10,7 +10,7 @@ export type Succession = (typeof SUCCESSIONS)[number]
 export interface CrashPoint {
   readonly call: number
   readonly when: When
-  readonly heir: Succession
+  readonly successor: Succession
 }
 
 export const RESTARTED_AFTER_MS = 20_000
@@ -29,10 +29,10 @@ export async function callsOf(path: Path, seed: number): Promise<readonly string
 export async function crashRun(path: Path, seed: number, point: CrashPoint): Promise<void> {
   const world = await openWorld(seed, path.options)
   const one = world.startController('one')
-  if (point.heir === 'standby') world.startController('two')
+  if (point.successor === 'standby') world.startController('two')
   world.calls.crashAt(point.call, point.when, () => {
     one.kill()
-    if (point.heir === 'restart') world.time.clock.after(RESTARTED_AFTER_MS, () => world.startController('two'))
+    if (point.successor === 'restart') world.time.clock.after(RESTARTED_AFTER_MS, () => world.startController('two'))
   })
   try {
     await finish(path, world)
@@ -52,20 +52,20 @@ async function finish(path: Path, world: World): Promise<void> {
 /** Before and after every call. */
 export const everyPoint = (names: readonly string[]): CrashPoint[] =>
   [...names.keys()].flatMap(call =>
-    (['before', 'after'] as const).flatMap(when => SUCCESSIONS.map(heir => ({ call, when, heir }))),
+    (['before', 'after'] as const).flatMap(when => SUCCESSIONS.map(successor => ({ call, when, successor }))),
   )
 
 /** Before and after each kind of mutating call once and some reads, with alternating successors. */
-export function somePoints(names: readonly string[], looksSampled: number): CrashPoint[] {
+export function somePoints(names: readonly string[], readsSampled: number): CrashPoint[] {
   const seen = new Set<string>()
   const calls = [...names.keys()].filter(call => {
     const name = names[call] ?? ''
-    if (isLook(name)) return call % looksSampled === 0
+    if (isRead(name)) return call % readsSampled === 0
     const isNew = !seen.has(name)
     seen.add(name)
     return isNew
   })
   return calls.flatMap((call, index) =>
-    (['before', 'after'] as const).map(when => ({ call, when, heir: SUCCESSIONS[index % 2] ?? 'standby' })),
+    (['before', 'after'] as const).map(when => ({ call, when, successor: SUCCESSIONS[index % 2] ?? 'standby' })),
   )
 }

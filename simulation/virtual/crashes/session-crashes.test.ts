@@ -4,10 +4,10 @@ import { type CrashPoint, somePoints } from './crash-run.ts'
 import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from './session-crashes.ts'
 
 const SEED = 9
-const LOOKS_SAMPLED = 150
+const READS_SAMPLED = 150
 
 async function pointsOf(path: SessionPath, service: SessionService): Promise<readonly CrashPoint[]> {
-  const points = somePoints((await undisturbedSessions(path, SEED))[service], LOOKS_SAMPLED)
+  const points = somePoints((await undisturbedSessions(path, SEED))[service], READS_SAMPLED)
   expect(points.length).toBeGreaterThan(4)
   return points
 }
@@ -24,15 +24,15 @@ describe.each(SESSION_PATHS)('in $name', path => {
 const [RUN, CANCEL] = SESSION_PATHS
 
 describe.each([
-  { path: RUN, turn: 0 },
-  { path: CANCEL, turn: 1 },
-])('in $path.name', ({ path, turn }) => {
+  { path: RUN, offset: 0 },
+  { path: CANCEL, offset: 1 },
+])('in $path.name', ({ path, offset }) => {
   it('a lablet-controller that dies leaves everything as if it had not', async () => {
     if (path === undefined) throw new Error('there is no such path')
     const service = 'lablet-controller'
     const points = await pointsOf(path, service)
     // Before one call and after the next, and the other way round in the other path.
-    const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 4 === turn)
+    const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 4 === offset)
     for (const point of taken) await crashSessions(path, SEED, { ...point, service })
   })
 })

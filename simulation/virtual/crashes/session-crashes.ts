@@ -6,7 +6,7 @@ import { SESSION_SERVICES, type SessionService } from '../world/session-processe
 import { openWorld, type World, type WorldOptions } from '../world/world.ts'
 import { type CrashPoint, RESTARTED_AFTER_MS } from './crash-run.ts'
 
-interface Scene {
+interface PathContext {
   readonly world: World
   readonly operator: Operator
   readonly manual: ManualChanges
@@ -23,7 +23,7 @@ export interface SessionPath {
   readonly options?: WorldOptions
   /** Takes a second or more to walk. */
   readonly isLong?: true
-  walk(scene: Scene): Promise<void>
+  walk(context: PathContext): Promise<void>
 }
 
 const SHORT = { duration_minutes: 6 }
@@ -46,7 +46,7 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     async walk({ world, operator, learner }) {
       await operator.createAndRun('metal-1')
       const first = await learner.book('two')
-      await world.untilTrue('a lab', () => world.sessions.labsThere().length === 1)
+      await world.untilTrue('a lab', () => world.sessions.existingLabs().length === 1)
       await learner.cancel(first.id)
       await learner.until(first.id, 'TERMINATED')
       const second = await learner.book('one')
@@ -112,21 +112,23 @@ export async function crashSessions(
   seed: number,
   point: CrashPoint & { readonly service: SessionService },
 ): Promise<void> {
-  const { service, call, when, heir } = point
+  const { service, call, when, successor } = point
   const world = await openWorld(seed, { ...OPTIONS, ...path.options })
   for (const each of SESSION_SERVICES) if (each !== service) world.sessions.start(each, `${each}-1`)
   const victim = world.sessions.start(service, `${service}-1`)
   const startNext = () => world.sessions.start(service, `${service}-2`)
-  if (heir === 'standby') startNext()
+  if (successor === 'standby') startNext()
   const calls = world.sessions.calls[service]
   calls.crashAt(call, when, () => {
     victim.kill()
-    if (heir === 'restart') world.time.clock.after(RESTARTED_AFTER_MS, startNext)
+    if (successor === 'restart') world.time.clock.after(RESTARTED_AFTER_MS, startNext)
   })
   try {
     await finish(path, world)
   } catch (cause) {
-    throw new Error(`${path.name}, ${service} dead ${when} call ${call} (${calls.names[call]}), ${heir}`, { cause })
+    throw new Error(`${path.name}, ${service} dead ${when} call ${call} (${calls.names[call]}), ${successor}`, {
+      cause,
+    })
   }
 }
 

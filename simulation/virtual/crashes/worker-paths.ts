@@ -8,7 +8,7 @@ import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import type { World, WorldOptions } from '../world/world.ts'
 
-interface Scene {
+interface PathContext {
   readonly world: World
   readonly operator: Operator
   readonly manual: ManualChanges
@@ -33,54 +33,54 @@ interface Limits {
   readonly options?: WorldOptions
 }
 
-const path = (name: string, walk: (scene: Scene) => Promise<void>, limits: Limits = {}): Path => ({
+const path = (name: string, walk: (context: PathContext) => Promise<void>, limits: Limits = {}): Path => ({
   name,
   machines: limits.machines ?? 1,
   options: { speed: 20, ...limits.options },
   walk: world => walk({ world, operator: operatorOf(world), manual: manualChangesOf(world) }),
 })
 
-const untilLicense = ({ world }: Scene, status: Worker['license']['status']) =>
+const untilLicense = ({ world }: PathContext, status: Worker['license']['status']) =>
   world.untilTrue(status, () => world.workers()[0]?.license.status === status)
 
-const untilSeats = ({ world, manual }: Scene, count: number) =>
+const untilSeats = ({ world, manual }: PathContext, count: number) =>
   world.untilTrue(`${count} licenses`, () => manual.seats().length === count)
 
-async function licensed(scene: Scene): Promise<string> {
-  const id = await scene.operator.create('metal-1', { license: LICENSE })
-  await untilLicense(scene, 'REGISTERED')
-  await scene.world.until(id, 'RUNNING')
+async function licensed(context: PathContext): Promise<string> {
+  const id = await context.operator.create('metal-1', { license: LICENSE })
+  await untilLicense(context, 'REGISTERED')
+  await context.world.until(id, 'RUNNING')
   return id
 }
 
 /** Nothing goes on at the end, and nobody has lost a license on the way. */
-async function ended(scene: Scene, id: string): Promise<void> {
-  await scene.world.until(id, 'TERMINATED', 3 * HOUR_MS)
-  await untilSeats(scene, 0)
-  const leaks = (await scene.operator.leaks()).filter(leak => !isFairDoubt(scene, leak))
+async function ended(context: PathContext, id: string): Promise<void> {
+  await context.world.until(id, 'TERMINATED', 3 * HOUR_MS)
+  await untilSeats(context, 0)
+  const leaks = (await context.operator.leaks()).filter(leak => !isFairDoubt(context, leak))
   if (leaks.length > 0) throw new Error(`a license was given up: ${leaks[0]?.reason.message}`)
 }
 
 /** A license returned by a controller that died before reporting it: its successor can only record a possible leak. */
-function isFairDoubt({ world }: Scene, { reason }: { readonly reason: Reason }): boolean {
+function isFairDoubt({ world }: PathContext, { reason }: { readonly reason: Reason }): boolean {
   const lastBy = (what: string) => world.mutations.findLast(({ act }) => act === what)?.by
   return reason.code === 'license_return_unconfirmed' && lastBy('deregister') !== lastBy('terminate')
 }
 
 /** Every kind of change that a controller makes, by the way that leads to it. */
 export const PATHS: readonly Path[] = [
-  path('launch, stop, start, terminate', async scene => {
-    const { world, operator } = scene
+  path('launch, stop, start, terminate', async context => {
+    const { world, operator } = context
     const { id } = await operator.createAndRun('metal-1')
     await operator.stop(id)
     await world.until(id, 'STOPPED')
     await operator.start(id)
     await world.until(id, 'RUNNING')
     await operator.terminate(id)
-    await ended(scene, id)
+    await ended(context, id)
   }),
-  path('rename', async scene => {
-    const { world, operator, manual } = scene
+  path('rename', async context => {
+    const { world, operator, manual } = context
     const id = await operator.create('metal-1')
     await world.untilTrue('a machine', () => world.workers()[0]?.ec2_instance_id != null)
     await operator.rename(id, 'metal-2')
@@ -91,14 +91,14 @@ export const PATHS: readonly Path[] = [
     await operator.rename(id, 'metal-3')
     await world.untilTrue('the third name', () => isNamed('metal-3'))
     await operator.terminate(id)
-    await ended(scene, id)
+    await ended(context, id)
   }),
-  path('a mind that changes during the launch', async scene => {
-    const { world, operator } = scene
+  path('a mind that changes during the launch', async context => {
+    const { world, operator } = context
     const id = await operator.create('metal-1')
     await world.runFor(1_500)
     await operator.terminate(id)
-    await ended(scene, id)
+    await ended(context, id)
   }),
   path('drain', async ({ world, operator }) => {
     const { id } = await operator.createAndRun('metal-1')
@@ -109,33 +109,33 @@ export const PATHS: readonly Path[] = [
     await operator.sessions(id, [])
     await world.until(id, 'STOPPED')
   }),
-  path('register and deregister', async scene => {
-    const { operator } = scene
-    const id = await licensed(scene)
-    await untilSeats(scene, 1)
+  path('register and deregister', async context => {
+    const { operator } = context
+    const id = await licensed(context)
+    await untilSeats(context, 1)
     await operator.unlicense(id)
-    await untilLicense(scene, 'UNREGISTERED')
-    await untilSeats(scene, 0)
+    await untilLicense(context, 'UNREGISTERED')
+    await untilSeats(context, 0)
   }),
-  path('terminate with a license', async scene => {
-    const id = await licensed(scene)
-    await scene.operator.terminate(id)
-    await ended(scene, id)
+  path('terminate with a license', async context => {
+    const id = await licensed(context)
+    await context.operator.terminate(id)
+    await ended(context, id)
   }),
-  path('terminate with a license that a lab keeps', async scene => {
-    const { world, operator, manual } = scene
+  path('terminate with a license that a lab keeps', async context => {
+    const { world, operator, manual } = context
     world.sessions.start('lablet-controller', 'lablets')
-    const id = await licensed(scene)
+    const id = await licensed(context)
     manual.onCml(await manual.machineOf(id), 'POST start-lab', { username: 'ada' })
     await operator.terminate(id)
-    await ended(scene, id)
+    await ended(context, id)
   }),
-  path('terminate while stopped with a license', async scene => {
-    const id = await licensed(scene)
-    await scene.operator.stop(id)
-    await scene.world.until(id, 'STOPPED')
-    await scene.operator.terminate(id)
-    await ended(scene, id)
+  path('terminate while stopped with a license', async context => {
+    const id = await licensed(context)
+    await context.operator.stop(id)
+    await context.world.until(id, 'STOPPED')
+    await context.operator.terminate(id)
+    await ended(context, id)
   }),
   path('a machine that is killed with its license', async ({ world, operator, manual }) => {
     const id = await licensed({ world, operator, manual })

@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { isLook } from '../world/port-calls.ts'
+import { isRead } from '../world/port-calls.ts'
 import { callsOf } from './crash-run.ts'
 import { PATHS } from './worker-paths.ts'
 import { runZombie } from './zombie.ts'
 
 const SEED = 11
-const LOOKS_SAMPLED = 60
+const READS_SAMPLED = 60
 
 const ZOMBIE_PATHS = PATHS.filter(({ name }) => /^launch|^drain|^register|^terminate with|^discovery|^idle/.test(name))
 
 describe('a controller that slept through its lease', () => {
   it.each(ZOMBIE_PATHS)('changes nothing any more in $name', async path => {
     const names = await callsOf(path, SEED)
-    const calls = [...names.keys()].filter(call => !isLook(names[call] ?? '') || call % LOOKS_SAMPLED === 0)
+    const calls = [...names.keys()].filter(call => !isRead(names[call] ?? '') || call % READS_SAMPLED === 0)
     for (const call of calls) {
       expect(await runZombie(path, SEED, call), `asleep after call ${call} ${names[call]}`).toEqual({
         mutations: [],

@@ -34,7 +34,7 @@ export async function runZombie(path: Path, seed: number, call: number): Promise
   await world.runFor(MINUTE_MS)
   const isLate = ({ by, atMs }: { by: string; atMs: number }) => by === 'zombie' && atMs > lostMs
   const mutations = world.mutations.filter(isLate).map(({ act, machine }) => `${act} ${machine}`)
-  const writes = world.invariants.taken.filter(isLate).map(({ what }) => what)
+  const writes = world.invariants.accepted.filter(isLate).map(({ what }) => what)
   await world.close()
   return { mutations, writes }
 }

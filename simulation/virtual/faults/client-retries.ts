@@ -8,12 +8,12 @@ const IN_PROGRESS_MS = 30_000
 
 /** People who hear nothing ask again, and say by a key that it is the same request. */
 export function withClientRetries(dispatch: Dispatch, clock: Clock): Dispatch {
-  let asked = 0
+  let requests = 0
   return async first => {
-    asked += 1
-    const request = first.method === 'POST' ? keyed(first, `asked-${asked}`) : first
+    requests += 1
+    const request = first.method === 'POST' ? withKey(first, `asked-${requests}`) : first
     for (let tries = 1; ; tries += 1) {
-      const response = await answered(dispatch, request, tries === TRIES_MAX)
+      const response = await responseOrNull(dispatch, request, tries === TRIES_MAX)
       if (response !== null && !isInProgress(response)) return response
       if (response !== null && tries === TRIES_MAX) return response
       await clock.sleep(response === null ? PAUSE_MS * tries : IN_PROGRESS_MS, request.signal)
@@ -21,13 +21,13 @@ export function withClientRetries(dispatch: Dispatch, clock: Clock): Dispatch {
   }
 }
 
-const keyed = (request: ApiRequest, key: string): ApiRequest => ({
+const withKey = (request: ApiRequest, key: string): ApiRequest => ({
   ...request,
   headers: { ...request.headers, 'idempotency-key': key },
 })
 
 /** Null where nobody answered. */
-async function answered(dispatch: Dispatch, request: ApiRequest, isLast: boolean): Promise<ApiResponse | null> {
+async function responseOrNull(dispatch: Dispatch, request: ApiRequest, isLast: boolean): Promise<ApiResponse | null> {
   try {
     return await dispatch(request)
   } catch (error) {

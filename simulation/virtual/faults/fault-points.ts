@@ -4,27 +4,27 @@ export type When = 'before' | 'after'
 export interface FaultPoints<Caller> {
   plan(call: number, when: When, act: (caller: Caller) => void): void
   /** Does what was planned for that moment, and answers whether there was anything. */
-  strike(call: number, when: When, caller: Caller): boolean
+  trigger(call: number, when: When, caller: Caller): boolean
   /** Nothing strikes any more. */
   clear(): void
 }
 
-interface Stroke<Caller> {
+interface PlannedFault<Caller> {
   readonly call: number
   readonly when: When
   readonly act: (caller: Caller) => void
 }
 
 export function faultPoints<Caller>(): FaultPoints<Caller> {
-  let planned: readonly Stroke<Caller>[] = []
+  let planned: readonly PlannedFault<Caller>[] = []
   return {
     plan(call, when, act) {
       planned = [...planned, { call, when, act }]
     },
-    strike(call, when, caller) {
+    trigger(call, when, caller) {
       if (planned.length === 0) return false
-      const due = planned.filter(stroke => stroke.call === call && stroke.when === when)
-      planned = planned.filter(stroke => !due.includes(stroke))
+      const due = planned.filter(fault => fault.call === call && fault.when === when)
+      planned = planned.filter(fault => !due.includes(fault))
       for (const { act } of due) act(caller)
       return due.length > 0
     },

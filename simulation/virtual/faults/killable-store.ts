@@ -8,9 +8,9 @@ export interface Killable {
   store(store: Store): Store
   changeKeys(keys: ChangeKeys): ChangeKeys
   /** Does `act` before or after the call of the store that comes after so many others. */
-  strikeAt(callsAhead: number, when: When, act: () => void): void
+  triggerAt(callsAhead: number, when: When, act: () => void): void
   /** Nothing strikes any more. */
-  spare(): void
+  clearFaults(): void
   end(): void
 }
 
@@ -26,14 +26,14 @@ export function killable(): Killable {
     (...args) => {
       made += 1
       if (!isAlive) return never()
-      return struck(made, () => call(...args))
+      return callWithFaults(made, () => call(...args))
     }
 
-  async function struck<R>(index: number, call: () => Promise<R>): Promise<R> {
-    planned.strike(index, 'before')
+  async function callWithFaults<R>(index: number, call: () => Promise<R>): Promise<R> {
+    planned.trigger(index, 'before')
     if (!isAlive) return never()
     const answer = await call()
-    planned.strike(index, 'after')
+    planned.trigger(index, 'after')
     return isAlive ? answer : never()
   }
 
@@ -44,8 +44,8 @@ export function killable(): Killable {
     end() {
       isAlive = false
     },
-    strikeAt: (callsAhead, when, act) => planned.plan(made + 1 + callsAhead, when, act),
-    spare: planned.clear,
+    triggerAt: (callsAhead, when, act) => planned.plan(made + 1 + callsAhead, when, act),
+    clearFaults: planned.clear,
     store: store => gatedStore(store, gate),
     changeKeys: keys => ({ ...keys, publish: gate(keys.publish), remove: gate(keys.remove) }),
   }

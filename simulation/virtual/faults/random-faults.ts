@@ -15,15 +15,15 @@ export interface RandomFaults {
   /** Writes that another process of the API comes before: it takes the document one version further and changes nothing. */
   rivalRate: number
   /** How often anything of this has struck. */
-  struck: number
+  injected: number
 }
 
 export const NO_FAULTS = { apiRate: 0, cmlRate: 0, storeRate: 0, rivalRate: 0 } as const
 
-export const randomFaults = (): RandomFaults => ({ ...NO_FAULTS, struck: 0 })
+export const randomFaults = (): RandomFaults => ({ ...NO_FAULTS, injected: 0 })
 
 export interface RandomFaultParts {
-  readonly trouble: RandomFaults
+  readonly faults: RandomFaults
   readonly random: SeededRandom
   readonly clock: Clock
 }
@@ -31,15 +31,15 @@ export interface RandomFaultParts {
 const DELAY_MS_MAX = 8_000
 
 /** The way to the API as a controller meets it. */
-export function unreliable(dispatch: Dispatch, { trouble, random, clock }: RandomFaultParts): Dispatch {
+export function unreliable(dispatch: Dispatch, { faults, random, clock }: RandomFaultParts): Dispatch {
   return async request => {
-    if (trouble.apiRate === 0 || random.float() >= trouble.apiRate) return dispatch(request)
-    trouble.struck += 1
-    const fate = random.int(3)
-    if (fate === 0) throw new UnreachableError('the request was lost')
-    if (fate === 1) await clock.sleep(random.int(DELAY_MS_MAX), request.signal)
+    if (faults.apiRate === 0 || random.float() >= faults.apiRate) return dispatch(request)
+    faults.injected += 1
+    const outcome = random.int(3)
+    if (outcome === 0) throw new UnreachableError('the request was lost')
+    if (outcome === 1) await clock.sleep(random.int(DELAY_MS_MAX), request.signal)
     const response = await dispatch(request)
-    if (fate === 2) throw new UnreachableError('the answer was lost')
+    if (outcome === 2) throw new UnreachableError('the answer was lost')
     return response
   }
 }
@@ -50,21 +50,21 @@ const REFUSALS = ['database is locked (SQLITE_BUSY)', 'disk I/O error (SQLITE_IO
 const READ_SHARE = 1 / 8
 
 /** The store as the API meets it. A write that is refused may have happened all the same: nobody was told. */
-export function unreliableStore(store: Store, { trouble, random }: RandomFaultParts): Store {
-  const strikes = (share: number) => trouble.storeRate > 0 && random.float() < share * trouble.storeRate
+export function unreliableStore(store: Store, { faults, random }: RandomFaultParts): Store {
+  const isHit = (share: number) => faults.storeRate > 0 && random.float() < share * faults.storeRate
   const refused = () => {
-    trouble.struck += 1
+    faults.injected += 1
     return new StoreError(`the store refused: ${REFUSALS[random.int(REFUSALS.length)]}`)
   }
   async function written<R>(write: () => Promise<R>): Promise<R> {
-    if (!strikes(1)) return write()
+    if (!isHit(1)) return write()
     if (random.int(2) === 0) await write()
     throw refused()
   }
   const read =
-    <A extends readonly unknown[], R>(look: (...asked: A) => Promise<R>) =>
-    (...asked: A): Promise<R> =>
-      strikes(READ_SHARE) ? Promise.reject(refused()) : look(...asked)
+    <A extends readonly unknown[], R>(read: (...args: A) => Promise<R>) =>
+    (...args: A): Promise<R> =>
+      isHit(READ_SHARE) ? Promise.reject(refused()) : read(...args)
   const { journal, series, announcements } = store
   return {
     ...store,
@@ -73,9 +73,9 @@ export function unreliableStore(store: Store, { trouble, random }: RandomFaultPa
       return {
         get: read(documents.get),
         list: read(documents.list),
-        insert: (...asked) => written(() => documents.insert(...asked)),
-        replace: (...asked) => written(() => documents.replace(...asked)),
-        remove: (...asked) => written(() => documents.remove(...asked)),
+        insert: (...args) => written(() => documents.insert(...args)),
+        replace: (...args) => written(() => documents.replace(...args)),
+        remove: (...args) => written(() => documents.remove(...args)),
       }
     },
     journal: { ...journal, query: read(journal.query), append: entries => written(() => journal.append(entries)) },
@@ -94,7 +94,7 @@ export function unreliableStore(store: Store, { trouble, random }: RandomFaultPa
 }
 
 /** The store as one of two processes of the API meets it. Writers in one process wait for each other, so only others can win. */
-export function withConcurrentWrites(store: Store, { trouble, random }: RandomFaultParts): Store {
+export function withConcurrentWrites(store: Store, { faults, random }: RandomFaultParts): Store {
   return {
     ...store,
     collection<T extends Document>(kind: Kind<T>): Collection<T> {
@@ -102,13 +102,13 @@ export function withConcurrentWrites(store: Store, { trouble, random }: RandomFa
       async function rivalWrites(id: string): Promise<void> {
         const current = await documents.get(id)
         if (current === null) return
-        trouble.struck += 1
+        faults.injected += 1
         await documents.replace({ ...current, version: current.version + 1 })
       }
       return {
         ...documents,
         async replace(document, entries) {
-          if (trouble.rivalRate > 0 && random.float() < trouble.rivalRate) await rivalWrites(document.id)
+          if (faults.rivalRate > 0 && random.float() < faults.rivalRate) await rivalWrites(document.id)
           return documents.replace(document, entries)
         },
       }

@@ -20,12 +20,12 @@ export interface RestartingApi {
 
 export interface ApiParts {
   readonly time: VirtualTime
-  open(mortal: Killable): Promise<ControlPlane>
+  open(ports: Killable): Promise<ControlPlane>
   run(service: HostedService): () => void
 }
 
-interface Life {
-  readonly mortal: Killable
+interface Incarnation {
+  readonly ports: Killable
   readonly waiting: Set<(error: Error) => void>
   plane: ControlPlane | null
   abandoned: readonly (() => void)[]
@@ -35,16 +35,16 @@ interface Life {
 const RETRIED_MS = 1_000
 
 export async function restartingApi({ time, open, run }: ApiParts): Promise<RestartingApi> {
-  let life: Life | null = null
+  let incarnation: Incarnation | null = null
   let kills = 0
 
   async function start(): Promise<void> {
-    if (life !== null) return
-    const mine: Life = { mortal: killable(), waiting: new Set(), plane: null, abandoned: [] }
-    life = mine
+    if (incarnation !== null) return
+    const mine: Incarnation = { ports: killable(), waiting: new Set(), plane: null, abandoned: [] }
+    incarnation = mine
     try {
-      const plane = await open(mine.mortal)
-      if (!mine.mortal.isAlive) return
+      const plane = await open(mine.ports)
+      if (!mine.ports.isAlive) return
       mine.plane = plane
       // Decisions and samples for event streams are read every second, which nobody here follows.
       mine.abandoned = plane.services.filter(({ name }) => name !== 'live-events').map(run)
@@ -53,17 +53,17 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
     }
   }
 
-  function end(victim: Life, downMs: number): void {
-    if (life !== victim) return
-    life = null
-    victim.mortal.end()
+  function end(victim: Incarnation, downMs: number): void {
+    if (incarnation !== victim) return
+    incarnation = null
+    victim.ports.end()
     for (const abandon of victim.abandoned) abandon()
     for (const reject of victim.waiting) reject(new UnreachableError('the connection broke'))
     time.clock.after(downMs, () => void start())
   }
 
-  function kill(victim: Life, downMs: number): void {
-    if (life !== victim) return
+  function kill(victim: Incarnation, downMs: number): void {
+    if (incarnation !== victim) return
     kills += 1
     time.trace('the API dies')
     end(victim, downMs)
@@ -72,19 +72,19 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
   await start()
   return {
     dispatch: async request => {
-      const asked = life
-      if (asked === null || asked.plane === null) throw new UnreachableError('nobody listens')
-      return whileAlive(asked, asked.plane.dispatch(request))
+      const current = incarnation
+      if (current === null || current.plane === null) throw new UnreachableError('nobody listens')
+      return whileAlive(current, current.plane.dispatch(request))
     },
-    kill: downMs => void (life !== null && kill(life, downMs)),
+    kill: downMs => void (incarnation !== null && kill(incarnation, downMs)),
     killAt(callsAhead, when, downMs) {
-      const victim = life
-      victim?.mortal.strikeAt(callsAhead, when, () => kill(victim, downMs))
+      const victim = incarnation
+      victim?.ports.triggerAt(callsAhead, when, () => kill(victim, downMs))
     },
     async restore() {
       await start()
-      life?.mortal.spare()
-      if (life === null) throw new Error('the API does not start')
+      incarnation?.ports.clearFaults()
+      if (incarnation === null) throw new Error('the API does not start')
     },
     get kills() {
       return kills
@@ -93,7 +93,7 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
 }
 
 /** What the dead would have answered never comes; that the connection broke does. */
-function whileAlive({ waiting }: Life, answer: Promise<ApiResponse>): Promise<ApiResponse> {
+function whileAlive({ waiting }: Incarnation, answer: Promise<ApiResponse>): Promise<ApiResponse> {
   return new Promise((resolve, reject) => {
     waiting.add(reject)
     const settle = () => void waiting.delete(reject)

@@ -18,7 +18,7 @@ export interface CloudMutationMonitorParts {
   readonly leaks: Collection<LicenseLeak>
   readonly decided: DecisionIndex
   now(): number
-  saw(mutation: Mutation): void
+  onMutation(mutation: Mutation): void
   violated(rule: string): void
 }
 
@@ -29,7 +29,7 @@ export interface CloudMutationMonitor {
 }
 
 /** Where each change of a machine must have been announced. */
-const ANNOUNCED: Readonly<Record<PowerAction, readonly WorkerStatus[]>> = {
+const ALLOWED_STATUS: Readonly<Record<PowerAction, readonly WorkerStatus[]>> = {
   start: ['STARTING', 'TERMINATING'],
   stop: ['STOPPING', 'FAILED'],
   force_stop: ['STOPPING'],
@@ -46,7 +46,7 @@ function announcedAt({ entered_status_at, license }: Worker, act: Mutation['act'
 /** Whatever announced it was a decision or a person's word, and nothing older than what the worker is now explains it. */
 async function isDecided(decided: DecisionIndex, act: Mutation['act'], worker: Worker): Promise<boolean> {
   const [resource, since] = [`worker:${worker.id}`, announcedAt(worker, act)]
-  return (await decided.has(SERVICE, resource, since)) || decided.hasPersonSaid(resource, since)
+  return (await decided.has(SERVICE, resource, since)) || decided.isRequestedByUser(resource, since)
 }
 
 interface Tagging {
@@ -57,11 +57,11 @@ interface Tagging {
 
 /** Only the name, and only of machines that LCM launched. */
 function beforeTag(
-  { now, saw, violated }: CloudMutationMonitorParts,
+  { now, onMutation, violated }: CloudMutationMonitorParts,
   by: string,
   { machine, worker, tags }: Tagging,
 ): void {
-  saw({ atMs: now(), by, service: SERVICE, act: 'tag', machine, worker: worker?.id ?? null })
+  onMutation({ atMs: now(), by, service: SERVICE, act: 'tag', machine, worker: worker?.id ?? null })
   if (worker === null || worker.origin === 'DISCOVERY') violated(`${by}: tags ${machine}, which LCM did not launch`)
   const others = Object.keys(tags).filter(key => key !== TAG.name)
   if (others.length > 0) violated(`${by}: sets ${others.join(', ')} of ${machine}`)
@@ -87,14 +87,15 @@ export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMut
 
   async function beforePower(by: string, act: PowerAction, machine: string): Promise<void> {
     const worker = await ofMachine(machine)
-    parts.saw({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker?.id ?? null })
+    parts.onMutation({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker?.id ?? null })
     if (worker === null || worker.status === 'TERMINATED') {
       if (act !== 'terminate') violated(`${by}: ${act} of ${machine}, which no worker stands for`)
-      else if (!(await decided.hasGivenUp(machine))) violated(`${by}: terminates ${machine} without a decision`)
+      else if (!(await decided.isOrphanTermination(machine)))
+        violated(`${by}: terminates ${machine} without a decision`)
       return
     }
     await mustBeDecided(by, act, worker)
-    if (!ANNOUNCED[act].includes(worker.status)) violated(`${by}: ${act} of ${worker.name} while ${worker.status}`)
+    if (!ALLOWED_STATUS[act].includes(worker.status)) violated(`${by}: ${act} of ${worker.name} while ${worker.status}`)
     if (act === 'terminate') await beforeTermination(parts, by, worker, machine)
   }
 
@@ -107,7 +108,7 @@ export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMut
     const machine = cloud.cml.reachedAt(url)
     const worker = machine === null ? null : await ofMachine(machine)
     if (machine === null || worker === null) return
-    parts.saw({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker.id })
+    parts.onMutation({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker.id })
     await mustBeDecided(by, act, worker)
     // A license that is being given back may be lost with its machine at any moment, and the record must know.
     const isAnnounced =
@@ -122,7 +123,14 @@ export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMut
       async launch(region, request, signal) {
         const id = request.parameters.tags[TAG.workerId] ?? ''
         const worker = await workers.get(id)
-        parts.saw({ atMs: parts.now(), by, service: SERVICE, act: 'launch', machine: request.client_token, worker: id })
+        parts.onMutation({
+          atMs: parts.now(),
+          by,
+          service: SERVICE,
+          act: 'launch',
+          machine: request.client_token,
+          worker: id,
+        })
         if (worker !== null) await mustBeDecided(by, 'launch', worker)
         const isOpen = worker?.launch?.state === 'open' && worker.launch.client_token === request.client_token
         if (!isOpen) violated(`${by}: a launch for ${id} that no open attempt announced`)

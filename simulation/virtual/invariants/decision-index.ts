@@ -8,30 +8,30 @@ export interface DecisionIndex {
   /** Whether that service has decided on it, and not before `since`. */
   has(service: string, resource: string, since: string): Promise<boolean>
   /** Whether what it is since then follows from the word of a person, which is on record with the same write. */
-  hasPersonSaid(resource: string, at: string): Promise<boolean>
+  isRequestedByUser(resource: string, at: string): Promise<boolean>
   /** Whether a machine that no record stands for was allowed to be given up. */
-  hasGivenUp(machine: string): Promise<boolean>
+  isOrphanTermination(machine: string): Promise<boolean>
 }
 
 export function decisionIndex(journal: Journal): DecisionIndex {
   return {
     async has(service, resource, since) {
       const query = { streams: ['decision'], subject: resource, from: since, limit: ENTRIES_MAX }
-      return (await journal.query(query)).some(entry => wordOf(entry, 'service') === service)
+      return (await journal.query(query)).some(entry => fieldOf(entry, 'service') === service)
     },
-    async hasPersonSaid(resource, at) {
+    async isRequestedByUser(resource, at) {
       const entries = await journal.query({ streams: ['audit'], subject: resource, from: at, limit: ENTRIES_MAX })
       return entries.some(entry => entry.at === at)
     },
-    async hasGivenUp(machine) {
+    async isOrphanTermination(machine) {
       const subject = `fleet_scaling:${FLEET_SCALING_ID}`
       const entries = await journal.query({ streams: ['audit'], subject, limit: ENTRIES_MAX })
       return entries.some(
-        entry => wordOf(entry, 'action') === 'terminate_orphan' && JSON.stringify(entry.body).includes(`"${machine}"`),
+        entry => fieldOf(entry, 'action') === 'terminate_orphan' && JSON.stringify(entry.body).includes(`"${machine}"`),
       )
     },
   }
 }
 
-const wordOf = ({ body }: JournalEntry, name: string): unknown =>
+const fieldOf = ({ body }: JournalEntry, name: string): unknown =>
   new Map<string, unknown>(Object.entries(body)).get(name)

@@ -7,7 +7,7 @@ import { MINUTE_MS } from '../world/durations.ts'
 import { invariants } from './invariants.ts'
 import { requestedState } from './requested-state.ts'
 
-function watched() {
+function openInvariants() {
   const clock = manualClock()
   const store = openSqliteStore(':memory:')
   const now = () => clock.now()
@@ -18,9 +18,9 @@ function watched() {
     workers: store.collection(RESOURCES.workers),
     leaks: store.collection(RESOURCES.leaks),
     journal: store.journal,
-    wishes: requestedState([], now),
+    requested: requestedState([], now),
     now,
-    isBlind: () => false,
+    isCloudHidden: () => false,
   })
   const { signal } = new AbortController()
   const lead = (by: string, service: string, epoch: number) =>
@@ -35,7 +35,7 @@ function watched() {
 }
 
 it('a leader of any service that was followed by another changes nothing any more', async () => {
-  const { clock, rules, lead, change, close } = watched()
+  const { clock, rules, lead, change, close } = openInvariants()
   await lead('one', 'lablet-controller', 1)
   await lead('two', 'lablet-controller', 2)
   await lead('three', 'worker-controller', 1)

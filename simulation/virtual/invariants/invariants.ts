@@ -7,18 +7,18 @@ import type { Collection, Journal } from '@lcm/store/store'
 import { illegalWorkerMoves } from '@lcm/testkit/move-rules'
 import { MINUTE_MS } from '../world/durations.ts'
 import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
-import { mistakenLicenses, overdrawnLicenses } from './license/owned-licenses.ts'
+import { overdrawnLicenses, wrongLicenseStatus } from './license/owned-licenses.ts'
 import type { Mutation } from './mutation.ts'
 import type { RequestedState } from './requested-state.ts'
-import { untoldRefusals } from './worker/refused-logins.ts'
-import { untoldPowerRefusals } from './worker/refused-power.ts'
+import { unreportedRefusals } from './worker/refused-logins.ts'
+import { unreportedPowerRefusals } from './worker/refused-power.ts'
 import { stopBrake } from './worker/stop-brake.ts'
-import { hastyStops } from './worker/stop-cooldown.ts'
+import { stopsWithinCooldown } from './worker/stop-cooldown.ts'
 
 /** How long a live machine of the fleet may go without a record. */
 const UNRECORDED_MS_MAX = 15 * MINUTE_MS
 /** How long CML or EC2 may refuse LCM before its worker says so: a few polls, and a leader or an API that is lost meanwhile. */
-const UNTOLD_MS_MAX = 15 * MINUTE_MS
+const UNREPORTED_MS_MAX = 15 * MINUTE_MS
 const CHECK_EVERY_MS = MINUTE_MS
 /** Longer than a leader can be that has lost its lease and does not know it yet. */
 const ZOMBIE_MS_MAX = MINUTE_MS
@@ -32,10 +32,10 @@ export interface InvariantParts {
   readonly workers: Collection<Worker>
   readonly leaks: Collection<LicenseLeak>
   readonly journal: Journal
-  readonly wishes: RequestedState
+  readonly requested: RequestedState
   now(): number
   /** Whether nobody can see what is there. */
-  isBlind(): boolean
+  isCloudHidden(): boolean
 }
 
 export interface Invariants {
@@ -54,7 +54,7 @@ export interface Invariants {
   /** Refuses to believe in writes of older terms of that service that were taken. */
   fenced(by: string, dispatch: Dispatch, service?: string): Dispatch
   /** Writes of controllers that the API took, without samples of metrics. */
-  readonly taken: readonly { readonly by: string; readonly atMs: number; readonly what: string }[]
+  readonly accepted: readonly { readonly by: string; readonly atMs: number; readonly what: string }[]
   /** Every machine that was ever there. */
   readonly machines: ReadonlySet<string>
 }
@@ -70,17 +70,17 @@ export function invariants(parts: InvariantParts): Invariants {
   const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
   const brake = stopBrake(parts)
   const licenses = lostLicenses(parts)
-  const taken: { by: string; atMs: number; what: string }[] = []
+  const accepted: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()
   const ofWorker = new Map<string, Set<string>>()
   parts.cloud.watch(id => {
     machines.add(id)
-    for (const rule of twins(parts, ofWorker, id)) violated(rule)
+    for (const rule of duplicateMachines(parts, ofWorker, id)) violated(rule)
   })
 
   /** How long something has been so, by what it is. */
-  function lasts(key: string, isSo: boolean): number {
-    if (!isSo) since.delete(key)
+  function durationOf(key: string, isTrue: boolean): number {
+    if (!isTrue) since.delete(key)
     else if (!since.has(key)) since.set(key, parts.now())
     return parts.now() - (since.get(key) ?? parts.now())
   }
@@ -94,13 +94,14 @@ export function invariants(parts: InvariantParts): Invariants {
       checkedMs = parts.now()
       licenses.step(machines)
       for (const rule of overdrawnLicenses(parts)) violated(rule)
-      for (const [id, words] of strays(parts))
-        if (lasts(`astray ${id}`, words !== null) > UNRECORDED_MS_MAX)
-          violated(`${words} and without a record for too long`)
-      for (const [id, words] of untoldRefusals(parts.cloud, parts.latest.values()))
-        if (lasts(`refused ${id}`, words !== null) > UNTOLD_MS_MAX) violated(`${words}`)
-      for (const [id, words] of untoldPowerRefusals(parts.cloud, parts.latest.values(), parts.now()))
-        if (lasts(`blocked ${id}`, words !== null && !parts.isBlind()) > UNTOLD_MS_MAX) violated(`${words}`)
+      for (const [id, violation] of unrecordedMachines(parts))
+        if (durationOf(`astray ${id}`, violation !== null) > UNRECORDED_MS_MAX)
+          violated(`${violation} and without a record for too long`)
+      for (const [id, violation] of unreportedRefusals(parts.cloud, parts.latest.values()))
+        if (durationOf(`refused ${id}`, violation !== null) > UNREPORTED_MS_MAX) violated(`${violation}`)
+      for (const [id, violation] of unreportedPowerRefusals(parts.cloud, parts.latest.values(), parts.now()))
+        if (durationOf(`blocked ${id}`, violation !== null && !parts.isCloudHidden()) > UNREPORTED_MS_MAX)
+          violated(`${violation}`)
     },
     mutated(mutation) {
       for (const rule of brake(mutation)) violated(rule)
@@ -109,38 +110,38 @@ export function invariants(parts: InvariantParts): Invariants {
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
     },
     check: async () => (await licenses.unrecorded()).forEach(violated),
-    checkSettled: async () => (await wrongAtRest(parts, licenses)).forEach(violated),
-    finally: async () => (await wrongInTheEnd(parts, licenses)).forEach(violated),
+    checkSettled: async () => (await settledViolations(parts, licenses)).forEach(violated),
+    finally: async () => (await finalViolations(parts, licenses)).forEach(violated),
     fenced:
       (by, dispatch, service = 'worker-controller') =>
       async request => {
         const epoch = Number(request.headers[EPOCH_HEADER] ?? 0)
         const newest = registered.get(service)?.epoch ?? 0
         const response = await dispatch(request)
-        const isTaken = response.status < 300 && request.method !== 'GET'
-        if (isTaken && request.url.endsWith('/term')) {
-          const told = epochIn(request.body)
-          if (told > newest) registered.set(service, { epoch: told, by, atMs: parts.now() })
-        } else if (isTaken && epoch > 0) {
-          taken.push({ by, atMs: parts.now(), what: `${request.method} ${request.url}` })
+        const isAccepted = response.status < 300 && request.method !== 'GET'
+        if (isAccepted && request.url.endsWith('/term')) {
+          const registeredEpoch = epochIn(request.body)
+          if (registeredEpoch > newest) registered.set(service, { epoch: registeredEpoch, by, atMs: parts.now() })
+        } else if (isAccepted && epoch > 0) {
+          accepted.push({ by, atMs: parts.now(), what: `${request.method} ${request.url}` })
           if (epoch < newest) violated(`${by}: ${request.method} ${request.url} of epoch ${epoch} after ${newest}`)
         }
         return response
       },
-    taken,
+    accepted,
   }
 }
 
-async function wrongAtRest(parts: InvariantParts, licenses: LostLicenses): Promise<readonly string[]> {
-  const forgotten = [...parts.latest.values()].flatMap(worker => parts.wishes.forgotten(worker))
-  return [...(await licenses.unrecordedAtRest()), ...mistakenLicenses(parts), ...forgotten]
+async function settledViolations(parts: InvariantParts, licenses: LostLicenses): Promise<readonly string[]> {
+  const lost = [...parts.latest.values()].flatMap(worker => parts.requested.lost(worker))
+  return [...(await licenses.unrecordedWhenSettled()), ...wrongLicenseStatus(parts), ...lost]
 }
 
-async function wrongInTheEnd(parts: InvariantParts, licenses: LostLicenses): Promise<readonly string[]> {
+async function finalViolations(parts: InvariantParts, licenses: LostLicenses): Promise<readonly string[]> {
   return [
     ...(await illegalHistories(parts)),
-    ...(await licenses.unrecordedInTheEnd()),
-    ...(await hastyStops(parts.journal, parts.wishes.settings)),
+    ...(await licenses.unrecordedAtEnd()),
+    ...(await stopsWithinCooldown(parts.journal, parts.requested.settings)),
   ]
 }
 
@@ -151,7 +152,7 @@ const isLaunchedByUs = ({ instance }: { instance: { client_token: string | null 
 const epochIn = (body: string | null): number => Number(JSON.parse(body ?? '{}').epoch ?? 0)
 
 /** Two live machines of one worker, told by what they were launched with. */
-function twins({ cloud }: InvariantParts, ofWorker: Map<string, Set<string>>, changedId: string): string[] {
+function duplicateMachines({ cloud }: InvariantParts, ofWorker: Map<string, Set<string>>, changedId: string): string[] {
   const worker = cloud.machine(changedId)?.instance.tags[TAG.workerId]
   if (worker === undefined) return []
   const known = ofWorker.get(worker) ?? new Set()
@@ -179,13 +180,13 @@ async function illegalHistories({ journal, latest }: InvariantParts): Promise<st
 }
 
 /** Every machine, with words for those of ours that run without a record. */
-function strays({ cloud, latest, fleet, isBlind }: InvariantParts): [string, string | null][] {
+function unrecordedMachines({ cloud, latest, fleet, isCloudHidden }: InvariantParts): [string, string | null][] {
   const records = [...latest.values()].filter(({ status }) => status !== 'TERMINATED')
   const recorded = new Set(records.map(({ ec2_instance_id }) => ec2_instance_id))
   return cloud.machines().map(({ instance, state, tags }) => {
     const id = instance.instance_id
     const isOurs = tags[TAG.fleet] === fleet && isLaunchedByUs({ instance })
-    const isAstray = isLive(state) && isOurs && !recorded.has(id) && !isBlind()
-    return [id, isAstray ? `${id} of ${tags[TAG.workerId]} is ${state}` : null]
+    const isUnrecorded = isLive(state) && isOurs && !recorded.has(id) && !isCloudHidden()
+    return [id, isUnrecorded ? `${id} of ${tags[TAG.workerId]} is ${state}` : null]
   })
 }

@@ -5,67 +5,71 @@ import { type SettingsHistory, settingsHistory } from './settings-history.ts'
 /** What people asked of each worker: the last wishes, and when somebody last touched it. */
 export interface RequestedState {
   /** The API as people meet it. */
-  heard(dispatch: Dispatch): Dispatch
+  record(dispatch: Dispatch): Dispatch
   /** Desired states recorded for users that no user requested. */
-  unheardOf(worker: Worker): readonly string[]
+  neverRequested(worker: Worker): readonly string[]
   /** A wish that was taken and came to nothing, for when all has come to rest. */
-  forgotten(worker: Worker): readonly string[]
+  lost(worker: Worker): readonly string[]
   lastTouchedMs(workerId: string): number
-  readonly settings: Pick<SettingsHistory, 'leastAt'>
+  readonly settings: Pick<SettingsHistory, 'minimumAt'>
 }
 
-const WISHED: Readonly<Record<string, DesiredStatus>> = { start: 'RUNNING', stop: 'STOPPED', terminate: 'TERMINATED' }
+const DESIRED_BY_VERB: Readonly<Record<string, DesiredStatus>> = {
+  start: 'RUNNING',
+  stop: 'STOPPED',
+  terminate: 'TERMINATED',
+}
 const TOUCH = /\/workers\/(w-[^/?]+)(?:\/([a-z-]+))?/
 /** The last one, and those that it may have met on its way. */
-const WISHES_KEPT = 4
+const REQUESTS_KEPT = 4
 
-type Answer = 'taken' | 'refused' | 'unknown'
+type Outcome = 'accepted' | 'refused' | 'unknown'
 /** A refused request has no effect; after a server error the effect is unknown. */
-const answerOf = (status: number): Answer => (status < 300 ? 'taken' : status < 500 ? 'refused' : 'unknown')
+const outcomeOf = (status: number): Outcome => (status < 300 ? 'accepted' : status < 500 ? 'refused' : 'unknown')
 
-export function requestedState(people: readonly string[], now: () => number): RequestedState {
-  const recent = recentWishes()
-  const last = lastWishes()
+export function requestedState(users: readonly string[], now: () => number): RequestedState {
+  const recent = recentRequests()
+  const last = lastRequests()
   const touchedMs = new Map<string, number>()
   const settings = settingsHistory(now)
 
   /** Callback that receives the status of the answer. */
-  function noted(request: ApiRequest, id: string, verb: string): ((answer: Answer) => void)[] {
+  function noted(request: ApiRequest, id: string, verb: string): ((outcome: Outcome) => void)[] {
     const body = () => JSON.parse(request.body ?? '{}')
     const isDrain = verb === 'drain'
-    const status: DesiredStatus | undefined = isDrain ? (body().then ?? 'STOPPED') : WISHED[verb]
-    if (id !== '' && status !== undefined) return [recent.wish(request, id, status), last.wish(id, status, isDrain)]
+    const status: DesiredStatus | undefined = isDrain ? (body().then ?? 'STOPPED') : DESIRED_BY_VERB[verb]
+    if (id !== '' && status !== undefined) return [recent.note(request, id, status), last.note(id, status, isDrain)]
     const isSetting = request.method === 'PATCH' && request.url.endsWith('/settings')
-    return isSetting ? [settings.said(body())] : []
+    return isSetting ? [settings.record(body())] : []
   }
 
   return {
     settings,
     lastTouchedMs: id => touchedMs.get(id) ?? Number.NEGATIVE_INFINITY,
-    heard: dispatch => async request => {
+    record: dispatch => async request => {
       if (request.method === 'GET') return dispatch(request)
       const [, id = '', verb = ''] = TOUCH.exec(request.url) ?? []
       const touch = () => void (id !== '' && touchedMs.set(id, now()))
-      const settled = noted(request, id, verb)
+      const callbacks = noted(request, id, verb)
       touch()
-      let answer: Answer = 'unknown'
+      let outcome: Outcome = 'unknown'
       try {
         const response = await dispatch(request)
-        answer = answerOf(response.status)
+        outcome = outcomeOf(response.status)
         return response
       } finally {
         touch()
-        for (const settle of settled) settle(answer)
+        for (const callback of callbacks) callback(outcome)
       }
     },
-    unheardOf({ id, name, desired_by, desired_status }) {
-      if (!people.includes(desired_by)) return []
+    neverRequested({ id, name, desired_by, desired_status }) {
+      if (!users.includes(desired_by)) return []
       return recent.of(id).includes(desired_status)
         ? []
         : [`${name} is wanted ${desired_status} by ${desired_by}, who never said so`]
     },
-    forgotten({ id, name, desired_by, desired_status }) {
-      if (!people.includes(desired_by)) return []
+    lost({ id, name, desired_by, desired_status }) {
+      if (!users.includes(desired_by)) return []
       const possible = last.of(id)
       return possible.includes(desired_status)
         ? []
@@ -75,58 +79,59 @@ export function requestedState(people: readonly string[], now: () => number): Re
 }
 
 /** What was wished of each worker in the last while, the newest last. */
-function recentWishes() {
-  const wished = new Map<string, readonly DesiredStatus[]>()
-  const repeated = new Map<string, { readonly settle: (answer: Answer) => void; isDoubtful: boolean }>()
+function recentRequests() {
+  const desired = new Map<string, readonly DesiredStatus[]>()
+  const repeated = new Map<string, { readonly callback: (outcome: Outcome) => void; isUnknown: boolean }>()
 
   /** Noted before it is answered, since its event may come sooner than the answer. */
-  function noted(id: string, status: DesiredStatus): (answer: Answer) => void {
-    const before = wished.get(id)
-    const after = before?.at(-1) === status ? before : [...(before ?? ['RUNNING' as const]), status].slice(-WISHES_KEPT)
-    wished.set(id, after)
-    return answer => {
+  function noted(id: string, status: DesiredStatus): (outcome: Outcome) => void {
+    const before = desired.get(id)
+    const after =
+      before?.at(-1) === status ? before : [...(before ?? ['RUNNING' as const]), status].slice(-REQUESTS_KEPT)
+    desired.set(id, after)
+    return outcome => {
       // More may have been wished since.
-      if (answer !== 'refused' || wished.get(id) !== after) return
-      if (before === undefined) wished.delete(id)
-      else wished.set(id, before)
+      if (outcome !== 'refused' || desired.get(id) !== after) return
+      if (before === undefined) desired.delete(id)
+      else desired.set(id, before)
     }
   }
 
   return {
-    of: (id: string) => wished.get(id) ?? ['RUNNING' as const],
+    of: (id: string) => desired.get(id) ?? ['RUNNING' as const],
     /**
      * However often a request is repeated, it is one wish; and where one try was not answered, a refusal of the next says nothing
      * of it.
      */
-    wish({ headers }: ApiRequest, id: string, status: DesiredStatus): (answer: Answer) => void {
+    note({ headers }: ApiRequest, id: string, status: DesiredStatus): (outcome: Outcome) => void {
       const key = headers['idempotency-key'] ?? ''
-      const known = repeated.get(key) ?? { settle: noted(id, status), isDoubtful: false }
+      const known = repeated.get(key) ?? { callback: noted(id, status), isUnknown: false }
       if (key !== '') repeated.set(key, known)
-      return answer => {
-        known.isDoubtful ||= answer === 'unknown'
-        if (!known.isDoubtful) known.settle(answer)
+      return outcome => {
+        known.isUnknown ||= outcome === 'unknown'
+        if (!known.isUnknown) known.callback(outcome)
       }
     },
   }
 }
 
 /** The wish of each worker that was taken last. Where several were on their way at once any of them may have been that. */
-function lastWishes() {
-  const taken = new Map<string, readonly DesiredStatus[]>()
-  const underWay = new Map<string, number>()
-  const of = (id: string) => taken.get(id) ?? ['RUNNING' as const]
+function lastRequests() {
+  const accepted = new Map<string, readonly DesiredStatus[]>()
+  const inFlight = new Map<string, number>()
+  const of = (id: string) => accepted.get(id) ?? ['RUNNING' as const]
   return {
     of,
     /** A drain may be taken back, and then what was wanted before it holds. */
-    wish(id: string, status: DesiredStatus, mayBeTakenBack: boolean): (answer: Answer) => void {
-      const isAlone = () => (underWay.get(id) ?? 0) === 0
+    note(id: string, status: DesiredStatus, isCancelable: boolean): (outcome: Outcome) => void {
+      const isAlone = () => (inFlight.get(id) ?? 0) === 0
       const wasAlone = isAlone()
-      underWay.set(id, (underWay.get(id) ?? 0) + 1)
-      return answer => {
-        underWay.set(id, (underWay.get(id) ?? 0) - 1)
-        if (answer === 'refused') return
-        const isLast = answer === 'taken' && wasAlone && isAlone() && !mayBeTakenBack
-        taken.set(id, isLast ? [status] : [...new Set([...of(id), status])])
+      inFlight.set(id, (inFlight.get(id) ?? 0) + 1)
+      return outcome => {
+        inFlight.set(id, (inFlight.get(id) ?? 0) - 1)
+        if (outcome === 'refused') return
+        const isLast = outcome === 'accepted' && wasAlone && isAlone() && !isCancelable
+        accepted.set(id, isLast ? [status] : [...new Set([...of(id), status])])
       }
     },
   }

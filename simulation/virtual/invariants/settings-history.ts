@@ -4,9 +4,9 @@ import { MINUTE_MS } from '../world/durations.ts'
 /** News takes a moment, and a setting holds for whoever reads it next. */
 export const UPDATE_MS = 2 * MINUTE_MS
 
-type Counted = 'min_workers' | 'idle_timeout_seconds' | 'scale_down_cooldown_seconds'
+type NumericSetting = 'min_workers' | 'idle_timeout_seconds' | 'scale_down_cooldown_seconds'
 
-interface Held {
+interface Period {
   readonly values: SettingsPatch
   readonly fromMs: number
   untilMs: number
@@ -15,30 +15,30 @@ interface Held {
 /** What people said of the settings, and what may have held at any moment. */
 export interface SettingsHistory {
   /** Tells what to do once it is known whether it was taken; of a server's failure nobody knows. */
-  said(patch: SettingsPatch): (answer: 'taken' | 'refused' | 'unknown') => void
+  record(patch: SettingsPatch): (outcome: 'accepted' | 'refused' | 'unknown') => void
   /** The mildest that may have held then, or a moment before. */
-  leastAt(name: Counted, atMs: number): number
+  minimumAt(name: NumericSetting, atMs: number): number
 }
 
 export function settingsHistory(now: () => number): SettingsHistory {
-  let held: readonly Held[] = [{ values: {}, fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }]
+  let periods: readonly Period[] = [{ values: {}, fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }]
   return {
-    said(patch) {
-      const before = held.filter(({ untilMs }) => untilMs === Number.POSITIVE_INFINITY)
+    record(patch) {
+      const before = periods.filter(({ untilMs }) => untilMs === Number.POSITIVE_INFINITY)
       const after = before.map(({ values }) => ({
         values: { ...values, ...patch },
         fromMs: now(),
         untilMs: Number.POSITIVE_INFINITY,
       }))
       // Before it is answered, since what it leads to may come sooner than the answer.
-      held = [...held, ...after]
-      return answer => {
-        if (answer === 'refused') held = held.filter(each => !after.includes(each))
-        if (answer === 'taken') for (const each of before) each.untilMs = Math.min(each.untilMs, now())
+      periods = [...periods, ...after]
+      return outcome => {
+        if (outcome === 'refused') periods = periods.filter(each => !after.includes(each))
+        if (outcome === 'accepted') for (const each of before) each.untilMs = Math.min(each.untilMs, now())
       }
     },
-    leastAt(name, atMs) {
-      const possible = held.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + UPDATE_MS >= atMs)
+    minimumAt(name, atMs) {
+      const possible = periods.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + UPDATE_MS >= atMs)
       return Math.min(...possible.map(({ values }) => values[name] ?? SETTING_DEFAULTS[name]))
     },
   }

@@ -5,7 +5,7 @@ import { textReason } from '@lcm/domain/reason'
 import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
-import { answering, asking, at, type Mutant, storing } from './mutant.ts'
+import { at, changeDocuments, changeRequests, changeResponses, type Mutant } from './mutant.ts'
 
 const ONE = [at(0, 'create')]
 /** Idle after a quarter of an hour, and none has to run. */
@@ -14,18 +14,18 @@ const SOON_IDLE = at(1, 'change settings')
 const USED = [...ONE, SOON_IDLE, ...Array.from({ length: 30 }, (_, n) => at(15 + 5 * n, 'use a server'))]
 const BUSY_API = [
   ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
-  ...Array.from({ length: 40 }, (_, n) => at(8 + n, n % 2 === 0 ? 'stop' : 'start', { who: 0.4 })),
-  ...Array.from({ length: 20 }, (_, n) => at(8 + 2 * n, 'lead as a zombie', { much: 0.99 })),
+  ...Array.from({ length: 40 }, (_, n) => at(8 + n, n % 2 === 0 ? 'stop' : 'start', { target: 0.4 })),
+  ...Array.from({ length: 20 }, (_, n) => at(8 + 2 * n, 'lead as a zombie', { amount: 0.99 })),
 ]
 /** Two processes of the API, of which one loses many a race. */
 const RIVALS = [
-  at(0, 'write beside us', { much: 1, forMinutes: 60 }),
+  at(0, 'write beside us', { amount: 1, forMinutes: 60 }),
   ...ONE,
   ...Array.from({ length: 6 }, (_, n) => at(10 + 5 * n, n % 2 === 0 ? 'stop' : 'start')),
 ]
 const IDLE_CHECK = /POST .*\/idle-checks$/
 
-const untoldBlockage = asking(/PATCH .*\/workers\/[^/]+\/status$/, body => {
+const withoutBlockage = changeRequests(/PATCH .*\/workers\/[^/]+\/status$/, body => {
   const { changes } = body as { changes: { conditions?: { type: string }[] } }
   const conditions = changes.conditions?.filter(({ type }) => type !== CONDITION.terminateBlocked)
   return { ...body, changes: { ...changes, ...(conditions === undefined ? {} : { conditions }) } }
@@ -38,10 +38,10 @@ export const apiMutants: readonly Mutant[] = [
     breaks: 'the API takes writes of a leader that was followed by another',
     caughtBy: /of epoch \d+ after/,
     acts: BUSY_API,
-    spoil() {
+    defects() {
       const newest = new Map<string, number>()
       return {
-        asking: (dispatch, service) => request => {
+        requests: (dispatch, service) => request => {
           const epoch = Number(request.headers['lcm-epoch'] ?? 0)
           if (epoch === 0) return dispatch(request)
           newest.set(service, Math.max(epoch, newest.get(service) ?? 0))
@@ -56,27 +56,27 @@ export const apiMutants: readonly Mutant[] = [
     breaks: 'whoever writes last wins, whatever was read',
     caughtBy: /was written over/,
     acts: RIVALS,
-    spoil: () => ({ store: withReplace(overwriting) }),
+    defects: () => ({ store: withReplace(lastWriteWins) }),
   },
   {
     name: 'refused termination not told',
     breaks: 'EC2 refuses to terminate a protected machine, and the worker says only TERMINATING',
     caughtBy: /EC2 refuses what \S+ waits for as TERMINATING, and nothing says so/,
     acts: [...ONE, at(20, 'protect a machine'), at(22, 'terminate')],
-    spoil: () => ({ asking: dispatch => untoldBlockage(dispatch) }),
+    defects: () => ({ requests: dispatch => withoutBlockage(dispatch) }),
   },
   {
     name: 'leak told and not kept',
     breaks: 'a license that went down with its machine is reported, and the report is lost',
     caughtBy: /is lost without a record/,
     acts: [at(0, 'create with a license'), at(20, 'kill a machine')],
-    spoil: () => ({ store: withoutLeaks }),
+    defects: () => ({ store: withoutLeaks }),
   },
   {
     name: 'acknowledged and lost',
     breaks: 'every fiftieth write is answered and not made',
     caughtBy: /was written over/,
-    spoil() {
+    defects() {
       let writes = 0
       return {
         store: withReplace((documents, document, entries) => {
@@ -91,8 +91,8 @@ export const apiMutants: readonly Mutant[] = [
     breaks: 'what is becomes what is wanted',
     caughtBy: /who never said so/,
     acts: [...ONE, at(15, 'stop a machine')],
-    spoil: () => ({
-      store: storing(RESOURCES.workers, (worker, before) =>
+    defects: () => ({
+      store: changeDocuments(RESOURCES.workers, (worker, before) =>
         before?.status !== worker.status && worker.status === 'STOPPED'
           ? { ...worker, desired_status: 'STOPPED' as const }
           : worker,
@@ -109,8 +109,8 @@ export const apiMutants: readonly Mutant[] = [
       // Each failure takes half an hour.
       at(60, 'break a server', { forMinutes: 600 }),
     ],
-    spoil: () => ({
-      store: storing(RESOURCES.workers, worker => ({ ...worker, failures: Math.min(1, worker.failures) })),
+    defects: () => ({
+      store: changeDocuments(RESOURCES.workers, worker => ({ ...worker, failures: Math.min(1, worker.failures) })),
     }),
   },
   {
@@ -118,18 +118,18 @@ export const apiMutants: readonly Mutant[] = [
     breaks: 'a report says that a worker that was stopped is PENDING again, and the API takes it',
     caughtBy: /moved from/,
     acts: [...ONE, at(15, 'stop')],
-    spoil: () => ({ store: withReplace(takingAnyMove) }),
+    defects: () => ({ store: withReplace(acceptAnyTransition) }),
   },
   {
     name: 'secrets in decisions',
     breaks: 'the reason of a decision quotes the token of a license',
     caughtBy: /a secret was/,
     acts: [at(0, 'create with a license'), at(30, 'stop')],
-    spoil() {
+    defects() {
       let token = ''
       return {
-        asking: dispatch => async request => {
-          const response = await dispatch(spokenIn(request, token))
+        requests: dispatch => async request => {
+          const response = await dispatch(withTokenInReason(request, token))
           if (request.url.endsWith('/secrets')) token = JSON.parse(String(response.body)).license_token ?? token
           return response
         },
@@ -141,8 +141,8 @@ export const apiMutants: readonly Mutant[] = [
     breaks: 'the API shows the token of a license with the worker',
     caughtBy: /a secret was told/,
     acts: [at(0, 'create with a license')],
-    spoil: () => ({
-      store: storing(RESOURCES.workers, worker =>
+    defects: () => ({
+      store: changeDocuments(RESOURCES.workers, worker =>
         worker.license.product === null ? worker : { ...worker, desired_reason: 'token-of-the-account' },
       ),
     }),
@@ -153,10 +153,10 @@ export const apiMutants: readonly Mutant[] = [
     caughtBy: /may see/,
     acts: [
       ...ONE,
-      at(15, 'book', { much: 0.45 }),
-      ...Array.from({ length: 9 }, (_, n) => at(18 + n, 'pry', { much: n / 9 })),
+      at(15, 'book', { amount: 0.45 }),
+      ...Array.from({ length: 9 }, (_, n) => at(18 + n, 'pry', { amount: n / 9 })),
     ],
-    spoil: () => ({
+    defects: () => ({
       api: dispatch => request =>
         request.method === 'GET' && /lablet-sessions\/ls-/.test(request.url)
           ? dispatch({ ...request, headers: { ...request.headers, authorization: 'Bearer admin' } })
@@ -168,12 +168,12 @@ export const apiMutants: readonly Mutant[] = [
     breaks: 'what people do on a server does not count',
     caughtBy: /min after somebody used it/,
     acts: USED,
-    spoil: () => ({
-      asking: asking(IDLE_CHECK, body => ({
+    defects: () => ({
+      requests: changeRequests(IDLE_CHECK, body => ({
         ...body,
         evidence: { last_activity_at: null, running_nodes: 0, events: [] },
       })),
-      store: forgetful,
+      store: dropActivity,
     }),
   },
   {
@@ -182,8 +182,8 @@ export const apiMutants: readonly Mutant[] = [
     caughtBy: /so soon after it came to run/,
     // Started anew without a person, whose word would keep it awake for an hour.
     acts: [...ONE, SOON_IDLE, at(12, 'stop a machine')],
-    spoil: () => ({
-      store: storing(RESOURCES.workers, worker => ({
+    defects: () => ({
+      store: changeDocuments(RESOURCES.workers, worker => ({
         ...worker,
         entered_status_at: worker.created_at,
         pause: { ...worker.pause, last_resumed_at: null },
@@ -194,8 +194,8 @@ export const apiMutants: readonly Mutant[] = [
     name: 'no least number of workers',
     breaks: 'idle workers are stopped until none is left',
     caughtBy: /are the least/,
-    acts: Array.from({ length: 3 }, (_, n) => at(n / 10, 'create', { who: n / 10 })),
-    spoil: () => ({ store: withoutLeast }),
+    acts: Array.from({ length: 3 }, (_, n) => at(n / 10, 'create', { target: n / 10 })),
+    defects: () => ({ store: withoutMinimum }),
   },
   {
     name: 'orphan brake off',
@@ -203,20 +203,20 @@ export const apiMutants: readonly Mutant[] = [
     caughtBy: /without a record were given up/,
     acts: [
       ...ONE,
-      at(1, 'change settings', { who: 0.6 }),
-      ...Array.from({ length: 5 }, (_, n) => at(2, 'plant a machine to be found', { who: n / 10, much: 0.9 })),
+      at(1, 'change settings', { target: 0.6 }),
+      ...Array.from({ length: 5 }, (_, n) => at(2, 'plant a machine to be found', { target: n / 10, amount: 0.9 })),
     ],
-    spoil: () => ({
-      asking: answering(/orphan-terminations/, () => ({ granted: true, because: textReason('why not') })),
+    defects: () => ({
+      requests: changeResponses(/orphan-terminations/, () => ({ granted: true, because: textReason('why not') })),
     }),
   },
   {
     name: 'ledger not counted',
     breaks: 'room is taken and not subtracted',
     caughtBy: /and its book/,
-    acts: [...ONE, at(15, 'book', { much: 0.4 })],
-    spoil: () => ({
-      store: storing(RESOURCES.workers, worker => ({
+    acts: [...ONE, at(15, 'book', { amount: 0.4 })],
+    defects: () => ({
+      store: changeDocuments(RESOURCES.workers, worker => ({
         ...worker,
         capacity: { ...worker.capacity, reserved: NOTHING_RESERVED },
       })),
@@ -226,9 +226,9 @@ export const apiMutants: readonly Mutant[] = [
     name: 'drain forgets sessions',
     breaks: 'whoever is drained has nobody any more',
     caughtBy: /gave the room/,
-    acts: [...ONE, at(15, 'book', { much: 0.49 }), at(25, 'drain', { much: 0.9 })],
-    spoil: () => ({
-      store: storing(RESOURCES.workers, worker =>
+    acts: [...ONE, at(15, 'book', { amount: 0.49 }), at(25, 'drain', { amount: 0.9 })],
+    defects: () => ({
+      store: changeDocuments(RESOURCES.workers, worker =>
         worker.drain === null
           ? worker
           : { ...worker, reservations: {}, capacity: { ...worker.capacity, reserved: NOTHING_RESERVED } },
@@ -237,7 +237,7 @@ export const apiMutants: readonly Mutant[] = [
   },
 ]
 
-function spokenIn(request: ApiRequest, token: string): ApiRequest {
+function withTokenInReason(request: ApiRequest, token: string): ApiRequest {
   if (token === '' || request.body === null || !request.url.endsWith('/status')) return request
   const body = JSON.parse(request.body)
   return {
@@ -248,7 +248,7 @@ function spokenIn(request: ApiRequest, token: string): ApiRequest {
 
 type Replace = <T extends Document>(
   documents: Collection<T>,
-  ...asked: Parameters<Collection<T>['replace']>
+  ...args: Parameters<Collection<T>['replace']>
 ) => ReturnType<Collection<T>['replace']>
 
 /** A store whose documents are replaced in another way. */
@@ -258,11 +258,11 @@ const withReplace =
     ...store,
     collection<T extends Document>(kind: Kind<T>): Collection<T> {
       const documents = store.collection(kind)
-      return { ...documents, replace: (...asked) => replace(documents, ...asked) }
+      return { ...documents, replace: (...args) => replace(documents, ...args) }
     },
   })
 
-const overwriting: Replace = async (documents, document, entries) => {
+const lastWriteWins: Replace = async (documents, document, entries) => {
   const result = await documents.replace(document, entries)
   if (result.ok || result.reason !== 'stale') return result
   const current = await documents.get(document.id)
@@ -270,16 +270,16 @@ const overwriting: Replace = async (documents, document, entries) => {
 }
 
 /** What the API makes of a report that a worker has moved to PENDING, where it does not look at the lifecycle. */
-const takingAnyMove: Replace = (documents, document, entries = []) => {
+const acceptAnyTransition: Replace = (documents, document, entries = []) => {
   const worker = document as typeof document & Partial<Pick<Worker, 'status' | 'state_history'>>
   const move = worker.state_history?.at(-1)
   if (move?.from !== 'STOPPING' || move.to !== 'STOPPED' || worker.status !== 'STOPPED')
     return documents.replace(document, entries)
   const state_history = [...(worker.state_history ?? []).slice(0, -1), { ...move, to: 'PENDING' }]
-  const told = entries.map(entry =>
+  const changedEntries = entries.map(entry =>
     entry.stream === 'transition' ? { ...entry, body: { ...entry.body, to: 'PENDING' } } : entry,
   )
-  return documents.replace({ ...document, status: 'PENDING', state_history }, told)
+  return documents.replace({ ...document, status: 'PENDING', state_history }, changedEntries)
 }
 
 /** Answers that a leak is on record, and keeps none. */
@@ -292,10 +292,10 @@ const withoutLeaks = (store: Store): Store => ({
 })
 
 /** What was once known of people's doings is forgotten with every write. */
-const forgetful = storing(RESOURCES.workers, worker => ({ ...worker, activity: NO_ACTIVITY }))
+const dropActivity = changeDocuments(RESOURCES.workers, worker => ({ ...worker, activity: NO_ACTIVITY }))
 
 /** Settings are read without `min_workers`. */
-const withoutLeast = (store: Store): Store => ({
+const withoutMinimum = (store: Store): Store => ({
   ...store,
   collection<T extends Document>(kind: Kind<T>): Collection<T> {
     const documents = store.collection(kind)

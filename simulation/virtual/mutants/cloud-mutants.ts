@@ -2,7 +2,7 @@ import { CloudError } from '@lcm/cloud/errors'
 import { TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { FLEET } from '../world/controller-process.ts'
-import { at, believing, type Mutant } from './mutant.ts'
+import { at, changeLeadership, type Mutant } from './mutant.ts'
 
 /** What was not heard, told as if the cloud had said no. */
 const asRefusal = (error: unknown): unknown =>
@@ -14,7 +14,7 @@ const asRefusal = (error: unknown): unknown =>
       })
     : error
 /** What was not heard, told as if nothing was sent. */
-const asNotNow = (error: unknown): unknown =>
+const asThrottled = (error: unknown): unknown =>
   error instanceof CloudError && error.errorClass === 'transient'
     ? new CloudError('throttled', { code: 'RateLimited', action: 'launch', message: 'not now', retryAfterMs: 60_000 })
     : error
@@ -26,9 +26,9 @@ const LOST_LAUNCH = [at(0, 'lose the next launch', { forMinutes: 5 }), at(0.1, '
 const CHANGING_LEADERS = [
   ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
   ...Array.from({ length: 6 }, (_, n) => [
-    at(10 + 12 * n, 'lead as a zombie', { much: 0.9 }),
+    at(10 + 12 * n, 'lead as a zombie', { amount: 0.9 }),
     at(13 + 12 * n, 'cut EC2'),
-    at(13.1 + 12 * n, n % 2 === 0 ? 'stop' : 'start', { who: 0.4 }),
+    at(13.1 + 12 * n, n % 2 === 0 ? 'stop' : 'start', { target: 0.4 }),
   ]).flat(),
 ]
 
@@ -36,8 +36,8 @@ const CHANGING_LEADERS = [
 const SLEEPING_LEADERS = [
   ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
   ...Array.from({ length: 24 }, (_, n) => [
-    at(10 + 6 * n, 'freeze a process at a call', { much: n / 80, forMinutes: 2 }),
-    at(10.01 + 6 * n, n % 2 === 0 ? 'stop' : 'start', { who: 0.4 }),
+    at(10 + 6 * n, 'freeze a process at a call', { amount: n / 80, forMinutes: 2 }),
+    at(10.01 + 6 * n, n % 2 === 0 ? 'stop' : 'start', { target: 0.4 }),
   ]).flat(),
 ]
 
@@ -48,7 +48,7 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a launch whose answer was lost is repeated under another token',
     caughtBy: /live machines/,
     acts: LOST_LAUNCH,
-    spoil() {
+    defects() {
       let launches = 0
       return {
         compute: compute => ({
@@ -66,10 +66,10 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a launch whose answer was lost counts as refused, and the next attempt begins',
     caughtBy: /live machines/,
     acts: LOST_LAUNCH,
-    spoil: () => ({
+    defects: () => ({
       compute: compute => ({
         ...compute,
-        launch: (...asked) => compute.launch(...asked).catch(error => Promise.reject(asRefusal(error))),
+        launch: (...args) => compute.launch(...args).catch(error => Promise.reject(asRefusal(error))),
       }),
     }),
   },
@@ -78,10 +78,10 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a launch whose answer was lost counts as one that waits for the rate limit and was not sent',
     caughtBy: /without a record for too long/,
     acts: [...LOST_LAUNCH, at(0.11, 'terminate')],
-    spoil: () => ({
+    defects: () => ({
       compute: compute => ({
         ...compute,
-        launch: (...asked) => compute.launch(...asked).catch(error => Promise.reject(asNotNow(error))),
+        launch: (...args) => compute.launch(...args).catch(error => Promise.reject(asThrottled(error))),
       }),
     }),
   },
@@ -90,7 +90,7 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a machine that one look did not show counts as gone, without a second look a minute later',
     caughtBy: /without a record for too long/,
     acts: [...ONE, at(20, 'show no machines', { forMinutes: 0.7 })],
-    spoil: () => ({
+    defects: () => ({
       settings: { worker: { policy: { ...WORKER_POLICY, missesApartMs: 0 } } },
     }),
   },
@@ -99,10 +99,10 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a cloud that can not be asked counts as one that shows nothing',
     caughtBy: /without a record for too long/,
     acts: [...ONE, at(20, 'cut EC2', { forMinutes: 5 })],
-    spoil: () => ({
+    defects: () => ({
       compute: compute => ({
         ...compute,
-        list: (...asked) => compute.list(...asked).catch(() => []),
+        list: (...args) => compute.list(...args).catch(() => []),
         describe: (region, ids, signal) =>
           compute.describe(region, ids, signal).catch(() => ({ found: [], missing: ids })),
       }),
@@ -113,22 +113,22 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a worker is retried at the same short delay for as long as EC2 does not answer',
     caughtBy: /was looked at more than/,
     acts: [...ONE, at(20, 'cut EC2', { forMinutes: 8 })],
-    spoil: () => ({ settings: { worker: { backoffMultiplier: 1 } } }),
+    defects: () => ({ settings: { worker: { backoffMultiplier: 1 } } }),
   },
   {
     name: 'no fencing',
     breaks: 'nobody asks before a change whether the lease is still held',
     caughtBy: /long after/,
     acts: SLEEPING_LEADERS,
-    spoil: () => ({ election: believing(leadership => ({ ...leadership, isHeld: () => true })) }),
+    defects: () => ({ election: changeLeadership(leadership => ({ ...leadership, isHeld: () => true })) }),
   },
   {
     name: 'unchecked keep-alive',
     breaks: 'a lease that ran out is not noticed, and everybody who ever led goes on leading',
     caughtBy: /long after/,
     acts: CHANGING_LEADERS,
-    spoil: () => ({
-      election: believing(leadership => ({
+    defects: () => ({
+      election: changeLeadership(leadership => ({
         ...leadership,
         signal: new AbortController().signal,
         isHeld: () => true,
@@ -140,18 +140,18 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a license counts as returned because that was asked for',
     caughtBy: /with its license/,
     acts: [at(0, 'create with a license'), at(30, 'terminate')],
-    spoil() {
-      let isToldReturned = false
+    defects() {
+      let isReportedReturned = false
       return {
         cml: cml => ({
           ...cml,
           async deregister() {
-            isToldReturned = true
+            isReportedReturned = true
             return 'returned'
           },
           async licensing(login, signal) {
             const seen = await cml.licensing(login, signal)
-            return isToldReturned ? { ...seen, registration: 'NOT_REGISTERED' } : seen
+            return isReportedReturned ? { ...seen, registration: 'NOT_REGISTERED' } : seen
           },
         }),
       }
@@ -162,7 +162,7 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'a license that the Smart Account still counts is taken for returned',
     caughtBy: /is lost without a record/,
     acts: [at(0, 'create with a license'), at(30, 'lose the Smart Account', { forMinutes: 60 }), at(31, 'unlicense')],
-    spoil: () => ({
+    defects: () => ({
       cml: cml => ({
         ...cml,
         async deregister(login, signal) {
@@ -177,11 +177,11 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'the tag that names the fleet is not looked at',
     caughtBy: /is a machine of another-fleet/,
     acts: [...ONE, at(1, 'plant a foreign machine')],
-    spoil: () => ({
+    defects: () => ({
       compute: compute => ({
         ...compute,
-        list: async (...asked) =>
-          (await compute.list(...asked)).map(each => {
+        list: async (...args) =>
+          (await compute.list(...args)).map(each => {
             const { [TAG.fleet]: fleet, ...tags } = each.tags
             return fleet === undefined || fleet === FLEET ? each : { ...each, tags }
           }),
@@ -193,7 +193,7 @@ export const cloudMutants: readonly Mutant[] = [
     breaks: 'the new name of a worker never reaches its machine',
     caughtBy: /is named .*, and its worker renamed/,
     acts: [...ONE, at(20, 'rename')],
-    spoil: () => ({ compute: compute => ({ ...compute, tag: async () => undefined }) }),
+    defects: () => ({ compute: compute => ({ ...compute, tag: async () => undefined }) }),
   },
   {
     name: 'clock skew trusted',
@@ -201,9 +201,9 @@ export const cloudMutants: readonly Mutant[] = [
     caughtBy: /too early/,
     acts: [
       ...ONE,
-      at(15, 'book', { much: 0.49 }),
-      ...[0.71, 0.77].map(who => at(20, 'jump a clock', { who, much: 1, forMinutes: 60 })),
+      at(15, 'book', { amount: 0.49 }),
+      ...[0.71, 0.77].map(target => at(20, 'jump a clock', { target, amount: 1, forMinutes: 60 })),
     ],
-    spoil: () => ({ clock: (_, own) => own }),
+    defects: () => ({ clock: (_, own) => own }),
   },
 ]

@@ -31,7 +31,7 @@ export const failureWithout = (mutant: Mutant, seed: number, options?: RunOption
 /** Runs with that defect, seed after seed, until something is found or time is up. */
 export async function hunt(mutant: Mutant, mayGoOn: () => boolean): Promise<Hunted> {
   for (let seed = 1; ; seed += 1) {
-    const failure = await failureOf(huntingPlan(mutant, seed), { defects: mutant.spoil() })
+    const failure = await failureOf(huntingPlan(mutant, seed), { defects: mutant.defects() })
     if (failure !== null || !mayGoOn()) {
       const isAsExpected = failure !== null && mutant.caughtBy.test(failure.rule)
       return { mutant: mutant.name, seed, failure, isAsExpected }

@@ -12,7 +12,7 @@ export interface Mutant {
   /** The rule that must find it. */
   readonly caughtBy: RegExp
   /** Anew for every run: it may remember. */
-  spoil(): Defects
+  defects(): Defects
   /** A short story that leads there; without one it is looked for at random. */
   readonly acts?: readonly Act[]
 }
@@ -23,43 +23,43 @@ const MINUTE_MS = 60_000
 export const at = (
   minute: number,
   act: ActName,
-  { who = 0, much = 0, forMinutes = 1 }: { who?: number; much?: number; forMinutes?: number } = {},
-): Act => ({ atMs: Math.round(minute * MINUTE_MS), act, who, much, forMs: forMinutes * MINUTE_MS })
+  { target = 0, amount = 0, forMinutes = 1 }: { target?: number; amount?: number; forMinutes?: number } = {},
+): Act => ({ atMs: Math.round(minute * MINUTE_MS), act, target, amount, forMs: forMinutes * MINUTE_MS })
 
 /** Requests to the API, changed on the way. */
-export const asking =
-  (isMeant: RegExp, change: (body: Record<string, unknown>, request: ApiRequest) => unknown) =>
+export const changeRequests =
+  (pattern: RegExp, change: (body: Record<string, unknown>, request: ApiRequest) => unknown) =>
   (dispatch: Dispatch): Dispatch =>
   request => {
-    if (!isMeant.test(`${request.method} ${request.url}`)) return dispatch(request)
+    if (!pattern.test(`${request.method} ${request.url}`)) return dispatch(request)
     return dispatch({ ...request, body: JSON.stringify(change(JSON.parse(request.body ?? '{}'), request)) })
   }
 
 /** What the API answers, changed on its way back. */
-export const answering =
-  (isMeant: RegExp, change: (body: Record<string, unknown>) => unknown) =>
+export const changeResponses =
+  (pattern: RegExp, change: (body: Record<string, unknown>) => unknown) =>
   (dispatch: Dispatch): Dispatch =>
   async request => {
     const response = await dispatch(request)
-    if (!isMeant.test(`${request.method} ${request.url}`) || response.status >= 300) return response
-    return bodied(response, JSON.stringify(change(JSON.parse(String(response.body)))))
+    if (!pattern.test(`${request.method} ${request.url}`) || response.status >= 300) return response
+    return withBody(response, JSON.stringify(change(JSON.parse(String(response.body)))))
   }
 
-export const bodied = ({ status, headers }: ApiResponse, body: string): ApiResponse => ({ status, headers, body })
+export const withBody = ({ status, headers }: ApiResponse, body: string): ApiResponse => ({ status, headers, body })
 
 /** Leaders with beliefs of their own about their lease. */
-export const believing =
-  (believed: (leadership: Leadership) => Leadership) =>
+export const changeLeadership =
+  (change: (leadership: Leadership) => Leadership) =>
   (election: Election): Election => ({
     ...election,
     async campaign(signal) {
       const leadership = await election.campaign(signal)
-      return leadership && believed(leadership)
+      return leadership && change(leadership)
     },
   })
 
 /** Documents of one kind, changed on their way into the store. */
-export const storing =
+export const changeDocuments =
   <T extends Document>(kind: Kind<T>, change: (document: T, before: T | null) => T) =>
   (store: Store): Store => ({
     ...store,

@@ -34,7 +34,7 @@ const QUICK = [
   'launch token alone is proof',
 ]
 /** Mutants whose story contains faults that the correct code must survive. */
-const HARD_STORIES = [
+const FAULTY_STORIES = [
   'no client token',
   'lost launch taken for unsent',
   'trust one NotFound',
@@ -62,12 +62,12 @@ describe('a defect on purpose', () => {
     expect(failure?.rule).toMatch(mutant.caughtBy)
   })
 
-  it.each(named(HARD_STORIES))('is not its story: $name', async mutant => {
+  it.each(named(FAULTY_STORIES))('is not its story: $name', async mutant => {
     expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS })).toBeNull()
   })
 
   it.each(named(['debounce that drops']))('is not that nobody polls: $name', async mutant => {
-    const { settings = {} } = mutant.spoil()
+    const { settings = {} } = mutant.defects()
     expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS, defects: { settings } })).toBeNull()
   })
 })

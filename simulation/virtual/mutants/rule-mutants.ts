@@ -4,7 +4,7 @@ import { IdleCheck } from '@lcm/contract/worker-controller'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
-import { asking, at, believing, type Mutant, storing } from './mutant.ts'
+import { at, changeDocuments, changeLeadership, changeRequests, type Mutant } from './mutant.ts'
 
 const ONE = [at(0, 'create')]
 const THREE = [0, 0.1, 0.2].map(minute => at(minute, 'create'))
@@ -13,9 +13,9 @@ const THREE = [0, 0.1, 0.2].map(minute => at(minute, 'create'))
 const SLEEPING_LABLETS = [
   at(0, 'create'),
   ...Array.from({ length: 9 }, (_, n) => [
-    at(15 + 10 * n, 'freeze a process at a call', { who: 0.7, much: (30 + n) / 40, forMinutes: 2 }),
+    at(15 + 10 * n, 'freeze a process at a call', { target: 0.7, amount: (30 + n) / 40, forMinutes: 2 }),
     at(15.01 + 10 * n, 'book'),
-    at(20 + 10 * n, 'kill a process', { who: 0.95, much: 0.1 }),
+    at(20 + 10 * n, 'kill a process', { target: 0.95, amount: 0.1 }),
   ]).flat(),
 ]
 
@@ -25,7 +25,7 @@ const labsUnfenced: Mutant = {
   breaks: 'nobody asks before a lab is changed whether the lease is still held',
   caughtBy: /long after|has 2 labs/,
   acts: SLEEPING_LABLETS,
-  spoil: () => ({ election: believing(leadership => ({ ...leadership, isHeld: () => true })) }),
+  defects: () => ({ election: changeLeadership(leadership => ({ ...leadership, isHeld: () => true })) }),
 }
 
 /** Room to stop is counted by each check for itself. */
@@ -33,14 +33,14 @@ const twoIdleStops: Mutant = {
   name: 'two idle stops at once',
   breaks: 'idle workers are let go at once that may go only one after the other, until fewer run than must',
   caughtBy: /are the least/,
-  acts: Array.from({ length: 3 }, (_, n) => at(n / 10, 'create', { who: n / 10 })),
-  spoil: () => ({ store: withoutPermits }),
+  acts: Array.from({ length: 3 }, (_, n) => at(n / 10, 'create', { target: n / 10 })),
+  defects: () => ({ store: withoutPermits }),
 }
 
 /** Idle workers are paused after 15 min, and this one can't be judged any more. */
 const CHANGED_PASSWORD = [...ONE, at(1, 'change settings'), at(15, 'change a CML password', { forMinutes: 150 })]
 
-const asSilence = (error: unknown): never => {
+const asTimeout = (error: unknown): never => {
   if (!(error instanceof CloudError) || error.errorClass !== 'auth') throw error
   const { code, action, words } = error
   throw new CloudError('transient', { code, action, message: words })
@@ -55,14 +55,14 @@ export const ruleMutants: readonly Mutant[] = [
     breaks: 'a CML that refuses the login of LCM counts as one that did not answer',
     caughtBy: /refuses LCM, and nothing says so/,
     acts: CHANGED_PASSWORD,
-    spoil: () => ({
+    defects: () => ({
       cml: cml => ({
         ...cml,
-        stats: (...asked) => cml.stats(...asked).catch(asSilence),
-        health: (...asked) => cml.health(...asked).catch(asSilence),
-        nodeDefinitions: (...asked) => cml.nodeDefinitions(...asked).catch(asSilence),
-        licensing: (...asked) => cml.licensing(...asked).catch(asSilence),
-        activity: (...asked) => cml.activity(...asked).catch(asSilence),
+        stats: (...args) => cml.stats(...args).catch(asTimeout),
+        health: (...args) => cml.health(...args).catch(asTimeout),
+        nodeDefinitions: (...args) => cml.nodeDefinitions(...args).catch(asTimeout),
+        licensing: (...args) => cml.licensing(...args).catch(asTimeout),
+        activity: (...args) => cml.activity(...args).catch(asTimeout),
       }),
     }),
   },
@@ -71,8 +71,8 @@ export const ruleMutants: readonly Mutant[] = [
     breaks: 'a worker whose telemetry is refused counts as one that nobody uses',
     caughtBy: /is paused though its CML refuses LCM/,
     acts: CHANGED_PASSWORD,
-    spoil: () => ({
-      asking: asking(/idle-checks$/, body =>
+    defects: () => ({
+      requests: changeRequests(/idle-checks$/, body =>
         body.evidence === null ? { evidence: { last_activity_at: null, running_nodes: 0 } } : body,
       ),
     }),
@@ -82,7 +82,7 @@ export const ruleMutants: readonly Mutant[] = [
     breaks: 'a server that is known to the Smart Account counts as licensed, though no license was left for it',
     caughtBy: /is said to be licensed, and holds no license/,
     acts: [0, 0.1, 0.2].map(minute => at(minute, 'create with a license')),
-    spoil: () => ({
+    defects: () => ({
       cml: cml => ({
         ...cml,
         async licensing(login, signal) {
@@ -97,36 +97,38 @@ export const ruleMutants: readonly Mutant[] = [
     breaks: 'what is announced of a worker is written without its reason',
     caughtBy: /(launch|start|stop) of .* without a decision/,
     acts: [...ONE, at(20, 'stop'), at(40, 'start')],
-    spoil: () => ({ store: withoutDecisions(RESOURCES.workers.name) }),
+    defects: () => ({ store: withoutDecisions(RESOURCES.workers.name) }),
   },
   {
     name: 'labs changed without a decision',
     breaks: 'what is announced of a session is written without its reason',
     caughtBy: /of the lab .* without a decision/,
-    acts: [...ONE, at(15, 'book', { much: 0.2 })],
-    spoil: () => ({ store: withoutDecisions(RESOURCES.sessions.name, RESOURCES.labs.name) }),
+    acts: [...ONE, at(15, 'book', { amount: 0.2 })],
+    defects: () => ({ store: withoutDecisions(RESOURCES.sessions.name, RESOURCES.labs.name) }),
   },
   {
     name: 'cooldown forgotten',
     breaks: 'nobody remembers when the last worker was stopped as idle',
     caughtBy: /are stopped as idle within/,
-    acts: [...THREE, at(1, 'change settings', { much: 0.5 })],
-    spoil: () => ({ store: reading(RESOURCES.fleetScaling, scaling => ({ ...scaling, last_scale_down_at: null })) }),
+    acts: [...THREE, at(1, 'change settings', { amount: 0.5 })],
+    defects: () => ({
+      store: changeReads(RESOURCES.fleetScaling, scaling => ({ ...scaling, last_scale_down_at: null })),
+    }),
   },
   {
     name: 'own work counts as use',
     breaks: 'nodes that LCM itself stops and wipes count as nodes that people use',
     caughtBy: /by no person and no session/,
-    acts: [...ONE, at(15, 'book', { much: 0.2 })],
-    spoil: () => ({ asking: dispatch => asking(/POST .*\/idle-checks$/, countingLabs)(dispatch) }),
+    acts: [...ONE, at(15, 'book', { amount: 0.2 })],
+    defects: () => ({ requests: dispatch => changeRequests(/POST .*\/idle-checks$/, countLabEvents)(dispatch) }),
   },
   {
     name: 'end of a session does not count as use',
     breaks: 'a worker is idle since before its sessions, and is stopped as soon as they are over',
     caughtBy: /is paused \d+ min after somebody used it/,
-    acts: [...ONE, at(1, 'change settings'), at(8, 'book', { much: 0.2 })],
-    spoil: () => ({
-      store: storing(RESOURCES.workers, ({ activity, ...worker }, before) => {
+    acts: [...ONE, at(1, 'change settings'), at(8, 'book', { amount: 0.2 })],
+    defects: () => ({
+      store: changeDocuments(RESOURCES.workers, ({ activity, ...worker }, before) => {
         const isOfSession = activity.recent_events.some(
           ({ at: when, category }) => category === 'session_end' && when === activity.last_activity_at,
         )
@@ -140,7 +142,7 @@ export const ruleMutants: readonly Mutant[] = [
     breaks: 'the client of CML quotes the password that it was refused with',
     caughtBy: /a secret was (written|logged|told)/,
     acts: [at(0, 'create with a license')],
-    spoil: () => ({
+    defects: () => ({
       cml: cml => ({
         ...cml,
         async register({ password }) {
@@ -154,7 +156,7 @@ export const ruleMutants: readonly Mutant[] = [
     breaks: 'the client of EC2 quotes the user data that it was refused with',
     caughtBy: /a secret was (written|logged|told)/,
     acts: ONE,
-    spoil: () => ({
+    defects: () => ({
       compute: compute => ({
         ...compute,
         async launch(_, request) {
@@ -169,14 +171,14 @@ export const ruleMutants: readonly Mutant[] = [
     breaks: 'the API answers that a worker will be stopped, and forgets it',
     caughtBy: /and the last word of admin was STOPPED/,
     acts: [...ONE, at(20, 'stop')],
-    spoil: () => ({ api: forgettingStops }),
+    defects: () => ({ api: dropStops }),
   },
   {
     name: 'given up and left running',
     breaks: 'a machine that never serves is not stopped when it is given up',
     caughtBy: /rest did not come/,
     acts: ONE,
-    spoil: () => ({
+    defects: () => ({
       cml: cml => ({
         ...cml,
         probe: async () => ({ stage: 'NOTHING', version: null, certificate_sha256: null, detail: 'refused' }),
@@ -191,7 +193,7 @@ export const ruleMutants: readonly Mutant[] = [
 ]
 
 /** The evidence of an idle check with events of all labs among what people did. */
-function countingLabs(body: Record<string, unknown>): unknown {
+function countLabEvents(body: Record<string, unknown>): unknown {
   const { evidence } = IdleCheck.parse(body)
   const last = evidence?.lab_events.at(-1)?.at ?? ''
   const isNewer = evidence !== null && last > (evidence.last_activity_at ?? '')
@@ -239,7 +241,7 @@ const withoutDecisions =
   })
 
 /** Documents of one kind, changed on their way out of the store. */
-const reading =
+const changeReads =
   <K extends Document>(kind: Kind<K>, change: (document: K) => K) =>
   (store: Store): Store => ({
     ...store,
@@ -256,7 +258,7 @@ const reading =
     },
   })
 
-const forgettingStops =
+const dropStops =
   (dispatch: Dispatch): Dispatch =>
   async request => {
     const [, path] = /^(.*\/workers\/w-[^/]+)\/stop$/.exec(request.url) ?? []

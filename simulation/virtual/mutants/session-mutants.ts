@@ -1,21 +1,21 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
-import { answering, asking, at, type Mutant } from './mutant.ts'
+import { at, changeRequests, changeResponses, type Mutant } from './mutant.ts'
 
-const BOOKED = [at(0, 'create'), at(15, 'book', { much: 0.4 })]
+const BOOKED = [at(0, 'create'), at(15, 'book', { amount: 0.4 })]
 /** More than fits: five nodes run without a license. */
 const CROWD = [
   at(0, 'create'),
-  ...Array.from({ length: 3 }, (_, n) => at(15 + n / 100, 'book', { who: 0.9, much: 0.4 })),
+  ...Array.from({ length: 3 }, (_, n) => at(15 + n / 100, 'book', { target: 0.9, amount: 0.4 })),
 ]
 /** Two that fit side by side. */
-const PAIR = [at(0, 'create'), at(15, 'book', { much: 0.4 }), at(15.2, 'book', { much: 0.41 })]
+const PAIR = [at(0, 'create'), at(15, 'book', { amount: 0.4 }), at(15.2, 'book', { amount: 0.41 })]
 const gone = () => new CloudError('not_found', { code: '404', action: 'labs', message: 'no such lab' })
 const lost = () => new CloudError('transient', { code: 'ECONNRESET', action: 'labs', message: 'on purpose' })
 
 /** Labs that hide what was to be removed. */
-function hiding(labs: CmlLabs, hidden: Set<string>): CmlLabs {
+function hideLabs(labs: CmlLabs, hidden: Set<string>): CmlLabs {
   return {
     ...labs,
     get: async (login, id, signal) => (hidden.has(id) ? Promise.reject(gone()) : labs.get(login, id, signal)),
@@ -26,23 +26,23 @@ function hiding(labs: CmlLabs, hidden: Set<string>): CmlLabs {
 /** As it ships. */
 const DEBOUNCE_MS = 500
 /** Polling is off: with a poll every half minute a lost event only causes a delay. */
-const DEAF = {
+const NO_POLLING = {
   worker: { pollingEnabled: false },
   scheduler: { pollingEnabled: false },
   lablets: { pollingEnabled: false },
 } as const
 
 /** Change events as each process receives them. `listening` is created for each process. */
-const filtered = (keys: ChangeKeys, listening: () => (key: string) => boolean): ChangeKeys => ({
+const filtered = (keys: ChangeKeys, newFilter: () => (key: string) => boolean): ChangeKeys => ({
   ...keys,
   source(prefix) {
     const source = keys.source(prefix)
-    const isHeard = listening()
+    const isDelivered = newFilter()
     return {
       ...source,
       async *watch(afterRevision, signal) {
         for await (const message of source.watch(afterRevision, signal))
-          if (message.type !== 'put' || isHeard(message.key)) yield message
+          if (message.type !== 'put' || isDelivered(message.key)) yield message
       },
     }
   },
@@ -50,16 +50,16 @@ const filtered = (keys: ChangeKeys, listening: () => (key: string) => boolean): 
 
 /** A key that was seen within the window is dropped until the window ends. */
 function leadingEdgeOnly(windowMs: number, nowMs: () => number): (key: string) => boolean {
-  const heardMs = new Map<string, number>()
+  const deliveredMs = new Map<string, number>()
   return key => {
-    const isHeard = nowMs() - (heardMs.get(key) ?? Number.NEGATIVE_INFINITY) >= windowMs
-    if (isHeard) heardMs.set(key, nowMs())
-    return isHeard
+    const isDelivered = nowMs() - (deliveredMs.get(key) ?? Number.NEGATIVE_INFINITY) >= windowMs
+    if (isDelivered) deliveredMs.set(key, nowMs())
+    return isDelivered
   }
 }
 
 const REPORT = /^PATCH .*\/lablet-sessions\/[^/]+\/status$/
-const withoutConditions = asking(REPORT, body => {
+const withoutConditions = changeRequests(REPORT, body => {
   const { changes } = body
   const isOfConditions = typeof changes === 'object' && changes !== null && 'conditions' in changes
   return isOfConditions ? { ...body, changes: { ...changes, conditions: [] } } : body
@@ -71,12 +71,12 @@ export const sessionMutants: readonly Mutant[] = [
     name: 'restart of a machine not noticed',
     breaks: 'a lab that stopped with its machine is not started again, and no condition says so',
     caughtBy: /stays stopped, though its machine was started again/,
-    acts: [at(0, 'create'), at(15, 'book', { much: 0.45 }), at(20, 'stop a machine')],
-    spoil: () => ({
-      asking: (dispatch, service) =>
+    acts: [at(0, 'create'), at(15, 'book', { amount: 0.45 }), at(20, 'stop a machine')],
+    defects: () => ({
+      requests: (dispatch, service) =>
         service === 'lablet-controller'
           ? withoutConditions(
-              answering(/^GET .*\/workers\/w-[^/]+$/, worker => ({ ...worker, state_history: [] }))(dispatch),
+              changeResponses(/^GET .*\/workers\/w-[^/]+$/, worker => ({ ...worker, state_history: [] }))(dispatch),
             )
           : dispatch,
     }),
@@ -85,9 +85,11 @@ export const sessionMutants: readonly Mutant[] = [
     name: 'restart blamed on a person',
     breaks: 'a lab that stopped with its machine is said to be stopped on CML, and the next restart leaves it stopped',
     caughtBy: /said to be stopped by a person/,
-    acts: [at(0, 'create'), at(15, 'book', { much: 0.45 }), at(20, 'stop a machine')],
-    spoil: () => ({
-      asking: asking(REPORT, body => JSON.parse(JSON.stringify(body).replaceAll('"WorkerRestarted"', '"STOPPED"'))),
+    acts: [at(0, 'create'), at(15, 'book', { amount: 0.45 }), at(20, 'stop a machine')],
+    defects: () => ({
+      requests: changeRequests(REPORT, body =>
+        JSON.parse(JSON.stringify(body).replaceAll('"WorkerRestarted"', '"STOPPED"')),
+      ),
     }),
   },
   {
@@ -95,7 +97,7 @@ export const sessionMutants: readonly Mutant[] = [
     breaks: 'an import whose answer was lost is repeated without a look for the first',
     caughtBy: /has 2 labs/,
     acts: BOOKED,
-    spoil() {
+    defects() {
       let imports = 0
       return {
         labs: labs => ({
@@ -116,9 +118,9 @@ export const sessionMutants: readonly Mutant[] = [
     breaks: 'a lab counts as removed because that was asked for',
     caughtBy: /is (ARCHIVED|TERMINATED) and has/,
     acts: BOOKED,
-    spoil() {
+    defects() {
       const hidden = new Set<string>()
-      return { labs: labs => ({ ...hiding(labs, hidden), delete: async (_, id) => void hidden.add(id) }) }
+      return { labs: labs => ({ ...hideLabs(labs, hidden), delete: async (_, id) => void hidden.add(id) }) }
     },
   },
   {
@@ -126,11 +128,11 @@ export const sessionMutants: readonly Mutant[] = [
     breaks: 'a lab counts as stopped because that was asked for',
     caughtBy: /while its lab runs/,
     acts: BOOKED,
-    spoil() {
+    defects() {
       const hidden = new Set<string>()
       return {
         labs: labs => ({
-          ...hiding(labs, hidden),
+          ...hideLabs(labs, hidden),
           stop: async (_, id) => void hidden.add(id),
           wipe: async () => undefined,
           delete: async () => undefined,
@@ -143,13 +145,13 @@ export const sessionMutants: readonly Mutant[] = [
     breaks: 'a step that has nothing to show for it counts as done',
     caughtBy: /was never started/,
     acts: BOOKED,
-    spoil: () => ({
+    defects: () => ({
       labs: labs => ({
         ...labs,
         start: async () => undefined,
         isConverged: async () => true,
-        get: async (...asked) => ({ ...(await labs.get(...asked)), state: 'STARTED' }),
-        nodes: async (...asked) => (await labs.nodes(...asked)).map(node => ({ ...node, state: 'BOOTED' })),
+        get: async (...args) => ({ ...(await labs.get(...args)), state: 'STARTED' }),
+        nodes: async (...args) => (await labs.nodes(...args)).map(node => ({ ...node, state: 'BOOTED' })),
       }),
     }),
   },
@@ -158,8 +160,8 @@ export const sessionMutants: readonly Mutant[] = [
     breaks: 'every lab gets the first ports of the pool',
     caughtBy: /as another session|a port twice/,
     acts: PAIR,
-    spoil: () => ({
-      asking: answering(/POST .*\/ports$/, ({ ports }) => ({
+    defects: () => ({
+      requests: changeResponses(/POST .*\/ports$/, ({ ports }) => ({
         ports: Object.fromEntries(Object.keys(Object(ports)).map((name, n) => [name, 2000 + n])),
       })),
     }),
@@ -169,7 +171,9 @@ export const sessionMutants: readonly Mutant[] = [
     breaks: 'more workers are bought than what waits needs',
     caughtBy: /are bought for what needs at most/,
     acts: CROWD,
-    spoil: () => ({ asking: asking(/\/workers\/scale-up/, body => ({ ...body, count: Number(body.count) + 1 })) }),
+    defects: () => ({
+      requests: changeRequests(/\/workers\/scale-up/, body => ({ ...body, count: Number(body.count) + 1 })),
+    }),
   },
   {
     name: 'debounce that drops',
@@ -177,10 +181,10 @@ export const sessionMutants: readonly Mutant[] = [
       'where nobody polls, the last of changes in quick succession is dropped, not kept for the end of the window',
     caughtBy: /nobody begins/,
     acts: BOOKED,
-    spoil() {
+    defects() {
       let nowMs = () => 0
       return {
-        settings: DEAF,
+        settings: NO_POLLING,
         clock(clock) {
           nowMs = clock.monotonic
           return clock
@@ -194,15 +198,15 @@ export const sessionMutants: readonly Mutant[] = [
     breaks: 'where nobody polls, what was not heard is never looked for',
     caughtBy: /does not end/,
     acts: BOOKED,
-    spoil: () => ({ settings: DEAF, changeKeys: keys => filtered(keys, () => () => false) }),
+    defects: () => ({ settings: NO_POLLING, changeKeys: keys => filtered(keys, () => () => false) }),
   },
   {
     name: 'sessions ended by nobody',
     breaks: 'the controller of sessions forgets that slots end',
     caughtBy: /does not end/,
     acts: BOOKED,
-    spoil: () => ({
-      asking: dispatch => request =>
+    defects: () => ({
+      requests: dispatch => request =>
         /PATCH .*lablet-sessions.*status/.test(`${request.method} ${request.url}`) &&
         /"STOPPING"/.test(request.body ?? '')
           ? new Promise(() => undefined)

@@ -1,7 +1,7 @@
 import type { Compute } from '@lcm/cloud/compute'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { anAttempt } from '@lcm/testkit/builders'
-import { answering, at, type Mutant } from './mutant.ts'
+import { at, changeResponses, type Mutant } from './mutant.ts'
 
 const CAUGHT = /the password of the fleet was sent to .*, which LCM did not launch/
 
@@ -13,23 +13,23 @@ const TAGGED_AT_LAUNCH = [
 ]
 
 /** As if EC2 reported whatever the tag names. */
-function believed(instance: Instance): Instance {
+function withTaggedAddress(instance: Instance): Instance {
   const [, host] = /^https:\/\/([\d.]+)/.exec(instance.tags[TAG.endpoint] ?? '') ?? []
   return host === undefined ? instance : { ...instance, public_ip: host, private_ip: host }
 }
 
-const believing = (compute: Compute): Compute => ({
+const trustTag = (compute: Compute): Compute => ({
   ...compute,
-  list: async (...asked) => (await compute.list(...asked)).map(believed),
-  async describe(...asked) {
-    const { found, missing } = await compute.describe(...asked)
-    return { found: found.map(believed), missing }
+  list: async (...args) => (await compute.list(...args)).map(withTaggedAddress),
+  async describe(...args) {
+    const { found, missing } = await compute.describe(...args)
+    return { found: found.map(withTaggedAddress), missing }
   },
 })
 
 /** Its launch is refused in every zone, and a stranger uses the tokens of its next attempt. */
 const TOKENS_USED = [
-  ...[0, 0.25, 0.5, 0.75].map(who => at(0, 'use up a zone', { who, forMinutes: 60 })),
+  ...[0, 0.25, 0.5, 0.75].map(target => at(0, 'use up a zone', { target, forMinutes: 60 })),
   at(1, 'create'),
   at(2, 'use the next launch tokens'),
 ]
@@ -57,15 +57,15 @@ export const trustMutants: readonly Mutant[] = [
     breaks: 'the tag cml-endpoint leads to the machine of somebody else',
     caughtBy: CAUGHT,
     acts: TAGGED_AT_LAUNCH,
-    spoil: () => ({ compute: believing }),
+    defects: () => ({ compute: trustTag }),
   },
   {
     name: 'password of the fleet for a found machine',
     breaks: 'a machine that LCM found counts as one that it launched',
     caughtBy: CAUGHT,
     acts: [at(0, 'plant a machine to be found')],
-    spoil: () => ({
-      asking: answering(/^GET \S*\/workers(\/w-[^/]+)?(\?|$)/, body =>
+    defects: () => ({
+      requests: changeResponses(/^GET \S*\/workers(\/w-[^/]+)?(\?|$)/, body =>
         Array.isArray(body.items) ? { ...body, items: body.items.map(launched) } : launched(body),
       ),
     }),
@@ -75,6 +75,6 @@ export const trustMutants: readonly Mutant[] = [
     breaks: 'a machine with a launch token counts as one that LCM launched, whatever image it runs',
     caughtBy: CAUGHT,
     acts: TOKENS_USED,
-    spoil: () => ({ compute: blindToImages }),
+    defects: () => ({ compute: blindToImages }),
   },
 ]

@@ -36,12 +36,12 @@ export function learnersOf({ client, learner, sessions: { sessions }, session, u
     },
     book,
     /** Says one of the definitions anew: its title, or another lab under the same name. */
-    async edit(who: number, much: number): Promise<void> {
-      const name = LAB_NAMES[Math.floor(who * LAB_NAMES.length)] ?? 'one'
+    async edit(target: number, amount: number): Promise<void> {
+      const name = LAB_NAMES[Math.floor(target * LAB_NAMES.length)] ?? 'one'
       const { items } = await client.call('listDefinitions', { query: { name, status: 'ACTIVE' } })
       const id = items.at(-1)?.id ?? ''
       const body =
-        much < 0.5 ? { title: `number ${much}` } : { topology: topologyOf(LABS[name] + (much > 0.9 ? 1 : 0)) }
+        amount < 0.5 ? { title: `number ${amount}` } : { topology: topologyOf(LABS[name] + (amount > 0.9 ? 1 : 0)) }
       await client.call('putDefinition', { params: { id }, body })
     },
     cancel: (id: string) => client.call('cancelSession', { params: { id } }),

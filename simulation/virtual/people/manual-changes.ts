@@ -72,7 +72,7 @@ export function manualChangesOf({ cloud, worker, noteUse }: World) {
     },
     useToken: (id: string, n: number, place: Offering) => useToken(cloud, `${id}|${n}`, place),
     stateOf: (machine: string): string => cloud.machine(machine)?.state ?? 'gone',
-    somebodyUses(machine: string): void {
+    useServer(machine: string): void {
       onCml(machine, 'POST activity', { username: 'ada' })
       noteUse(machine)
     },

@@ -5,9 +5,9 @@ import { SESSION_SERVICES } from '../world/session-processes.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 
 const FAILURES_SHOWN = 5
-const LOOKS_SAMPLED = 20
+const READS_SAMPLED = 20
 
-interface Counted {
+interface CountedRuns {
   readonly terminal: Terminal
   run(run: () => Promise<unknown>): Promise<void>
 }
@@ -21,7 +21,7 @@ interface Seeds {
 export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: number; failures: number }> {
   const terminal = openTerminal()
   const count = { runs: 0, failures: 0 }
-  const counted: Counted = {
+  const counted: CountedRuns = {
     terminal,
     async run(run) {
       count.runs += 1
@@ -29,7 +29,7 @@ export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: nu
         await run()
       } catch (error) {
         count.failures += 1
-        if (count.failures <= FAILURES_SHOWN) terminal.say(`${story(error)}\n`)
+        if (count.failures <= FAILURES_SHOWN) terminal.print(`${causesOf(error)}\n`)
       }
     },
   }
@@ -37,7 +37,7 @@ export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: nu
     for (const path of PATHS) {
       const names = await callsOf(path, seed)
       for (const point of everyPoint(names)) await counted.run(() => crashRun(path, seed, point))
-      terminal.say(`seed ${seed}, ${path.name}: ${names.length} calls`)
+      terminal.print(`seed ${seed}, ${path.name}: ${names.length} calls`)
     }
     for (const path of SESSION_PATHS) await sessionCrashes(path, seed, counted)
   }
@@ -45,17 +45,17 @@ export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: nu
 }
 
 /** Where a path takes long, not around every look. */
-async function sessionCrashes(path: SessionPath, seed: number, { run, terminal }: Counted): Promise<void> {
+async function sessionCrashes(path: SessionPath, seed: number, { run, terminal }: CountedRuns): Promise<void> {
   const all = await undisturbedSessions(path, seed)
   for (const service of SESSION_SERVICES) {
-    const points = path.isLong ? somePoints(all[service], LOOKS_SAMPLED) : everyPoint(all[service])
+    const points = path.isLong ? somePoints(all[service], READS_SAMPLED) : everyPoint(all[service])
     for (const point of points) await run(() => crashSessions(path, seed, { ...point, service }))
-    terminal.say(`seed ${seed}, ${path.name}, ${service}: ${points.length} crashes`)
+    terminal.print(`seed ${seed}, ${path.name}, ${service}: ${points.length} crashes`)
   }
 }
 
 /** An error with everything that led to it. */
-function story(error: unknown): string {
+function causesOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  return error.cause === undefined ? error.message : `${error.message}\n${story(error.cause)}`
+  return error.cause === undefined ? error.message : `${error.message}\n${causesOf(error.cause)}`
 }

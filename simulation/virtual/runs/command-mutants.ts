@@ -41,7 +41,7 @@ export async function huntAll(names: readonly string[]): Promise<Hunts> {
           ? rule
           : `UNEXPECTED: ${rule}`
     hunts.push({ mutant: mutant.name, breaks: mutant.breaks, seed, seconds, found })
-    terminal.say(`${mutant.name.padEnd(44)} seed ${seed}  ${seconds.toFixed(1).padStart(5)} s  ${found}`)
+    terminal.print(`${mutant.name.padEnd(44)} seed ${seed}  ${seconds.toFixed(1).padStart(5)} s  ${found}`)
   }
   return { runs: wanted.length, failures, hunts }
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import type { Act } from '../acts/act.ts'
 import { type Plan, planOf, type RunSize } from '../acts/plan.ts'
 import { SimulationFailure } from '../world/advance-time.ts'
-import { planIn } from './plan-file.ts'
+import { readPlan } from './plan-file.ts'
 import { shrink } from './shrink.ts'
-import { counting, type Summary, wordsOf } from './summary.ts'
+import { counting, type Summary, summaryLine } from './summary.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 import { wholeRun } from './whole-run.ts'
 
@@ -31,16 +31,16 @@ export async function wholeRuns({ size, from, count }: RunCommand): Promise<Summ
     try {
       const outcome = await wholeRun(plan, { onProgress })
       counted.succeeded(outcome)
-      if (count > 1 && size.pace === 'long') terminal.say(`seed ${seed}: ${JSON.stringify(outcome)}`)
+      if (count > 1 && size.pace === 'long') terminal.print(`seed ${seed}: ${JSON.stringify(outcome)}`)
     } catch (error) {
       counted.failed()
-      terminal.say(error instanceof Error ? error.message : String(error))
+      terminal.print(error instanceof Error ? error.message : String(error))
       shrunk += 1
       if (error instanceof SimulationFailure && shrunk <= SHRUNK_MAX) await explain(plan, error, terminal)
     }
   }
   const summary = counted.summary(terminal.cpuSeconds())
-  terminal.say(wordsOf(summary))
+  terminal.print(summaryLine(summary))
   return summary
 }
 
@@ -53,24 +53,24 @@ async function explain(plan: Plan, failure: SimulationFailure, terminal: Termina
   })
   const file = join(tmpdir(), `lcm-sim-${plan.seed}.json`)
   writeFileSync(file, JSON.stringify(short, null, 1))
-  terminal.say(
+  terminal.print(
     `seed ${plan.seed}: ${failure.rule}\n  after ${short.acts.length} of ${plan.acts.length} acts (${runs} runs):`,
   )
-  for (const act of short.acts) terminal.say(`  ${wordsOfAct(act)}`)
-  terminal.say(`  npm run sim -- --replay ${file}`)
+  for (const act of short.acts) terminal.print(`  ${actLine(act)}`)
+  terminal.print(`  npm run sim -- --replay ${file}`)
 }
 
-const wordsOfAct = ({ atMs, act, who, much, forMs }: Act): string =>
-  `${(atMs / 60_000).toFixed(2).padStart(8)} min  ${act} (${who}, ${much}, ${Math.round(forMs / 1000)} s)`
+const actLine = ({ atMs, act, target, amount, forMs }: Act): string =>
+  `${(atMs / 60_000).toFixed(2).padStart(8)} min  ${act} (${target}, ${amount}, ${Math.round(forMs / 1000)} s)`
 
 export async function replay(file: string): Promise<{ runs: number; failures: number }> {
-  const plan = planIn(file)
+  const plan = readPlan(file)
   const terminal = openTerminal()
   try {
-    terminal.say(JSON.stringify(await wholeRun(plan)))
+    terminal.print(JSON.stringify(await wholeRun(plan)))
     return { runs: 1, failures: 0 }
   } catch (error) {
-    terminal.say(error instanceof Error ? error.message : String(error))
+    terminal.print(error instanceof Error ? error.message : String(error))
     return { runs: 1, failures: 1 }
   }
 }

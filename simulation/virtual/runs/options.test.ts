@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { planOf } from '../acts/plan.ts'
 import { parseCommand, UsageError } from './options.ts'
-import { planIn } from './plan-file.ts'
+import { readPlan } from './plan-file.ts'
 
 const MUTANTS = ['no fencing', 'skip as done']
-const wish = (...args: string[]) => parseCommand(args, MUTANTS)
+const parse = (...args: string[]) => parseCommand(args, MUTANTS)
 const brisk = { workers: 3, hours: 0.5, pace: 'brisk' }
 
 describe('what is asked of the simulation', () => {
@@ -27,7 +27,7 @@ describe('what is asked of the simulation', () => {
     [['--mutants', 'no fencing'], { what: 'mutants', names: ['no fencing'] }],
     [['--crashes', '2'], { what: 'crashes', from: 1, count: 2 }],
     [['--crashes', '2', '--from', '4'], { what: 'crashes', from: 4, count: 2 }],
-  ])('%j is understood', (args, expected) => expect(wish(...args)).toEqual(expected))
+  ])('%j is understood', (args, expected) => expect(parse(...args)).toEqual(expected))
 
   it.each([
     [[], 'choose one of --seed, --runs, --replay, --mutants, --crashes.'],
@@ -49,10 +49,10 @@ describe('what is asked of the simulation', () => {
     [['--seed', '1', 'no fencing'], "no fencing can't be used with --seed."],
     [['--speed', '1'], "Unknown option '--speed'"],
     [['--seed'], "Option '--seed <value>' argument missing"],
-  ])('%j is refused with what is wrong and what there is', (args, words) => {
-    const refused = () => wish(...args)
+  ])('%j is refused with what is wrong and what there is', (args, problem) => {
+    const refused = () => parse(...args)
     expect(refused).toThrow(UsageError)
-    expect(refused).toThrow(words)
+    expect(refused).toThrow(problem)
     expect(refused).toThrow('--runs K [--from N] [--hours H] [--workers W]')
   })
 })
@@ -68,7 +68,7 @@ describe('a plan to replay', () => {
 
   it('is what a run has written', () => {
     const plan = planOf(3, { workers: 3, hours: 0.5, pace: 'brisk' })
-    expect(planIn(written(JSON.stringify(plan)))).toEqual(plan)
+    expect(readPlan(written(JSON.stringify(plan)))).toEqual(plan)
   })
 
   it.each([
@@ -84,12 +84,12 @@ describe('a plan to replay', () => {
     ],
   ])('is refused when it is %s', (_name, text, why) => {
     const file = written(text)
-    expect(() => planIn(file)).toThrow(UsageError)
-    expect(() => planIn(file)).toThrow(`${file} can't be replayed (${why}): give --replay`)
+    expect(() => readPlan(file)).toThrow(UsageError)
+    expect(() => readPlan(file)).toThrow(`${file} can't be replayed (${why}): give --replay`)
   })
 
   it('is refused when it is not there', () => {
-    expect(() => planIn(join(folder, 'none'))).toThrow("none can't be replayed (ENOENT): give --replay")
-    expect(() => planIn(folder)).toThrow("can't be replayed (EISDIR): give --replay")
+    expect(() => readPlan(join(folder, 'none'))).toThrow("none can't be replayed (ENOENT): give --replay")
+    expect(() => readPlan(folder)).toThrow("can't be replayed (EISDIR): give --replay")
   })
 })

@@ -34,15 +34,15 @@ export function parseCommand(args: readonly string[], known: readonly string[]):
   const { values, positionals } = parsed(args)
   const kinds = KINDS.filter(kind => values[kind] !== undefined)
   const [kind] = kinds
-  if (kind === undefined) throw refused(`choose one of ${withDashes(KINDS)}`)
-  if (kinds.length > 1) throw refused(`${withDashes(kinds)} can't be combined`)
+  if (kind === undefined) throw usageError(`choose one of ${withDashes(KINDS)}`)
+  if (kinds.length > 1) throw usageError(`${withDashes(kinds)} can't be combined`)
   const misplaced = [
     ...(SIZED.includes(kind) ? [] : (['hours', 'workers'] as const)),
     ...(MANY.includes(kind) ? [] : (['from'] as const)),
   ].find(name => values[name] !== undefined)
-  if (misplaced !== undefined) throw refused(`--${misplaced} can't be used with --${kind}`)
+  if (misplaced !== undefined) throw usageError(`--${misplaced} can't be used with --${kind}`)
   if (kind !== 'mutants' && positionals.length > 0)
-    throw refused(`${positionals.join(' ')} can't be used with --${kind}`)
+    throw usageError(`${positionals.join(' ')} can't be used with --${kind}`)
   switch (kind) {
     case 'seed':
       return { what: 'runs', from: whole('seed', values.seed, 0), count: 1, size: sizeOf(values) }
@@ -74,7 +74,7 @@ function parsed(args: readonly string[]) {
       },
     })
   } catch (error) {
-    throw refused(error instanceof Error ? error.message : String(error))
+    throw usageError(error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -103,23 +103,23 @@ const firstOf = ({ from = '1' }: { readonly from?: string }): number => whole('f
 function whole(name: string, text = '', atLeast: number): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= atLeast) return number
-  throw refused(`--${name} takes a whole number from ${atLeast}, and not ${JSON.stringify(text)}`)
+  throw usageError(`--${name} takes a whole number from ${atLeast}, and not ${JSON.stringify(text)}`)
 }
 
 function positive(name: string, text: string): number {
   const number = Number(text)
   if (/^\d+(\.\d+)?$/.test(text) && Number.isFinite(number) && number > 0) return number
-  throw refused(`--${name} takes a number above 0, and not ${JSON.stringify(text)}`)
+  throw usageError(`--${name} takes a number above 0, and not ${JSON.stringify(text)}`)
 }
 
 function knownOnly(names: readonly string[], known: readonly string[]): readonly string[] {
-  const stranger = names.find(name => !known.includes(name))
-  if (stranger === undefined) return names
-  throw refused(
-    `there is no mutant ${JSON.stringify(stranger)}; there is ${known.map(name => JSON.stringify(name)).join(', ')}`,
+  const unknownName = names.find(name => !known.includes(name))
+  if (unknownName === undefined) return names
+  throw usageError(
+    `there is no mutant ${JSON.stringify(unknownName)}; there is ${known.map(name => JSON.stringify(name)).join(', ')}`,
   )
 }
 
 const withDashes = (names: readonly string[]): string => names.map(name => `--${name}`).join(', ')
 
-const refused = (words: string): UsageError => new UsageError(`sim: ${words.replace(/\.$/, '')}.\n${USAGE}`)
+const usageError = (problem: string): UsageError => new UsageError(`sim: ${problem.replace(/\.$/, '')}.\n${USAGE}`)

@@ -4,22 +4,25 @@ import type { Plan } from '../acts/plan.ts'
 import { UsageError } from './options.ts'
 
 /** The plan that a failing run has written to this file. */
-export function planIn(file: string): Plan {
-  const value = jsonIn(file)
+export function readPlan(file: string): Plan {
+  const value = readJson(file)
   if (isPlan(value)) return value
-  throw notOurs(file, 'it is no plan')
+  throw unreadablePlan(file, 'it is no plan')
 }
 
-function jsonIn(file: string): unknown {
+function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch (error) {
-    throw notOurs(file, error instanceof SyntaxError ? 'it is no JSON' : String((error as NodeJS.ErrnoException).code))
+    throw unreadablePlan(
+      file,
+      error instanceof SyntaxError ? 'it is no JSON' : String((error as NodeJS.ErrnoException).code),
+    )
   }
 }
 
-const notOurs = (file: string, why: string): UsageError =>
-  new UsageError(`sim: ${file} can't be replayed (${why}): give --replay the file that a failing run has written.`)
+const unreadablePlan = (file: string, problem: string): UsageError =>
+  new UsageError(`sim: ${file} can't be replayed (${problem}): give --replay the file that a failing run has written.`)
 
 function isPlan(value: unknown): value is Plan {
   const { seed, size, acts } = fieldsOf(value)
@@ -29,8 +32,8 @@ function isPlan(value: unknown): value is Plan {
 }
 
 function isAct(value: unknown): boolean {
-  const { act, atMs, who, much, forMs } = fieldsOf(value)
-  return typeof act === 'string' && Object.hasOwn(ACTS, act) && [atMs, who, much, forMs].every(isNumber)
+  const { act, atMs, target, amount, forMs } = fieldsOf(value)
+  return typeof act === 'string' && Object.hasOwn(ACTS, act) && [atMs, target, amount, forMs].every(isNumber)
 }
 
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> =>

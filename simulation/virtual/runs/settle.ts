@@ -2,7 +2,7 @@ import { isFinal } from '@lcm/domain/session/lablet-session'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type ActContext, living } from '../acts/act-context.ts'
-import { undone } from '../acts/manual-acts.ts'
+import { ignoreMissing } from '../acts/manual-acts.ts'
 import { NO_FAULTS } from '../faults/random-faults.ts'
 import { misnamedMachines } from '../invariants/worker/machine-names.ts'
 import { FLEET } from '../world/controller-process.ts'
@@ -40,9 +40,9 @@ export async function stopFaults({ world, operator, manual, replicas }: ActConte
     if (state === 'terminated') continue
     const id = instance.instance_id
     if (instance.tags[TAG.workerId] !== undefined && tags[TAG.fleet] === undefined)
-      undone(() => manual.tag(id, { [TAG.fleet]: FLEET }))
-    undone(() => manual.protect(id, false))
-    undone(() => manual.onCml(id, 'DELETE faults'))
+      ignoreMissing(() => manual.tag(id, { [TAG.fleet]: FLEET }))
+    ignoreMissing(() => manual.protect(id, false))
+    ignoreMissing(() => manual.onCml(id, 'DELETE faults'))
   }
 }
 
@@ -52,20 +52,25 @@ export async function untilSettled({ world }: ActContext): Promise<void> {
   const stateOf = (machine: string) => world.cloud.machine(machine)?.state ?? 'terminated'
   const isThere = (machine: string) => stateOf(machine) !== 'terminated'
   const costs = (machine: string) => isThere(machine) && stateOf(machine) !== 'stopped'
-  const isSettled = (worker: Worker) => isAtRest(worker, costs) && isMachineKnown(worker, isThere)
+  const isSettled = (worker: Worker) => isAtRest(worker, costs) && hasMachine(worker, isThere)
   const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isSettled)
   const latestMs = world.time.clock.monotonic() + SETTLED_MS_MAX
-  const untilTrue = async (what: string, isSo: () => boolean, unrest: () => readonly string[], limitMs = Infinity) => {
+  const untilTrue = async (
+    what: string,
+    isTrue: () => boolean,
+    unsettled: () => readonly string[],
+    limitMs = Infinity,
+  ) => {
     try {
-      await world.untilTrue(what, isSo, Math.min(limitMs, latestMs - world.time.clock.monotonic()))
+      await world.untilTrue(what, isTrue, Math.min(limitMs, latestMs - world.time.clock.monotonic()))
     } catch (error) {
       if (world.invariants.violations.length > 0) throw error
-      throw world.failure([`${what} did not come`, ...unrest()].join('\n'))
+      throw world.failure([`${what} did not come`, ...unsettled()].join('\n'))
     }
   }
   await untilTrue('rest', everyMinute(world.time.clock, isAllOver), () => [
     ...sessions().flatMap(({ id, status }) => (isFinal(status) ? [] : [`${id} is ${status}`])),
-    ...world.workers().flatMap(each => (isSettled(each) ? [] : [wordsOf(each)])),
+    ...world.workers().flatMap(each => (isSettled(each) ? [] : [describe(each)])),
   ])
   const leftovers = () => world.sessions.leftovers()
   await untilTrue(
@@ -85,20 +90,20 @@ export async function untilSettled({ world }: ActContext): Promise<void> {
 }
 
 /** A worker without its machine isn't settled, whatever its record says: no controller has noticed yet. */
-const isMachineKnown = ({ status, ec2_instance_id: machine }: Worker, isThere: (machine: string) => boolean): boolean =>
+const hasMachine = ({ status, ec2_instance_id: machine }: Worker, isThere: (machine: string) => boolean): boolean =>
   status === 'TERMINATED' || machine === null || isThere(machine)
 
-const wordsOf = ({ name, status, desired_status, service_status, drain, license }: Worker): string =>
+const describe = ({ name, status, desired_status, service_status, drain, license }: Worker): string =>
   `${name} is ${status}, wanted ${desired_status}, ${service_status}, ${drain === null ? '' : 'draining, '}` +
   `license ${license.status} ${license.pending_operation ?? ''}`
 
 /** What takes a look at everything is asked once a virtual minute. */
-function everyMinute(clock: { now(): number }, isSo: () => boolean): () => boolean {
-  let askedMs = Number.NEGATIVE_INFINITY
+function everyMinute(clock: { now(): number }, isTrue: () => boolean): () => boolean {
+  let checkedMs = Number.NEGATIVE_INFINITY
   return () => {
-    if (clock.now() - askedMs < MINUTE_MS) return false
-    askedMs = clock.now()
-    return isSo()
+    if (clock.now() - checkedMs < MINUTE_MS) return false
+    checkedMs = clock.now()
+    return isTrue()
   }
 }
 
@@ -116,12 +121,12 @@ function isAtRest(worker: Worker, costs: (machine: string) => boolean): boolean 
 /** A fleet at rest writes nothing, once the last words of what led there are said. */
 async function staysQuiet(world: ActContext['world']): Promise<void> {
   await world.runFor(SETTLED_MS)
-  const taken = world.invariants.taken.length
+  const accepted = world.invariants.accepted.length
   const mutations = world.mutations.length
-  const news = world.eventCount()
+  const events = world.eventCount()
   await world.runFor(QUIET_MS)
-  const said = world.invariants.taken.slice(taken).flatMap(({ what }) => (ROUTINE.test(what) ? [] : [what]))
-  const done = world.mutations.slice(mutations).map(({ act, machine }) => `${act} ${machine}`)
-  if (said.length + done.length > 0) throw world.failure(`a fleet at rest did ${[...said, ...done]}`)
-  if (world.eventCount() > news) throw world.failure(`a fleet at rest told ${world.eventCount() - news} changes`)
+  const writes = world.invariants.accepted.slice(accepted).flatMap(({ what }) => (ROUTINE.test(what) ? [] : [what]))
+  const changes = world.mutations.slice(mutations).map(({ act, machine }) => `${act} ${machine}`)
+  if (writes.length + changes.length > 0) throw world.failure(`a fleet at rest did ${[...writes, ...changes]}`)
+  if (world.eventCount() > events) throw world.failure(`a fleet at rest told ${world.eventCount() - events} changes`)
 }

@@ -15,12 +15,12 @@ describe('a failing run', () => {
     )
     const acts = [...(mutant.acts ?? []), ...noise.slice(0, 8)].sort((a, b) => a.atMs - b.atMs)
     const plan = { seed: 1, size: { workers: 3, hours: 1, pace: 'brisk' }, acts } as const
-    const failure = await failureOf(plan, { defects: mutant.spoil() })
+    const failure = await failureOf(plan, { defects: mutant.defects() })
     expect(failure?.rule).toMatch(mutant.caughtBy)
     if (failure === null) return
-    const short = await shrink(plan, failure, { defects: mutant.spoil(), mayGoOn: () => true })
+    const short = await shrink(plan, failure, { defects: mutant.defects(), mayGoOn: () => true })
     expect(short.plan.acts.map(({ act }) => act)).toEqual(['book'])
-    const again = await failureOf(JSON.parse(JSON.stringify(short.plan)), { defects: mutant.spoil() })
+    const again = await failureOf(JSON.parse(JSON.stringify(short.plan)), { defects: mutant.defects() })
     expect(again && kindOf(again)).toBe(kindOf(failure))
   })
 

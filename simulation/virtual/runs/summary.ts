@@ -66,11 +66,11 @@ const folded = (hashes: readonly string[]): string =>
     .toString(16)
     .padStart(16, '0')
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** A line for people. */
-export const wordsOf = (summary: Summary): string =>
-  `${counted(summary.runs, 'run')}, ${counted(summary.failures, 'violation')}, ${summary.virtual_hours} virtual hours, ` +
+export const summaryLine = (summary: Summary): string =>
+  `${plural(summary.runs, 'run')}, ${plural(summary.failures, 'violation')}, ${summary.virtual_hours} virtual hours, ` +
   `${summary.worker_hours} worker-hours (${summary.worker_hours_per_second} per CPU second), ` +
   `${summary.launches} launches, ${summary.sessions} sessions, ${summary.kills} crashes, ${summary.faults} faults, ` +
   `fingerprint ${summary.fingerprint}, of behavior ${summary.behavior_fingerprint}, ` +

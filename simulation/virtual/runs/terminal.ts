@@ -2,7 +2,7 @@
 export interface Terminal {
   /** Takes the place of the last progress line; nothing where nobody watches. */
   progress(text: string): void
-  say(text: string): void
+  print(text: string): void
   cpuSeconds(): number
 }
 
@@ -14,7 +14,7 @@ export function openTerminal(): Terminal {
     progress(text) {
       if (stderr.isTTY) stderr.write(`${erase()}${text}`)
     },
-    say: text => void stderr.write(`${erase()}${text}\n`),
+    print: text => void stderr.write(`${erase()}${text}\n`),
     cpuSeconds: () => (usedUs() - startedUs) / 1e6,
   }
 }

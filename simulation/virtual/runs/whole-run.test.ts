@@ -13,12 +13,12 @@ describe('people, hands and faults at random', () => {
 
   it('break nothing while two processes of the API write at once', async () => {
     const acts = [
-      at(0, 'write beside us', { much: 1, forMinutes: 30 }),
+      at(0, 'write beside us', { amount: 1, forMinutes: 30 }),
       at(0.1, 'create'),
       at(0.2, 'create with a license'),
-      ...Array.from({ length: 3 }, (_, n) => at(5 + 3 * n, 'book', { who: n / 3, much: 0.1 * n })),
-      at(12, 'stop', { who: 0.6 }),
-      at(20, 'start', { who: 0.6 }),
+      ...Array.from({ length: 3 }, (_, n) => at(5 + 3 * n, 'book', { target: n / 3, amount: 0.1 * n })),
+      at(12, 'stop', { target: 0.6 }),
+      at(20, 'start', { target: 0.6 }),
     ]
     const { faults } = await wholeRun({ seed: 1, size: BRISK, acts })
     expect(faults).toBeGreaterThan(5)

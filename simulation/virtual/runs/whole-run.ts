@@ -38,7 +38,7 @@ export interface RunOptions {
   onProgress?(hour: number): void
 }
 
-const LOOK_MS = 30 * MINUTE_MS
+const CHECK_INTERVAL_MS = 30 * MINUTE_MS
 
 const OPTIONS: Readonly<Record<RunSize['pace'], WorldOptions>> = {
   brisk: { speed: 30, labsCountedMs: 5_000 },
@@ -61,34 +61,34 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
     max_workers_per_region: size.workers + Math.ceil(size.workers / 10),
     min_workers: Math.floor(size.workers / 4),
   })
-  const passed = passage(world, context, options)
+  const timelineOfRun = timeline(world, context, options)
   const pending = new Set<Promise<void>>()
   for (const act of acts) {
-    await passed.to(Math.min(act.atMs, untilMs))
+    await timelineOfRun.to(Math.min(act.atMs, untilMs))
     if (act.atMs >= untilMs) break
     const performed: Promise<void> = perform(context, act).finally(() => pending.delete(performed))
     pending.add(performed)
   }
-  await passed.to(Math.min(size.hours * HOUR_MS, untilMs))
+  await timelineOfRun.to(Math.min(size.hours * HOUR_MS, untilMs))
   if (untilMs === Number.POSITIVE_INFINITY) await world.untilTrue('an answer to everybody', () => pending.size === 0)
   const fromMs = world.time.clock.monotonic()
   if (untilMs === Number.POSITIVE_INFINITY) {
     await stopFaults(context)
     await untilSettled(context)
   }
-  const restMinutes = Math.round((world.time.clock.monotonic() - fromMs) / MINUTE_MS)
+  const settleMinutes = Math.round((world.time.clock.monotonic() - fromMs) / MINUTE_MS)
   await world.close()
   return {
     hash: world.time.traceHash(),
     behavior: world.time.behaviorHash(),
     history: world.time.historyHash(),
     virtualHours: world.time.clock.monotonic() / HOUR_MS,
-    workerHours: passed.workerHours(),
-    settleMinutes: restMinutes,
+    workerHours: timelineOfRun.workerHours(),
+    settleMinutes: settleMinutes,
     launches: world.mutations.filter(({ act }) => act === 'launch').length,
     ends: tally([...world.sessions.sessions.values()]),
     kills: context.replicas.kills + world.api.kills,
-    faults: acts.filter(({ act }) => isFault(act)).length + world.faults.struck,
+    faults: acts.filter(({ act }) => isFault(act)).length + world.faults.injected,
   }
 }
 
@@ -99,11 +99,11 @@ async function plantUserData({ client }: World): Promise<void> {
 }
 
 /** Time that passes from act to act, with a look at everything every half hour. */
-function passage(world: World, context: ActContext, { onProgress }: RunOptions) {
+function timeline(world: World, context: ActContext, { onProgress }: RunOptions) {
   const { clock } = world.time
   const startMs = clock.monotonic()
   let workerMs = 0
-  let nextLookMs = LOOK_MS
+  let nextCheckMs = CHECK_INTERVAL_MS
   async function step(toMs: number): Promise<void> {
     const ms = startMs + toMs - clock.monotonic()
     if (ms <= 0) return
@@ -113,11 +113,11 @@ function passage(world: World, context: ActContext, { onProgress }: RunOptions) 
   return {
     workerHours: () => workerMs / HOUR_MS,
     async to(toMs: number): Promise<void> {
-      while (nextLookMs < toMs) {
-        await step(nextLookMs)
+      while (nextCheckMs < toMs) {
+        await step(nextCheckMs)
         await world.invariants.check()
-        onProgress?.(nextLookMs / HOUR_MS)
-        nextLookMs += LOOK_MS
+        onProgress?.(nextCheckMs / HOUR_MS)
+        nextCheckMs += CHECK_INTERVAL_MS
       }
       await step(toMs)
     },

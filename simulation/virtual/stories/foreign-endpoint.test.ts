@@ -61,7 +61,7 @@ it('a found machine runs without the password of the fleet, and with credentials
   const alone = await world.worker(id)
   expect(alone).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE', cml: { node_definitions: [] } })
   await expect(operator.license(id)).rejects.toThrow('LCM did not launch')
-  manual.somebodyUses(machine)
+  manual.useServer(machine)
   await operator.setCredentials(id, CML_LOGIN)
   await world.runFor(10 * MINUTE_MS)
   const known = await world.worker(id)

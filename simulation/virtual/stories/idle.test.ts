@@ -37,7 +37,7 @@ describe('a worker that nobody uses', () => {
     manual.onCml(await manual.machineOf(silent ?? ''), 'POST telemetry', { opt_in: false })
     const machine = await manual.machineOf(used ?? '')
     for (let quarter = 0; quarter < 8; quarter += 1) {
-      manual.somebodyUses(machine)
+      manual.useServer(machine)
       await world.runFor(15 * MINUTE_MS)
     }
     expect(world.workers().map(({ status }) => status)).toEqual(['RUNNING', 'RUNNING', 'RUNNING'])

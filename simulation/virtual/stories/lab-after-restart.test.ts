@@ -20,7 +20,7 @@ async function inSession(seed: number) {
 
 it('a machine that is stopped behind our back heals, and so does the lab of the session on it', async () => {
   const { story, world, manual, worker, id, running, machine, over } = await inSession(311)
-  const [lab] = world.sessions.labsThere()
+  const [lab] = world.sessions.existingLabs()
   expect(nodesUp(story, machine)).toBe(2)
   manual.stop(machine)
   await world.until(worker, 'STARTING', 10 * MINUTE_MS)
@@ -28,7 +28,7 @@ it('a machine that is stopped behind our back heals, and so does the lab of the 
   const served = () => world.workers().find(each => each.id === worker)?.service_status === 'AVAILABLE'
   await world.untilTrue('its CML', served, HOUR_MS)
   await world.untilTrue('its lab', () => nodesUp(story, machine) === 2, MINUTE_MS)
-  expect(world.sessions.labsThere()).toEqual([lab])
+  expect(world.sessions.existingLabs()).toEqual([lab])
   await world.runFor(2 * MINUTE_MS)
   const again = await world.session(id)
   expect(again).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [{ status: false }] })
@@ -47,7 +47,7 @@ it('a machine that is stopped behind our back heals, and so does the lab of the 
 
 it('a lab that a person stops while its machine runs stays stopped', async () => {
   const { story, world, id, machine, learner, over } = await inSession(312)
-  const lab = world.sessions.labsThere()[0]?.lab ?? ''
+  const lab = world.sessions.existingLabs()[0]?.lab ?? ''
   story.manual.stopLab(machine, lab)
   await world.runFor(20 * MINUTE_MS)
   expect(nodesUp(story, machine)).toBe(0)

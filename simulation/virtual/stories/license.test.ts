@@ -162,10 +162,10 @@ describe('a license', () => {
     await world.runFor(HOUR_MS / 2)
     expect(world.mutations.filter(({ act }) => act === 'register')).toHaveLength(registers)
     expect((await world.worker(id)).license).toMatchObject({ pending_operation: null, last_error: expect.any(String) })
-    const writes = world.invariants.taken.length
+    const writes = world.invariants.accepted.length
     await operator.terminate(id)
     await world.until(id, 'TERMINATED')
-    expect(world.invariants.taken.length - writes).toBeLessThan(10)
+    expect(world.invariants.accepted.length - writes).toBeLessThan(10)
     await done()
   })
 })

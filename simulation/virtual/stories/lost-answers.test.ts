@@ -43,9 +43,9 @@ describe('an answer of CML that is lost after the effect', () => {
     await operator.createAndRun('metal-1')
     const { id } = await learner.book('two')
     await learner.until(id, 'RUNNING', 20 * MINUTE_MS)
-    expect(world.sessions.labsThere()).toHaveLength(1)
+    expect(world.sessions.existingLabs()).toHaveLength(1)
     await learner.until(id, 'ARCHIVED')
-    expect(world.sessions.labsThere()).toEqual([])
+    expect(world.sessions.existingLabs()).toEqual([])
     await over()
   })
 

@@ -18,12 +18,12 @@ describe('a session', () => {
       expect([public_ip, new URL(https_endpoint ?? '').hostname]).toContain(host)
       expect(port).toBeGreaterThanOrEqual(2000)
     }
-    expect(world.sessions.labsThere()).toHaveLength(1)
+    expect(world.sessions.existingLabs()).toHaveLength(1)
     const archived = await learner.until(id, 'ARCHIVED')
     expect(archived.state_history.map(({ to }) => to)).toEqual([
       ...['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'ARCHIVED'],
     ])
-    expect(world.sessions.labsThere()).toEqual([])
+    expect(world.sessions.existingLabs()).toEqual([])
     expect(await world.worker(worker)).toMatchObject({ reservations: {}, ports: {} })
     await over()
   })
@@ -42,7 +42,7 @@ describe('a session', () => {
       () => /ARCHIVED|TERMINATED/.test(world.sessions.sessions.get(id)?.status ?? ''),
       10 * MINUTE_MS,
     )
-    expect(world.sessions.labsThere()).toEqual([])
+    expect(world.sessions.existingLabs()).toEqual([])
     if (!isNormalEnd) expect(await world.session(id)).toMatchObject({ status: 'TERMINATED', last_error: null })
     await over()
   })

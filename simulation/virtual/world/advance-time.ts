@@ -21,46 +21,46 @@ export class SimulationFailure extends Error {
 
 export interface TimeControl {
   /** Throws if anything that must hold did not. */
-  judge(): void
+  throwIfViolated(): void
   failure(message: string): SimulationFailure
   runFor(ms: number): Promise<void>
-  untilTrue(what: string, isSo: () => boolean, limitMs?: number): Promise<void>
+  untilTrue(what: string, condition: () => boolean, limitMs?: number): Promise<void>
 }
 
 /** How time passes while somebody watches. */
-export function timeControl(time: VirtualTime, watched: Invariants, steps: readonly (() => void)[]): TimeControl {
+export function timeControl(time: VirtualTime, checks: Invariants, steps: readonly (() => void)[]): TimeControl {
   const failure = (message: string) => {
-    const said = [`seed ${time.seed}: ${message}`, ...watched.violations]
-    const rule = watched.violations[0] ?? message
-    const text = [...said, ...time.recentTrace().slice(-TRACE_LINES)].join('\n')
+    const violations = [`seed ${time.seed}: ${message}`, ...checks.violations]
+    const rule = checks.violations[0] ?? message
+    const text = [...violations, ...time.recentTrace().slice(-TRACE_LINES)].join('\n')
     return new SimulationFailure(rule, time.clock.monotonic(), text)
   }
-  const judge = () => {
-    if (watched.violations.length > 0) throw failure('what must hold did not')
+  const throwIfViolated = () => {
+    if (checks.violations.length > 0) throw failure('what must hold did not')
   }
-  async function runUntil(isSo: () => boolean, limitMs: number): Promise<boolean> {
+  async function runUntil(condition: () => boolean, limitMs: number): Promise<boolean> {
     let isMet = false
     const isEnough = () => {
       for (const step of steps) step()
-      isMet ||= isSo()
-      return isMet || watched.violations.length > 0
+      isMet ||= condition()
+      return isMet || checks.violations.length > 0
     }
     try {
       await time.runUntil(isEnough, limitMs)
     } catch (error) {
       throw failure(String(error))
     }
-    judge()
+    throwIfViolated()
     return isMet
   }
   return {
-    judge,
+    throwIfViolated,
     failure,
     async runFor(ms) {
       await runUntil(() => false, ms)
     },
-    async untilTrue(what, isSo, limitMs = HOUR_MS) {
-      const isMet = await runUntil(isSo, limitMs)
+    async untilTrue(what, condition, limitMs = HOUR_MS) {
+      const isMet = await runUntil(condition, limitMs)
       if (!isMet) throw failure(`${what} did not happen within ${limitMs / MINUTE_MS} min`)
     },
   }

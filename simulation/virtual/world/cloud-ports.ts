@@ -20,27 +20,27 @@ export interface CloudAccess {
 export const cloudAccess = (): CloudAccess => ({ isWrongAccount: false, isCmlCut: false })
 
 /** EC2 as a controller meets it, with calls and answers lost as the fault plan says. */
-export function computeOver(cloud: SimModel, ways: CloudAccess): Compute {
+export function computeOver(cloud: SimModel, access: CloudAccess): Compute {
   const compute = faultyCompute(simCompute(cloud), cloud)
   return {
-    list: async (...asked) => (ways.isWrongAccount ? [] : compute.list(...asked)),
+    list: async (...args) => (access.isWrongAccount ? [] : compute.list(...args)),
     describe: async (region, ids, signal) =>
-      ways.isWrongAccount ? { found: [], missing: ids } : compute.describe(region, ids, signal),
-    newestImage: (...asked) => compute.newestImage(...asked),
-    imageIds: (...asked) => compute.imageIds(...asked),
-    launch: (...asked) => compute.launch(...asked),
-    power: (...asked) => compute.power(...asked),
-    tag: (...asked) => compute.tag(...asked),
+      access.isWrongAccount ? { found: [], missing: ids } : compute.describe(region, ids, signal),
+    newestImage: (...args) => compute.newestImage(...args),
+    imageIds: (...args) => compute.imageIds(...args),
+    launch: (...args) => compute.launch(...args),
+    power: (...args) => compute.power(...args),
+    tag: (...args) => compute.tag(...args),
   }
 }
 
 /** CML as a controller meets it. */
-export function cmlOver(cloud: SimModel, ways: CloudAccess, troubles: RandomFaultParts): CmlSystem {
+export function cmlOver(cloud: SimModel, access: CloudAccess, faultParts: RandomFaultParts): CmlSystem {
   const cml = simCmlSystem(cloud)
-  const reaching = overWays(ways, troubles)
+  const reaching = withCmlFaults(access, faultParts)
   return {
     // It never rejects.
-    probe: (...asked) => reaching(cml.probe)(...asked).catch(() => NOBODY),
+    probe: (...args) => reaching(cml.probe)(...args).catch(() => NOBODY),
     stats: reaching(cml.stats),
     health: reaching(cml.health),
     nodeDefinitions: reaching(cml.nodeDefinitions),
@@ -52,9 +52,9 @@ export function cmlOver(cloud: SimModel, ways: CloudAccess, troubles: RandomFaul
 }
 
 /** Labs as a controller meets them. */
-export function labsOver(cloud: SimModel, ways: CloudAccess, troubles: RandomFaultParts): CmlLabs {
+export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: RandomFaultParts): CmlLabs {
   const labs = simCmlLabs(cloud)
-  const reaching = overWays(ways, troubles)
+  const reaching = withCmlFaults(access, faultParts)
   return {
     list: reaching(labs.list),
     get: reaching(labs.get),
@@ -73,18 +73,18 @@ export function labsOver(cloud: SimModel, ways: CloudAccess, troubles: RandomFau
 const CML_DELAY_MS_MAX = 10_000
 
 /** A call may be refused or late on its way there, and its answer may be lost on its way back. */
-const overWays =
-  (ways: CloudAccess, { trouble, random, clock }: RandomFaultParts) =>
-  <A extends readonly unknown[], R>(call: (...asked: A) => Promise<R>) =>
-  async (...asked: A): Promise<R> => {
-    if (ways.isCmlCut) throw cut()
-    if (trouble.cmlRate === 0 || random.float() >= trouble.cmlRate) return call(...asked)
-    trouble.struck += 1
-    const fate = random.int(4)
-    if (fate === 0) throw broken('500', 'internal server error')
-    if (fate === 1) await clock.sleep(random.int(CML_DELAY_MS_MAX), asked.find(isSignal))
-    const answer = await call(...asked)
-    if (fate > 1) throw broken('ECONNRESET', 'the answer was lost on its way')
+const withCmlFaults =
+  (access: CloudAccess, { faults, random, clock }: RandomFaultParts) =>
+  <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
+  async (...args: A): Promise<R> => {
+    if (access.isCmlCut) throw cut()
+    if (faults.cmlRate === 0 || random.float() >= faults.cmlRate) return call(...args)
+    faults.injected += 1
+    const outcome = random.int(4)
+    if (outcome === 0) throw broken('500', 'internal server error')
+    if (outcome === 1) await clock.sleep(random.int(CML_DELAY_MS_MAX), args.find(isSignal))
+    const answer = await call(...args)
+    if (outcome > 1) throw broken('ECONNRESET', 'the answer was lost on its way')
     return answer
   }
 const isSignal = (given: unknown): given is AbortSignal => given instanceof AbortSignal

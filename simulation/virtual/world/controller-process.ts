@@ -19,7 +19,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import type { Settings } from './controller-settings.ts'
 import { CML_LOGIN } from './planted-secrets.ts'
-import type { Life, PortCalls } from './port-calls.ts'
+import type { Incarnation, PortCalls } from './port-calls.ts'
 
 export const FLEET = 'simulated-fleet'
 
@@ -48,7 +48,7 @@ export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
   problems(): readonly Reason[]
   readonly instanceId: string
   /** Whether this is the process that has that life. */
-  lives(life: Life): boolean
+  isIncarnation(incarnation: Incarnation): boolean
   /** Dies at once, as by kill -9. */
   kill(): void
   /** Sleeps as by SIGSTOP until it is woken. */
@@ -68,34 +68,44 @@ export interface Started {
 export const CLOCK_MS_MAX = 3_000
 
 /** As `serve` gives it to a controller: time is the API's, told with each of its answers. */
-export function syncedClock({ clock: own }: Life, clockOf: ControllerEnvironment['clockOf']) {
+export function syncedClock({ clock: own }: Incarnation, clockOf: ControllerEnvironment['clockOf']) {
   const { clock, hearing } = apiClock(own)
   return { clock: clockOf(clock, own), hearing }
 }
 
 export function startController(
   { instanceId, aheadMs = 0 }: Started,
-  around: ControllerEnvironment,
+  environment: ControllerEnvironment,
 ): ControllerProcess {
-  const { coordination, token, logger } = around
-  const life = around.calls.life()
-  life.jump(aheadMs)
-  const { clock, hearing } = syncedClock(life, around.clockOf)
-  const client = apiClient(hearing(life.watch(callName, traced(around.dispatch, around.time))), { token })
-  const decisions = decisionLog({ client: apiClient(hearing(around.dispatch), { token }), clock, logger, instanceId })
-  const election = around.elect(life.electing(coordination.election('worker-controller', instanceId)))
+  const { coordination, token, logger } = environment
+  const incarnation = environment.calls.incarnation()
+  incarnation.jump(aheadMs)
+  const { clock, hearing } = syncedClock(incarnation, environment.clockOf)
+  const client = apiClient(hearing(incarnation.watch(callName, traced(environment.dispatch, environment.time))), {
+    token,
+  })
+  const decisions = decisionLog({
+    client: apiClient(hearing(environment.dispatch), { token }),
+    clock,
+    logger,
+    instanceId,
+  })
+  const election = environment.elect(incarnation.lateElection(coordination.election('worker-controller', instanceId)))
   const led = leaderOnlyCompute({
-    compute: life.watchAll('ec2', around.compute),
+    compute: incarnation.watchAll('ec2', environment.compute),
     election: registeredElection({ election, service: 'worker-controller', client, clock, logger }),
     clock,
   })
   const controller = workerController({
     ...led,
-    metrics: life.watchAll('cloudwatch', around.metrics),
+    metrics: incarnation.watchAll('cloudwatch', environment.metrics),
     client,
     decisions,
-    cml: life.watchAll('cml', around.cml),
-    changeKeys: { ...coordination.changeKeys, source: prefix => life.watching(coordination.changeKeys.source(prefix)) },
+    cml: incarnation.watchAll('cml', environment.cml),
+    changeKeys: {
+      ...coordination.changeKeys,
+      source: prefix => incarnation.lateWatch(coordination.changeKeys.source(prefix)),
+    },
     clock,
     logger,
     meter: silentMeter,
@@ -105,35 +115,41 @@ export function startController(
       regions: REGIONS,
       policy: WORKER_POLICY,
       cmlDefaults: CML_LOGIN,
-      ...around.settings.worker,
+      ...environment.settings.worker,
     },
   })
-  return processOf(controller, { instanceId, life, coordination, run: around.run, beside: decisions.service })
+  return processOf(controller, {
+    instanceId,
+    incarnation,
+    coordination,
+    run: environment.run,
+    companion: decisions.service,
+  })
 }
 
 interface Running {
   readonly instanceId: string
-  readonly life: Life
+  readonly incarnation: Incarnation
   readonly coordination: LocalCoordination
-  readonly beside: HostedService
+  readonly companion: HostedService
   run(service: HostedService): () => void
 }
 
 /** Runs a controller and what stands beside it, until it is killed. */
 export function processOf(controller: Controller, running: Running): ControllerProcess {
-  const { instanceId, life, coordination, run } = running
-  const abandoned = [controller.service, running.beside].map(run)
+  const { instanceId, incarnation, coordination, run } = running
+  const abandoned = [controller.service, running.companion].map(run)
   return {
     instanceId,
-    lives: each => each === life,
+    isIncarnation: each => each === incarnation,
     plan: controller.plan,
     problems: () => controller.problems?.() ?? [],
     stats: controller.stats,
-    freeze: life.freeze,
-    thaw: life.thaw,
-    jumpClock: life.jump,
+    freeze: incarnation.freeze,
+    thaw: incarnation.thaw,
+    jumpClock: incarnation.jump,
     kill() {
-      life.end()
+      incarnation.end()
       coordination.faults.crash(instanceId)
       for (const abandon of abandoned) abandon()
     },
@@ -155,7 +171,7 @@ export function traced(dispatch: Dispatch, time: VirtualTime): Dispatch {
     if (request.method === 'GET' || request.url.endsWith('/metrics')) return response
     const text = typeof response.body === 'string' ? response.body : ''
     const digest = createHash('sha256').update(text).digest('hex').slice(0, 8)
-    time.trace(`${request.method} ${request.url} ${response.status} ${digest}${spoken(request.body)}`)
+    time.trace(`${request.method} ${request.url} ${response.status} ${digest}${reasonIn(request.body)}`)
     time.behavior(`${request.method} ${pathOf(request.url)} ${response.status} ${statusesIn(request.body)}`)
     return response
   }
@@ -170,7 +186,7 @@ function statusesIn(body: string | null): string {
 }
 
 /** What a write says of its reason, so that a trace can be read. */
-function spoken(body: string | null): string {
+function reasonIn(body: string | null): string {
   const { decision, changes } = JSON.parse(body ?? '{}')
   if (decision === undefined) return ''
   return ` ${changes?.status ?? ''} (${decision.because.code})`

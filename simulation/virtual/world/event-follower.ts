@@ -12,7 +12,7 @@ export interface EventFollower {
   readonly labs: Map<string, LabRecord>
   /** How many changes were told. */
   count(): number
-  tell(): void
+  countEvent(): void
 }
 
 /** Handlers called before a received event is recorded. Versions in quick succession arrive as one event. */
@@ -39,14 +39,14 @@ const sessionState = ({ status, desired_status, worker_id }: LabletSession): str
   `${status} ${desired_status} ${worker_id}`
 
 export function eventFollower(): EventFollower {
-  let told = 0
+  let count = 0
   return {
     workers: new Map(),
     sessions: new Map(),
     labs: new Map(),
-    count: () => told,
-    tell() {
-      told += 1
+    count: () => count,
+    countEvent() {
+      count += 1
     },
   }
 }
@@ -54,18 +54,18 @@ export function eventFollower(): EventFollower {
 /** What a console would show, by the same events. */
 export const followAll = (
   client: Client,
-  { workers, sessions, labs, tell }: EventFollower,
-  told: readonly EventHandlers[],
+  { workers, sessions, labs, countEvent }: EventFollower,
+  count: readonly EventHandlers[],
 ): HostedService => ({
   name: 'follower',
   async run(signal) {
     for await (const { event } of client.events({ after: '0', signal })) {
-      if ('version' in event) tell()
+      if ('version' in event) countEvent()
       if (event.type === 'worker.created' || event.type === 'worker.updated') {
-        for (const each of told) each.worker?.(event.data, workers.get(event.id))
+        for (const each of count) each.worker?.(event.data, workers.get(event.id))
         workers.set(event.id, event.data)
       } else if (event.type === 'session.created' || event.type === 'session.updated') {
-        for (const each of told) each.session?.(event.data, sessions.get(event.id))
+        for (const each of count) each.session?.(event.data, sessions.get(event.id))
         sessions.set(event.id, event.data)
       } else if (event.type === 'lab.created' || event.type === 'lab.updated') labs.set(event.id, event.data)
       else if (event.type === 'session.deleted') sessions.delete(event.id)

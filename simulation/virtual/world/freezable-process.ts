@@ -13,8 +13,8 @@ export interface FreezableProcess {
   thaw(): void
   /** Resolves at once in a process that is awake. */
   awake(): Promise<void>
-  electing<E extends Election>(election: E): E
-  watching<Hint>(source: WatchSource<Hint>): WatchSource<Hint>
+  lateElection<E extends Election>(election: E): E
+  lateWatch<Hint>(source: WatchSource<Hint>): WatchSource<Hint>
 }
 
 export function freezableProcess(outside: Clock): FreezableProcess {
@@ -44,11 +44,11 @@ export function freezableProcess(outside: Clock): FreezableProcess {
   const awake = (): Promise<void> => (isFrozen ? new Promise(resolve => wakes.add(resolve)) : Promise.resolve())
 
   function lateLeadership(leadership: Leadership): Leadership {
-    const heard = new AbortController()
-    const abort = () => heard.abort(leadership.signal.reason)
+    const late = new AbortController()
+    const abort = () => late.abort(leadership.signal.reason)
     leadership.signal.addEventListener('abort', () => (isFrozen ? aborts.push(abort) : abort()), { once: true })
     if (leadership.signal.aborted) abort()
-    return { ...leadership, signal: heard.signal, isHeld: () => leadership.isHeld() }
+    return { ...leadership, signal: late.signal, isHeld: () => leadership.isHeld() }
   }
 
   return {
@@ -72,7 +72,7 @@ export function freezableProcess(outside: Clock): FreezableProcess {
         for (const abort of aborts.splice(0)) abort()
       })
     },
-    electing: election => ({
+    lateElection: election => ({
       ...election,
       async campaign(signal) {
         const leadership = await election.campaign(signal)
@@ -80,7 +80,7 @@ export function freezableProcess(outside: Clock): FreezableProcess {
         return leadership && lateLeadership(leadership)
       },
     }),
-    watching: source => lateSource(source, awake),
+    lateWatch: source => lateSource(source, awake),
   }
 }
 

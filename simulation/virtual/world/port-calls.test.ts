@@ -4,39 +4,39 @@ import { portCalls } from './port-calls.ts'
 
 function twoLives() {
   const calls = portCalls(virtualTime(1))
-  const asked: string[] = []
-  const lives = { ada: calls.life(), bob: calls.life() }
+  const made: string[] = []
+  const isIncarnation = { ada: calls.incarnation(), bob: calls.incarnation() }
   const call = {
-    ada: lives.ada.watch(
+    ada: isIncarnation.ada.watch(
       () => 'call',
-      async () => void asked.push('ada'),
+      async () => void made.push('ada'),
     ),
-    bob: lives.bob.watch(
+    bob: isIncarnation.bob.watch(
       () => 'call',
-      async () => void asked.push('bob'),
+      async () => void made.push('bob'),
     ),
   }
-  return { calls, lives, call, asked }
+  return { calls, isIncarnation, call, made }
 }
 
 it('strikes whoever makes the call, and nobody else', async () => {
-  const { calls, call, asked } = twoLives()
+  const { calls, call, made } = twoLives()
   calls.crashAt(1, 'before', caller => caller.end())
   await call.ada()
   void call.bob()
   await call.ada()
-  expect(asked).toEqual(['ada', 'ada'])
+  expect(made).toEqual(['ada', 'ada'])
 })
 
 it('keeps every plan until its call comes', async () => {
-  const { calls, lives, call } = twoLives()
-  const struck: string[] = []
+  const { calls, isIncarnation, call } = twoLives()
+  const triggered: string[] = []
   const note = (what: string) => (caller: unknown) =>
-    void struck.push(`${what} ${caller === lives.ada ? 'ada' : 'bob'}`)
+    void triggered.push(`${what} ${caller === isIncarnation.ada ? 'ada' : 'bob'}`)
   calls.crashAt(2, 'after', note('after'))
   calls.crashAt(0, 'before', note('before'))
   await call.bob()
   await call.bob()
   await call.ada()
-  expect(struck).toEqual(['before bob', 'after ada'])
+  expect(triggered).toEqual(['before bob', 'after ada'])
 })

@@ -2,7 +2,7 @@ import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import { faultPoints, never, type When } from '../faults/fault-points.ts'
 import { type FreezableProcess, freezableProcess } from './freezable-process.ts'
 
-export interface Life extends FreezableProcess {
+export interface Incarnation extends FreezableProcess {
   /** Counts each call by its name, and lets none through once the process is dead. */
   watch<A extends readonly unknown[], R>(
     nameOf: (...args: A) => string,
@@ -17,20 +17,20 @@ export interface Life extends FreezableProcess {
  * it had its effect and nobody heard of it.
  */
 export interface PortCalls {
-  life(): Life
+  incarnation(): Incarnation
   readonly made: number
   /** The names of the calls so far, in order. */
   readonly names: readonly string[]
   /** Does `act` before or after that call, to whoever makes it: it may end that life, or put it to sleep. */
-  crashAt(call: number, when: When, act: (caller: Life) => void): void
+  crashAt(call: number, when: When, act: (caller: Incarnation) => void): void
 }
 
 export function portCalls(time: VirtualTime): PortCalls {
   const names: string[] = []
-  const planned = faultPoints<Life>()
+  const planned = faultPoints<Incarnation>()
 
-  function life(): Life {
-    const asleep = freezableProcess(time.clock)
+  function incarnation(): Incarnation {
+    const process = freezableProcess(time.clock)
     let alive = true
     const watch = <A extends readonly unknown[], R>(
       nameOf: (...args: A) => string,
@@ -39,19 +39,19 @@ export function portCalls(time: VirtualTime): PortCalls {
       return async (...args: A): Promise<R> => {
         if (!alive) return never()
         const index = names.push(nameOf(...args)) - 1
-        planned.strike(index, 'before', own)
-        await asleep.awake()
+        planned.trigger(index, 'before', own)
+        await process.awake()
         if (!alive) return never()
         const answer = await settled(call(...args))
-        planned.strike(index, 'after', own)
-        await asleep.awake()
+        planned.trigger(index, 'after', own)
+        await process.awake()
         if (!alive) return never()
         if ('error' in answer) throw answer.error
         return answer.value
       }
     }
-    const own: Life = {
-      ...asleep,
+    const own: Incarnation = {
+      ...process,
       watch,
       watchAll(port, methods) {
         const watched = Object.entries(methods).map(([name, method]) => [
@@ -68,7 +68,7 @@ export function portCalls(time: VirtualTime): PortCalls {
   }
 
   return {
-    life,
+    incarnation,
     get made() {
       return names.length
     },
@@ -86,7 +86,7 @@ const nameOf = (port: string, name: string, args: readonly unknown[]): string =>
   name === 'power' ? `${port}.${String(args[1])}` : `${port}.${name}`
 
 /** Calls that only look: where a crash among many of them makes little difference to the last. */
-const LOOKS = [
+const READ_CALLS = [
   /^api\.GET (?!secrets)|^api\.POST metrics/,
   /^ec2\.(describe|list|newestImage|imageIds)/,
   /^cml\.(?!register|deregister)/,
@@ -94,7 +94,7 @@ const LOOKS = [
   /^labs\.(get|list|nodes|isConverged)/,
 ]
 
-export const isLook = (name: string): boolean => LOOKS.some(look => look.test(name))
+export const isRead = (name: string): boolean => READ_CALLS.some(look => look.test(name))
 
 async function settled<R>(promise: Promise<R>): Promise<{ value: R } | { error: unknown }> {
   try {

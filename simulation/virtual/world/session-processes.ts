@@ -14,7 +14,7 @@ import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import { type ControllerProcess, callName, processOf, syncedClock, traced } from './controller-process.ts'
 import type { Settings } from './controller-settings.ts'
 import { CML_LOGIN } from './planted-secrets.ts'
-import { type Life, type PortCalls, portCalls } from './port-calls.ts'
+import { type Incarnation, type PortCalls, portCalls } from './port-calls.ts'
 
 export const SESSION_SERVICES = ['resource-scheduler', 'lablet-controller'] as const
 export type SessionService = (typeof SESSION_SERVICES)[number]
@@ -39,15 +39,15 @@ export interface SessionEnvironment {
   run(service: HostedService): () => void
 }
 
-export function sessionProcesses(around: SessionEnvironment): SessionProcesses {
-  const calls = { 'resource-scheduler': portCalls(around.time), 'lablet-controller': portCalls(around.time) }
+export function sessionProcesses(environment: SessionEnvironment): SessionProcesses {
+  const calls = { 'resource-scheduler': portCalls(environment.time), 'lablet-controller': portCalls(environment.time) }
   return {
     calls,
     start(service, instanceId, aheadMs = 0) {
-      const life = calls[service].life()
-      life.jump(aheadMs)
-      const { settings } = around
-      const shared = partsOf(around, life, { service, instanceId })
+      const incarnation = calls[service].incarnation()
+      incarnation.jump(aheadMs)
+      const { settings } = environment
+      const shared = partsOf(environment, incarnation, { service, instanceId })
       const controller =
         service === 'resource-scheduler'
           ? resourceScheduler({
@@ -56,12 +56,12 @@ export function sessionProcesses(around: SessionEnvironment): SessionProcesses {
             })
           : labletController({
               ...shared,
-              labs: life.watchAll('labs', around.labsOf(instanceId)),
+              labs: incarnation.watchAll('labs', environment.labsOf(instanceId)),
               sources: { read: async source => Promise.reject(new Error(`nobody has ${source}`)) },
               config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: CML_LOGIN, ...settings.lablets },
             })
-      const { coordination, run } = around
-      return processOf(controller, { instanceId, life, coordination, run, beside: shared.decisions.service })
+      const { coordination, run } = environment
+      return processOf(controller, { instanceId, incarnation, coordination, run, companion: shared.decisions.service })
     },
   }
 }
@@ -72,14 +72,18 @@ interface Named {
 }
 
 /** What both are given, so that it can be cut off. */
-function partsOf({ time, coordination, tokens, ...around }: SessionEnvironment, life: Life, named: Named) {
+function partsOf(
+  { time, coordination, tokens, ...environment }: SessionEnvironment,
+  incarnation: Incarnation,
+  named: Named,
+) {
   const { service, instanceId } = named
-  const { clock, hearing } = syncedClock(life, around.clockOf)
-  const { logger } = around
+  const { clock, hearing } = syncedClock(incarnation, environment.clockOf)
+  const { logger } = environment
   const token = service === 'resource-scheduler' ? tokens.scheduler : tokens.lablets
-  const dispatch = around.dispatch(instanceId, service)
-  const client = apiClient(hearing(life.watch(sessionCallName, traced(dispatch, time))), { token })
-  const election = around.elect(life.electing(coordination.election(service, instanceId)))
+  const dispatch = environment.dispatch(instanceId, service)
+  const client = apiClient(hearing(incarnation.watch(sessionCallName, traced(dispatch, time))), { token })
+  const election = environment.elect(incarnation.lateElection(coordination.election(service, instanceId)))
   return {
     client,
     clock,
@@ -89,7 +93,7 @@ function partsOf({ time, coordination, tokens, ...around }: SessionEnvironment, 
     decisions: decisionLog({ client: apiClient(hearing(dispatch), { token }), clock, logger, instanceId }),
     changeKeys: {
       ...coordination.changeKeys,
-      source: (prefix: string) => life.watching(coordination.changeKeys.source(prefix)),
+      source: (prefix: string) => incarnation.lateWatch(coordination.changeKeys.source(prefix)),
     },
   }
 }
@@ -101,6 +105,6 @@ function sessionCallName(request: { method: string; url: string; body: string | 
   if (changes === undefined) return name
   const steps: [string, { status: string }][] = Object.entries(changes.pipeline?.steps ?? {})
   const last = steps.filter(([, { status }]) => status !== 'pending').at(-1)
-  const said = [changes.status, last && `${last[0]} ${last[1].status}`].filter(each => each !== undefined)
-  return [name, ...said].join(' ')
+  const parts = [changes.status, last && `${last[0]} ${last[1].status}`].filter(each => each !== undefined)
+  return [name, ...parts].join(' ')
 }

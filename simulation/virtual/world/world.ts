@@ -78,7 +78,7 @@ export interface Defects {
   clock?(clock: Clock, own: Clock): Clock
   store?(store: Store): Store
   /** What a controller asks of the API. */
-  asking?(dispatch: Dispatch, service: string): Dispatch
+  requests?(dispatch: Dispatch, service: string): Dispatch
   /** The API as everybody meets it. */
   api?(dispatch: Dispatch): Dispatch
   readonly settings?: Settings
@@ -124,17 +124,17 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
 }
 
 /** What everything else is made of. */
-function openGround(seed: number, options: WorldOptions) {
+function openBase(seed: number, options: WorldOptions) {
   const { speed = 1, preset = 'plain', defects = {}, licensesOwned } = options
   const time = virtualTime(seed)
   const { clock } = time
   // A stream of its own: what strikes must not depend on what else is drawn.
   const chance = seededRandom(seed + 0.375 * 2 ** 52)
-  const trouble = randomFaults()
+  const faults = randomFaults()
   const following = eventFollower()
   const usedMs = new Map<string, number>()
   return {
-    ...{ time, clock, chance, trouble, following, usedMs, defects, seed },
+    ...{ time, clock, chance, faults, following, usedMs, defects, seed },
     store: openSqliteStore(':memory:'),
     cloud: openSimModel({
       seed,
@@ -144,14 +144,14 @@ function openGround(seed: number, options: WorldOptions) {
       adminPassword: CML_LOGIN.password,
       ...(licensesOwned === undefined ? {} : { licensesOwned }),
     }),
-    ways: cloudAccess(),
+    access: cloudAccess(),
     calls: portCalls(time),
     processes: hostedProcesses(),
     settings: mergedSettings(options.settings, defects.settings),
-    troubles: { trouble, random: chance, clock },
+    faultParts: { faults, random: chance, clock },
   }
 }
-type Ground = ReturnType<typeof openGround>
+type Base = ReturnType<typeof openBase>
 
 const mergedSettings = (first: Settings = {}, second: Settings = {}): Settings => ({
   worker: { ...first.worker, ...second.worker },
@@ -160,8 +160,8 @@ const mergedSettings = (first: Settings = {}, second: Settings = {}): Settings =
 })
 
 /** Opens the invariants and the monitors. */
-function openWatch(ground: Ground, labsCountedMs: number) {
-  const { time, cloud, store, ways, following, clock, usedMs } = ground
+function openChecks(base: Base, labsCountedMs: number) {
+  const { time, cloud, store, access, following, clock, usedMs } = base
   const now = () => clock.now()
   const mutations: Mutation[] = []
   const latest = following.workers
@@ -170,111 +170,129 @@ function openWatch(ground: Ground, labsCountedMs: number) {
     leaks: store.collection(RESOURCES.leaks),
     journal: store.journal,
   }
-  const seen = { cloud, latest, fleet: FLEET, ...records, now }
-  const heard = requestedState(['admin'], now)
-  const watched = invariants({ ...seen, wishes: heard, isBlind: () => ways.isWrongAccount })
-  const { violated } = watched
-  const saw = (mutation: Mutation) => {
+  const observed = { cloud, latest, fleet: FLEET, ...records, now }
+  const requested = requestedState(['admin'], now)
+  const checks = invariants({ ...observed, requested: requested, isCloudHidden: () => access.isWrongAccount })
+  const { violated } = checks
+  const onMutation = (mutation: Mutation) => {
     mutations.push(mutation)
-    watched.mutated(mutation)
+    checks.mutated(mutation)
     const effect = `${mutation.by} asks to ${mutation.act} ${mutation.machine} of ${mutation.worker}`
     time.trace(effect)
     time.behavior(effect)
     time.history(`cloud of ${mutation.worker}`, mutation.act)
   }
   const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
-  const parts = { cloud, fleet: FLEET, workers: latest, sessions: following.sessions, wishes: heard, now, violated }
-  const rules = workerInvariants({ ...parts, usedMs: machine => usedMs.get(machine) ?? Number.NEGATIVE_INFINITY })
-  const witnessing = { ...seen, decided: decisionIndex(store.journal), violated, saw }
-  const asWitness = cloudMutationMonitor(witnessing)
-  const kinds = { sessions: store.collection(RESOURCES.sessions), labs: store.collection(RESOURCES.labs) }
-  const labsSeen = labMutationMonitor({ ...witnessing, ...kinds, workerOf: asWitness.workerOf })
-  const guarded = sentSecrets({ cloud, mutations, workerOf: asWitness.workerOf, violated })
-  return { watched, mutations, heard, sessions, rules, asWitness, labsSeen, guarded }
+  const parts = {
+    cloud,
+    fleet: FLEET,
+    workers: latest,
+    sessions: following.sessions,
+    requested: requested,
+    now,
+    violated,
+  }
+  const workerRules = workerInvariants({ ...parts, usedMs: machine => usedMs.get(machine) ?? Number.NEGATIVE_INFINITY })
+  const monitorParts = { ...observed, decided: decisionIndex(store.journal), violated, onMutation }
+  const cloudMonitor = cloudMutationMonitor(monitorParts)
+  const collections = { sessions: store.collection(RESOURCES.sessions), labs: store.collection(RESOURCES.labs) }
+  const labMonitor = labMutationMonitor({ ...monitorParts, ...collections, workerOf: cloudMonitor.workerOf })
+  const guardSecrets = sentSecrets({ cloud, mutations, workerOf: cloudMonitor.workerOf, violated })
+  return { checks, mutations, requested, sessions, workerRules, cloudMonitor, labMonitor, guardSecrets }
 }
 
 /** The API, which may die, and everything that stands behind it. */
-async function openApi(ground: Ground, violated: (rule: string) => void, { templates = [METAL], onLog }: WorldOptions) {
-  const { time, clock, defects, troubles, processes } = ground
+async function openApi(base: Base, violated: (rule: string) => void, { templates = [METAL], onLog }: WorldOptions) {
+  const { time, clock, defects, faultParts, processes } = base
   const logger = scanningLogger(violated, onLog)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
-  const kept = withoutLostUpdates((defects.store ?? same)(unreliableStore(ground.store, troubles)), violated)
+  const checkedStore = withoutLostUpdates(
+    (defects.store ?? identity)(unreliableStore(base.store, faultParts)),
+    violated,
+  )
   const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
   // The follower must not miss changes while the API is down: events are checked against the store.
-  const observer = await openControlPlane({ ...parts, store: ground.store, changeKeys: local.changeKeys })
-  const open = (mortal: Killable) => {
-    const store = mortal.store(withConcurrentWrites(kept, troubles))
-    return openControlPlane({ ...parts, store, changeKeys: mortal.changeKeys(local.changeKeys) })
+  const observer = await openControlPlane({ ...parts, store: base.store, changeKeys: local.changeKeys })
+  const open = (ports: Killable) => {
+    const store = ports.store(withConcurrentWrites(checkedStore, faultParts))
+    return openControlPlane({ ...parts, store, changeKeys: ports.changeKeys(local.changeKeys) })
   }
   const api = await restartingApi({ time, run: processes.run, open })
-  const met: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
+  const routed: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
   const dispatch = withDateHeader(
-    withoutLeakedSecrets((defects.api ?? same)(met), { controllerTokens, violated }),
+    withoutLeakedSecrets((defects.api ?? identity)(routed), { controllerTokens, violated }),
     clock,
   )
   return { logger, local, api, dispatch }
 }
 
 export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
-  const ground = openGround(seed, options)
-  const { time, clock, cloud, ways, calls, processes, following, defects, troubles, settings } = ground
-  const watch = openWatch(ground, options.labsCountedMs ?? 1_000)
-  const { watched, mutations, heard, sessions, rules, asWitness, guarded } = watch
-  const { violated } = watched
-  const { logger, local, api, dispatch } = await openApi(ground, violated, options)
-  const coordination = { ...local, changeKeys: (defects.changeKeys ?? same)(local.changeKeys) }
-  const byPeople = withClientRetries(heard.heard(unreliable(dispatch, troubles)), clock)
-  const client = apiClient(byPeople, { token: TOKENS.admin })
+  const base = openBase(seed, options)
+  const { time, clock, cloud, access, calls, processes, following, defects, faultParts, settings } = base
+  const monitors = openChecks(base, options.labsCountedMs ?? 1_000)
+  const { checks, mutations, requested, sessions, workerRules, cloudMonitor, guardSecrets } = monitors
+  const { violated } = checks
+  const { logger, local, api, dispatch } = await openApi(base, violated, options)
+  const coordination = { ...local, changeKeys: (defects.changeKeys ?? identity)(local.changeKeys) }
+  const userDispatch = withClientRetries(requested.record(unreliable(dispatch, faultParts)), clock)
+  const client = apiClient(userDispatch, { token: TOKENS.admin })
   processes.run(
-    followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [sessions.told, rules, hashStatuses(time)]),
+    followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [
+      sessions.handlers,
+      workerRules,
+      hashStatuses(time),
+    ]),
   )
-  const asked = (by: string, service: string) =>
-    watched.fenced(by, (defects.asking ?? same)(unreliable(dispatch, troubles), service), service)
-  const shared = { time, coordination, settings, logger, run: processes.run, clockOf: defects.clock ?? same }
-  const elect = defects.election ?? same
-  const backedOff = outageBackoff({ cloud, now: () => clock.now(), violated })
-  const labsOf = (by: string) => guarded(watch.labsSeen(by, (defects.labs ?? same)(labsOver(cloud, ways, troubles))))
-  const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: asked })
-  const going = timeControl(time, watched, [watched.step, sessions.step])
+  const controllerDispatch = (by: string, service: string) =>
+    checks.fenced(by, (defects.requests ?? identity)(unreliable(dispatch, faultParts), service), service)
+  const shared = { time, coordination, settings, logger, run: processes.run, clockOf: defects.clock ?? identity }
+  const elect = defects.election ?? identity
+  const withBackoffCheck = outageBackoff({ cloud, now: () => clock.now(), violated })
+  const labsOf = (by: string) =>
+    guardSecrets(monitors.labMonitor(by, (defects.labs ?? identity)(labsOver(cloud, access, faultParts))))
+  const controllers = sessionProcesses({ ...shared, elect, tokens: TOKENS, labsOf, dispatch: controllerDispatch })
+  const control = timeControl(time, checks, [checks.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
-    ...{ time, client, api, cloud, access: ways, calls, coordination, mutations, ...going },
-    ...{ store: ground.store, chance: ground.chance, faults: ground.trouble },
-    learner: name => apiClient(byPeople, { token: name }),
+    ...{ time, client, api, cloud, access: access, calls, coordination, mutations, ...control },
+    ...{ store: base.store, chance: base.chance, faults: base.faults },
+    learner: name => apiClient(userDispatch, { token: name }),
     scheduler: apiClient(dispatch, { token: TOKENS.scheduler }),
-    invariants: watched,
+    invariants: checks,
     sessions: { ...sessions, ...following, ...controllers },
     eventCount: () => following.count(),
-    noteUse: machine => void ground.usedMs.set(machine, clock.now()),
+    noteUse: machine => void base.usedMs.set(machine, clock.now()),
     startController: (instanceId, aheadMs = 0) =>
       startController(
         { instanceId, aheadMs },
         {
           ...{ ...shared, calls, elect, token: TOKENS.controller, metrics: simMetrics(cloud) },
-          dispatch: backedOff(asked(instanceId, 'worker-controller')),
-          compute: asWitness.compute(instanceId, (defects.compute ?? same)(computeOver(cloud, ways))),
-          cml: guarded(asWitness.cml(instanceId, (defects.cml ?? same)(cmlOver(cloud, ways, troubles)))),
+          dispatch: withBackoffCheck(controllerDispatch(instanceId, 'worker-controller')),
+          compute: cloudMonitor.compute(instanceId, (defects.compute ?? identity)(computeOver(cloud, access))),
+          cml: guardSecrets(
+            cloudMonitor.cml(instanceId, (defects.cml ?? identity)(cmlOver(cloud, access, faultParts))),
+          ),
         },
       ),
     worker,
     session: id => client.call('getSession', { params: { id } }),
     workers: () => [...following.workers.values()],
     async until(id, status, limitMs) {
-      await going.untilTrue(`${status} of ${id}`, () => following.workers.get(id)?.status === status, limitMs)
+      await control.untilTrue(`${status} of ${id}`, () => following.workers.get(id)?.status === status, limitMs)
       return worker(id)
     },
     liveMachines: () => cloud.machines().filter(({ state }) => state !== 'terminated').length,
     async close() {
-      await watched.finally()
+      await checks.finally()
       await processes.stop(() => time.runFor(60_000))
       cloud.close()
-      await ground.store.close()
-      going.judge()
+      await base.store.close()
+      control.throwIfViolated()
     },
   }
 }
 
-const { admin: _, ...CONTROLLERS } = TOKENS
+const { admin: _admin, ...CONTROLLERS } = TOKENS
 const controllerTokens = Object.values(CONTROLLERS)
 
-const same = <T>(it: T): T => it
+const identity = <T>(it: T): T => it

@@ -26,9 +26,9 @@ export interface LostLicenses {
   /** Licenses that the Smart Account counts for nobody, and that should be on record by now. */
   unrecorded(): Promise<readonly string[]>
   /** The same where nobody waits for an answer any more: what CML left behind needs no time to be noticed. */
-  unrecordedInTheEnd(): Promise<readonly string[]>
+  unrecordedAtEnd(): Promise<readonly string[]>
   /** The same without any grace, for when all has come to rest. */
-  unrecordedAtRest(): Promise<readonly string[]>
+  unrecordedWhenSettled(): Promise<readonly string[]>
 }
 
 /** A license that the Smart Account counts for a machine that is gone is on record as lost. */
@@ -69,7 +69,7 @@ export function lostLicenses({ cloud, workers, leaks, now }: LostLicenseParts): 
         if (left_behind && !leftMs.has(machine)) leftMs.set(machine, now())
     },
     unrecorded: () => lostFor(graceMs(), NOTICED_MS_MAX),
-    unrecordedInTheEnd: () => lostFor(graceMs(), 0),
-    unrecordedAtRest: () => lostFor(0, 0),
+    unrecordedAtEnd: () => lostFor(graceMs(), 0),
+    unrecordedWhenSettled: () => lostFor(0, 0),
   }
 }

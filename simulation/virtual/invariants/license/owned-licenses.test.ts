@@ -2,7 +2,7 @@ import { openSimModel } from '@lcm/cloud-sim/model'
 import { aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { mistakenLicenses, overdrawnLicenses } from './owned-licenses.ts'
+import { overdrawnLicenses, wrongLicenseStatus } from './owned-licenses.ts'
 
 const model = openSimModel({ seed: 1, clock: manualClock(), licensesOwned: 1 })
 const accountOf = (...machines: readonly string[]) => {
@@ -22,8 +22,8 @@ it('whoever serves has the license that it is said to have', () => {
   const worker = aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', ec2_instance_id: 'i-1' })
   const latest = (status: 'REGISTERED' | 'UNREGISTERED') =>
     new Map([[worker.id, { ...worker, license: { ...worker.license, status } }]])
-  expect(mistakenLicenses({ cloud: accountOf('i-1'), latest: latest('REGISTERED') })).toEqual([])
-  expect(mistakenLicenses({ cloud: accountOf(), latest: latest('UNREGISTERED') })).toEqual([])
-  expect(mistakenLicenses({ cloud: accountOf(), latest: latest('REGISTERED') })).toHaveLength(1)
-  expect(mistakenLicenses({ cloud: accountOf('i-1'), latest: latest('UNREGISTERED') })).toHaveLength(1)
+  expect(wrongLicenseStatus({ cloud: accountOf('i-1'), latest: latest('REGISTERED') })).toEqual([])
+  expect(wrongLicenseStatus({ cloud: accountOf(), latest: latest('UNREGISTERED') })).toEqual([])
+  expect(wrongLicenseStatus({ cloud: accountOf(), latest: latest('REGISTERED') })).toHaveLength(1)
+  expect(wrongLicenseStatus({ cloud: accountOf('i-1'), latest: latest('UNREGISTERED') })).toHaveLength(1)
 })

@@ -24,7 +24,7 @@ export function overdrawnLicenses({ cloud }: Pick<OwnedLicenseParts, 'cloud'>): 
 }
 
 /** At rest whoever serves is said to be licensed when the Smart Account counts a license for it, and else not. */
-export function mistakenLicenses({ cloud, latest }: OwnedLicenseParts): readonly string[] {
+export function wrongLicenseStatus({ cloud, latest }: OwnedLicenseParts): readonly string[] {
   const seats = cloud.cml.smartAccount().filter(({ left_behind }) => !left_behind)
   const holders = new Set(seats.map(({ instance_id }) => instance_id))
   return [...latest.values()].flatMap(({ name, status, service_status, ec2_instance_id, license }) => {

@@ -6,35 +6,35 @@ import { scanningLogger, withoutLeakedSecrets } from './leaked-secrets.ts'
 const SECRET = CML_LOGIN.password
 const NEVER = new AbortController().signal
 
-function watched(body: string) {
+function scanned(body: string) {
   const found: string[] = []
   const answer: Dispatch = async () => ({ status: 200, headers: {}, body })
   const parts = { controllerTokens: ['controller'], violated: (rule: string) => void found.push(rule) }
   const dispatch = withoutLeakedSecrets(answer, parts)
-  const ask = (method: string, url: string, token: string, sent: string | null = null) =>
+  const send = (method: string, url: string, token: string, sent: string | null = null) =>
     dispatch({ method, url, headers: { authorization: `Bearer ${token}` }, body: sent, signal: NEVER })
-  return { found, ask }
+  return { found, send }
 }
 
 describe('what was planted', () => {
   it('is for controllers, where it is handed out', async () => {
-    const { found, ask } = watched(SECRET)
-    await ask('GET', '/workers/w-1/secrets', 'controller')
+    const { found, send } = scanned(SECRET)
+    await send('GET', '/workers/w-1/secrets', 'controller')
     expect(found).toEqual([])
-    await ask('GET', '/workers/w-1', 'controller')
+    await send('GET', '/workers/w-1', 'controller')
     expect(found).toEqual(['a secret was told by GET /workers/w-1'])
   })
 
   it('is for nobody else, be it there', async () => {
-    const { found, ask } = watched(SECRET)
-    await ask('GET', '/worker-templates/metal/user-data?version=1', 'admin')
+    const { found, send } = scanned(SECRET)
+    await send('GET', '/worker-templates/metal/user-data?version=1', 'admin')
     expect(found).toEqual(['a secret was told by GET /worker-templates/metal/user-data'])
   })
 
   it('is written by no controller, whatever its headers say', async () => {
-    const { found, ask } = watched('')
-    await ask('POST', '/decisions', 'controller', JSON.stringify({ epoch: 1, because: SECRET }))
-    await ask('PUT', '/workers/w-1/credentials', 'admin', JSON.stringify(CML_LOGIN))
+    const { found, send } = scanned('')
+    await send('POST', '/decisions', 'controller', JSON.stringify({ epoch: 1, because: SECRET }))
+    await send('PUT', '/workers/w-1/credentials', 'admin', JSON.stringify(CML_LOGIN))
     expect(found).toEqual(['a secret was written by POST /decisions'])
   })
 

@@ -3,7 +3,7 @@ import type { Logger } from '@lcm/runtime'
 import { PLANTED } from '../../world/planted-secrets.ts'
 
 /** Where secrets are handed to those who need them. */
-const HANDED_OUT = /\/(secrets|user-data)(\?|$)/
+const SECRET_ROUTES = /\/(secrets|user-data)(\?|$)/
 /** Causes of causes. */
 const DEPTH_MAX = 5
 
@@ -24,11 +24,11 @@ export function withoutLeakedSecrets(dispatch: Dispatch, { controllerTokens, vio
     const isController = authorized.has(request.headers.authorization ?? '')
     if (isController && holdsSecret(request.body)) violated(`a secret was written by ${nameOf(request)}`)
     const response = await dispatch(request)
-    if (isController && HANDED_OUT.test(request.url)) return response
+    if (isController && SECRET_ROUTES.test(request.url)) return response
     if (leaks(response)) violated(`a secret was told by ${nameOf(request)}`)
     const { body } = response
     if (body === null || typeof body === 'string' || response.bytes !== undefined) return response
-    return { ...response, body: watched(body, () => violated(`a secret was told by ${nameOf(request)}`)) }
+    return { ...response, body: scanned(body, () => violated(`a secret was told by ${nameOf(request)}`)) }
   }
 }
 
@@ -39,7 +39,7 @@ function leaks(response: ApiResponse): boolean {
   return typeof response.body === 'string' && holdsSecret(response.body)
 }
 
-async function* watched(chunks: AsyncIterable<string>, leaked: () => void): AsyncGenerator<string> {
+async function* scanned(chunks: AsyncIterable<string>, leaked: () => void): AsyncGenerator<string> {
   for await (const chunk of chunks) {
     if (holdsSecret(chunk)) leaked()
     yield chunk
@@ -54,7 +54,7 @@ export function scanningLogger(
   onLine: (level: LogLevel, message: string) => void = () => undefined,
 ): Logger {
   const scan = (fields: object, message: string) => {
-    if (holdsSecret(message) || Object.values(fields).some(value => isTelling(value, DEPTH_MAX)))
+    if (holdsSecret(message) || Object.values(fields).some(value => containsSecret(value, DEPTH_MAX)))
       violated(`a secret was logged: ${message.slice(0, 40)}`)
   }
   const line = (level: LogLevel) => (fields: object, message: string) => {
@@ -74,9 +74,9 @@ export function scanningLogger(
   return logger
 }
 
-function isTelling(value: unknown, depth: number): boolean {
+function containsSecret(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return holdsSecret(value)
   if (typeof value !== 'object' || value === null || depth === 0) return false
   const shown = value instanceof Error ? [value.message, value.stack, value.cause] : []
-  return [...shown, ...Object.values(value)].some(each => isTelling(each, depth - 1))
+  return [...shown, ...Object.values(value)].some(each => containsSecret(each, depth - 1))
 }

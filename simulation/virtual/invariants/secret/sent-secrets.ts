@@ -39,9 +39,9 @@ export function sentSecrets({ cloud, mutations, workerOf, violated }: SentSecret
     ...Object.fromEntries(
       Object.entries(port).map(([name, call]) => [
         name,
-        async (...asked: readonly unknown[]) => {
-          await check(asked[0] as Partial<CmlLogin> | undefined, asked[1])
-          return call(...asked)
+        async (...args: readonly unknown[]) => {
+          await check(args[0] as Partial<CmlLogin> | undefined, args[1])
+          return call(...args)
         },
       ]),
     ),

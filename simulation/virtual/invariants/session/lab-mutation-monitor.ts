@@ -12,7 +12,7 @@ import type { LabAct, Mutation } from '../mutation.ts'
 const SERVICE = 'lablet-controller'
 
 /** What each step of a session may do to labs. A lab that is used again is taken down before, and whatever is deleted is too. */
-const ALLOWED: Readonly<Record<string, readonly LabAct[]>> = {
+const ALLOWED_BY_STEP: Readonly<Record<string, readonly LabAct[]>> = {
   tags: ['import', 'stop', 'wipe', 'delete'],
   lab_start: ['start'],
   stop: ['stop'],
@@ -20,7 +20,7 @@ const ALLOWED: Readonly<Record<string, readonly LabAct[]>> = {
   delete: ['stop', 'wipe', 'delete'],
 }
 /** The same of what is asked of one lab. */
-const ASKED: Readonly<Record<string, readonly LabAct[]>> = {
+const ALLOWED_BY_ACTION: Readonly<Record<string, readonly LabAct[]>> = {
   start: ['start'],
   stop: ['stop'],
   wipe: ['stop', 'wipe'],
@@ -34,7 +34,7 @@ export interface LabMutationMonitorParts {
   readonly labs: Collection<LabRecord>
   workerOf(machine: string): Promise<{ readonly id: string; readonly name: string } | null>
   now(): number
-  saw(mutation: Mutation): void
+  onMutation(mutation: Mutation): void
   violated(rule: string): void
 }
 
@@ -55,9 +55,9 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
     return all.filter(({ lab_id, title: own }) => (labId !== null && lab_id === labId) || own === title)
   }
 
-  async function isAskedFor(record: LabRecord, act: LabAct): Promise<boolean> {
+  async function isRequested(record: LabRecord, act: LabAct): Promise<boolean> {
     const { pending_action: pending } = record
-    if (pending === null || pending.attempts === 0 || !ASKED[pending.action]?.includes(act)) return false
+    if (pending === null || pending.attempts === 0 || !ALLOWED_BY_ACTION[pending.action]?.includes(act)) return false
     // It is dated by whoever asked, by a clock that may be wrong.
     const since = toInstant(toMs(pending.at) - CLOCK_MS_MAX)
     return decided.has(SERVICE, `lab_record:${record.id}`, since)
@@ -69,7 +69,7 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
     const running = Object.entries(session.pipeline?.steps ?? {}).filter(
       ([, { status }]) => status === 'running' || status === 'blocked',
     )
-    if (!running.some(([name]) => ALLOWED[name]?.includes(act))) return false
+    if (!running.some(([name]) => ALLOWED_BY_STEP[name]?.includes(act))) return false
     const since = session.state_history.at(-1)?.at ?? session.created_at
     return decided.has(SERVICE, `session:${session.id}`, since)
   }
@@ -78,7 +78,7 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
     const records = await recordsOf(changed)
     const named = / (ls-[0-9a-z-]+)$/.exec(changed.title)?.[1] ?? null
     const sessions = new Set([named, ...records.map(({ session_id }) => session_id)])
-    for (const record of records) if (await isAskedFor(record, changed.act)) return true
+    for (const record of records) if (await isRequested(record, changed.act)) return true
     for (const id of sessions) if (await isStepOf(id, changed.act)) return true
     return false
   }
@@ -91,22 +91,23 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
     // A missing lab can't be changed.
     if (at.labId !== null && lab === undefined) return
     const title = at.title ?? lab?.title ?? ''
-    parts.saw({ atMs: parts.now(), by, service: SERVICE, act: `${act} lab`, machine, worker: worker.id })
+    parts.onMutation({ atMs: parts.now(), by, service: SERVICE, act: `${act} lab`, machine, worker: worker.id })
     if (!(await isExplained({ act, labId: at.labId, title, workerId: worker.id })))
       parts.violated(`${by}: ${act} of the lab ${title} on ${worker.name} without a decision`)
   }
 
   return (by, labs) => {
-    const told = (act: Exclude<LabAct, 'import'>) => async (login: CmlLogin, labId: string, signal: AbortSignal) => {
-      await before(by, act, { login, labId })
-      return labs[act](login, labId, signal)
-    }
+    const monitored =
+      (act: Exclude<LabAct, 'import'>) => async (login: CmlLogin, labId: string, signal: AbortSignal) => {
+        await before(by, act, { login, labId })
+        return labs[act](login, labId, signal)
+      }
     return {
       ...labs,
-      start: told('start'),
-      stop: told('stop'),
-      wipe: told('wipe'),
-      delete: told('delete'),
+      start: monitored('start'),
+      stop: monitored('stop'),
+      wipe: monitored('wipe'),
+      delete: monitored('delete'),
       async import(login, request, signal) {
         await before(by, 'import', { login, labId: null, title: request.title })
         return labs.import(login, request, signal)

@@ -9,7 +9,7 @@ import { expect, it } from 'vitest'
 import { eventFollower } from '../../world/event-follower.ts'
 import { sessionInvariants } from './session-invariants.ts'
 
-function watched() {
+function openInvariants() {
   const clock = manualClock()
   const found: string[] = []
   const following = eventFollower()
@@ -46,25 +46,25 @@ it.each<[string, Worker, Worker | undefined, RegExp]>([
     /stopped as idle with ls-0/,
   ],
 ])('%s is found', (_, worker, before, rule) => {
-  const { told, found } = watched()
-  told.worker(worker, before)
+  const { handlers, found } = openInvariants()
+  handlers.worker(worker, before)
   expect(found).toEqual(expect.arrayContaining([expect.stringMatching(rule)]))
 })
 
 it('a worker within its bounds is none of these', () => {
-  const { told, found } = watched()
-  told.worker(holding(1), holding(0))
-  told.worker({ ...holding(0), desired_status: 'STOPPED', desired_by: 'idle' }, holding(0))
+  const { handlers, found } = openInvariants()
+  handlers.worker(holding(1), holding(0))
+  handlers.worker({ ...holding(0), desired_status: 'STOPPED', desired_by: 'idle' }, holding(0))
   expect(found).toEqual([])
 })
 
 it('a move that no session makes, and a session that does not end, are found', async () => {
-  const { told, found, following, clock, step } = watched()
+  const { handlers, found, following, clock, step } = openInvariants()
   const session = aSession({ status: 'RUNNING' })
   const moves = (['PENDING', 'SCHEDULED', 'RUNNING'] as const).map((to, n, all) => {
     return { from: all[n - 1] ?? null, to, at: since, because: textReason('') }
   })
-  told.session({ ...session, state_history: moves }, undefined)
+  handlers.session({ ...session, state_history: moves }, undefined)
   expect(found).toEqual(['ls-1 moved from SCHEDULED to RUNNING while it was SCHEDULED'])
   const end = new Date(clock.now()).toISOString()
   following.sessions.set('ls-1', { ...session, timeslot: { start: end, end } })
@@ -117,10 +117,10 @@ it.each<[string, readonly Worker[], RegExp | null]>([
     null,
   ],
 ])('%s', (_, workers, rule) => {
-  const { told, found, following } = watched()
+  const { handlers, found, following } = openInvariants()
   for (const id of ['ls-1', 'ls-2', 'ls-3']) following.sessions.set(id, aSession({ id, needs: WAITING }))
   for (const worker of workers) {
-    told.worker(worker, undefined)
+    handlers.worker(worker, undefined)
     following.workers.set(worker.id, worker)
   }
   expect(found).toEqual(rule === null ? [] : [expect.stringMatching(rule)])
@@ -140,7 +140,7 @@ it.each<[string, Worker['status'], Partial<LabRecord> | null, boolean]>([
   ],
   ['a stopped worker whose lab is on another one', 'STOPPED', { status: 'BOOTED', worker_id: 'w-9' }, false],
 ])('room and ports that are kept by %s', (_, status, lab, isExcused) => {
-  const { following, leftovers } = watched()
+  const { following, leftovers } = openInvariants()
   const worker = { ...holding(1), status, ports: { 'lr-1': { R1: 2000 } } }
   following.workers.set(worker.id, worker)
   following.sessions.set('ls-0', aSession({ id: 'ls-0', status: 'ARCHIVED' }))

@@ -19,7 +19,7 @@ import { startDeadline } from './start-deadline.ts'
 
 const STEP_MS = MINUTE_MS
 /** News of a write takes a moment, and so does an end that goes on under a new leader. */
-const TOLD_MS_MAX = 5_000
+const EVENT_DELAY_MS_MAX = 5_000
 /** The API's own net for sessions that nobody ended. */
 const GRACE_MS = 5 * MINUTE_MS
 /** Between the death of one leader and the first look of the next. */
@@ -39,11 +39,11 @@ export interface SessionInvariantParts {
 }
 
 export interface SessionInvariants {
-  readonly told: Required<Pick<EventHandlers, 'worker' | 'session'>>
+  readonly handlers: Required<Pick<EventHandlers, 'worker' | 'session'>>
   /** Cheap enough to be called between any two timers. */
   step(): void
   /** Labs that are there, ours by their titles, on machines that are not gone: each with its session. */
-  labsThere(): readonly LabThere[]
+  existingLabs(): readonly ExistingLab[]
   /**
    * Capacity still reserved after every session has ended; for the end of a run. Capacity of a lab on a worker that does not
    * run is kept until somebody can look, and nothing else.
@@ -51,7 +51,7 @@ export interface SessionInvariants {
   leftovers(): readonly string[]
 }
 
-export interface LabThere {
+export interface ExistingLab {
   readonly machine: string
   readonly lab: string
   readonly session: string
@@ -72,12 +72,12 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
     for (const rule of since.keys()) if (!wrong.has(rule)) since.delete(rule)
     for (const rule of wrong) {
       if (!since.has(rule)) since.set(rule, clock.now())
-      if (clock.now() - (since.get(rule) ?? 0) > TOLD_MS_MAX) violated(rule)
+      if (clock.now() - (since.get(rule) ?? 0) > EVENT_DELAY_MS_MAX) violated(rule)
     }
   }
 
   return {
-    told: {
+    handlers: {
       worker(worker, before) {
         for (const rule of [...overbooked(worker), ...sharedPorts(worker), ...stoppedInUse(worker, before)])
           violated(rule)
@@ -105,12 +105,12 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       countedMs = nowMs
       judge(new Set(strayLabs(parts)))
     },
-    labsThere: () => labsThere(parts.cloud),
+    existingLabs: () => existingLabs(parts.cloud),
     leftovers: () => [
       ...strayLabs(parts),
       ...[...workers.values()]
         .filter(({ status }) => status !== 'TERMINATED')
-        .flatMap(worker => keptWithoutNeed(worker, following)),
+        .flatMap(worker => leftReservations(worker, following)),
     ],
   }
 }
@@ -138,9 +138,11 @@ function notReady({ id, worker_id }: LabletSession, { cloud, following, clock }:
 /** No two sessions that are in use are reached by the same port. */
 function sharedAccess(session: LabletSession, sessions: ReadonlyMap<string, LabletSession>): string[] {
   const isUsed = ({ id, status }: LabletSession) => id !== session.id && (status === 'READY' || status === 'RUNNING')
-  const doors = ({ access }: LabletSession) => access.map(({ host, port }) => `${host}:${port}`)
-  const taken = new Set([...sessions.values()].filter(isUsed).flatMap(doors))
-  return doors(session).flatMap(door => (taken.has(door) ? [`${session.id} has ${door}, as another session`] : []))
+  const endpoints = ({ access }: LabletSession) => access.map(({ host, port }) => `${host}:${port}`)
+  const taken = new Set([...sessions.values()].filter(isUsed).flatMap(endpoints))
+  return endpoints(session).flatMap(endpoint =>
+    taken.has(endpoint) ? [`${session.id} has ${endpoint}, as another session`] : [],
+  )
 }
 
 /** Automation lets nobody's worker go, nor one that somebody waits for. */
@@ -151,15 +153,15 @@ function stoppedInUse(worker: Worker, before: Worker | undefined): string[] {
 }
 
 /** Room and ports that a worker still has in its book, less those of labs that nobody can see while it does not run. */
-function keptWithoutNeed(worker: Worker, { labs, sessions }: EventFollower): string[] {
+function leftReservations(worker: Worker, { labs, sessions }: EventFollower): string[] {
   const { id, name, status, reservations, ports } = worker
   const isUnseen = status === 'STOPPED' || status === 'FAILED'
   const unseen = isUnseen ? [...labs.values()].filter(({ worker_id }) => worker_id === id) : []
-  const needsRoom = (session: string) => unseen.some(lab => lab.session_id === session && mayRun(lab))
+  const needsCapacity = (session: string) => unseen.some(lab => lab.session_id === session && mayRun(lab))
   const needsPorts = (lab: string) => unseen.some(each => each.id === lab && !isLabGone(each))
   return [
     ...Object.keys(reservations).flatMap(session =>
-      needsRoom(session) ? [] : [`${name} keeps room for ${session}, ${sessions.get(session)?.status}`],
+      needsCapacity(session) ? [] : [`${name} keeps room for ${session}, ${sessions.get(session)?.status}`],
     ),
     ...Object.keys(ports).flatMap(lab => (needsPorts(lab) ? [] : [`${name} keeps ports for ${lab}`])),
   ]
@@ -168,7 +170,7 @@ function keptWithoutNeed(worker: Worker, { labs, sessions }: EventFollower): str
 /** As last told; one that is about to be imported may run by now. */
 const mayRun = ({ status, lab_id }: LabRecord): boolean => !isQuiet(status) || (status === 'DEFINED' && lab_id === null)
 
-function labsThere(cloud: SimModel): LabThere[] {
+function existingLabs(cloud: SimModel): ExistingLab[] {
   return cloud.machines().flatMap(({ instance, state }) => {
     if (state === 'terminated' || state === 'shutting-down') return []
     const machine = instance.instance_id
@@ -181,15 +183,15 @@ function labsThere(cloud: SimModel): LabThere[] {
 
 /** At most one lab of a session whose end nobody has ordered, and none of one that is over. */
 function strayLabs({ cloud, following: { labs, sessions } }: SessionInvariantParts): string[] {
-  const there = labsThere(cloud)
-  if (there.length === 0) return []
+  const existing = existingLabs(cloud)
+  if (existing.length === 0) return []
   const leaving = new Set(
     [...labs.values()]
       .filter(({ pending_action, status }) => pending_action?.action === 'delete' || status === 'ERROR')
       .map(({ lab_id }) => lab_id),
   )
-  const kept = new Map<string, LabThere[]>()
-  for (const each of there) {
+  const kept = new Map<string, ExistingLab[]>()
+  for (const each of existing) {
     if (!leaving.has(each.lab)) kept.set(each.session, [...(kept.get(each.session) ?? []), each])
   }
   return [...kept].flatMap(([id, own]) => {

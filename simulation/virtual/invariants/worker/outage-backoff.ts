@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../../world/durations.ts'
 
 const WINDOW_MS = 5 * MINUTE_MS
 /** A backoff of 1 to 60 s makes 10 looks in that time; the rest is for news, and for leaders that begin again. */
-const LOOKS_MAX = 60
+const READS_MAX = 60
 
 const WORKER = /\/workers\/(w-[^/?]+)$/
 
@@ -14,20 +14,20 @@ export function outageBackoff(parts: {
   now(): number
   violated(rule: string): void
 }): (dispatch: Dispatch) => Dispatch {
-  const looks = new Map<string, number[]>()
+  const reads = new Map<string, number[]>()
 
-  function noteLook(worker: string): void {
+  function noteRead(worker: string): void {
     const nowMs = parts.now()
-    const recent = [...(looks.get(worker) ?? []), nowMs].filter(atMs => nowMs - atMs < WINDOW_MS)
-    looks.set(worker, recent)
-    if (recent.length > LOOKS_MAX)
-      parts.violated(`${worker} was looked at more than ${LOOKS_MAX} times in 5 min without an answer of EC2`)
+    const recent = [...(reads.get(worker) ?? []), nowMs].filter(atMs => nowMs - atMs < WINDOW_MS)
+    reads.set(worker, recent)
+    if (recent.length > READS_MAX)
+      parts.violated(`${worker} was looked at more than ${READS_MAX} times in 5 min without an answer of EC2`)
   }
 
   return dispatch => request => {
     const worker = request.method === 'GET' ? WORKER.exec(request.url)?.[1] : undefined
-    if (parts.cloud.faults.plan().lost_request_rate < 1) looks.clear()
-    else if (worker !== undefined) noteLook(worker)
+    if (parts.cloud.faults.plan().lost_request_rate < 1) reads.clear()
+    else if (worker !== undefined) noteRead(worker)
     return dispatch(request)
   }
 }

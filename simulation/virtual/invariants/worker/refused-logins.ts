@@ -10,13 +10,16 @@ export function refusesLogin({ cml }: Pick<SimModel, 'cml'>, { ec2_instance_id, 
   return account !== undefined && account.password !== CML_LOGIN.password
 }
 
-export const isToldRefused = ({ conditions }: Worker): boolean => holds(conditions, CONDITION.cmlAccessRefused)
+export const isReportedRefused = ({ conditions }: Worker): boolean => holds(conditions, CONDITION.cmlAccessRefused)
 
 /** Every worker that serves, with words for one whose CML refuses LCM without a word on it. */
-export const untoldRefusals = (cloud: Pick<SimModel, 'cml'>, workers: Iterable<Worker>): [string, string | null][] =>
+export const unreportedRefusals = (
+  cloud: Pick<SimModel, 'cml'>,
+  workers: Iterable<Worker>,
+): [string, string | null][] =>
   [...workers].map(worker => {
     const { id, name, status, service_status } = worker
     const isServing = status === 'RUNNING' && service_status === 'AVAILABLE'
-    const isUntold = isServing && refusesLogin(cloud, worker) && !isToldRefused(worker)
-    return [id, isUntold ? `the CML of ${name} refuses LCM, and nothing says so` : null]
+    const isUnreported = isServing && refusesLogin(cloud, worker) && !isReportedRefused(worker)
+    return [id, isUnreported ? `the CML of ${name} refuses LCM, and nothing says so` : null]
   })

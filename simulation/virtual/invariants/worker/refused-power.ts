@@ -3,7 +3,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker } from '@lcm/domain/worker/worker-next'
 
 /** Every worker, with words for one that EC2 refuses to stop or to terminate while `why` says that LCM only waits for EC2. */
-export const untoldPowerRefusals = (
+export const unreportedPowerRefusals = (
   cloud: Pick<SimModel, 'machine'>,
   workers: Iterable<Worker>,
   nowMs: number,
@@ -14,9 +14,9 @@ export const untoldPowerRefusals = (
     const isProtected = worker.status === 'STOPPING' ? disable_api_stop : (disable_api_termination ?? disable_api_stop)
     const isRefused = machine?.state === 'running' && isProtected === true
     const { blocked_by } = nextOfWorker({ worker, decisions: [], plan: null, controller: null, nowMs })
-    const isUntold = isRefused && ['InstanceStopping', 'InstanceTerminating'].includes(blocked_by?.code ?? '')
+    const isUnreported = isRefused && ['InstanceStopping', 'InstanceTerminating'].includes(blocked_by?.code ?? '')
     return [
       worker.id,
-      isUntold ? `EC2 refuses what ${worker.name} waits for as ${worker.status}, and nothing says so` : null,
+      isUnreported ? `EC2 refuses what ${worker.name} waits for as ${worker.status}, and nothing says so` : null,
     ]
   })

@@ -10,14 +10,14 @@ export interface BrakeParts {
 
 /** Machines that no record stands for are given up one by one, and few within an hour. */
 export function stopBrake({ latest, now }: BrakeParts): (mutation: Mutation) => readonly string[] {
-  const given = new Map<string, number>()
+  const terminatedAt = new Map<string, number>()
   let largest = 0
   return ({ act, machine, worker }) => {
     if (act !== 'terminate' || worker !== null) return []
     const size = [...latest.values()].filter(each => each.status !== 'TERMINATED').length
     largest = Math.max(largest, size)
-    if (!given.has(machine)) given.set(machine, now())
-    const recent = [...given.values()].filter(at => now() - at < HOUR_MS).length
+    if (!terminatedAt.has(machine)) terminatedAt.set(machine, now())
+    const recent = [...terminatedAt.values()].filter(at => now() - at < HOUR_MS).length
     const most = allowedLosses(largest)
     return recent > most
       ? [`${recent} machines without a record were given up within an hour, at most ${most} may`]

@@ -9,7 +9,10 @@ const STOPS_MAX = 1_000
  * Between two automatic stops there is at least the cooldown. They are counted where they are allowed: what a crash has left in
  * between is made up for later, and then comes closer to the next.
  */
-export async function hastyStops(journal: Journal, settings: RequestedState['settings']): Promise<readonly string[]> {
+export async function stopsWithinCooldown(
+  journal: Journal,
+  settings: RequestedState['settings'],
+): Promise<readonly string[]> {
   const subject = `fleet_scaling:${FLEET_SCALING_ID}`
   const entries = await journal.query({ streams: ['scaling'], subject, limit: STOPS_MAX })
   const atMs = entries
@@ -18,7 +21,7 @@ export async function hastyStops(journal: Journal, settings: RequestedState['set
     .reverse()
   return atMs.flatMap((at, n) => {
     const sinceMs = at - (atMs[n - 1] ?? Number.NEGATIVE_INFINITY)
-    const leastMs = settings.leastAt('scale_down_cooldown_seconds', at) * 1000
+    const leastMs = settings.minimumAt('scale_down_cooldown_seconds', at) * 1000
     return sinceMs < leastMs ? [`two workers are stopped as idle within ${sinceMs} ms, at least ${leastMs} apart`] : []
   })
 }

@@ -8,7 +8,7 @@ import { requestedState } from '../requested-state.ts'
 import { workerInvariants } from './worker-invariants.ts'
 
 const NEVER = new AbortController().signal
-const ask = (status: number, verb: string, body: object = {}, method = 'POST') => ({
+const aRequest = (status: number, verb: string, body: object = {}, method = 'POST') => ({
   dispatch: (async () => ({ status, headers: {}, body: '' })) satisfies Dispatch,
   request: { method, url: `/api/v1/${verb}`, headers: {}, body: JSON.stringify(body), signal: NEVER },
 })
@@ -16,9 +16,9 @@ const ask = (status: number, verb: string, body: object = {}, method = 'POST') =
 async function threeWorkers(min_workers: number) {
   const clock = manualClock()
   const found: string[] = []
-  const heard = requestedState(['admin'], () => clock.now())
-  const { dispatch, request } = ask(200, 'settings', { min_workers }, 'PATCH')
-  await heard.heard(dispatch)(request)
+  const requested = requestedState(['admin'], () => clock.now())
+  const { dispatch, request } = aRequest(200, 'settings', { min_workers }, 'PATCH')
+  await requested.record(dispatch)(request)
   const running = (id: string) => aWorker({ id, name: id, status: 'RUNNING', desired_status: 'RUNNING' })
   const workers = new Map(['w-1', 'w-2', 'w-3'].map(id => [id, running(id)]))
   const rules = workerInvariants({
@@ -26,7 +26,7 @@ async function threeWorkers(min_workers: number) {
     fleet: 'ours',
     workers,
     sessions: new Map(),
-    wishes: heard,
+    requested: requested,
     now: () => clock.now(),
     violated: rule => void found.push(rule),
     usedMs: () => Number.NEGATIVE_INFINITY,
@@ -59,40 +59,40 @@ describe('the least number of workers', () => {
 })
 
 describe('a wish', () => {
-  const heardOf = () => requestedState(['admin'], () => 0)
+  const requests = () => requestedState(['admin'], () => 0)
   const stopped = aWorker({ id: 'w-1', desired_status: 'STOPPED' })
   const running = aWorker({ id: 'w-1', desired_status: 'RUNNING' })
 
   it('that was refused is no wish, be it the first one', async () => {
-    const heard = heardOf()
-    const { dispatch, request } = ask(409, 'workers/w-1/stop')
-    await heard.heard(dispatch)(request)
-    expect(heard.unheardOf(stopped)).toHaveLength(1)
-    expect(heard.forgotten(running)).toEqual([])
+    const requested = requests()
+    const { dispatch, request } = aRequest(409, 'workers/w-1/stop')
+    await requested.record(dispatch)(request)
+    expect(requested.neverRequested(stopped)).toHaveLength(1)
+    expect(requested.lost(running)).toEqual([])
   })
 
   it('that was taken must hold in the end, unless a rule has changed it', async () => {
-    const heard = heardOf()
-    const { dispatch, request } = ask(202, 'workers/w-1/stop')
-    await heard.heard(dispatch)(request)
-    expect(heard.forgotten(stopped)).toEqual([])
-    expect(heard.forgotten(running)).toHaveLength(1)
-    expect(heard.forgotten({ ...running, desired_by: 'idle' })).toEqual([])
+    const requested = requests()
+    const { dispatch, request } = aRequest(202, 'workers/w-1/stop')
+    await requested.record(dispatch)(request)
+    expect(requested.lost(stopped)).toEqual([])
+    expect(requested.lost(running)).toHaveLength(1)
+    expect(requested.lost({ ...running, desired_by: 'idle' })).toEqual([])
   })
 
   it('of which nobody knows whether it was taken may hold or not', async () => {
-    const heard = heardOf()
-    const { dispatch, request } = ask(500, 'workers/w-1/stop')
-    await heard.heard(dispatch)(request)
-    expect([...heard.forgotten(stopped), ...heard.forgotten(running)]).toEqual([])
+    const requested = requests()
+    const { dispatch, request } = aRequest(500, 'workers/w-1/stop')
+    await requested.record(dispatch)(request)
+    expect([...requested.lost(stopped), ...requested.lost(running)]).toEqual([])
   })
 
   it('about the settings counts only when it was taken', async () => {
-    const heard = heardOf()
-    const { dispatch, request } = ask(422, 'settings', { min_workers: 0 }, 'PATCH')
-    const first = ask(200, 'settings', { min_workers: 3 }, 'PATCH')
-    await heard.heard(first.dispatch)(first.request)
-    await heard.heard(dispatch)(request)
-    expect(heard.settings.leastAt('min_workers', 10 * 60_000)).toBe(3)
+    const requested = requests()
+    const { dispatch, request } = aRequest(422, 'settings', { min_workers: 0 }, 'PATCH')
+    const first = aRequest(200, 'settings', { min_workers: 3 }, 'PATCH')
+    await requested.record(first.dispatch)(first.request)
+    await requested.record(dispatch)(request)
+    expect(requested.settings.minimumAt('min_workers', 10 * 60_000)).toBe(3)
   })
 })

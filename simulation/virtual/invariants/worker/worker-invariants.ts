@@ -10,7 +10,7 @@ import { CML_LOGIN } from '../../world/planted-secrets.ts'
 import type { RequestedState } from '../requested-state.ts'
 import { UPDATE_MS } from '../settings-history.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
-import { isToldRefused, refusesLogin } from './refused-logins.ts'
+import { isReportedRefused, refusesLogin } from './refused-logins.ts'
 
 /** The first failure and every retry of the policy. */
 const FAILURES_MAX = 4
@@ -20,7 +20,7 @@ export interface WorkerInvariantParts {
   readonly fleet: string
   readonly workers: ReadonlyMap<string, Worker>
   readonly sessions: ReadonlyMap<string, LabletSession>
-  readonly wishes: RequestedState
+  readonly requested: RequestedState
   now(): number
   violated(rule: string): void
   /** When somebody last used that machine, as far as anybody knows. */
@@ -40,27 +40,27 @@ export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants 
     status === 'RUNNING' && desired_status === 'RUNNING' && drain === null
 
   /** Automation keeps to the settings, to what people want, and to what they do. */
-  function wrongPause(worker: Worker, before: Worker): string[] {
+  function wrongPauses(worker: Worker, before: Worker): string[] {
     const nowMs = parts.now()
-    const least = parts.wishes.settings.leastAt('min_workers', nowMs)
-    const idleMs = parts.wishes.settings.leastAt('idle_timeout_seconds', nowMs) * 1000 - MINUTE_MS
+    const minimum = parts.requested.settings.minimumAt('min_workers', nowMs)
+    const idleMs = parts.requested.settings.minimumAt('idle_timeout_seconds', nowMs) * 1000 - MINUTE_MS
     const others = [...parts.workers.values()].filter(
       each => each.id !== worker.id && (isRunning(each) || nowMs - (leftMs.get(each.id) ?? 0) < UPDATE_MS),
     )
     const ran = worker.state_history.findLast(({ to }) => to === 'RUNNING')
     const usedMs = lastUseMs(worker, parts)
-    const said = (isWrong: boolean, rule: string) => (isWrong ? [`${worker.name} is paused ${rule}`] : [])
+    const violationIf = (isWrong: boolean, rule: string) => (isWrong ? [`${worker.name} is paused ${rule}`] : [])
     return [
-      ...said(others.length < least, `while ${others.length} others run, and ${least} are the least`),
-      ...said(nowMs - usedMs < idleMs, `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after somebody used it`),
-      ...said(ran !== undefined && nowMs - toMs(ran.at) < idleMs, 'so soon after it came to run'),
-      ...said(
+      ...violationIf(others.length < minimum, `while ${others.length} others run, and ${minimum} are the least`),
+      ...violationIf(nowMs - usedMs < idleMs, `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after somebody used it`),
+      ...violationIf(ran !== undefined && nowMs - toMs(ran.at) < idleMs, 'so soon after it came to run'),
+      ...violationIf(
         before.desired_until !== null && toMs(before.desired_until) - UPDATE_MS > nowMs,
         'against the word of a person',
       ),
-      ...said(isToldRefused(before) && refusesLogin(parts.cloud, before), 'though its CML refuses LCM'),
-      ...said(before.protected, 'though it is protected'),
-      ...said(!before.idle_detection_enabled, 'though that is off for it'),
+      ...violationIf(isReportedRefused(before) && refusesLogin(parts.cloud, before), 'though its CML refuses LCM'),
+      ...violationIf(before.protected, 'though it is protected'),
+      ...violationIf(!before.idle_detection_enabled, 'though that is off for it'),
     ]
   }
 
@@ -70,16 +70,16 @@ export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants 
       const isPaused = before !== undefined && isStoppedAsIdle(worker, before)
       const rules = [
         ...illegalMovesOfWorker(worker),
-        ...parts.wishes.unheardOf(worker),
-        ...restless(worker, parts.wishes.lastTouchedMs(worker.id)),
-        ...(before === undefined ? foreign(worker, parts) : []),
-        ...(isPaused ? wrongPause(worker, before) : []),
+        ...parts.requested.neverRequested(worker),
+        ...endlessRetries(worker, parts.requested.lastTouchedMs(worker.id)),
+        ...(before === undefined ? foreignMachine(worker, parts) : []),
+        ...(isPaused ? wrongPauses(worker, before) : []),
         ...(before === undefined
           ? []
           : [
-              ...placedBehindClosedDoors(worker, before),
+              ...placedOnClosedWorker(worker, before),
               ...freedTooEarly(worker, before, parts),
-              ...usedByOurselves(worker, before, parts),
+              ...ownWorkAsUse(worker, before, parts),
             ]),
       ]
       if (isLeaving && !isPaused) leftMs.set(worker.id, parts.now())
@@ -89,7 +89,7 @@ export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants 
 }
 
 /** Nothing is tried again for ever without anybody asking for it. */
-function restless({ name, state_history }: Worker, touchedMs: number): string[] {
+function endlessRetries({ name, state_history }: Worker, touchedMs: number): string[] {
   const lastRun = state_history.findLastIndex(({ to }) => to === 'RUNNING')
   const failures = state_history.filter(({ to, at }, n) => to === 'FAILED' && n > lastRun && toMs(at) > touchedMs)
   return failures.length > FAILURES_MAX ? [`${name} fails again and again`] : []
@@ -108,7 +108,7 @@ function endMs({ state_history, timeslot }: LabletSession): number {
 }
 
 /** What LCM does itself does not count as use. */
-function usedByOurselves(worker: Worker, before: Worker, parts: WorkerInvariantParts): string[] {
+function ownWorkAsUse(worker: Worker, before: Worker, parts: WorkerInvariantParts): string[] {
   const { last_activity_at: at } = worker.activity
   if (at === null || at === before.activity.last_activity_at || toMs(at) <= lastUseMs(worker, parts)) return []
   if (hasLabOfPeople(worker, parts)) return []
@@ -123,14 +123,14 @@ function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerInvariantP
 }
 
 /** A machine of another fleet is never ours. */
-function foreign({ name, origin, ec2_instance_id }: Worker, { cloud, fleet }: WorkerInvariantParts): string[] {
+function foreignMachine({ name, origin, ec2_instance_id }: Worker, { cloud, fleet }: WorkerInvariantParts): string[] {
   if (origin !== 'DISCOVERY' || ec2_instance_id === null) return []
   const owner = cloud.machine(ec2_instance_id)?.tags[TAG.fleet]
   return owner !== undefined && owner !== fleet ? [`${name} is a machine of ${owner}`] : []
 }
 
 /** Workers that are draining or terminating get no new sessions. */
-function placedBehindClosedDoors(worker: Worker, before: Worker): string[] {
+function placedOnClosedWorker(worker: Worker, before: Worker): string[] {
   const isClosed =
     (before.drain !== null && before.drain.requested_at === worker.drain?.requested_at) ||
     (before.cordoned && worker.cordoned && before.updated_at !== worker.updated_at)
