@@ -1,23 +1,24 @@
 /*
- * The whole system in one process on virtual time: API, store, coordination, all controllers twice, and a simulated cloud, with
- * people who change their minds, hands behind our back, and faults at every port. The same seed gives the same run.
+ * The whole system in one process on virtual time: API, store, coordination, two replicas of every controller and a simulated
+ * cloud, with random users, manual changes and faults at every port. The same seed gives the same run.
  *
- *   world.ts          puts the system together and watches it
- *   acts/             what happens: the list is drawn from the seed before the run begins, and is data
- *   faults/           what goes wrong between the parts of LCM; what goes wrong in the cloud is the simulator's
- *   invariants/       what must hold after every step; session-invariants.ts for sessions, witness.ts for changes of the cloud
- *   runs/             one run from the first act until all is at rest; shrinking of a run that failed
- *   mutants/          defects on purpose, each of which must be found
- *   stories/          tests that tell one thing each
- *   paths.ts, crash-runs.ts, session-crashes.ts, zombie.ts   a crash before and after every port call
+ *   world/        the system on virtual time, its processes and ports
+ *   people/       requests of operators and learners, manual changes
+ *   acts/         the acts of a run: data, drawn from the seed before the run begins
+ *   faults/       faults between the parts of LCM; faults of the cloud are in the simulator
+ *   invariants/   rules that must hold after every step
+ *   runs/         one run from the first act until everything has settled; shrinking of a failed run
+ *   mutants/      deliberate defects, each of which an invariant must find
+ *   stories/      tests of one scenario each
+ *   crashes/      a crash before and after every port call
  *
- * Options, of which the last line of the output is the count as JSON:
+ * Options; the last line of the output is the summary as JSON:
  *
- *   --seed N [--hours H] [--workers W]            one run; without a size a brisk one of half an hour with three workers
+ *   --seed N [--hours H] [--workers W]            one run; default size: half an hour, three workers
  *   --runs K [--from N] [--hours H] [--workers W] many of them
- *   --replay FILE                                 a plan that a failing run has written
- *   --mutants [NAME]                              hunts every defect, or one
- *   --crashes N                                   a crash before and after every port call of every path, for so many seeds
+ *   --replay FILE                                 a plan that a failed run has written
+ *   --mutants [NAME]                             hunts all mutants, or one
+ *   --crashes N                                  a crash before and after every port call of every path, for N seeds
  */
 import { MUTANTS } from './mutants/mutants.ts'
 import { crashes } from './runs/command-crashes.ts'

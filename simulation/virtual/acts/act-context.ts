@@ -7,7 +7,7 @@ import type { Act } from './act.ts'
 import { type ControllerReplicas, controllerReplicas } from './controller-replicas.ts'
 import type { RunSize } from './plan.ts'
 
-/** Everybody and everything that acts are done by and to. */
+/** Everything that an act can use or change. */
 export interface ActContext {
   readonly world: World
   readonly size: RunSize
@@ -17,7 +17,7 @@ export interface ActContext {
   readonly replicas: ControllerReplicas
 }
 
-/** What an act does. What it can't do now it does not do: it throws. */
+/** Performs an act. Throws when the act isn't possible now. */
 export type Perform = (context: ActContext, act: Act) => unknown
 
 export const actContext = (world: World, size: RunSize): ActContext => ({
@@ -29,14 +29,14 @@ export const actContext = (world: World, size: RunSize): ActContext => ({
   replicas: controllerReplicas(world),
 })
 
-/** The one of them that the share points at. */
+/** Picks an item by a share of 0 to 1. */
 export function pick<T>(items: readonly T[], share: number): T {
   const item = items[Math.floor(share * items.length)]
-  if (item === undefined) throw new Error('there is nothing to choose from')
+  if (item === undefined) throw new Error('nothing to choose from')
   return item
 }
 
-/** In the order of their making, so that a share means the same one for as long as they live. */
+/** In order of creation, so that a share picks the same worker for as long as it exists. */
 export const living = ({ world }: Pick<ActContext, 'world'>): readonly Worker[] =>
   world.workers().filter(({ status }) => status !== 'TERMINATED')
 

@@ -1,4 +1,4 @@
-/** What people ask of the fleet, with how often each is drawn among them. */
+/** Requests of operators, with the weight of each. */
 export const FLEET_ACTS = {
   create: 6,
   'create with a license': 3,
@@ -17,11 +17,11 @@ export const FLEET_ACTS = {
   'edit a template': 1,
   'edit a definition': 1,
   'change settings': 2,
-  // Only in stories, as below.
+  // Weight 0: only in stories.
   rename: 0,
 } as const
 
-/** What learners do, on the API and on the servers that they were given. */
+/** Acts of learners on the API and on CML servers. */
 export const LEARNER_ACTS = {
   book: 20,
   cancel: 4,
@@ -32,7 +32,7 @@ export const LEARNER_ACTS = {
   pry: 2,
 } as const
 
-/** Manual changes in EC2 and CML that LCM isn't told about. */
+/** Manual changes in EC2 and CML, unknown to LCM. */
 export const MANUAL_ACTS = {
   'stop a machine': 3,
   'start a machine': 3,
@@ -47,14 +47,14 @@ export const MANUAL_ACTS = {
   'plant a machine to be found': 1,
   'retire a machine': 1,
   'use up a zone': 1,
-  // Only in stories, as below.
+  // Weight 0: only in stories.
   'change a CML password': 0,
   'name a machine': 0,
   'tag a machine with a foreign endpoint': 0,
   'use the next launch tokens': 0,
 } as const
 
-/** What happens to the processes of LCM and between them. */
+/** Faults of LCM processes and of the connections between them. */
 export const FAULT_ACTS = {
   'kill a process': 4,
   'kill a process at a call': 6,
@@ -76,7 +76,7 @@ export const FAULT_ACTS = {
   'lose writes': 2,
   'turn the cloud hostile': 4,
   'write beside us': 1,
-  // Only in stories: to draw them would make another plan of every seed.
+  // Weight 0, only in stories: another weight would change the plan of every seed.
   'show no machines': 0,
   'cut EC2': 0,
   'lose the next launch': 0,
@@ -86,15 +86,15 @@ export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...MANUAL_ACTS, ...FAULT_A
 export type ActName = keyof typeof ACTS
 
 /**
- * One thing that happens, as data: the same act in the same world does the same, and a list of them can be cut short, stored
- * and run again. `who` and `much` are shares of 0 to 1 of whatever there is to choose from when it happens.
+ * One act as data: the same act in the same state has the same effect, and a list of acts can be shortened, stored and replayed.
+ * `target` and `amount` are shares of 0 to 1; `target` picks among the candidates that exist when the act happens.
  */
 export interface Act {
   readonly atMs: number
   readonly act: ActName
   readonly target: number
   readonly amount: number
-  /** How long it lasts, where it does. */
+  /** Duration of a lasting act. */
   readonly forMs: number
 }
 

@@ -5,16 +5,16 @@ import type { World } from '../world/world.ts'
 export const REPLICATED_SERVICES = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
 export type ReplicatedService = (typeof REPLICATED_SERVICES)[number]
 
-/** Two processes of every controller, each on a machine of its own, and whoever dies is replaced there after a while. */
+/** Two processes of every controller, each on its own machine. A killed process is replaced there after a delay. */
 export interface ControllerReplicas {
   of(service: ReplicatedService): readonly ControllerProcess[]
   ownerOf(service: ReplicatedService, incarnation: Incarnation): ControllerProcess | undefined
   callsOf(service: ReplicatedService): PortCalls
   kill(service: ReplicatedService, victim: ControllerProcess | undefined, replacedAfterMs: number): void
   freeze(victim: ControllerProcess, forMs: number): void
-  /** The clock of one of the machines jumps, and whoever is started there finds it so. The answer sets it back. */
+  /** Sets the clock of one machine, also for processes started there later. Returns a function that sets it back. */
   jumpClock(service: ReplicatedService, share: number, ms: number): () => void
-  /** Everybody is there and awake again, now. */
+  /** Restarts missing processes and thaws frozen ones now. */
   restore(): void
   readonly kills: number
 }

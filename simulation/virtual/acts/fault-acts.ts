@@ -9,16 +9,16 @@ const REPLACED_MS_MAX = 60_000
 const API_DOWN_MS_MAX = 60_000
 const DELAY_MS_MAX = 5_000
 const ZOMBIE_MS_MAX = 30_000
-/** Further than any slot is long. */
+/** Longer than any time slot. */
 const JUMP_MS_MAX = 2 * 3_600_000
 const FAULT_RATE_MAX = 0.3
-/** In the cloud's own seconds, which pass thirty times as fast. */
+/** In seconds of the simulated cloud, which runs 30 times as fast. */
 const UNKNOWN_S = 3_600
 
 const serviceOf = ({ target }: Act) => pick(REPLICATED_SERVICES, target)
-/** Whole milliseconds: virtual time would stand still before a fraction of one. */
+/** Rounded to whole milliseconds, because virtual time never reaches a fraction of one. */
 const shareOf = (share: number, mostMs: number) => Math.round(share * mostMs)
-/** Another digit of the same draw. */
+/** Another random share from the next digit of the same draw. */
 const nextDigit = (share: number) => (share * 10) % 1
 const victimOf = ({ replicas }: ActContext, act: Act) => pick(replicas.of(serviceOf(act)), nextDigit(act.target))
 const undoLater = ({ world }: ActContext, { forMs }: Act, undo: () => void) => world.time.clock.after(forMs, undo)
@@ -39,7 +39,7 @@ function blockAccess(context: ActContext, act: Act, flag: 'isCmlCut' | 'isWrongA
   })
 }
 
-/** What happens to the processes of LCM and between them. What lasts is over after its time. */
+/** Performs faults of LCM processes and of the connections between them. A lasting fault ends after its duration. */
 export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'kill a process': (context, act) =>
     context.replicas.kill(serviceOf(act), victimOf(context, act), shareOf(act.amount, REPLACED_MS_MAX)),
@@ -109,7 +109,7 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     context.world.cloud.faults.patch({ lost_request_rate: 1 })
     undoLater(context, act, () => context.world.cloud.faults.patch({ lost_request_rate: 0 }))
   },
-  // It is launched, and for a while nobody can find it.
+  // The machine is launched, and for a while no listing shows it.
   'lose the next launch'(context, act) {
     const { faults } = context.world.cloud
     const { unknown_at_first_s } = faults.plan()

@@ -6,11 +6,11 @@ import { type ActContext, living, type Perform, pick } from './act-context.ts'
 const HOUR_MS = 3_600_000
 const idOf = (context: ActContext, { target }: Act): string => pick(living(context), target).id
 const hasCapacity = (context: ActContext) => living(context).length < context.size.workers
-/** The one that workers have from the beginning, one of another product, and one that no Smart Account knows. */
+/** The license that workers start with, one of another product, and one with an invalid token. */
 const LICENSES = [LICENSE, { ...LICENSE, product: 'CML_Personal' }, { ...LICENSE, token: 'an-invalid-token' }]
 const nameOf = ({ target }: Act) => `w${Math.floor(target * 10_000)}`
 
-/** What people ask of the fleet. */
+/** Performs requests of operators. */
 export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
   create: (context, act) =>
     hasCapacity(context) &&

@@ -12,7 +12,7 @@ const open = (
 ): readonly LabletSession[] =>
   [...world.sessions.sessions.values()].filter(session => !isFinal(session.status) && isMeant(session))
 
-/** What learners do. */
+/** Performs acts of learners. */
 export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> = {
   book({ world, learner }, { target, amount }) {
     const isNow = amount < 0.5

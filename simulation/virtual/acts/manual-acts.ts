@@ -12,10 +12,10 @@ const BROKEN = [
   { never_boot: ['alpine'] },
   { license_tokens: 'invalid' },
 ] as const
-/** A server that somebody has to mend stays broken for longer than a network. */
+/** A broken server needs a manual repair, so it stays broken longer than a network. */
 const BROKEN_TIMES = 5
 
-/** Manual changes in EC2 and CML that LCM isn't told about. Lasting ones are undone after their time. */
+/** Performs manual changes in EC2 and CML. A lasting change is undone after its duration. */
 export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   'stop a machine': (context, act) => context.manual.stop(machineOf(context, act)),
   'start a machine': (context, act) => context.manual.start(machineOf(context, act)),
@@ -35,8 +35,8 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   'break a server'(context, act) {
     const machine = machineOf(context, act)
     context.manual.onCml(machine, 'PATCH faults', pick(BROKEN, act.amount))
-    const mend = () => ignoreMissing(() => context.manual.onCml(machine, 'DELETE faults'))
-    context.world.time.clock.after(BROKEN_TIMES * act.forMs, mend)
+    const repair = () => ignoreMissing(() => context.manual.onCml(machine, 'DELETE faults'))
+    context.world.time.clock.after(BROKEN_TIMES * act.forMs, repair)
   },
   'change a CML password'(context, act) {
     const machine = machineOf(context, act)
@@ -74,7 +74,7 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   },
 }
 
-/** A machine that is gone needs no undo. */
+/** Undoes a change; a machine that no longer exists needs no undo. */
 export function ignoreMissing(undo: () => unknown): void {
   try {
     undo()

@@ -11,11 +11,11 @@ const PERFORMERS: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learne
 /** The behavior fingerprint was recorded with this spelling. */
 const RECORDED_AS: Partial<Record<ActName, string>> = { 'create with a license': 'create with a licen\x63e' }
 
-/** Does it, if it can be done. Whoever is told no has been answered, and what is not there can't be touched. */
+/** Performs an act. A refusal, or a missing target, is no failure of the run. */
 export async function perform(context: ActContext, act: Act): Promise<void> {
   const { time } = context.world
   const recorded = RECORDED_AS[act.act] ?? act.act
-  time.trace(`somebody: ${act.act}`)
+  time.trace(`act: ${act.act}`)
   try {
     await PERFORMERS[act.act](context, act)
     time.behavior(`${recorded} done`)

@@ -2,19 +2,19 @@ import { type SeededRandom, seededRandom } from '@lcm/testkit/seeded-random'
 import { type Act, type ActName, FAULT_ACTS, FLEET_ACTS, LEARNER_ACTS, MANUAL_ACTS } from './act.ts'
 
 /**
- * How fast everything goes. `brisk`: controllers look as often as they ship, in a cloud that boots thirty times as fast, and
- * something happens every half minute. `long`: whole days, with controllers that look less often where nothing happens.
+ * The pace of a run. `brisk`: default poll intervals, a cloud that boots 30 times as fast, and an act every half minute. `long`:
+ * whole days, with controllers that poll less often.
  */
 export type Pace = 'brisk' | 'long'
 
 export interface RunSize {
-  /** At most so many at a time. */
+  /** Maximum number of workers at a time. */
   readonly workers: number
   readonly hours: number
   readonly pace: Pace
 }
 
-/** Everything that a run is made of. */
+/** Everything that determines a run. */
 export interface Plan {
   readonly seed: number
   readonly size: RunSize
@@ -33,15 +33,15 @@ interface Phase {
   readonly isStorm: boolean
 }
 
-/** Everything that will happen in a run, drawn before it begins. */
+/** Draws all acts of a run before it begins. */
 export function planOf(seed: number, size: RunSize): Plan {
-  // A stream of its own: what people do must not depend on how many ids the API has drawn.
+  // A separate random stream: the plan must not depend on how many ids the API has drawn.
   const random = seededRandom(seed + 0.25 * 2 ** 52)
   const acts = [...initialActs(size, random), ...phases(size, random).flatMap(phase => drawActs(phase, size, random))]
   return { seed, size, acts: acts.sort((a, b) => a.atMs - b.atMs) }
 }
 
-/** The fleet that is there before anything else happens. */
+/** Creates the initial workers. */
 function initialActs({ workers, pace }: RunSize, random: SeededRandom): Act[] {
   const count = pace === 'brisk' ? 2 : workers
   const withinMs = pace === 'brisk' ? MINUTE_MS : 20 * MINUTE_MS
@@ -50,7 +50,7 @@ function initialActs({ workers, pace }: RunSize, random: SeededRandom): Act[] {
   )
 }
 
-/** Storms are short, and between them there is time to recover. A brisk run is one storm. */
+/** Short storms with time to recover between them. A brisk run is one storm. */
 function phases({ hours, pace }: RunSize, random: SeededRandom): Phase[] {
   const endMs = hours * HOUR_MS
   if (pace === 'brisk') return [{ fromMs: 0, toMs: endMs, isStorm: true }]
@@ -68,7 +68,7 @@ interface Rate {
   readonly perHour: number
 }
 
-/** How much happens within an hour, by who does it. */
+/** Acts per hour, by kind. */
 function rates({ workers, pace }: RunSize, isStorm: boolean): Rate[] {
   if (pace === 'brisk')
     return [
@@ -111,5 +111,5 @@ function drawWeighted(weights: Weights, random: SeededRandom): ActName {
     left -= weight
     if (left < 0) return name
   }
-  throw new Error('there is nothing to draw from')
+  throw new Error('nothing to draw from')
 }

@@ -14,10 +14,10 @@ export interface CrashPoint {
 }
 
 export const RESTARTED_AFTER_MS = 20_000
-/** A network of its own takes some time to be there again. */
+/** Time for the last effects. */
 const SETTLED_MS = 60_000
 
-/** The port calls of a path that nothing disturbs. */
+/** The port calls of a path without a crash. */
 export async function callsOf(path: Path, seed: number): Promise<readonly string[]> {
   const world = await openWorld(seed, path.options)
   world.startController('one')
@@ -37,7 +37,9 @@ export async function crashRun(path: Path, seed: number, point: CrashPoint): Pro
   try {
     await finish(path, world)
   } catch (cause) {
-    throw new Error(`${path.name}, dead ${point.when} call ${point.call} (${world.calls.names[point.call]})`, { cause })
+    throw new Error(`${path.name}, killed ${point.when} call ${point.call} (${world.calls.names[point.call]})`, {
+      cause,
+    })
   }
 }
 
@@ -45,17 +47,18 @@ async function finish(path: Path, world: World): Promise<void> {
   await path.walk(world)
   await world.runFor(SETTLED_MS)
   const { machines } = world.invariants
-  if (machines.size > path.machines) throw new Error(`there were ${machines.size} machines, not ${path.machines}`)
+  if (machines.size > path.machines)
+    throw new Error(`${machines.size} machines existed; expected at most ${path.machines}`)
   await world.close()
 }
 
-/** Before and after every call. */
+/** Crash points before and after every call. */
 export const everyPoint = (names: readonly string[]): CrashPoint[] =>
   [...names.keys()].flatMap(call =>
     (['before', 'after'] as const).flatMap(when => SUCCESSIONS.map(successor => ({ call, when, successor }))),
   )
 
-/** Before and after each kind of mutating call once and some reads, with alternating successors. */
+/** Crash points before and after one call of each mutating kind and some reads, with alternating successors. */
 export function somePoints(names: readonly string[], readsSampled: number): CrashPoint[] {
   const seen = new Set<string>()
   const calls = [...names.keys()].filter(call => {

@@ -13,25 +13,25 @@ async function pointsOf(path: SessionPath, service: SessionService): Promise<rea
 }
 
 describe.each(SESSION_PATHS)('in $name', path => {
-  it('a scheduler that dies leaves everything as if it had not', async () => {
+  it('a scheduler crash has the same outcome as no crash', async () => {
     const service = 'resource-scheduler'
     const taken = (await pointsOf(path, service)).filter((_, n) => n % 3 === 0)
     for (const point of taken) await crashSessions(path, SEED, { ...point, service })
   })
 })
 
-// A sample: `npm run sim -- --crashes 1` walks them all. The other paths take long, and their pipelines are the same.
+// A sample: `npm run sim -- --crashes 1` runs all of them. The other paths take long, and their pipelines are the same.
 const [RUN, CANCEL] = SESSION_PATHS
 
 describe.each([
   { path: RUN, offset: 0 },
   { path: CANCEL, offset: 1 },
 ])('in $path.name', ({ path, offset }) => {
-  it('a lablet-controller that dies leaves everything as if it had not', async () => {
-    if (path === undefined) throw new Error('there is no such path')
+  it('a lablet-controller crash has the same outcome as no crash', async () => {
+    if (path === undefined) throw new Error('unknown path')
     const service = 'lablet-controller'
     const points = await pointsOf(path, service)
-    // Before one call and after the next, and the other way round in the other path.
+    // Before one call and after the next; the reverse in the other path.
     const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 4 === offset)
     for (const point of taken) await crashSessions(path, SEED, { ...point, service })
   })

@@ -13,15 +13,15 @@ interface PathContext {
   readonly learner: Learners
 }
 
-/** One way through the life of sessions, with what must be true at its end. */
+/** A sequence of bookings, with checks at its end. */
 export interface SessionPath {
   readonly name: string
-  /** How many machines there may ever have been when it is over. */
+  /** Maximum number of machines that ever existed. */
   readonly machines: number
-  /** How many labs may ever have been made: one for each session that came so far, and place. */
+  /** Maximum number of labs ever imported: one for each session and worker. */
   readonly labs: number
   readonly options?: WorldOptions
-  /** Takes a second or more to walk. */
+  /** Takes a second or more to run. */
   readonly isLong?: true
   walk(context: PathContext): Promise<void>
 }
@@ -40,7 +40,7 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     },
   },
   {
-    name: 'cancel while it starts, and while it runs',
+    name: 'cancel while starting and while running',
     machines: 1,
     labs: 2,
     async walk({ world, operator, learner }) {
@@ -56,7 +56,7 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     },
   },
   {
-    name: 'more than fits',
+    name: 'more sessions than fit',
     machines: 3,
     labs: 3,
     isLong: true,
@@ -71,7 +71,7 @@ export const SESSION_PATHS: readonly SessionPath[] = [
     },
   },
   {
-    name: 'its worker is lost',
+    name: 'a worker is lost',
     machines: 2,
     labs: 2,
     isLong: true,
@@ -91,7 +91,7 @@ export const SESSION_PATHS: readonly SessionPath[] = [
 
 const OPTIONS = { speed: 20 }
 
-/** The port calls of both controllers in a path that nothing disturbs. */
+/** The port calls of both controllers without a crash. */
 export async function undisturbedSessions(
   path: SessionPath,
   seed: number,
@@ -106,7 +106,7 @@ export async function undisturbedSessions(
   }
 }
 
-/** Walks the path with a controller of sessions that dies there. Rejects unless all is as if nothing had happened. */
+/** Runs the path with a session controller that dies at the crash point. Rejects unless the outcome is the same. */
 export async function crashSessions(
   path: SessionPath,
   seed: number,
@@ -126,7 +126,7 @@ export async function crashSessions(
   try {
     await finish(path, world)
   } catch (cause) {
-    throw new Error(`${path.name}, ${service} dead ${when} call ${call} (${calls.names[call]}), ${successor}`, {
+    throw new Error(`${path.name}, ${service} killed ${when} call ${call} (${calls.names[call]}), ${successor}`, {
       cause,
     })
   }
@@ -142,8 +142,8 @@ async function finish(path: SessionPath, world: World): Promise<void> {
   const labs = [...machines].reduce((sum, id) => sum + (world.cloud.cml.sceneOf(id)?.server.labs_made ?? 0), 0)
   const wrong = [
     ...world.sessions.leftovers(),
-    ...(machines.size > path.machines ? [`there were ${machines.size} machines, not ${path.machines}`] : []),
-    ...(labs > path.labs ? [`there were ${labs} labs, not ${path.labs}`] : []),
+    ...(machines.size > path.machines ? [`${machines.size} machines existed; expected at most ${path.machines}`] : []),
+    ...(labs > path.labs ? [`${labs} labs existed; expected at most ${path.labs}`] : []),
   ]
   if (wrong.length > 0) throw new Error([...wrong, ...world.time.recentTrace().slice(-30)].join('\n'))
   await world.close()

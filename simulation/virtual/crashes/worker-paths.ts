@@ -14,17 +14,17 @@ interface PathContext {
   readonly manual: ManualChanges
 }
 
-/** One way through the life of a worker, with what must be true at its end. */
+/** A sequence of requests for a worker, with checks at its end. */
 export interface Path {
   readonly name: string
   readonly options: WorldOptions
-  /** How many machines there may ever have been when it is over. */
+  /** Maximum number of machines that ever existed. */
   readonly machines: number
   walk(world: World): Promise<void>
 }
 
-/** Boots come to nothing sooner than they do for people, so that there is less to sit through. */
-const IMPATIENT: WorldOptions = {
+/** A short boot timeout, to save virtual time. */
+const SHORT_TIMEOUT: WorldOptions = {
   settings: { worker: { policy: { ...WORKER_POLICY, startingMsMax: 2 * MINUTE_MS } } },
 }
 
@@ -53,12 +53,12 @@ async function licensed(context: PathContext): Promise<string> {
   return id
 }
 
-/** Nothing goes on at the end, and nobody has lost a license on the way. */
+/** Waits for the end of the worker and checks that no license was lost. */
 async function ended(context: PathContext, id: string): Promise<void> {
   await context.world.until(id, 'TERMINATED', 3 * HOUR_MS)
   await untilSeats(context, 0)
   const leaks = (await context.operator.leaks()).filter(leak => !isFairDoubt(context, leak))
-  if (leaks.length > 0) throw new Error(`a license was given up: ${leaks[0]?.reason.message}`)
+  if (leaks.length > 0) throw new Error(`a license was recorded as lost: ${leaks[0]?.reason.message}`)
 }
 
 /** A license returned by a controller that died before reporting it: its successor can only record a possible leak. */
@@ -67,7 +67,7 @@ function isFairDoubt({ world }: PathContext, { reason }: { readonly reason: Reas
   return reason.code === 'license_return_unconfirmed' && lastBy('deregister') !== lastBy('terminate')
 }
 
-/** Every kind of change that a controller makes, by the way that leads to it. */
+/** Paths to every kind of change that a controller makes. */
 export const PATHS: readonly Path[] = [
   path('launch, stop, start, terminate', async context => {
     const { world, operator } = context
@@ -93,7 +93,7 @@ export const PATHS: readonly Path[] = [
     await operator.terminate(id)
     await ended(context, id)
   }),
-  path('a mind that changes during the launch', async context => {
+  path('terminate during the launch', async context => {
     const { world, operator } = context
     const id = await operator.create('metal-1')
     await world.runFor(1_500)
@@ -122,7 +122,7 @@ export const PATHS: readonly Path[] = [
     await context.operator.terminate(id)
     await ended(context, id)
   }),
-  path('terminate with a license that a lab keeps', async context => {
+  path('terminate with a license that a lab holds', async context => {
     const { world, operator, manual } = context
     world.sessions.start('lablet-controller', 'lablets')
     const id = await licensed(context)
@@ -137,18 +137,18 @@ export const PATHS: readonly Path[] = [
     await context.operator.terminate(id)
     await ended(context, id)
   }),
-  path('a machine that is killed with its license', async ({ world, operator, manual }) => {
+  path('a machine that is terminated with its license', async ({ world, operator, manual }) => {
     const id = await licensed({ world, operator, manual })
     manual.terminate(await manual.machineOf(id))
     await world.until(id, 'TERMINATED')
-    if ((await operator.leaks()).length !== 1) throw new Error('the license was lost without a word')
+    if ((await operator.leaks()).length !== 1) throw new Error('the lost license was not recorded')
   }),
   path('discovery', async ({ world, manual }) => {
     const machine = manual.plant({ [TAG.discovery]: 'true', [TAG.name]: 'found' })
     await world.untilTrue('found', () => world.workers().some(each => each.status === 'RUNNING'))
     await world.runFor(6 * MINUTE_MS)
     const found = world.workers().map(each => each.ec2_instance_id)
-    if (found.join() !== machine) throw new Error(`recorded were ${found}, not ${machine}`)
+    if (found.join() !== machine) throw new Error(`found ${found}, expected ${machine}`)
   }),
   path('idle pause', async ({ world, operator }) => {
     await operator.set({ idle_timeout_seconds: 300, scale_down_cooldown_seconds: 0 })
@@ -167,7 +167,7 @@ export const PATHS: readonly Path[] = [
       world.access.isCmlCut = false
       await world.until(id, 'RUNNING')
     },
-    { options: IMPATIENT },
+    { options: SHORT_TIMEOUT },
   ),
   path(
     'a launch that dies',

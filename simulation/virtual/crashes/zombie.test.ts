@@ -9,12 +9,12 @@ const READS_SAMPLED = 60
 
 const ZOMBIE_PATHS = PATHS.filter(({ name }) => /^launch|^drain|^register|^terminate with|^discovery|^idle/.test(name))
 
-describe('a controller that slept through its lease', () => {
-  it.each(ZOMBIE_PATHS)('changes nothing any more in $name', async path => {
+describe('a controller that was frozen beyond its lease', () => {
+  it.each(ZOMBIE_PATHS)('changes nothing in $name', async path => {
     const names = await callsOf(path, SEED)
     const calls = [...names.keys()].filter(call => !isRead(names[call] ?? '') || call % READS_SAMPLED === 0)
     for (const call of calls) {
-      expect(await runZombie(path, SEED, call), `asleep after call ${call} ${names[call]}`).toEqual({
+      expect(await runZombie(path, SEED, call), `frozen after call ${call} ${names[call]}`).toEqual({
         mutations: [],
         writes: [],
       })

@@ -10,8 +10,8 @@ export interface ZombieEffects {
 }
 
 /**
- * Falls asleep with an answer on its way, loses its lease, and wakes when another has long gone on. The answer is what it did
- * after that.
+ * Freezes a controller with a response in flight until it has lost its lease and another has taken over. Returns its changes after
+ * that.
  */
 export async function runZombie(path: Path, seed: number, call: number): Promise<ZombieEffects> {
   const world = await openWorld(seed, path.options)
@@ -24,13 +24,13 @@ export async function runZombie(path: Path, seed: number, call: number): Promise
     zombie.freeze()
     world.coordination.faults.loseLease('worker-controller')
     world.time.clock.after(FROZEN_MS, () => {
-      world.time.trace('the zombie wakes')
+      world.time.trace('zombie thawed')
       zombie.thaw()
       isAwake = true
     })
   })
   await path.walk(world)
-  await world.untilTrue('an awakening', () => isAwake)
+  await world.untilTrue('the thaw of the zombie', () => isAwake)
   await world.runFor(MINUTE_MS)
   const isLate = ({ by, atMs }: { by: string; atMs: number }) => by === 'zombie' && atMs > lostMs
   const mutations = world.mutations.filter(isLate).map(({ act, machine }) => `${act} ${machine}`)

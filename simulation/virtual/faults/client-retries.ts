@@ -6,7 +6,7 @@ const TRIES_MAX = 15
 const PAUSE_MS = 2_000
 const IN_PROGRESS_MS = 30_000
 
-/** People who hear nothing ask again, and say by a key that it is the same request. */
+/** Repeats a request without a response, with the same idempotency key. */
 export function withClientRetries(dispatch: Dispatch, clock: Clock): Dispatch {
   let requests = 0
   return async first => {
@@ -26,7 +26,7 @@ const withKey = (request: ApiRequest, key: string): ApiRequest => ({
   headers: { ...request.headers, 'idempotency-key': key },
 })
 
-/** Null where nobody answered. */
+/** Null when there was no response. */
 async function responseOrNull(dispatch: Dispatch, request: ApiRequest, isLast: boolean): Promise<ApiResponse | null> {
   try {
     return await dispatch(request)

@@ -1,7 +1,7 @@
 import type { Dispatch } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** Answers as they come by HTTP: each says in whole seconds when it was sent. */
+/** Adds the HTTP `Date` header, in whole seconds. */
 export const withDateHeader =
   (dispatch: Dispatch, clock: Pick<Clock, 'now'>): Dispatch =>
   async request => {

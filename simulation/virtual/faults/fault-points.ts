@@ -3,9 +3,9 @@ export type When = 'before' | 'after'
 /** Faults planned before or after the call with a given number. */
 export interface FaultPoints<Caller> {
   plan(call: number, when: When, act: (caller: Caller) => void): void
-  /** Does what was planned for that moment, and answers whether there was anything. */
+  /** Runs the faults planned for that point. Returns whether there was any. */
   trigger(call: number, when: When, caller: Caller): boolean
-  /** Nothing strikes any more. */
+  /** Drops all planned faults. */
   clear(): void
 }
 
@@ -34,5 +34,5 @@ export function faultPoints<Caller>(): FaultPoints<Caller> {
   }
 }
 
-/** A process died: whatever waits for an answer waits for ever. Each on its own, or one would hold on to all who ever waited. */
+/** The result of a call of a dead process. A new promise for each call: a shared one would retain every waiter. */
 export const never = (): Promise<never> => new Promise(() => undefined)

@@ -2,14 +2,14 @@ import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { faultPoints, never, type When } from './fault-points.ts'
 
-/** What a process of the API can reach, until it dies. From then on nothing it asks for happens, and nobody answers it. */
+/** The ports of an API process that can be killed. After its death calls have no effect and never return. */
 export interface Killable {
   readonly isAlive: boolean
   store(store: Store): Store
   changeKeys(keys: ChangeKeys): ChangeKeys
-  /** Does `act` before or after the call of the store that comes after so many others. */
+  /** Runs `act` before or after the store call with that number, counted from now. */
   triggerAt(callsAhead: number, when: When, act: () => void): void
-  /** Nothing strikes any more. */
+  /** Drops all planned faults. */
   clearFaults(): void
   end(): void
 }

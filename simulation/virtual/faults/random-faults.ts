@@ -4,17 +4,17 @@ import type { Clock } from '@lcm/runtime/clock'
 import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
 import type { SeededRandom } from '@lcm/testkit/seeded-random'
 
-/** What goes wrong between the parts of LCM itself now, as the share of calls that it strikes. */
+/** Fault rates between the parts of LCM: the share of calls that a fault hits. */
 export interface RandomFaults {
-  /** Requests to the API that are lost, or whose answers are lost or late. */
+  /** API requests that are lost, or whose responses are lost or late. */
   apiRate: number
-  /** Calls of CML that fail, are late, or have their effect without anybody hearing of it. */
+  /** CML calls that fail, are late, or take effect while their response is lost. */
   cmlRate: number
-  /** Reads and writes that the store refuses; a write may have happened all the same. */
+  /** Store reads and writes that are refused; a refused write may have taken effect. */
   storeRate: number
-  /** Writes that another process of the API comes before: it takes the document one version further and changes nothing. */
+  /** Writes that lose a race: another API process first increments the version of the document. */
   rivalRate: number
-  /** How often anything of this has struck. */
+  /** Number of faults so far. */
   injected: number
 }
 
@@ -30,16 +30,16 @@ export interface RandomFaultParts {
 
 const DELAY_MS_MAX = 8_000
 
-/** The way to the API as a controller meets it. */
+/** The API with lost and late requests. */
 export function unreliable(dispatch: Dispatch, { faults, random, clock }: RandomFaultParts): Dispatch {
   return async request => {
     if (faults.apiRate === 0 || random.float() >= faults.apiRate) return dispatch(request)
     faults.injected += 1
     const outcome = random.int(3)
-    if (outcome === 0) throw new UnreachableError('the request was lost')
+    if (outcome === 0) throw new UnreachableError('request lost')
     if (outcome === 1) await clock.sleep(random.int(DELAY_MS_MAX), request.signal)
     const response = await dispatch(request)
-    if (outcome === 2) throw new UnreachableError('the answer was lost')
+    if (outcome === 2) throw new UnreachableError('response lost')
     return response
   }
 }
@@ -49,7 +49,7 @@ const REFUSALS = ['database is locked (SQLITE_BUSY)', 'disk I/O error (SQLITE_IO
 /** Writes follow several reads, so reads fail less often. */
 const READ_SHARE = 1 / 8
 
-/** The store as the API meets it. A write that is refused may have happened all the same: nobody was told. */
+/** A store that refuses some calls. A refused write may have taken effect. */
 export function unreliableStore(store: Store, { faults, random }: RandomFaultParts): Store {
   const isHit = (share: number) => faults.storeRate > 0 && random.float() < share * faults.storeRate
   const refused = () => {
@@ -93,7 +93,7 @@ export function unreliableStore(store: Store, { faults, random }: RandomFaultPar
   }
 }
 
-/** The store as one of two processes of the API meets it. Writers in one process wait for each other, so only others can win. */
+/** The store of one of two API processes. Writers in one process are serialized, so only another process can win a race. */
 export function withConcurrentWrites(store: Store, { faults, random }: RandomFaultParts): Store {
   return {
     ...store,

@@ -6,14 +6,14 @@ import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import type { When } from './fault-points.ts'
 import { type Killable, killable } from './killable-store.ts'
 
-/** The process of the API: it can die in the middle of anything, and is started anew on the same store. */
+/** An API process that can be killed at any point and is restarted on the same store. */
 export interface RestartingApi {
   readonly dispatch: Dispatch
   /** Dies at once, as by kill -9. */
   kill(downMs: number): void
-  /** Dies before or after one of its next calls of the store, in the middle of whatever request makes it. */
+  /** Dies before or after one of its next store calls, in the middle of a request. */
   killAt(callsAhead: number, when: When, downMs: number): void
-  /** It is there again now, and stays. */
+  /** Starts it now, without further kills. */
   restore(): Promise<void>
   readonly kills: number
 }
@@ -46,7 +46,7 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
       const plane = await open(mine.ports)
       if (!mine.ports.isAlive) return
       mine.plane = plane
-      // Decisions and samples for event streams are read every second, which nobody here follows.
+      // The simulation doesn't use the live event stream, which polls every second.
       mine.abandoned = plane.services.filter(({ name }) => name !== 'live-events').map(run)
     } catch {
       end(mine, RETRIED_MS)
@@ -58,14 +58,14 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
     incarnation = null
     victim.ports.end()
     for (const abandon of victim.abandoned) abandon()
-    for (const reject of victim.waiting) reject(new UnreachableError('the connection broke'))
+    for (const reject of victim.waiting) reject(new UnreachableError('connection reset'))
     time.clock.after(downMs, () => void start())
   }
 
   function kill(victim: Incarnation, downMs: number): void {
     if (incarnation !== victim) return
     kills += 1
-    time.trace('the API dies')
+    time.trace('API killed')
     end(victim, downMs)
   }
 
@@ -73,7 +73,7 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
   return {
     dispatch: async request => {
       const current = incarnation
-      if (current === null || current.plane === null) throw new UnreachableError('nobody listens')
+      if (current === null || current.plane === null) throw new UnreachableError('connection refused')
       return whileAlive(current, current.plane.dispatch(request))
     },
     kill: downMs => void (incarnation !== null && kill(incarnation, downMs)),
@@ -84,7 +84,7 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
     async restore() {
       await start()
       incarnation?.ports.clearFaults()
-      if (incarnation === null) throw new Error('the API does not start')
+      if (incarnation === null) throw new Error('the API did not start')
     },
     get kills() {
       return kills
@@ -92,7 +92,7 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
   }
 }
 
-/** What the dead would have answered never comes; that the connection broke does. */
+/** Rejects when the process dies before it responds. */
 function whileAlive({ waiting }: Incarnation, answer: Promise<ApiResponse>): Promise<ApiResponse> {
   return new Promise((resolve, reject) => {
     waiting.add(reject)

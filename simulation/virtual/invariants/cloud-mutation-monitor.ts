@@ -28,7 +28,7 @@ export interface CloudMutationMonitor {
   workerOf(machine: string): Promise<Worker | null>
 }
 
-/** Where each change of a machine must have been announced. */
+/** The worker status that each power action requires. */
 const ALLOWED_STATUS: Readonly<Record<PowerAction, readonly WorkerStatus[]>> = {
   start: ['STARTING', 'TERMINATING'],
   stop: ['STOPPING', 'FAILED'],
@@ -36,14 +36,14 @@ const ALLOWED_STATUS: Readonly<Record<PowerAction, readonly WorkerStatus[]>> = {
   terminate: ['TERMINATING'],
 }
 
-/** When what leads to that began: by the API's clock, or by that of a controller, which may be wrong. */
+/** The time since which the change may have been decided; the clock of a controller may be wrong. */
 function announcedAt({ entered_status_at, license }: Worker, act: Mutation['act']): Instant {
   const isOfLicense = act === 'register' || act === 'deregister'
   if (!isOfLicense || license.operation_started_at === null) return entered_status_at
   return toInstant(Math.max(toMs(entered_status_at), toMs(license.operation_started_at) - CLOCK_MS_MAX))
 }
 
-/** Whatever announced it was a decision or a person's word, and nothing older than what the worker is now explains it. */
+/** Whether a decision or a user request explains the change, made since the worker has its current status. */
 async function isDecided(decided: DecisionIndex, act: Mutation['act'], worker: Worker): Promise<boolean> {
   const [resource, since] = [`worker:${worker.id}`, announcedAt(worker, act)]
   return (await decided.has(SERVICE, resource, since)) || decided.isRequestedByUser(resource, since)
@@ -55,7 +55,7 @@ interface Tagging {
   readonly tags: Readonly<Record<string, string>>
 }
 
-/** Only the name, and only of machines that LCM launched. */
+/** Only the Name tag may be set, and only of machines that LCM launched. */
 function beforeTag(
   { now, onMutation, violated }: CloudMutationMonitorParts,
   by: string,
@@ -73,13 +73,14 @@ async function beforeTermination(
   worker: Worker,
   machine: string,
 ): Promise<void> {
-  if (worker.desired_status !== 'TERMINATED') parts.violated(`${by}: terminates ${worker.name}, which nobody asked for`)
+  if (worker.desired_status !== 'TERMINATED')
+    parts.violated(`${by}: terminates ${worker.name}, which was not requested`)
   const isHeld = parts.cloud.cml.smartAccount().some(seat => seat.instance_id === machine)
   const leaks = isHeld ? await parts.leaks.list({ where: { worker_id: worker.id }, limit: 1 }) : []
   if (isHeld && leaks.length === 0) parts.violated(`${by}: terminates ${worker.name} with its license`)
 }
 
-/** Stands between controllers and the cloud, and knows of every change whether a write has announced it. */
+/** Wraps the cloud ports: every change must have been announced by a write and explained by a decision. */
 export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMutationMonitor {
   const { cloud, workers, decided, violated } = parts
   const ofMachine = async (machine: string): Promise<Worker | null> =>
@@ -89,7 +90,7 @@ export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMut
     const worker = await ofMachine(machine)
     parts.onMutation({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker?.id ?? null })
     if (worker === null || worker.status === 'TERMINATED') {
-      if (act !== 'terminate') violated(`${by}: ${act} of ${machine}, which no worker stands for`)
+      if (act !== 'terminate') violated(`${by}: ${act} of ${machine}, which belongs to no worker`)
       else if (!(await decided.isOrphanTermination(machine)))
         violated(`${by}: terminates ${machine} without a decision`)
       return
@@ -110,7 +111,7 @@ export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMut
     if (machine === null || worker === null) return
     parts.onMutation({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker.id })
     await mustBeDecided(by, act, worker)
-    // A license that is being given back may be lost with its machine at any moment, and the record must know.
+    // A license may be lost with its machine during its return, so the record must say that a return is pending.
     const isAnnounced =
       act === 'register' ? worker.license.status === 'REGISTERING' : worker.license.unsettled === 'deregister'
     if (!isAnnounced) violated(`${by}: ${act} of ${worker.name} while ${worker.license.status}, ${worker.status}`)

@@ -3,13 +3,13 @@ import type { Journal, JournalEntry } from '@lcm/store/store'
 
 const ENTRIES_MAX = 200
 
-/** What the journal says of why the cloud is changed. It is asked before the change: what explains it must be there by then. */
+/** Finds the journal entries that explain a change of the cloud. Queried before the change: they must exist by then. */
 export interface DecisionIndex {
-  /** Whether that service has decided on it, and not before `since`. */
+  /** Whether that service has recorded a decision since then. */
   has(service: string, resource: string, since: string): Promise<boolean>
-  /** Whether what it is since then follows from the word of a person, which is on record with the same write. */
+  /** Whether a user request is recorded with the same write. */
   isRequestedByUser(resource: string, at: string): Promise<boolean>
-  /** Whether a machine that no record stands for was allowed to be given up. */
+  /** Whether the termination of an orphaned machine was permitted. */
   isOrphanTermination(machine: string): Promise<boolean>
 }
 

@@ -34,7 +34,7 @@ function openInvariants() {
   return { clock, rules, lead, change, close: store.close }
 }
 
-it('a leader of any service that was followed by another changes nothing any more', async () => {
+it('a superseded leader of any service changes nothing', async () => {
   const { clock, rules, lead, change, close } = openInvariants()
   await lead('one', 'lablet-controller', 1)
   await lead('two', 'lablet-controller', 2)

@@ -15,51 +15,51 @@ import { unreportedPowerRefusals } from './worker/refused-power.ts'
 import { stopBrake } from './worker/stop-brake.ts'
 import { stopsWithinCooldown } from './worker/stop-cooldown.ts'
 
-/** How long a live machine of the fleet may go without a record. */
+/** How long a live machine of the fleet may exist without a worker record. */
 const UNRECORDED_MS_MAX = 15 * MINUTE_MS
-/** How long CML or EC2 may refuse LCM before its worker says so: a few polls, and a leader or an API that is lost meanwhile. */
+/** How long CML or EC2 may refuse LCM before a condition reports it: a few polls, and the loss of a leader or the API. */
 const UNREPORTED_MS_MAX = 15 * MINUTE_MS
 const CHECK_EVERY_MS = MINUTE_MS
-/** Longer than a leader can be that has lost its lease and does not know it yet. */
+/** Longer than a leader can run after it has lost its lease. */
 const ZOMBIE_MS_MAX = MINUTE_MS
 const MOVES_MAX = 1_000
 
 export interface InvariantParts {
   readonly cloud: SimModel
   readonly fleet: string
-  /** Every worker as last told. */
+  /** The latest version of every worker. */
   readonly latest: ReadonlyMap<string, Worker>
   readonly workers: Collection<Worker>
   readonly leaks: Collection<LicenseLeak>
   readonly journal: Journal
   readonly requested: RequestedState
   now(): number
-  /** Whether nobody can see what is there. */
+  /** Whether the cloud hides the machines of the fleet from LCM. */
   isCloudHidden(): boolean
 }
 
 export interface Invariants {
   readonly violations: string[]
   violated(rule: string): void
-  /** Cheap enough to be called between any two timers. */
+  /** Cheap enough to be called after every timer. */
   step(): void
-  /** A controller changes the cloud. */
+  /** Called for every change of the cloud by a controller. */
   mutated(mutation: Mutation): void
-  /** What takes a look into the store, for now and then. */
+  /** Checks that read the store, to be called now and then. */
   check(): Promise<void>
-  /** The same where nothing is under way that would excuse anything. */
+  /** Stricter checks for a settled system. */
   checkSettled(): Promise<void>
-  /** The same with all that ever happened, for the end of a run. */
+  /** Checks of the whole history, for the end of a run. */
   finally(): Promise<void>
-  /** Refuses to believe in writes of older terms of that service that were taken. */
+  /** Reports accepted writes of a term that was superseded. */
   fenced(by: string, dispatch: Dispatch, service?: string): Dispatch
-  /** Writes of controllers that the API took, without samples of metrics. */
+  /** Accepted writes of controllers, without metrics. */
   readonly accepted: readonly { readonly by: string; readonly atMs: number; readonly what: string }[]
-  /** Every machine that was ever there. */
+  /** Every machine that ever existed. */
   readonly machines: ReadonlySet<string>
 }
 
-/** What must hold at every moment of every run, whatever happens. */
+/** Rules that hold at every moment of every run. */
 export function invariants(parts: InvariantParts): Invariants {
   const violations: string[] = []
   const violated = (rule: string) => {
@@ -78,7 +78,7 @@ export function invariants(parts: InvariantParts): Invariants {
     for (const rule of duplicateMachines(parts, ofWorker, id)) violated(rule)
   })
 
-  /** How long something has been so, by what it is. */
+  /** For how long a condition has been true, by key. */
   function durationOf(key: string, isTrue: boolean): number {
     if (!isTrue) since.delete(key)
     else if (!since.has(key)) since.set(key, parts.now())
@@ -146,12 +146,12 @@ async function finalViolations(parts: InvariantParts, licenses: LostLicenses): P
 }
 
 const isLive = (state: string): boolean => state !== 'terminated' && state !== 'shutting-down'
-/** What somebody else has launched is no machine of ours, whatever its tags say. */
+/** LCM launches every machine with a client token; tags prove nothing. */
 const isLaunchedByUs = ({ instance }: { instance: { client_token: string | null } }): boolean =>
   instance.client_token !== null
 const epochIn = (body: string | null): number => Number(JSON.parse(body ?? '{}').epoch ?? 0)
 
-/** Two live machines of one worker, told by what they were launched with. */
+/** Two live machines that were launched for the same worker. */
 function duplicateMachines({ cloud }: InvariantParts, ofWorker: Map<string, Set<string>>, changedId: string): string[] {
   const worker = cloud.machine(changedId)?.instance.tags[TAG.workerId]
   if (worker === undefined) return []
@@ -164,7 +164,7 @@ function duplicateMachines({ cloud }: InvariantParts, ofWorker: Map<string, Set<
   return live.length > 1 ? [`${worker} has ${live.length} live machines: ${names.join(', ')}`] : []
 }
 
-/** Each worker's moves form one chain from its beginning, and every link of it is in the lifecycle. */
+/** The transitions of each worker form one chain from its creation, and the lifecycle allows each of them. */
 async function illegalHistories({ journal, latest }: InvariantParts): Promise<string[]> {
   const wrong: string[] = []
   for (const [id, { status }] of latest) {
@@ -173,13 +173,13 @@ async function illegalHistories({ journal, latest }: InvariantParts): Promise<st
     wrong.push(...illegalWorkerMoves(id, moves))
     if (entries.length === 0 || entries.length === MOVES_MAX) continue
     const [first, last] = [moves[0]?.from ?? null, moves.at(-1)?.to]
-    if (first !== null) wrong.push(`${id} moved from ${first} before it was anything`)
-    if (last !== status) wrong.push(`${id} is ${status}, and its journal says ${last}`)
+    if (first !== null) wrong.push(`${id} has ${first} before its first transition`)
+    if (last !== status) wrong.push(`${id} is ${status}, and its journal ends with ${last}`)
   }
   return wrong
 }
 
-/** Every machine, with words for those of ours that run without a record. */
+/** Every machine, with a violation if it belongs to the fleet and has no worker record. */
 function unrecordedMachines({ cloud, latest, fleet, isCloudHidden }: InvariantParts): [string, string | null][] {
   const records = [...latest.values()].filter(({ status }) => status !== 'TERMINATED')
   const recorded = new Set(records.map(({ ec2_instance_id }) => ec2_instance_id))

@@ -1,6 +1,6 @@
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 
-/** No write that was answered `ok` took the place of a version that its author had not read. */
+/** Every write that returned `ok` replaced exactly the version that its author had read. */
 export function withoutLostUpdates(store: Store, violated: (rule: string) => void): Store {
   return {
     ...store,

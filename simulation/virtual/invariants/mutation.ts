@@ -6,7 +6,7 @@ export type LabAct = 'import' | 'start' | 'stop' | 'wipe' | 'delete'
 export interface Mutation {
   readonly atMs: number
   readonly by: string
-  /** The service of the process that asked. */
+  /** The service of the process that requested it. */
   readonly service: string
   readonly act: 'launch' | PowerAction | 'tag' | 'register' | 'deregister' | `${LabAct} lab`
   readonly machine: string

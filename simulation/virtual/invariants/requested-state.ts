@@ -2,13 +2,13 @@ import type { ApiRequest, Dispatch } from '@lcm/contract/wire'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
 import { type SettingsHistory, settingsHistory } from './settings-history.ts'
 
-/** What people asked of each worker: the last wishes, and when somebody last touched it. */
+/** Requests of users for each worker: the last desired states, and the time of the last request. */
 export interface RequestedState {
-  /** The API as people meet it. */
+  /** Records requests on their way to the API. */
   record(dispatch: Dispatch): Dispatch
   /** Desired states recorded for users that no user requested. */
   neverRequested(worker: Worker): readonly string[]
-  /** A wish that was taken and came to nothing, for when all has come to rest. */
+  /** Accepted requests without effect; for a settled system. */
   lost(worker: Worker): readonly string[]
   lastTouchedMs(workerId: string): number
   readonly settings: Pick<SettingsHistory, 'minimumAt'>
@@ -20,7 +20,7 @@ const DESIRED_BY_VERB: Readonly<Record<string, DesiredStatus>> = {
   terminate: 'TERMINATED',
 }
 const TOUCH = /\/workers\/(w-[^/?]+)(?:\/([a-z-]+))?/
-/** The last one, and those that it may have met on its way. */
+/** The last request and those that may have been in flight with it. */
 const REQUESTS_KEPT = 4
 
 type Outcome = 'accepted' | 'refused' | 'unknown'
@@ -33,7 +33,7 @@ export function requestedState(users: readonly string[], now: () => number): Req
   const touchedMs = new Map<string, number>()
   const settings = settingsHistory(now)
 
-  /** Callback that receives the status of the answer. */
+  /** Callbacks that receive the outcome of the request. */
   function noted(request: ApiRequest, id: string, verb: string): ((outcome: Outcome) => void)[] {
     const body = () => JSON.parse(request.body ?? '{}')
     const isDrain = verb === 'drain'
@@ -66,31 +66,31 @@ export function requestedState(users: readonly string[], now: () => number): Req
       if (!users.includes(desired_by)) return []
       return recent.of(id).includes(desired_status)
         ? []
-        : [`${name} is wanted ${desired_status} by ${desired_by}, who never said so`]
+        : [`${name} has the desired status ${desired_status} by ${desired_by}, who never requested it`]
     },
     lost({ id, name, desired_by, desired_status }) {
       if (!users.includes(desired_by)) return []
       const possible = last.of(id)
       return possible.includes(desired_status)
         ? []
-        : [`${name} is wanted ${desired_status}, and the last word of ${desired_by} was ${possible.join(' or ')}`]
+        : [`${name} has the desired status ${desired_status}; ${desired_by} requested ${possible.join(' or ')}`]
     },
   }
 }
 
-/** What was wished of each worker in the last while, the newest last. */
+/** The last desired states requested for each worker, the newest last. */
 function recentRequests() {
   const desired = new Map<string, readonly DesiredStatus[]>()
   const repeated = new Map<string, { readonly callback: (outcome: Outcome) => void; isUnknown: boolean }>()
 
-  /** Noted before it is answered, since its event may come sooner than the answer. */
+  /** Recorded before the response, because the event may arrive first. */
   function noted(id: string, status: DesiredStatus): (outcome: Outcome) => void {
     const before = desired.get(id)
     const after =
       before?.at(-1) === status ? before : [...(before ?? ['RUNNING' as const]), status].slice(-REQUESTS_KEPT)
     desired.set(id, after)
     return outcome => {
-      // More may have been wished since.
+      // A later request may have been recorded since.
       if (outcome !== 'refused' || desired.get(id) !== after) return
       if (before === undefined) desired.delete(id)
       else desired.set(id, before)
@@ -100,8 +100,8 @@ function recentRequests() {
   return {
     of: (id: string) => desired.get(id) ?? ['RUNNING' as const],
     /**
-     * However often a request is repeated, it is one wish; and where one try was not answered, a refusal of the next says nothing
-     * of it.
+     * Retries with the same idempotency key count as one request. After an attempt with an unknown outcome, a refused retry proves
+     * nothing.
      */
     note({ headers }: ApiRequest, id: string, status: DesiredStatus): (outcome: Outcome) => void {
       const key = headers['idempotency-key'] ?? ''
@@ -115,14 +115,14 @@ function recentRequests() {
   }
 }
 
-/** The wish of each worker that was taken last. Where several were on their way at once any of them may have been that. */
+/** The last accepted desired state of each worker; of several concurrent requests, any may be the last. */
 function lastRequests() {
   const accepted = new Map<string, readonly DesiredStatus[]>()
   const inFlight = new Map<string, number>()
   const of = (id: string) => accepted.get(id) ?? ['RUNNING' as const]
   return {
     of,
-    /** A drain may be taken back, and then what was wanted before it holds. */
+    /** A drain may be canceled; then the desired state before it holds. */
     note(id: string, status: DesiredStatus, isCancelable: boolean): (outcome: Outcome) => void {
       const isAlone = () => (inFlight.get(id) ?? 0) === 0
       const wasAlone = isAlone()

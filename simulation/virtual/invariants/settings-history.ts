@@ -1,7 +1,7 @@
 import { SETTING_DEFAULTS, type SettingsPatch } from '@lcm/domain/fleet/settings'
 import { MINUTE_MS } from '../world/durations.ts'
 
-/** News takes a moment, and a setting holds for whoever reads it next. */
+/** Time until all controllers have read a changed setting. */
 export const UPDATE_MS = 2 * MINUTE_MS
 
 type NumericSetting = 'min_workers' | 'idle_timeout_seconds' | 'scale_down_cooldown_seconds'
@@ -12,11 +12,11 @@ interface Period {
   untilMs: number
 }
 
-/** What people said of the settings, and what may have held at any moment. */
+/** The values that each setting may have had at any moment. */
 export interface SettingsHistory {
-  /** Tells what to do once it is known whether it was taken; of a server's failure nobody knows. */
+  /** Returns a callback for the outcome of the request; after a server error it is unknown. */
   record(patch: SettingsPatch): (outcome: 'accepted' | 'refused' | 'unknown') => void
-  /** The mildest that may have held then, or a moment before. */
+  /** The smallest value that may have been in effect then or shortly before. */
   minimumAt(name: NumericSetting, atMs: number): number
 }
 
@@ -30,7 +30,7 @@ export function settingsHistory(now: () => number): SettingsHistory {
         fromMs: now(),
         untilMs: Number.POSITIVE_INFINITY,
       }))
-      // Before it is answered, since what it leads to may come sooner than the answer.
+      // Recorded before the response, because effects may arrive first.
       periods = [...periods, ...after]
       return outcome => {
         if (outcome === 'refused') periods = periods.filter(each => !after.includes(each))

@@ -8,7 +8,7 @@ import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { at, changeDocuments, changeRequests, changeResponses, type Mutant } from './mutant.ts'
 
 const ONE = [at(0, 'create')]
-/** Idle after a quarter of an hour, and none has to run. */
+/** Idle after 15 minutes, and no minimum number of workers. */
 const SOON_IDLE = at(1, 'change settings')
 /** A user works on the server all day. */
 const USED = [...ONE, SOON_IDLE, ...Array.from({ length: 30 }, (_, n) => at(15 + 5 * n, 'use a server'))]
@@ -17,7 +17,7 @@ const BUSY_API = [
   ...Array.from({ length: 40 }, (_, n) => at(8 + n, n % 2 === 0 ? 'stop' : 'start', { target: 0.4 })),
   ...Array.from({ length: 20 }, (_, n) => at(8 + 2 * n, 'lead as a zombie', { amount: 0.99 })),
 ]
-/** Two processes of the API, of which one loses many a race. */
+/** Two API processes, one of which loses many races. */
 const RIVALS = [
   at(0, 'write beside us', { amount: 1, forMinutes: 60 }),
   ...ONE,
@@ -31,11 +31,11 @@ const withoutBlockage = changeRequests(/PATCH .*\/workers\/[^/]+\/status$/, body
   return { ...body, changes: { ...changes, ...(conditions === undefined ? {} : { conditions }) } }
 })
 
-/** Defects in the API, in its store, and in what controllers tell it. */
+/** Defects in the API, in its store and in requests of controllers. */
 export const apiMutants: readonly Mutant[] = [
   {
     name: 'stale epoch accepted',
-    breaks: 'the API takes writes of a leader that was followed by another',
+    breaks: 'the API accepts writes of a superseded leader',
     caughtBy: /of epoch \d+ after/,
     acts: BUSY_API,
     defects() {
@@ -53,28 +53,28 @@ export const apiMutants: readonly Mutant[] = [
   },
   {
     name: 'compare-and-set ignored',
-    breaks: 'whoever writes last wins, whatever was read',
+    breaks: 'the last write wins, whatever version was read',
     caughtBy: /was written over/,
     acts: RIVALS,
     defects: () => ({ store: withReplace(lastWriteWins) }),
   },
   {
-    name: 'refused termination not told',
-    breaks: 'EC2 refuses to terminate a protected machine, and the worker says only TERMINATING',
-    caughtBy: /EC2 refuses what \S+ waits for as TERMINATING, and nothing says so/,
+    name: 'refused termination not reported',
+    breaks: 'EC2 refuses to terminate a protected machine, and the worker only shows TERMINATING',
+    caughtBy: /EC2 refuses to stop or terminate \S+ \(TERMINATING\), and no condition reports it/,
     acts: [...ONE, at(20, 'protect a machine'), at(22, 'terminate')],
     defects: () => ({ requests: dispatch => withoutBlockage(dispatch) }),
   },
   {
-    name: 'leak told and not kept',
-    breaks: 'a license that went down with its machine is reported, and the report is lost',
+    name: 'license leak not stored',
+    breaks: 'the report of a license that was lost with its machine is not stored',
     caughtBy: /is lost without a record/,
     acts: [at(0, 'create with a license'), at(20, 'kill a machine')],
     defects: () => ({ store: withoutLeaks }),
   },
   {
-    name: 'acknowledged and lost',
-    breaks: 'every fiftieth write is answered and not made',
+    name: 'acknowledged write lost',
+    breaks: 'every fiftieth write is acknowledged and not stored',
     caughtBy: /was written over/,
     defects() {
       let writes = 0
@@ -87,9 +87,9 @@ export const apiMutants: readonly Mutant[] = [
     },
   },
   {
-    name: 'desired overwritten by a report',
-    breaks: 'what is becomes what is wanted',
-    caughtBy: /who never said so/,
+    name: 'desired state overwritten by a report',
+    breaks: 'the reported status becomes the desired status',
+    caughtBy: /who never requested it/,
     acts: [...ONE, at(15, 'stop a machine')],
     defects: () => ({
       store: changeDocuments(RESOURCES.workers, (worker, before) =>
@@ -101,8 +101,8 @@ export const apiMutants: readonly Mutant[] = [
   },
   {
     name: 'retry counter reset',
-    breaks: 'every failure counts as the first, so that what fails is tried again for ever',
-    caughtBy: /again and again/,
+    breaks: 'every failure counts as the first, so retries never end',
+    caughtBy: /retried endlessly/,
     acts: [
       ...ONE,
       at(0.5, 'break a server', { forMinutes: 600 }),
@@ -114,15 +114,15 @@ export const apiMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'illegal move taken',
-    breaks: 'a report says that a worker that was stopped is PENDING again, and the API takes it',
+    name: 'illegal transition accepted',
+    breaks: 'the API accepts a report that a stopped worker is PENDING',
     caughtBy: /moved from/,
     acts: [...ONE, at(15, 'stop')],
     defects: () => ({ store: withReplace(acceptAnyTransition) }),
   },
   {
     name: 'secrets in decisions',
-    breaks: 'the reason of a decision quotes the token of a license',
+    breaks: 'the reason of a decision contains a license token',
     caughtBy: /a secret was/,
     acts: [at(0, 'create with a license'), at(30, 'stop')],
     defects() {
@@ -138,8 +138,8 @@ export const apiMutants: readonly Mutant[] = [
   },
   {
     name: 'secrets in events',
-    breaks: 'the API shows the token of a license with the worker',
-    caughtBy: /a secret was told/,
+    breaks: 'the API shows a license token with the worker',
+    caughtBy: /a secret was sent/,
     acts: [at(0, 'create with a license')],
     defects: () => ({
       store: changeDocuments(RESOURCES.workers, worker =>
@@ -148,8 +148,8 @@ export const apiMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'everybody owns everything',
-    breaks: 'a session is shown to whoever asks',
+    name: 'ownership not checked',
+    breaks: 'every user can read every session',
     caughtBy: /may see/,
     acts: [
       ...ONE,
@@ -164,9 +164,9 @@ export const apiMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'idle though used',
-    breaks: 'what people do on a server does not count',
-    caughtBy: /min after somebody used it/,
+    name: 'activity ignored',
+    breaks: 'user activity on a server is ignored',
+    caughtBy: /min after its last use/,
     acts: USED,
     defects: () => ({
       requests: changeRequests(IDLE_CHECK, body => ({
@@ -177,10 +177,10 @@ export const apiMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'idle since it was made',
-    breaks: 'idleness is counted from the record and not from when it came to run',
-    caughtBy: /so soon after it came to run/,
-    // Started anew without a person, whose word would keep it awake for an hour.
+    name: 'idle time since creation',
+    breaks: 'idle time is counted from creation instead of the start',
+    caughtBy: /too soon after it started to run/,
+    // Restarted by LCM: a start by a user would keep it running for an hour.
     acts: [...ONE, SOON_IDLE, at(12, 'stop a machine')],
     defects: () => ({
       store: changeDocuments(RESOURCES.workers, worker => ({
@@ -191,28 +191,28 @@ export const apiMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'no least number of workers',
+    name: 'min_workers ignored',
     breaks: 'idle workers are stopped until none is left',
-    caughtBy: /are the least/,
+    caughtBy: /the minimum is/,
     acts: Array.from({ length: 3 }, (_, n) => at(n / 10, 'create', { target: n / 10 })),
     defects: () => ({ store: withoutMinimum }),
   },
   {
-    name: 'orphan brake off',
-    breaks: 'machines without a record are given up all at once',
-    caughtBy: /without a record were given up/,
+    name: 'no limit for orphan terminations',
+    breaks: 'all machines without a record are terminated at once',
+    caughtBy: /without a record were terminated/,
     acts: [
       ...ONE,
       at(1, 'change settings', { target: 0.6 }),
       ...Array.from({ length: 5 }, (_, n) => at(2, 'plant a machine to be found', { target: n / 10, amount: 0.9 })),
     ],
     defects: () => ({
-      requests: changeResponses(/orphan-terminations/, () => ({ granted: true, because: textReason('why not') })),
+      requests: changeResponses(/orphan-terminations/, () => ({ granted: true, because: textReason('test') })),
     }),
   },
   {
-    name: 'ledger not counted',
-    breaks: 'room is taken and not subtracted',
+    name: 'reservations not counted',
+    breaks: 'reserved capacity is not subtracted',
     caughtBy: /and its book/,
     acts: [...ONE, at(15, 'book', { amount: 0.4 })],
     defects: () => ({
@@ -224,8 +224,8 @@ export const apiMutants: readonly Mutant[] = [
   },
   {
     name: 'drain forgets sessions',
-    breaks: 'whoever is drained has nobody any more',
-    caughtBy: /gave the room/,
+    breaks: 'a drain drops the reservations of the worker',
+    caughtBy: /released the capacity/,
     acts: [...ONE, at(15, 'book', { amount: 0.49 }), at(25, 'drain', { amount: 0.9 })],
     defects: () => ({
       store: changeDocuments(RESOURCES.workers, worker =>
@@ -251,7 +251,7 @@ type Replace = <T extends Document>(
   ...args: Parameters<Collection<T>['replace']>
 ) => ReturnType<Collection<T>['replace']>
 
-/** A store whose documents are replaced in another way. */
+/** A store with another `replace`. */
 const withReplace =
   (replace: Replace) =>
   (store: Store): Store => ({
@@ -269,7 +269,7 @@ const lastWriteWins: Replace = async (documents, document, entries) => {
   return current === null ? result : documents.replace({ ...document, version: current.version + 1 }, entries)
 }
 
-/** What the API makes of a report that a worker has moved to PENDING, where it does not look at the lifecycle. */
+/** Stores a stopped worker as PENDING, as an API without lifecycle checks would. */
 const acceptAnyTransition: Replace = (documents, document, entries = []) => {
   const worker = document as typeof document & Partial<Pick<Worker, 'status' | 'state_history'>>
   const move = worker.state_history?.at(-1)
@@ -282,7 +282,7 @@ const acceptAnyTransition: Replace = (documents, document, entries = []) => {
   return documents.replace({ ...document, status: 'PENDING', state_history }, changedEntries)
 }
 
-/** Answers that a leak is on record, and keeps none. */
+/** Acknowledges license leaks and stores none. */
 const withoutLeaks = (store: Store): Store => ({
   ...store,
   collection<T extends Document>(kind: Kind<T>): Collection<T> {
@@ -291,7 +291,7 @@ const withoutLeaks = (store: Store): Store => ({
   },
 })
 
-/** What was once known of people's doings is forgotten with every write. */
+/** Drops the activity of a worker with every write. */
 const dropActivity = changeDocuments(RESOURCES.workers, worker => ({ ...worker, activity: NO_ACTIVITY }))
 
 /** Settings are read without `min_workers`. */

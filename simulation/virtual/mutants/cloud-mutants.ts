@@ -4,7 +4,7 @@ import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { FLEET } from '../world/controller-process.ts'
 import { at, changeLeadership, type Mutant } from './mutant.ts'
 
-/** What was not heard, told as if the cloud had said no. */
+/** Reports a lost response as a refusal. */
 const asRefusal = (error: unknown): unknown =>
   error instanceof CloudError && error.errorClass === 'transient'
     ? new CloudError('capacity', {
@@ -13,16 +13,16 @@ const asRefusal = (error: unknown): unknown =>
         message: error.message,
       })
     : error
-/** What was not heard, told as if nothing was sent. */
+/** Reports a lost response as a request that was not sent. */
 const asThrottled = (error: unknown): unknown =>
   error instanceof CloudError && error.errorClass === 'transient'
     ? new CloudError('throttled', { code: 'RateLimited', action: 'launch', message: 'not now', retryAfterMs: 60_000 })
     : error
 const ONE = [at(0, 'create')]
-/** It is launched, its answer is lost, and for a while nobody can find it. */
+/** The response of the launch is lost, and for a while no listing shows the machine. */
 const LOST_LAUNCH = [at(0, 'lose the next launch', { forMinutes: 5 }), at(0.1, 'create')]
 
-/** Leaders change, and then there is something to do that takes a while, so that whoever still leads takes part in it. */
+/** Leaders change, followed by long operations that a former leader would take part in. */
 const CHANGING_LEADERS = [
   ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
   ...Array.from({ length: 6 }, (_, n) => [
@@ -32,7 +32,7 @@ const CHANGING_LEADERS = [
   ]).flat(),
 ]
 
-/** Leaders fall asleep in the middle of what they do, and wake when others have long gone on. */
+/** Leaders are frozen in the middle of an operation and thawed after another has taken over. */
 const SLEEPING_LEADERS = [
   ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
   ...Array.from({ length: 24 }, (_, n) => [
@@ -45,7 +45,7 @@ const SLEEPING_LEADERS = [
 export const cloudMutants: readonly Mutant[] = [
   {
     name: 'no client token',
-    breaks: 'a launch whose answer was lost is repeated under another token',
+    breaks: 'a launch with a lost response is repeated with another token',
     caughtBy: /live machines/,
     acts: LOST_LAUNCH,
     defects() {
@@ -63,7 +63,7 @@ export const cloudMutants: readonly Mutant[] = [
   },
   {
     name: 'forget the launch attempt',
-    breaks: 'a launch whose answer was lost counts as refused, and the next attempt begins',
+    breaks: 'a launch with a lost response counts as refused, and the next attempt begins',
     caughtBy: /live machines/,
     acts: LOST_LAUNCH,
     defects: () => ({
@@ -74,8 +74,8 @@ export const cloudMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'lost launch taken for unsent',
-    breaks: 'a launch whose answer was lost counts as one that waits for the rate limit and was not sent',
+    name: 'lost launch treated as unsent',
+    breaks: 'a launch with a lost response counts as not sent because of the rate limit',
     caughtBy: /without a record for too long/,
     acts: [...LOST_LAUNCH, at(0.11, 'terminate')],
     defects: () => ({
@@ -87,7 +87,7 @@ export const cloudMutants: readonly Mutant[] = [
   },
   {
     name: 'trust one NotFound',
-    breaks: 'a machine that one look did not show counts as gone, without a second look a minute later',
+    breaks: 'a machine that is missing in one listing counts as gone, without a second check',
     caughtBy: /without a record for too long/,
     acts: [...ONE, at(20, 'show no machines', { forMinutes: 0.7 })],
     defects: () => ({
@@ -95,8 +95,8 @@ export const cloudMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'no answer is an empty answer',
-    breaks: 'a cloud that can not be asked counts as one that shows nothing',
+    name: 'failed listing treated as empty',
+    breaks: 'a failed listing counts as an empty one',
     caughtBy: /without a record for too long/,
     acts: [...ONE, at(20, 'cut EC2', { forMinutes: 5 })],
     defects: () => ({
@@ -110,21 +110,21 @@ export const cloudMutants: readonly Mutant[] = [
   },
   {
     name: 'delay without backoff',
-    breaks: 'a worker is retried at the same short delay for as long as EC2 does not answer',
-    caughtBy: /was looked at more than/,
+    breaks: 'a worker is retried with the same short delay during an EC2 outage',
+    caughtBy: /was read more than/,
     acts: [...ONE, at(20, 'cut EC2', { forMinutes: 8 })],
     defects: () => ({ settings: { worker: { backoffMultiplier: 1 } } }),
   },
   {
     name: 'no fencing',
-    breaks: 'nobody asks before a change whether the lease is still held',
+    breaks: 'machines are changed without a check of the lease',
     caughtBy: /long after/,
     acts: SLEEPING_LEADERS,
     defects: () => ({ election: changeLeadership(leadership => ({ ...leadership, isHeld: () => true })) }),
   },
   {
     name: 'unchecked keep-alive',
-    breaks: 'a lease that ran out is not noticed, and everybody who ever led goes on leading',
+    breaks: 'an expired lease is not noticed, and every former leader goes on',
     caughtBy: /long after/,
     acts: CHANGING_LEADERS,
     defects: () => ({
@@ -136,8 +136,8 @@ export const cloudMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'terminate before the license is given back',
-    breaks: 'a license counts as returned because that was asked for',
+    name: 'terminate before the license is returned',
+    breaks: 'a license counts as returned when its return was requested',
     caughtBy: /with its license/,
     acts: [at(0, 'create with a license'), at(30, 'terminate')],
     defects() {
@@ -158,8 +158,8 @@ export const cloudMutants: readonly Mutant[] = [
     },
   },
   {
-    name: 'license left behind, and nobody told',
-    breaks: 'a license that the Smart Account still counts is taken for returned',
+    name: 'unreturned license not recorded',
+    breaks: 'a license that the Smart Account still counts is reported as returned',
     caughtBy: /is lost without a record/,
     acts: [at(0, 'create with a license'), at(30, 'lose the Smart Account', { forMinutes: 60 }), at(31, 'unlicense')],
     defects: () => ({
@@ -174,7 +174,7 @@ export const cloudMutants: readonly Mutant[] = [
   },
   {
     name: 'discovery imports another fleet',
-    breaks: 'the tag that names the fleet is not looked at',
+    breaks: 'the fleet tag is ignored',
     caughtBy: /is a machine of another-fleet/,
     acts: [...ONE, at(1, 'plant a foreign machine')],
     defects: () => ({
@@ -189,7 +189,7 @@ export const cloudMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'rename that stays in the record',
+    name: 'Name tag not updated',
     breaks: 'the new name of a worker never reaches its machine',
     caughtBy: /is named .*, and its worker renamed/,
     acts: [...ONE, at(20, 'rename')],
@@ -197,7 +197,7 @@ export const cloudMutants: readonly Mutant[] = [
   },
   {
     name: 'clock skew trusted',
-    breaks: 'a controller goes by the clock of its own machine, which is two hours ahead',
+    breaks: 'a controller uses the clock of its own machine, which is two hours ahead',
     caughtBy: /too early/,
     acts: [
       ...ONE,

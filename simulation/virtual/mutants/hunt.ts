@@ -5,30 +5,30 @@ import type { SimulationFailure } from '../world/advance-time.ts'
 import type { Mutant } from './mutant.ts'
 
 const SIZE: RunSize = { workers: 4, hours: 1.5, pace: 'brisk' }
-/** A story is over with its last act, and what it leads to comes soon after. */
+/** Time after the last act in which its effects show. */
 const AFTERWARDS_HOURS = 3
 
 export interface Hunted {
   readonly mutant: string
   readonly seed: number
-  /** Null where it survived. */
+  /** Null if the mutant survived. */
   readonly failure: SimulationFailure | null
-  /** Whether it was the rule that must find it. */
+  /** Whether the expected rule found it. */
   readonly isAsExpected: boolean
 }
 
-/** The plan by which a mutant is hunted with that seed. */
+/** The plan for a mutant and a seed. */
 export function huntingPlan({ acts }: Mutant, seed: number): Plan {
   if (acts === undefined) return planOf(seed, SIZE)
   const hours = Math.max(...acts.map(({ atMs }) => atMs)) / 3_600_000 + AFTERWARDS_HOURS
   return { seed, size: { ...SIZE, hours }, acts: [...acts].sort((a, b) => a.atMs - b.atMs) }
 }
 
-/** The failure of the same run without the defect: what the story alone breaks says nothing of the defect. */
+/** The failure of the same plan without the defect; there must be none. */
 export const failureWithout = (mutant: Mutant, seed: number, options?: RunOptions): Promise<SimulationFailure | null> =>
   failureOf(huntingPlan(mutant, seed), options)
 
-/** Runs with that defect, seed after seed, until something is found or time is up. */
+/** Runs seed after seed with the defect until a violation is found or time is up. */
 export async function hunt(mutant: Mutant, mayGoOn: () => boolean): Promise<Hunted> {
   for (let seed = 1; ; seed += 1) {
     const failure = await failureOf(huntingPlan(mutant, seed), { defects: mutant.defects() })

@@ -4,16 +4,16 @@ import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import type { Act, ActName } from '../acts/act.ts'
 import type { Defects } from '../world/world.ts'
 
-/** A defect on purpose, switched on by wrapping what the product is given. */
+/** A deliberate defect, injected by wrapping the ports of the product. */
 export interface Mutant {
   readonly name: string
-  /** What it takes away. */
+  /** The behavior that the defect causes. */
   readonly breaks: string
-  /** The rule that must find it. */
+  /** The violation that must find it. */
   readonly caughtBy: RegExp
-  /** Anew for every run: it may remember. */
+  /** Called for every run, because a defect may have state. */
   defects(): Defects
-  /** A short story that leads there; without one it is looked for at random. */
+  /** Acts that expose the defect; without them random plans are tried. */
   readonly acts?: readonly Act[]
 }
 
@@ -26,7 +26,7 @@ export const at = (
   { target = 0, amount = 0, forMinutes = 1 }: { target?: number; amount?: number; forMinutes?: number } = {},
 ): Act => ({ atMs: Math.round(minute * MINUTE_MS), act, target, amount, forMs: forMinutes * MINUTE_MS })
 
-/** Requests to the API, changed on the way. */
+/** Changes the bodies of matching requests. */
 export const changeRequests =
   (pattern: RegExp, change: (body: Record<string, unknown>, request: ApiRequest) => unknown) =>
   (dispatch: Dispatch): Dispatch =>
@@ -35,7 +35,7 @@ export const changeRequests =
     return dispatch({ ...request, body: JSON.stringify(change(JSON.parse(request.body ?? '{}'), request)) })
   }
 
-/** What the API answers, changed on its way back. */
+/** Changes the bodies of matching responses. */
 export const changeResponses =
   (pattern: RegExp, change: (body: Record<string, unknown>) => unknown) =>
   (dispatch: Dispatch): Dispatch =>
@@ -47,7 +47,7 @@ export const changeResponses =
 
 export const withBody = ({ status, headers }: ApiResponse, body: string): ApiResponse => ({ status, headers, body })
 
-/** Leaders with beliefs of their own about their lease. */
+/** Changes the leadership that a process receives. */
 export const changeLeadership =
   (change: (leadership: Leadership) => Leadership) =>
   (election: Election): Election => ({
@@ -58,7 +58,7 @@ export const changeLeadership =
     },
   })
 
-/** Documents of one kind, changed on their way into the store. */
+/** Changes documents of one kind before they are stored. */
 export const changeDocuments =
   <T extends Document>(kind: Kind<T>, change: (document: T, before: T | null) => T) =>
   (store: Store): Store => ({

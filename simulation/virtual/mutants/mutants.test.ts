@@ -6,52 +6,52 @@ import type { Defects } from '../world/world.ts'
 import { failureWithout, hunt } from './hunt.ts'
 import { MUTANTS } from './mutants.ts'
 
-/** Found in less than a second each. `npm run sim -- --mutants` hunts all of them. */
+/** Mutants found in less than a second each. `npm run sim -- --mutants` hunts all of them. */
 const QUICK = [
   'no client token',
   'forget the launch attempt',
-  'lost launch taken for unsent',
-  'terminate before the license is given back',
-  'desired overwritten by a report',
+  'lost launch treated as unsent',
+  'terminate before the license is returned',
+  'desired state overwritten by a report',
   'secrets in events',
-  'ledger not counted',
+  'reservations not counted',
   'lab imported twice',
-  'session over, lab left',
-  'skip as done',
+  'lab left after its session',
+  'step skipped as done',
   'compare-and-set ignored',
-  'idle since it was made',
-  'leak told and not kept',
+  'idle time since creation',
+  'license leak not stored',
   'trust one NotFound',
-  'no answer is an empty answer',
+  'failed listing treated as empty',
   'delay without backoff',
-  'debounce that drops',
-  'illegal move taken',
+  'debounce drops the last event',
+  'illegal transition accepted',
   'drain forgets sessions',
-  'restart of a machine not noticed',
-  'restart blamed on a person',
-  'endpoint tag believed',
-  'password of the fleet for a found machine',
+  'machine restart not noticed',
+  'restart blamed on a user',
+  'endpoint tag trusted',
+  'fleet password for a discovered machine',
   'launch token alone is proof',
 ]
-/** Mutants whose story contains faults that the correct code must survive. */
+/** Mutants whose acts contain faults that the correct code must survive. */
 const FAULTY_STORIES = [
   'no client token',
-  'lost launch taken for unsent',
+  'lost launch treated as unsent',
   'trust one NotFound',
-  'no answer is an empty answer',
-  'restart of a machine not noticed',
-  'a refusal counts as silence',
-  'endpoint tag believed',
+  'failed listing treated as empty',
+  'machine restart not noticed',
+  'refused login treated as timeout',
+  'endpoint tag trusted',
   'launch token alone is proof',
-  'refused termination not told',
+  'refused termination not reported',
   'delay without backoff',
 ]
-/** Long after everything that is told by these stories. `npm run sim -- --mutants` tells each to its end. */
+/** Long after the last act. `npm run sim -- --mutants` runs each plan to its end. */
 const UNTIL_MS = 75 * 60_000
 const named = (names: readonly string[]) => MUTANTS.filter(({ name }) => names.includes(name))
 
-describe('a defect on purpose', () => {
-  it('has a name of its own, and there are enough of them', () => {
+describe('a mutant', () => {
+  it('has a unique name', () => {
     expect(new Set(MUTANTS.map(({ name }) => name)).size).toBe(MUTANTS.length)
     expect(MUTANTS.length).toBeGreaterThanOrEqual(25)
     expect(MUTANTS.map(({ name }) => name)).toEqual(expect.arrayContaining(QUICK))
@@ -62,17 +62,20 @@ describe('a defect on purpose', () => {
     expect(failure?.rule).toMatch(mutant.caughtBy)
   })
 
-  it.each(named(FAULTY_STORIES))('is not its story: $name', async mutant => {
+  it.each(named(FAULTY_STORIES))('fails because of its defect, not its acts: $name', async mutant => {
     expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS })).toBeNull()
   })
 
-  it.each(named(['debounce that drops']))('is not that nobody polls: $name', async mutant => {
-    const { settings = {} } = mutant.defects()
-    expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS, defects: { settings } })).toBeNull()
-  })
+  it.each(named(['debounce drops the last event']))(
+    'fails because of its defect, not the missing polls: $name',
+    async mutant => {
+      const { settings = {} } = mutant.defects()
+      expect(await failureWithout(mutant, 1, { untilMs: UNTIL_MS, defects: { settings } })).toBeNull()
+    },
+  )
 })
 
-describe('a controller that goes on as if it still led', () => {
+describe('a controller that ignores the loss of its lease', () => {
   const SEED = 3
   const election: Defects['election'] = election => ({
     ...election,
@@ -83,15 +86,15 @@ describe('a controller that goes on as if it still led', () => {
   })
 
   const path = PATHS.find(({ name }) => name === 'register and deregister')
-  if (path === undefined) throw new Error('there is no such path')
+  if (path === undefined) throw new Error('unknown path')
   const calledAt = async () => (await callsOf(path, SEED)).indexOf('api.GET secrets')
 
-  it('is found by what it does after it slept', async () => {
+  it('is found by its changes after it was frozen', async () => {
     const defects = { ...path, options: { ...path.options, defects: { election } } }
     await expect(runZombie(defects, SEED, await calledAt())).rejects.toThrow(/^zombie: register/m)
   })
 
-  it('is none of ours', async () => {
+  it('does not exist in the product', async () => {
     expect(await runZombie(path, SEED, await calledAt())).toEqual({ mutations: [], writes: [] })
   })
 })

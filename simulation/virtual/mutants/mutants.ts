@@ -5,7 +5,7 @@ import { ruleMutants } from './rule-mutants.ts'
 import { sessionMutants } from './session-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
 
-/** Every defect on purpose. One that survives shows a rule that is missing. */
+/** All mutants. A mutant that survives shows a missing invariant. */
 export const MUTANTS: readonly Mutant[] = [
   ...cloudMutants,
   ...apiMutants,

@@ -9,7 +9,7 @@ import { at, changeDocuments, changeLeadership, changeRequests, type Mutant } fr
 const ONE = [at(0, 'create')]
 const THREE = [0, 0.1, 0.2].map(minute => at(minute, 'create'))
 
-/** Each time another call of whoever leads the sessions is its last for a while; then the lead goes back to the first. */
+/** Freezes the leader of the sessions at a different call each time; then the first leads again. */
 const SLEEPING_LABLETS = [
   at(0, 'create'),
   ...Array.from({ length: 9 }, (_, n) => [
@@ -19,25 +19,25 @@ const SLEEPING_LABLETS = [
   ]).flat(),
 ]
 
-/** Fenced is not only who changes machines. */
+/** Changes of labs are fenced, too. */
 const labsUnfenced: Mutant = {
   name: 'no fencing of labs',
-  breaks: 'nobody asks before a lab is changed whether the lease is still held',
+  breaks: 'labs are changed without a check of the lease',
   caughtBy: /long after|has 2 labs/,
   acts: SLEEPING_LABLETS,
   defects: () => ({ election: changeLeadership(leadership => ({ ...leadership, isHeld: () => true })) }),
 }
 
-/** Room to stop is counted by each check for itself. */
+/** Every idle check counts alone how many workers may stop. */
 const twoIdleStops: Mutant = {
   name: 'two idle stops at once',
-  breaks: 'idle workers are let go at once that may go only one after the other, until fewer run than must',
-  caughtBy: /are the least/,
+  breaks: 'concurrent idle stops leave fewer workers than the minimum',
+  caughtBy: /the minimum is/,
   acts: Array.from({ length: 3 }, (_, n) => at(n / 10, 'create', { target: n / 10 })),
   defects: () => ({ store: withoutPermits }),
 }
 
-/** Idle workers are paused after 15 min, and this one can't be judged any more. */
+/** Idle workers are paused after 15 min, and the activity of this one can't be read. */
 const CHANGED_PASSWORD = [...ONE, at(1, 'change settings'), at(15, 'change a CML password', { forMinutes: 150 })]
 
 const asTimeout = (error: unknown): never => {
@@ -46,14 +46,14 @@ const asTimeout = (error: unknown): never => {
   throw new CloudError('transient', { code, action, message: words })
 }
 
-/** Defects that only look harmless: of what is said to people, kept for later, or left behind. */
+/** Defects in reports, records and cleanup. */
 export const ruleMutants: readonly Mutant[] = [
   labsUnfenced,
   twoIdleStops,
   {
-    name: 'a refusal counts as silence',
-    breaks: 'a CML that refuses the login of LCM counts as one that did not answer',
-    caughtBy: /refuses LCM, and nothing says so/,
+    name: 'refused login treated as timeout',
+    breaks: 'a login refused by CML counts as a timeout',
+    caughtBy: /refuses LCM, and no condition reports it/,
     acts: CHANGED_PASSWORD,
     defects: () => ({
       cml: cml => ({
@@ -67,8 +67,8 @@ export const ruleMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'a refusal counts as idleness',
-    breaks: 'a worker whose telemetry is refused counts as one that nobody uses',
+    name: 'refused telemetry treated as idle',
+    breaks: 'a worker with refused telemetry counts as idle',
     caughtBy: /is paused though its CML refuses LCM/,
     acts: CHANGED_PASSWORD,
     defects: () => ({
@@ -79,8 +79,8 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'licensed without a license',
-    breaks: 'a server that is known to the Smart Account counts as licensed, though no license was left for it',
-    caughtBy: /is said to be licensed, and holds no license/,
+    breaks: 'a registered server counts as licensed although no license was left for it',
+    caughtBy: /reports a license and holds none/,
     acts: [0, 0.1, 0.2].map(minute => at(minute, 'create with a license')),
     defects: () => ({
       cml: cml => ({
@@ -94,21 +94,21 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'machines changed without a decision',
-    breaks: 'what is announced of a worker is written without its reason',
+    breaks: 'changes of a worker are written without their decision',
     caughtBy: /(launch|start|stop) of .* without a decision/,
     acts: [...ONE, at(20, 'stop'), at(40, 'start')],
     defects: () => ({ store: withoutDecisions(RESOURCES.workers.name) }),
   },
   {
     name: 'labs changed without a decision',
-    breaks: 'what is announced of a session is written without its reason',
+    breaks: 'changes of a session are written without their decision',
     caughtBy: /of the lab .* without a decision/,
     acts: [...ONE, at(15, 'book', { amount: 0.2 })],
     defects: () => ({ store: withoutDecisions(RESOURCES.sessions.name, RESOURCES.labs.name) }),
   },
   {
     name: 'cooldown forgotten',
-    breaks: 'nobody remembers when the last worker was stopped as idle',
+    breaks: 'the time of the last idle stop is forgotten',
     caughtBy: /are stopped as idle within/,
     acts: [...THREE, at(1, 'change settings', { amount: 0.5 })],
     defects: () => ({
@@ -117,15 +117,15 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'own work counts as use',
-    breaks: 'nodes that LCM itself stops and wipes count as nodes that people use',
-    caughtBy: /by no person and no session/,
+    breaks: 'lab changes by LCM itself count as use',
+    caughtBy: /by no user and no session/,
     acts: [...ONE, at(15, 'book', { amount: 0.2 })],
     defects: () => ({ requests: dispatch => changeRequests(/POST .*\/idle-checks$/, countLabEvents)(dispatch) }),
   },
   {
     name: 'end of a session does not count as use',
-    breaks: 'a worker is idle since before its sessions, and is stopped as soon as they are over',
-    caughtBy: /is paused \d+ min after somebody used it/,
+    breaks: 'idle time starts before the sessions of a worker, which is stopped as soon as they end',
+    caughtBy: /is paused \d+ min after its last use/,
     acts: [...ONE, at(1, 'change settings'), at(8, 'book', { amount: 0.2 })],
     defects: () => ({
       store: changeDocuments(RESOURCES.workers, ({ activity, ...worker }, before) => {
@@ -139,8 +139,8 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'password in an error',
-    breaks: 'the client of CML quotes the password that it was refused with',
-    caughtBy: /a secret was (written|logged|told)/,
+    breaks: 'an error of the CML client contains the password',
+    caughtBy: /a secret was (written|logged|sent)/,
     acts: [at(0, 'create with a license')],
     defects: () => ({
       cml: cml => ({
@@ -153,8 +153,8 @@ export const ruleMutants: readonly Mutant[] = [
   },
   {
     name: 'user data in an error',
-    breaks: 'the client of EC2 quotes the user data that it was refused with',
-    caughtBy: /a secret was (written|logged|told)/,
+    breaks: 'an error of the EC2 client contains the user data',
+    caughtBy: /a secret was (written|logged|sent)/,
     acts: ONE,
     defects: () => ({
       compute: compute => ({
@@ -167,16 +167,16 @@ export const ruleMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'wish taken and lost',
-    breaks: 'the API answers that a worker will be stopped, and forgets it',
-    caughtBy: /and the last word of admin was STOPPED/,
+    name: 'accepted stop forgotten',
+    breaks: 'the API accepts a stop request and drops it',
+    caughtBy: /; admin requested STOPPED/,
     acts: [...ONE, at(20, 'stop')],
     defects: () => ({ api: dropStops }),
   },
   {
-    name: 'given up and left running',
-    breaks: 'a machine that never serves is not stopped when it is given up',
-    caughtBy: /rest did not come/,
+    name: 'failed machine left running',
+    breaks: 'a machine that never serves is not stopped after the last retry',
+    caughtBy: /never reached: a settled fleet/,
     acts: ONE,
     defects: () => ({
       cml: cml => ({
@@ -192,7 +192,7 @@ export const ruleMutants: readonly Mutant[] = [
   },
 ]
 
-/** The evidence of an idle check with events of all labs among what people did. */
+/** Counts lab events of LCM as user activity. */
 function countLabEvents(body: Record<string, unknown>): unknown {
   const { evidence } = IdleCheck.parse(body)
   const last = evidence?.lab_events.at(-1)?.at ?? ''
@@ -200,7 +200,7 @@ function countLabEvents(body: Record<string, unknown>): unknown {
   return isNewer ? { evidence: { ...evidence, last_activity_at: last } } : body
 }
 
-/** Every check finds the fleet as if no other had taken room, and none loses a race for it. */
+/** Every check reads the fleet without permits of other checks, and none loses a race. */
 const withoutPermits = (store: Store): Store => ({
   ...store,
   collection<T extends Document>(kind: Kind<T>): Collection<T> {
@@ -221,7 +221,7 @@ const withoutPermits = (store: Store): Store => ({
   },
 })
 
-/** A store that keeps no decision with writes of these kinds. */
+/** A store that drops decisions of writes of these kinds. */
 const withoutDecisions =
   (...names: readonly string[]) =>
   (store: Store): Store => ({
@@ -240,7 +240,7 @@ const withoutDecisions =
     },
   })
 
-/** Documents of one kind, changed on their way out of the store. */
+/** Changes documents of one kind when they are read. */
 const changeReads =
   <K extends Document>(kind: Kind<K>, change: (document: K) => K) =>
   (store: Store): Store => ({

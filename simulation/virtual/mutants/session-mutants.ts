@@ -4,17 +4,17 @@ import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { at, changeRequests, changeResponses, type Mutant } from './mutant.ts'
 
 const BOOKED = [at(0, 'create'), at(15, 'book', { amount: 0.4 })]
-/** More than fits: five nodes run without a license. */
+/** More sessions than fit: five nodes run without a license. */
 const CROWD = [
   at(0, 'create'),
   ...Array.from({ length: 3 }, (_, n) => at(15 + n / 100, 'book', { target: 0.9, amount: 0.4 })),
 ]
-/** Two that fit side by side. */
+/** Two sessions that fit on one worker. */
 const PAIR = [at(0, 'create'), at(15, 'book', { amount: 0.4 }), at(15.2, 'book', { amount: 0.41 })]
 const gone = () => new CloudError('not_found', { code: '404', action: 'labs', message: 'no such lab' })
 const lost = () => new CloudError('transient', { code: 'ECONNRESET', action: 'labs', message: 'on purpose' })
 
-/** Labs that hide what was to be removed. */
+/** Hides labs whose removal was requested. */
 function hideLabs(labs: CmlLabs, hidden: Set<string>): CmlLabs {
   return {
     ...labs,
@@ -23,7 +23,7 @@ function hideLabs(labs: CmlLabs, hidden: Set<string>): CmlLabs {
   }
 }
 
-/** As it ships. */
+/** The default. */
 const DEBOUNCE_MS = 500
 /** Polling is off: with a poll every half minute a lost event only causes a delay. */
 const NO_POLLING = {
@@ -32,7 +32,7 @@ const NO_POLLING = {
   lablets: { pollingEnabled: false },
 } as const
 
-/** Change events as each process receives them. `listening` is created for each process. */
+/** Filters the change events of each process. `newFilter` is called for each process. */
 const filtered = (keys: ChangeKeys, newFilter: () => (key: string) => boolean): ChangeKeys => ({
   ...keys,
   source(prefix) {
@@ -48,7 +48,7 @@ const filtered = (keys: ChangeKeys, newFilter: () => (key: string) => boolean): 
   },
 })
 
-/** A key that was seen within the window is dropped until the window ends. */
+/** Drops a key that was delivered within the window. */
 function leadingEdgeOnly(windowMs: number, nowMs: () => number): (key: string) => boolean {
   const deliveredMs = new Map<string, number>()
   return key => {
@@ -65,12 +65,12 @@ const withoutConditions = changeRequests(REPORT, body => {
   return isOfConditions ? { ...body, changes: { ...changes, conditions: [] } } : body
 })
 
-/** Defects of the controllers of sessions and between them and CML. */
+/** Defects of the session controllers and of their CML calls. */
 export const sessionMutants: readonly Mutant[] = [
   {
-    name: 'restart of a machine not noticed',
-    breaks: 'a lab that stopped with its machine is not started again, and no condition says so',
-    caughtBy: /stays stopped, though its machine was started again/,
+    name: 'machine restart not noticed',
+    breaks: 'a lab that stopped with its machine is not restarted, and no condition reports it',
+    caughtBy: /stays stopped although its machine was restarted/,
     acts: [at(0, 'create'), at(15, 'book', { amount: 0.45 }), at(20, 'stop a machine')],
     defects: () => ({
       requests: (dispatch, service) =>
@@ -82,9 +82,9 @@ export const sessionMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'restart blamed on a person',
-    breaks: 'a lab that stopped with its machine is said to be stopped on CML, and the next restart leaves it stopped',
-    caughtBy: /said to be stopped by a person/,
+    name: 'restart blamed on a user',
+    breaks: 'a lab that stopped with its machine is reported as stopped by a user and stays stopped',
+    caughtBy: /reported as stopped by a user/,
     acts: [at(0, 'create'), at(15, 'book', { amount: 0.45 }), at(20, 'stop a machine')],
     defects: () => ({
       requests: changeRequests(REPORT, body =>
@@ -94,7 +94,7 @@ export const sessionMutants: readonly Mutant[] = [
   },
   {
     name: 'lab imported twice',
-    breaks: 'an import whose answer was lost is repeated without a look for the first',
+    breaks: 'an import with a lost response is repeated without a search for the first lab',
     caughtBy: /has 2 labs/,
     acts: BOOKED,
     defects() {
@@ -114,8 +114,8 @@ export const sessionMutants: readonly Mutant[] = [
     },
   },
   {
-    name: 'session over, lab left',
-    breaks: 'a lab counts as removed because that was asked for',
+    name: 'lab left after its session',
+    breaks: 'a lab counts as deleted when its deletion was requested',
     caughtBy: /is (ARCHIVED|TERMINATED) and has/,
     acts: BOOKED,
     defects() {
@@ -125,7 +125,7 @@ export const sessionMutants: readonly Mutant[] = [
   },
   {
     name: 'capacity freed early',
-    breaks: 'a lab counts as stopped because that was asked for',
+    breaks: 'a lab counts as stopped when its stop was requested',
     caughtBy: /while its lab runs/,
     acts: BOOKED,
     defects() {
@@ -141,8 +141,8 @@ export const sessionMutants: readonly Mutant[] = [
     },
   },
   {
-    name: 'skip as done',
-    breaks: 'a step that has nothing to show for it counts as done',
+    name: 'step skipped as done',
+    breaks: 'a step without an effect counts as done',
     caughtBy: /was never started/,
     acts: BOOKED,
     defects: () => ({
@@ -156,7 +156,7 @@ export const sessionMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'ports given twice',
+    name: 'ports allocated twice',
     breaks: 'every lab gets the first ports of the pool',
     caughtBy: /as another session|a port twice/,
     acts: PAIR,
@@ -167,19 +167,19 @@ export const sessionMutants: readonly Mutant[] = [
     }),
   },
   {
-    name: 'a flight of one too many',
-    breaks: 'more workers are bought than what waits needs',
-    caughtBy: /are bought for what needs at most/,
+    name: 'scale-up of one too many',
+    breaks: 'scale-up creates more workers than the pending sessions need',
+    caughtBy: /are created for sessions that need at most/,
     acts: CROWD,
     defects: () => ({
       requests: changeRequests(/\/workers\/scale-up/, body => ({ ...body, count: Number(body.count) + 1 })),
     }),
   },
   {
-    name: 'debounce that drops',
+    name: 'debounce drops the last event',
     breaks:
-      'where nobody polls, the last of changes in quick succession is dropped, not kept for the end of the window',
-    caughtBy: /nobody begins/,
+      'without polling, the last of several quick changes is dropped instead of delivered at the end of the window',
+    caughtBy: /is not started/,
     acts: BOOKED,
     defects() {
       let nowMs = () => 0
@@ -195,14 +195,14 @@ export const sessionMutants: readonly Mutant[] = [
   },
   {
     name: 'events dropped without a resync',
-    breaks: 'where nobody polls, what was not heard is never looked for',
+    breaks: 'without polling, a lost event is never made up for',
     caughtBy: /does not end/,
     acts: BOOKED,
     defects: () => ({ settings: NO_POLLING, changeKeys: keys => filtered(keys, () => () => false) }),
   },
   {
-    name: 'sessions ended by nobody',
-    breaks: 'the controller of sessions forgets that slots end',
+    name: 'session end forgotten',
+    breaks: 'the lablet-controller never ends a session',
     caughtBy: /does not end/,
     acts: BOOKED,
     defects: () => ({

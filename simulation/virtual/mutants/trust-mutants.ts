@@ -3,16 +3,16 @@ import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { anAttempt } from '@lcm/testkit/builders'
 import { at, changeResponses, type Mutant } from './mutant.ts'
 
-const CAUGHT = /the password of the fleet was sent to .*, which LCM did not launch/
+const CAUGHT = /the fleet password was sent to .*, which LCM did not launch/
 
-/** Its tag names another machine before anybody has spoken to its CML. */
+/** The endpoint tag names another machine before the first contact with CML. */
 const TAGGED_AT_LAUNCH = [
   at(0, 'plant a foreign machine'),
   at(20, 'create'),
   ...Array.from({ length: 12 }, (_, n) => at(20.02 + n / 50, 'tag a machine with a foreign endpoint')),
 ]
 
-/** As if EC2 reported whatever the tag names. */
+/** Replaces the addresses of an instance by the address in its tag. */
 function withTaggedAddress(instance: Instance): Instance {
   const [, host] = /^https:\/\/([\d.]+)/.exec(instance.tags[TAG.endpoint] ?? '') ?? []
   return host === undefined ? instance : { ...instance, public_ip: host, private_ip: host }
@@ -27,7 +27,7 @@ const trustTag = (compute: Compute): Compute => ({
   },
 })
 
-/** Its launch is refused in every zone, and a stranger uses the tokens of its next attempt. */
+/** The launch is refused in every zone, and an attacker uses the tokens of the next attempt. */
 const TOKENS_USED = [
   ...[0, 0.25, 0.5, 0.75].map(target => at(0, 'use up a zone', { target, forMinutes: 60 })),
   at(1, 'create'),
@@ -36,7 +36,7 @@ const TOKENS_USED = [
 
 const IMAGES = { name_pattern: 'cml-2.9.1-*', owner: 'self' }
 
-/** As if every machine ran the image of the fleet. */
+/** Shows the image of the fleet for every machine. */
 const blindToImages = (compute: Compute): Compute => ({
   ...compute,
   async list(region, filter, signal) {
@@ -46,22 +46,22 @@ const blindToImages = (compute: Compute): Compute => ({
   },
 })
 
-/** As if LCM had launched what it found. */
+/** Adds a launch attempt to discovered workers. */
 const launched = (worker: Record<string, unknown>) =>
   worker.origin === 'DISCOVERY' ? { ...worker, launch: anAttempt() } : worker
 
-/** Defects in which machines get secrets of the fleet. */
+/** Defects in the choice of machines that get secrets. */
 export const trustMutants: readonly Mutant[] = [
   {
-    name: 'endpoint tag believed',
-    breaks: 'the tag cml-endpoint leads to the machine of somebody else',
+    name: 'endpoint tag trusted',
+    breaks: 'the tag cml-endpoint leads to a foreign machine',
     caughtBy: CAUGHT,
     acts: TAGGED_AT_LAUNCH,
     defects: () => ({ compute: trustTag }),
   },
   {
-    name: 'password of the fleet for a found machine',
-    breaks: 'a machine that LCM found counts as one that it launched',
+    name: 'fleet password for a discovered machine',
+    breaks: 'a discovered machine counts as launched by LCM',
     caughtBy: CAUGHT,
     acts: [at(0, 'plant a machine to be found')],
     defects: () => ({
@@ -72,7 +72,7 @@ export const trustMutants: readonly Mutant[] = [
   },
   {
     name: 'launch token alone is proof',
-    breaks: 'a machine with a launch token counts as one that LCM launched, whatever image it runs',
+    breaks: 'a machine with a launch token counts as launched by LCM, whatever image it runs',
     caughtBy: CAUGHT,
     acts: TOKENS_USED,
     defects: () => ({ compute: blindToImages }),

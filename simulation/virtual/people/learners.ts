@@ -4,10 +4,10 @@ import type { LearnerName } from '../world/control-plane.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import type { World } from '../world/world.ts'
 
-/** Labs of so many nodes, each with a console. */
+/** Labs by number of nodes; every node has a console. */
 export const LABS = { one: 1, two: 2, four: 4 } as const
 export type LabName = keyof typeof LABS
-/** As often as each is booked. */
+/** Repeated as often as each is booked. */
 export const LAB_NAMES: readonly LabName[] = ['one', 'one', 'two', 'two', 'four']
 
 const topologyOf = (nodes: number): string =>
@@ -19,7 +19,7 @@ const topologyOf = (nodes: number): string =>
     links: [],
   })
 
-/** What authors and learners ask of the API. */
+/** Requests of authors and learners to the API. */
 export function learnersOf({ client, learner, sessions: { sessions }, session, untilTrue }: World) {
   const book = (
     definition: LabName,
@@ -35,7 +35,7 @@ export function learnersOf({ client, learner, sessions: { sessions }, session, u
         await client.call('createDefinition', { body: { name, topology: topologyOf(nodes), ...more } })
     },
     book,
-    /** Says one of the definitions anew: its title, or another lab under the same name. */
+    /** Edits a definition: its title, or its topology as the next version. */
     async edit(target: number, amount: number): Promise<void> {
       const name = LAB_NAMES[Math.floor(target * LAB_NAMES.length)] ?? 'one'
       const { items } = await client.call('listDefinitions', { query: { name, status: 'ACTIVE' } })
@@ -49,7 +49,7 @@ export function learnersOf({ client, learner, sessions: { sessions }, session, u
       await untilTrue(`${status} of ${id}`, () => sessions.get(id)?.status === status, limitMs)
       return session(id)
     },
-    /** Until every session that was ever booked is over. */
+    /** Runs until every session has ended. */
     untilAllOver: (limitMs = 6 * HOUR_MS): Promise<void> =>
       untilTrue('the end of all sessions', () => [...sessions.values()].every(each => isFinal(each.status)), limitMs),
   }
@@ -57,5 +57,5 @@ export function learnersOf({ client, learner, sessions: { sessions }, session, u
 
 export type Learners = ReturnType<typeof learnersOf>
 
-/** All that the end of a session leaves behind is settled within this. */
+/** Everything that the end of a session leaves behind is cleaned up within this time. */
 export const SETTLED_MS = 3 * MINUTE_MS

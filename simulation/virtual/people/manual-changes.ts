@@ -15,17 +15,17 @@ interface Offering {
   readonly type: string
 }
 
-/** A stranger launches a machine with a launch token of LCM, as only people can who read it from an open attempt. */
+/** An attacker who has read an open launch attempt uses its launch token for another machine. */
 function useToken({ ec2 }: World['cloud'], attempt: string, { zone, type }: Offering): void {
   const subnet_id = `subnet-use${zone.slice(-2)}`
   const client_token = createHash('sha256').update(`${attempt}|${subnet_id}|${type}`).digest('hex')
   const image_id = ec2.describeImages(REGION, OTHER_IMAGES).items[0]?.image_id ?? ''
   const request = { image_id, instance_type: 'c5.metal', subnet_id, client_token, nested_virtualization: false }
-  const tags = { [PLANTED_TAG]: 'by a stranger' }
-  ec2.runInstances(REGION, { ...request, count: 1, tags, canonical: 'of a stranger' })
+  const tags = { [PLANTED_TAG]: 'by an attacker' }
+  ec2.runInstances(REGION, { ...request, count: 1, tags, canonical: 'of an attacker' })
 }
 
-/** Manual changes on EC2 and CML servers that LCM isn't told about. */
+/** Manual changes on EC2 and CML servers, unknown to LCM. */
 export function manualChangesOf({ cloud, worker, noteUse }: World) {
   const named = (id: string) => ({ ids: [id] })
   const attributes = { disable_api_termination: null, disable_api_stop: null, instance_type: null }
@@ -93,11 +93,11 @@ export function manualChangesOf({ cloud, worker, noteUse }: World) {
 
 export type ManualChanges = ReturnType<typeof manualChangesOf>
 
-/** Registers a server on its own page, as a person would. */
+/** Registers a server on its own page, as an administrator would. */
 const registerByHand = (cloud: World['cloud'], machine: string): void =>
   asAdmin(cloud, machine, 'POST /licensing/registration', { token: 'by-hand' })
 
-/** What an administrator asks of a server, such as `PUT /labs/...`. */
+/** Calls a server as its administrator, such as `PUT /labs/...`. */
 function asAdmin(cloud: World['cloud'], machine: string, route: string, json: object = {}): void {
   const call = (asked: string, token: string | null, body: object) => {
     const [method = '', path = ''] = asked.split(' ')

@@ -7,7 +7,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { LICENSE } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
 
-/** So new that nobody looks for the session behind it, since there is none. */
+/** In the future, so that no cleanup looks for its session, which doesn't exist. */
 const NOT_BEFORE = '2099-01-01T00:00:00.000Z'
 const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: NOT_BEFORE }
 
@@ -18,18 +18,18 @@ const withOneMore = ({ cpu_cores, memory_gb, storage_gb, nodes }: typeof NOTHING
   nodes: nodes + RESERVATION.nodes,
 })
 
-/** What people ask of the API, in the words of the tests. */
+/** Requests of an operator to the API. */
 export function operatorOf({ client, store, until }: World) {
   const of = (id: string) => ({ params: { id }, body: {} })
   const create = async (name: string, more: Partial<BodyInput<'createWorker'>> = {}): Promise<string> =>
     (await client.call('createWorker', { body: { template_name: 'metal', name, ...more } })).id
 
-  /** Writes reservations straight into the document, for stories of workers in which nobody books. */
+  /** Writes reservations straight into the document, for stories without sessions. */
   async function sessions(id: string, names: readonly string[]): Promise<void> {
     const workers = store.collection(RESOURCES.workers)
     for (;;) {
       const worker = await workers.get(id)
-      if (worker === null) throw new Error(`there is no ${id}`)
+      if (worker === null) throw new Error(`worker ${id} not found`)
       const reservations = Object.fromEntries(names.map(name => [name, RESERVATION]))
       const reserved = names.reduce(sum => withOneMore(sum), NOTHING_RESERVED)
       const capacity = { ...worker.capacity, reserved }

@@ -17,7 +17,7 @@ interface Seeds {
   readonly count: number
 }
 
-/** A crash before and after every port call of every path. */
+/** Crashes a controller before and after every port call of every path. */
 export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: number; failures: number }> {
   const terminal = openTerminal()
   const count = { runs: 0, failures: 0 }
@@ -44,7 +44,7 @@ export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: nu
   return count
 }
 
-/** Where a path takes long, not around every look. */
+/** Samples the reads of a long path. */
 async function sessionCrashes(path: SessionPath, seed: number, { run, terminal }: CountedRuns): Promise<void> {
   const all = await undisturbedSessions(path, seed)
   for (const service of SESSION_SERVICES) {
@@ -54,7 +54,7 @@ async function sessionCrashes(path: SessionPath, seed: number, { run, terminal }
   }
 }
 
-/** An error with everything that led to it. */
+/** The message of an error and of all its causes. */
 function causesOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   return error.cause === undefined ? error.message : `${error.message}\n${causesOf(error.cause)}`

@@ -9,18 +9,18 @@ export interface Hunt {
   readonly breaks: string
   readonly seed: number
   readonly seconds: number
-  /** The rule that found it, or why that is not enough. */
+  /** The rule that found it, or the problem. */
   readonly found: string
 }
 
 export interface Hunts {
   readonly runs: number
-  /** Mutants that survived, were found by another rule than the one that must, or whose story fails without them. */
+  /** Mutants that survived, were found by an unexpected rule, or whose acts fail without the defect. */
   readonly failures: number
   readonly hunts: readonly Hunt[]
 }
 
-/** Hunts all mutants, or those named. */
+/** Hunts all mutants, or only those named. */
 export async function huntAll(names: readonly string[]): Promise<Hunts> {
   const terminal = openTerminal()
   const wanted = MUTANTS.filter(({ name }) => names.length === 0 || names.includes(name))
@@ -33,10 +33,10 @@ export async function huntAll(names: readonly string[]): Promise<Hunts> {
     const seconds = Math.round((terminal.cpuSeconds() - startedS) * 10) / 10
     const without = await failureWithout(mutant, seed)
     if (!isAsExpected || without !== null) failures += 1
-    const rule = failure?.rule.split('\n')[0] ?? 'it SURVIVED'
+    const rule = failure?.rule.split('\n')[0] ?? 'SURVIVED'
     const found =
       without !== null
-        ? `WITHOUT IT: ${without.rule.split('\n')[0]}`
+        ? `FAILS WITHOUT THE DEFECT: ${without.rule.split('\n')[0]}`
         : failure === null || isAsExpected
           ? rule
           : `UNEXPECTED: ${rule}`

@@ -20,7 +20,7 @@ const SHRINK_SECONDS_MAX = 60
 /** Further failures are only counted. */
 const SHRUNK_MAX = 3
 
-/** Many runs, each failure shrunk and written to a file. */
+/** Runs many seeds; shrinks failures and writes them to files. */
 export async function wholeRuns({ size, from, count }: RunCommand): Promise<Summary> {
   const terminal = openTerminal()
   const counted = counting()
@@ -49,7 +49,7 @@ async function explain(plan: Plan, failure: SimulationFailure, terminal: Termina
   const startedS = terminal.cpuSeconds()
   const { plan: short, runs } = await shrink(plan, failure, {
     mayGoOn: () => terminal.cpuSeconds() - startedS < SHRINK_SECONDS_MAX,
-    onProgress: left => terminal.progress(`seed ${plan.seed}: ${left} acts lead there`),
+    onProgress: left => terminal.progress(`seed ${plan.seed}: shrunk to ${left} acts`),
   })
   const file = join(tmpdir(), `lcm-sim-${plan.seed}.json`)
   writeFileSync(file, JSON.stringify(short, null, 1))

@@ -25,11 +25,11 @@ const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
 
 const KINDS = ['seed', 'runs', 'replay', 'mutants', 'crashes'] as const
-/** Which of them a size belongs to, and which a first seed. */
+/** Commands that take a size, and commands that take a first seed. */
 const SIZED: readonly string[] = ['seed', 'runs']
 const MANY: readonly string[] = ['runs', 'crashes']
 
-/** Reads the options, or says in one sentence what is wrong with them. `known`: the names of all mutants. */
+/** Parses the options; throws UsageError. `known`: the names of all mutants. */
 export function parseCommand(args: readonly string[], known: readonly string[]): Command {
   const { values, positionals } = parsed(args)
   const kinds = KINDS.filter(kind => values[kind] !== undefined)
@@ -78,7 +78,7 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** A number below 0 is the value of the option before it, and no option of its own. */
+/** A negative number is the value of the option before it. */
 const withValues = (args: readonly string[]): string[] =>
   args.flatMap((arg, at) => {
     if (isNegative(arg) && args[at - 1]?.startsWith('--')) return []
@@ -88,7 +88,7 @@ const withValues = (args: readonly string[]): string[] =>
 
 const isNegative = (arg: string): boolean => /^-[\d.]/.test(arg)
 
-/** Without a size it is a brisk one of half an hour with three workers. */
+/** The default is a brisk run. */
 function sizeOf({ hours, workers }: { readonly hours?: string; readonly workers?: string }): RunSize {
   if (hours === undefined && workers === undefined) return BRISK
   return {
@@ -103,20 +103,20 @@ const firstOf = ({ from = '1' }: { readonly from?: string }): number => whole('f
 function whole(name: string, text = '', atLeast: number): number {
   const number = Number(text)
   if (/^\d+$/.test(text) && Number.isSafeInteger(number) && number >= atLeast) return number
-  throw usageError(`--${name} takes a whole number from ${atLeast}, and not ${JSON.stringify(text)}`)
+  throw usageError(`--${name} takes a whole number from ${atLeast}, not ${JSON.stringify(text)}`)
 }
 
 function positive(name: string, text: string): number {
   const number = Number(text)
   if (/^\d+(\.\d+)?$/.test(text) && Number.isFinite(number) && number > 0) return number
-  throw usageError(`--${name} takes a number above 0, and not ${JSON.stringify(text)}`)
+  throw usageError(`--${name} takes a number above 0, not ${JSON.stringify(text)}`)
 }
 
 function knownOnly(names: readonly string[], known: readonly string[]): readonly string[] {
   const unknownName = names.find(name => !known.includes(name))
   if (unknownName === undefined) return names
   throw usageError(
-    `there is no mutant ${JSON.stringify(unknownName)}; there is ${known.map(name => JSON.stringify(name)).join(', ')}`,
+    `unknown mutant ${JSON.stringify(unknownName)}; choose from ${known.map(name => JSON.stringify(name)).join(', ')}`,
   )
 }
 

@@ -3,11 +3,11 @@ import { ACTS } from '../acts/act.ts'
 import type { Plan } from '../acts/plan.ts'
 import { UsageError } from './options.ts'
 
-/** The plan that a failing run has written to this file. */
+/** Reads the plan that a failed run has written. */
 export function readPlan(file: string): Plan {
   const value = readJson(file)
   if (isPlan(value)) return value
-  throw unreadablePlan(file, 'it is no plan')
+  throw unreadablePlan(file, 'not a plan')
 }
 
 function readJson(file: string): unknown {
@@ -16,13 +16,13 @@ function readJson(file: string): unknown {
   } catch (error) {
     throw unreadablePlan(
       file,
-      error instanceof SyntaxError ? 'it is no JSON' : String((error as NodeJS.ErrnoException).code),
+      error instanceof SyntaxError ? 'not JSON' : String((error as NodeJS.ErrnoException).code),
     )
   }
 }
 
 const unreadablePlan = (file: string, problem: string): UsageError =>
-  new UsageError(`sim: ${file} can't be replayed (${problem}): give --replay the file that a failing run has written.`)
+  new UsageError(`sim: ${file} can't be replayed (${problem}): pass a file that a failed run has written.`)
 
 function isPlan(value: unknown): value is Plan {
   const { seed, size, acts } = fieldsOf(value)

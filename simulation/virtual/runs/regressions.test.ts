@@ -11,17 +11,17 @@ interface Regression extends Pick<Plan, 'seed' | 'acts'> {
   readonly size?: RunSize
 }
 
-/** Runs that once failed, each cut down to the acts that led there. Whatever fails next is added with a name. */
+/** Runs that once failed, each shrunk. New failures are added with a name. */
 const REGRESSIONS: readonly Regression[] = [
   {
-    // The rule took a machine that the cloud had forgotten for one that was long dead.
-    name: 'a licensed worker at rest is killed by hand, just before somebody counts licenses',
+    // The rule mistook a machine that the cloud had forgotten for one that was terminated long ago.
+    name: 'the machine of a settled, licensed worker is terminated manually just before licenses are counted',
     seed: 5,
     acts: [at(3.9, 'create with a license'), at(6, 'stop'), at(26.6, 'kill a machine')],
   },
-  // The answer that the Smart Account was not reached died with its reader. At several calls: which of them it is may change.
+  // The response "Smart Account not reached" was lost with the process that received it. Several calls, because the number may change.
   ...[8, 11, 12].map(ahead => ({
-    name: `whoever has a license given back that the Smart Account goes on counting dies ${ahead} calls later`,
+    name: `a controller dies ${ahead} calls after it returned a license that the Smart Account still counts`,
     seed: 5,
     acts: [
       at(0, 'create with a license'),
@@ -32,7 +32,7 @@ const REGRESSIONS: readonly Regression[] = [
     size: SHORT,
   })),
   {
-    name: 'a registration succeeds after it was given up, and its machine is killed before anybody looks',
+    name: 'a registration succeeds after its timeout, and its machine is terminated before the next poll',
     seed: 5,
     acts: [
       at(0, 'create'),
@@ -43,8 +43,8 @@ const REGRESSIONS: readonly Regression[] = [
     size: SHORT,
   },
   {
-    // The rule took every repetition of a request for another wish, and forgot what was wanted before.
-    name: 'people who get no answer ask again and again for a drain and an end',
+    // The rule counted every retry as another request and forgot the earlier desired state.
+    name: 'drain and terminate requests without a response are retried many times',
     seed: 50,
     acts: [
       { atMs: 19870, act: 'create with a license', target: 0.2493, amount: 0.8655, forMs: 238123 },
@@ -56,8 +56,8 @@ const REGRESSIONS: readonly Regression[] = [
     size: { ...SHORT, workers: 3 },
   },
   {
-    // The rule took a refusal of the second try for one of the first, which had its effect before the API died.
-    name: 'the end of a worker is taken by an API that dies before it answers',
+    // The rule took the refusal of a retry for one of the first request, which took effect before the API died.
+    name: 'the API accepts the termination of a worker and dies before it responds',
     seed: 142,
     acts: [
       { atMs: 259884, act: 'book', target: 0.9212, amount: 0.857, forMs: 164830 },
@@ -67,20 +67,20 @@ const REGRESSIONS: readonly Regression[] = [
     ],
     size: { ...SHORT, workers: 3 },
   },
-  // A launch that waited for the rate limit was never believed absent. Other runs have too few workers to reach that limit.
-  ...(['terminate', 'stop'] as const).map(wish => ({
-    name: `people ${wish} workers whose launches wait for the rate limit, and one answer is lost`,
+  // A launch that waited for the rate limit was never confirmed as absent. Other runs have too few workers to reach that limit.
+  ...(['terminate', 'stop'] as const).map(request => ({
+    name: `${request} of workers whose launches wait for the rate limit, and one response is lost`,
     seed: 5,
     acts: [
       at(0, 'lose the next launch', { forMinutes: 5 }),
       ...Array.from({ length: 16 }, (_, n) => at(0.001, 'create', { target: n / 100 })),
-      ...[0, 0.5, 0.7, 0.99].map(target => at(0.05, wish, { target })),
+      ...[0, 0.5, 0.7, 0.99].map(target => at(0.05, request, { target })),
     ],
     size: { ...SHORT, workers: 16 },
   })),
 ]
 
-describe('what once failed holds', () => {
+describe('runs that once failed', () => {
   it.each(REGRESSIONS)('$name', async ({ seed, acts, size = BRISK }) => {
     await wholeRun({ seed, size, acts: [...acts].sort((a, b) => a.atMs - b.atMs) })
   })

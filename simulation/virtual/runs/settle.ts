@@ -9,20 +9,20 @@ import { FLEET } from '../world/controller-process.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 
 /**
- * From the end of all faults until everything is as wanted and nothing is left of anything. A start that never succeeds has four
- * tries of half an hour, with 65 minutes between them, and then a license may take two hours to be given back.
+ * From the end of all faults until every resource has its desired state and nothing is left over. A start that never succeeds has
+ * four attempts of half an hour, with 65 minutes between them; then returning a license may take two hours.
  */
 export const SETTLED_MS_MAX = 6 * HOUR_MS
-/** Twice the longest pause between two tries to name a machine. */
+/** Twice the longest pause between two attempts to set a Name tag. */
 const NAMED_MS_MAX = HOUR_MS
 const SETTLED_MS = 12 * MINUTE_MS
 const QUIET_MS = 10 * MINUTE_MS
 /** Periodic requests that run whether or not anything has changed. */
 const ROUTINE = /\/(discoveries|cleanup|idle-checks|decisions)$/
 
-/** Undoes what keeps a fleet from coming to rest: faults, and what only people can mend. */
+/** Ends everything that keeps a fleet from settling: faults, and problems that need a user. */
 export async function stopFaults({ world, operator, manual, replicas }: ActContext): Promise<void> {
-  world.time.trace('calm')
+  world.time.trace('faults end')
   replicas.restore()
   const { faults } = world.coordination
   faults.setDelivery(undefined)
@@ -46,7 +46,7 @@ export async function stopFaults({ world, operator, manual, replicas }: ActConte
   }
 }
 
-/** Every session over, every worker as it is wanted, nothing left of anything; then nobody writes any more. */
+/** Runs until every session has ended, every worker has its desired state and nothing is left over; then no writes may follow. */
 export async function untilSettled({ world }: ActContext): Promise<void> {
   const sessions = () => [...world.sessions.sessions.values()]
   const stateOf = (machine: string) => world.cloud.machine(machine)?.state ?? 'terminated'
@@ -65,22 +65,22 @@ export async function untilSettled({ world }: ActContext): Promise<void> {
       await world.untilTrue(what, isTrue, Math.min(limitMs, latestMs - world.time.clock.monotonic()))
     } catch (error) {
       if (world.invariants.violations.length > 0) throw error
-      throw world.failure([`${what} did not come`, ...unsettled()].join('\n'))
+      throw world.failure([`never reached: ${what}`, ...unsettled()].join('\n'))
     }
   }
-  await untilTrue('rest', everyMinute(world.time.clock, isAllOver), () => [
+  await untilTrue('a settled fleet', everyMinute(world.time.clock, isAllOver), () => [
     ...sessions().flatMap(({ id, status }) => (isFinal(status) ? [] : [`${id} is ${status}`])),
     ...world.workers().flatMap(each => (isSettled(each) ? [] : [describe(each)])),
   ])
   const leftovers = () => world.sessions.leftovers()
   await untilTrue(
-    'an end without leftovers',
+    'no leftovers',
     everyMinute(world.time.clock, () => leftovers().length === 0),
     leftovers,
   )
   const misnamed = () => misnamedMachines(world.cloud, FLEET, world.workers())
   await untilTrue(
-    'an end with every machine named after its worker',
+    'every machine named after its worker',
     everyMinute(world.time.clock, () => misnamed().length === 0),
     misnamed,
     NAMED_MS_MAX,
@@ -97,7 +97,7 @@ const describe = ({ name, status, desired_status, service_status, drain, license
   `${name} is ${status}, wanted ${desired_status}, ${service_status}, ${drain === null ? '' : 'draining, '}` +
   `license ${license.status} ${license.pending_operation ?? ''}`
 
-/** What takes a look at everything is asked once a virtual minute. */
+/** Evaluates an expensive condition once per virtual minute. */
 function everyMinute(clock: { now(): number }, isTrue: () => boolean): () => boolean {
   let checkedMs = Number.NEGATIVE_INFINITY
   return () => {
@@ -107,7 +107,7 @@ function everyMinute(clock: { now(): number }, isTrue: () => boolean): () => boo
   }
 }
 
-/** As wanted, or given up on and costing nothing. */
+/** In its desired state, or failed without costs. */
 function isAtRest(worker: Worker, costs: (machine: string) => boolean): boolean {
   const { status, desired_status: desired, license } = worker
   if (status === 'TERMINATED') return true
@@ -118,7 +118,7 @@ function isAtRest(worker: Worker, costs: (machine: string) => boolean): boolean 
   return status === 'RUNNING' && desired === 'RUNNING' && isServing && license.pending_operation === null
 }
 
-/** A fleet at rest writes nothing, once the last words of what led there are said. */
+/** A settled fleet writes nothing except routine reports. */
 async function staysQuiet(world: ActContext['world']): Promise<void> {
   await world.runFor(SETTLED_MS)
   const accepted = world.invariants.accepted.length
@@ -127,6 +127,7 @@ async function staysQuiet(world: ActContext['world']): Promise<void> {
   await world.runFor(QUIET_MS)
   const writes = world.invariants.accepted.slice(accepted).flatMap(({ what }) => (ROUTINE.test(what) ? [] : [what]))
   const changes = world.mutations.slice(mutations).map(({ act, machine }) => `${act} ${machine}`)
-  if (writes.length + changes.length > 0) throw world.failure(`a fleet at rest did ${[...writes, ...changes]}`)
-  if (world.eventCount() > events) throw world.failure(`a fleet at rest told ${world.eventCount() - events} changes`)
+  if (writes.length + changes.length > 0) throw world.failure(`a settled fleet wrote ${[...writes, ...changes]}`)
+  if (world.eventCount() > events)
+    throw world.failure(`a settled fleet sent ${world.eventCount() - events} change events`)
 }

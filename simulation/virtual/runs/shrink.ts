@@ -11,19 +11,19 @@ export interface Shrunk {
 }
 
 export interface ShrinkOptions extends Pick<RunOptions, 'defects'> {
-  /** Asked before every run: whether there is time for another one. */
+  /** Whether there is time for another run. */
   mayGoOn(): boolean
   onProgress?(actsLeft: number): void
 }
 
-/** What shows only at the end needs the whole run; anything else shows by about when it showed first. */
-const SHOWS_AT_THE_END = /did not come|at rest|is lost without a record|its journal says/
+/** Violations that only show at the end of a run; others show at about the same time as before. */
+const SHOWS_AT_THE_END = /never reached|settled fleet|is lost without a record|its journal ends with/
 const MARGIN_MS = 30 * 60_000
 
-/** Acts that happened later than what they are blamed for by less than this may still have led to it. */
+/** Acts up to this long after the violation may still have caused it. */
 const AFTERWARDS_MS = 1_000
 
-/** The failure of a run, or null where everything held. */
+/** The failure of a run, or null. */
 export async function failureOf(plan: Plan, options: RunOptions = {}): Promise<SimulationFailure | null> {
   try {
     await wholeRun(plan, options)
@@ -34,17 +34,17 @@ export async function failureOf(plan: Plan, options: RunOptions = {}): Promise<S
   }
 }
 
-/** The same rule, whoever broke it: names, ids and numbers differ from run to run. */
+/** The rule without names, ids and numbers, which differ between runs. */
 export const kindOf = ({ rule }: SimulationFailure): string =>
   (rule.split('\n')[0] ?? '')
-    // First, or the end of such a name is taken for an id.
+    // First, because the end of such a name looks like an id.
     .replaceAll(/\bmetal-[0-9a-z]+/g, '*')
     .replaceAll(/\b(i|w|ls|lr|ld|c)-?[0-9a-z-]*\d[0-9a-z-]*/g, '*')
     .replaceAll(/\d+(\.\d+)?/g, '#')
 
 /**
- * The fewest acts that still break the same rule, found by leaving out ever smaller parts of the list (delta debugging, after
- * Zeller). Ends early when time is up: what is left is then merely short.
+ * Finds the fewest acts that still break the same rule by leaving out ever smaller parts of the list (delta debugging, after
+ * Zeller). Stops early when time is up.
  */
 export async function shrink(plan: Plan, failure: SimulationFailure, options: ShrinkOptions): Promise<Shrunk> {
   const wanted = kindOf(failure)
@@ -68,7 +68,7 @@ export async function shrink(plan: Plan, failure: SimulationFailure, options: Sh
   return { plan: { ...plan, acts: best.acts }, failure: best.failure, runs }
 }
 
-/** Tries the list without each part of that size in turn, the last first, until one still breaks the rule. */
+/** Leaves out each part of that size in turn, the last first, until the rest still breaks the rule. */
 async function leaveOutOne(
   acts: readonly Act[],
   size: number,

@@ -2,7 +2,7 @@ import { MINUTE_MS } from '../world/durations.ts'
 import { SETTLED_MS_MAX } from './settle.ts'
 import type { Outcome } from './whole-run.ts'
 
-/** What many runs came to together. */
+/** Totals of many runs. */
 export interface Summary {
   runs: number
   failures: number
@@ -14,14 +14,14 @@ export interface Summary {
   kills: number
   faults: number
   longest_rest_minutes: number
-  /** How long it may take. */
+  /** Limit of the time to settle. */
   rest_minutes_max: number
   seconds: number
-  /** The hashes of all runs folded into one, whatever their order: the same code gives the same. */
+  /** The XOR of the trace hashes of all runs, independent of their order. */
   fingerprint: string
-  /** The same of the runs' behavior, without texts. */
+  /** The same of the behavior hashes. */
   behavior_fingerprint: string
-  /** The same of the runs' histories: the states of each resource, without times and calls. */
+  /** The same of the history hashes. */
   history_fingerprint: string
 }
 
@@ -68,7 +68,7 @@ const folded = (hashes: readonly string[]): string =>
 
 const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
-/** A line for people. */
+/** The summary as one line of text. */
 export const summaryLine = (summary: Summary): string =>
   `${plural(summary.runs, 'run')}, ${plural(summary.failures, 'violation')}, ${summary.virtual_hours} virtual hours, ` +
   `${summary.worker_hours} worker-hours (${summary.worker_hours_per_second} per CPU second), ` +

@@ -1,6 +1,6 @@
-/** What a run tells whoever watches it. */
+/** Output of a run to the terminal. */
 export interface Terminal {
-  /** Takes the place of the last progress line; nothing where nobody watches. */
+  /** Replaces the last progress line; nothing unless stderr is a terminal. */
   progress(text: string): void
   print(text: string): void
   cpuSeconds(): number

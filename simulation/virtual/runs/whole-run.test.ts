@@ -6,12 +6,12 @@ import { wholeRun } from './whole-run.ts'
 const BRISK: RunSize = { workers: 3, hours: 0.5, pace: 'brisk' }
 const LONG: RunSize = { workers: 10, hours: 6, pace: 'long' }
 
-describe('people, hands and faults at random', () => {
-  it('come to rest and break nothing that must hold, in a hurry', async () => {
+describe('random users, manual changes and faults', () => {
+  it('settle and break no invariant', async () => {
     await wholeRun(planOf(1, BRISK))
   })
 
-  it('break nothing while two processes of the API write at once', async () => {
+  it('break no invariant while two API processes write concurrently', async () => {
     const acts = [
       at(0, 'write beside us', { amount: 1, forMinutes: 30 }),
       at(0.1, 'create'),
@@ -24,7 +24,7 @@ describe('people, hands and faults at random', () => {
     expect(faults).toBeGreaterThan(5)
   })
 
-  it('are the same run for the same seed, and another for another', async () => {
+  it('give the same run for the same seed and a different one for another', async () => {
     const tiny = { ...BRISK, hours: 0.1 }
     const { hash } = await wholeRun(planOf(41, tiny))
     expect((await wholeRun(planOf(41, tiny))).hash).toBe(hash)
@@ -33,7 +33,7 @@ describe('people, hands and faults at random', () => {
 })
 
 describe('a plan', () => {
-  it('is drawn from its seed alone, in order, and fits into its hours', () => {
+  it('is drawn from its seed only, sorted, and within its hours', () => {
     const plan = planOf(7, LONG)
     expect(planOf(7, LONG)).toEqual(plan)
     expect(planOf(8, LONG).acts).not.toEqual(plan.acts)

@@ -12,19 +12,19 @@ import { stopFaults, untilSettled } from './settle.ts'
 
 /** The result of a run without violations. */
 export interface Outcome {
-  /** The run's identity: the same plan gives the same. */
+  /** Hash of the whole trace. */
   readonly hash: string
-  /** Its identity without texts: the same after a change of wording or layout. */
+  /** Hash without texts: unaffected by wording and layout. */
   readonly behavior: string
-  /** Its identity without texts, times and calls: the states of each resource. */
+  /** Hash of the states of each resource, without texts, times and calls. */
   readonly history: string
   readonly virtualHours: number
-  /** Hours of workers that were there, from the first act to the last. */
+  /** Sum of the hours of all workers, from the first act to the last. */
   readonly workerHours: number
   /** Virtual time from the end of all faults until the system settled. */
   readonly settleMinutes: number
   readonly launches: number
-  /** How many sessions ended how: by status, and by the first word of what went wrong. */
+  /** Ended sessions by status and kind of error. */
   readonly ends: Readonly<Record<string, number>>
   readonly kills: number
   readonly faults: number
@@ -34,7 +34,7 @@ export interface RunOptions {
   readonly defects?: Defects
   /** Stops the run at this virtual time. */
   readonly untilMs?: number
-  /** Called now and then, with the virtual hour. */
+  /** Called with the virtual hour. */
   onProgress?(hour: number): void
 }
 
@@ -46,12 +46,12 @@ const OPTIONS: Readonly<Record<RunSize['pace'], WorldOptions>> = {
 }
 
 /**
- * The whole system with people, hands and faults as planned; then all of it stops. Rejects when something that must hold did
- * not, or when it does not come to rest.
+ * Runs the whole system with the planned acts, then without faults until it has settled. Rejects when an invariant is violated or
+ * the system does not settle.
  */
 export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions = {}): Promise<Outcome> {
   const { defects = {}, untilMs = Number.POSITIVE_INFINITY } = options
-  // From too few to enough for everybody.
+  // From too few licenses to one for every worker.
   const licensesOwned = 1 + (seed % size.workers)
   const world = await openWorld(seed, { ...OPTIONS[size.pace], licensesOwned, defects })
   const context = actContext(world, size)
@@ -70,7 +70,7 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
     pending.add(performed)
   }
   await timelineOfRun.to(Math.min(size.hours * HOUR_MS, untilMs))
-  if (untilMs === Number.POSITIVE_INFINITY) await world.untilTrue('an answer to everybody', () => pending.size === 0)
+  if (untilMs === Number.POSITIVE_INFINITY) await world.untilTrue('a response to every act', () => pending.size === 0)
   const fromMs = world.time.clock.monotonic()
   if (untilMs === Number.POSITIVE_INFINITY) {
     await stopFaults(context)
@@ -92,13 +92,13 @@ export async function wholeRun({ seed, size, acts }: Plan, options: RunOptions =
   }
 }
 
-/** Templates are edited later without a word of it, which keeps it. */
+/** Later edits of the template don't mention the user data, which keeps it. */
 async function plantUserData({ client }: World): Promise<void> {
   const { name, ...spec } = METAL
   await client.call('putTemplate', { params: { name }, body: { ...spec, user_data: USER_DATA } })
 }
 
-/** Time that passes from act to act, with a look at everything every half hour. */
+/** Advances time from act to act and checks all invariants every half hour. */
 function timeline(world: World, context: ActContext, { onProgress }: RunOptions) {
   const { clock } = world.time
   const startMs = clock.monotonic()

@@ -5,10 +5,10 @@ import { HOUR_MS, MINUTE_MS } from './durations.ts'
 /** Trace lines that a failure shows. */
 const TRACE_LINES = 30
 
-/** A run that showed what must not be. */
+/** A run that violated an invariant. */
 export class SimulationFailure extends Error {
   override readonly name = 'SimulationFailure'
-  /** What was broken first: the rule in a sentence. */
+  /** The first violation. */
   readonly rule: string
   readonly atMs: number
 
@@ -20,14 +20,14 @@ export class SimulationFailure extends Error {
 }
 
 export interface TimeControl {
-  /** Throws if anything that must hold did not. */
+  /** Throws if an invariant was violated. */
   throwIfViolated(): void
   failure(message: string): SimulationFailure
   runFor(ms: number): Promise<void>
   untilTrue(what: string, condition: () => boolean, limitMs?: number): Promise<void>
 }
 
-/** How time passes while somebody watches. */
+/** Advances virtual time and checks invariants after every step. */
 export function timeControl(time: VirtualTime, checks: Invariants, steps: readonly (() => void)[]): TimeControl {
   const failure = (message: string) => {
     const violations = [`seed ${time.seed}: ${message}`, ...checks.violations]
@@ -36,7 +36,7 @@ export function timeControl(time: VirtualTime, checks: Invariants, steps: readon
     return new SimulationFailure(rule, time.clock.monotonic(), text)
   }
   const throwIfViolated = () => {
-    if (checks.violations.length > 0) throw failure('what must hold did not')
+    if (checks.violations.length > 0) throw failure('an invariant was violated')
   }
   async function runUntil(condition: () => boolean, limitMs: number): Promise<boolean> {
     let isMet = false

@@ -9,9 +9,9 @@ import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import type { SimModel } from '@lcm/cloud-sim/model'
 import type { RandomFaultParts } from '../faults/random-faults.ts'
 
-/** What can be done to the ways between LCM and the cloud. */
+/** Faults of the connections between LCM and the cloud. */
 export interface CloudAccess {
-  /** Our credentials lead into another account: answers are complete and show none of our machines. */
+  /** Credentials of another account: responses are complete and show no machine of the fleet. */
   isWrongAccount: boolean
   /** No CML server can be reached. */
   isCmlCut: boolean
@@ -19,7 +19,7 @@ export interface CloudAccess {
 
 export const cloudAccess = (): CloudAccess => ({ isWrongAccount: false, isCmlCut: false })
 
-/** EC2 as a controller meets it, with calls and answers lost as the fault plan says. */
+/** EC2 with lost calls and responses, as the fault plan says. */
 export function computeOver(cloud: SimModel, access: CloudAccess): Compute {
   const compute = faultyCompute(simCompute(cloud), cloud)
   return {
@@ -34,12 +34,12 @@ export function computeOver(cloud: SimModel, access: CloudAccess): Compute {
   }
 }
 
-/** CML as a controller meets it. */
+/** CML with random faults. */
 export function cmlOver(cloud: SimModel, access: CloudAccess, faultParts: RandomFaultParts): CmlSystem {
   const cml = simCmlSystem(cloud)
   const reaching = withCmlFaults(access, faultParts)
   return {
-    // It never rejects.
+    // A probe never rejects.
     probe: (...args) => reaching(cml.probe)(...args).catch(() => NOBODY),
     stats: reaching(cml.stats),
     health: reaching(cml.health),
@@ -51,7 +51,7 @@ export function cmlOver(cloud: SimModel, access: CloudAccess, faultParts: Random
   }
 }
 
-/** Labs as a controller meets them. */
+/** Labs of CML with random faults. */
 export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: RandomFaultParts): CmlLabs {
   const labs = simCmlLabs(cloud)
   const reaching = withCmlFaults(access, faultParts)
@@ -72,7 +72,7 @@ export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: Rando
 
 const CML_DELAY_MS_MAX = 10_000
 
-/** A call may be refused or late on its way there, and its answer may be lost on its way back. */
+/** A call may be refused or late, and its response may be lost. */
 const withCmlFaults =
   (access: CloudAccess, { faults, random, clock }: RandomFaultParts) =>
   <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
@@ -84,7 +84,7 @@ const withCmlFaults =
     if (outcome === 0) throw broken('500', 'internal server error')
     if (outcome === 1) await clock.sleep(random.int(CML_DELAY_MS_MAX), args.find(isSignal))
     const answer = await call(...args)
-    if (outcome > 1) throw broken('ECONNRESET', 'the answer was lost on its way')
+    if (outcome > 1) throw broken('ECONNRESET', 'response lost')
     return answer
   }
 const isSignal = (given: unknown): given is AbortSignal => given instanceof AbortSignal

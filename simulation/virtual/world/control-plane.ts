@@ -27,7 +27,7 @@ export interface ControlPlaneParts {
   readonly log: Logger
 }
 
-/** The API without its sockets, with everybody who may ask it. */
+/** The API without sockets, with a token for every user. */
 export async function openControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
   const { time, store, changeKeys, templates, secretKey, log } = parts
   const plane = controlPlane({

@@ -47,27 +47,27 @@ export interface ControllerEnvironment {
 export interface ControllerProcess extends Pick<Controller, 'plan' | 'stats'> {
   problems(): readonly Reason[]
   readonly instanceId: string
-  /** Whether this is the process that has that life. */
+  /** Whether that incarnation belongs to this process. */
   isIncarnation(incarnation: Incarnation): boolean
   /** Dies at once, as by kill -9. */
   kill(): void
-  /** Sleeps as by SIGSTOP until it is woken. */
+  /** Stops as by SIGSTOP until it is thawed. */
   freeze(): void
   thaw(): void
-  /** Its wall clock jumps, and nobody else's. */
+  /** Sets the wall clock of this process only. */
   jumpClock(ms: number): void
 }
 
-/** Which process it is, and by how much the clock of its machine is wrong. */
+/** A process id, and the clock error of its machine. */
 export interface Started {
   readonly instanceId: string
   readonly aheadMs?: number
 }
 
-/** A controller's clock may be ahead of the API's by so much before an answer puts it right. */
+/** How far a controller's clock may be ahead of the API's before a response corrects it. */
 export const CLOCK_MS_MAX = 3_000
 
-/** As `serve` gives it to a controller: time is the API's, told with each of its answers. */
+/** The clock that `serve` gives a controller: synchronized with the API by the `Date` of every response. */
 export function syncedClock({ clock: own }: Incarnation, clockOf: ControllerEnvironment['clockOf']) {
   const { clock, hearing } = apiClock(own)
   return { clock: clockOf(clock, own), hearing }
@@ -135,7 +135,7 @@ interface Running {
   run(service: HostedService): () => void
 }
 
-/** Runs a controller and what stands beside it, until it is killed. */
+/** Runs a controller and its companion service until it is killed. */
 export function processOf(controller: Controller, running: Running): ControllerProcess {
   const { instanceId, incarnation, coordination, run } = running
   const abandoned = [controller.service, running.companion].map(run)
@@ -164,7 +164,7 @@ export const callName = ({ method, url }: { readonly method: string; readonly ur
 }
 const RESOURCES: Readonly<Record<string, string>> = { w: 'worker', ls: 'session', ld: 'definition', lr: 'lab' }
 
-/** Every write but samples of metrics, as part of the run's identity. */
+/** Adds every write except metrics to the trace and the behavior fingerprint. */
 export function traced(dispatch: Dispatch, time: VirtualTime): Dispatch {
   return async request => {
     const response = await dispatch(request)
@@ -179,13 +179,13 @@ export function traced(dispatch: Dispatch, time: VirtualTime): Dispatch {
 
 const pathOf = (url: string): string => url.split('?')[0] ?? ''
 
-/** The status and the worker that a write asks for, without its texts. */
+/** The status and the worker in a write, without texts. */
 function statusesIn(body: string | null): string {
   const { changes, worker_id } = JSON.parse(body ?? '{}')
   return [changes?.status, changes?.worker_id, worker_id].map(each => each ?? '-').join(' ')
 }
 
-/** What a write says of its reason, so that a trace can be read. */
+/** The reason in a write, to make the trace readable. */
 function reasonIn(body: string | null): string {
   const { decision, changes } = JSON.parse(body ?? '{}')
   if (decision === undefined) return ''

@@ -12,8 +12,8 @@ export interface Settings {
 const MINUTE_MS = 60_000
 
 /**
- * For whole days with many workers: who has heard of nothing looks every ten minutes instead of twice a minute, and into CML every
- * hour. What people, events and timers set in motion goes on as quickly as ever.
+ * For whole days with many workers: controllers poll every ten minutes instead of twice a minute, and CML every hour. Work started
+ * by requests, events and timers is as fast as with the defaults.
  */
 export const RELAXED_SETTINGS: Settings = {
   worker: {

@@ -5,12 +5,12 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService } from '@lcm/runtime'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 
-/** Everything as last told by events. */
+/** The latest state of every resource, received by events. */
 export interface EventFollower {
   readonly workers: Map<string, Worker>
   readonly sessions: Map<string, LabletSession>
   readonly labs: Map<string, LabRecord>
-  /** How many changes were told. */
+  /** Number of change events received. */
   count(): number
   countEvent(): void
 }
@@ -51,7 +51,7 @@ export function eventFollower(): EventFollower {
   }
 }
 
-/** What a console would show, by the same events. */
+/** Follows the event stream, as a console does. */
 export const followAll = (
   client: Client,
   { workers, sessions, labs, countEvent }: EventFollower,

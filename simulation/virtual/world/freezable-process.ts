@@ -2,16 +2,16 @@ import type { Election, Leadership, WatchSource } from '@lcm/runtime'
 import { type Clock, sleepOn } from '@lcm/runtime/clock'
 
 /**
- * A process that can be stopped in its tracks and go on later, as by SIGSTOP: no timer fires, no answer arrives and no signal
- * aborts while it sleeps. What it missed comes when it wakes: answers first, then timers, and last that its lease is gone.
+ * A process that can be frozen and thawed, as by SIGSTOP: no timer fires, no response arrives and no signal aborts while it is
+ * frozen. When it is thawed, responses arrive first, then timers, and last the loss of its lease.
  */
 export interface FreezableProcess {
   readonly clock: Clock
   freeze(): void
-  /** Its own wall clock jumps; deadlines and timers do not notice. */
+  /** Sets its wall clock; deadlines and timers are unaffected. */
   jump(ms: number): void
   thaw(): void
-  /** Resolves at once in a process that is awake. */
+  /** Resolves at once unless the process is frozen. */
   awake(): Promise<void>
   lateElection<E extends Election>(election: E): E
   lateWatch<Hint>(source: WatchSource<Hint>): WatchSource<Hint>
@@ -84,7 +84,7 @@ export function freezableProcess(outside: Clock): FreezableProcess {
   }
 }
 
-/** What a stream tells is heard only by who is awake. */
+/** A frozen process receives stream messages when it is thawed. */
 const lateSource = <Hint>(source: WatchSource<Hint>, awake: () => Promise<void>): WatchSource<Hint> => ({
   async list(signal) {
     const listing = await source.list(signal)

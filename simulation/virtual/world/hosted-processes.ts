@@ -1,12 +1,12 @@
 import type { HostedService } from '@lcm/runtime'
 
 export interface HostedProcesses {
-  /** The answer abandons the service: the dead are not waited for, since what they waited for never comes. */
+  /** Returns a function that abandons the service: nothing waits for a killed process, whose calls never return. */
   run(service: HostedService): () => void
   stop(letTimePass: () => Promise<void>): Promise<void>
 }
 
-/** Services that run side by side and end together. */
+/** Services that run concurrently and end together. */
 export function hostedProcesses(): HostedProcesses {
   const running = new Set<{ stop: AbortController; ended: Promise<void> }>()
   let isOver = false

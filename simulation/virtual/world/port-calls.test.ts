@@ -19,7 +19,7 @@ function twoLives() {
   return { calls, isIncarnation, call, made }
 }
 
-it('strikes whoever makes the call, and nobody else', async () => {
+it('hits only the incarnation that makes the call', async () => {
   const { calls, call, made } = twoLives()
   calls.crashAt(1, 'before', caller => caller.end())
   await call.ada()
@@ -28,7 +28,7 @@ it('strikes whoever makes the call, and nobody else', async () => {
   expect(made).toEqual(['ada', 'ada'])
 })
 
-it('keeps every plan until its call comes', async () => {
+it('keeps every planned fault until its call', async () => {
   const { calls, isIncarnation, call } = twoLives()
   const triggered: string[] = []
   const note = (what: string) => (caller: unknown) =>

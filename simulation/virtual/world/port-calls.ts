@@ -13,15 +13,15 @@ export interface Incarnation extends FreezableProcess {
 }
 
 /**
- * The seam between a controller and everything outside of it. A crash before call k means that it was never made; after, that
- * it had its effect and nobody heard of it.
+ * The calls between a controller and its ports. A crash before call k means that the call was never made; a crash after it, that it
+ * took effect and its response was lost.
  */
 export interface PortCalls {
   incarnation(): Incarnation
   readonly made: number
   /** The names of the calls so far, in order. */
   readonly names: readonly string[]
-  /** Does `act` before or after that call, to whoever makes it: it may end that life, or put it to sleep. */
+  /** Runs `act` before or after that call, with the incarnation that makes it: `act` may kill or freeze it. */
   crashAt(call: number, when: When, act: (caller: Incarnation) => void): void
 }
 
@@ -75,17 +75,17 @@ export function portCalls(time: VirtualTime): PortCalls {
     names,
     crashAt: (call, when, act) =>
       planned.plan(call, when, caller => {
-        time.trace(`strikes ${when} call ${call} ${names[call]}`)
+        time.trace(`fault ${when} call ${call} ${names[call]}`)
         act(caller)
       }),
   }
 }
 
-/** A change of a machine says which. */
+/** A power call is named after its action. */
 const nameOf = (port: string, name: string, args: readonly unknown[]): string =>
   name === 'power' ? `${port}.${String(args[1])}` : `${port}.${name}`
 
-/** Calls that only look: where a crash among many of them makes little difference to the last. */
+/** Calls that only read: crashes at most of them are equivalent. */
 const READ_CALLS = [
   /^api\.GET (?!secrets)|^api\.POST metrics/,
   /^ec2\.(describe|list|newestImage|imageIds)/,

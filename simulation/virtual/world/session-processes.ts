@@ -19,7 +19,7 @@ import { type Incarnation, type PortCalls, portCalls } from './port-calls.ts'
 export const SESSION_SERVICES = ['resource-scheduler', 'lablet-controller'] as const
 export type SessionService = (typeof SESSION_SERVICES)[number]
 
-/** The two controllers of sessions, each with port calls of its own, so that each can be crashed at its own. */
+/** The two session controllers. Each has its own port calls, so that each can be crashed separately. */
 export interface SessionProcesses {
   start(service: SessionService, instanceId: string, aheadMs?: number): ControllerProcess
   readonly calls: Readonly<Record<SessionService, PortCalls>>
@@ -28,7 +28,7 @@ export interface SessionProcesses {
 export interface SessionEnvironment {
   readonly time: VirtualTime
   readonly coordination: LocalCoordination
-  /** As that process meets them. */
+  /** The labs port of that process. */
   labsOf(instanceId: string): CmlLabs
   readonly tokens: { readonly scheduler: string; readonly lablets: string }
   dispatch(by: string, service: SessionService): Dispatch
@@ -57,7 +57,7 @@ export function sessionProcesses(environment: SessionEnvironment): SessionProces
           : labletController({
               ...shared,
               labs: incarnation.watchAll('labs', environment.labsOf(instanceId)),
-              sources: { read: async source => Promise.reject(new Error(`nobody has ${source}`)) },
+              sources: { read: async source => Promise.reject(new Error(`${source} not found`)) },
               config: { ...LABLET_CONTROLLER_DEFAULTS, cmlDefaults: CML_LOGIN, ...settings.lablets },
             })
       const { coordination, run } = environment
@@ -71,7 +71,7 @@ interface Named {
   readonly instanceId: string
 }
 
-/** What both are given, so that it can be cut off. */
+/** The ports of either controller, which end with its incarnation. */
 function partsOf(
   { time, coordination, tokens, ...environment }: SessionEnvironment,
   incarnation: Incarnation,
@@ -98,7 +98,7 @@ function partsOf(
   }
 }
 
-/** A write that says how a session is has its step in its name: crashes at each of them are crashes of their own. */
+/** A status report has its pipeline step in its name, so that each step is a crash point of its own. */
 function sessionCallName(request: { method: string; url: string; body: string | null }): string {
   const name = callName(request)
   const { changes } = JSON.parse(request.body ?? '{}')

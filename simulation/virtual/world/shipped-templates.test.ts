@@ -8,18 +8,18 @@ const FOLDER = new URL('../../../deploy/templates/', import.meta.url)
 /** The system, CML and the images of its nodes. */
 const SYSTEM_DISK_GB = 50
 
-describe.each(readdirSync(FOLDER))('%s declares', file => {
+describe.each(readdirSync(FOLDER))('template %s', file => {
   const { instance_types, capacity, root_volume_gb } = parse(readFileSync(new URL(file, FOLDER), 'utf8'))
 
-  /** A worker that is filled to what its template declares would leave the last node in QUEUED for ever. */
-  it('no memory that the server itself needs', () => {
+  /** A worker filled to its declared capacity would leave the last node QUEUED forever. */
+  it('declares no memory that the server itself needs', () => {
     for (const name of instance_types) {
       const memory = INSTANCE_TYPES.find(type => type.name === name)?.memory_gib ?? 0
       expect(capacity.memory_gb).toBeLessThanOrEqual(memory - HOST_RESERVE_MIB / 1024)
     }
   })
 
-  it('no disk that is full before the first lab', () => {
+  it('leaves disk space for the system', () => {
     expect(capacity.storage_gb).toBeLessThanOrEqual(root_volume_gb - SYSTEM_DISK_GB)
   })
 })

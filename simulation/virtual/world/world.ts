@@ -57,29 +57,29 @@ export interface WorldOptions {
   readonly preset?: PresetName
   readonly templates?: readonly WorkerTemplateSpec[]
   readonly settings?: Settings
-  /** How many licenses the Smart Account can give away; as many as anybody wants where nothing is said. */
+  /** Licenses that the Smart Account owns. Default: unlimited. */
   readonly licensesOwned?: number
-  /** How often labs are counted. */
+  /** Interval between two counts of labs. */
   readonly labsCountedMs?: number
   /** Called for every line that a process logs. */
   onLog?(level: LogLevel, message: string): void
-  /** Defects on purpose, which the invariants must find. */
+  /** Deliberate defects that the invariants must find. */
   readonly defects?: Defects
 }
 
-/** Each wraps one of the ways between the parts. */
+/** Each wraps one port. */
 export interface Defects {
   compute?(compute: Compute): Compute
   cml?(cml: CmlSystem): CmlSystem
   labs?(labs: CmlLabs): CmlLabs
   election?(election: Election): Election
   changeKeys?(keys: ChangeKeys): ChangeKeys
-  /** The clock that a controller goes by, which is the API's, and that of its own machine. */
+  /** `clock` is synchronized with the API; `own` is the clock of the controller's machine. */
   clock?(clock: Clock, own: Clock): Clock
   store?(store: Store): Store
-  /** What a controller asks of the API. */
+  /** Requests of controllers to the API. */
   requests?(dispatch: Dispatch, service: string): Dispatch
-  /** The API as everybody meets it. */
+  /** Requests of all clients to the API. */
   api?(dispatch: Dispatch): Dispatch
   readonly settings?: Settings
 }
@@ -97,38 +97,38 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
   readonly store: Store
   readonly access: CloudAccess
   readonly faults: RandomFaults
-  /** What strikes by chance between the parts of LCM. */
+  /** The random stream of faults between the parts of LCM. */
   readonly chance: SeededRandom
   readonly calls: PortCalls
   readonly coordination: LocalCoordination
   readonly invariants: Invariants
-  /** Every change of the cloud that a controller has asked for. */
+  /** Every change of the cloud that a controller requested. */
   readonly mutations: readonly Mutation[]
-  /** The controllers of sessions, and what must hold of theirs. */
+  /** The session controllers and their invariants. */
   readonly sessions: SessionProcesses & SessionInvariants & Pick<EventFollower, 'sessions' | 'labs'>
-  /** How many changes were told by events. */
+  /** Number of change events so far. */
   eventCount(): number
   /** Records that the CML server on that machine is used. */
   noteUse(machine: string): void
   startController(instanceId: string, aheadMs?: number): ControllerProcess
   worker(id: string): Promise<Worker>
   session(id: string): Promise<LabletSession>
-  /** As last told by events. */
+  /** The latest versions, received by events. */
   workers(): readonly Worker[]
-  /** Runs on until the worker is there, or fails the test with what it was instead. */
+  /** Runs until the worker has that status; fails otherwise. */
   until(id: string, status: Worker['status'], limitMs?: number): Promise<Worker>
-  /** Machines of this fleet that cost money or may come to. */
+  /** Machines that are not terminated. */
   liveMachines(): number
-  /** Checks once more what must hold, and ends everything. */
+  /** Checks all invariants once more and stops everything. */
   close(): Promise<void>
 }
 
-/** What everything else is made of. */
+/** Opens time, random streams, store and cloud. */
 function openBase(seed: number, options: WorldOptions) {
   const { speed = 1, preset = 'plain', defects = {}, licensesOwned } = options
   const time = virtualTime(seed)
   const { clock } = time
-  // A stream of its own: what strikes must not depend on what else is drawn.
+  // A separate random stream: faults must not depend on other draws.
   const chance = seededRandom(seed + 0.375 * 2 ** 52)
   const faults = randomFaults()
   const following = eventFollower()
@@ -201,7 +201,7 @@ function openChecks(base: Base, labsCountedMs: number) {
   return { checks, mutations, requested, sessions, workerRules, cloudMonitor, labMonitor, guardSecrets }
 }
 
-/** The API, which may die, and everything that stands behind it. */
+/** Opens the API, which can be killed, with store and coordination. */
 async function openApi(base: Base, violated: (rule: string) => void, { templates = [METAL], onLog }: WorldOptions) {
   const { time, clock, defects, faultParts, processes } = base
   const logger = scanningLogger(violated, onLog)

@@ -6,11 +6,10 @@ import type { Collection } from '@lcm/store/store'
 import { MINUTE_MS } from '../../world/durations.ts'
 
 /**
- * A worker at rest is looked at every ten minutes, a machine that EC2 shows no more is missed twice, and the rest is for a storm
- * that lies between.
+ * A settled worker is polled every ten minutes, and a missing machine must be missing twice; the rest is for a storm in between.
  */
 const NOTICED_MS_MAX = 30 * MINUTE_MS
-/** Of many machines that vanish within an hour the last are believed to be gone only after it. */
+/** Of many machines that vanish within an hour, the last are confirmed as gone only after it. */
 const BRAKE_MS = 60 * MINUTE_MS
 
 export interface LostLicenseParts {
@@ -21,17 +20,17 @@ export interface LostLicenseParts {
 }
 
 export interface LostLicenses {
-  /** Notes which machines are gone by now: the cloud soon forgets when that was. */
+  /** Records when machines vanish, because the cloud soon forgets it. */
   step(machines: Iterable<string>): void
-  /** Licenses that the Smart Account counts for nobody, and that should be on record by now. */
+  /** Licenses that the Smart Account counts for no worker and that should be recorded by now. */
   unrecorded(): Promise<readonly string[]>
-  /** The same where nobody waits for an answer any more: what CML left behind needs no time to be noticed. */
+  /** The same at the end of a run, when no response is outstanding. */
   unrecordedAtEnd(): Promise<readonly string[]>
-  /** The same without any grace, for when all has come to rest. */
+  /** The same without a grace period, for a settled system. */
   unrecordedWhenSettled(): Promise<readonly string[]>
 }
 
-/** A license that the Smart Account counts for a machine that is gone is on record as lost. */
+/** A license that the Smart Account counts for a vanished machine is recorded as lost. */
 export function lostLicenses({ cloud, workers, leaks, now }: LostLicenseParts): LostLicenses {
   const goneMs = new Map<string, number>()
   const leftMs = new Map<string, number>()
@@ -41,7 +40,7 @@ export function lostLicenses({ cloud, workers, leaks, now }: LostLicenseParts): 
     return view === null || view.state === 'terminated'
   }
 
-  /** So many that the brake may have held the last of them back. */
+  /** Longer when so many machines vanished that the limit delays the last of them. */
   function graceMs(): number {
     const recent = [...goneMs.values()].filter(at => now() - at < BRAKE_MS + NOTICED_MS_MAX).length
     return recent > allowedLosses(0) ? BRAKE_MS + NOTICED_MS_MAX : NOTICED_MS_MAX

@@ -13,12 +13,12 @@ const accountOf = (...machines: readonly string[]) => {
   return { machine: () => null, cml: { ...model.cml, smartAccount } }
 }
 
-it('no more licenses are held than are owned', () => {
+it('licenses held never exceed licenses owned', () => {
   expect(overdrawnLicenses({ cloud: accountOf('i-1') })).toEqual([])
   expect(overdrawnLicenses({ cloud: accountOf('i-1', 'i-2') })).toEqual(['2 licenses are held, and 1 are owned'])
 })
 
-it('whoever serves has the license that it is said to have', () => {
+it('a serving worker holds the license that it reports', () => {
   const worker = aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', ec2_instance_id: 'i-1' })
   const latest = (status: 'REGISTERED' | 'UNREGISTERED') =>
     new Map([[worker.id, { ...worker, license: { ...worker.license, status } }]])

@@ -7,7 +7,7 @@ export interface OwnedLicenseParts {
   readonly latest: ReadonlyMap<string, Worker>
 }
 
-/** What the Smart Account counts is never more than it owns, and never twice for one worker that lives. */
+/** The Smart Account never counts more licenses than it owns, nor two for one live worker. */
 export function overdrawnLicenses({ cloud }: Pick<OwnedLicenseParts, 'cloud'>): readonly string[] {
   const seats = cloud.cml.smartAccount()
   const owned = cloud.cml.licensesOwned
@@ -23,7 +23,7 @@ export function overdrawnLicenses({ cloud }: Pick<OwnedLicenseParts, 'cloud'>): 
   ]
 }
 
-/** At rest whoever serves is said to be licensed when the Smart Account counts a license for it, and else not. */
+/** A settled worker reports a license exactly when the Smart Account counts one for it. */
 export function wrongLicenseStatus({ cloud, latest }: OwnedLicenseParts): readonly string[] {
   const seats = cloud.cml.smartAccount().filter(({ left_behind }) => !left_behind)
   const holders = new Set(seats.map(({ instance_id }) => instance_id))
@@ -31,7 +31,7 @@ export function wrongLicenseStatus({ cloud, latest }: OwnedLicenseParts): readon
     if (status !== 'RUNNING' || service_status !== 'AVAILABLE' || ec2_instance_id === null) return []
     const isHeld = holders.has(ec2_instance_id)
     const mayHold = license.status === 'REGISTERED' || license.unsettled !== null
-    if (license.status === 'REGISTERED' && !isHeld) return [`${name} is said to be licensed, and holds no license`]
-    return isHeld && !mayHold ? [`${name} holds a license, and is said to be ${license.status}`] : []
+    if (license.status === 'REGISTERED' && !isHeld) return [`${name} reports a license and holds none`]
+    return isHeld && !mayHold ? [`${name} holds a license and reports ${license.status}`] : []
   })
 }

@@ -16,22 +16,22 @@ function scanned(body: string) {
   return { found, send }
 }
 
-describe('what was planted', () => {
-  it('is for controllers, where it is handed out', async () => {
+describe('a planted secret', () => {
+  it('is sent to controllers by the secret routes only', async () => {
     const { found, send } = scanned(SECRET)
     await send('GET', '/workers/w-1/secrets', 'controller')
     expect(found).toEqual([])
     await send('GET', '/workers/w-1', 'controller')
-    expect(found).toEqual(['a secret was told by GET /workers/w-1'])
+    expect(found).toEqual(['a secret was sent by GET /workers/w-1'])
   })
 
-  it('is for nobody else, be it there', async () => {
+  it('is sent to no other user, not even by the secret routes', async () => {
     const { found, send } = scanned(SECRET)
     await send('GET', '/worker-templates/metal/user-data?version=1', 'admin')
-    expect(found).toEqual(['a secret was told by GET /worker-templates/metal/user-data'])
+    expect(found).toEqual(['a secret was sent by GET /worker-templates/metal/user-data'])
   })
 
-  it('is written by no controller, whatever its headers say', async () => {
+  it('is written by no controller', async () => {
     const { found, send } = scanned('')
     await send('POST', '/decisions', 'controller', JSON.stringify({ epoch: 1, because: SECRET }))
     await send('PUT', '/workers/w-1/credentials', 'admin', JSON.stringify(CML_LOGIN))

@@ -2,9 +2,9 @@ import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import type { Logger } from '@lcm/runtime'
 import { PLANTED } from '../../world/planted-secrets.ts'
 
-/** Where secrets are handed to those who need them. */
+/** Routes that return secrets to controllers. */
 const SECRET_ROUTES = /\/(secrets|user-data)(\?|$)/
-/** Causes of causes. */
+/** Depth of nested errors and objects. */
 const DEPTH_MAX = 5
 
 const holdsSecret = (text: string | null): boolean => text !== null && PLANTED.some(secret => text.includes(secret))
@@ -12,12 +12,12 @@ const bytesHoldSecret = (data: Uint8Array): boolean =>
   PLANTED.some(secret => Buffer.from(data.buffer, data.byteOffset, data.byteLength).includes(secret))
 
 export interface SecretParts {
-  /** By what controllers are known. */
+  /** The tokens of the controllers. */
   readonly controllerTokens: readonly string[]
   violated(rule: string): void
 }
 
-/** No answer and no event holds what was planted as a secret, except for controllers, and no controller writes it anywhere. */
+/** No response and no event contains a planted secret, except the secret routes for controllers; no controller writes one. */
 export function withoutLeakedSecrets(dispatch: Dispatch, { controllerTokens, violated }: SecretParts): Dispatch {
   const authorized = new Set(controllerTokens.map(token => `Bearer ${token}`))
   return async request => {
@@ -25,10 +25,10 @@ export function withoutLeakedSecrets(dispatch: Dispatch, { controllerTokens, vio
     if (isController && holdsSecret(request.body)) violated(`a secret was written by ${nameOf(request)}`)
     const response = await dispatch(request)
     if (isController && SECRET_ROUTES.test(request.url)) return response
-    if (leaks(response)) violated(`a secret was told by ${nameOf(request)}`)
+    if (leaks(response)) violated(`a secret was sent by ${nameOf(request)}`)
     const { body } = response
     if (body === null || typeof body === 'string' || response.bytes !== undefined) return response
-    return { ...response, body: scanned(body, () => violated(`a secret was told by ${nameOf(request)}`)) }
+    return { ...response, body: scanned(body, () => violated(`a secret was sent by ${nameOf(request)}`)) }
   }
 }
 
@@ -48,7 +48,7 @@ async function* scanned(chunks: AsyncIterable<string>, leaked: () => void): Asyn
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-/** Writes nothing, and finds what was planted in whatever it is given, as far down as a log would show it. */
+/** A logger that writes nothing and reports planted secrets in messages and fields. */
 export function scanningLogger(
   violated: (rule: string) => void,
   onLine: (level: LogLevel, message: string) => void = () => undefined,
@@ -67,7 +67,7 @@ export function scanningLogger(
     warn: line('warn'),
     error: line('error'),
     child(fields) {
-      scan(fields, 'bound for good')
+      scan(fields, 'child logger')
       return logger
     },
   }

@@ -6,20 +6,20 @@ import type { Mutation } from '../mutation.ts'
 
 export interface SentSecretParts {
   readonly cloud: SimModel
-  /** Every launch that a controller has asked for, by its token. */
+  /** Every launch that a controller requested, by its token. */
   readonly mutations: readonly Mutation[]
   workerOf(machine: string): Promise<Worker | null>
   violated(rule: string): void
 }
 
 /**
- * Stands between a controller and CML servers. The password of the fleet and license tokens reach only machines that LCM launched
- * itself. A person may have set that password for one worker: then it goes there as well.
+ * Wraps a CML port. The fleet password and license tokens reach only machines that LCM launched itself, and the password also those
+ * for which a user has set it.
  */
 export function sentSecrets({ cloud, mutations, workerOf, violated }: SentSecretParts) {
   const isLaunched = (machine: string): boolean => {
     const { client_token: token, tags } = cloud.machine(machine)?.instance ?? {}
-    // Its token is no proof: a stranger can compute it and launch with it first.
+    // Its token is no proof: an attacker can compute it and launch with it first.
     if (tags?.[PLANTED_TAG] !== undefined) return false
     return mutations.some(({ act, machine: launched }) => act === 'launch' && launched === token)
   }
@@ -31,7 +31,7 @@ export function sentSecrets({ cloud, mutations, workerOf, violated }: SentSecret
     const where = `${machine}, which LCM did not launch`
     if (JSON.stringify(sent)?.includes(LICENSE.token)) violated(`a license token was sent to ${where}`)
     if ((await workerOf(machine))?.secret_refs.cml_login === undefined)
-      violated(`the password of the fleet was sent to ${where}`)
+      violated(`the fleet password was sent to ${where}`)
   }
 
   return <Port extends object>(port: Port): Port => ({

@@ -11,7 +11,7 @@ import type { LabAct, Mutation } from '../mutation.ts'
 
 const SERVICE = 'lablet-controller'
 
-/** What each step of a session may do to labs. A lab that is used again is taken down before, and whatever is deleted is too. */
+/** Lab changes that each pipeline step allows. A reused or deleted lab is stopped and wiped first. */
 const ALLOWED_BY_STEP: Readonly<Record<string, readonly LabAct[]>> = {
   tags: ['import', 'stop', 'wipe', 'delete'],
   lab_start: ['start'],
@@ -19,7 +19,7 @@ const ALLOWED_BY_STEP: Readonly<Record<string, readonly LabAct[]>> = {
   wipe: ['stop', 'wipe'],
   delete: ['stop', 'wipe', 'delete'],
 }
-/** The same of what is asked of one lab. */
+/** Lab changes that each requested lab action allows. */
 const ALLOWED_BY_ACTION: Readonly<Record<string, readonly LabAct[]>> = {
   start: ['start'],
   stop: ['stop'],
@@ -45,11 +45,11 @@ interface Changed {
   readonly workerId: string
 }
 
-/** Stands between a controller and the labs, and knows of every change whether it was announced, and whether it was decided. */
+/** Wraps the labs port: every change must have been announced and decided. */
 export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string, labs: CmlLabs) => CmlLabs {
   const { cloud, decided } = parts
 
-  /** The records that the lab may be meant by: its own, and that of the session that it is named after. */
+  /** The records of the lab: by its id, and by the session in its title. */
   async function recordsOf({ labId, title, workerId }: Changed): Promise<readonly LabRecord[]> {
     const all = await parts.labs.list({ where: { worker_id: workerId }, limit: 1000 })
     return all.filter(({ lab_id, title: own }) => (labId !== null && lab_id === labId) || own === title)
@@ -58,7 +58,7 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
   async function isRequested(record: LabRecord, act: LabAct): Promise<boolean> {
     const { pending_action: pending } = record
     if (pending === null || pending.attempts === 0 || !ALLOWED_BY_ACTION[pending.action]?.includes(act)) return false
-    // It is dated by whoever asked, by a clock that may be wrong.
+    // Its time is from the requester, whose clock may be wrong.
     const since = toInstant(toMs(pending.at) - CLOCK_MS_MAX)
     return decided.has(SERVICE, `lab_record:${record.id}`, since)
   }

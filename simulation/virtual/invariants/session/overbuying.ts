@@ -1,14 +1,14 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 
-/** Nodes that run without a license. */
+/** Node limit without a license. */
 const FREE_NODES = 5
 const ENTERPRISE_NODES = 20
 const ON_THE_WAY: readonly Worker['status'][] = ['PENDING', 'PROVISIONING', 'STARTING']
 
 /**
- * Pending work of size S never buys more workers than packing S needs: not by one flight, and not by a second one while the
- * first is on its way. A flight is known by the moment that all its workers have in common.
+ * Scale-up never creates more workers than packing the pending sessions needs: neither in one batch, nor by a second batch while
+ * the first is starting. Workers of one batch have the same creation time.
  */
 export function overbuying(
   worker: Worker,
@@ -23,20 +23,20 @@ export function overbuying(
   const count = 1 + others.filter(({ created_at }) => created_at === worker.created_at).length
   const most = neededAtMost(worker, sessions)
   return [
-    ...(rivals.length > 0 ? [`${worker.name} is bought while ${rivals.map(({ name }) => name)} are on their way`] : []),
-    ...(count > most ? [`${count} ${placeOf(worker)} are bought for what needs at most ${most}`] : []),
+    ...(rivals.length > 0 ? [`${worker.name} is created while ${rivals.map(({ name }) => name)} are starting`] : []),
+    ...(count > most ? [`${count} ${placeOf(worker)} are created for sessions that need at most ${most}`] : []),
   ]
 }
 
 const placeOf = ({ template_name, aws_region }: Worker): string => `${template_name}/${aws_region}`
-/** On its way ever since it was bought: whoever failed or was stopped in between, also before its launch, is rightly replaced. */
+/** Starting since its creation: a worker that failed or was stopped in between may be replaced. */
 const isNew = ({ desired_status, state_history }: Worker): boolean =>
   desired_status === 'RUNNING' && state_history.every(({ to }) => ON_THE_WAY.includes(to))
 
 /**
- * What first fit may need at the worst, told from sizes alone. Of any two of its machines the second holds what did not fit into
- * the first, so that both together hold more than one machine of something: n machines hold more than n/2 - 1 of all together.
- * Ports are left out: a worker has thousands.
+ * The worst case of first fit, from sizes alone. Of any two machines the second holds what did not fit into the first, so both
+ * together hold more than one machine of some resource: n machines hold more than n/2 - 1 in total.
+ * Ports are ignored: a worker has thousands.
  */
 function neededAtMost({ wanted_by, capacity, license }: Worker, sessions: ReadonlyMap<string, LabletSession>): number {
   const { declared } = capacity

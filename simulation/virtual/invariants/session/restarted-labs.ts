@@ -9,7 +9,7 @@ import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
 import type { EventFollower } from '../../world/event-follower.ts'
 
-/** A new leader, a few looks, and CML calls that fail for a while. */
+/** Time for a new leader, a few polls and failing CML calls. */
 const STOPPED_MS_MAX = 15 * MINUTE_MS
 
 export interface RestartedLabParts {
@@ -19,8 +19,8 @@ export interface RestartedLabParts {
 }
 
 /**
- * A session within its slot has a lab that runs once its machine was started again and serves. Answers those whose lab is still
- * stopped after a while, although nothing has tried to start it since.
+ * The lab of a session in its time slot runs again after a restart of its machine. Returns the sessions whose lab stays stopped
+ * without an attempt to start it.
  */
 export function restartedLabs({ cloud, following, clock }: RestartedLabParts): () => string[] {
   const since = new Map<string, number>()
@@ -43,13 +43,13 @@ export function restartedLabs({ cloud, following, clock }: RestartedLabParts): (
     for (const id of stopped) if (!since.has(id)) since.set(id, clock.now())
     return stopped
       .filter(id => clock.now() - (since.get(id) ?? 0) > STOPPED_MS_MAX)
-      .map(id => `the lab of ${id} stays stopped, though its machine was started again`)
+      .map(id => `the lab of ${id} stays stopped although its machine was restarted`)
   }
 }
 
 /**
- * A lab that is stopped after a restart of its machine is not blamed on a person: no act stops a lab. A controller that believes
- * so leaves the lab to people.
+ * A lab that stopped with its machine is not reported as stopped by a user: no act stops a lab. A controller that reports so leaves
+ * the lab stopped.
  */
 export function blamedOnPerson(
   { id, worker_id, conditions }: LabletSession,
@@ -61,7 +61,7 @@ export function blamedOnPerson(
   const restart = history.slice(ranAt + 1).findLast(({ to }) => to === 'STARTING')
   if (stopped === undefined || restart === undefined || OWN_REASONS.includes(stopped.reason.code)) return []
   const isSeenBefore = toMs(stopped.since) <= toMs(restart.at) + CLOCK_MS_MAX
-  return isSeenBefore ? [] : [`the lab of ${id} is said to be stopped by a person, and its machine was started again`]
+  return isSeenBefore ? [] : [`the lab of ${id} is reported as stopped by a user, but its machine was restarted`]
 }
 
 const OWN_REASONS: readonly string[] = Object.values(STOPPED_CODES)

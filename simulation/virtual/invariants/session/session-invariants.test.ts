@@ -37,10 +37,10 @@ const mapped = (share: typeof SHARE, change: (each: number) => number): typeof S
 
 it.each<[string, Worker, Worker | undefined, RegExp]>([
   ['more than there is', holding(2), undefined, /has 4 of 3 cpu_cores reserved/],
-  ['a sum that is none', { ...holding(1), capacity: holding(0).capacity }, undefined, /and its book 2/],
+  ['a wrong sum', { ...holding(1), capacity: holding(0).capacity }, undefined, /and its book 2/],
   ['a port twice', aWorker({ ports: { a: { R1: 2000 }, b: { R1: 2000 } } }), undefined, /a port twice/],
   [
-    'a stop of what is in use',
+    'an idle stop of a worker in use',
     { ...holding(1), desired_status: 'STOPPED', desired_by: 'idle' },
     { ...holding(1), desired_status: 'RUNNING', desired_by: 'ann' },
     /stopped as idle with ls-0/,
@@ -51,14 +51,14 @@ it.each<[string, Worker, Worker | undefined, RegExp]>([
   expect(found).toEqual(expect.arrayContaining([expect.stringMatching(rule)]))
 })
 
-it('a worker within its bounds is none of these', () => {
+it('a worker within its limits violates nothing', () => {
   const { handlers, found } = openInvariants()
   handlers.worker(holding(1), holding(0))
   handlers.worker({ ...holding(0), desired_status: 'STOPPED', desired_by: 'idle' }, holding(0))
   expect(found).toEqual([])
 })
 
-it('a move that no session makes, and a session that does not end, are found', async () => {
+it('an illegal transition and a session that does not end are found', async () => {
   const { handlers, found, following, clock, step } = openInvariants()
   const session = aSession({ status: 'RUNNING' })
   const moves = (['PENDING', 'SCHEDULED', 'RUNNING'] as const).map((to, n, all) => {
@@ -89,24 +89,24 @@ const bought = (id: string, created_at: string, wanted_by: string[]): Worker =>
   })
 
 it.each<[string, readonly Worker[], RegExp | null]>([
-  ['one for two that fit into one', [bought('w-1', since, ['ls-1', 'ls-2'])], null],
+  ['one worker for two sessions that fit', [bought('w-1', since, ['ls-1', 'ls-2'])], null],
   [
-    'two for two that fit into one',
+    'two workers for two sessions that fit into one',
     [bought('w-1', since, ['ls-1', 'ls-2']), bought('w-2', since, ['ls-1', 'ls-2'])],
-    /^2 metal\/us-east-1 are bought for what needs at most 1$/,
+    /^2 metal\/us-east-1 are created for sessions that need at most 1$/,
   ],
   [
-    'two for three that do not',
+    'two workers for three sessions that do not fit into one',
     [bought('w-1', since, ['ls-1', 'ls-2', 'ls-3']), bought('w-2', since, ['ls-1', 'ls-2', 'ls-3'])],
     null,
   ],
   [
-    'a second flight while the first is on its way',
+    'a second batch while the first is starting',
     [bought('w-1', since, ['ls-1']), bought('w-2', '2026-01-02T04:00:00.000Z', ['ls-1'])],
-    /^w-2 is bought while w-1 are on their way$/,
+    /^w-2 is created while w-1 are starting$/,
   ],
   [
-    'a second flight after the first has failed',
+    'a second batch after the first has failed',
     [
       {
         ...bought('w-1', since, ['ls-1']),
@@ -133,19 +133,19 @@ it.each<[string, Worker['status'], Partial<LabRecord> | null, boolean]>([
   ['a stopped worker whose lab was seen gone', 'STOPPED', { status: 'DELETED' }, false],
   ['a stopped worker without a lab', 'STOPPED', null, false],
   [
-    'a stopped worker with a lab of somebody else',
+    'a stopped worker with a lab of another session',
     'STOPPED',
     { status: 'BOOTED', session_id: 'ls-9', id: 'lr-9' },
     false,
   ],
   ['a stopped worker whose lab is on another one', 'STOPPED', { status: 'BOOTED', worker_id: 'w-9' }, false],
-])('room and ports that are kept by %s', (_, status, lab, isExcused) => {
+])('capacity and ports kept by %s', (_, status, lab, isExcused) => {
   const { following, leftovers } = openInvariants()
   const worker = { ...holding(1), status, ports: { 'lr-1': { R1: 2000 } } }
   following.workers.set(worker.id, worker)
   following.sessions.set('ls-0', aSession({ id: 'ls-0', status: 'ARCHIVED' }))
   const own = { id: 'lr-1', lab_id: 'lab-1', worker_id: worker.id, session_id: 'ls-0' }
   if (lab !== null) following.labs.set(lab.id ?? 'lr-1', aLabRecord({ ...own, ...lab }))
-  const kept = ['metal-1 keeps room for ls-0, ARCHIVED', 'metal-1 keeps ports for lr-1']
+  const kept = ['metal-1 keeps capacity for ls-0, ARCHIVED', 'metal-1 keeps ports for lr-1']
   expect(leftovers()).toEqual(isExcused ? [] : kept)
 })

@@ -18,13 +18,13 @@ import { blamedOnPerson, restartedLabs } from './restarted-labs.ts'
 import { startDeadline } from './start-deadline.ts'
 
 const STEP_MS = MINUTE_MS
-/** News of a write takes a moment, and so does an end that goes on under a new leader. */
+/** Time for the event of a write, and for a teardown that continues under a new leader. */
 const EVENT_DELAY_MS_MAX = 5_000
-/** The API's own net for sessions that nobody ended. */
+/** The API's own safety net for sessions that no controller ended. */
 const GRACE_MS = 5 * MINUTE_MS
-/** Between the death of one leader and the first look of the next. */
+/** Between the death of a leader and the first reconcile of the next. */
 const LEADERLESS_MS = 5 * MINUTE_MS
-/** Every try of every step of a teardown, each with a minute to be judged and its rest after it. */
+/** All attempts of all teardown steps, each with a minute to verify and its backoff. */
 const TEARDOWN_MS_MAX = PIPELINE_STEPS.teardown.reduce(
   (sum, { timeoutMs, attemptsMax }) => sum + attemptsMax * (timeoutMs + 2 * MINUTE_MS),
   0,
@@ -40,13 +40,13 @@ export interface SessionInvariantParts {
 
 export interface SessionInvariants {
   readonly handlers: Required<Pick<EventHandlers, 'worker' | 'session'>>
-  /** Cheap enough to be called between any two timers. */
+  /** Cheap enough to be called after every timer. */
   step(): void
-  /** Labs that are there, ours by their titles, on machines that are not gone: each with its session. */
+  /** Labs of LCM by their titles, on machines that still exist, with their sessions. */
   existingLabs(): readonly ExistingLab[]
   /**
-   * Capacity still reserved after every session has ended; for the end of a run. Capacity of a lab on a worker that does not
-   * run is kept until somebody can look, and nothing else.
+   * Capacity still reserved after every session has ended; for the end of a run. Capacity of a lab on a stopped worker may stay
+   * reserved, because the lab can't be checked.
    */
   leftovers(): readonly string[]
 }
@@ -57,7 +57,7 @@ export interface ExistingLab {
   readonly session: string
 }
 
-/** What must hold of sessions at every moment, whatever happens. */
+/** Rules for sessions that hold at every moment. */
 export function sessionInvariants(parts: SessionInvariantParts): SessionInvariants {
   const { clock, following, violated } = parts
   const { workers, sessions } = following
@@ -67,7 +67,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
   let steppedMs = Number.NEGATIVE_INFINITY
   let countedMs = Number.NEGATIVE_INFINITY
 
-  /** Only what goes on being wrong is wrong: what is there and what is told of it are not one. */
+  /** Reports a violation only if it lasts, because events are delayed. */
   function judge(wrong: ReadonlySet<string>): void {
     for (const rule of since.keys()) if (!wrong.has(rule)) since.delete(rule)
     for (const rule of wrong) {
@@ -85,7 +85,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       },
       session(session, before) {
         const isNew = before?.status !== session.status
-        // By its own history, since not every version is told.
+        // Checks its whole history, because not every version has an event.
         for (const rule of illegalMovesOfSession(session)) violated(rule)
         for (const rule of blamedOnPerson(session, workers)) violated(rule)
         if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
@@ -118,7 +118,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
 const isLate = ({ status, timeslot }: LabletSession, nowMs: number): boolean =>
   !isFinal(status) && nowMs > toMs(timeslot.end) + GRACE_MS + TEARDOWN_MS_MAX + LEADERLESS_MS
 
-/** Sessions are never cut short, neither by a cancel nor by a loss. */
+/** A session ends early only by a cancel or a loss. */
 function endedEarly({ id, desired_status, last_error, timeslot }: LabletSession, nowMs: number): string[] {
   const isEarly = desired_status === 'RUNNING' && last_error === null && nowMs < toMs(timeslot.end) - CLOCK_MS_MAX
   return isEarly ? [`${id} was ended ${Math.round((toMs(timeslot.end) - nowMs) / MINUTE_MS)} min too early`] : []
@@ -135,7 +135,7 @@ function notReady({ id, worker_id }: LabletSession, { cloud, following, clock }:
     : [`${id} is READY, and its lab was never started`]
 }
 
-/** No two sessions that are in use are reached by the same port. */
+/** No two active sessions share an endpoint. */
 function sharedAccess(session: LabletSession, sessions: ReadonlyMap<string, LabletSession>): string[] {
   const isUsed = ({ id, status }: LabletSession) => id !== session.id && (status === 'READY' || status === 'RUNNING')
   const endpoints = ({ access }: LabletSession) => access.map(({ host, port }) => `${host}:${port}`)
@@ -145,14 +145,14 @@ function sharedAccess(session: LabletSession, sessions: ReadonlyMap<string, Labl
   )
 }
 
-/** Automation lets nobody's worker go, nor one that somebody waits for. */
+/** The idle policy never stops a worker with sessions, nor one that pending sessions wait for. */
 function stoppedInUse(worker: Worker, before: Worker | undefined): string[] {
   if (before === undefined || !isStoppedAsIdle(worker, before)) return []
   const users = [...Object.keys(worker.reservations), ...worker.wanted_by]
   return users.length > 0 ? [`${worker.name} is stopped as idle with ${users}`] : []
 }
 
-/** Room and ports that a worker still has in its book, less those of labs that nobody can see while it does not run. */
+/** Capacity and ports still reserved on a worker, except those of labs that can't be checked while it is stopped. */
 function leftReservations(worker: Worker, { labs, sessions }: EventFollower): string[] {
   const { id, name, status, reservations, ports } = worker
   const isUnseen = status === 'STOPPED' || status === 'FAILED'
@@ -161,13 +161,13 @@ function leftReservations(worker: Worker, { labs, sessions }: EventFollower): st
   const needsPorts = (lab: string) => unseen.some(each => each.id === lab && !isLabGone(each))
   return [
     ...Object.keys(reservations).flatMap(session =>
-      needsCapacity(session) ? [] : [`${name} keeps room for ${session}, ${sessions.get(session)?.status}`],
+      needsCapacity(session) ? [] : [`${name} keeps capacity for ${session}, ${sessions.get(session)?.status}`],
     ),
     ...Object.keys(ports).flatMap(lab => (needsPorts(lab) ? [] : [`${name} keeps ports for ${lab}`])),
   ]
 }
 
-/** As last told; one that is about to be imported may run by now. */
+/** By its latest record; a lab that is being imported may run by now. */
 const mayRun = ({ status, lab_id }: LabRecord): boolean => !isQuiet(status) || (status === 'DEFINED' && lab_id === null)
 
 function existingLabs(cloud: SimModel): ExistingLab[] {
@@ -181,7 +181,7 @@ function existingLabs(cloud: SimModel): ExistingLab[] {
   })
 }
 
-/** At most one lab of a session whose end nobody has ordered, and none of one that is over. */
+/** A session has at most one lab that isn't being deleted, and none after its end. */
 function strayLabs({ cloud, following: { labs, sessions } }: SessionInvariantParts): string[] {
   const existing = existingLabs(cloud)
   if (existing.length === 0) return []

@@ -4,10 +4,10 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import type { EventFollower } from '../../world/event-follower.ts'
 
-/** Longer than it takes a new leader to look at everything, with troubles on the way. */
+/** Longer than a new leader needs to reconcile everything, with faults. */
 const BEGUN_MS_MAX = 20 * 60_000
 
-/** A session that has a place which runs, and whose time has come, is begun with: its time is not spent on waiting for nobody. */
+/** A session that is due on a running worker is started in time. */
 export function startDeadline(
   { sessions, workers }: Pick<EventFollower, 'sessions' | 'workers'>,
   clock: Pick<Clock, 'now'>,
@@ -30,6 +30,6 @@ export function startDeadline(
       }
       const sinceMs = since.get(session.id) ?? clock.now()
       since.set(session.id, sinceMs)
-      return clock.now() - sinceMs > BEGUN_MS_MAX ? [`${session.id} is due on ${worker?.name}, and nobody begins`] : []
+      return clock.now() - sinceMs > BEGUN_MS_MAX ? [`${session.id} is due on ${worker?.name}, and is not started`] : []
     })
 }

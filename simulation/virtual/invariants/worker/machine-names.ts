@@ -2,7 +2,7 @@ import type { SimModel } from '@lcm/cloud-sim/model'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 
-/** Live machines of the fleet whose tag `Name` is not the name of the worker that launched them. At rest there are none. */
+/** Live machines of the fleet whose tag `Name` is not the name of their worker. A settled fleet has none. */
 export function misnamedMachines(cloud: SimModel, fleet: string, workers: Iterable<Worker>): string[] {
   return [...workers].flatMap(({ name, origin, status, ec2_instance_id: id }) => {
     const machine = id === null || status === 'TERMINATED' || origin === 'DISCOVERY' ? null : cloud.machine(id)

@@ -3,12 +3,12 @@ import type { Dispatch } from '@lcm/contract/wire'
 import { MINUTE_MS } from '../../world/durations.ts'
 
 const WINDOW_MS = 5 * MINUTE_MS
-/** A backoff of 1 to 60 s makes 10 looks in that time; the rest is for news, and for leaders that begin again. */
+/** A backoff of 1 to 60 s makes 10 reads in that time; the rest is for events and new leaders. */
 const READS_MAX = 60
 
 const WORKER = /\/workers\/(w-[^/?]+)$/
 
-/** While EC2 answers no call, the controller looks at a worker ever less often: each look reads the worker from the API. */
+/** During an EC2 outage the controller reconciles a worker with backoff; each reconcile reads the worker from the API. */
 export function outageBackoff(parts: {
   cloud: SimModel
   now(): number
@@ -21,7 +21,7 @@ export function outageBackoff(parts: {
     const recent = [...(reads.get(worker) ?? []), nowMs].filter(atMs => nowMs - atMs < WINDOW_MS)
     reads.set(worker, recent)
     if (recent.length > READS_MAX)
-      parts.violated(`${worker} was looked at more than ${READS_MAX} times in 5 min without an answer of EC2`)
+      parts.violated(`${worker} was read more than ${READS_MAX} times in 5 min while EC2 did not respond`)
   }
 
   return dispatch => request => {

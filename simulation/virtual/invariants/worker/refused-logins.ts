@@ -12,7 +12,7 @@ export function refusesLogin({ cml }: Pick<SimModel, 'cml'>, { ec2_instance_id, 
 
 export const isReportedRefused = ({ conditions }: Worker): boolean => holds(conditions, CONDITION.cmlAccessRefused)
 
-/** Every worker that serves, with words for one whose CML refuses LCM without a word on it. */
+/** Every worker, with a violation if its CML refuses LCM and no condition reports it. */
 export const unreportedRefusals = (
   cloud: Pick<SimModel, 'cml'>,
   workers: Iterable<Worker>,
@@ -21,5 +21,5 @@ export const unreportedRefusals = (
     const { id, name, status, service_status } = worker
     const isServing = status === 'RUNNING' && service_status === 'AVAILABLE'
     const isUnreported = isServing && refusesLogin(cloud, worker) && !isReportedRefused(worker)
-    return [id, isUnreported ? `the CML of ${name} refuses LCM, and nothing says so` : null]
+    return [id, isUnreported ? `the CML of ${name} refuses LCM, and no condition reports it` : null]
   })

@@ -2,7 +2,7 @@ import type { SimModel } from '@lcm/cloud-sim/model'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker } from '@lcm/domain/worker/worker-next'
 
-/** Every worker, with words for one that EC2 refuses to stop or to terminate while `why` says that LCM only waits for EC2. */
+/** Every worker, with a violation if EC2 refuses to stop or terminate it while `why` shows only a wait for EC2. */
 export const unreportedPowerRefusals = (
   cloud: Pick<SimModel, 'machine'>,
   workers: Iterable<Worker>,
@@ -17,6 +17,8 @@ export const unreportedPowerRefusals = (
     const isUnreported = isRefused && ['InstanceStopping', 'InstanceTerminating'].includes(blocked_by?.code ?? '')
     return [
       worker.id,
-      isUnreported ? `EC2 refuses what ${worker.name} waits for as ${worker.status}, and nothing says so` : null,
+      isUnreported
+        ? `EC2 refuses to stop or terminate ${worker.name} (${worker.status}), and no condition reports it`
+        : null,
     ]
   })

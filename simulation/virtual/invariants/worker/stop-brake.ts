@@ -8,7 +8,7 @@ export interface BrakeParts {
   now(): number
 }
 
-/** Machines that no record stands for are given up one by one, and few within an hour. */
+/** Limits how many machines without a record are terminated within an hour. */
 export function stopBrake({ latest, now }: BrakeParts): (mutation: Mutation) => readonly string[] {
   const terminatedAt = new Map<string, number>()
   let largest = 0
@@ -20,7 +20,7 @@ export function stopBrake({ latest, now }: BrakeParts): (mutation: Mutation) => 
     const recent = [...terminatedAt.values()].filter(at => now() - at < HOUR_MS).length
     const most = allowedLosses(largest)
     return recent > most
-      ? [`${recent} machines without a record were given up within an hour, at most ${most} may`]
+      ? [`${recent} machines without a record were terminated within an hour; the limit is ${most}`]
       : []
   }
 }

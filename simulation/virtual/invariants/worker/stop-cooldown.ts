@@ -6,8 +6,8 @@ import type { RequestedState } from '../requested-state.ts'
 const STOPS_MAX = 1_000
 
 /**
- * Between two automatic stops there is at least the cooldown. They are counted where they are allowed: what a crash has left in
- * between is made up for later, and then comes closer to the next.
+ * Automatic stops are at least one cooldown apart. Permits are compared, not stops: a crash can delay a stop and move it closer to
+ * the next one.
  */
 export async function stopsWithinCooldown(
   journal: Journal,
@@ -22,6 +22,8 @@ export async function stopsWithinCooldown(
   return atMs.flatMap((at, n) => {
     const sinceMs = at - (atMs[n - 1] ?? Number.NEGATIVE_INFINITY)
     const leastMs = settings.minimumAt('scale_down_cooldown_seconds', at) * 1000
-    return sinceMs < leastMs ? [`two workers are stopped as idle within ${sinceMs} ms, at least ${leastMs} apart`] : []
+    return sinceMs < leastMs
+      ? [`two workers are stopped as idle within ${sinceMs} ms; the cooldown is ${leastMs} ms`]
+      : []
   })
 }

@@ -41,16 +41,16 @@ async function threeWorkers(min_workers: number) {
   return { found, stop }
 }
 
-describe('the least number of workers', () => {
-  it('is undercut by two automatic stops in a row', async () => {
+describe('the minimum number of workers', () => {
+  it('is violated by two automatic stops in a row', async () => {
     const { found, stop } = await threeWorkers(2)
     stop('w-1', 'idle')
     expect(found).toEqual([])
     stop('w-2', 'idle')
-    expect(found).toEqual(['w-2 is paused while 1 others run, and 2 are the least'])
+    expect(found).toEqual(['w-2 is paused while 1 others run; the minimum is 2'])
   })
 
-  it('may be undercut by a person, of whom the policy has not heard yet', async () => {
+  it('may be undercut by a user whose stop the policy has not seen yet', async () => {
     const { found, stop } = await threeWorkers(2)
     stop('w-1', 'external stop')
     stop('w-2', 'idle')
@@ -58,12 +58,12 @@ describe('the least number of workers', () => {
   })
 })
 
-describe('a wish', () => {
+describe('a user request', () => {
   const requests = () => requestedState(['admin'], () => 0)
   const stopped = aWorker({ id: 'w-1', desired_status: 'STOPPED' })
   const running = aWorker({ id: 'w-1', desired_status: 'RUNNING' })
 
-  it('that was refused is no wish, be it the first one', async () => {
+  it('that was refused has no effect, even as the first one', async () => {
     const requested = requests()
     const { dispatch, request } = aRequest(409, 'workers/w-1/stop')
     await requested.record(dispatch)(request)
@@ -71,7 +71,7 @@ describe('a wish', () => {
     expect(requested.lost(running)).toEqual([])
   })
 
-  it('that was taken must hold in the end, unless a rule has changed it', async () => {
+  it('that was accepted must hold when settled, unless a policy changed it', async () => {
     const requested = requests()
     const { dispatch, request } = aRequest(202, 'workers/w-1/stop')
     await requested.record(dispatch)(request)
@@ -80,14 +80,14 @@ describe('a wish', () => {
     expect(requested.lost({ ...running, desired_by: 'idle' })).toEqual([])
   })
 
-  it('of which nobody knows whether it was taken may hold or not', async () => {
+  it('with an unknown outcome may hold or not', async () => {
     const requested = requests()
     const { dispatch, request } = aRequest(500, 'workers/w-1/stop')
     await requested.record(dispatch)(request)
     expect([...requested.lost(stopped), ...requested.lost(running)]).toEqual([])
   })
 
-  it('about the settings counts only when it was taken', async () => {
+  it('for settings counts only when it was accepted', async () => {
     const requested = requests()
     const { dispatch, request } = aRequest(422, 'settings', { min_workers: 0 }, 'PATCH')
     const first = aRequest(200, 'settings', { min_workers: 3 }, 'PATCH')

@@ -12,7 +12,7 @@ import { UPDATE_MS } from '../settings-history.ts'
 import { isStoppedAsIdle } from './idle-stop.ts'
 import { isReportedRefused, refusesLogin } from './refused-logins.ts'
 
-/** The first failure and every retry of the policy. */
+/** The first failure and all retries of the policy. */
 const FAILURES_MAX = 4
 
 export interface WorkerInvariantParts {
@@ -23,23 +23,23 @@ export interface WorkerInvariantParts {
   readonly requested: RequestedState
   now(): number
   violated(rule: string): void
-  /** When somebody last used that machine, as far as anybody knows. */
+  /** The last use of that machine by a user. */
   usedMs(machine: string): number
 }
 
 export interface WorkerInvariants {
-  /** Before it counts as told. */
+  /** Called with each version before it is recorded as the latest. */
   worker(worker: Worker, before: Worker | undefined): void
 }
 
-/** What must hold of one version of a worker after another. */
+/** Rules for each new version of a worker. */
 export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants {
   /** Workers stopped a moment ago by something other than the policy, which may not have seen it yet. */
   const leftMs = new Map<string, number>()
   const isRunning = ({ status, desired_status, drain }: Worker) =>
     status === 'RUNNING' && desired_status === 'RUNNING' && drain === null
 
-  /** Automation keeps to the settings, to what people want, and to what they do. */
+  /** The idle policy respects settings, user requests and use. */
   function wrongPauses(worker: Worker, before: Worker): string[] {
     const nowMs = parts.now()
     const minimum = parts.requested.settings.minimumAt('min_workers', nowMs)
@@ -51,12 +51,12 @@ export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants 
     const usedMs = lastUseMs(worker, parts)
     const violationIf = (isWrong: boolean, rule: string) => (isWrong ? [`${worker.name} is paused ${rule}`] : [])
     return [
-      ...violationIf(others.length < minimum, `while ${others.length} others run, and ${minimum} are the least`),
-      ...violationIf(nowMs - usedMs < idleMs, `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after somebody used it`),
-      ...violationIf(ran !== undefined && nowMs - toMs(ran.at) < idleMs, 'so soon after it came to run'),
+      ...violationIf(others.length < minimum, `while ${others.length} others run; the minimum is ${minimum}`),
+      ...violationIf(nowMs - usedMs < idleMs, `${Math.round((nowMs - usedMs) / MINUTE_MS)} min after its last use`),
+      ...violationIf(ran !== undefined && nowMs - toMs(ran.at) < idleMs, 'too soon after it started to run'),
       ...violationIf(
         before.desired_until !== null && toMs(before.desired_until) - UPDATE_MS > nowMs,
-        'against the word of a person',
+        'before the time that a user set',
       ),
       ...violationIf(isReportedRefused(before) && refusesLogin(parts.cloud, before), 'though its CML refuses LCM'),
       ...violationIf(before.protected, 'though it is protected'),
@@ -88,11 +88,11 @@ export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants 
   }
 }
 
-/** Nothing is tried again for ever without anybody asking for it. */
+/** No worker is retried endlessly without a user request. */
 function endlessRetries({ name, state_history }: Worker, touchedMs: number): string[] {
   const lastRun = state_history.findLastIndex(({ to }) => to === 'RUNNING')
   const failures = state_history.filter(({ to, at }, n) => to === 'FAILED' && n > lastRun && toMs(at) > touchedMs)
-  return failures.length > FAILURES_MAX ? [`${name} fails again and again`] : []
+  return failures.length > FAILURES_MAX ? [`${name} is retried endlessly`] : []
 }
 
 /** When a person last used a worker, or a session on it ended. */
@@ -107,22 +107,22 @@ function endMs({ state_history, timeslot }: LabletSession): number {
   return stopping === undefined ? Number.NEGATIVE_INFINITY : Math.min(toMs(stopping.at), toMs(timeslot.end))
 }
 
-/** What LCM does itself does not count as use. */
+/** Actions of LCM itself don't count as use. */
 function ownWorkAsUse(worker: Worker, before: Worker, parts: WorkerInvariantParts): string[] {
   const { last_activity_at: at } = worker.activity
   if (at === null || at === before.activity.last_activity_at || toMs(at) <= lastUseMs(worker, parts)) return []
   if (hasLabOfPeople(worker, parts)) return []
-  return [`${worker.name} was last used at ${at}, by no person and no session`]
+  return [`${worker.name} was last used at ${at}, by no user and no session`]
 }
 
-/** A person's own lab goes on doing things after the person has left. */
+/** A user's own lab causes activity after the user has left. */
 function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerInvariantParts): boolean {
   const scene = cloud.cml.sceneOf(ec2_instance_id ?? '')
   const admin = scene?.server.users.find(({ username }) => username === CML_LOGIN.username)
   return scene?.labs.some(({ owner }) => owner !== admin?.id) ?? false
 }
 
-/** A machine of another fleet is never ours. */
+/** A machine of another fleet never becomes a worker. */
 function foreignMachine({ name, origin, ec2_instance_id }: Worker, { cloud, fleet }: WorkerInvariantParts): string[] {
   if (origin !== 'DISCOVERY' || ec2_instance_id === null) return []
   const owner = cloud.machine(ec2_instance_id)?.tags[TAG.fleet]
@@ -136,10 +136,10 @@ function placedOnClosedWorker(worker: Worker, before: Worker): string[] {
     (before.cordoned && worker.cordoned && before.updated_at !== worker.updated_at)
   if (!isClosed) return []
   const added = Object.keys(worker.reservations).filter(id => before.reservations[id] === undefined)
-  return added.map(id => `${id} was placed on ${worker.name}, which takes nobody`)
+  return added.map(id => `${id} was placed on ${worker.name}, which accepts no sessions`)
 }
 
-/** Room is given back only when the lab that took it is known to have stopped. */
+/** Capacity is released only after the lab that used it has stopped. */
 function freedTooEarly(worker: Worker, before: Worker, { cloud, now }: WorkerInvariantParts): string[] {
   const freed = Object.keys(before.reservations).filter(id => worker.reservations[id] === undefined)
   if (freed.length === 0 || worker.ec2_instance_id === null) return []
@@ -147,5 +147,5 @@ function freedTooEarly(worker: Worker, before: Worker, { cloud, now }: WorkerInv
   const labs = cloud.cml.sceneOf(worker.ec2_instance_id)?.labs ?? []
   const isUsed = (id: string) =>
     labs.some(({ title, nodes }) => title.endsWith(` ${id}`) && nodes.some(node => isUp(nodeStateAt(node, now()))))
-  return freed.filter(isUsed).map(id => `${worker.name} gave the room of ${id} away while its lab runs`)
+  return freed.filter(isUsed).map(id => `${worker.name} released the capacity of ${id} while its lab runs`)
 }
