@@ -91,8 +91,7 @@ export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMut
     parts.onMutation({ atMs: parts.now(), by, service: SERVICE, act, machine, worker: worker?.id ?? null })
     if (worker === null || worker.status === 'TERMINATED') {
       if (act !== 'terminate') violated(`${by}: ${act} of ${machine}, which belongs to no worker`)
-      else if (!(await decided.isOrphanTermination(machine)))
-        violated(`${by}: terminates ${machine} without a decision`)
+      else if (!(await decided.hasOrphanPermit(machine))) violated(`${by}: terminates ${machine} without a decision`)
       return
     }
     await mustBeDecided(by, act, worker)
@@ -122,16 +121,9 @@ export function cloudMutationMonitor(parts: CloudMutationMonitorParts): CloudMut
     compute: (by, compute) => ({
       ...compute,
       async launch(region, request, signal) {
-        const id = request.parameters.tags[TAG.workerId] ?? ''
+        const [id, machine] = [request.parameters.tags[TAG.workerId] ?? '', request.client_token]
         const worker = await workers.get(id)
-        parts.onMutation({
-          atMs: parts.now(),
-          by,
-          service: SERVICE,
-          act: 'launch',
-          machine: request.client_token,
-          worker: id,
-        })
+        parts.onMutation({ atMs: parts.now(), by, service: SERVICE, act: 'launch', machine, worker: id })
         if (worker !== null) await mustBeDecided(by, 'launch', worker)
         const isOpen = worker?.launch?.state === 'open' && worker.launch.client_token === request.client_token
         if (!isOpen) violated(`${by}: a launch for ${id} that no open attempt announced`)

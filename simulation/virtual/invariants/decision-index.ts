@@ -10,7 +10,7 @@ export interface DecisionIndex {
   /** Whether a user request is recorded with the same write. */
   isRequestedByUser(resource: string, at: string): Promise<boolean>
   /** Whether the termination of an orphaned machine was permitted. */
-  isOrphanTermination(machine: string): Promise<boolean>
+  hasOrphanPermit(machine: string): Promise<boolean>
 }
 
 export function decisionIndex(journal: Journal): DecisionIndex {
@@ -23,7 +23,7 @@ export function decisionIndex(journal: Journal): DecisionIndex {
       const entries = await journal.query({ streams: ['audit'], subject: resource, from: at, limit: ENTRIES_MAX })
       return entries.some(entry => entry.at === at)
     },
-    async isOrphanTermination(machine) {
+    async hasOrphanPermit(machine) {
       const subject = `fleet_scaling:${FLEET_SCALING_ID}`
       const entries = await journal.query({ streams: ['audit'], subject, limit: ENTRIES_MAX })
       return entries.some(

@@ -79,7 +79,7 @@ export function invariants(parts: InvariantParts): Invariants {
   })
 
   /** For how long a condition has been true, by key. */
-  function durationOf(key: string, isTrue: boolean): number {
+  function ageOf(key: string, isTrue: boolean): number {
     if (!isTrue) since.delete(key)
     else if (!since.has(key)) since.set(key, parts.now())
     return parts.now() - (since.get(key) ?? parts.now())
@@ -94,14 +94,13 @@ export function invariants(parts: InvariantParts): Invariants {
       checkedMs = parts.now()
       licenses.step(machines)
       for (const rule of overdrawnLicenses(parts)) violated(rule)
-      for (const [id, violation] of unrecordedMachines(parts))
-        if (durationOf(`astray ${id}`, violation !== null) > UNRECORDED_MS_MAX)
-          violated(`${violation} and without a record for too long`)
+      for (const [id, state] of unrecordedMachines(parts))
+        if (ageOf(`unrecorded ${id}`, state !== null) > UNRECORDED_MS_MAX)
+          violated(`${state} and without a record for too long`)
       for (const [id, violation] of unreportedRefusals(parts.cloud, parts.latest.values()))
-        if (durationOf(`refused ${id}`, violation !== null) > UNREPORTED_MS_MAX) violated(`${violation}`)
-      for (const [id, violation] of unreportedPowerRefusals(parts.cloud, parts.latest.values(), parts.now()))
-        if (durationOf(`blocked ${id}`, violation !== null && !parts.isCloudHidden()) > UNREPORTED_MS_MAX)
-          violated(`${violation}`)
+        if (ageOf(`refused ${id}`, violation !== null) > UNREPORTED_MS_MAX) violated(`${violation}`)
+      for (const [id, text] of unreportedPowerRefusals(parts.cloud, parts.latest.values(), parts.now()))
+        if (ageOf(`blocked ${id}`, text !== null && !parts.isCloudHidden()) > UNREPORTED_MS_MAX) violated(`${text}`)
     },
     mutated(mutation) {
       for (const rule of brake(mutation)) violated(rule)
