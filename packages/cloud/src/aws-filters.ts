@@ -1,4 +1,5 @@
-import { chunks, type InstanceFilter } from './compute.ts'
+import type { InstanceFilter } from './compute.ts'
+import { chunks } from './compute-wrappers/batched-compute.ts'
 import { CloudError } from './errors.ts'
 
 /** Matches any of the values. */

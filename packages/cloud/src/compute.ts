@@ -58,12 +58,6 @@ export const IDS_PER_CALL = { describe: 200, power: 50 } as const
 /** Machines or images in one page of a response. */
 export const LISTED_PER_CALL = 200
 
-/** Parts of a list for calls that take at most `size` items. */
-export function chunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
-  const count = Math.ceil(items.length / size)
-  return Array.from({ length: count }, (_, n) => items.slice(n * size, (n + 1) * size))
-}
-
 export interface DescribeResult {
   readonly found: readonly Instance[]
   readonly missing: readonly string[]

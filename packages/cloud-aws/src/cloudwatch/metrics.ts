@@ -1,5 +1,5 @@
 import type { MetricDataResult } from '@aws-sdk/client-cloudwatch'
-import { chunks } from '@lcm/cloud/compute'
+import { chunks } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
 import { type AwsOptions, cloudWatchClients, cloudWatchSdk } from '../aws-clients.ts'

@@ -6,13 +6,13 @@ import type {
 } from '@aws-sdk/client-ec2'
 import { awsFilters } from '@lcm/cloud/aws-filters'
 import {
-  chunks,
   type DescribeResult,
   IDS_PER_CALL,
   type InstanceFilter,
   type LaunchRequest,
   LISTED_PER_CALL,
 } from '@lcm/cloud/compute'
+import { chunks } from '@lcm/cloud/compute-wrappers/batched-compute'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Ec2Call } from '../aws-clients.ts'
 import { allPages, malformedResponse } from '../cloud-call.ts'

@@ -3,7 +3,6 @@ import type { Instance } from '@lcm/domain/worker/instance'
 import type { Clock } from '@lcm/runtime/clock'
 import {
   type Compute,
-  chunks,
   IDS_PER_CALL,
   type Image,
   type ImageQuery,
@@ -292,3 +291,9 @@ function namedIn(batch: readonly string[], { message }: CloudError): readonly st
 }
 
 const halvesOf = (ids: readonly string[]) => chunks(ids, Math.ceil(ids.length / 2))
+
+/** Parts of a list for calls that take at most `size` items. */
+export function chunks<Item>(items: readonly Item[], size: number): readonly (readonly Item[])[] {
+  const count = Math.ceil(items.length / size)
+  return Array.from({ length: count }, (_, n) => items.slice(n * size, (n + 1) * size))
+}

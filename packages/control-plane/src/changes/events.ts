@@ -11,10 +11,9 @@ import { memoizePerObject } from '../http/json-page.ts'
 import { STREAMS } from '../resources/change-document.ts'
 import { decisionOf } from '../resources/journal/queries.ts'
 import { sampleOf } from '../resources/worker/worker-view.ts'
-import { collectionOf, EVENTS } from '../resources.ts'
+import { collectionOf, EVENTS, redactSessionIds, seesAll } from '../resources.ts'
 import { eventResourceOf } from './announcer.ts'
 import { type FeedItem, followChanges } from './feed/follow-changes.ts'
-import { redactSessionIds, seesAll } from './redaction.ts'
 import { type PublishedEvent, publishedEvent, visibilityOf } from './visibility.ts'
 
 /** All streams share the text of a change, which is encoded once. */

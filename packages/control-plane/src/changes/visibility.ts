@@ -6,9 +6,8 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { PositionedChange } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
 import { listAll } from '../resources/list-documents.ts'
-import { EVENTS, type EventVisibility } from '../resources.ts'
+import { EVENTS, type EventVisibility, OWNS_NOTHING, type Ownership, ownershipIn, seesAll } from '../resources.ts'
 import { eventResourceOf } from './announcer.ts'
-import { OWNS_NOTHING, type Ownership, ownershipIn, seesAll } from './redaction.ts'
 
 /** Null for an actor that sees everything: nothing is redacted. */
 export const ownershipOf = async (api: Api, actor: Actor): Promise<Ownership | null> =>

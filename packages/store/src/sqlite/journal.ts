@@ -1,7 +1,7 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Change, Journal, JournalEntry, JournalQuery, NewEntry } from '../store.ts'
+import { type StatementCache, statementCache } from './collection.ts'
 import type { GroupCommit } from './group-commit.ts'
-import { type StatementCache, statementCache } from './statement-cache.ts'
 
 export interface SqliteJournal extends Journal {
   /** Called inside the transaction that makes the change. */

@@ -1,12 +1,11 @@
 import { backup, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Store, StoreSchema } from '../store.ts'
 import { sqliteChanges } from './changes.ts'
-import { sqliteCollection } from './collection.ts'
+import { sqliteCollection, statementCache } from './collection.ts'
 import { openSqliteFile } from './database-file.ts'
 import { groupCommit } from './group-commit.ts'
 import { sqliteJournal } from './journal.ts'
 import { sqliteSeries } from './series.ts'
-import { statementCache } from './statement-cache.ts'
 
 export interface SqliteOptions {
   /** Delays a commit, so that more writes can share it. Defaults to a microtask. */
