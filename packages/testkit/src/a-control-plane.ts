@@ -16,6 +16,8 @@ import { faultyStreams } from './faulty-streams.ts'
 import { type ManualClock, manualClock } from './manual-clock.ts'
 import { seededRandom } from './seeded-random.ts'
 
+export type { CollectionName, DocumentOf }
+
 export const METAL = {
   name: 'metal',
   instance_types: ['m5zn.metal'],

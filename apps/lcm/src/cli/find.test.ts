@@ -1,13 +1,13 @@
 import { apiClient } from '@lcm/client/client'
 import { expect, it } from 'vitest'
 import { findTemplate, findWorker } from './find.ts'
-import { fakeApi } from './testing/fake-api.ts'
+import { cliApi } from './testing/cli-api.ts'
 import { aTemplate, aWorker } from './testing/samples.ts'
 
 const { signal } = new AbortController()
 
 function fleet(...workers: ReturnType<typeof aWorker>[]) {
-  const api = fakeApi()
+  const api = cliApi()
   workers.forEach(api.put)
   api.putTemplate(aTemplate())
   return apiClient(api.dispatch, { token: 'secret' })

@@ -2,12 +2,12 @@ import { apiClient } from '@lcm/client/client'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { follow, RETRY_MS } from './follow-events.ts'
-import { fakeApi } from './testing/fake-api.ts'
+import { cliApi } from './testing/cli-api.ts'
 import { aWorker, START_MS } from './testing/samples.ts'
 
 function following(token = 'secret') {
-  const api = fakeApi()
-  const clock = manualClock(START_MS)
+  const api = cliApi()
+  const { clock } = api
   const interrupt = new AbortController()
   const notices: string[] = []
   api.put(aWorker())
@@ -66,7 +66,8 @@ it('begins anew when its position is no longer known', async () => {
 it('does not trust a stream that has fallen silent', async () => {
   const { api, clock, interrupt, done } = following()
   await api.stream(1)
-  await clock.advance(45_000 + RETRY_MS)
+  api.plane.mute(true)
+  await clock.advance(60_000 + RETRY_MS)
   await api.stream(2)
   interrupt.abort()
   await done

@@ -163,6 +163,7 @@ it('watches one worker until its record is removed', async () => {
   await captured.api.stream(1)
   captured.api.change('w-2', { status: 'STARTING' })
   captured.api.change(ID, { status: 'TERMINATED' })
+  await captured.clock.advance(0)
   captured.api.remove(ID)
   expect(await done).toBe(3)
   expect(captured.outLines()).toEqual(['metal-1', 'metal-1'])

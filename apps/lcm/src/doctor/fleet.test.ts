@@ -4,9 +4,16 @@ import { textReason } from '@lcm/domain/reason'
 import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
-import { fakeApi } from '../cli/testing/fake-api.ts'
-import { aLeak } from '../cli/testing/fake-fleet.ts'
-import { aDefinition, aReadySession, aRunningWorker, aSession, aWorker, START_MS } from '../cli/testing/samples.ts'
+import { cliApi } from '../cli/testing/cli-api.ts'
+import {
+  aDefinition,
+  aLeak,
+  aReadySession,
+  aRunningWorker,
+  aSession,
+  aWorker,
+  START_MS,
+} from '../cli/testing/samples.ts'
 import { readLivingAndLost } from '../cli/worker/lost-workers.ts'
 import { type FleetFacts, judgeFleet, readFleet } from './fleet.ts'
 
@@ -81,13 +88,13 @@ it('counts what would be too many to read, as warnings', () => {
 })
 
 it('reads all of that from the API', async () => {
-  const api = fakeApi()
+  const api = cliApi()
   const client = apiClient(api.dispatch, { token: 'secret' })
   const { signal } = new AbortController()
   api.put(lost)
-  api.lablets.sessions.put(aSession({ waiting_reason: textReason('nobody has room') }))
-  api.lablets.definitions.put(aDefinition({ sync: failedSync }))
-  api.fleet.leaks.push(aLeak())
+  api.sessions.put(aSession({ waiting_reason: textReason('nobody has room') }))
+  api.definitions.put(aDefinition({ sync: failedSync }))
+  api.putLeak(aLeak())
   const { items } = await readLivingAndLost(client, signal)
   expect(judgeFleet(await readFleet(client, items, signal))).toHaveLength(4)
 })

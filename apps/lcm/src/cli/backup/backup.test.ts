@@ -8,7 +8,7 @@ import { beforeEach, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import type { Host } from '../shell.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { fakeApi } from '../testing/fake-api.ts'
+import { cliApi } from '../testing/cli-api.ts'
 
 class Refused extends Error {}
 
@@ -39,7 +39,7 @@ const answer = (file: AsyncIterable<Uint8Array>): ApiResponse => ({
 })
 
 async function backup(dispatch: Dispatch, ...args: string[]) {
-  const captured = capturedShell({ api: { ...fakeApi(), dispatch }, host: HOST })
+  const captured = capturedShell({ api: { ...cliApi(), dispatch }, host: HOST })
   const code = await run(['backup', join(folder, 'fleet.backup'), ...args], captured.shell)
   return { code, out: captured.out(), err: captured.err() }
 }
@@ -123,7 +123,7 @@ it('leaves nothing when the person interrupts', async () => {
   const captured = capturedShell({
     host: HOST,
     api: {
-      ...fakeApi(),
+      ...cliApi(),
       dispatch: async ({ signal }) => {
         captured.interrupt()
         throw signal.reason

@@ -10,7 +10,7 @@ async function offered(...words: string[]): Promise<string[]> {
   api.put(aWorker({ name: 'metal-1' }))
   api.put(aWorker({ id: 'w-0abcdefgh0002', name: 'old', status: 'TERMINATED', desired_status: 'TERMINATED' }))
   api.putTemplate(aTemplate({ name: 'metal' }))
-  api.lablets.definitions.put(aDefinition())
+  api.definitions.put(aDefinition())
   expect(await run(['__complete', '--', ...words], shell)).toBe(0)
   expect(err()).toBe('')
   return outLines()

@@ -5,9 +5,9 @@ import { aDefinition } from '../testing/samples.ts'
 
 it('takes a definition out of use, with a reason', async () => {
   const { shell, api, out } = capturedShell()
-  api.lablets.definitions.put(aDefinition())
+  api.definitions.put(aDefinition())
   expect(await run(['deprecate', 'definition', 'two-routers', '--reason', 'old'], shell)).toBe(0)
   expect(out()).toBe('definition two-routers 1.0.0 (ld-1) is DEPRECATED\n')
-  expect(api.bodies).toEqual([{ reason: 'old' }])
+  expect(api.bodies()).toEqual([{ reason: 'old' }])
   expect(await run(['deprecate', 'definition', 'none'], shell)).toBe(3)
 })

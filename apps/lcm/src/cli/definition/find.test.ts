@@ -1,14 +1,14 @@
 import { apiClient } from '@lcm/client/client'
 import { expect, it } from 'vitest'
-import { fakeApi } from '../testing/fake-api.ts'
-import { aDefinition, aLab, aSession, aWorker } from '../testing/samples.ts'
+import { cliApi } from '../testing/cli-api.ts'
+import { aDefinition, aLab, aSession, aWorker, LAB } from '../testing/samples.ts'
 import { findDefinition, findLab, findSession, workerLabel } from './find.ts'
 
 const { signal } = new AbortController()
 
 function course() {
-  const api = fakeApi()
-  return { ...api.lablets, api, client: apiClient(api.dispatch, { token: 'secret' }) }
+  const api = cliApi()
+  return { ...api, api, client: apiClient(api.dispatch, { token: 'secret' }) }
 }
 
 it('finds the version of a name that would be booked', async () => {
@@ -19,7 +19,7 @@ it('finds the version of a name that would be booked', async () => {
   definitions.put(aDefinition({ id: 'ld-3', definition_version: '1.0.10' }))
   definitions.put(aDefinition({ id: 'ld-4', definition_version: '1.0.11', status: 'PENDING_SYNC' }))
   definitions.put(aDefinition({ id: 'ld-5', name: 'other' }))
-  expect(await findDefinition(client, 'two-routers', signal)).toMatchObject({ id: 'ld-3', topology: 'lab: {}' })
+  expect(await findDefinition(client, 'two-routers', signal)).toMatchObject({ id: 'ld-3', topology: LAB })
   expect((await findDefinition(client, 'ld-1', signal)).status).toBe('DEPRECATED')
 })
 
@@ -32,7 +32,7 @@ it('finds a definition whose name looks like an id', async () => {
 it('finds labs by id and by title, those that are there first', async () => {
   const { client, labs } = course()
   labs.put(aLab({ id: 'lr-1', status: 'DELETED' }))
-  labs.put(aLab({ id: 'lr-2' }))
+  labs.put(aLab({ id: 'lr-2', lab_id: 'lab-2' }))
   expect((await findLab(client, 'BGP basics', signal)).id).toBe('lr-2')
   expect((await findLab(client, 'lr-1', signal)).status).toBe('DELETED')
   labs.put(aLab({ id: 'lr-3', worker_id: 'w-2' }))

@@ -1,60 +1,54 @@
-import { textReason } from '@lcm/domain/reason'
+import { withReservation } from '@lcm/domain/session/placement'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { aServingWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition } from '../testing/samples.ts'
+import { aDefinition, aTemplate } from '../testing/samples.ts'
 
-function course() {
+function course(...workers: readonly Worker[]) {
   const captured = capturedShell()
-  const { lablets } = captured.api
-  lablets.definitions.put(aDefinition())
-  lablets.preview = {
-    outcome: 'place',
-    because: textReason('metal-1 is the fullest that fits'),
-    candidates: [
-      {
-        worker_id: 'w-1',
-        worker_name: 'metal-1',
-        score: 0.4149,
-        before: { cpu: 0.25, memory: 0.5 },
-        after: { cpu: 0.292, memory: 0.52 },
-      },
-    ],
-    refusals: [{ worker_id: 'w-2', worker_name: 'metal-2', category: 'status', because: textReason('it is cordoned') }],
-  }
-  return {
-    ...captured,
-    lablets,
-    preview: (...args: string[]) => run(['preview', 'definition', ...args], captured.shell),
-  }
+  captured.api.definitions.put(aDefinition())
+  for (const worker of workers) captured.api.put(worker)
+  return { ...captured, preview: (...args: string[]) => run(['preview', 'definition', ...args], captured.shell) }
 }
 
+const NEEDS = { cpu_cores: 12, memory_gb: 96, storage_gb: 10, node_count: 2 }
+const half = withReservation(aServingWorker({ id: 'w-1', name: 'metal-1' }), 'ls-9', NEEDS, '2026-01-01T00:00:00.000Z')
+const cordoned = aServingWorker({ id: 'w-2', name: 'metal-2', cordoned: true })
+
 it('says what would happen, who could take it and why others could not', async () => {
-  const { preview, outLines } = course()
+  const { preview, outLines } = course(half, cordoned)
   expect(await preview('two-routers')).toBe(0)
   expect(outLines()).toEqual([
-    'A session of two-routers 1.0.0 that starts now would be placed immediately: metal-1 is the fullest that fits.',
+    expect.stringMatching(
+      /^A session of two-routers 1\.0\.0 that starts now would be placed immediately: .*metal-1.*\.$/,
+    ),
     '',
     'Candidates, best first',
     '  WORKER    ID    SCORE   CPU          MEMORY',
-    '  metal-1   w-1   0.41    25% -> 29%   50% -> 52%',
+    '  metal-1   w-1   0.39    25% -> 29%   50% -> 52%',
     '',
     'Rejected',
     '  WORKER    ID    CATEGORY   REASON',
-    '  metal-2   w-2   status     it is cordoned',
+    expect.stringMatching(/^ {2}metal-2 {3}w-2 {3}status {5}.*is cordoned$/),
   ])
 })
 
 it('leaves out what there is none of, and gives programs all of it', async () => {
-  const { preview, lablets, outLines } = course()
-  lablets.preview = { outcome: 'scale_up', because: textReason('nobody is there'), candidates: [], refusals: [] }
+  const { preview, api, outLines } = course()
+  api.putTemplate(aTemplate())
   expect(await preview('ld-1')).toBe(0)
   expect(outLines()).toEqual([
-    'A session of two-routers 1.0.0 that starts now would start a scale-up: nobody is there.',
+    expect.stringMatching(/^A session of two-routers 1\.0\.0 that starts now would start a scale-up: .+\.$/),
   ])
-  const json = course()
+  const json = course(half, cordoned)
   expect(await json.preview('two-routers', '--json')).toBe(0)
-  expect(JSON.parse(json.out())).toEqual(json.lablets.preview)
+  expect(JSON.parse(json.out())).toMatchObject({
+    outcome: 'place',
+    candidates: [{ worker_id: 'w-1', before: { cpu: 0.25, memory: 0.5 } }],
+    refusals: [{ worker_id: 'w-2', category: 'status' }],
+  })
 })
 
 it('exits with 3 for a definition that is not there', async () => {

@@ -7,7 +7,7 @@ const SOURCE = 'https://example.org/bgp.zip'
 
 function author(source = SOURCE) {
   const captured = capturedShell()
-  const { definitions } = captured.api.lablets
+  const { definitions } = captured.api
   definitions.put(aDefinition({ source }))
   const { sync } = aDefinition()
   return { ...captured, definitions, sync, lcm: (...args: string[]) => run(args, captured.shell) }
@@ -16,8 +16,8 @@ function author(source = SOURCE) {
 it('asks for it to be fetched, with a reason', async () => {
   const { lcm, api, out } = author()
   expect(await lcm('sync', 'definition', 'two-routers', '--reason', 'new exercise')).toBe(0)
-  expect(api.requests.at(-1)).toBe('POST /lablet-definitions/ld-1/sync')
-  expect(api.bodies).toEqual([{ reason: 'new exercise' }])
+  expect(api.requests().at(-1)).toBe('POST /lablet-definitions/ld-1/sync')
+  expect(api.bodies()).toEqual([{ reason: 'new exercise' }])
   expect(out()).toBe(`definition two-routers 1.0.0 (ld-1) will be fetched from ${SOURCE}\n`)
 })
 

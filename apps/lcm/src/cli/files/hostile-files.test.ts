@@ -32,7 +32,7 @@ async function ran(file: string, command: readonly string[]) {
   const { shell, out, err, api } = capturedShell()
   if (command.includes('edit')) api.putTemplate(aTemplate({ name: 'big' }))
   const code = await run([...command, file], shell)
-  const sent = api.requests.filter(request => !request.startsWith('GET'))
+  const sent = api.requests().filter(request => !request.startsWith('GET'))
   return { code, file, out: out(), err: err(), sent }
 }
 

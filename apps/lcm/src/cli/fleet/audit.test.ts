@@ -1,16 +1,19 @@
+import type { AuditEntry } from '@lcm/domain/decision'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { anEntry } from '../testing/fake-fleet.ts'
-import { aWorker } from '../testing/samples.ts'
+import { anEntry, aWorker } from '../testing/samples.ts'
 
-function audited() {
+const TWO = [
+  anEntry({ id: 'a-2' }),
+  anEntry({ id: 'a-1', at: '2025-12-30T00:00:00.000Z', actor: { id: 'admin', name: 'admin', role: 'admin' } }),
+]
+
+function audited(entries: readonly AuditEntry[] = TWO) {
   const captured = capturedShell()
+  captured.api.setReplicas()
   captured.api.put(aWorker({ id: 'w-1', name: 'metal-1' }))
-  captured.api.fleet.audit = [
-    anEntry({ id: 'a-2' }),
-    anEntry({ id: 'a-1', at: '2025-12-30T00:00:00.000Z', actor: { id: 'admin', name: 'admin', role: 'admin' } }),
-  ]
+  captured.api.audit(...entries)
   return { ...captured, lcm: (...args: string[]) => run(['audit', ...args], captured.shell) }
 }
 
@@ -26,9 +29,8 @@ it('tells who did what to what, what that changed and why, newest first', async 
 })
 
 it('tells of a thing that was made what it is, not every field', async () => {
-  const { lcm, api, outLines } = audited()
   const after = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`field_${n}`, n]))
-  api.fleet.audit = [anEntry({ before: {}, after, reason: 'bought' })]
+  const { lcm, outLines } = audited([anEntry({ before: {}, after, reason: 'bought' })])
   await lcm()
   expect(outLines()[1]).toMatch(/field_5 5, 14 more fields; bought$/)
 })
@@ -47,8 +49,7 @@ it('is narrowed by time, by who, and to one worker', async () => {
 })
 
 it('reads to the end, or says where it stopped', async () => {
-  const { lcm, api, outLines, err } = audited()
-  api.fleet.audit = Array.from({ length: 600 }, (_, n) => anEntry({ id: `a-${n}` }))
+  const { lcm, outLines, err } = audited(Array.from({ length: 600 }, (_, n) => anEntry({ id: `a-${n}` })))
   expect(await lcm('-o', 'name')).toBe(0)
   expect(outLines()).toHaveLength(600)
   expect(err()).toBe('')
@@ -60,8 +61,7 @@ it('reads to the end, or says where it stopped', async () => {
 })
 
 it('does not look for somebody without end', async () => {
-  const { lcm, api, out, err } = audited()
-  api.fleet.audit = Array.from({ length: 20_250 }, (_, n) => anEntry({ id: `a-${n}` }))
+  const { lcm, out, err } = audited(Array.from({ length: 20_250 }, (_, n) => anEntry({ id: `a-${n}` })))
   expect(await lcm('--actor', 'eve', '-o', 'json')).toBe(0)
   expect(JSON.parse(out())).toEqual({ items: [], is_cut: true })
   expect(err()).toContain('only the newest 20000 entries were searched')
@@ -72,8 +72,7 @@ it('says what to do about an empty list', async () => {
   expect(await lcm('--actor', 'eve')).toBe(0)
   expect(out()).toBe('')
   expect(err()).toContain('omit --actor, --worker and --until')
-  const empty = audited()
-  empty.api.fleet.audit = []
+  const empty = audited([])
   await empty.lcm()
   expect(empty.err()).toBe('the audit log is empty\n')
   await empty.lcm('--until', '2020-01-01')

@@ -1,21 +1,15 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-
-const NONE = { boot: 0, session: 0, idle: 0, drain: 0, failed: 0, stopped: 0 }
+import { aWorker } from '../testing/samples.ts'
 
 function spending() {
   const captured = capturedShell()
-  captured.api.fleet.cost = {
-    ...captured.api.fleet.cost,
-    spent_usd: 40,
-    saved_usd: 60,
-    by_cause: { ...NONE, boot: 4, session: 30, idle: 6 },
-    items: [
-      { worker_id: 'w-1', name: 'metal-1', spent_usd: 30, saved_usd: 60, by_cause: { ...NONE, session: 30 } },
-      { worker_id: 'w-2', name: null, spent_usd: 10, saved_usd: 0, by_cause: { ...NONE, boot: 4, idle: 6 } },
-    ],
-  }
+  const { api } = captured
+  api.put(aWorker({ id: 'w-1', name: 'metal-1' }))
+  api.spend('w-1', { cause: 'session', usd: 30, saved_usd: 60 })
+  api.spend('w-2', { cause: 'boot', usd: 4, saved_usd: 0 })
+  api.spend('w-2', { cause: 'idle', usd: 6, saved_usd: 0 })
   return { ...captured, lcm: (...args: string[]) => run(['cost', ...args], captured.shell) }
 }
 
@@ -35,7 +29,7 @@ it('tells what each worker cost, what for, and what pausing saved, of the last s
 
 it('shows what failed workers cost where they do', async () => {
   const { lcm, api, outLines } = spending()
-  api.fleet.cost = { ...api.fleet.cost, by_cause: { ...NONE, failed: 1 } }
+  api.spend('w-1', { cause: 'failed', usd: 1, saved_usd: 0 })
   await lcm()
   expect(outLines()[0]).toContain('DRAIN   FAILED    SPENT')
 })

@@ -30,10 +30,11 @@ it('prints a line per change from now on', async () => {
 
 it('prints a line for sessions, definitions and labs as well', async () => {
   const { api, clock, interrupt, done, outLines } = await following()
-  api.lablets.definitions.put(aDefinition())
-  api.lablets.sessions.put(anInstantiatingSession(4))
-  api.lablets.labs.put(aLab())
-  api.lablets.labs.remove('lr-1')
+  api.definitions.put(aDefinition())
+  api.sessions.put(anInstantiatingSession(4))
+  api.labs.put(aLab())
+  await clock.advance(0)
+  api.labs.remove('lr-1')
   await clock.advance(0)
   interrupt()
   expect(await done).toBe(0)

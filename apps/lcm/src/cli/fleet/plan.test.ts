@@ -3,28 +3,23 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aReplica, aService } from '../testing/fake-fleet.ts'
-import { aWorker } from '../testing/samples.ts'
+import { aReplica, aWorker } from '../testing/samples.ts'
 
 const IN_TWO_MINUTES = '2026-01-01T00:02:00.000Z'
-const LONG_AGO = '2025-12-31T23:50:00.000Z'
+/** Missed heartbeats, but not yet forgotten. */
+const LATE = '2025-12-31T23:59:40.000Z'
+
+const resource = 'worker:w-1'
+const PLAN = [
+  { resource, action: 'describe_again', because: textReason('EC2 was slow'), due_at: IN_TWO_MINUTES },
+  { resource, action: 'launch', because: textReason('nobody asked\nyet'), due_at: null },
+]
 
 function planned() {
   const captured = capturedShell()
   const { api } = captured
   api.put(aWorker({ id: 'w-1', name: 'metal-1' }))
-  const service = 'worker-controller'
-  api.plan.push(
-    {
-      service,
-      resource: 'worker:w-1',
-      action: 'describe_again',
-      because: textReason('EC2 was slow'),
-      due_at: IN_TWO_MINUTES,
-    },
-    { service, resource: 'worker:w-1', action: 'launch', because: textReason('nobody asked\nyet'), due_at: null },
-  )
-  api.fleet.services = [aService('resource-scheduler'), aService(service)]
+  api.plan('worker-controller', ...PLAN)
   return { ...captured, lcm: (...args: string[]) => run(['plan', ...args], captured.shell) }
 }
 
@@ -34,6 +29,8 @@ it('tells what each service would do, what is due first before the rest, with it
   expect(outLines()).toEqual([
     'resource-scheduler  nothing to do, as of 0s ago',
     '',
+    'lablet-controller  nothing to do, as of 0s ago',
+    '',
     'worker-controller  2 things to do, as of 0s ago',
     '  now     launch           worker metal-1   nobody asked yet',
     '  in 2m   describe again   worker metal-1   EC2 was slow',
@@ -42,45 +39,35 @@ it('tells what each service would do, what is due first before the rest, with it
 
 it('counts no wait as something to do', async () => {
   const { lcm, api, out } = planned()
-  const wait = {
-    service: 'worker-controller',
-    resource: 'worker:w-1',
-    action: 'wait',
-    because: textReason('it boots'),
-    due_at: null,
-  }
-  api.plan.push(wait)
+  const wait = { resource, action: 'wait', because: textReason('it boots'), due_at: null }
+  api.plan('worker-controller', ...PLAN, wait)
   await lcm()
   expect(out()).toContain('worker-controller  2 things to do, 1 to wait for, as of 0s ago')
-  api.plan.splice(0, 3, wait)
+  api.plan('worker-controller', wait)
   await lcm()
   expect(out()).toContain('worker-controller  1 to wait for, as of 0s ago')
 })
 
 it('says that there is nothing to do only when everybody was asked', async () => {
   const { lcm, api, out, outLines } = planned()
-  api.plan.length = 0
+  api.plan('worker-controller')
   expect(await lcm()).toBe(0)
   expect(out()).toBe('Nothing to do.\n')
-  api.fleet.services = [
-    aService('resource-scheduler', []),
-    aService('lablet-controller', [aReplica({ is_leader: false })]),
-    aService('worker-controller', [aReplica({ seen_at: LONG_AGO })]),
-  ]
+  api.setReplicas(aReplica({ service: 'lablet-controller', is_leader: false }), aReplica({ seen_at: LATE }))
   expect(await lcm()).toBe(0)
   expect(outLines().slice(1)).toEqual([
     'resource-scheduler  not running, no plan',
     '',
     'lablet-controller  no leader: no decisions until a replica leads',
     '',
-    'worker-controller  stale: last heartbeat of its leader 10m ago',
+    'worker-controller  stale: last heartbeat of its leader 20s ago',
   ])
 })
 
 it('tells whoever may not see the sessions of others that they are left out', async () => {
   const { lcm, api, out, outLines } = planned()
-  api.plan.length = 0
-  api.fleet.info = { ...api.fleet.info, actor: { id: 'token:2', name: 'bob', role: 'user' } }
+  api.plan('worker-controller')
+  api.actAs({ id: 'token:2', name: 'bob', role: 'user' })
   const leftOut = 'sessions of others, because your role is user'
   expect(await lcm()).toBe(0)
   expect(outLines()).toEqual(['Nothing to do.', '', `Left out: ${leftOut}.`])
@@ -90,19 +77,24 @@ it('tells whoever may not see the sessions of others that they are left out', as
 
 it('says when a plan is old, and still tells it', async () => {
   const { lcm, api, out } = planned()
-  api.fleet.services = [aService('worker-controller', [aReplica({ seen_at: LONG_AGO })])]
+  api.setReplicas(aReplica({ plan: PLAN, seen_at: LATE }))
   await lcm()
-  expect(out()).toContain('worker-controller  2 things to do; stale: last heartbeat of its leader 10m ago\n  now ')
+  expect(out()).toContain('worker-controller  2 things to do; stale: last heartbeat of its leader 20s ago\n  now ')
 })
 
 it('is told to programs with what may be missing', async () => {
   const { lcm, api, out } = planned()
-  api.fleet.services = [aService('worker-controller', [])]
+  api.setReplicas(aReplica({ plan: PLAN }))
   await lcm('-o', 'json')
   const told = JSON.parse(out())
   expect(told.items).toHaveLength(2)
   expect(told.left_out).toBeNull()
-  expect(told.services).toEqual([{ service: 'worker-controller', said_at: null, caveat: 'not running, no plan' }])
+  const missing = { said_at: null, caveat: 'not running, no plan' }
+  expect(told.services).toEqual([
+    { service: 'resource-scheduler', ...missing },
+    { service: 'lablet-controller', ...missing },
+    { service: 'worker-controller', said_at: aReplica().seen_at, caveat: null },
+  ])
   const yaml = planned()
   await yaml.lcm('-o', 'yaml')
   expect(parse(yaml.out()).items[0].action).toBe('describe_again')
@@ -111,14 +103,7 @@ it('is told to programs with what may be missing', async () => {
 it('lists a wish that only a person can fulfill, rather than nothing to do', async () => {
   const { lcm, api, outLines } = planned()
   const because = 'it failed, and its machine is stopped; retry it or terminate it'
-  const blocked = {
-    service: 'worker-controller',
-    resource: 'worker:w-1',
-    action: 'manual',
-    because: textReason(because),
-    due_at: null,
-  }
-  api.plan.splice(0, 2, blocked)
+  api.plan('worker-controller', { resource, action: 'manual', because: textReason(because), due_at: null })
   expect(await lcm()).toBe(0)
   expect(outLines()).toContain('worker-controller  1 blocked, as of 0s ago')
   expect(outLines()).toContain(`  -   needs a person   worker metal-1   ${because}`)

@@ -1,30 +1,44 @@
-import type { WorkerView } from '@lcm/contract/worker'
 import { NO_ACTIVITY } from '@lcm/domain/worker/parts'
-import { asView } from '@lcm/testkit/builders'
+import type { Worker } from '@lcm/domain/worker/worker'
 import { NO_METRICS } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
+import type { CliApi } from '../testing/cli-api.ts'
 import { aRunningWorker, aSession, aWorker, START_MS } from '../testing/samples.ts'
 
 const START = new Date(START_MS).toISOString()
 const AN_HOUR_AGO = new Date(START_MS - 3_600_000).toISOString()
-const RUNNING = { billing: { since: AN_HOUR_AGO, cause: 'idle', closed_usd: 1 }, labs_count: 2 } as const
+const RUNNING = { billing: { since: AN_HOUR_AGO, cause: 'idle', closed_usd: 1 } } as const
+const EPOCH = 3
 const PLACE = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: START }
 
-const measured = (name: string, cpu: number, more: Partial<WorkerView> = {}) => ({
-  ...aRunningWorker({ id: `w-${name}`, name, ...RUNNING }),
-  utilization: { cpu, memory: 100 - cpu, disk: null, at: START },
-  ...more,
-})
+const aBusyWorker = (name: string, more: Partial<Worker> = {}) =>
+  aRunningWorker({ id: `w-${name}`, name, ec2_instance_id: `i-${name}`, ...RUNNING, ...more })
+
+/** With two labs, and as busy as the controllers have reported. */
+function putMeasured({ put, seed, plane }: CliApi, name: string, cpu: number, more: Partial<Worker> = {}): void {
+  const worker = aBusyWorker(name, more)
+  put(worker)
+  seed(() => {
+    const body = { ...NO_METRICS, collected_at: START, cpu_utilization: cpu, memory_utilization: 100 - cpu }
+    return plane.others('worker-controller').call('reportWorkerMetrics', { params: { id: worker.id }, body })
+  })
+  seed(() => {
+    const facts = { title: 'a lab', owner: null, state: 'STARTED', node_count: 2, link_count: 1 }
+    const labs = ['a', 'b'].map(lab_id => ({ lab_id, ...facts }))
+    const body = { worker_id: worker.id, began_at: START, is_complete: true, labs }
+    return plane.others('lablet-controller').call('discoverLabs', { body, epoch: EPOCH })
+  })
+}
 
 function fleet(options: CapturedOptions = {}) {
   const captured = capturedShell(options)
   const { api } = captured
-  api.put(measured('metal-10', 20, { reservations: { 'ls-1': PLACE } }))
-  api.put(measured('metal-9', 80, { activity: { ...NO_ACTIVITY, idle_since: AN_HOUR_AGO } }))
-  api.put(asView(aWorker({ id: 'w-3', name: 'metal-3', status: 'STOPPED', desired_status: 'STOPPED' })))
-  api.lablets.sessions.put(aSession())
+  putMeasured(api, 'metal-10', 20, { reservations: { 'ls-1': PLACE } })
+  putMeasured(api, 'metal-9', 80, { activity: { ...NO_ACTIVITY, idle_since: AN_HOUR_AGO } })
+  api.put(aWorker({ id: 'w-3', name: 'metal-3', status: 'STOPPED', desired_status: 'STOPPED' }))
+  api.sessions.put(aSession())
   return { ...captured, lcm: (...args: string[]) => run(['top', ...args], captured.shell) }
 }
 
@@ -44,7 +58,8 @@ const USER = { id: 'bob', name: 'bob', role: 'user' } as const
 
 it('counts no sessions for whoever may not see those of others, and says why', async () => {
   const { lcm, api, out, outLines } = fleet()
-  api.fleet.info = { ...api.fleet.info, actor: USER }
+  api.sessions.change('ls-1', { owner: USER.id })
+  api.actAs(USER)
   expect(await lcm()).toBe(0)
   expect(outLines()[0]).toBe('3 workers: 2 RUNNING, 1 STOPPED  ·  $7.92 per hour  ·  1 session (yours): 1 PENDING')
   expect(outLines()[3]).toMatch(/^metal-10 +RUNNING +20% +80% +2 +- /)
@@ -56,7 +71,7 @@ it('counts no sessions for whoever may not see those of others, and says why', a
 
 it('says so on a terminal too, in the room that there is', async () => {
   const { done, press, screen } = await live({ rows: 7, columns: 120 }, api => {
-    api.fleet.info = { ...api.fleet.info, actor: USER }
+    api.actAs(USER)
   })
   expect(screen()).toHaveLength(7)
   expect(screen()[5]).toMatch('SESSIONS is empty because only operators and admins can see the sessions of others.')
@@ -69,7 +84,7 @@ it('shows what a drain leads to', async () => {
   const { lcm, api, out } = fleet()
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const drain = { requested_at: START, by: 'ann', reason: '', then: 'TERMINATED' as const, deadline: START }
-  api.put(measured('metal-9', 80, { status: 'DRAINING', drain }))
+  api.change('w-metal-9', { status: 'DRAINING', drain })
   expect(await lcm()).toBe(0)
   expect(out()).toContain('DRAINING -> TERMINATED')
 })
@@ -135,7 +150,7 @@ it('keeps itself up to date by events and measures', async () => {
   const sample = { worker_id: 'w-metal-10', sample: aSample(99) }
   api.tell({ type: 'metrics.batch', at: START, data: [sample] })
   api.change('w-3', { status: 'STARTING', desired_status: 'RUNNING' })
-  api.lablets.sessions.change('ls-1', { status: 'ARCHIVED' })
+  api.sessions.change('ls-1', { status: 'ARCHIVED' })
   await clock.advance(500)
   expect(screen()[0]).toContain('2 RUNNING')
   expect(screen()[0]).toContain('0 sessions')

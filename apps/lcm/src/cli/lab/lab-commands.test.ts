@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
-import { aLab } from '../testing/samples.ts'
+import { aLab, aReadySession } from '../testing/samples.ts'
 
 function worker(options: CapturedOptions = {}) {
   const captured = capturedShell(options)
-  const { labs } = captured.api.lablets
+  const { labs } = captured.api
   labs.put(aLab())
   return { ...captured, labs, lcm: (...args: string[]) => run(args, captured.shell) }
 }
@@ -13,18 +13,19 @@ function worker(options: CapturedOptions = {}) {
 it('asks for a lab to be stopped, with a reason', async () => {
   const { lcm, api, out } = worker()
   expect(await lcm('stop', 'lab', 'BGP basics', '--reason', 'forgotten')).toBe(0)
-  expect(api.requests.at(-1)).toBe('POST /lab-records/lr-1/stop')
-  expect(api.bodies).toEqual([{ reason: 'forgotten' }])
+  expect(api.requests().at(-1)).toBe('POST /lab-records/lr-1/stop')
+  expect(api.bodies()).toEqual([{ reason: 'forgotten' }])
   expect(out()).toBe('BGP basics (lr-1) will be stopped; it is BOOTED now\n')
   expect(await lcm('start', 'lab', 'lr-1', '-o', 'name')).toBe(0)
-  expect(api.requests.at(-1)).toBe('POST /lab-records/lr-1/start')
+  expect(api.requests().at(-1)).toBe('POST /lab-records/lr-1/start')
 })
 
 it('waits until it is done', async () => {
-  const { lcm, api, labs, out, err } = worker()
+  const { lcm, api, clock, labs, out, err } = worker()
   const done = lcm('stop', 'lab', 'lr-1', '--wait')
   await api.stream(1)
   labs.change('lr-1', { status: 'STOPPING' })
+  await clock.advance(0)
   labs.change('lr-1', { status: 'STOPPED', pending_action: null })
   expect(await done).toBe(0)
   expect(err()).toContain('BGP basics is STOPPING: stop requested')
@@ -52,14 +53,14 @@ describe('what can not be taken back', () => {
     const nobody = worker()
     expect(await nobody.lcm(verb, 'lab', 'lr-1')).toBe(2)
     expect(nobody.err()).toMatch(/permanently deletes .*: add --yes to confirm/)
-    expect(nobody.api.bodies).toEqual([])
+    expect(nobody.api.bodies()).toEqual([])
     expect(await nobody.lcm(verb, 'lab', 'lr-1', '--yes')).toBe(0)
     const wrong = worker({ typed: 'lr-1' })
     expect(await wrong.lcm(verb, 'lab', 'lr-1')).toBe(1)
     expect(wrong.err()).toContain('that is not its title: BGP basics was not changed')
     const right = worker({ typed: 'BGP basics' })
     expect(await right.lcm(verb, 'lab', 'lr-1')).toBe(0)
-    expect(right.api.requests.at(-1)).toBe(`POST /lab-records/lr-1/${verb}`)
+    expect(right.api.requests().at(-1)).toBe(`POST /lab-records/lr-1/${verb}`)
   })
 })
 
@@ -73,9 +74,10 @@ it('is content when a deleted lab has no record in the end', async () => {
 })
 
 it('exits with 4 while a session uses it, with 3 when there is none', async () => {
-  const { lcm, labs, err } = worker()
+  const { lcm, api, labs, err } = worker()
+  api.sessions.put(aReadySession())
   labs.change('lr-1', { session_id: 'ls-1' })
   expect(await lcm('stop', 'lab', 'lr-1')).toBe(4)
-  expect(err()).toBe('error: session ls-1 uses BGP basics\n')
+  expect(err()).toBe('error: session ls-1 uses BGP basics; cancel that instead\n')
   expect(await lcm('stop', 'lab', 'none')).toBe(3)
 })

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aLeak } from '../testing/fake-fleet.ts'
+import { aLeak } from '../testing/samples.ts'
 
 it('says that a leak was dealt with, which then only --all shows', async () => {
   const { shell, api, outLines, err } = capturedShell()
-  api.fleet.leaks = [aLeak()]
+  api.putLeak(aLeak())
   expect(await run(['get', 'leaks', '-o', 'name'], shell)).toBe(0)
   expect(await run(['resolve', 'leak', 'll-1', '--reason', 'removed in CSSM'], shell)).toBe(0)
-  expect(api.bodies).toEqual([{ reason: 'removed in CSSM' }])
+  expect(api.bodies()).toEqual([{ reason: 'removed in CSSM' }])
   expect(await run(['get', 'leaks'], shell)).toBe(0)
   expect(err()).toContain('all leaks are resolved: list them with `lcm get leaks --all`')
   await run(['get', 'leaks', '--all'], shell)
@@ -29,7 +29,7 @@ it('exits with 3 for one that is not there', async () => {
 it('is seen by who watches the list, or that one leak', async () => {
   for (const args of [[], ['ll-1']]) {
     const { shell, api, clock, interrupt, outLines } = capturedShell()
-    api.fleet.leaks = [aLeak()]
+    api.putLeak(aLeak())
     const watching = run(['get', 'leaks', ...args, '--all', '--watch', '-o', 'json'], shell)
     const looks = async (n: number) => {
       await clock.advance(15_000)
@@ -37,7 +37,7 @@ it('is seen by who watches the list, or that one leak', async () => {
     }
     await looks(2)
     await looks(3)
-    api.fleet.leaks = [aLeak({ version: 2, resolved_at: '2026-01-01T00:00:00.000Z', resolved_by: 'ann' })]
+    api.putLeak(aLeak({ resolved_at: '2026-01-01T00:00:00.000Z', resolved_by: 'ann' }))
     await looks(4)
     await clock.advance(0)
     interrupt()

@@ -5,7 +5,7 @@ import { capturedShell } from '../testing/captured-shell.ts'
 it('resets the term of a service', async () => {
   const { shell, api, out } = capturedShell()
   expect(await run(['services', 'reset-term', 'worker-controller'], shell)).toBe(0)
-  expect(api.requests).toEqual(['DELETE /services/worker-controller/term'])
+  expect(api.requests()).toEqual(['DELETE /services/worker-controller/term'])
   expect(out()).toContain('its next leader will be accepted')
 })
 
@@ -15,7 +15,7 @@ it.each(['trigger', 'resign', 'reset-term'])('refuses to %s what nobody leads', 
   expect(err()).toBe(
     'error: control-plane-api has no leader because all of its replicas serve: name a controller, list them with `lcm get services`\n',
   )
-  expect(api.requests).toEqual([])
+  expect(api.requests()).toEqual([])
 })
 
 it.each([
@@ -24,7 +24,7 @@ it.each([
 ])('has a leader %s', async (verb, said) => {
   const { shell, api, out } = capturedShell()
   expect(await run(['services', verb, 'worker-controller', '--reason', 'to see'], shell)).toBe(0)
-  expect(api.requests).toEqual([`POST /services/worker-controller/${verb}`])
-  expect(api.bodies).toEqual([{ reason: 'to see' }])
+  expect(api.requests()).toEqual([`POST /services/worker-controller/${verb}`])
+  expect(api.bodies()).toEqual([{ reason: 'to see' }])
   expect(out()).toContain(said)
 })

@@ -2,24 +2,16 @@ import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aReplica, aService } from '../testing/fake-fleet.ts'
+import { aReplica } from '../testing/samples.ts'
 
-const LONG_AGO = '2025-12-31T23:59:00.000Z'
+const LATE = '2025-12-31T23:59:35.000Z'
 
 function served() {
   const captured = capturedShell()
-  captured.api.fleet.services = [
-    aService('resource-scheduler', []),
-    aService('worker-controller', [
-      aReplica(),
-      aReplica({
-        instance_id: 'b',
-        is_leader: false,
-        seen_at: LONG_AGO,
-        problems: [textReason('the quota is used up')],
-      }),
-    ]),
-  ]
+  captured.api.setReplicas(
+    aReplica(),
+    aReplica({ instance_id: 'b', is_leader: false, seen_at: LATE, problems: [textReason('the quota is used up')] }),
+  )
   return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
@@ -28,7 +20,8 @@ it('lists services with the figures of who leads', async () => {
   expect(await lcm('get', 'services')).toBe(0)
   expect(outLines()).toEqual([
     'SERVICE              STATE         REPLICAS   LEADER   TERM   SINCE    QUEUE                RETRIES   WATCH    LAST SWEEP',
-    'resource-scheduler   not running          0   -           -   -        -                          -   -        -',
+    'resource-scheduler   not running          0   -           3   -        -                          -   -        -',
+    'lablet-controller    not running          0   -           3   -        -                          -   -        -',
     'worker-controller    degraded             2   a           3   0s ago   1 queued, 2 active         4   5s ago   0s ago',
   ])
 })
@@ -38,25 +31,22 @@ it('describes one with all of its replicas and what is wrong', async () => {
   expect(await lcm('describe', 'service', 'worker-controller')).toBe(0)
   expect(out()).toMatch(/a +leader +3 /)
   expect(out()).toMatch(/b +standby +3 /)
-  expect(out()).toContain('b: no heartbeat for 1m\n  b: the quota is used up\n')
+  expect(out()).toContain('b: no heartbeat for 25s\n  b: the quota is used up\n')
   await lcm('describe', 'service', 'resource-scheduler')
   expect(out()).toContain('not running: start it with `lcm serve resource-scheduler`')
   expect(await lcm('describe', 'service', 'nonsense')).toBe(3)
 })
 
 it('counts how often it was asked', async () => {
-  const { lcm, api, out } = served()
-  const term = { id: 'worker-controller', version: 1, created_at: LONG_AGO, updated_at: LONG_AGO, epoch: 3 }
-  const asked = { instance_id: 'a', generation: 0, triggers: 1, resignations: 2 }
-  api.fleet.services = [{ ...aService('worker-controller'), term: { ...term, ...asked } }]
+  const { lcm, out } = served()
+  for (const verb of ['trigger', 'resign', 'resign']) await lcm('services', verb, 'worker-controller')
   await lcm('describe', 'service', 'worker-controller')
   expect(out()).toContain('1 trigger, 2 resignations')
 })
 
 it('says of a leader that was overtaken that it has not noticed', async () => {
   const { lcm, api, out } = served()
-  const service = aService('worker-controller', [aReplica({ epoch: 4 }), aReplica({ instance_id: 'b' })])
-  api.fleet.services = [service]
+  api.setReplicas(aReplica({ instance_id: 'b' }), aReplica({ epoch: 4 }))
   await lcm('describe', 'service', 'worker-controller')
   expect(out()).toContain('b: deposed, but still claims to lead')
 })
@@ -67,16 +57,16 @@ it('keeps services up to date by asking again, and tells only what is news', asy
   await api.answered('GET /services')
   await clock.advance(5_000)
   await api.answered('GET /services', 2)
-  api.fleet.services = [aService('worker-controller', [aReplica({ instance_id: 'b', epoch: 4, retries: 9 })])]
+  api.setReplicas(aReplica({ instance_id: 'b', epoch: 4, retries: 9 }))
   await clock.advance(5_000)
   await api.answered('GET /services', 3)
-  api.fleet.services = [aService('worker-controller', [aReplica({ instance_id: 'b', epoch: 4, retries: 10 })])]
+  api.setReplicas(aReplica({ instance_id: 'b', epoch: 4, retries: 10 }))
   await clock.advance(5_000)
   await api.answered('GET /services', 4)
   await clock.advance(0)
   interrupt()
   expect(await watching).toBe(0)
-  expect(outLines().map(line => JSON.parse(line).leader?.epoch ?? null)).toEqual([null, 3, 4])
+  expect(outLines().map(line => JSON.parse(line).leader?.epoch ?? null)).toEqual([null, null, 3, 4])
 })
 
 it('shows the newest figures on a screen', async () => {
@@ -84,7 +74,7 @@ it('shows the newest figures on a screen', async () => {
   const watching = run(['get', 'services', '--watch', '--no-color'], shell)
   await api.answered('GET /services')
   await clock.advance(5_000)
-  api.fleet.services = [aService('worker-controller', [aReplica({ retries: 4711 })])]
+  api.setReplicas(aReplica({ retries: 4711 }))
   await clock.advance(5_500)
   expect(out()).toContain('4711')
   interrupt()

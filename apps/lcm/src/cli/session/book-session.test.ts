@@ -6,9 +6,11 @@ import { aDefinition, anInstantiatingSession, aReadySession, aRunningWorker } fr
 
 function course() {
   const captured = capturedShell()
-  const { definitions, sessions } = captured.api.lablets
+  const { definitions, sessions } = captured.api
   const book = (...args: string[]) => run(['book', ...args], captured.shell)
-  return { ...captured, definitions, sessions, book }
+  /** The id of the session that was booked last. */
+  const bookedId = async () => (await sessions.all()).at(-1)?.id ?? ''
+  return { ...captured, definitions, sessions, book, bookedId }
 }
 
 describe('book', () => {
@@ -19,11 +21,11 @@ describe('book', () => {
   }
 
   it('books, and says until when', async () => {
-    const { book, api, out } = booked()
+    const { book, api, bookedId, out } = booked()
     expect(await book('two-routers', '--for', '30m')).toBe(0)
-    expect(api.bodies).toEqual([{ definition: 'two-routers', duration_minutes: 30 }])
+    expect(api.bodies()).toEqual([{ definition: 'two-routers', duration_minutes: 30 }])
     expect(out()).toBe(
-      'session ls-9 of two-routers 1.0.0 booked ' +
+      `session ${await bookedId()} of two-routers 1.0.0 booked ` +
         'from 2026-01-01T00:00:00.000Z to 2026-01-01T00:30:00.000Z, ends in 30m\n',
     )
   })
@@ -32,7 +34,7 @@ describe('book', () => {
     const { book, api } = booked()
     const said = ['--start', '2026-01-31T09:00+02:00', '--reservation', 'R-1', '-o', 'name']
     expect(await book('two-routers', ...said)).toBe(0)
-    expect(api.bodies).toEqual([
+    expect(api.bodies()).toEqual([
       { definition: 'two-routers', start: '2026-01-31T07:00:00.000Z', reservation_id: 'R-1' },
     ])
   })
@@ -45,30 +47,32 @@ describe('book', () => {
   ])('calls %s %s a wrong use', async (...said) => {
     const { book, api } = booked()
     expect(await book('two-routers', ...said)).toBe(2)
-    expect(api.requests).toEqual([])
+    expect(api.requests()).toEqual([])
   })
 
   it('waits by steps and ends with the ways in', async () => {
-    const { book, api, clock, sessions, outLines, errLines } = booked()
+    const { book, api, clock, sessions, bookedId, outLines, errLines } = booked()
     const done = book('two-routers', '--wait')
     await api.stream(1)
-    sessions.change('ls-9', { waiting_reason: textReason('waits for metal-2') })
+    const id = await bookedId()
+    sessions.change(id, { waiting_reason: textReason('waits for metal-2') })
+    await clock.advance(0)
     api.put(aRunningWorker({ id: 'w-2', name: 'metal-2' }))
-    sessions.change('ls-9', { status: 'SCHEDULED', worker_id: 'w-2', waiting_reason: null })
+    sessions.change(id, { status: 'SCHEDULED', worker_id: 'w-2', waiting_reason: null })
     await clock.advance(20_000)
     const { status, pipeline, worker_id } = anInstantiatingSession(4)
-    sessions.change('ls-9', { status, pipeline, worker_id })
+    sessions.change(id, { status, pipeline, worker_id })
     await clock.advance(40_000)
-    sessions.change('ls-9', { status: 'RUNNING', access: aReadySession().access, pipeline: aReadySession().pipeline })
+    sessions.change(id, { status: 'RUNNING', access: aReadySession().access, pipeline: aReadySession().pipeline })
     expect(await done).toBe(0)
     expect(errLines().slice(1)).toEqual([
-      '    0s  session ls-9 is PENDING: waiting for placement',
-      '    0s  session ls-9 is PENDING: waits for metal-2',
-      '    0s  session ls-9 is SCHEDULED: placed on metal-2, waiting for its start time',
-      '   20s  session ls-9 is INSTANTIATING: step 5 of 7, lab_start',
+      `    0s  session ${id} is PENDING: waiting for placement`,
+      `    0s  session ${id} is PENDING: waits for metal-2`,
+      `    0s  session ${id} is SCHEDULED: placed on metal-2, waiting for its start time`,
+      `   20s  session ${id} is INSTANTIATING: step 5 of 7, lab_start`,
     ])
     expect(outLines()).toEqual([
-      'session ls-9 is RUNNING after 1m: it ends in 59m',
+      `session ${id} is RUNNING after 1m: it ends in 59m`,
       'NAME         NODE   PROTOCOL   OPEN WITH',
       'r1_serial    r1     serial     telnet 203.0.113.7 2000',
       'web_tcp_80   web    tcp        http://203.0.113.7:2001',
@@ -79,35 +83,38 @@ describe('book', () => {
     const quiet = booked()
     const done = quiet.book('two-routers', '--wait', '-q')
     await quiet.api.stream(1)
-    quiet.sessions.change('ls-9', aReadySession({ id: 'ls-9' }))
+    const id = await quiet.bookedId()
+    quiet.sessions.change(id, aReadySession({ id }))
     expect(await done).toBe(0)
     expect([quiet.outLines().length, quiet.err()]).toEqual([3, ''])
     const json = booked()
     const printed = json.book('two-routers', '--wait', '-o', 'json')
     await json.api.stream(1)
-    json.sessions.change('ls-9', aReadySession({ id: 'ls-9' }))
+    json.sessions.change(await json.bookedId(), aReadySession({ id: await json.bookedId() }))
     expect(await printed).toBe(0)
     expect(JSON.parse(json.out()).status).toBe('READY')
   })
 
   it('exits with 1 and the reason when it does not come up', async () => {
-    const { book, api, sessions, err } = booked()
+    const { book, api, sessions, bookedId, err } = booked()
     const done = book('two-routers', '--wait')
     await api.stream(1)
-    sessions.change('ls-9', { status: 'STOPPING', last_error: 'converged: r1 never booted' })
+    const id = await bookedId()
+    sessions.change(id, { status: 'STOPPING', last_error: 'converged: r1 never booted' })
     expect(await done).toBe(1)
     expect(err()).toContain(
-      'session ls-9 is STOPPING: converged: r1 never booted: run `lcm describe session ls-9` for details',
+      `session ${id} is STOPPING: converged: r1 never booted: run \`lcm describe session ${id}\` for details`,
     )
   })
 
   it('takes a record that is gone for a failure', async () => {
-    const { book, api, sessions, err } = booked()
+    const { book, api, sessions, bookedId, err } = booked()
     const done = book('two-routers', '--wait')
     await api.stream(1)
-    sessions.remove('ls-9')
+    const id = await bookedId()
+    sessions.remove(id)
     expect(await done).toBe(1)
-    expect(err()).toContain('session ls-9 was deleted')
+    expect(err()).toContain(`session ${id} was deleted`)
   })
 
   it('has patience until after its start, or as long as told', async () => {
@@ -119,12 +126,13 @@ describe('book', () => {
     expect(err()).not.toContain('still so')
     await clock.advance(5 * 60_000)
     expect(await patient).toBe(1)
-    const brief = book('two-routers', ...later, '--timeout', '5m')
-    await api.stream(2)
+    const opened = api.plane.opened()
+    const brief = book('two-routers', '--start', '2026-01-01T05:00Z', '--wait', '--timeout', '5m')
+    await api.stream(opened + 1)
     await clock.advance(5 * 60_000)
     expect(await brief).toBe(1)
     expect(err()).toMatch(
-      /timed out after 5m: .*: it continues in the background, check it with `lcm describe session ls-9`/,
+      /timed out after 5m: .*: it continues in the background, check it with `lcm describe session ls-/,
     )
   })
 

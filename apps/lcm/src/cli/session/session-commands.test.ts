@@ -3,12 +3,13 @@ import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { anInstantiatingSession, aReadySession, aSession } from '../testing/samples.ts'
+import { aDefinition, anInstantiatingSession, aReadySession, aSession } from '../testing/samples.ts'
 
 function course(session = aReadySession()) {
   const captured = capturedShell()
-  const { sessions } = captured.api.lablets
+  const { sessions } = captured.api
   sessions.put(session)
+  captured.api.definitions.put(aDefinition({ max_duration_minutes: 300 }))
   return { ...captured, sessions, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
@@ -16,7 +17,7 @@ describe('cancel', () => {
   it('asks for the end', async () => {
     const { lcm, api, out } = course()
     expect(await lcm('cancel', 'session', 'ls-1')).toBe(0)
-    expect(api.requests.at(-1)).toBe('DELETE /lablet-sessions/ls-1')
+    expect(api.requests().at(-1)).toBe('DELETE /lablet-sessions/ls-1')
     expect(out()).toBe('session ls-1 is canceled; its lab is being removed\n')
   })
 
@@ -43,7 +44,7 @@ describe('extend', () => {
   it('lets it last longer', async () => {
     const { lcm, api, out } = course()
     expect(await lcm('extend', 'session', 'ls-1', '--minutes', '30')).toBe(0)
-    expect(api.bodies).toEqual([{ minutes: 30 }])
+    expect(api.bodies()).toEqual([{ minutes: 30 }])
     expect(out()).toBe('session ls-1 now ends at 2026-01-01T01:30:00.000Z, in 1h30m\n')
     expect(await lcm('extend', 'session', 'ls-1', '--minutes', '1', '-o', 'json')).toBe(0)
   })
@@ -64,7 +65,7 @@ describe('retry', () => {
     await api.stream(1)
     sessions.change('ls-1', { status: 'READY', access: aReadySession().access, pipeline: completedPipeline() })
     expect(await done).toBe(0)
-    expect(api.bodies).toEqual([{ reason: 'CML is back' }])
+    expect(api.bodies()).toEqual([{ reason: 'CML is back' }])
     expect(err()).toContain('the lab of session ls-1 will be started again, attempt 2')
     expect(outLines().at(-1)).toContain('203.0.113.7:2001')
   })
@@ -107,8 +108,8 @@ describe('requeue', () => {
   it('has it placed anew', async () => {
     const { lcm, api, out } = course(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }))
     expect(await lcm('requeue', 'session', 'ls-1', '--reason', 'too small')).toBe(0)
-    expect(api.requests.at(-1)).toBe('POST /lablet-sessions/ls-1/requeue')
-    expect(api.bodies).toEqual([{ reason: 'too small' }])
+    expect(api.requests().at(-1)).toBe('POST /lablet-sessions/ls-1/requeue')
+    expect(api.bodies()).toEqual([{ reason: 'too small' }])
     expect(out()).toBe('session ls-1 is queued for a new placement; it is PENDING now\n')
   })
 

@@ -1,13 +1,11 @@
-import { manualClock } from '@lcm/testkit/manual-clock'
 import type { Shell } from '../shell.ts'
 import type { Sink } from '../terminal/output.ts'
-import { type FakeApi, fakeApi } from './fake-api.ts'
-import { START_MS } from './samples.ts'
+import { type CliApi, cliApi } from './cli-api.ts'
 
 export type CapturedShell = ReturnType<typeof capturedShell>
 
 export interface CapturedOptions {
-  readonly api?: FakeApi
+  readonly api?: CliApi
   readonly env?: Shell['env']
   readonly isTty?: boolean
   readonly rows?: number
@@ -21,10 +19,10 @@ export interface CapturedOptions {
   readonly disk?: (path: string) => Awaited<ReturnType<Shell['probeDisk']>>
 }
 
-/** A shell in memory, in front of a fake API. */
+/** A shell in memory, in front of the real API. */
 export function capturedShell(options: CapturedOptions = {}) {
-  const { api = fakeApi(), isTty = false, rows = 24, columns = 120, typed, input, host, examination } = options
-  const clock = manualClock(START_MS)
+  const { api = cliApi(), isTty = false, rows = 24, columns = 120, typed, input, host, examination } = options
+  const { clock } = api
   let keys = 0
   const interrupt = new AbortController()
   const unread = new AbortController()

@@ -1,4 +1,7 @@
+import type { AuditEntry } from '@lcm/domain/decision'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { textReason } from '@lcm/domain/reason'
@@ -65,8 +68,14 @@ export const aTemplate = (changes: Partial<WorkerTemplate> = {}): WorkerTemplate
     ...changes,
   })
 
+/** A lab that CML can import. */
+export const LAB = `lab: { version: 0.3.0, title: BGP }
+nodes: [{ id: n0, label: r1, node_definition: alpine, x: 0, y: 0 }]
+links: []
+`
+
 export const aDefinition = (changes: Partial<LabletDefinition> = {}): LabletDefinition =>
-  anyDefinition({ ...since, topology: 'lab: {}', ...changes })
+  anyDefinition({ ...since, topology: LAB, ...changes })
 
 /** For the hour that begins when the clock does. */
 export const aSession = (changes: Partial<LabletSession> = {}): LabletSession =>
@@ -109,3 +118,51 @@ export const aLab = (changes: Partial<LabRecord> = {}): LabRecord =>
     last_seen_at: start,
     ...changes,
   })
+
+/** A heartbeat of the leader of the worker-controller. */
+export const aReplica = (more: Partial<ServiceInstance> = {}): ServiceInstance => ({
+  id: `${more.service ?? 'worker-controller'}:${more.instance_id ?? 'a'}`,
+  version: 1,
+  service: 'worker-controller',
+  instance_id: 'a',
+  is_leader: true,
+  epoch: 3,
+  since: start,
+  software: '0.1.0',
+  queue: { due: 1, active: 2 },
+  retries: 4,
+  watch: { healthy: true, age_seconds: 5 },
+  last_sweep: start,
+  plan: [],
+  problems: [],
+  seen_at: start,
+  ...more,
+})
+
+export const aLeak = (more: Partial<LicenseLeak> = {}): LicenseLeak => ({
+  ...since,
+  id: 'll-1',
+  version: 1,
+  worker_id: 'w-9',
+  worker_name: 'metal-9',
+  udi: 'udi-9',
+  hostname: 'cml-9',
+  product: 'CML_Enterprise',
+  at: start,
+  reason: textReason('its machine was terminated by somebody else'),
+  resolved_at: null,
+  resolved_by: null,
+  ...more,
+})
+
+export const anEntry = (more: Partial<AuditEntry> = {}): AuditEntry => ({
+  id: 'a-1',
+  at: start,
+  actor: { id: 'token:1', name: 'ann', role: 'operator' },
+  action: 'stop',
+  resource: 'worker:w-1',
+  before: { desired_status: 'RUNNING' },
+  after: { desired_status: 'STOPPED' },
+  reason: 'over the weekend',
+  ...more,
+})

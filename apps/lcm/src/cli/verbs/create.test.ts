@@ -8,23 +8,23 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker, aTemplate, START_MS } from '../testing/samples.ts'
-
-const NEW = 'w-0abcdefgh0009'
+import { aRunningWorker, aTemplate, aWorker, START_MS } from '../testing/samples.ts'
 
 function fleet(isTty = false) {
   const captured = capturedShell({ isTty })
   captured.api.putTemplate(aTemplate())
   const create = (...args: string[]) => run(['create', ...args], captured.shell)
-  return { ...captured, create }
+  /** The worker that was created last. */
+  const created = async () => (await captured.api.plane.all('workers')).at(-1) ?? aWorker()
+  return { ...captured, create, created }
 }
 
 describe('create worker', () => {
   it('asks for a worker and comes back', async () => {
-    const { create, api, out } = fleet()
+    const { create, created, api, out } = fleet()
     expect(await create('worker', '-t', 'metal', '--name', 'mine', '--region', 'eu-west-1')).toBe(0)
-    expect(out()).toBe(`mine (${NEW}) created in eu-west-1; it will be RUNNING\n`)
-    expect(api.bodies).toEqual([{ template_name: 'metal', name: 'mine', aws_region: 'eu-west-1' }])
+    expect(out()).toBe(`mine (${(await created()).id}) created in eu-west-1; it will be RUNNING\n`)
+    expect(api.bodies()).toEqual([{ template_name: 'metal', name: 'mine', aws_region: 'eu-west-1' }])
   })
 
   it('refuses a name that a living worker has, and takes that of one that is gone', async () => {
@@ -34,7 +34,7 @@ describe('create worker', () => {
     expect(err()).toBe(
       'error: worker mine already exists (w-0abcdefgh0001, RUNNING): choose another name, or see `lcm get worker mine`\n',
     )
-    expect(api.bodies).toEqual([])
+    expect(api.bodies()).toEqual([])
     expect(await create('worker', '-t', 'metal', '--name', 'min')).toBe(0)
     api.put(aRunningWorker({ name: 'mine', status: 'TERMINATED' }))
     expect(await create('worker', '-t', 'metal', '--name', 'mine')).toBe(0)
@@ -43,46 +43,49 @@ describe('create worker', () => {
   it('prints the worker for programs, and nothing when quiet', async () => {
     const json = fleet()
     await json.create('worker', '-t', 'metal', '-o', 'json')
-    expect(JSON.parse(json.out()).id).toBe(NEW)
+    expect(JSON.parse(json.out()).id).toBe((await json.created()).id)
     const name = fleet()
     await name.create('worker', '-t', 'metal', '-o', 'name')
-    expect(name.out()).toBe('metal-new\n')
+    expect(name.out()).toBe(`${(await name.created()).name}\n`)
     const quiet = fleet()
     expect(await quiet.create('worker', '-t', 'metal', '-q')).toBe(0)
     expect([quiet.out(), quiet.err()]).toEqual(['', ''])
   })
 
   it('waits by stages until CML can be used', async () => {
-    const { create, api, clock, out, errLines } = fleet()
+    const { create, created, api, clock, out, errLines } = fleet()
     const done = create('worker', '-t', 'metal', '--wait')
     await api.stream(1)
+    const { id, name } = await created()
     await clock.advance(20_000)
-    api.change(NEW, { status: 'STARTING', conditions: withBoot([], 1, START_MS) })
+    api.change(id, { status: 'STARTING', conditions: withBoot([], 1, START_MS) })
     await clock.advance(232_000)
-    api.change(NEW, aRunningWorker({ id: NEW, name: 'metal-new' }))
+    api.change(id, aRunningWorker({ id, name }))
     expect(await done).toBe(0)
     expect(errLines()).toEqual([
-      `metal-new (${NEW}) created in us-east-1; it will be RUNNING`,
-      '    0s  metal-new is PENDING: waiting for launch',
-      '   20s  metal-new is STARTING: waiting for the CML port to open',
+      `${name} (${id}) created in us-east-1; it will be RUNNING`,
+      `    0s  ${name} is PENDING: waiting for launch`,
+      `   20s  ${name} is STARTING: waiting for the CML port to open`,
     ])
-    expect(out()).toBe('metal-new is RUNNING after 4m12s: https://203.0.113.7\n')
+    expect(out()).toBe(`${name} is RUNNING after 4m12s: https://203.0.113.7\n`)
   })
 
   it('prints the worker as it became, once', async () => {
-    const { create, api, out } = fleet()
+    const { create, created, api, out } = fleet()
     const done = create('worker', '-t', 'metal', '--wait', '-o', 'json', '-q')
     await api.stream(1)
-    api.change(NEW, aRunningWorker({ id: NEW }))
+    const { id } = await created()
+    api.change(id, aRunningWorker({ id }))
     expect(await done).toBe(0)
     expect(JSON.parse(out()).status).toBe('RUNNING')
   })
 
   it('leaves no trace of the progress line on a terminal', async () => {
-    const { create, api, err } = fleet(true)
+    const { create, created, api, err } = fleet(true)
     const done = create('worker', '-t', 'metal', '--wait')
     await api.stream(1)
-    api.change(NEW, aRunningWorker({ id: NEW }))
+    const { id } = await created()
+    api.change(id, aRunningWorker({ id }))
     await done
     expect(err().endsWith('\u001b[1A\r\u001b[0J')).toBe(true)
   })
@@ -126,11 +129,11 @@ describe('create template', () => {
   it('takes YAML and JSON', async () => {
     const yaml = fleet()
     expect(await yaml.create('template', '-f', await file(stringify(spec)))).toBe(0)
-    expect(yaml.out()).toBe('template small (wt-0abcdefgh0001) created\n')
+    expect(yaml.out()).toMatch(/^template small \(wt-\w{13}\) created\n$/)
     const json = fleet()
     expect(await json.create('template', '-f', await file(JSON.stringify(spec)), '-o', 'name')).toBe(0)
     expect(json.out()).toBe('small\n')
-    expect(json.api.bodies).toEqual([spec])
+    expect(json.api.bodies()).toEqual([spec])
   })
 
   it('prints each field that is wrong without asking the API', async () => {
@@ -138,7 +141,7 @@ describe('create template', () => {
     expect(await create('template', '-f', await file('name: UPPER\ncolor: red'))).toBe(1)
     expect(errLines()).toContain('  name: lower-case letters, digits and dashes, 1 to 63 characters')
     expect(errLines().some(line => line.includes('color'))).toBe(true)
-    expect(api.requests).toEqual([])
+    expect(api.requests()).toEqual([])
   })
 
   it('refuses files that are not there or no YAML', async () => {
@@ -156,7 +159,10 @@ describe('create template', () => {
 it('prints a token with its secret for programs', async () => {
   const { shell, out } = capturedShell()
   expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci', '-o', 'json'], shell)).toBe(0)
-  expect(JSON.parse(out())).toEqual({ id: 'tk-1', secret: 'lcm_secret' })
+  expect(JSON.parse(out())).toMatchObject({
+    id: expect.stringMatching(/^tk-\w{13}$/),
+    secret: expect.stringMatching(/^lcm_[\w-]{20,}$/),
+  })
 })
 
 it('says which options a token needs, and what its role allows', async () => {
@@ -172,15 +178,15 @@ it('makes a token that works for a while', async () => {
   const { shell, api } = capturedShell()
   const create = (...args: string[]) => run(['create', 'token', '--role', 'user', '--name', 'ci', ...args], shell)
   expect(await create('--expires', '90d')).toBe(0)
-  expect(api.bodies).toEqual([{ name: 'ci', role: 'user', expires_at: '2026-04-01T00:00:00.000Z' }])
+  expect(api.bodies()).toEqual([{ name: 'ci', role: 'user', expires_at: '2026-04-01T00:00:00.000Z' }])
   expect(await create('--expires', 'soon')).toBe(2)
 })
 
 it('makes a token and prints its secret alone', async () => {
   const { shell, out, err } = capturedShell()
   expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci'], shell)).toBe(0)
-  expect(out()).toBe('lcm_secret\n')
+  expect(out()).toMatch(/^lcm_[\w-]{20,}\n$/)
   expect(err()).toContain("Copy it now. It won't be shown again. Use it with --token or LCM_TOKEN")
-  expect(err()).toContain('Revoke it with: lcm delete token tk-1')
+  expect(err()).toMatch(/Revoke it with: lcm delete token tk-\w{13}/)
   expect(await run(['create', 'token', '--role', 'king', '--name', 'ci'], capturedShell().shell)).toBe(2)
 })

@@ -20,7 +20,7 @@ it('says when the session ends that a drain waits for', async () => {
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const drain = { requested_at: since, by: 'ann', reason: '', then: 'STOPPED' as const, deadline }
   api.put(aRunningWorker({ status: 'DRAINING', drain, reservations: { 'ls-1': reservation } }))
-  api.lablets.sessions.put(aReadySession())
+  api.sessions.put(aReadySession())
   expect(await run(['describe', 'worker', 'metal-1'], shell)).toBe(0)
   expect(out()).toContain('waiting for session ls-1 to end, at most 4h; its timeslot ends in 1h')
 })
@@ -32,7 +32,7 @@ it('exits with 3 for a worker that is not there', async () => {
 it('describes a session with the name of its worker', async () => {
   const { shell, api, outLines } = capturedShell()
   api.put(aRunningWorker())
-  api.lablets.sessions.put(aReadySession())
+  api.sessions.put(aReadySession())
   expect(await run(['describe', 'session', 'ls-1'], shell)).toBe(0)
   expect(outLines()[0]).toBe('two-routers 1.0.0  ls-1')
   expect(outLines()).toContain('  worker     metal-1 (w-0abcdefgh0001)')
@@ -41,7 +41,7 @@ it('describes a session with the name of its worker', async () => {
 
 it('describes a definition', async () => {
   const { shell, api, outLines } = capturedShell()
-  api.lablets.definitions.put(
+  api.definitions.put(
     aDefinition({
       title: 'Two routers',
       topology_sha256: '0123456789abcdef',
@@ -82,7 +82,7 @@ it('describes a definition', async () => {
 it('describes a lab', async () => {
   const { shell, api, outLines } = capturedShell()
   const at = aLab().created_at
-  api.lablets.labs.put(
+  api.labs.put(
     aLab({
       nodes: [{ label: 'r1', node_definition: 'iosv', state: 'BOOTED' }],
       ports: { r1_serial: 2000 },

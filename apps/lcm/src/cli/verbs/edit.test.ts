@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition } from '../testing/samples.ts'
+import { aDefinition, LAB } from '../testing/samples.ts'
 
 let folder: string
 beforeEach(async () => {
@@ -14,36 +14,36 @@ afterEach(() => rm(folder, { recursive: true }))
 
 function author(more: Parameters<typeof aDefinition>[0] = {}) {
   const captured = capturedShell()
-  captured.api.lablets.definitions.put(aDefinition(more))
+  captured.api.definitions.put(aDefinition(more))
   return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
 it('makes the next version with another topology', async () => {
   const { lcm, api, out } = author()
-  await writeFile(join(folder, 'new.yaml'), 'lab: new')
+  await writeFile(join(folder, 'new.yaml'), LAB.replace('BGP', 'new'))
   expect(await lcm('edit', 'definition', 'two-routers', '--file', join(folder, 'new.yaml'))).toBe(0)
-  expect(api.requests.at(-1)).toBe('PUT /lablet-definitions/ld-1')
-  expect(api.bodies).toEqual([{ topology: 'lab: new' }])
-  expect(out()).toBe('definition two-routers 1.0.1 (ld-2) is ACTIVE\n')
+  expect(api.requests().at(-1)).toBe('PUT /lablet-definitions/ld-1')
+  expect(api.bodies()).toEqual([{ topology: LAB.replace('BGP', 'new') }])
+  expect(out()).toMatch(/^definition two-routers 1\.0\.1 \(ld-\w{13}\) is ACTIVE\n$/)
 })
 
 it('sends what is given alone, so that nothing is fetched anew', async () => {
   const { lcm, api } = author({ source: 's3://labs/bgp.zip' })
   expect(await lcm('edit', 'definition', 'two-routers', '--title', 'New', '--max-minutes', '90', '-o', 'name')).toBe(0)
-  expect(api.bodies).toEqual([{ title: 'New', max_duration_minutes: 90 }])
+  expect(api.bodies()).toEqual([{ title: 'New', max_duration_minutes: 90 }])
 })
 
 it('keeps the needs that an author said of a definition that still waits for its topology', async () => {
   const needs = { cpu_cores: 9, memory_gb: 9, storage_gb: 9, node_count: 2 }
   const { lcm, api } = author({ source: 's3://labs/bgp.zip', topology: null, status: 'PENDING_SYNC', needs })
   expect(await lcm('edit', 'definition', 'two-routers', '--title', 'New')).toBe(0)
-  expect(api.bodies).toEqual([{ title: 'New' }])
+  expect(api.bodies()).toEqual([{ title: 'New' }])
 })
 
 it('may have it fetched from now on', async () => {
   const { lcm, api } = author()
   expect(await lcm('edit', 'definition', 'two-routers', '--source', 's3://labs/bgp.zip')).toBe(0)
-  expect(api.bodies).toEqual([{ source: 's3://labs/bgp.zip' }])
+  expect(api.bodies()).toEqual([{ source: 's3://labs/bgp.zip' }])
 })
 
 it('exits with 2 without a change or with two topologies, with 3 without a definition, with 4 for one out of use', async () => {

@@ -1,8 +1,9 @@
+import { asView } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import type { FakeApi } from '../testing/fake-api.ts'
+import type { CliApi } from '../testing/cli-api.ts'
 import { aDefinition, aLab, aReadySession, aRunningWorker, aSession, aTemplate, aWorker } from '../testing/samples.ts'
 
 async function got(...args: string[]) {
@@ -42,8 +43,8 @@ it('also lists workers that are lost, unless another has taken their place', asy
 it('shows one by id or name', async () => {
   expect((await got('worker', 'metal-1')).outLines()).toHaveLength(2)
   expect((await got('workers', 'w-2', '-o', 'name')).out()).toBe('metal-2\n')
-  expect(JSON.parse((await got('worker', 'metal-1', '-o', 'json')).out())).toEqual(aRunningWorker())
-  expect(parse((await got('worker', 'metal-1', '-o', 'yaml')).out())).toEqual(aRunningWorker())
+  expect(JSON.parse((await got('worker', 'metal-1', '-o', 'json')).out())).toEqual(asView(aRunningWorker()))
+  expect(parse((await got('worker', 'metal-1', '-o', 'yaml')).out())).toEqual(asView(aRunningWorker()))
 })
 
 it('prints lists for programs', async () => {
@@ -82,20 +83,20 @@ it('says what to do about an empty list, but not to programs', async () => {
 
 async function gotLablets(...args: string[]) {
   const captured = capturedShell()
-  const { definitions, sessions, labs } = captured.api.lablets
+  const { definitions, sessions, labs } = captured.api
   definitions.put(aDefinition())
   definitions.put(aDefinition({ id: 'ld-0', definition_version: '0.9.0', status: 'DEPRECATED' }))
   sessions.put(aReadySession())
   sessions.put(aSession({ id: 'ls-0', status: 'ARCHIVED' }))
   labs.put(aLab())
-  labs.put(aLab({ id: 'lr-0', status: 'DELETED' }))
+  labs.put(aLab({ id: 'lr-0', lab_id: 'lab-0', status: 'DELETED' }))
   return { code: await run(['get', ...args], captured.shell), ...captured }
 }
 
 it.each([
-  ['definitions', 'two-routers', ['ld-1', 'ld-0']],
-  ['sessions', 'ls-1', ['ls-1', 'ls-0']],
-  ['labs', 'lr-1', ['lr-1', 'lr-0']],
+  ['definitions', 'two-routers', ['ld-0', 'ld-1']],
+  ['sessions', 'ls-1', ['ls-0', 'ls-1']],
+  ['labs', 'lr-1', ['lr-0', 'lr-1']],
 ])('lists %s, and with --all those that are over', async (plural, name, all) => {
   expect((await gotLablets(plural)).outLines()).toHaveLength(2)
   expect((await gotLablets(plural, '-o', 'name')).out()).toBe(`${name}\n`)
@@ -107,15 +108,15 @@ it.each([
 it('calls workers by their names, also those that come later', async () => {
   const { shell, api, clock, interrupt, outLines } = capturedShell()
   api.put(aRunningWorker({ id: 'w-1', name: 'metal-1' }))
-  api.lablets.labs.put(aLab({ worker_id: 'w-1' }))
-  api.lablets.sessions.put(aReadySession({ worker_id: 'w-1' }))
+  api.labs.put(aLab({ worker_id: 'w-1' }))
+  api.sessions.put(aReadySession({ worker_id: 'w-1' }))
   expect(await run(['get', 'labs'], shell)).toBe(0)
   expect(outLines().at(-1)).toContain('metal-1')
   const done = run(['get', 'sessions', '--watch'], shell)
   await api.stream(1)
   expect(outLines().at(-1)).toContain('metal-1')
-  api.put(aRunningWorker({ id: 'w-2', name: 'metal-2' }))
-  api.lablets.sessions.change('ls-1', { worker_id: 'w-2' })
+  api.put(aRunningWorker({ id: 'w-2', name: 'metal-2', ec2_instance_id: 'i-2' }))
+  api.sessions.change('ls-1', { worker_id: 'w-2' })
   await clock.advance(0)
   expect(outLines().at(-1)).toContain('metal-2')
   interrupt()
@@ -126,7 +127,7 @@ it('says how to see those that are over where there are no others', async () => 
   const { shell, api, err } = capturedShell()
   expect(await run(['get', 'sessions'], shell)).toBe(0)
   expect(err()).toContain('book one with `lcm book DEFINITION`')
-  api.lablets.sessions.put(aSession({ status: 'ARCHIVED' }))
+  api.sessions.put(aSession({ status: 'ARCHIVED' }))
   expect(await run(['get', 'sessions'], shell)).toBe(0)
   expect(err()).toContain('all sessions are finished: list them with `lcm get sessions --all`')
 })
@@ -139,17 +140,18 @@ it('shows one definition with its topology, one session, one lab', async () => {
 })
 
 it.each([
-  ['definitions', (api: FakeApi) => api.lablets.definitions.change('ld-1', { status: 'DEPRECATED' })],
-  ['sessions', (api: FakeApi) => api.lablets.sessions.change('ls-1', { status: 'TERMINATED' })],
-  ['labs', (api: FakeApi) => api.lablets.labs.change('lr-1', { status: 'DELETED' })],
+  ['definitions', (api: CliApi) => api.definitions.change('ld-1', { status: 'DEPRECATED' })],
+  ['sessions', (api: CliApi) => api.sessions.change('ls-1', { status: 'TERMINATED' })],
+  ['labs', (api: CliApi) => api.labs.change('lr-1', { status: 'DELETED' })],
 ] as const)('keeps %s up to date', async (plural, end) => {
   const { shell, api, clock, interrupt, outLines } = capturedShell()
-  api.lablets.definitions.put(aDefinition())
-  api.lablets.sessions.put(aSession())
-  api.lablets.labs.put(aLab())
+  api.definitions.put(aDefinition())
+  api.sessions.put(aSession())
+  api.labs.put(aLab())
   const done = run(['get', plural, '--watch', '-o', 'json'], shell)
   await api.stream(1)
   end(api)
+  await clock.advance(0)
   end(api)
   await clock.advance(0)
   interrupt()
@@ -159,10 +161,10 @@ it.each([
 
 it('follows one session until its record is gone', async () => {
   const { shell, api, err } = capturedShell()
-  api.lablets.sessions.put(aSession())
+  api.sessions.put(aSession())
   const done = run(['get', 'session', 'ls-1', '--watch'], shell)
   await api.stream(1)
-  api.lablets.sessions.remove('ls-1')
+  api.sessions.remove('ls-1')
   expect(await done).toBe(3)
   expect(err()).toContain('session ls-1 was deleted')
 })

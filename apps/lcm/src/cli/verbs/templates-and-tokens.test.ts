@@ -23,7 +23,8 @@ const aToken = (more: Partial<Token> = {}): Token => ({
 function admin(input?: string) {
   const captured = capturedShell(input === undefined ? {} : { input })
   captured.api.putTemplate(aTemplate({ name: 'metal' }))
-  captured.api.tokens.push(aToken(), aToken({ id: 'tk-2', name: 'twice' }), aToken({ id: 'tk-3', name: 'twice' }))
+  for (const token of [aToken(), aToken({ id: 'tk-2', name: 'twice' }), aToken({ id: 'tk-3', name: 'twice' })])
+    captured.api.putToken(token)
   return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
@@ -32,7 +33,7 @@ it('enables and disables templates', async () => {
   expect(await lcm('disable', 'template', 'metal')).toBe(0)
   expect(await lcm('enable', 'template', 'metal', '-o', 'name')).toBe(0)
   expect(out()).toBe('template metal disabled: new workers can no longer use it\nmetal\n')
-  expect(api.requests.filter(request => request.startsWith('POST'))).toEqual([
+  expect(api.requests().filter(request => request.startsWith('POST'))).toEqual([
     'POST /worker-templates/metal/disable',
     'POST /worker-templates/metal/enable',
   ])
@@ -44,7 +45,7 @@ it('says a template anew from a file, which need not repeat its name', async () 
   const { lcm, out, api, err } = admin(JSON.stringify({ ...spec, cost_per_hour_usd: 77 }))
   expect(await lcm('edit', 'template', 'metal', '-f', '-')).toBe(0)
   expect(out()).toBe('template metal changed\n')
-  expect(api.bodies.at(-1)).toMatchObject({ cost_per_hour_usd: 77 })
+  expect(api.bodies().at(-1)).toMatchObject({ cost_per_hour_usd: 77 })
   const folder = await mkdtemp(join(tmpdir(), 'lcm-edit-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   await writeFile(join(folder, 'other.yaml'), 'name: other\n')
@@ -56,7 +57,7 @@ it('leaves what the file does not say of a template as it is, and says what is w
   const { lcm, api } = admin('cost_per_hour_usd: 77')
   expect(await lcm('edit', 'template', 'metal', '-f', '-')).toBe(0)
   const { instance_types, ami_owner } = aTemplate()
-  expect(api.bodies).toMatchObject([{ instance_types, ami_owner, cost_per_hour_usd: 77 }])
+  expect(api.bodies()).toMatchObject([{ instance_types, ami_owner, cost_per_hour_usd: 77 }])
   const wrong = admin('cost_per_hour_usd: much\ncolor: red\n')
   expect(await wrong.lcm('edit', 'template', 'metal', '-f', '-')).toBe(1)
   expect(wrong.err()).toContain('color: unknown field')
@@ -81,7 +82,7 @@ it('lists tokens and takes one back, by id or unique name', async () => {
   ])
   expect(await lcm('delete', 'token', 'ci')).toBe(0)
   expect(outLines().at(-1)).toBe('token ci (tk-1) revoked')
-  expect(api.requests.at(-1)).toBe('DELETE /tokens/tk-1')
+  expect(api.requests().at(-1)).toBe('DELETE /tokens/tk-1')
   expect(await lcm('delete', 'token', 'twice')).toBe(4)
   expect(await lcm('delete', 'token', 'none')).toBe(3)
   expect(err()).toContain('token none not found: list all with `lcm get tokens`')

@@ -5,7 +5,6 @@ import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aService } from '../testing/fake-fleet.ts'
 import {
   aDefinition,
   anInstantiatingSession,
@@ -45,7 +44,7 @@ it('explains a boot: why, what is next, what was decided', async () => {
       desired_until: toInstant(START_MS + 3_600_000),
     }),
   )
-  api.decisions.push(
+  api.decide(
     aDecision({ guards: [{ name: 'ready_answers', value: 1, limit: 3, passed: false }] }),
     aDecision({
       id: 'd-2',
@@ -55,8 +54,7 @@ it('explains a boot: why, what is next, what was decided', async () => {
       outcome: 'PROVISIONING -> STARTING',
     }),
   )
-  api.plan.push({
-    service: 'worker-controller',
+  api.plan('worker-controller', {
     resource: 'worker:w-0abcdefgh0001',
     action: 'wait',
     because: textReason('CML answered 502'),
@@ -103,7 +101,7 @@ it('says what stands out and what can be done about a worker that was stopped fo
 it('gives programs what the API tells, and refuses a count that is none', async () => {
   const { shell, api, out } = capturedShell()
   api.put(aRunningWorker())
-  api.decisions.push(aDecision({}), aDecision({ id: 'd-2' }))
+  api.decide(aDecision({}), aDecision({ id: 'd-2', at: at(21) }))
   expect(await run(['why', 'worker', 'metal-1', '-n', '1', '--json'], shell)).toBe(0)
   expect(JSON.parse(out())).toMatchObject({ worker: { name: 'metal-1' }, decisions: [{ id: 'd-1' }], plan: null })
   expect(JSON.parse(out()).decisions.length).toBe(1)
@@ -112,18 +110,18 @@ it('gives programs what the API tells, and refuses a count that is none', async 
 
 it('says when a session of later gets its place, rather than that it waits for one', async () => {
   const { shell, api, outLines } = capturedShell()
-  api.lablets.sessions.put(aSession())
+  api.sessions.put(aSession())
   const because = 'it is given a place 35 min before it begins'
   const place = { action: 'place', because: textReason(because), due_at: '2026-01-01T05:00:00.000Z' }
-  api.plan.push({ service: 'resource-scheduler', resource: 'session:ls-1', ...place })
+  api.plan('resource-scheduler', { resource: 'session:ls-1', ...place })
   expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
   expect(outLines()).toContain(`  place it on a worker; for 0s now: ${because}; next check in 5h`)
 })
 
 it('explains a session that has no place', async () => {
   const { shell, api, outLines } = capturedShell()
-  api.lablets.sessions.put(aSession({ waiting_reason: textReason('waits for metal-2'), entered_status_at: at(240) }))
-  api.decisions.push(
+  api.sessions.put(aSession({ waiting_reason: textReason('waits for metal-2'), entered_status_at: at(240) }))
+  api.decide(
     aDecision({
       service: 'resource-scheduler',
       resource: 'session:ls-1',
@@ -155,21 +153,20 @@ it('explains a session that has no place', async () => {
 
 it('says what comes next of a session, what stands out and what can be done', async () => {
   const { shell, api, outLines } = capturedShell()
-  const { sessions } = api.lablets
+  const { sessions } = api
   const why = async () => {
     const before = outLines().length
     expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
     return outLines().slice(before)
   }
   sessions.put(anInstantiatingSession(3, { last_error: 'tags: CML said no' }))
-  api.plan.push({
-    service: 'lablet-controller',
+  api.plan('lablet-controller', {
     resource: 'session:ls-1',
     action: 'step',
     because: textReason('step tags is tried again'),
     due_at: toInstant(START_MS + 10_000),
   })
-  api.decisions.push(
+  api.decide(
     aDecision({
       service: 'lablet-controller',
       resource: 'session:ls-1',
@@ -182,10 +179,10 @@ it('says what comes next of a session, what stands out and what can be done', as
   expect(failing).toContain('  start its lab; for 0s now: step 4 of 7, tags; next check in 10s')
   expect(failing).toContain('  Last error: tags: CML said no')
   expect(failing).toContain('  lcm retry session ls-1    start its lab again')
-  api.plan.length = 0
+  api.plan('lablet-controller')
   const { pipeline } = aReadySession()
   sessions.change('ls-1', { status: 'RUNNING', last_error: null, pipeline })
-  api.lablets.definitions.put(aDefinition({ max_duration_minutes: 300 }))
+  api.definitions.put(aDefinition({ max_duration_minutes: 300 }))
   const running = await why()
   expect(running).toContain('  keep its lab up until its slot ends; in 1h')
   const since = toInstant(START_MS)
@@ -221,8 +218,8 @@ it.each([
   [null, null],
 ])('proposes no longer extension than a definition of %s minutes allows', async (longest, advice) => {
   const { shell, api, out } = capturedShell()
-  api.lablets.sessions.put(aReadySession({ status: 'RUNNING' }))
-  if (longest !== null) api.lablets.definitions.put(aDefinition({ max_duration_minutes: longest }))
+  api.sessions.put(aReadySession({ status: 'RUNNING' }))
+  if (longest !== null) api.definitions.put(aDefinition({ max_duration_minutes: longest }))
   expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
   if (advice === null) expect(out()).not.toContain('lcm extend')
   else expect(out()).toContain(`  ${advice}    extend it\n`)
@@ -233,9 +230,10 @@ it('shows as many decisions as are asked for, though some are told with others',
   api.put(aRunningWorker())
   for (const n of [1, 2, 3, 4]) {
     const because = `number ${n}`
-    api.decisions.push(
-      aDecision({ because: textReason(because) }),
-      aDecision({ because: textReason(because), action: 'write' }),
+    const seconds = 20 + n / 10
+    api.decide(
+      aDecision({ id: `d-${n}`, at: at(seconds), because: textReason(because) }),
+      aDecision({ id: `d-${n}-write`, at: at(seconds + 0.05), because: textReason(because), action: 'write' }),
     )
   }
   const shown = async (...args: string[]) => {
@@ -252,7 +250,7 @@ it('shows as many decisions as are asked for, though some are told with others',
 
 it('gives programs what the API tells of a session', async () => {
   const { shell, api, out } = capturedShell()
-  api.lablets.sessions.put(aSession())
+  api.sessions.put(aSession())
   expect(await run(['why', 'session', 'ls-1', '--json'], shell)).toBe(0)
   expect(JSON.parse(out())).toEqual({
     session: aSession(),
@@ -277,19 +275,25 @@ it('never says that there is nothing to do while a wish is not fulfilled, and na
     expect(await run(['why', 'worker', 'metal-1'], shell)).toBe(0)
     return outLines().slice(before)
   }
-  api.decisions.push(
-    aDecision({ at: at(7200), action: 'nothing', because: textReason('running, as wanted'), seen: { ec2: 'running' } }),
+  api.decide(
+    aDecision({
+      id: 'd-0',
+      at: at(7200),
+      action: 'nothing',
+      because: textReason('running, as wanted'),
+      seen: { ec2: 'running' },
+    }),
   )
   const asked = await why()
   expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not decided about it yet')
   expect(asked).toContain('  worker-controller left it unchanged 2h ago: running, as wanted.')
   expect(asked.join()).not.toMatch(/nothing/i)
-  api.decisions.unshift(
+  api.decide(
     aDecision({ at: at(10), because: textReason('EC2 answered 503'), seen: { ec2: 'unknown' } }),
-    aDecision({ at: at(300), because: textReason('EC2 did not answer'), seen: { ec2: 'unknown' } }),
+    aDecision({ id: 'd-2', at: at(300), because: textReason('EC2 did not answer'), seen: { ec2: 'unknown' } }),
   )
   expect(await why()).toContain('  stop its instance; blocked for 5m by Ec2Unreachable: EC2 answered 503')
-  api.fleet.services = [aService('worker-controller', [])]
+  api.setReplicas()
   expect(await why()).toContain(
     '  stop its instance; blocked for 10s by ControllerDown: no worker-controller is running',
   )

@@ -5,13 +5,13 @@ import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker, aTemplate } from '../testing/samples.ts'
+import { aLaunch, aRunningWorker, aTemplate } from '../testing/samples.ts'
 
 const ID = 'w-0abcdefgh0001'
 
 function fleet(options: CapturedOptions = {}) {
   const captured = capturedShell(options)
-  captured.api.put(aRunningWorker())
+  captured.api.put(aRunningWorker({ launch: aLaunch({ state: 'launched' }) }))
   captured.api.putTemplate(aTemplate({ license_product: 'CML_Personal' }))
   return { ...captured, lcm: (...args: string[]) => run(['license', ...args], captured.shell) }
 }
@@ -19,8 +19,8 @@ function fleet(options: CapturedOptions = {}) {
 it('takes the token from standard input, and the product from the template', async () => {
   const { lcm, api, out } = fleet({ input: 'secret-token\n' })
   expect(await lcm('register', 'metal-1')).toBe(0)
-  expect(api.requests.at(-1)).toBe(`PUT /workers/${ID}/license`)
-  expect(api.bodies).toEqual([{ product: 'CML_Personal', token: 'secret-token' }])
+  expect(api.requests().at(-1)).toBe(`PUT /workers/${ID}/license`)
+  expect(api.bodies()).toEqual([{ product: 'CML_Personal', token: 'secret-token' }])
   expect(out()).toBe(`metal-1 (${ID}) will be registered for CML_Personal\n`)
 })
 
@@ -29,7 +29,7 @@ it('takes the token from a file', async () => {
   writeFileSync(file, 'of-a-file\n')
   const { lcm, api, err } = fleet()
   expect(await lcm('register', 'metal-1', '--product', 'CML_Enterprise', '--token-file', file)).toBe(0)
-  expect(api.bodies).toEqual([{ product: 'CML_Enterprise', token: 'of-a-file' }])
+  expect(api.bodies()).toEqual([{ product: 'CML_Enterprise', token: 'of-a-file' }])
   expect(await lcm('register', 'metal-1', '--token-file', '/nowhere')).toBe(1)
   expect(err()).toBe("error: /nowhere can't be read (ENOENT): use a file that contains only the token\n")
 })
@@ -41,7 +41,7 @@ it('asks a person without showing what is typed', async () => {
   await until(isListening)
   press('typed-token\r')
   expect(await done).toBe(0)
-  expect(api.bodies).toEqual([{ product: 'CML_Personal', token: 'typed-token' }])
+  expect(api.bodies()).toEqual([{ product: 'CML_Personal', token: 'typed-token' }])
   expect(err()).toContain('Token for metal-1')
   expect(`${out()}${err()}`).not.toContain('typed-token')
 })
@@ -52,7 +52,7 @@ it('does nothing when that person leaves', async () => {
   await until(isListening)
   press('typed\u0003')
   expect(await done).toBe(130)
-  expect(api.bodies).toEqual([])
+  expect(api.bodies()).toEqual([])
 })
 
 async function until(condition: () => boolean): Promise<void> {
@@ -66,7 +66,7 @@ it.each([
   const { lcm, api, err } = fleet({ input })
   expect(await lcm('register', 'metal-1')).toBe(2)
   expect(err()).toContain(said)
-  expect(api.bodies).toEqual([])
+  expect(api.bodies()).toEqual([])
 })
 
 it('needs a product from somewhere', async () => {
@@ -77,10 +77,11 @@ it('needs a product from somewhere', async () => {
 })
 
 it('waits until it is registered, and tells a refusal', async () => {
-  const { lcm, api, out, err } = fleet({ input: 'token' })
+  const { lcm, api, clock, out, err } = fleet({ input: 'token' })
   const done = lcm('register', 'metal-1', '--wait')
   await api.stream(1)
   api.change(ID, { license: { ...NO_LICENSE, pending_operation: 'register', status: 'REGISTERING' } })
+  await clock.advance(0)
   api.change(ID, { license: { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' } })
   expect(await done).toBe(0)
   expect(err()).toContain('the license of metal-1 is REGISTERING')
@@ -96,7 +97,7 @@ it('gives it back', async () => {
   const { lcm, api, out } = fleet()
   const done = lcm('deregister', 'metal-1', '--wait')
   await api.stream(1)
-  expect(api.requests).toContain(`DELETE /workers/${ID}/license`)
+  expect(api.requests()).toContain(`DELETE /workers/${ID}/license`)
   api.change(ID, { license: { ...NO_LICENSE } })
   expect(await done).toBe(0)
   expect(out()).toBe('the license of metal-1 is UNREGISTERED after 0s\n')

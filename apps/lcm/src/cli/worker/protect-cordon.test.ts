@@ -15,8 +15,8 @@ it.each([
   const [name, value] = Object.entries(change)[0] ?? []
   api.put(aRunningWorker({ [String(name)]: !value }))
   expect(await run([verb, 'worker', 'metal-1'], shell)).toBe(0)
-  expect(api.requests.at(-1)).toBe(`PATCH /workers/${ID}`)
-  expect(api.bodies).toEqual([change])
+  expect(api.requests().at(-1)).toBe(`PATCH /workers/${ID}`)
+  expect(api.bodies()).toEqual([change])
   expect(await run([verb, 'worker', 'metal-1'], shell)).toBe(0)
   expect(outLines()).toEqual([`metal-1 (${ID}) is ${state}`, `metal-1 (${ID}) is already ${state}`])
 })

@@ -15,8 +15,8 @@ it('changes what is wanted, with a reason', async () => {
   const { lcm, api, out } = fleet()
   expect(await lcm('stop', 'worker', 'metal-1', '--reason', 'over the weekend')).toBe(0)
   expect(out()).toBe(`metal-1 (${ID}) will be STOPPED; it is RUNNING now\n`)
-  expect(api.requests.at(-1)).toBe(`POST /workers/${ID}/stop`)
-  expect(api.bodies).toEqual([{ reason: 'over the weekend' }])
+  expect(api.requests().at(-1)).toBe(`POST /workers/${ID}/stop`)
+  expect(api.bodies()).toEqual([{ reason: 'over the weekend' }])
 })
 
 it('says when there is nothing to do', async () => {
@@ -64,21 +64,21 @@ describe('terminate', () => {
     expect(err()).toContain(
       'Terminating metal-1 (w-0abcdefgh0001) permanently deletes its disk. Type its name to confirm: ',
     )
-    expect(wasAsked(api.requests)).toBe(true)
+    expect(wasAsked(api.requests())).toBe(true)
   })
 
   it('does nothing when something else is typed', async () => {
     const { lcm, api, err } = fleet({ typed: 'yes' })
     expect(await lcm('terminate', 'worker', ID)).toBe(1)
     expect(err()).toContain('metal-1 was not changed')
-    expect(wasAsked(api.requests)).toBe(false)
+    expect(wasAsked(api.requests())).toBe(false)
   })
 
   it('needs --yes where nobody can type', async () => {
     const { lcm, api, err } = fleet()
     expect(await lcm('terminate', 'worker', ID)).toBe(2)
     expect(err()).toBe('error: terminating metal-1 permanently deletes its disk: add --yes to confirm\n')
-    expect(wasAsked(api.requests)).toBe(false)
+    expect(wasAsked(api.requests())).toBe(false)
     expect(await lcm('terminate', 'worker', ID, '--yes')).toBe(0)
   })
 
@@ -107,7 +107,7 @@ describe('terminate', () => {
 
 it('exits with 4 and names the candidates when a name is not unique', async () => {
   const { lcm, api, errLines } = fleet()
-  api.put(aRunningWorker({ id: 'w-2' }))
+  api.put(aRunningWorker({ id: 'w-2', ec2_instance_id: 'i-2' }))
   expect(await lcm('stop', 'worker', 'metal-1')).toBe(4)
   expect(errLines()).toEqual([
     'error: 2 workers are named metal-1: use the id instead',
@@ -121,6 +121,6 @@ it('tries again what failed', async () => {
   expect(await lcm('retry', 'worker', 'metal-1')).toBe(4)
   api.change(ID, { status: 'FAILED' })
   expect(await lcm('retry', 'worker', 'metal-1', '--reason', 'quota is raised')).toBe(0)
-  expect(api.bodies.at(-1)).toEqual({ reason: 'quota is raised' })
-  expect(out()).toBe(`metal-1 (${ID}) will be RUNNING; it is PENDING now\n`)
+  expect(api.bodies().at(-1)).toEqual({ reason: 'quota is raised' })
+  expect(out()).toBe(`metal-1 (${ID}) will be RUNNING; it is STARTING now\n`)
 })

@@ -3,10 +3,10 @@ import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { withBoot, withCondition } from '@lcm/domain/worker/boot'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { manualClock } from '@lcm/testkit/manual-clock'
+import { asView } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { RETRY_MS } from '../follow-events.ts'
-import { fakeApi } from '../testing/fake-api.ts'
+import { cliApi } from '../testing/cli-api.ts'
 import { aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
 import { waitFor } from '../wait.ts'
 import { goalFor, judge, waitedWorker } from './worker-wait.ts'
@@ -69,8 +69,8 @@ describe('judge', () => {
 const ID = 'w-0abcdefgh0001'
 
 function waiting(start = aWorker(), timeoutMs = 600_000) {
-  const api = fakeApi()
-  const clock = manualClock(START_MS)
+  const api = cliApi()
+  const { clock } = api
   const interrupt = new AbortController()
   const shown: string[] = []
   const progress = { show: (text: string) => shown.push(text), elapsed: () => '', end: () => shown.push('end') }
@@ -87,7 +87,9 @@ describe('waitFor', () => {
     const { api, clock, shown, done } = waiting()
     await api.stream(1)
     api.change(ID, { status: 'PROVISIONING' })
+    await clock.advance(0)
     api.change(ID, { status: 'STARTING', conditions: withBoot([], 2, START_MS) })
+    await clock.advance(0)
     api.change(ID, { status: 'RUNNING', service_status: 'AVAILABLE' })
     await clock.advance(0)
     expect((await done)?.status).toBe('RUNNING')
@@ -103,7 +105,7 @@ describe('waitFor', () => {
   it('asks nothing of the API when it is there already', async () => {
     const { api, done } = waiting(aRunningWorker())
     expect((await done)?.status).toBe('RUNNING')
-    expect(api.requests).toEqual([])
+    expect(api.requests()).toEqual([])
   })
 
   it('ends with the reason when the worker fails', async () => {
@@ -143,7 +145,7 @@ describe('waitFor', () => {
   it('polls while streams are refused', async () => {
     const { api, clock, shown, done } = waiting()
     await api.stream(1)
-    api.refuseStreams(true)
+    api.refuseStreams()
     await clock.advance(RETRY_MS)
     api.change(ID, aRunningWorker())
     await clock.advance(RETRY_MS)
@@ -154,7 +156,8 @@ describe('waitFor', () => {
   it('never goes back to older news', async () => {
     const { api, clock, shown, done, interrupt } = waiting(aWorker({ status: 'PROVISIONING', version: 5 }))
     await api.stream(1)
-    api.put(aWorker({ status: 'PENDING', version: 3 }))
+    const older = asView(aWorker({ status: 'PENDING', version: 3 }))
+    api.plane.say({ type: 'worker.updated', id: ID, version: 3, at: older.updated_at, data: older })
     await clock.advance(0)
     interrupt.abort()
     await expect(done).rejects.toThrow()
@@ -195,8 +198,8 @@ describe('waitFor', () => {
     await api.stream(1)
     interrupt.abort()
     await expect(done).rejects.toMatchObject({ exitCode: 130 })
-    const asked = api.requests.length
+    const asked = api.requests().length
     await clock.advance(3_600_000)
-    expect(api.requests.length).toBe(asked)
+    expect(api.requests().length).toBe(asked)
   })
 })
