@@ -1,3 +1,4 @@
+import type { Reason } from '@lcm/domain/reason'
 import type { Condition } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
@@ -29,7 +30,9 @@ describe('a CML that refuses LCM', () => {
       ({ body }) => 'outcome' in body && body.outcome,
     )
     expect(outcomes[0]).toBe('skipped_cannot_judge')
-    const told = (await operator.decisions(id)).filter(({ because }) => because.code === 'cml_login_refused')
+    const isRefusal = ({ code, params }: Reason) =>
+      code === 'cml_login_refused' || (code === 'idle_unknown' && params.telemetry === 'login_refused')
+    const told = (await operator.decisions(id)).filter(({ because }) => isRefusal(because))
     expect(told.map(({ action }) => action).sort()).toEqual(['skipped_cannot_judge', 'write'])
     await world.client.call('putWorkerCredentials', { params: { id }, body: OTHER })
     await world.runFor(5_000)

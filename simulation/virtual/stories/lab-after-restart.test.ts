@@ -1,4 +1,5 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
+import { DecisionNote } from '@lcm/domain/decision'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aClass, type Class } from './a-class.ts'
@@ -42,6 +43,11 @@ it('a machine that is stopped behind our back heals, and so does the lab of the 
       params: { worker: 'metal-1', restarted_at: expect.any(String) },
     }),
   )
+  const waits = decisions.flatMap(({ body }) => {
+    const { action, outcome } = DecisionNote.strip().parse(body)
+    return action === 'wait' ? [outcome] : []
+  })
+  expect(new Set(waits), 'an outcome would repeat the reason').toEqual(new Set(['']))
   await over()
 })
 

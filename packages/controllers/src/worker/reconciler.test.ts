@@ -285,6 +285,19 @@ describe('explaining itself', () => {
     )
   })
 
+  it('notes a wait and idleness without an outcome, which would repeat the reason', async () => {
+    worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
+    await runFor(60_000)
+    expect(noted).toContainEqual(
+      expect.objectContaining({
+        action: 'nothing',
+        because: reason('at_desired_status', { status: 'RUNNING' }),
+        outcome: '',
+      }),
+    )
+    expect(noted.map(({ outcome }) => outcome)).toEqual(noted.map(() => ''))
+  })
+
   it('plans what it would do next, and nothing for a worker at rest', async () => {
     worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
     refuseActs = 'throttled'
