@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,6 @@ import { fileURLToPath } from 'node:url'
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
-import { chromium } from 'playwright-core'
 import type { TestProject } from 'vitest/node'
 
 const LCM = fileURLToPath(new URL('../../../../dist/lcm.mjs', import.meta.url))
@@ -54,26 +53,15 @@ export async function startProduct(options: { port?: string; data?: string } = {
 declare module 'vitest' {
   export interface ProvidedContext {
     product: { readonly url: string; readonly token: string }
-    /** WebSocket address of the shared browser. */
-    browser: string
   }
 }
 
-/** Without windows it takes half the time. */
-const FIND_CHROMIUM = 'command -v chromium-headless-shell || command -v chromium'
-
-/** Starts one browser and one product, and waits until its fleet serves. */
+/** Starts one product, and waits until its fleet serves. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const executablePath = execFileSync('sh', ['-c', FIND_CHROMIUM], { encoding: 'utf8' }).trim()
-  const browser = await chromium.launchServer({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   const product = await startProduct()
   await fleetThatServes(product)
-  project.provide('browser', browser.wsEndpoint())
   project.provide('product', { url: product.url, token: product.token })
-  return async () => {
-    await browser.close()
-    await product.stop()
-  }
+  return product.stop
 }
 
 const FLEET_LIMIT_MS = 60_000
