@@ -104,20 +104,30 @@ describe('over every status, intent and sight', () => {
 
   it('always decides, with a reason', () => {
     expect(decided.length).toBeGreaterThan(5_000)
-    for (const { decision } of decided) expect(decision.because.message.length).toBeGreaterThan(3)
+    expect(decided.filter(({ decision }) => decision.because.message.length <= 3)).toEqual([])
   })
 
   it('never leaves the table of moves, and writes only what a controller may', () => {
-    for (const { worker, decision } of decided) {
-      if (decision.action.kind !== 'write') continue
-      const { changes } = decision.action
+    // Equal writes of a worker are judged once.
+    const written = new Map(
+      decided.flatMap(({ worker, decision: { action, because } }) =>
+        action.kind === 'write'
+          ? [
+              [
+                `${workers.indexOf(worker)} ${JSON.stringify(action.changes)}`,
+                { worker, changes: action.changes, because },
+              ],
+            ]
+          : [],
+      ),
+    )
+    for (const { worker, changes, because } of written.values()) {
       WorkerChanges.parse(changes)
       Worker.parse(withChanges(worker, changes))
       if (changes.status === undefined || changes.status === worker.status) continue
-      expect(
-        canMove(worker.status, changes.status),
-        `${worker.status} -> ${changes.status}: ${decision.because.code}`,
-      ).toBe(true)
+      expect(canMove(worker.status, changes.status), `${worker.status} -> ${changes.status}: ${because.code}`).toBe(
+        true,
+      )
     }
   })
 
