@@ -93,7 +93,7 @@ describe('sessions', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel session' }).click()
     await page.getByText('No sessions match the filter.').waitFor()
     await button(page, /^TERMINATED/).click()
-    await row.getByText(/admin cancel+ed it/).waitFor()
+    await row.getByText('admin canceled the session').waitFor()
     expect(page.url()).toContain(`status=TERMINATED&q=${id}`)
   })
 
@@ -208,7 +208,7 @@ describe('a session', () => {
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(await doors.last().textContent())
     await page.locator('.slot-now').waitFor()
     await page.getByText(/^ends in/).waitFor()
-    await page.locator('.session-history').getByText('admin booked it').waitFor()
+    await page.locator('.session-history').getByText('admin booked the session').waitFor()
     await page.locator('.decision').first().waitFor()
     await page.getByText(HOSTILE).waitFor()
     expect(await page.locator('img[src="x"]').count()).toBe(0)
