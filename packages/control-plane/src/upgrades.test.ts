@@ -64,7 +64,7 @@ async function pathsOf(name: RouteName, path: string): Promise<string[]> {
 }
 
 /** Changes with the fields of any stored document and with the names of their indexes. */
-const FORMAT_SHA256 = '69db52ed4e3e56be8b14ff6038d4182eddaadb32b0ddb821c177fe326ad5d17f'
+const FORMAT_SHA256 = 'ab1dbc9ebd43d7fc8ed4c8ddb5b56973908b2995c7352602093d0548dc588b01'
 
 it('has an upgrade for every change of what is stored', async () => {
   const format: unknown[] = [STORE_SCHEMA.upgrades.length]
@@ -107,6 +107,27 @@ describe('a store of 0.1.0', () => {
       expect([each, status]).toEqual([each, 200])
       if (file === undefined) expect(answer?.parse(json)).toEqual(json)
     }
+  })
+
+  it('has the British spelling in texts only', async () => {
+    const found: string[] = []
+    const look = (value: unknown, path: string): void => {
+      if (typeof value === 'string' && /^[\w.-]*licen[c]e[\w.-]*$/i.test(value)) found.push(`${path}: ${value}`)
+      if (typeof value !== 'object' || value === null) return
+      for (const [name, each] of Object.entries(value)) {
+        if (/licen[c]e/i.test(name)) found.push(`${path}.${name}`)
+        look(each, `${path}.${name}`)
+      }
+    }
+    for (const [name, { path, access }] of answered) {
+      const as = typeof access === 'object' && 'roles' in access ? 'admin' : 'controller'
+      for (const each of await pathsOf(name, path)) look((await get(each, as)).json, each)
+    }
+    expect(found).toEqual([])
+    const facts = sqliteRows(old.file, "SELECT body FROM journal WHERE stream = 'decision'").map(({ body }) =>
+      String(body),
+    )
+    expect(facts.join()).toMatch(/"licen[c]e":/)
   })
 
   it('sends the newest event of every published document', async () => {

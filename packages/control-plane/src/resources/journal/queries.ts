@@ -19,6 +19,14 @@ const StoredReason = z.union([Reason, z.string().transform(textReason)])
 /** The reason in a journal row. Older releases stored a text. */
 export const storedReason = (body: object): Reason => StoredReason.parse('because' in body ? body.because : '')
 
+/** The names of facts in a journal row. 0.1.0 wrote one of them with a British c. */
+const storedFacts = (body: object): object =>
+  'seen' in body
+    ? Object.fromEntries(
+        Object.entries(Object(body.seen)).map(([name, value]) => [name.replace(/licen[c]e/, 'license'), value]),
+      )
+    : {}
+
 interface Paged {
   readonly limit: number
   readonly cursor?: string | undefined
@@ -108,6 +116,7 @@ export const decisionOf = (entry: JournalEntry): DecisionRecord =>
   DecisionRecord.parse({
     ...entry.body,
     because: storedReason(entry.body),
+    seen: storedFacts(entry.body),
     id: entry.id,
     at: entry.at,
     resource: entry.subject,

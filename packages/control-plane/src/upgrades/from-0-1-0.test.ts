@@ -1,0 +1,93 @@
+import { Reason } from '@lcm/domain/reason'
+import { unschedulableBecause } from '@lcm/domain/session/unschedulable'
+import type { OldBody } from '@lcm/store/store'
+import { describe, expect, it } from 'vitest'
+import { FROM_0_1_0 } from './from-0-1-0.ts'
+
+const upgrade = (kind: string, body: OldBody) => Object(FROM_0_1_0[kind]?.(body))
+const text = (words: string) => ({ code: 'text', message: words, params: { text: words } })
+
+describe('a reason of 0.1.0', () => {
+  it('becomes a text', () => {
+    const worker = { state_history: [{ from: 'STARTING', to: 'RUNNING', because: 'CML is ready' }], conditions: [] }
+    expect(upgrade('worker', worker).state_history).toEqual([
+      { from: 'STARTING', to: 'RUNNING', because: text('CML is ready') },
+    ])
+    expect(upgrade('license_leak', { reason: 'gone' }).reason).toEqual(text('gone'))
+    expect(upgrade('lab_record', { runs: [{ reason: 'its session needs it' }] }).runs).toEqual([
+      { reason: text('its session needs it') },
+    ])
+    expect(upgrade('instance', { plan: [{ because: 'it boots' }], problems: ['EC2 is down'] })).toEqual({
+      plan: [{ because: text('it boots') }],
+      problems: [text('EC2 is down')],
+    })
+    expect(upgrade('fleet_scaling', { stop_permits: { 'w-1': { reason: 'idle for 1 h' } } }).stop_permits).toEqual({
+      'w-1': { reason: text('idle for 1 h') },
+    })
+  })
+
+  it('is cut to the length that a message may have', () => {
+    const { reason } = upgrade('license_leak', { reason: 'x'.repeat(5_000) })
+    expect(Reason.parse(reason).message).toHaveLength(1000)
+    const { waiting_reason } = upgrade('session', { waiting_reason: `unschedulable: ${'x'.repeat(5_000)}` })
+    expect(Reason.parse(waiting_reason).message).toHaveLength(1000)
+  })
+
+  it('says that none was given when it is empty', () => {
+    expect(upgrade('lab_record', { runs: [{ reason: '' }] }).runs[0].reason.code).toBe('not_given')
+  })
+
+  it('keeps the meaning of the words that stood for a code', () => {
+    const worker = { state_history: [{ from: null, because: 'created' }], pause: { by: 'idle', reason: 'idle' } }
+    const { state_history, pause } = upgrade('worker', worker)
+    expect([state_history[0].because.code, pause.reason.code]).toEqual(['worker_created', 'worker_idle'])
+    expect(upgrade('worker', { pause: { by: null, reason: null } }).pause).toEqual({ by: null, reason: null })
+  })
+
+  it('keeps the words of people', () => {
+    const words = { desired_reason: 'course next week', drain: { reason: 'patch day' } }
+    expect(upgrade('worker', words)).toMatchObject(words)
+  })
+})
+
+describe('the reason why a session of 0.1.0 waits', () => {
+  const waiting = (waiting_reason: string | null) => upgrade('session', { waiting_reason }).waiting_reason
+
+  it('becomes a text, or stays null', () => {
+    expect(waiting('waits for metal-1, which boots')).toEqual(text('waits for metal-1, which boots'))
+    expect(waiting(null)).toBeNull()
+  })
+
+  it('still says that it can never be placed', () => {
+    const reason = Reason.parse(waiting('unschedulable: no template can hold it: 150 nodes'))
+    expect(unschedulableBecause(reason)).toEqual(text('no template can hold it: 150 nodes'))
+    expect(reason.message).toContain('no template can hold it: 150 nodes')
+  })
+})
+
+describe('a condition of 0.1.0', () => {
+  const reasonOf = (reason: string, message: string) =>
+    upgrade('worker', { conditions: [{ type: 'A', status: true, reason, message, since: 'then' }] }).conditions[0]
+
+  it('gets one reason for its word and its message', () => {
+    expect(reasonOf('NoCapacity', 'no zone has room')).toEqual({
+      type: 'A',
+      status: true,
+      reason: text('no zone has room'),
+      since: 'then',
+    })
+    expect(reasonOf('Ours', '').reason).toEqual(text('Ours'))
+  })
+
+  it('keeps the words that controllers act on', () => {
+    expect(reasonOf('timeout', 'STARTING for 30 min').reason).toMatchObject({ code: 'status_timeout' })
+    expect(reasonOf('InputMissing', 'template metal is disabled').reason).toMatchObject({
+      code: 'launch_input_missing',
+      message: 'template metal is disabled',
+      params: { cause: text('template metal is disabled') },
+    })
+    expect(reasonOf('Passed', '').reason.code).toBe('boot_stage_passed')
+    expect(reasonOf('Waiting', '').reason.code).toBe('boot_stage_pending')
+    expect(reasonOf('Waiting', 'waiting for TLS').reason).toEqual(text('waiting for TLS'))
+  })
+})

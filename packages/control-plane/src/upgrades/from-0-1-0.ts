@@ -1,0 +1,97 @@
+import type { OldBody, Upgrade } from '@lcm/store/store'
+
+/** Reasons were texts. They are written out here and not made by the domain, whose words and codes may change again. */
+interface FirstReason {
+  readonly code: string
+  readonly message: string
+  readonly params: object
+}
+
+const MESSAGE_CHARS_MAX = 1000
+const NOT_GIVEN: FirstReason = { code: 'not_given', message: 'no reason given', params: {} }
+const PASSED: FirstReason = { code: 'boot_stage_passed', message: 'passed', params: {} }
+const PENDING: FirstReason = {
+  code: 'boot_stage_pending',
+  message: 'waiting for an earlier stage of the boot',
+  params: {},
+}
+const UNSCHEDULABLE = 'unschedulable: '
+
+function textOf(value: unknown): FirstReason {
+  const text = String(value).slice(0, MESSAGE_CHARS_MAX)
+  return text === '' ? NOT_GIVEN : { code: 'text', message: text, params: { text } }
+}
+
+function waitingReason(value: unknown): FirstReason | null {
+  if (typeof value !== 'string') return null
+  if (!value.startsWith(UNSCHEDULABLE)) return textOf(value)
+  const cause = textOf(value.slice(UNSCHEDULABLE.length))
+  const message = `can't be scheduled: ${cause.message}`.slice(0, MESSAGE_CHARS_MAX)
+  return { code: 'unschedulable', message, params: { cause } }
+}
+
+/** The word was for programs and the message for people. Controllers still act on some of the words. */
+function conditionReason({ reason: word, message }: OldBody): FirstReason {
+  const text = textOf(message === '' ? word : message)
+  if (word === 'Passed') return PASSED
+  if (word === 'Waiting' && message === '') return PENDING
+  if (word === 'InputMissing') return { ...text, code: 'launch_input_missing', params: { cause: text } }
+  return word === 'timeout' ? { ...text, code: 'status_timeout' } : text
+}
+
+/** Words that stood for a code. */
+const CODES: Readonly<Record<string, string>> = {
+  created: 'worker_created',
+  idle: 'worker_idle',
+  external: 'stopped_outside_lcm',
+}
+const wordOrText = (value: unknown): FirstReason => {
+  const text = textOf(value)
+  const code = CODES[text.message]
+  return code === undefined ? text : { ...text, code, params: {} }
+}
+
+const listOf = (value: unknown): readonly OldBody[] => (Array.isArray(value) ? value : [])
+const mapOf = (value: unknown): readonly (readonly [string, OldBody])[] => Object.entries(Object(value))
+
+const conditions = (value: unknown): object[] =>
+  listOf(value).map(({ message, ...condition }) => ({
+    ...condition,
+    reason: conditionReason({ ...condition, message }),
+  }))
+const history = (value: unknown): object[] =>
+  listOf(value).map(move => ({ ...move, because: wordOrText(move.because) }))
+
+function pause(value: unknown): object {
+  const before: OldBody = Object(value)
+  return { ...before, reason: typeof before.reason === 'string' ? wordOrText(before.reason) : null }
+}
+
+/** Reasons become data. The words of people, such as `desired_reason`, stay texts. */
+export const FROM_0_1_0: Upgrade = {
+  worker: worker => ({
+    ...worker,
+    conditions: conditions(worker.conditions),
+    state_history: history(worker.state_history),
+    ...(worker.pause === undefined ? {} : { pause: pause(worker.pause) }),
+  }),
+  session: session => ({
+    ...session,
+    conditions: conditions(session.conditions),
+    state_history: history(session.state_history),
+    waiting_reason: waitingReason(session.waiting_reason),
+  }),
+  lab_record: lab => ({ ...lab, runs: listOf(lab.runs).map(run => ({ ...run, reason: textOf(run.reason) })) }),
+  instance: instance => ({
+    ...instance,
+    plan: listOf(instance.plan).map(step => ({ ...step, because: textOf(step.because) })),
+    problems: listOf(instance.problems).map(textOf),
+  }),
+  fleet_scaling: scaling => ({
+    ...scaling,
+    stop_permits: Object.fromEntries(
+      mapOf(scaling.stop_permits).map(([id, permit]) => [id, { ...permit, reason: textOf(permit.reason) }]),
+    ),
+  }),
+  license_leak: leak => ({ ...leak, reason: textOf(leak.reason) }),
+}
