@@ -7,11 +7,11 @@ export interface Class extends Story {
   readonly scheduler: ControllerProcess
   readonly lablets: ControllerProcess
   readonly learner: Learners
-  /** Once all sessions are over: nothing of them is left, whatever happened. */
+  /** Waits for the end of all sessions and checks that nothing is left. */
   over(): Promise<void>
 }
 
-/** A story with the controllers of sessions in it, and labs that can be booked. */
+/** A story with session controllers and definitions to book. */
 export async function aClass(seed: number, options: WorldOptions = {}): Promise<Class> {
   const story = await aStory(seed, options)
   const { world } = story

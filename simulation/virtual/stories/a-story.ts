@@ -7,15 +7,15 @@ export interface Story {
   readonly world: World
   /** The first controller. */
   readonly one: ControllerProcess
-  /** What people ask of the API. */
+  /** Requests to the API. */
   readonly operator: Operator
-  /** Manual changes that LCM isn't told about. */
+  /** Manual changes, unknown to LCM. */
   readonly manual: ManualChanges
-  /** Checks once more what must hold, and ends the world. */
+  /** Checks all invariants once more and stops everything. */
   done(): Promise<void>
 }
 
-/** A world with one controller and somebody in it. Machines boot quickly unless said otherwise. */
+/** A world with one controller. Machines boot quickly by default. */
 export async function aStory(seed: number, options: WorldOptions = {}): Promise<Story> {
   const world = await openWorld(seed, { speed: 10, ...options })
   const one = world.startController('one')

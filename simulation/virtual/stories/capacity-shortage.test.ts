@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
-it('a start that finds no room is shown, tried again slowly, and not shown any longer once there is some', async () => {
+it('a start without capacity has a condition and slow retries until there is capacity', async () => {
   const { world, operator, manual, done } = await aStory(605)
   const { id, availability_zone, instance_type } = await operator.createAndRun('metal-1')
   await operator.stop(id)
@@ -23,7 +23,7 @@ it('a start that finds no room is shown, tried again slowly, and not shown any l
   await done()
 })
 
-it('a start that the quota of the account forbids is shown too, costs nothing meanwhile, and goes on once it is raised', async () => {
+it('a start beyond the account quota has a condition, costs nothing, and succeeds once the quota is raised', async () => {
   const { world, operator, done } = await aStory(606)
   const { id } = await operator.createAndRun('metal-1')
   await operator.stop(id)

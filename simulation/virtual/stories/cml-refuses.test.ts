@@ -8,7 +8,7 @@ const OTHER = { username: 'admin', password: 'Changed-Behind-Our-Back' }
 const refusalOf = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'CmlAccessRefused')
 
 describe('a CML that refuses LCM', () => {
-  it('is named on its worker, which is not paused, until the credentials are right', async () => {
+  it('sets a condition on its worker, which is not paused, until the credentials are right', async () => {
     const log: string[] = []
     const onLog = (level: string, message: string) => void log.push(`${level}: ${message}`)
     const { world, one, operator, manual, done } = await aStory(220, { onLog })
@@ -46,7 +46,7 @@ describe('a CML that refuses LCM', () => {
     await done()
   })
 
-  it('is accepted again within minutes where CML itself changed its mind, also by the next leader', async () => {
+  it('clears the condition within minutes after CML accepts LCM again, also under the next leader', async () => {
     const { world, one, operator, manual, done } = await aStory(221)
     const { id } = await operator.createAndRun('metal-1')
     const machine = await manual.machineOf(id)
@@ -58,7 +58,7 @@ describe('a CML that refuses LCM', () => {
     one.kill()
     world.startController('two')
     await world.runFor(11 * MINUTE_MS)
-    // The next leader neither takes it back before it has asked, nor says it a second time.
+    // The next leader neither clears the condition before its first call, nor sets it a second time.
     expect((await world.worker(id)).version).toBe(refused.version)
     manual.onCml(machine, 'DELETE faults')
     await world.runFor(11 * MINUTE_MS)
@@ -66,7 +66,7 @@ describe('a CML that refuses LCM', () => {
     await done()
   })
 
-  it('is not named any more for telemetry that LCM does not need', async () => {
+  it('has no condition for telemetry that LCM does not need', async () => {
     const { world, one, operator, manual, done } = await aStory(222)
     const { id } = await operator.createAndRun('metal-1')
     manual.onCml(await manual.machineOf(id), 'PATCH faults', { refused_paths: ['/telemetry'] })
@@ -79,7 +79,7 @@ describe('a CML that refuses LCM', () => {
     await done()
   })
 
-  it('or does not collect telemetry is named without an alarm, and is not paused', async () => {
+  it('and collects no telemetry has a condition without an alarm, and is not paused', async () => {
     const { world, one, operator, manual, done } = await aStory(223)
     await operator.set({ idle_timeout_seconds: 900, min_workers: 0 })
     const { id } = await operator.createAndRun('metal-1')

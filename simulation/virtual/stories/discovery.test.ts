@@ -8,8 +8,8 @@ import { aStory } from './a-story.ts'
 const MARKED = { [TAG.discovery]: 'true', [TAG.name]: 'found', 'cml-environment': 'prod' }
 const OURS = { [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: 'w-forgotten' }
 
-describe('a machine that somebody marked', () => {
-  it('becomes a worker once, and stays one over a change of leaders', async () => {
+describe('a machine tagged for discovery', () => {
+  it('becomes one worker, also after a change of leaders', async () => {
     const { world, operator, manual, done } = await aStory(701)
     const machine = manual.plant(MARKED)
     await world.untilTrue('found', () => world.workers().length === 1, 20 * MINUTE_MS)
@@ -32,7 +32,7 @@ describe('a machine that somebody marked', () => {
     await done()
   })
 
-  it('that is stopped is left stopped; of another fleet, or unmarked, it is none of ours', async () => {
+  it('stays stopped if it was stopped; machines of another fleet or without a tag are ignored', async () => {
     const { world, manual, done } = await aStory(702)
     const stopped = manual.plant(MARKED)
     manual.plant({ ...MARKED, [TAG.fleet]: 'another-fleet' })
@@ -46,8 +46,8 @@ describe('a machine that somebody marked', () => {
   })
 })
 
-describe('a machine of ours that nobody remembers', () => {
-  it('is reported and left alone', async () => {
+describe('an orphaned machine of the fleet', () => {
+  it('is reported and not changed', async () => {
     const { world, one, manual, done } = await aStory(703)
     const machine = manual.plant(OURS)
     await world.runFor(HOUR_MS)
@@ -57,7 +57,7 @@ describe('a machine of ours that nobody remembers', () => {
     await done()
   })
 
-  it('is terminated where that is wanted, two in an hour at most, and never one that somebody keeps', async () => {
+  it('is terminated if the settings say so, at most two per hour, and never a protected one', async () => {
     const { world, operator, manual, done } = await aStory(704)
     await operator.set({ orphan_action: 'terminate' })
     const orphans = Array.from({ length: 6 }, () => manual.plant(OURS))
@@ -74,8 +74,8 @@ describe('a machine of ours that nobody remembers', () => {
   })
 })
 
-describe('a cloud that suddenly shows nothing', () => {
-  it('costs at most a fifth of the fleet within an hour, and the rest is found again', async () => {
+describe('a cloud that suddenly shows no machines', () => {
+  it('costs at most a fifth of the fleet within an hour, and the rest is recovered', async () => {
     const { world, operator, done } = await aStory(705)
     await operator.set({ idle_detection_enabled: false, orphan_action: 'terminate' })
     const ids = await Promise.all(Array.from({ length: 10 }, (_, n) => operator.create(`metal-${n}`)))

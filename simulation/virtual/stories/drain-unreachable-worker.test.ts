@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { aClass } from './a-class.ts'
 
-it('a worker that is drained while its CML is silent serves its sessions again once CML is back', async () => {
+it('a worker drained while its CML does not respond serves its sessions again once CML is back', async () => {
   const { world, operator, manual, learner, done } = await aClass(901)
   const { id: worker } = await operator.createAndRun('metal-1')
   const { id } = await learner.book('two', { duration_minutes: 30 })

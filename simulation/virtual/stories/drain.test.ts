@@ -20,7 +20,7 @@ describe('a drain', () => {
     await done()
   })
 
-  it('goes on to the end where that was asked for', async () => {
+  it('terminates the worker when requested', async () => {
     const { world, operator, done } = await aStory(302)
     const { id } = await operator.createAndRun('metal-1')
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.

@@ -13,7 +13,7 @@ const ec2Calls = ({ calls }: World): number => calls.names.filter(name => name.s
 const unreachable = (world: World): number =>
   world.workers().filter(({ conditions }) => conditions.some(({ type }) => type === CONDITION)).length
 
-/** What an outage costs. */
+/** Costs of an outage. */
 async function anOutage(seed: number) {
   const lines: string[] = []
   const log = (level: string, message: string) => void (level === 'debug' || lines.push(`${level} ${message}`))

@@ -10,7 +10,7 @@ async function whyOf({ world }: Story, id: string): Promise<object> {
   const worker = await world.worker(id)
   const { items } = await client.call('getWorkerDecisions', { params: { id }, query: { limit: 50 } })
   const nowMs = time.clock.now()
-  // No heartbeats are sent here, so nothing is known of the controller.
+  // No heartbeats are sent here, so the controller is unknown.
   const { next, blocked_by } = nextOfWorker({ worker, decisions: items, plan: null, controller: null, nowMs })
   if (blocked_by === null) return { next }
   const { kind, code, since } = blocked_by

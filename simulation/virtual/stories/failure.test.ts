@@ -22,8 +22,8 @@ async function scaledUp({ world }: Story): Promise<string> {
   return workers[0]?.id ?? ''
 }
 
-describe('a boot that never gets ready', () => {
-  it('is tried again after 5, 15 and 45 minutes; then its machine is stopped, and a retry starts over', async () => {
+describe('a boot that never becomes ready', () => {
+  it('is retried after 5, 15 and 45 minutes; then its machine is stopped, and a manual retry starts over', async () => {
     const { world, operator, manual, done } = await aStory(401)
     world.access.isCmlCut = true
     const id = await operator.create('metal-1')
@@ -46,7 +46,7 @@ describe('a boot that never gets ready', () => {
     await done()
   })
 
-  it('ends the worker where it was bought automatically and never ran', async () => {
+  it('ends a worker that scale-up created and that never ran', async () => {
     const story = await aStory(402)
     const { world, done } = story
     world.access.isCmlCut = true
@@ -68,8 +68,8 @@ describe('a boot that never gets ready', () => {
   })
 })
 
-describe('a launch that can not be', () => {
-  it('waits for its template, fails with the reason, and goes on when the template is mended', async () => {
+describe('an impossible launch', () => {
+  it('waits for its template, fails with a reason, and continues when the template is fixed', async () => {
     const { world, operator, done } = await aStory(404, { templates: [{ ...METAL, ami_name_pattern: 'no-such-*' }] })
     const id = await operator.create('metal-1')
     await world.runFor(5 * MINUTE_MS)

@@ -6,7 +6,7 @@ import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { aStory } from './a-story.ts'
 
-/** A machine of somebody else that serves CML and would accept the password of the fleet. */
+/** A foreign machine that serves CML and would accept the fleet password. */
 async function withStranger(seed: number) {
   const story = await aStory(seed)
   const stranger = story.manual.plant({ [TAG.fleet]: 'another-fleet' })
@@ -18,7 +18,7 @@ async function withStranger(seed: number) {
   return { ...story, endpoint, ignored }
 }
 
-it('a machine that is tagged with a foreign endpoint before its first contact is reached at its own', async () => {
+it('a machine tagged with a foreign endpoint before its first contact is reached at its own address', async () => {
   const { world, operator, manual, endpoint, ignored, done } = await withStranger(931)
   const id = await operator.create('metal-1', { license: { product: 'CML_Enterprise', token: 'token-of-the-account' } })
   await world.until(id, 'PROVISIONING')
@@ -36,7 +36,7 @@ it('a machine that is tagged with a foreign endpoint before its first contact is
   await done()
 })
 
-it('a tag on a worker that is known keeps its endpoint, and is said once', async () => {
+it('a tag on a known worker does not change its endpoint and is reported once', async () => {
   const { world, operator, manual, endpoint, ignored, done } = await withStranger(932)
   const { id, https_endpoint } = await operator.createAndRun('metal-1')
   manual.tag(await manual.machineOf(id), { [TAG.endpoint]: endpoint })
@@ -50,7 +50,7 @@ it('a tag on a worker that is known keeps its endpoint, and is said once', async
   await done()
 })
 
-it('a found machine runs without the password of the fleet, and with credentials of its own', async () => {
+it('a discovered machine runs without the fleet password and with its own credentials', async () => {
   const { world, operator, manual, done } = await aStory(933)
   await operator.set({ idle_timeout_seconds: 900, min_workers: 0 })
   const machine = manual.plant({ [TAG.discovery]: 'true' })
@@ -71,7 +71,7 @@ it('a found machine runs without the password of the fleet, and with credentials
   await done()
 })
 
-it('a machine that a stranger launched with a launch token of LCM gets no secret', async () => {
+it('a machine that an attacker launched with a launch token of LCM gets no secret', async () => {
   const { world, operator, manual, done } = await aStory(934)
   const places = ['us-east-1a', 'us-east-1b'].flatMap(zone => ['m5zn.metal', 'm5.metal'].map(type => ({ zone, type })))
   for (const { zone, type } of places) manual.setRoom(zone, type, 0)

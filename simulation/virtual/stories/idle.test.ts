@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
-describe('a worker that nobody uses', () => {
-  it('is paused after an hour, says why, and a start brings it back and is left alone', async () => {
+describe('an unused worker', () => {
+  it('is paused after an hour with a reason, and runs again after a start', async () => {
     const { world, operator, manual, done } = await aStory(201)
     const { id } = await operator.createAndRun('metal-1')
     const machine = await manual.machineOf(id)
@@ -29,7 +29,7 @@ describe('a worker that nobody uses', () => {
     await done()
   })
 
-  it('is left alone while somebody uses it, while a session lives on it, and while nobody can tell', async () => {
+  it('is not paused while it is used, while it has a session, and while its activity is unknown', async () => {
     const { world, operator, manual, done } = await aStory(202)
     const [used, booked, silent] = await Promise.all(['used', 'booked', 'silent'].map(name => operator.create(name)))
     for (const id of [used, booked, silent]) await world.until(id ?? '', 'RUNNING')
@@ -69,7 +69,7 @@ describe('a worker that nobody uses', () => {
     await done()
   })
 
-  it('that a person holds until later is not paused before', async () => {
+  it('that a user holds until a time is not paused before', async () => {
     const { world, operator, done } = await aStory(204)
     const { id } = await operator.createAndRun('metal-1')
     const until = new Date(world.time.clock.now() + 3 * HOUR_MS).toISOString()

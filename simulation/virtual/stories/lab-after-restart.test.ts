@@ -19,7 +19,7 @@ async function inSession(seed: number) {
   return { ...story, story, worker, id, running, machine: await manual.machineOf(worker) }
 }
 
-it('a machine that is stopped behind our back heals, and so does the lab of the session on it', async () => {
+it('a manually stopped machine is restarted, and so is the lab of its session', async () => {
   const { story, world, manual, worker, id, running, machine, over } = await inSession(311)
   const [lab] = world.sessions.existingLabs()
   expect(nodesUp(story, machine)).toBe(2)

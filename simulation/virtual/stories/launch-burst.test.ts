@@ -29,7 +29,7 @@ it('twenty stops are announced within half a second while sixty launches wait fo
   await story.done()
 })
 
-it('the first of a hundred launches runs about as soon as a single one would', async () => {
+it('the first of a hundred launches is about as fast as a single one', async () => {
   const story = await aStory(712, { speed: 600 })
   const { world, operator } = story
   const single = await operator.createAndRun('single')

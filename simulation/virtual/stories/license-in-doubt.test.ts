@@ -10,11 +10,11 @@ import { aStory, type Story } from './a-story.ts'
 interface Doubt extends Story {
   readonly id: string
   readonly machine: string
-  /** What happens to the answer of the next deregistration, once it has had its effect. */
+  /** The fate of the next deregistration response, after its effect. */
   next(fate: () => unknown): void
 }
 
-/** A worker that holds a license, and answers of its CML that may be lost. */
+/** A licensed worker whose CML responses may be lost. */
 async function inDoubt(seed: number): Promise<Doubt> {
   let fate = (): unknown => undefined
   const defects: Defects = {
@@ -50,15 +50,15 @@ function lost(): never {
   throw new CloudError('transient', { code: 'ECONNRESET', action: 'DELETE', message: 'the answer was lost' })
 }
 
-/** Exactly one record, and it promises no more than anybody knows. */
+/** Exactly one record, which says that the return is unconfirmed. */
 async function expectDoubtOnRecord({ operator, id }: Doubt): Promise<void> {
   expect(await operator.leaks()).toMatchObject([
     { worker_id: id, resolved_at: null, reason: { code: 'license_return_unconfirmed' }, udi: expect.any(String) },
   ])
 }
 
-describe('a license of which nobody heard whether the Smart Account has it back', () => {
-  it('is on record before the machine goes', async () => {
+describe('a license whose return is unconfirmed', () => {
+  it('is recorded before the machine is terminated', async () => {
     const story = await inDoubt(131)
     const { world, operator, manual, id, machine, next, done } = story
     manual.smartAccountReached(machine, false)
@@ -70,7 +70,7 @@ describe('a license of which nobody heard whether the Smart Account has it back'
     await done()
   })
 
-  it('is on record also when whoever asked died before the answer', async () => {
+  it('is recorded also when the controller died before the response', async () => {
     const story = await inDoubt(132)
     const { world, one, operator, manual, id, machine, next, done } = story
     manual.smartAccountReached(machine, false)
@@ -83,7 +83,7 @@ describe('a license of which nobody heard whether the Smart Account has it back'
     await done()
   })
 
-  it('is on record when a person has asked for it, and the worker stays', async () => {
+  it('is recorded when a user requested the return, and the worker stays', async () => {
     const story = await inDoubt(133)
     const { world, operator, manual, id, machine, next, done } = story
     manual.smartAccountReached(machine, false)
@@ -100,7 +100,7 @@ describe('a license of which nobody heard whether the Smart Account has it back'
     await done()
   })
 
-  it('is on record when somebody asks for a new one before anybody has looked', async () => {
+  it('is recorded when a new license is requested before the next poll', async () => {
     const story = await inDoubt(134)
     const { operator, manual, id, machine, next, done } = story
     manual.smartAccountReached(machine, false)
@@ -112,7 +112,7 @@ describe('a license of which nobody heard whether the Smart Account has it back'
     await done()
   })
 
-  it('is on record when it was released for a stop, and asked for again after the next start', async () => {
+  it('is recorded when it was released for a stop and requested again after the next start', async () => {
     const story = await inDoubt(135)
     const { world, operator, manual, id, machine, next, done } = story
     await operator.set({ license_on_stop: 'release' })
@@ -130,7 +130,7 @@ describe('a license of which nobody heard whether the Smart Account has it back'
     await done()
   })
 
-  it('is nobody’s worry when the answer was heard, though somebody else wrote meanwhile', async () => {
+  it('is not recorded when the response arrived, despite a concurrent write', async () => {
     for (const [seed, end] of [
       [136, 'unlicense'],
       [137, 'terminate'],
@@ -146,7 +146,7 @@ describe('a license of which nobody heard whether the Smart Account has it back'
     }
   })
 
-  it('is nobody’s worry when its end was written down and only its confirmation is outstanding', async () => {
+  it('is not recorded when the return was stored and only its confirmation is outstanding', async () => {
     const { world, one, operator, manual, id, next, done } = await inDoubt(138)
     next(() => {
       world.access.isCmlCut = true
@@ -164,8 +164,8 @@ describe('a license of which nobody heard whether the Smart Account has it back'
   })
 })
 
-describe('a registration that takes longer than anybody waits', () => {
-  /** The Smart Account can't be reached for so long that the registration is given up. */
+describe('a registration beyond its timeout', () => {
+  /** The Smart Account is unreachable until the registration times out. */
   async function givenUp(seed: number): Promise<Story & { id: string; machine: string }> {
     const story = await aStory(seed)
     const { id } = await story.operator.createAndRun('metal-1')
@@ -176,7 +176,7 @@ describe('a registration that takes longer than anybody waits', () => {
     return { ...story, id, machine }
   }
 
-  it('and then succeeds is on record as lost when its machine dies before the next look', async () => {
+  it('that then succeeds is recorded as lost when its machine dies before the next poll', async () => {
     const { world, operator, manual, id, machine, done } = await givenUp(141)
     manual.smartAccountReached(machine, true)
     await world.untilTrue('a license', () => manual.seats().length === 1)
@@ -190,7 +190,7 @@ describe('a registration that takes longer than anybody waits', () => {
     await done()
   })
 
-  it('and then fails is a license of nobody once somebody has seen that', async () => {
+  it('that then fails holds no license after the next poll', async () => {
     const { world, operator, manual, id, machine, done } = await givenUp(142)
     manual.onCml(machine, 'PATCH faults', { license_tokens: 'invalid', license_server: 'reached' })
     await world.untilTrue('a look', () => world.workers()[0]?.license.unsettled === null, 20 * MINUTE_MS)
@@ -201,7 +201,7 @@ describe('a registration that takes longer than anybody waits', () => {
     await done()
   })
 
-  it('and then succeeds is shown as what it is, and given back before its machine goes', async () => {
+  it('that then succeeds is shown, and returned before its machine is terminated', async () => {
     const story = await givenUp(143)
     const { world, operator, manual, id, machine, done } = story
     manual.smartAccountReached(machine, true)

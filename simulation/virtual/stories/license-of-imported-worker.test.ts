@@ -3,7 +3,7 @@ import { MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { aStory } from './a-story.ts'
 
-/** A machine that somebody runs and licenses by hand before LCM finds it, which is when it is two minutes old. */
+/** A machine that is started and licensed manually before LCM discovers it at an age of two minutes. */
 async function licensedByHand(seed: number) {
   const story = await aStory(seed)
   const machine = story.manual.plant({ 'cml-managed': 'true' })
@@ -26,7 +26,7 @@ async function terminated({ world, operator }: Found, id: string): Promise<void>
   await world.until(id, 'TERMINATED', 200 * MINUTE_MS)
 }
 
-it('the license of a machine that was found stopped is given back before it goes', async () => {
+it('the license of a machine discovered as stopped is returned before its termination', async () => {
   const story = await licensedByHand(911)
   story.manual.stop(story.machine)
   const id = await found(story)
@@ -36,7 +36,7 @@ it('the license of a machine that was found stopped is given back before it goes
   expect(await story.operator.leaks()).toEqual([])
 })
 
-it('the license of a found machine whose CML does not answer is waited for, and then on record', async () => {
+it('the license of a discovered machine whose CML does not respond is waited for, then recorded', async () => {
   const story = await licensedByHand(912)
   story.world.access.isCmlCut = true
   await terminated(story, await found(story))
@@ -44,7 +44,7 @@ it('the license of a found machine whose CML does not answer is waited for, and 
   expect(await story.operator.leaks()).toHaveLength(1)
 })
 
-it('the license of a found machine waits for credentials, without a boot, and is on record after two hours', async () => {
+it('the license of a discovered machine waits for credentials, without a boot, and is recorded after two hours', async () => {
   const story = await licensedByHand(913)
   story.manual.stop(story.machine)
   const id = await found(story)
@@ -54,7 +54,7 @@ it('the license of a found machine waits for credentials, without a boot, and is
   expect(await story.operator.leaks()).toHaveLength(1)
 })
 
-it('the license of a found machine is given back once somebody sets credentials while it waits', async () => {
+it('the license of a discovered machine is returned once credentials are set while it waits', async () => {
   const story = await licensedByHand(914)
   const id = await found(story)
   await story.world.until(id, 'RUNNING')

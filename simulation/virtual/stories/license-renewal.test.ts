@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
-/** A worker that was licensed as told, and what became of that. */
+/** A worker with the given licenses registered in order, and the outcome. */
 async function licensed(seed: number, license: { product: string; token: string }, status: 'FAILED' | 'REGISTERED') {
   const { world, operator } = await aStory(seed)
   const { id } = await operator.createAndRun('metal-1', { license })
@@ -29,7 +29,7 @@ it('a good token after a bad one and a deregistration is registered', async () =
   expect(now()?.status).toBe('REGISTERED')
 })
 
-it('another product is asked for, and not only written down', async () => {
+it('another product is registered, not only recorded', async () => {
   const { world, operator, id, now } = await licensed(
     902,
     { product: 'CML_Personal', token: 'good-token' },
@@ -41,7 +41,7 @@ it('another product is asked for, and not only written down', async () => {
   expect(world.mutations.filter(({ act }) => act === 'register')).toHaveLength(2)
 })
 
-it('a bad token for another product loses nothing: what was held is given back before', async () => {
+it('a bad token for another product leaks nothing: the held license is returned first', async () => {
   const { world, operator, id, now } = await licensed(
     904,
     { product: 'CML_Personal', token: 'good-token' },

@@ -12,7 +12,7 @@ async function licensedClass(seed: number): Promise<Class & { id: string; machin
   return { ...story, id, machine: await manual.machineOf(id) }
 }
 
-/** It is gone with all that ran on it, and gave its license back before. */
+/** The worker is terminated, and its license was returned before. */
 async function goneInOrder({ world, operator, manual, id }: Awaited<ReturnType<typeof licensedClass>>): Promise<void> {
   await world.until(id, 'TERMINATED', 10 * MINUTE_MS)
   expect(manual.seats()).toEqual([])
@@ -22,8 +22,8 @@ async function goneInOrder({ world, operator, manual, id }: Awaited<ReturnType<t
   expect(acts.lastIndexOf('deregister')).toBeLessThan(acts.indexOf('terminate'))
 }
 
-describe('a worker that is terminated while labs keep its license', () => {
-  it('has the lab of a session stopped first', async () => {
+describe('a worker that is terminated while labs hold its license', () => {
+  it('stops the lab of a session first', async () => {
     const story = await licensedClass(121)
     const { world, learner, id, over } = story
     const session = await learner.book('two', { duration_minutes: 60 })
@@ -35,7 +35,7 @@ describe('a worker that is terminated while labs keep its license', () => {
     await over()
   })
 
-  it('has labs stopped that somebody started by hand, once they are found', async () => {
+  it('stops manually started labs once they are discovered', async () => {
     const story = await licensedClass(122)
     const { world, operator, manual, id, machine, over } = story
     manual.onCml(machine, 'POST start-lab', { username: 'ada' })
@@ -51,7 +51,7 @@ describe('a worker that is terminated while labs keep its license', () => {
     await over()
   })
 
-  it('has them stopped also when its CML was away for a while before', async () => {
+  it('stops them also after an outage of its CML', async () => {
     const story = await licensedClass(123)
     const { world, operator, manual, id, machine, over } = story
     manual.onCml(machine, 'POST start-lab', { username: 'ada' })

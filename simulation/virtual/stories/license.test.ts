@@ -21,7 +21,7 @@ const untilLicense = ({ world }: Story, status: Worker['license']['status'], lim
 const startsOf = ({ world }: Story) => world.mutations.filter(({ act }) => act === 'start').length
 
 describe('a license', () => {
-  it('is registered as soon as the worker runs, and given back before its machine goes', async () => {
+  it('is registered as soon as the worker runs and returned before its machine is terminated', async () => {
     const { world, operator, manual, id, done } = await licensed(101)
     expect(await world.worker(id)).toMatchObject({ license: { pending_operation: null, last_error: null } })
     await operator.terminate(id)
@@ -34,7 +34,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('is given back when somebody asks for it, and the worker stays', async () => {
+  it('is returned on request, and the worker stays', async () => {
     const story = await licensed(102)
     const { world, operator, manual, id, done } = story
     await operator.unlicense(id)
@@ -45,7 +45,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('that the Smart Account never heard was given back is on record before the machine goes', async () => {
+  it('whose return never reached the Smart Account is recorded before the machine is terminated', async () => {
     const { world, operator, manual, id, machine, done } = await licensed(103)
     manual.smartAccountReached(machine, false)
     await operator.terminate(id)
@@ -55,7 +55,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('of a server that nobody reaches is waited for two hours, then recorded as lost', async () => {
+  it('of an unreachable server is waited for two hours, then recorded as lost', async () => {
     const { world, operator, manual, id, done } = await licensed(104)
     world.access.isCmlCut = true
     await operator.terminate(id)
@@ -71,7 +71,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('of a server that comes back in time is given back all the same', async () => {
+  it('of a server that comes back in time is returned', async () => {
     const { world, operator, manual, id, done } = await licensed(105)
     world.access.isCmlCut = true
     await operator.terminate(id)
@@ -83,7 +83,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('of a stopped worker is given back after one more boot', async () => {
+  it('of a stopped worker is returned after one more boot', async () => {
     const story = await licensed(106)
     const { world, operator, manual, id, done } = story
     await operator.stop(id)
@@ -97,7 +97,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('of a stopped worker is only recorded where nobody wants that boot', async () => {
+  it('of a stopped worker is only recorded if the settings forbid the boot', async () => {
     const story = await licensed(107)
     const { world, operator, manual, id, done } = story
     await operator.set({ license_on_terminate: 'record' })
@@ -111,7 +111,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('of a machine that somebody killed is on record as lost', async () => {
+  it('of a manually terminated machine is recorded as lost', async () => {
     const { world, operator, manual, id, machine, done } = await licensed(108)
     manual.terminate(machine)
     await world.until(id, 'TERMINATED', 30 * MINUTE_MS)
@@ -120,12 +120,12 @@ describe('a license', () => {
     await done()
   })
 
-  it('is free while the worker is stopped where there are too few, and back after the next start', async () => {
+  it('is released while the worker is stopped if the settings say so, and registered again after the next start', async () => {
     const story = await licensed(109)
     const { world, operator, manual, id, machine, done } = story
     await operator.set({ license_on_stop: 'release' })
     await world.runFor(MINUTE_MS)
-    // Given again, since the token of a registration that is over is forgotten where licenses are kept.
+    // Set again: with `license_on_stop: keep` the token is deleted after the registration.
     await operator.license(id)
     await untilLicense(story, 'REGISTERED')
     await operator.stop(id)
@@ -138,7 +138,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('that somebody registered by hand is given back too, or recorded when it can not be', async () => {
+  it('that was registered manually is returned too, or recorded if that fails', async () => {
     const { world, operator, manual, done } = await aStory(111)
     const { id } = await operator.createAndRun('metal-1')
     const machine = await manual.machineOf(id)
@@ -151,7 +151,7 @@ describe('a license', () => {
     await done()
   })
 
-  it('that CML refuses is shown with its reason, and never tried again by itself', async () => {
+  it('that CML refuses is shown with its reason and never retried automatically', async () => {
     const { world, operator, id, machine, manual, done } = await licensed(110)
     await operator.unlicense(id)
     await world.untilTrue('given back', () => manual.seats().length === 0)

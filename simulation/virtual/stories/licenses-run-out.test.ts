@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import { aStory, type Story } from './a-story.ts'
 
-/** Two workers that want a license of an account that owns one. */
+/** Two workers that request a license from an account that owns one. */
 async function tooFew(seed: number): Promise<Story & { first: string; second: string }> {
   const story = await aStory(seed, { licensesOwned: 1 })
   const { world, operator } = story
@@ -15,8 +15,8 @@ async function tooFew(seed: number): Promise<Story & { first: string; second: st
   return { ...story, first, second }
 }
 
-describe('a worker for which no license is left', () => {
-  it('says so, is not tried again by itself, and goes without a leak', async () => {
+describe('a worker without a free license', () => {
+  it('reports it, is not retried automatically, and is terminated without a leak', async () => {
     const { world, operator, manual, first, second, done } = await tooFew(131)
     const { license } = await world.worker(second)
     expect(license).toMatchObject({ pending_operation: null, last_error: expect.stringContaining('OUT_OF_COMPLIANCE') })
@@ -31,7 +31,7 @@ describe('a worker for which no license is left', () => {
     await done()
   })
 
-  it('is licensed once another has given its own back', async () => {
+  it('is licensed once another license is returned', async () => {
     const { world, operator, manual, first, second, done } = await tooFew(132)
     await operator.terminate(first)
     await world.until(first, 'TERMINATED')

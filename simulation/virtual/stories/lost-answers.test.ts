@@ -9,7 +9,7 @@ import { openWorld, type World } from '../world/world.ts'
 import { aClass } from './a-class.ts'
 import { aStory } from './a-story.ts'
 
-/** The first calls of that name have their effect, and nobody hears of it. */
+/** The first calls of that name take effect, and their responses are lost. */
 function firstAnswersLost<P extends object>(port: P, name: keyof P, count: number): P {
   const call = port[name]
   if (typeof call !== 'function') throw new Error(`${String(name)} can't be called`)
@@ -23,7 +23,7 @@ function firstAnswersLost<P extends object>(port: P, name: keyof P, count: numbe
   return { ...port, [name]: lost }
 }
 
-/** Lets time pass until it is answered. */
+/** Runs until the response arrives. */
 async function awaited<T>(world: World, answer: Promise<T>): Promise<T> {
   let isSettled = false
   const settle = () => {
@@ -34,7 +34,7 @@ async function awaited<T>(world: World, answer: Promise<T>): Promise<T> {
   return answer
 }
 
-describe('an answer of CML that is lost after the effect', () => {
+describe('a CML response that is lost after the effect', () => {
   const LAB_CALLS: readonly (keyof CmlLabs)[] = ['import', 'start', 'stop', 'wipe', 'delete']
   it.each(LAB_CALLS)('of %s costs no session and leaves no lab', async name => {
     const { operator, learner, world, over } = await aClass(401, {
@@ -64,9 +64,9 @@ describe('an answer of CML that is lost after the effect', () => {
   })
 })
 
-describe('an API that dies in the middle of a request', () => {
+describe('an API that is killed in the middle of a request', () => {
   const POINTS = Array.from({ length: 12 }, (_, call) => (['before', 'after'] as const).map(when => ({ call, when })))
-  it('carries out once what is asked again with the same key, wherever it died', async () => {
+  it('executes a request repeated with the same key once, wherever it was killed', async () => {
     const world = await openWorld(403)
     const operator = operatorOf(world)
     await operator.set({ max_workers_per_region: 2 * POINTS.length })
@@ -82,8 +82,8 @@ describe('an API that dies in the middle of a request', () => {
   })
 })
 
-describe('a request of a person that is lost on its way there or back', () => {
-  it('is asked again, and carried out once', async () => {
+describe('a user request that is lost, or whose response is lost', () => {
+  it('is repeated and executed once', async () => {
     const { world, operator, learner, over } = await aClass(404)
     await operator.createAndRun('metal-1')
     const { id, timeslot } = await learner.book('one', { duration_minutes: 30 })

@@ -5,7 +5,7 @@ import { aStory } from './a-story.ts'
 /** A poll, the listing that it may share, and its own time. */
 const ONE_CYCLE_MS = 45_000
 
-describe('a worker that is drained while a session lives on it', () => {
+describe('a worker that is drained while it has a session', () => {
   it.each([
     ['stop', 311],
     ['terminate', 312],

@@ -8,7 +8,7 @@ import { aStory } from './a-story.ts'
 /** A poll, the listing that it may share, and its own time. */
 const ONE_CYCLE_MS = 45_000
 
-describe('what others do to a machine', () => {
+describe('a manual change of a machine', () => {
   it.each(['restart', 'accept'] as const)('a stop: %s', async external_stop => {
     const { world, operator, manual, done } = await aStory(501)
     await operator.set({ external_stop })
@@ -29,7 +29,7 @@ describe('what others do to a machine', () => {
     await done()
   })
 
-  it('a start of a stopped worker: it runs for a moment and is stopped as wanted', async () => {
+  it('a start of a stopped worker: it runs for a moment and is stopped again', async () => {
     const { world, operator, manual, done } = await aStory(502)
     const { id } = await operator.createAndRun('metal-1')
     await operator.stop(id)
@@ -43,7 +43,7 @@ describe('what others do to a machine', () => {
     await done()
   })
 
-  it('a termination ends the worker, and another takes its place only where the template says so', async () => {
+  it('a termination ends the worker, which is replaced only if its template says so', async () => {
     const { world, operator, manual, done } = await aStory(503, { templates: [{ ...METAL, replace_lost: true }] })
     const { id } = await operator.createAndRun('metal-1')
     manual.terminate(await manual.machineOf(id))
@@ -74,7 +74,7 @@ describe('what others do to a machine', () => {
     await done()
   })
 
-  it('a refresh looks at once, and takes its wish away', async () => {
+  it('a refresh polls at once and clears the request', async () => {
     const { world, operator, manual, done } = await aStory(505)
     const { id } = await operator.createAndRun('metal-1')
     await world.runFor(MINUTE_MS)
@@ -88,7 +88,7 @@ describe('what others do to a machine', () => {
     await done()
   })
 
-  it('another certificate is not trusted until somebody says so', async () => {
+  it('another certificate is not trusted until it is repinned', async () => {
     const { world, operator, manual, done } = await aStory(506)
     const { id } = await operator.createAndRun('metal-1')
     manual.onCml(await manual.machineOf(id), 'POST replace-certificate')
@@ -102,7 +102,7 @@ describe('what others do to a machine', () => {
 })
 
 describe('a machine that lost its tags', () => {
-  it('goes on running, and is terminated only once they are back', async () => {
+  it('keeps running and is terminated only once the tags are back', async () => {
     const { world, operator, manual, done } = await aStory(507)
     const { id } = await operator.createAndRun('metal-1')
     const machine = await manual.machineOf(id)
@@ -122,7 +122,7 @@ describe('a machine that lost its tags', () => {
     await done()
   })
 
-  it('is left alone altogether when another fleet has marked it', async () => {
+  it('is not changed when it is tagged by another fleet', async () => {
     const { world, operator, manual, done } = await aStory(508)
     const { id } = await operator.createAndRun('metal-1')
     const machine = await manual.machineOf(id)
@@ -139,7 +139,7 @@ describe('a machine that lost its tags', () => {
 })
 
 describe('a machine that is protected in EC2', () => {
-  it('is asked for again and again, somebody is told, and it goes when the protection is taken away', async () => {
+  it('is retried with a condition, and terminated when the protection is removed', async () => {
     const { world, operator, manual, done } = await aStory(509)
     const { id } = await operator.createAndRun('metal-1')
     const machine = await manual.machineOf(id)

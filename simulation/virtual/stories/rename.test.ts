@@ -36,7 +36,7 @@ it('a stopped machine is renamed too', async () => {
   await done()
 })
 
-it('EC2 that refuses the tag is asked a few times an hour and holds up nothing, until it allows it', async () => {
+it('a refused tag is retried a few times an hour and blocks nothing', async () => {
   const story = await aStory(413)
   const { world, operator, manual, done } = story
   const { id } = await operator.createAndRun('metal-1')
@@ -56,7 +56,7 @@ it('EC2 that refuses the tag is asked a few times an hour and holds up nothing, 
   await done()
 })
 
-it('a name that somebody gives the machine by hand is set back; an imported machine keeps its own', async () => {
+it('a manually changed Name tag is set back; an imported machine keeps its own', async () => {
   const story = await aStory(414)
   const { world, operator, manual, done } = story
   const found = manual.plant({ [TAG.discovery]: 'true', [TAG.name]: 'theirs' })

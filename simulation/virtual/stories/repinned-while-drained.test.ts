@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
-it('a server that was set up anew while it is drained serves those who are on it once it is pinned again', async () => {
+it('a server reinstalled while it is drained serves its sessions once it is repinned', async () => {
   const { world, operator, manual, done } = await aStory(305)
   const { id, cml } = await operator.createAndRun('metal-1')
   await operator.sessions(id, ['ls-1'])

@@ -6,8 +6,8 @@ const ZONES = ['us-east-1a', 'us-east-1b']
 const TYPES = ['m5zn.metal', 'm5.metal']
 const THROTTLED = { code: 'RequestLimitExceeded', status: 503, message: 'Request limit exceeded.' }
 
-describe('where there is no room', () => {
-  it('the next subnet is asked, then the next type', async () => {
+describe('without capacity', () => {
+  it('the next subnet is tried, then the next instance type', async () => {
     const { world, operator, manual, done } = await aStory(601)
     manual.setRoom('us-east-1a', 'm5zn.metal', 0)
     const first = await operator.createAndRun('metal-1')
@@ -19,7 +19,7 @@ describe('where there is no room', () => {
     await done()
   })
 
-  it('a worker waits, says so, and is launched when there is some', async () => {
+  it('a worker waits with a reason and is launched when there is capacity', async () => {
     const { world, operator, manual, done } = await aStory(602)
     for (const zone of ZONES) for (const type of TYPES) manual.setRoom(zone, type, 0)
     const id = await operator.create('metal-1')
@@ -43,7 +43,7 @@ describe('where there is no room', () => {
     await done()
   })
 
-  it('a stopped worker waits in its own zone for as long as it takes', async () => {
+  it('a stopped worker waits in its own zone without a limit', async () => {
     const { world, operator, manual, done } = await aStory(603)
     const { id, availability_zone, instance_type } = await operator.createAndRun('metal-1')
     await operator.stop(id)

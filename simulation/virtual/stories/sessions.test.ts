@@ -6,7 +6,7 @@ import { aClass } from './a-class.ts'
 const inMinutes = (nowMs: number, minutes: number): string => new Date(nowMs + minutes * MINUTE_MS).toISOString()
 
 describe('a session', () => {
-  it('booked now runs with access, ends in time, and leaves nothing behind', async () => {
+  it('booked now runs with access, ends on time and leaves nothing behind', async () => {
     const { world, operator, learner, over } = await aClass(301)
     const { id: worker } = await operator.createAndRun('metal-1')
     const { id } = await learner.book('two')
@@ -47,7 +47,7 @@ describe('a session', () => {
     await over()
   })
 
-  it('that finds no room says why, buys what packing needs in one flight, and is placed', async () => {
+  it('without capacity has a reason, creates the workers that packing needs in one batch, and is placed', async () => {
     const { world, operator, learner, over } = await aClass(303)
     await operator.createAndRun('metal-1')
     // Five nodes run without a license: four labs of four need four workers, of which one is there.
@@ -66,7 +66,7 @@ describe('a session', () => {
     expect(world.invariants.machines.size).toBe(4)
   })
 
-  it('has an idle worker resumed for it rather than another bought', async () => {
+  it('resumes a paused worker instead of creating another', async () => {
     const { world, operator, learner, over } = await aClass(304)
     const { id } = await operator.createAndRun('metal-1')
     await world.until(id, 'STOPPED', 120 * MINUTE_MS)
@@ -78,7 +78,7 @@ describe('a session', () => {
 })
 
 describe('a session that loses', () => {
-  it('its worker behind our back ends as worker_lost, and the next is placed elsewhere', async () => {
+  it('its worker to a manual termination ends as worker_lost, and the next is placed elsewhere', async () => {
     const { world, operator, manual, learner, over } = await aClass(305)
     const { id } = await operator.createAndRun('metal-1')
     const running = await learner.book('two', { duration_minutes: 60 })
@@ -94,7 +94,7 @@ describe('a session that loses', () => {
     await over()
   })
 
-  it('its lab behind our back ends as lab_lost', async () => {
+  it('its lab to a manual deletion ends as lab_lost', async () => {
     const { world, operator, manual, learner, over } = await aClass(306)
     const { id } = await operator.createAndRun('metal-1')
     const { id: session } = await learner.book('two', { duration_minutes: 60 })

@@ -8,7 +8,7 @@ const notPermitted = (action: string) =>
     params: expect.objectContaining({ action, aws_code: 'OperationNotPermitted' }),
   })
 
-it('a machine that somebody has protected against stops is counted until EC2 stops it', async () => {
+it('a stop-protected machine is counted until EC2 stops it', async () => {
   const { world, operator, manual, done } = await aStory(307)
   const { id, cost_per_hour_usd } = await operator.createAndRun('metal-1')
   const machine = await manual.machineOf(id)
@@ -23,7 +23,7 @@ it('a machine that somebody has protected against stops is counted until EC2 sto
   await done()
 })
 
-it('a stop that EC2 refuses is a condition, said once, and gone once EC2 stops the machine', async () => {
+it('a stop that EC2 refuses sets a condition once, until EC2 stops the machine', async () => {
   const { world, operator, manual, done } = await aStory(308)
   const { id } = await operator.createAndRun('metal-1')
   const machine = await manual.machineOf(id)
@@ -44,7 +44,7 @@ it('a stop that EC2 refuses is a condition, said once, and gone once EC2 stops t
   await done()
 })
 
-it('a termination that EC2 refuses is a condition too, and happens once EC2 allows it', async () => {
+it('a termination that EC2 refuses sets a condition, and happens once EC2 allows it', async () => {
   const { world, operator, manual, done } = await aStory(309)
   const { id } = await operator.createAndRun('metal-1')
   const machine = await manual.machineOf(id)

@@ -4,8 +4,8 @@ import { FLEET } from '../world/controller-process.ts'
 import { HOUR_MS } from '../world/durations.ts'
 import { aStory } from './a-story.ts'
 
-/** As after a restore of a back-up that is older than the launch, or when a machine shows up after its attempt was spent. */
-it('a machine whose worker does not look for it is reported', async () => {
+/** As after restoring a backup older than the launch, or when a machine appears after its attempt was closed. */
+it('a machine that its worker does not reference is reported', async () => {
   const { world, one, operator, manual } = await aStory(921)
   const id = await operator.create('metal-1')
   await operator.stop(id)

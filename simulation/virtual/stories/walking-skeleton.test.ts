@@ -11,7 +11,7 @@ const want = (world: World, verb: 'startWorker' | 'stopWorker' | 'terminateWorke
   world.client.call(verb, { params: { id }, body: {} })
 
 describe('one worker, from POST to RUNNING and back', () => {
-  it('passes through every stage, on one machine', async () => {
+  it('passes through every status, on one machine', async () => {
     const world = await openWorld(1)
     world.startController('one')
     const id = await createAndRun(world)
@@ -32,7 +32,7 @@ describe('one worker, from POST to RUNNING and back', () => {
     await world.close()
   })
 
-  it('goes each way once, also in a cloud that is quicker than our listings', async () => {
+  it('makes each transition once, also when the cloud is faster than its listings', async () => {
     const world = await openWorld(3, { speed: 60 })
     world.startController('one')
     const id = await createAndRun(world)
@@ -47,7 +47,7 @@ describe('one worker, from POST to RUNNING and back', () => {
     await world.close()
   })
 
-  it('is the same run for the same seed, and another for another', async () => {
+  it('is the same run for the same seed and a different one for another', async () => {
     const hashOf = async (seed: number) => {
       const world = await openWorld(seed)
       world.startController('one')
@@ -60,7 +60,7 @@ describe('one worker, from POST to RUNNING and back', () => {
     expect(await hashOf(43)).not.toBe(first)
   })
 
-  it('writes nothing once it is at rest', async () => {
+  it('writes nothing once it has settled', async () => {
     const world = await openWorld(5)
     await world.client.call('patchSettings', { body: { idle_detection_enabled: false } })
     world.startController('one')
@@ -74,7 +74,7 @@ describe('one worker, from POST to RUNNING and back', () => {
     await world.close()
   })
 
-  it('acts within a second of what people ask for', async () => {
+  it('starts a request within a second', async () => {
     const world = await openWorld(8)
     world.startController('one')
     const id = await createAndRun(world)
@@ -91,7 +91,7 @@ describe('one worker, from POST to RUNNING and back', () => {
     await world.close()
   })
 
-  it('heals what others did behind our back', async () => {
+  it('corrects manual changes', async () => {
     const world = await openWorld(6)
     world.startController('one')
     const id = await createAndRun(world)
