@@ -21,7 +21,8 @@ export interface Fault {
 export interface RequestRecord {
   /** Null for a request that no route of the contract takes. */
   readonly route: RouteName | null
-  readonly request: ApiRequest
+  /** Without its signal, which would keep whatever listens to it in memory. */
+  readonly request: Omit<ApiRequest, 'signal'>
   /** Value of the first parameter in the path. */
   readonly id: string
   readonly query: URLSearchParams
@@ -92,7 +93,7 @@ export function faultyDispatch(inner: Dispatch): FaultyDispatch {
   }
 }
 
-function recordOf(request: ApiRequest): RequestRecord & { status: number | null } {
+function recordOf({ signal: _, ...request }: ApiRequest): RequestRecord & { status: number | null } {
   const { method, url, headers, body } = request
   const [path = '', search = ''] = url.split('?')
   const epoch = headers[EPOCH_HEADER]

@@ -1,5 +1,6 @@
 import { UnreachableError } from '@lcm/client/api-error'
 import { writeSse } from '@lcm/contract/events'
+import { API_PREFIX, ROUTES } from '@lcm/contract/routes'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import { linkedAbort, type Pipe, pipe } from '@lcm/runtime'
 
@@ -15,6 +16,8 @@ export interface FaultyStreams {
   /** Number of streams that were opened so far. */
   opened(): number
 }
+
+const EVENTS_URL = `${API_PREFIX}${ROUTES.events.path}`
 
 export function faultyStreams(inner: Dispatch): FaultyStreams {
   const streams = new Set<Pipe<string>>()
@@ -39,6 +42,7 @@ export function faultyStreams(inner: Dispatch): FaultyStreams {
   }
 
   async function dispatch(request: ApiRequest): Promise<ApiResponse> {
+    if (!request.url.startsWith(EVENTS_URL)) return inner(request)
     const lifetime = linkedAbort(request.signal)
     const response = await inner({ ...request, signal: lifetime.signal })
     const { body } = response

@@ -141,7 +141,7 @@ function observedDispatch(plane: AControlPlane, seeded: () => Promise<unknown>) 
   const until = async (condition: () => boolean) => {
     while (!condition()) await new Promise<void>(resolve => waiting.push(resolve))
   }
-  const nameOf = ({ method, url }: ApiRequest) => {
+  const nameOf = ({ method, url }: Pick<ApiRequest, 'method' | 'url'>) => {
     const [path = ''] = url.split('?')
     return `${method} ${path.slice(path.startsWith(SIM_CONTROL_PATH) ? SIM_CONTROL_PATH.length : API_PREFIX.length)}`
   }
