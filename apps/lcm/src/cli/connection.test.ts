@@ -18,7 +18,7 @@ const running = async (api = 'http://127.0.0.1:8080') => {
 }
 
 describe('findTarget', () => {
-  it('takes options before environment before the data folder', async () => {
+  it('prefers options to the environment to the data folder', async () => {
     await running()
     const env = { LCM_URL: 'http://env:1', LCM_TOKEN: 'from-env', LCM_DATA: dir }
     const options = { url: 'http://option:2', token: 'from-option' }
@@ -31,17 +31,17 @@ describe('findTarget', () => {
     expect(await findTarget({ data: dir }, { LCM_DATA: '/nowhere' })).toMatchObject({ token: 'from-folder' })
   })
 
-  it('refuses an empty token, which was meant to be one', async () => {
+  it('refuses an empty token option', async () => {
     await running()
     await expect(findTarget({ token: '' }, { LCM_DATA: dir })).rejects.toThrow('--token is empty')
   })
 
-  it('takes an empty variable for none', async () => {
+  it('treats an empty variable as unset', async () => {
     await running()
     expect(await findTarget({}, { LCM_URL: '', LCM_TOKEN: '', LCM_DATA: dir })).toMatchObject({ token: 'from-folder' })
   })
 
-  it('shows the token of the folder to the LCM of the folder only', async () => {
+  it('sends the token of the data folder only to the LCM of that folder', async () => {
     await running()
     expect(await findTarget({ url: 'http://localhost:8080', data: dir }, {})).toMatchObject({ token: 'from-folder' })
     expect(await findTarget({ url: 'http://localhost:8081', data: dir }, {})).toMatchObject({ token: null })
@@ -51,7 +51,7 @@ describe('findTarget', () => {
     })
   })
 
-  it('says how to start LCM where none runs', async () => {
+  it('explains how to start LCM when none is running', async () => {
     await expect(findTarget({ data: dir }, {})).rejects.toMatchObject({
       exitCode: 6,
       message: `no LCM is running with data folder ${dir}`,
@@ -67,7 +67,7 @@ describe('findTarget', () => {
     await expect(findTarget({ data: dir }, {})).rejects.toMatchObject({ exitCode: 1 })
   })
 
-  it('refuses what is no address', async () => {
+  it('refuses an invalid address', async () => {
     for (const url of ['nonsense', 'ftp://x', 'localhost:8080']) {
       await expect(findTarget({ url }, {})).rejects.toMatchObject({ exitCode: 2 })
     }
@@ -79,7 +79,7 @@ describe('connect', () => {
     (await connect({}, shell)).client.call('info', {})
   const env = { LCM_URL: 'http://127.0.0.1:8080' }
 
-  it('says what to do when nobody answers', async () => {
+  it('gives advice when the API does not respond', async () => {
     const { shell, api } = capturedShell({ env })
     api.crash()
     await expect(info(shell)).rejects.toMatchObject({
@@ -89,7 +89,7 @@ describe('connect', () => {
     })
   })
 
-  it('warns that a write may have been done, unless it was never sent', async () => {
+  it('warns that a write may have succeeded, unless it was never sent', async () => {
     const create = async (cause: Error) => {
       const transport = async () => () => Promise.reject(new UnreachableError('silence', { cause }))
       const { shell, clock } = capturedShell({ env })
@@ -105,7 +105,7 @@ describe('connect', () => {
     )
   })
 
-  it('notices that something else lives at the address', async () => {
+  it('reports a server that is not LCM', async () => {
     const transport = async () => async () => ({
       status: 200,
       headers: { 'content-type': 'text/html' },

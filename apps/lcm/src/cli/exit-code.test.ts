@@ -23,20 +23,20 @@ it.each([
   ['store_unavailable', 6],
 ] as const)('answers %s with exit code %i', (code, exitCode) => expect(exitCodeOf(refused(code))).toBe(exitCode))
 
-it('has an exit code above 0 for every refusal of the contract', () => {
+it('has a nonzero exit code for every refusal of the contract', () => {
   for (const [code, { status, title }] of Object.entries(PROBLEMS)) {
     const error = new ApiError({ type: '', title, status, detail: '', code })
     expect(exitCodeOf(error), code).toBeGreaterThan(0)
   }
 })
 
-it('takes a page that another server lacks for no answer of LCM about a thing', () => {
+it('does not treat a 404 of another server as an unknown resource', () => {
   const page = { type: 'about:blank', title: 'Unexpected answer', status: 404, detail: '', code: 'unknown' }
   expect(exitCodeOf(new ApiError(page))).toBe(EXIT.unreachable)
   expect(exitCodeOf(new ApiError({ ...page, status: 403 }))).toBe(EXIT.notAllowed)
 })
 
-it('tells usage, help, silence and defects apart', () => {
+it('distinguishes usage errors, help, no response and defects', () => {
   expect(exitCodeOf(new CommanderError(1, 'commander.unknownOption', ''))).toBe(EXIT.usage)
   expect(exitCodeOf(new CommanderError(0, 'commander.helpDisplayed', ''))).toBe(EXIT.ok)
   expect(exitCodeOf(new UnreachableError('silence'))).toBe(EXIT.unreachable)
@@ -44,7 +44,7 @@ it('tells usage, help, silence and defects apart', () => {
   expect(exitCodeOf(new TypeError('oops'))).toBe(EXIT.failed)
 })
 
-it('goes on trying only where trying may help', () => {
+it('retries only errors that may be temporary', () => {
   expect(isPassing(new UnreachableError('silence'))).toBe(true)
   expect(isPassing(refused('store_unavailable'))).toBe(true)
   expect(isPassing(refused('too_many_clients'))).toBe(true)

@@ -5,7 +5,7 @@ import { ConnectionError } from './connection.ts'
 import { CliError } from './exit-code.ts'
 import { failureOf, failureText } from './failure.ts'
 
-it('prints each field that is wrong', () => {
+it('prints each invalid field', () => {
   const errors = [
     { path: 'body.aws_region', message: 'a region such as us-east-1' },
     { path: 'body', message: 'unknown key "color"' },
@@ -31,7 +31,7 @@ it('names the lines of a file rather than the field that held it', () => {
   })
 })
 
-it('says what to do at a command line, where the API can not know', () => {
+it('gives advice for the command line', () => {
   const sentence = (code: ProblemCode, detail: string) =>
     failureText(failureOf(new ApiError(new ProblemError(code, detail).toProblem('/workers'))))
   expect(sentence('forbidden', 'eve is user.')).toBe(
@@ -43,7 +43,7 @@ it('says what to do at a command line, where the API can not know', () => {
   expect(sentence('worker_terminating', 'create a new one')).toBe('create a new one')
 })
 
-it('takes our own sentences as they are', () => {
+it('prints errors of LCM unchanged', () => {
   const failure = failureOf(new CliError(1, 'no', 'ask again', ['because']))
   expect(failure).toEqual({ message: 'no', advice: 'ask again', details: ['because'] })
   expect(failureText(failure)).toBe('no: ask again')
@@ -58,7 +58,7 @@ it('takes our own sentences as they are', () => {
   })
 })
 
-it('says where a defect sits', () => {
+it('prints the location of a defect', () => {
   const { message } = failureOf(new TypeError('oops'))
   expect(message).toMatch(/^internal error in lcm, please report it: TypeError: oops at .*failure\.test\.ts/)
   expect(failureOf('a string').message).toContain('a string')

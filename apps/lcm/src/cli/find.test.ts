@@ -20,14 +20,14 @@ it('finds a worker by id and by name', async () => {
   expect((await findWorker(client, 'w-odd', signal)).id).toBe('w-3')
 })
 
-it('prefers the living to the dead of the same name', async () => {
+it('prefers an existing worker to a terminated one of the same name', async () => {
   const client = fleet(aWorker({ id: 'w-1', status: 'TERMINATED' }), aWorker({ id: 'w-2' }))
   expect((await findWorker(client, 'metal-1', signal)).id).toBe('w-2')
   const dead = fleet(aWorker({ id: 'w-1', status: 'TERMINATED' }))
   expect((await findWorker(dead, 'metal-1', signal)).id).toBe('w-1')
 })
 
-it('does not guess between two of the same name', async () => {
+it('refuses a name that two workers share', async () => {
   const client = fleet(aWorker({ id: 'w-1' }), aWorker({ id: 'w-2', aws_region: 'eu-west-1' }))
   await expect(findWorker(client, 'metal-1', signal)).rejects.toMatchObject({
     exitCode: 4,
@@ -37,7 +37,7 @@ it('does not guess between two of the same name', async () => {
   })
 })
 
-it('says where to look when there is none', async () => {
+it('exits with 3 when there is no match', async () => {
   await expect(findWorker(fleet(), 'metal-9', signal)).rejects.toMatchObject({ exitCode: 3 })
   await expect(findTemplate(fleet(), 'none', signal)).rejects.toMatchObject({ exitCode: 3 })
 })

@@ -22,7 +22,7 @@ function following(token = 'secret') {
   return { api, clock, interrupt, notices, done, change }
 }
 
-it('asks to look once, then tells every change', async () => {
+it('requests one list, then reports every change', async () => {
   const { api, clock, interrupt, notices, done, change } = following()
   await api.stream(1)
   change()
@@ -33,7 +33,7 @@ it('asks to look once, then tells every change', async () => {
   expect(notices).toEqual(['look', 'version 2', 'version 3'])
 })
 
-it('resumes after a break where it was, and asks to look meanwhile', async () => {
+it('resumes from its position after a disconnect, and requests a list meanwhile', async () => {
   const { api, clock, interrupt, notices, done, change } = following()
   await api.stream(1)
   change()
@@ -50,7 +50,7 @@ it('resumes after a break where it was, and asks to look meanwhile', async () =>
   expect(notices.filter(notice => notice === 'look').length).toBeGreaterThan(2)
 })
 
-it('begins anew when its position is no longer known', async () => {
+it('starts over when its position is no longer known', async () => {
   const { api, clock, interrupt, notices, done, change } = following()
   await api.stream(1)
   change()
@@ -63,7 +63,7 @@ it('begins anew when its position is no longer known', async () => {
   expect(notices.slice(-3)).toEqual(['event', 'look', 'version 3'])
 })
 
-it('does not trust a stream that has fallen silent', async () => {
+it('reconnects when the stream is silent', async () => {
   const { api, clock, interrupt, done } = following()
   await api.stream(1)
   api.plane.mute(true)
@@ -73,7 +73,7 @@ it('does not trust a stream that has fallen silent', async () => {
   await done
 })
 
-it('ends well in the middle of opening the stream', async () => {
+it('ends cleanly while the stream is opening', async () => {
   const clock = manualClock(START_MS)
   const interrupt = new AbortController()
   const client = apiClient(async ({ signal }) => {

@@ -36,19 +36,19 @@ function sending(...outcomes: readonly (ApiResponse | Error)[]) {
   return { send, sent, keys }
 }
 
-it('sends again what may have been lost, as the same request', async () => {
+it('retries a possibly lost request with the same key', async () => {
   const { send, sent, keys } = sending(LOST, REFUSED, answer(409, 'idempotency_in_progress'), answer(201))
   expect(await send()).toMatchObject({ status: 201 })
   expect([sent.length, keys().size, keys().has(undefined)]).toEqual([4, 1, false])
 })
 
-it('says in the end that nobody knows what became of it', async () => {
+it('reports an unknown outcome after the last attempt', async () => {
   const { send, sent } = sending(LOST, REFUSED)
   expect(await send()).toBe(LOST)
   expect(sent).toHaveLength(5)
 })
 
-it('outlasts the half minute for which an API that crashed says that it is under way', async () => {
+it('retries longer than the 30 s for which a crashed API reports the request as in progress', async () => {
   const sentAtMs: number[] = []
   const clock = manualClock()
   const dispatch = askedOnce(
@@ -66,7 +66,7 @@ it('outlasts the half minute for which an API that crashed says that it is under
   expect(sentAtMs.slice(0, 4)).toEqual([0, 500, 4_500, 8_500])
 })
 
-it('says that it may have been done when it is under way for ever', async () => {
+it('reports that the request may have succeeded when it stays in progress', async () => {
   const { send, sent, keys } = sending(LOST, UNDER_WAY)
   expect(await send()).toMatchObject({
     exitCode: 6,
@@ -75,7 +75,7 @@ it('says that it may have been done when it is under way for ever', async () => 
   expect([sent.length, keys().size]).toEqual([13, 1])
 })
 
-it('has another key for every request', async () => {
+it('uses a new key for every request', async () => {
   const { send, keys } = sending(answer(201))
   await send()
   await send()
@@ -86,7 +86,7 @@ it.each([
   ['what was answered', 'POST', answer(409, 'name_taken')],
   ['what was never sent', 'POST', REFUSED],
   ['what only reads', 'GET', LOST],
-])('does not repeat %s', async (_, method, outcome) => {
+])('does not retry %s', async (_, method, outcome) => {
   const { send, sent } = sending(outcome)
   expect(await send(method)).toBe(outcome)
   expect(sent).toHaveLength(1)

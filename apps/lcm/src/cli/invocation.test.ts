@@ -18,7 +18,7 @@ async function invoked(args: readonly string[], env = {}, isTty = true): Promise
   return only
 }
 
-it('sees the options that all commands share', async () => {
+it('reads the global options', async () => {
   const { globals, output } = await invoked(['--url', 'http://x', '-q'])
   expect(globals).toEqual({ url: 'http://x', quiet: true, color: true })
   expect(output.quiet).toBe(true)

@@ -37,7 +37,7 @@ const nameIn = ({ name }: { name: string }) => name
 
 // These tests run concurrently, because most of their time is spent waiting for the other process.
 describe('views of the fleet', LIMIT, () => {
-  it.concurrent('tells what controllers would do, and who they are', async () => {
+  it.concurrent('shows the plan and the services', async () => {
     const services = await json('get', 'services')
     expect(services.items.map(({ leader }: { leader: object | null }) => leader !== null)).toEqual([true, true, true])
     expect(await json('plan')).toMatchObject({ services: services.items.map(() => ({ caveat: null })) })
@@ -46,7 +46,7 @@ describe('views of the fleet', LIMIT, () => {
     expect(described.out).toMatch(/state +healthy/)
   })
 
-  it.concurrent('shows who is busy, once where nobody looks at a terminal', async () => {
+  it.concurrent('prints the load of each worker once without a terminal', async () => {
     const { code, out } = await lcm('top', '--sort', 'name')
     expect(code).toBe(0)
     const lines = out.trimEnd().split('\n')
@@ -54,7 +54,7 @@ describe('views of the fleet', LIMIT, () => {
     expect(lines.slice(2).map(line => line.split(' ')[0])).toEqual(NAMES)
   })
 
-  it.concurrent('tells what each worker cost, which adds up', async () => {
+  it.concurrent('shows the cost of each worker, which adds up', async () => {
     const cost = await json('cost', '--since', '1h')
     expect(cost.items.map(nameIn).toSorted()).toEqual(NAMES)
     const sum = cost.items.reduce((total: number, each: { spent_usd: number }) => total + each.spent_usd, 0)
@@ -62,15 +62,15 @@ describe('views of the fleet', LIMIT, () => {
     expect(cost.by_cause.boot).toBeGreaterThan(0)
   })
 
-  it.concurrent('tells who did what, and has no leaks to show', async () => {
+  it.concurrent('shows the audit log, and no leaks', async () => {
     const { items } = await json('audit', '--actor', 'admin')
     expect(items.length).toBeGreaterThanOrEqual(NAMES.length)
     expect(await lcm('get', 'leaks')).toMatchObject({ code: 0, out: '' })
   })
 })
 
-describe('acts, and live views on a terminal', LIMIT, () => {
-  it.concurrent('registers a license with a token that it tells nobody, and gives it back', async () => {
+describe('commands, and live views on a terminal', LIMIT, () => {
+  it.concurrent('registers a license without showing its token, and deregisters it', async () => {
     const token = 'a-token-that-nobody-may-read'
     const args = ['license', 'register', 'metal-1', '--product', 'CML_Enterprise', '--wait']
     const registered = await runLcm(global(args), `${token}\n`)
@@ -83,7 +83,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     })
   })
 
-  it.concurrent('drains a worker to its end', async () => {
+  it.concurrent('drains a worker until it is stopped', async () => {
     const drained = await lcm('drain', 'worker', 'metal-2', '--wait')
     expect(drained).toMatchObject({ code: 0, out: expect.stringMatching(/^metal-2 is STOPPED after/) })
     const again = await lcm('drain', 'worker', 'metal-2')
@@ -100,7 +100,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     expect(await lcm('unprotect', 'worker', 'nested-1')).toMatchObject({ code: 0 })
   })
 
-  it.concurrent('sets faults of the cloud and takes them back', async () => {
+  it.concurrent('sets and clears faults of the cloud', async () => {
     expect(await json('chaos', 'fault', 'metric_gap_rate=0.5')).toMatchObject({ plan: { metric_gap_rate: 0.5 } })
     expect((await lcm('chaos', 'list')).out).toContain('metric_gap_rate 0.5')
     expect(await lcm('chaos', 'fault', 'nonsense=1')).toMatchObject({ code: 2, out: '' })
@@ -114,13 +114,13 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     [3, ['describe', 'service', 'nonsense']],
     [5, ['top', '--token', 'wrong']],
     [6, ['plan', '--url', 'http://127.0.0.1:1']],
-  ])('exits with %i from %j, with one sentence and nothing else', async (code, args) => {
+  ])('exits with %i from %j and prints only one sentence', async (code, args) => {
     const ended = await lcm(...args)
     expect(ended).toMatchObject({ code, out: '' })
     expect(ended.err).toMatch(/^error: [^\n]+\n$/)
   })
 
-  it.concurrent('top keeps to the size of the terminal, takes keys, and gives the terminal back', async () => {
+  it.concurrent('top fits the terminal, handles keys, and restores the terminal', async () => {
     const top = terminal(['top', '--sort', 'name'], 24, 120)
     await top.until(screen => screen.includes('nested-1') && screen.includes('SPENT'))
     expect(top.screen()[3]).toMatch(/^metal-1 /)
@@ -143,7 +143,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     expect(top.written().indexOf('\u001b[?1049h')).toBeLessThan(top.written().indexOf('\u001b[?1049l'))
   })
 
-  it.concurrent('get workers --watch shows how a worker that was stopped behind its back comes back, until Ctrl-C', async () => {
+  it.concurrent('get workers --watch shows the recovery of a worker that was stopped outside LCM, until Ctrl-C', async () => {
     const watch = terminal(['get', 'workers', '--watch'], 24, 140)
     await watch.until(screen => /nested-1 .* RUNNING /.test(screen))
     await lcm('chaos', 'stop', 'nested-1')
@@ -155,7 +155,7 @@ describe('acts, and live views on a terminal', LIMIT, () => {
     expect(await watch.ended).toBe(0)
   })
 
-  it.concurrent('does not show the token that it asks for', async () => {
+  it.concurrent('does not echo the token that it prompts for', async () => {
     const asked = terminal(['license', 'register', 'nested-1', '--product', 'CML_Enterprise'], 24, 120)
     await asked.until(screen => screen.includes('input hidden:'))
     asked.type('typed-in-secret\r')

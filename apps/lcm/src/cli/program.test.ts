@@ -10,11 +10,11 @@ async function ran(...args: string[]) {
   return { code: await run(args, captured.shell), out: captured.out(), err: captured.err() }
 }
 
-it('says its version', async () => {
+it('prints its version', async () => {
   expect(await ran('--version')).toEqual({ code: 0, out: `lcm ${manifest.version}\n`, err: '' })
 })
 
-it('helps people who call it without a word, and those who ask', async () => {
+it('prints help without arguments and on request', async () => {
   const { code, out, err } = await ran()
   expect([code, err]).toEqual([0, ''])
   expect(out).toContain('lcm create worker --template metal --wait')
@@ -46,24 +46,24 @@ it.each([
   [['up', '--port', '99999']],
   [['up', '--speed', '0']],
   [['--url', 'nowhere', 'get', 'workers']],
-])('calls %j a wrong use', async args => {
+])('refuses %j as a usage error', async args => {
   const { code, out, err } = await ran(...args)
   expect([code, out]).toEqual([2, ''])
   expect(err).not.toBe('')
 })
 
-it('takes global options before and after the command', async () => {
+it('accepts global options before and after the command', async () => {
   expect((await ran('--token', 'wrong', 'get', 'workers')).code).toBe(5)
   expect((await ran('get', 'workers', '--token', 'wrong')).code).toBe(5)
 })
 
-it('says in one sentence what went wrong and what to do', async () => {
+it('prints in one sentence what failed and what to do', async () => {
   expect((await ran('get', 'workers', '--token', 'wrong')).err).toBe(
     'error: not authenticated: set a valid token with --token or LCM_TOKEN\n',
   )
 })
 
-it('says that no LCM runs on the data folder', async () => {
+it('reports that no LCM is running on the data folder', async () => {
   const { shell, err } = capturedShell({ env: { LCM_DATA: '/nowhere/.lcm' } })
   expect(await run(['get', 'workers'], shell)).toBe(6)
   expect(err()).toBe(
@@ -71,7 +71,7 @@ it('says that no LCM runs on the data folder', async () => {
   )
 })
 
-it('colors errors on a terminal unless told not to', async () => {
+it('colors errors on a terminal unless colors are off', async () => {
   const errorOf = async (env: Record<string, string>, ...args: string[]) => {
     const { shell, err } = capturedShell({ isTty: true, env })
     await run(['get', 'workers', ...args], shell)
@@ -83,7 +83,7 @@ it('colors errors on a terminal unless told not to', async () => {
   expect(await errorOf({ ...env, NO_COLOR: '1' })).toBe('error:')
 })
 
-it('ends quietly when it is interrupted in the middle of a call', async () => {
+it('ends quietly when it is interrupted during a call', async () => {
   const { shell, api, interrupt, err } = capturedShell()
   interrupt()
   api.crash()

@@ -5,7 +5,7 @@ import { capturedShell } from './testing/captured-shell.ts'
 
 const PAGE = new URL('../../../../docs/reference/cli.md', import.meta.url)
 
-it('is what docs/reference/cli.md says; `npm run docs` writes it anew', async () => {
+it('equals docs/reference/cli.md, which `npm run docs` generates', async () => {
   const { shell, out } = capturedShell()
   expect(await run(['__reference'], shell)).toBe(0)
   expect(out()).toContain('### `lcm create worker`')

@@ -25,24 +25,24 @@ it('prints a list as a table, as documents and as names', async () => {
   expect(await text('name')).toBe('metal-1\nmetal-2\n')
 })
 
-it('prints one thing without a list around it', async () => {
+it('prints one resource without a list around it', async () => {
   const { out, to } = printing('json')
   await printOne(TEMPLATE_VIEW, aTemplate(), to)
   expect(JSON.parse(out())).toEqual(aTemplate())
 })
 
-it('says what to do about an empty table', async () => {
+it('prints advice for an empty table', async () => {
   const { out, err, to } = printing('table')
   await printList(TEMPLATE_VIEW, [], to)
   expect([out(), err()]).toEqual(['', 'no templates found: create one with `lcm create template -f FILE`\n'])
 })
 
-it('names things so that the name can be given back', () => {
+it('prints names that are valid input', () => {
   const same = [aWorker(), aWorker({ id: 'w-2' }), aWorker({ id: 'w-3', name: 'other' })]
   expect(handlesOf(WORKER_VIEW, same)).toEqual(['w-0abcdefgh0001', 'w-2', 'other'])
 })
 
-it('writes changes so that a reader sees where each ends', async () => {
+it('separates the documents of a watch', async () => {
   expect(await changeText(WORKER_VIEW, aWorker(), 'json')).not.toContain('\n')
   expect(await changeText(WORKER_VIEW, aWorker(), 'yaml')).toMatch(/^---\nid: w-0abcdefgh0001\n/)
   expect(await changeText(WORKER_VIEW, aWorker(), 'name')).toBe('metal-1')

@@ -31,7 +31,7 @@ async function settled({ worker, wait = false, quiet = false, format }: Case) {
   return [out(), err()]
 }
 
-it('says what was asked, and where it came to if it waited', async () => {
+it('prints the request, and the resulting status after a wait', async () => {
   expect(await settled({ worker: aWorker() })).toEqual(['asked\n', ''])
   expect(await settled({ worker: aRunningWorker(), wait: true })).toEqual([
     'metal-1 is RUNNING after 0s: https://203.0.113.7\n',
@@ -39,7 +39,7 @@ it('says what was asked, and where it came to if it waited', async () => {
   ])
 })
 
-it('says why a stop left it PENDING', async () => {
+it('explains why a stop left the worker PENDING', async () => {
   const held = {
     type: 'HeldByIntent',
     status: true,
@@ -57,7 +57,7 @@ it('prints the worker alone when a format is given', async () => {
   expect(await settled({ worker: aRunningWorker(), wait: true, format: 'name' })).toEqual(['metal-1\n', 'asked\n'])
 })
 
-it('says nothing when quiet, but prints what a format asks for', async () => {
+it('prints nothing when quiet, except with an output format', async () => {
   expect(await settled({ worker: aRunningWorker(), wait: true, quiet: true })).toEqual(['', ''])
   expect(await settled({ worker: aWorker(), quiet: true, format: 'name' })).toEqual(['metal-1\n', ''])
 })

@@ -35,7 +35,7 @@ it('prints the list, then a row per change, in the same columns', async () => {
   ])
 })
 
-it('goes on to show a worker that is lost', async () => {
+it('continues to show a lost worker', async () => {
   const { api, end, outLines } = await watching([])
   api.change('w-2', { status: 'TERMINATED' })
   api.change('w-2', { tags: { late: 'news' } })
@@ -43,7 +43,7 @@ it('goes on to show a worker that is lost', async () => {
   expect(outLines().filter(line => line.includes('TERMINATED (lost)'))).toHaveLength(2)
 })
 
-it('begins a table with its first row, so that the titles stand above their columns', async () => {
+it('prints the table header with the first row, so that the columns align', async () => {
   const { shell, api, clock, interrupt, outLines } = capturedShell()
   const done = run(['get', 'workers', '--watch'], shell)
   await api.stream(1)
@@ -74,7 +74,7 @@ it('prints names and YAML documents as well', async () => {
   expect(yaml.outLines().filter(line => line === '---')).toHaveLength(2)
 })
 
-it('draws one living table on a terminal', async () => {
+it('draws one live table on a terminal', async () => {
   const { api, clock, end, out } = await watching([], { isTty: true })
   const first = out()
   await clock.advance(500)
@@ -90,7 +90,7 @@ it('draws one living table on a terminal', async () => {
   expect(await end()).toBe(0)
 })
 
-it('shows all rows on a terminal that does not tell its height', async () => {
+it('shows all rows on a terminal of unknown height', async () => {
   const { end, out } = await watching([], { isTty: true, rows: 0 })
   await end()
   expect(out()).not.toContain('more')
@@ -104,7 +104,7 @@ it('shows as many rows as fit', async () => {
   expect(out()).not.toContain('metal-2')
 })
 
-it('says that the API is away, and catches up when it is back', async () => {
+it('reports that the API is unreachable, and catches up when it is back', async () => {
   const { api, clock, end, err, outLines } = await watching([])
   api.crash()
   api.remove('w-2')
@@ -128,7 +128,7 @@ it('shows the same on a terminal', async () => {
   await end()
 })
 
-it('reads the list again when the log was cut off meanwhile', async () => {
+it('reads the list again when the event log was truncated meanwhile', async () => {
   const { api, clock, end, out } = await watching([], { isTty: true })
   api.crash()
   api.remove('w-2')
@@ -140,7 +140,7 @@ it('reads the list again when the log was cut off meanwhile', async () => {
   await end()
 })
 
-it('takes what is there after a reset, even where its version is older', async () => {
+it('accepts older versions after a reset', async () => {
   const { api, clock, end, outLines } = await watching([])
   for (const status of ['PROVISIONING', 'STARTING'] as const) api.change(ID, { status })
   await clock.advance(0)
@@ -155,7 +155,7 @@ it('takes what is there after a reset, even where its version is older', async (
   expect(statuses).toEqual(['PENDING', 'PROVISIONING', 'STARTING', 'PENDING', 'PROVISIONING'])
 })
 
-it('watches one worker until its record is removed', async () => {
+it('watches one worker until its record is deleted', async () => {
   const captured = capturedShell()
   captured.api.put(aWorker())
   captured.api.put(aWorker({ id: 'w-2', name: 'metal-2' }))
@@ -170,7 +170,7 @@ it('watches one worker until its record is removed', async () => {
   expect(captured.err()).toBe(`error: worker ${ID} was deleted\n`)
 })
 
-it('ends well when nobody reads it any more, even in the middle of a look', async () => {
+it('ends cleanly when its reader is gone, even during a list request', async () => {
   const { leaveUnread, done, err } = await watching([])
   leaveUnread()
   expect(await done).toBe(0)
@@ -182,7 +182,7 @@ it('ends well when nobody reads it any more, even in the middle of a look', asyn
   expect(err() + looking.err()).toBe('')
 })
 
-it('fails at once where there is nothing to watch', async () => {
+it('fails at once when there is nothing to watch', async () => {
   const { shell, api, err } = capturedShell()
   api.crash()
   expect(await run(['get', 'workers', '--watch'], shell)).toBe(6)

@@ -32,7 +32,7 @@ const API: ApiFacts = {
   problems: [],
 }
 
-it('says which API answers, what it waits for, and that versions differ', () => {
+it('reports the API that responds, what it waits for, and a version mismatch', () => {
   expect(brief(judgeApi(API, '1.0.0'))).toEqual(['ok: LCM 1.0.0 responds at http://lcm: cluster, on AWS in us-east-1'])
   expect(brief(judgeApi({ ...API, waitsFor: 'the store: it does not respond' }, '2.0.0'))).toEqual([
     'warning: LCM 1.0.0 responds at http://lcm: cluster, on AWS in us-east-1, but this lcm is 2.0.0',
@@ -46,7 +46,7 @@ it('says which API answers, what it waits for, and that versions differ', () => 
   expect(judgeToken(gone)).toBeNull()
 })
 
-it('tells a wrong token from none', () => {
+it('distinguishes an invalid token from a missing one', () => {
   const refused: ApiFacts = { ...API, answer: { kind: 'refused', status: 401, detail: 'unknown' } }
   expect(judgeToken(API)?.message).toBe('authenticated as ci with role operator')
   expect(judgeToken(refused)).toMatchObject({
@@ -62,11 +62,11 @@ it.each([
   [20_000, 500, 'warning'],
   [20_000, 30_000, 'ok'],
   [-600_000, 500, 'failure'],
-])('judges a clock that is %i ms ahead, give or take %i, as %s', (ms, uncertaintyMs, severity) => {
+])('rates a clock that is %i ms ahead, with an uncertainty of %i ms, as %s', (ms, uncertaintyMs, severity) => {
   expect(judgeClock('the API', { ms, uncertaintyMs }).severity).toBe(severity)
 })
 
-it('says in which direction clocks differ', () => {
+it('reports whether the other clock is ahead or behind', () => {
   const message = (ms: number) => judgeClock('AWS', { ms, uncertaintyMs: 0 }).message
   expect(message(600_000)).toBe('the clock of AWS is 10m ahead of the local clock')
   expect(message(-600_000)).toBe('the clock of AWS is 10m behind the local clock')
@@ -99,7 +99,7 @@ const WELL = [service('resource-scheduler', instance()), service('lablet-control
 const controller = (...instances: ReturnType<typeof instance>[]) =>
   brief(judgeServices([...WELL, service('worker-controller', ...instances)], NOW_MS, 'cluster').slice(2))
 
-it('says who leads, or why a service does not do its work', () => {
+it('names the leader, or the reason that a service does not work', () => {
   const standby = instance({ is_leader: false, instance_id: 'b' })
   expect(controller(instance(), standby)).toEqual(['ok: worker-controller OK, leader a, 1 on standby'])
   expect(brief(judgeServices(WELL, NOW_MS, 'cluster').slice(2))).toEqual([
@@ -112,7 +112,7 @@ it('says who leads, or why a service does not do its work', () => {
   expect(controller(instance({ last_sweep: toInstant(NOW_MS - 3_600_000) }))[0]).toContain('was 1h ago')
 })
 
-it('sends nobody to an etcd, or to a process, that an embedded LCM does not have', () => {
+it('gives an embedded LCM no advice about etcd or separate processes', () => {
   const standby = instance({ is_leader: false })
   const deaf = instance({ watch: { healthy: false, age_seconds: 90 } })
   const services = [service('resource-scheduler', standby), service('lablet-controller', deaf)]
@@ -121,7 +121,7 @@ it('sends nobody to an etcd, or to a process, that an embedded LCM does not have
   for (const step of steps('cluster')) expect(step).toMatch(/etcd|lcm serve/)
 })
 
-it('knows what to do about what AWS refuses', () => {
+it('gives advice for each AWS refusal', () => {
   const refused = (error_class: string) =>
     reason('aws_refuses_call', {
       operation: 'RunInstances',
@@ -145,7 +145,7 @@ it('knows what to do about what AWS refuses', () => {
   )
 })
 
-it('has advice for each problem of a service', () => {
+it('gives advice for each problem of a service', () => {
   const advised = (problem: Reason) =>
     judgeServices([...WELL, service('worker-controller', instance({ problems: [problem] }))], NOW_MS, 'cluster')[2]
   const since = toInstant(NOW_MS)
@@ -161,7 +161,7 @@ it('has advice for each problem of a service', () => {
   expect(advised(reason('waiting_for', { dependency: 'the store' }))?.advice).toBe('check its log')
 })
 
-it('fails on what does not answer, by the health of the API and by that of any instance', () => {
+it('fails for dependencies that the API or any instance reports as down', () => {
   const outage = { dependency: 'EC2 in us-east-1', since: toInstant(NOW_MS), error: 'DescribeInstances: timeout' }
   const problem = reason('dependency_outage', outage)
   const advice = expect.stringContaining('continues automatically')
@@ -188,7 +188,7 @@ const condition = (type: string, status: boolean, message: string) => ({
   since: toInstant(NOW_MS),
 })
 
-it('names a CML that does not answer, with what was last seen of it', () => {
+it('names a CML that does not respond, with its last observation', () => {
   expect(judgeCml([])).toEqual([])
   expect(brief(judgeCml([running(), running()]))).toEqual(['ok: CML responds on 2 workers'])
   const cut = running({
@@ -229,7 +229,7 @@ it('names a CML that does not answer, with what was last seen of it', () => {
 
 const MEMBER = { endpoint: 'e:2379', problem: null, version: '3.5.1', atMs: NOW_MS, hasLeader: true, alarms: [] }
 
-it('judges etcd by what its members say, and forgives a minority', () => {
+it('fails when a majority of etcd members is down, and warns for a minority', () => {
   expect(brief(judgeEtcd([MEMBER], NOW_MS))).toEqual(['ok: etcd 3.5.1 responds at e:2379 and has a leader'])
   expect(judgeEtcd([{ ...MEMBER, alarms: ['NOSPACE'] }], NOW_MS)[0]?.message).toContain('NOSPACE')
   expect(judgeEtcd([{ ...MEMBER, alarms: ['CORRUPT'] }], NOW_MS)[0]?.severity).toBe('failure')
@@ -240,7 +240,7 @@ it('judges etcd by what its members say, and forgives a minority', () => {
   expect(unknownEtcd().severity).toBe('warning')
 })
 
-it('judges a store by what it said', () => {
+it('rates the store by its check result', () => {
   expect(judgeStore({ location: 'sqlite:x', problem: null, isComplete: true }).message).toBe('sqlite:x OK')
   expect(judgeStore({ location: 'sqlite:x', problem: 'torn', isComplete: true }).advice).toContain('restore a backup')
   expect(judgeStore({ location: 'mongodb at h', problem: 'gone', isComplete: true }).advice).toContain('LCM_STORE')
@@ -263,7 +263,7 @@ const ACCOUNT = {
   actions: [tried('ec2:StopInstances', 'granted')],
 }
 
-it('names what is wrong with the account: credentials, rights, time or the way to it', () => {
+it('names what is wrong with the account: credentials, permissions, clock or network', () => {
   const judged = (more: Partial<Parameters<typeof judgeAws>[0]>, atMs = NOW_MS) =>
     brief(judgeAws({ ...ACCOUNT, ...more }, atMs))
   expect(judged({})).toEqual([
@@ -286,11 +286,11 @@ it('names what is wrong with the account: credentials, rights, time or the way t
   )
 })
 
-it('has no more findings than there are', () => {
+it('returns no finding for an empty list', () => {
   expect(firstOf([], 'x')).toEqual([])
 })
 
-it('waits no longer than it says, and no longer than the person', async () => {
+it('ends a check at its timeout or when the user interrupts', async () => {
   const clock = manualClock()
   const interrupt = new AbortController()
   const never = () => new Promise<never>(() => undefined)

@@ -74,7 +74,7 @@ async function doctor({ env = {}, args = [] }: Asked = {}) {
 
 const AWS = { LCM_CLOUD: 'aws', AWS_ACCESS_KEY_ID: 'simulated', AWS_SECRET_ACCESS_KEY: 'simulated' }
 
-it('finds nothing wrong where nothing is', { timeout: LIMIT_MS }, async () => {
+it('finds no problem in a healthy installation', { timeout: LIMIT_MS }, async () => {
   const etcd = await startEtcd()
   onTestFinished(() => etcd.close())
   const env = { ...AWS, AWS_ENDPOINT_URL: at.aws, ETCD_ENDPOINTS: etcd.endpoints.join(',') }
@@ -155,7 +155,7 @@ it.runIf(mayMount)('names a disk that is full', { timeout: LIMIT_MS }, () => {
   expect(stdout).toMatch(/^✗ disk +the disk is full: 0\.0 MB of 2\.0 MB free/m)
 })
 
-it('names a CML that can not be reached', { timeout: LIMIT_MS }, async () => {
+it('names a CML that is unreachable', { timeout: LIMIT_MS }, async () => {
   const isServing = async () => (await doctor()).items.some(({ message }) => /CML responds on 3 workers/.test(message))
   while (!(await isServing()));
   const { items } = JSON.parse(await (await fetch(`${at.aws}/sim/v1/instances`)).text())

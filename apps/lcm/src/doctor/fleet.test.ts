@@ -35,7 +35,7 @@ const brief = (facts: Partial<FleetFacts>) =>
 
 const CALM_SAID = ['ok: no worker, session, definition or license needs attention']
 
-it('says that nothing waits for a person', () => {
+it('reports that nothing needs attention', () => {
   const ended = aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' })
   expect(
     brief({
@@ -53,11 +53,11 @@ it.each<[Partial<Worker>, string]>([
   [{ conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }, 'metal-1: the tag is ignored'],
   [{ status: 'UNKNOWN' }, 'metal-1 is UNKNOWN: admin asked for it'],
   [{ license: { ...lost.license, status: 'FAILED', last_error: 'no seat' } }, 'metal-1 has no license: no seat'],
-])('warns of a worker %#', (changes, message) => {
+])('warns about worker %#', (changes, message) => {
   expect(brief({ workers: [aWorker(changes)] })).toEqual([`warning: ${message}`])
 })
 
-it('warns of sessions, definitions and licenses, each with what tells more', () => {
+it('warns about sessions, definitions and licenses, each with a command for details', () => {
   const found = judgeFleet({
     ...CALM,
     sessions: [
@@ -81,13 +81,13 @@ it('warns of sessions, definitions and licenses, each with what tells more', () 
   ])
 })
 
-it('counts what would be too many to read, as warnings', () => {
+it('summarizes a long list of warnings as a count', () => {
   const found = brief({ workers: Array.from({ length: 12 }, () => lost) })
   expect(found).toHaveLength(11)
   expect(found.at(-1)).toBe('warning: and 2 more')
 })
 
-it('reads all of that from the API', async () => {
+it('reads the fleet from the API', async () => {
   const api = cliApi()
   const client = apiClient(api.dispatch, { token: 'secret' })
   const { signal } = new AbortController()

@@ -8,7 +8,7 @@ import { probeDisk, probeFolder } from './probe-machine.ts'
 
 const GB = 1024 ** 3
 
-it('wants the Node that the project wants', () => {
+it('requires the Node.js version of package.json', () => {
   const root = new URL('../../../../package.json', import.meta.url)
   const [, major, minor] = /(\d+)\.(\d+)/.exec(JSON.parse(readFileSync(root, 'utf8')).engines.node) ?? []
   expect(judgeNode(`v${major}.${minor}.0`).severity).toBe('ok')
@@ -22,11 +22,11 @@ it.each([
   ['failure', 99 * 1024 ** 2, null],
   ['failure', 500 * GB, 0],
   ['warning', 500 * GB, 10],
-])('calls it %s when %i bytes and %s files are free', (severity, freeBytes, freeFiles) => {
+])('reports %s when %i bytes and %s inodes are free', (severity, freeBytes, freeFiles) => {
   expect(judgeDisk({ path: '/data', freeBytes, totalBytes: 1000 * GB, freeFiles }).severity).toBe(severity)
 })
 
-it('names a full disk as that, with its path', async () => {
+it('names a full disk with its path', async () => {
   const full = await probeDisk('/data/.lcm', async path => {
     if (path !== '/data') throw new Error('ENOENT')
     return { bavail: 3, blocks: 1000, bsize: 4096, files: 0, ffree: 0 }
@@ -35,12 +35,12 @@ it('names a full disk as that, with its path', async () => {
   expect(full && judgeDisk(full).message).toBe('the disk is full: 0.0 MB of 3.9 MB free on the disk of /data/.lcm')
 })
 
-it('reads a real disk, and knows that /proc is none', async () => {
+it('reads a real disk, and ignores /proc', async () => {
   expect((await probeDisk(tmpdir()))?.totalBytes).toBeGreaterThan(0)
   expect(await probeDisk('/proc')).toBeNull()
 })
 
-it('looks at a real folder and who runs on it', async () => {
+it('inspects a real folder and the process that uses it', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'lcm-doctor-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   expect(await probeFolder(folder)).toEqual({ path: folder, exists: true, problem: null, process: null })
@@ -68,7 +68,7 @@ it.each([
   ['failure', { ...FOLDER, problem: 'permission denied' }, true, 'permission denied'],
   ['warning', { ...FOLDER, exists: false }, true, 'data folder .lcm does not exist'],
   ['ok', { ...FOLDER, exists: false }, false, 'data folder .lcm does not exist and is not needed'],
-])('calls a folder %s: %j', (severity, facts, isNeeded, words) => {
+])('rates a folder as %s: %j', (severity, facts, isNeeded, words) => {
   const finding = judgeFolder(facts, isNeeded)
   expect(finding.severity).toBe(severity)
   expect(finding.message).toContain(words)

@@ -12,7 +12,7 @@ const aCall = (more: Partial<AwsCall> = {}): AwsCall => ({
   ...more,
 })
 
-it('counts and times every attempt at a call, by action and by what AWS said', () => {
+it('counts and times every attempt of a call, by action and result code', () => {
   const meter = recordingMeter()
   const onCall = awsCallMetrics(meter)
   onCall(aCall())
@@ -28,7 +28,7 @@ it('counts and times every attempt at a call, by action and by what AWS said', (
   expect(meter.value('aws_calls_total', { action: 'GetMetricData', code: 'ok' })).toBe(1)
 })
 
-it('shows both from the start', () => {
+it('exposes both metrics from the start', () => {
   const meter = recordingMeter()
   awsCallMetrics(meter)
   expect(meter.names()).toEqual(['aws_calls_total', 'aws_call_duration_seconds'])

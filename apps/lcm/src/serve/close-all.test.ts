@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { closingAfter } from './close-all.ts'
 
-it('closes everything in reverse order, also when the work or a close fails, and tells what went wrong first', async () => {
+it('closes everything in reverse order even when the work or a close fails, and throws the first error', async () => {
   const closed: string[] = []
   const open = (onClose: (close: () => unknown) => void) => {
     onClose(() => closed.push('lock'))

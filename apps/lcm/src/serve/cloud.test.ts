@@ -6,7 +6,7 @@ import { bucketsOf, openWorld } from './cloud.ts'
 import { upEnvironment } from './environment/environment.ts'
 import { StartupError } from './startup-error.ts'
 
-it('says in words that a simulated cloud has no room for its world', () => {
+it('reports that the disk is too full to store the simulated cloud', () => {
   const full = {
     ...memorySimStore(),
     commit() {
@@ -34,7 +34,7 @@ async function aStandIn() {
 it.each([
   ['AWS_ENDPOINT_URL', {}],
   ['AWS_ENDPOINT_URL_S3', { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }],
-])('asks for buckets where %s says, so that a rehearsal asks nothing of AWS', async (name, others) => {
+])('sends S3 calls to the endpoint of %s, so that a rehearsal never contacts AWS', async (name, others) => {
   const { asked, url } = await aStandIn()
   const credentials = { accessKeyId: 'simulated', secretAccessKey: 'simulated' }
   const objects = bucketsOf(upEnvironment({ ...others, [name]: url }), { clock: systemClock, credentials })

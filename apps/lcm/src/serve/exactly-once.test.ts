@@ -124,7 +124,7 @@ it('launches exactly one machine per worker for 1,000 workers in a hostile cloud
   expect(results.reduce((sum, { calls }) => sum + calls, 0)).toBeGreaterThan(1300)
 })
 
-it('would launch more with a token of its own for every call, so the proof can fail', { timeout: 60_000 }, async () => {
+it('launches more with a new token for every call, so the proof can fail', { timeout: 60_000 }, async () => {
   const opened = await openHostile(42)
   let calls = 0
   const results = await launchAll(opened, 200, (region, request, signal) => {

@@ -30,7 +30,7 @@ function read(env: Record<string, string>): ExaminedEnvironment {
   return environment
 }
 
-it('reads the environment as services would, or says why they would not', () => {
+it('reads the environment like the services, or reports why they would refuse it', () => {
   expect(read({ ETCD_PORT: '2380', LCM_CLOUD: 'aws' })).toMatchObject({ ETCD_PORT: 2380, LCM_CLOUD: 'aws' })
   expect(readEnvironment({ ETCD_PORT: 'x' })).toMatchObject({
     message: expect.stringContaining('ETCD_PORT=x'),
@@ -41,7 +41,7 @@ it('reads the environment as services would, or says why they would not', () => 
   })
 })
 
-it('looks into a data folder without touching it', () => {
+it('inspects a data folder without changing it', () => {
   expect(examineFolder(folder)).toEqual({ isLocked: false, cloud: null, fleet: null, store: null })
   writeFileSync(join(folder, 'cloud'), 'aws\n')
   new DatabaseSync(join(folder, 'lcm.sqlite')).exec('CREATE TABLE t (a)')
@@ -51,12 +51,12 @@ it('looks into a data folder without touching it', () => {
   expect(examineFolder(folder).isLocked).toBe(false)
 })
 
-it('looks past what it can not read in a data folder', () => {
+it('skips unreadable files in a data folder', () => {
   for (const name of ['cloud', 'fleet-id']) mkdirSync(join(folder, name))
   expect(examineFolder(folder)).toMatchObject({ cloud: null, fleet: null })
 })
 
-it('looks at the store that the environment names', async () => {
+it('checks the store that the environment names', async () => {
   const file = join(folder, 'x.sqlite')
   expect(await examineStore(read({}), patience())).toBeNull()
   expect(fileOfStore(read({ LCM_STORE: 'mongodb://h/lcm' }))).toBeNull()
@@ -66,7 +66,7 @@ it('looks at the store that the environment names', async () => {
   })
 })
 
-it('looks at the etcd that the environment names', async () => {
+it('checks the etcd that the environment names', async () => {
   const members = await examineCoordination(read({ ETCD_ENDPOINTS: '127.0.0.1:1,127.0.0.1:2' }), patience())
   expect(members.map(({ endpoint, problem }) => [endpoint, problem?.code])).toEqual([
     ['127.0.0.1:1', 'etcd_unreachable'],
@@ -74,13 +74,13 @@ it('looks at the etcd that the environment names', async () => {
   ])
 })
 
-it.each(['http://', 'etcd:2379/v3'])('refuses an etcd address that no one can reach: %s', async ETCD_ENDPOINTS => {
+it.each(['http://', 'etcd:2379/v3'])('refuses an invalid etcd address: %s', async ETCD_ENDPOINTS => {
   const examined = (async () => examineCoordination(read({ ETCD_ENDPOINTS }), patience()))()
   await expect(examined).rejects.toThrow(StartupError)
   await expect(examined).rejects.toThrow(/^ETCD_ENDPOINTS: /)
 })
 
-it('refuses a file of regions that can not be used', () => {
+it('refuses an invalid regions file', () => {
   const env = read({ AWS_REGIONS_CONFIG_PATH: join(folder, 'none.yaml') })
   expect(() => examineAws(env, { regions: [], launch: null, fleet: null }, patience())).toThrow(
     'not a usable regions file',

@@ -55,7 +55,7 @@ async function healthOf(service: ServeOptions['service'], env: ServeOptions['env
 }
 
 describe('a service without its etcd', () => {
-  it('serves people: the API works, and says what is wrong', async () => {
+  it('keeps serving the API, and reports what is wrong', async () => {
     expect(await healthOf('control-plane-api', API)).toMatchObject({
       status: expect.stringMatching(/healthy|degraded/),
     })
@@ -66,7 +66,7 @@ describe('a service without its etcd', () => {
   })
 })
 
-describe('a start that can not be', () => {
+describe('a start that is refused', () => {
   const refusal = async (given: ServeOptions): Promise<string> => {
     const io = { out: () => undefined, err: () => undefined, signal: AbortSignal.abort() }
     const error = await (async () => serve(given, io))().catch((reason: unknown) => reason)
@@ -80,7 +80,7 @@ describe('a start that can not be', () => {
       expect(message).toContain(`${name} must be set`)
   })
 
-  it('names everything that is wrong at once, also in the settings', async () => {
+  it('names all errors at once, including those of the settings', async () => {
     const wrong = { LCM_STORE: 'postgres:x', ETCD_PORT: 'many', MIN_WORKERS: '-1', LEADER_LEASE_TTL: 'soon' }
     const message = await refusal(options('control-plane-api', { ...API, ...wrong }))
     for (const name of Object.keys(wrong)) expect(message).toContain(name)
@@ -92,14 +92,14 @@ describe('a start that can not be', () => {
     [{ ETCD_CERT_FILE: '/c.pem', ETCD_KEY_FILE: '/k.pem' }, /^ETCD_CERT_FILE and ETCD_KEY_FILE need ETCD_CA_FILE: /],
     [{ ETCD_CA_FILE: '/ca.pem', ETCD_KEY_FILE: '/k.pem' }, /^ETCD_CERT_FILE and ETCD_KEY_FILE need each other: /],
     [{ ETCD_PASSWORD: 'x' }, /^ETCD_PASSWORD needs ETCD_USERNAME: /],
-  ])('refuses what would be left aside without a word: %o', async (wrong, sentence) => {
+  ])('refuses variables that would be silently ignored: %o', async (wrong, sentence) => {
     for (const service of ['control-plane-api', 'worker-controller'] as const)
       expect(
         await refusal(options(service, { ...(service === 'worker-controller' ? CONTROLLER : API), ...wrong })),
       ).toMatch(sentence)
   })
 
-  it('warns of a variable that nobody reads', async () => {
+  it('warns about an unknown variable', async () => {
     const warned: string[] = []
     const env = { ...API, LCM_STROE: 'x', LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: '/nowhere' }
     const io = { out: () => undefined, err: (line: string) => void warned.push(line), signal: AbortSignal.abort() }
@@ -107,7 +107,7 @@ describe('a start that can not be', () => {
     expect(warned).toEqual(['LCM_STROE is set, but unknown. Did you mean LCM_STORE?'])
   })
 
-  it('names a file that is not there', async () => {
+  it('names a missing file', async () => {
     expect(
       await refusal(options('control-plane-api', { ...API, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: '/nowhere' })),
     ).toContain('/nowhere')
@@ -144,14 +144,14 @@ describe('a start that can not be', () => {
     },
   )
 
-  it('names a folder that is not there', async () => {
+  it('names a missing folder', async () => {
     const env = { ...API, LCM_STORE: `sqlite:${join(folder, 'none', 'lcm.sqlite')}` }
     expect(await refusal(options('control-plane-api', env))).toMatch(
       /LCM_STORE: folder .*none does not exist: create it first/,
     )
   })
 
-  it('refuses a store that another process has', async () => {
+  it('refuses a store that another process uses', async () => {
     const release = holdLock(`${join(folder, 'lcm.sqlite')}.lock`, 'the store')
     expect(await refusal(options('control-plane-api', API))).toMatch(/another LCM is already using .*lcm\.sqlite/)
     release()

@@ -25,7 +25,7 @@ const service = (name: string): HostedService => ({
 const failing = (name: string): HostedService => ({ name, run: () => Promise.reject(new Error('it broke')) })
 const untilSaid = (...lines: string[]) => expect.poll(() => said).toEqual(lines)
 
-it('asks what comes later to end only when all before has ended', async () => {
+it('stops a stage only when all earlier stages have ended', async () => {
   const running = hostInStages([[service('a'), service('b')], [service('c')]], stop.signal, { logger: silentLogger })
   stop.abort()
   await untilSaid('a is asked to end', 'b is asked to end')
@@ -41,7 +41,7 @@ it('asks what comes later to end only when all before has ended', async () => {
 it.each([
   ['first', () => [[failing('x')], [service('a')], [service('b')]]],
   ['last', () => [[service('a')], [service('b')], [failing('x')]]],
-])('ends all in their order when one of the %s stage fails', async (_, stages) => {
+])('stops all stages in order when one of the %s stage fails', async (_, stages) => {
   const running = hostInStages(stages(), stop.signal, { logger: silentLogger })
   running.catch(() => undefined)
   await untilSaid('a is asked to end')

@@ -61,7 +61,7 @@ const Machines = z.object({
 })
 const machines = async (url: string) => Machines.parse(await (await fetch(`${url}/sim/v1/instances`)).json()).items
 
-it('says how to reach it, and is gone when it ends', async () => {
+it('prints how to reach it, and stops listening when it ends', async () => {
   const url = await whileServing({ preset: 'realistic' }, async served => {
     expect(served.lines.join('\n')).toContain(`export AWS_ENDPOINT_URL=${served.url}`)
     expect(served.lines.join('\n')).toContain('realistic, speed 60, seed 5')
@@ -71,7 +71,7 @@ it('says how to reach it, and is gone when it ends', async () => {
   await expect(fetch(url)).rejects.toThrow()
 })
 
-it('has a fleet in several states, regions and hands, the same one each time', async () => {
+it('creates the same fleet each time, with several states, regions and owners', async () => {
   const listed = () => whileServing({ fleet: 16 }, ({ url }) => machines(url))
   const fleet = await listed()
   expect(fleet).toHaveLength(16)
@@ -82,7 +82,7 @@ it('has a fleet in several states, regions and hands, the same one each time', a
   expect((await listed()).map(({ instance_id }) => instance_id)).toEqual(fleet.map(({ instance_id }) => instance_id))
 })
 
-it('keeps its world in a folder, faults included, and plants a fleet only once', async () => {
+it('stores its state and faults in a folder, and creates the fleet only once', async () => {
   const dataDir = join(folder(), 'world')
   const kept = { dataDir, fleet: 4 }
   const before = await whileServing({ ...kept, preset: 'hostile' }, ({ url }) => machines(url))
@@ -93,7 +93,7 @@ it('keeps its world in a folder, faults included, and plants a fleet only once',
   expect(after.map(({ instance_id }) => instance_id)).toEqual(before.map(({ instance_id }) => instance_id))
 })
 
-it('says so when its port or its world is taken', async () => {
+it('reports a port or a folder that is in use', async () => {
   const dataDir = folder()
   await whileServing({ dataDir }, async ({ url }) => {
     const port = Number(new URL(url).port)

@@ -5,7 +5,7 @@ import { prepared } from './stores.ts'
 
 const refusing = (error: Error) => prepared(() => Promise.reject(error)).catch((reason: unknown) => reason)
 
-it('says what to do when the store refuses what a start has to write, as on a full disk', async () => {
+it('gives advice when the store refuses the writes of a start, as on a full disk', async () => {
   const full = new StoreError('the store refused a write: disk is full', { advice: 'make room, then try again' })
   const error = await refusing(full)
   expect(error).toBeInstanceOf(StartupError)
@@ -16,7 +16,7 @@ it('says what to do when the store refuses what a start has to write, as on a fu
   })
 })
 
-it('leaves a defect what it is', async () => {
+it('rethrows an unexpected error unchanged', async () => {
   const defect = new TypeError('oops')
   expect(await refusing(defect)).toBe(defect)
 })

@@ -19,7 +19,7 @@ async function openFile() {
 
 const LARGE = 'x'.repeat(200_000)
 
-it('a disk that is full for 30 s is a problem of the store, until a write is taken again', async () => {
+it('reports a problem of the store when the disk is full for 30 s, until a write succeeds', async () => {
   const clock = manualClock()
   const silent = outages({ clock, logger: silentLogger })
   const db = await openFile()
@@ -46,7 +46,7 @@ it('a disk that is full for 30 s is a problem of the store, until a write is tak
   await store.close()
 })
 
-it('a database that can not be read for 30 s is a problem of the store', async () => {
+it('reports a problem of the store when the database is unreadable for 30 s', async () => {
   const clock = manualClock()
   const silent = outages({ clock, logger: silentLogger })
   const db = await openFile()

@@ -46,7 +46,7 @@ capacity: { cpu_cores: 96, memory_gb: 300, storage_gb: 100, max_nodes: 100 }
 cost_per_hour_usd: ${price}
 `
 
-it('makes a fleet as a file says, leaves it alone the second time, and changes what differs', LIMIT, async () => {
+it('creates a fleet from a file, changes nothing the second time, and updates what differs', LIMIT, async () => {
   const file = join(folder, 'fleet.yaml')
   writeFileSync(file, fleet(5, 'One'))
   const things = ['template big', 'definition applied-lab', 'worker applied']
@@ -74,7 +74,7 @@ it('makes a fleet as a file says, leaves it alone the second time, and changes w
   })
 })
 
-it('does all of it when its reader leaves after the first line', LIMIT, async () => {
+it('applies everything when its reader leaves after the first line', LIMIT, async () => {
   const file = join(folder, 'many.yaml')
   const names = Array.from({ length: 8 }, (_, n) => `many-${n}`)
   const worker = (name: string) => `kind: Worker\nname: ${name}\ntemplate_name: metal\n`
@@ -83,7 +83,7 @@ it('does all of it when its reader leaves after the first line', LIMIT, async ()
   expect((await lcm('get', 'workers', '-o', 'name')).out.split('\n')).toEqual(expect.arrayContaining(names))
 })
 
-it('completes names of what there is in a real bash', LIMIT, async () => {
+it('completes names of existing resources in a real bash', LIMIT, async () => {
   const bin = fileURLToPath(new URL('../../../../../dist/lcm.mjs', import.meta.url))
   const offered = async (...words: string[]) => {
     const typed = `COMP_WORDS=(lcm ${words.map(word => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}`

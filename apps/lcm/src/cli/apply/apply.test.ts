@@ -47,7 +47,7 @@ name: bgp
 topology: ${JSON.stringify(LAB)}
 `
 
-it('makes what is not there, templates first, and says so', async () => {
+it('creates missing resources, templates first, and reports them', async () => {
   const { lcm, out, written } = await applying(ALL)
   expect(await lcm()).toBe(0)
   expect(out()).toBe('template big created\ndefinition bgp created\nworker one created\n')
@@ -67,7 +67,7 @@ it('does nothing the second time', async () => {
   expect(written()).toHaveLength(before)
 })
 
-it('says field by field what would change, and changes nothing', async () => {
+it('prints each field that would change, and changes nothing', async () => {
   const text =
     'kind: Template\nname: metal\ncost_per_hour_usd: 9\ncapacity: { cpu_cores: 8, memory_gb: 300, storage_gb: 100, max_nodes: 100 }\n'
   const { lcm, out, api, written } = await applying(
@@ -95,7 +95,7 @@ it('says field by field what would change, and changes nothing', async () => {
   expect(api.bodies().at(-1)).toMatchObject({ cost_per_hour_usd: 9, enabled: false })
 })
 
-it('takes the files of deploy/templates as they are', async () => {
+it('accepts the files of deploy/templates unchanged', async () => {
   const { shell, out } = capturedShell()
   const place = fileURLToPath(new URL('../../../../../deploy/templates', import.meta.url))
   expect(await run(['apply', '-f', place, '--dry-run'], shell)).toBe(0)
@@ -113,7 +113,7 @@ it('reads standard input, and JSON', async () => {
   })
 })
 
-it('makes the next version of a definition that differs', async () => {
+it('creates the next version of a definition that differs', async () => {
   const { lcm, out, api, written } = await applying('kind: Definition\nname: two-routers\ntitle: New\n')
   api.definitions.put(aDefinition({ title: 'Old' }))
   expect(await lcm('--dry-run')).toBe(0)
@@ -125,14 +125,14 @@ it('makes the next version of a definition that differs', async () => {
   expect(api.bodies().at(-1)).toEqual({ title: 'New' })
 })
 
-it('takes a topology from a file beside it', async () => {
+it('reads a topology from a file next to it', async () => {
   await writeFile(join(folder, 'lab.txt'), LAB)
   const { lcm, api } = await applying('kind: Definition\nname: bgp\ntopology_file: lab.txt\n')
   expect(await lcm()).toBe(0)
   expect(api.bodies().at(-1)).toMatchObject({ name: 'bgp', topology: LAB })
 })
 
-it('takes a folder in which topologies lie beside the definitions that name them', async () => {
+it('accepts a folder with topologies next to the definitions that name them', async () => {
   const { shell, api, out } = capturedShell()
   await writeFile(join(folder, 'a-lab.yaml'), LAB)
   await writeFile(join(folder, 'bgp.yaml'), 'kind: Definition\nname: bgp\ntopology_file: ./a-lab.yaml\n')
@@ -141,7 +141,7 @@ it('takes a folder in which topologies lie beside the definitions that name them
   expect(api.bodies().at(-1)).toMatchObject({ name: 'bgp', topology: LAB })
 })
 
-it('says what to do with a topology that no definition names, and with one that is not there', async () => {
+it('gives advice for a topology that no definition names, and for a missing one', async () => {
   const { shell, err } = capturedShell()
   const [lab, definition] = [join(folder, 'lab.yaml'), join(folder, 'bgp.yaml')]
   await writeFile(lab, LAB)
@@ -153,7 +153,7 @@ it('says what to do with a topology that no definition names, and with one that 
   ])
 })
 
-it('changes of a living worker what can be changed, and refuses the rest with 4 before anything is done', async () => {
+it('changes the mutable fields of an existing worker, and exits with 4 for others before any change', async () => {
   const { lcm, api, out, err, written } = await applying(
     'kind: Worker\nname: one\ntemplate_name: metal\nprotected: true\nlabels: { a: b }\n',
   )
@@ -169,7 +169,7 @@ it('changes of a living worker what can be changed, and refuses the rest with 4 
   expect(written()).toHaveLength(1)
 })
 
-it('leaves what a file does not name as it is, and needs all of it for what is new', async () => {
+it('keeps the fields that a file omits, and needs all of them for a new resource', async () => {
   const { lcm, api, out, err, written } = await applying(
     'kind: Template\nname: metal\ncost_per_hour_usd: 9\n---\nkind: Worker\nname: one\nprotected: true\n',
   )
@@ -190,14 +190,14 @@ it('leaves what a file does not name as it is, and needs all of it for what is n
   expect(api.bodies()).toMatchObject([{ ...kept, cost_per_hour_usd: 9 }, { protected: true }])
 })
 
-it('exits with 4 for a definition out of use, with 3 for a worker of no template', async () => {
+it('exits with 4 for a deprecated definition, with 3 for a worker of an unknown template', async () => {
   const { lcm, api } = await applying('kind: Definition\nname: two-routers\ntitle: New\n')
   api.definitions.put(aDefinition({ status: 'DEPRECATED' }))
   expect(await lcm()).toBe(4)
   expect(await (await applying('kind: Worker\nname: one\ntemplate_name: none\n')).lcm()).toBe(3)
 })
 
-it('refuses a worker of a disabled template before anything is done, unless the file enables it', async () => {
+it('refuses a worker of a disabled template before any change, unless the file enables it', async () => {
   const worker = 'kind: Worker\nname: one\ntemplate_name: big\n'
   const isNew = await applying(`${TEMPLATE}enabled: false\n---\n${worker}`)
   expect(await isNew.lcm()).toBe(1)
@@ -226,7 +226,7 @@ it.each([
   ],
   ['- 1\n', 'expected fields, such as kind and name'],
   ['a: [', 'fleet.yaml: '],
-])('refuses %j before it asks anybody', async (text, words) => {
+])('refuses %j before any request', async (text, words) => {
   const { lcm, err, api } = await applying(text)
   expect(await lcm()).toBe(1)
   expect(err()).toContain('nothing was changed: fix these errors and try again')
@@ -234,7 +234,7 @@ it.each([
   expect(api.requests()).toEqual([])
 })
 
-it('needs something to read', async () => {
+it('needs a file or standard input', async () => {
   const { lcm, err } = await applying('# nothing\n')
   expect(await lcm()).toBe(1)
   expect(err()).toContain('no documents found in')
@@ -245,7 +245,7 @@ it('needs something to read', async () => {
   expect(await run(['apply', '-f', folder], capturedShell().shell)).toBe(1)
 })
 
-it('tells all refusals at once, and has done nothing by then', async () => {
+it('reports all refusals at once, before any change', async () => {
   const { lcm, err, out } = await applying(
     'kind: Template\nname: metal\ncost_per_hour_usd: 9\ninstance_types: [x]\nami_name_pattern: y\nami_owner: self\n' +
       'capacity: { cpu_cores: 8, memory_gb: 300, storage_gb: 100, max_nodes: 100 }\n' +
@@ -266,7 +266,7 @@ it.each([
     ['-o', 'yaml'],
     'dry_run: false\nitems:\n  - kind: Template\n    name: big\n    outcome: created\n    changes: []\n',
   ],
-])('says what was done and what was not when it fails in the middle, with %j', async (args, said) => {
+])('reports what was and was not done when it fails in the middle, with %j', async (args, said) => {
   const workers = ['one', 'two'].map(name => `---\nkind: Worker\nname: ${name}\ntemplate_name: big\n`).join('')
   const { shell, api, out, err, clock } = await applying(`${TEMPLATE}${workers}`)
   const transport = async (): Promise<Dispatch> => async request => {

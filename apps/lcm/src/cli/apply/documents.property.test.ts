@@ -66,7 +66,7 @@ const edited = fc
   })
   .map(edits => edits.reduce((text, [at, gone, put]) => text.slice(0, at) + put + text.slice(at + gone), FLEET))
 
-it('is what somebody wants or a refusal that names the file, whatever the text is', async () => {
+it('returns documents or a refusal that names the file, for any text', async () => {
   const texts = fc.oneof(edited, edited, fc.string({ unit: 'binary', maxLength: 200 }))
   const property = fc.asyncProperty(texts, async text => {
     const source = { name: 'fleet.yaml', text, folder: '/nowhere', path: null }

@@ -45,7 +45,7 @@ async function backup(dispatch: Dispatch, ...args: string[]) {
 }
 const written = () => readFileSync(join(folder, 'fleet.backup'), 'utf8')
 
-it('writes what the API gives, for its owner only, and says so', async () => {
+it('writes the backup, readable by its owner only, and reports it', async () => {
   const asked: string[] = []
   const { code, out, err } = await backup(async ({ method, url }) => {
     asked.push(`${method} ${url}`)
@@ -58,7 +58,7 @@ it('writes what the API gives, for its owner only, and says so', async () => {
   expect(readdirSync(folder)).toEqual(['fleet.backup'])
 })
 
-it('never writes over a file unasked, and does not even ask the API', async () => {
+it('does not overwrite a file without --force, and makes no request', async () => {
   writeFileSync(join(folder, 'fleet.backup'), 'mine', { mode: 0o644 })
   const unasked = async () => Promise.reject(new Error('the API was asked'))
   const { code, err } = await backup(unasked)
@@ -69,7 +69,7 @@ it('never writes over a file unasked, and does not even ask the API', async () =
   expect(statSync(join(folder, 'fleet.backup')).mode & 0o777).toBe(0o600)
 })
 
-it('does not write over a file that came meanwhile', async () => {
+it('does not overwrite a file that was created meanwhile', async () => {
   async function* slow() {
     yield Buffer.from('the end')
     writeFileSync(join(folder, 'fleet.backup'), 'mine')
@@ -78,7 +78,7 @@ it('does not write over a file that came meanwhile', async () => {
   expect(written()).toBe('mine')
 })
 
-it('keeps nothing of a download that breaks, and leaves the old file alone', async () => {
+it('removes a broken download, and keeps the old file', async () => {
   async function* broken() {
     yield Buffer.from('begin')
     throw new UnreachableError('the stream broke')
@@ -91,13 +91,13 @@ it('keeps nothing of a download that breaks, and leaves the old file alone', asy
   expect([written(), readdirSync(folder)]).toEqual(['old', ['fleet.backup']])
 })
 
-it('keeps nothing that ended early but was called whole', async () => {
+it('removes a truncated download that was reported as complete', async () => {
   const { code, err } = await backup(async () => answer(bytes('begin')))
   expect([code, readdirSync(folder)]).toEqual([1, []])
   expect(err).toContain('the downloaded backup is incomplete')
 })
 
-it('says why the API refuses', async () => {
+it('reports why the API refuses', async () => {
   const problem = new ProblemError('backup_unavailable', 'use the tools of the database server, such as mongodump')
   const { code, err } = await backup(async () => ({
     status: 501,
@@ -108,7 +108,7 @@ it('says why the API refuses', async () => {
   expect(err).toContain('mongodump')
 })
 
-it('says what to do when the file can not be written', async () => {
+it("gives advice when the file can't be written", async () => {
   folder = join(folder, 'missing')
   const { code, err } = await backup(async () => answer(bytes('end')))
   expect(code).toBe(1)
@@ -119,7 +119,7 @@ it('says what to do when the file can not be written', async () => {
   expect(captured.err()).toContain('choose the name of a file')
 })
 
-it('leaves nothing when the person interrupts', async () => {
+it('leaves nothing when the user interrupts', async () => {
   const captured = capturedShell({
     host: HOST,
     api: {

@@ -33,7 +33,7 @@ it('offers commands, nouns and options', async () => {
   expect(await offered('serve', 'c')).toEqual(['control-plane-api'])
 })
 
-it('offers the names of what there is', async () => {
+it('offers the names of existing resources', async () => {
   expect(await offered('stop', 'worker', '')).toEqual(['metal-1'])
   expect(await offered('get', 'worker', 'm')).toEqual(['metal-1'])
   expect(await offered('get', '--watch', 'workers', '')).toEqual(['metal-1'])
@@ -44,7 +44,7 @@ it('offers the names of what there is', async () => {
   expect(await offered('stop', 'worker', 'metal-1', '')).toEqual([])
 })
 
-it('asks the LCM that was named on the way, however that was written', async () => {
+it('asks the LCM named by earlier options, in any notation', async () => {
   const asked = async (...words: string[]) => {
     const { shell } = capturedShell()
     const urls: string[] = []
@@ -61,7 +61,7 @@ it('asks the LCM that was named on the way, however that was written', async () 
   expect(await asked('--url', '=', 'http', ':', '//there', ':', '1')).toEqual(['http://there:1'])
 })
 
-it('is silent when nobody answers, or not in time', async () => {
+it('prints nothing when the API does not respond in time', async () => {
   const { shell, api, out, err } = capturedShell()
   api.crash()
   expect(await run(['__complete', '--', 'stop', 'worker', ''], shell)).toBe(0)
@@ -92,7 +92,7 @@ async function printed(name: string, before: string, after: string, flags: reado
 
 const isThere = (name: string): boolean => spawnSync(name, ['--version']).status === 0
 
-it('is asked by bash with the words as they were typed', async () => {
+it('receives the words from bash as they were typed', async () => {
   const lcm = `lcm() { [ "$1 $2" = "__complete --" ] && printf '%s\\n' "\${@:3}" "$((\${#@} - 2)) words" "two words"; }`
   const offers = (words: string, at: number) =>
     printed('bash', lcm, `COMP_WORDS=(lcm ${words}); COMP_CWORD=${at}; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`, [
@@ -103,7 +103,7 @@ it('is asked by bash with the words as they were typed', async () => {
   expect(await offers('get -o =', 3)).toBe(String.raw`<get><-o><3\ words><two\ words>`)
 })
 
-it('has bash run nothing that a name says, neither now nor when the line is sent off', async () => {
+it('never lets bash run a command contained in a name', async () => {
   const lcm = `lcm() { printf '%s\\n' '$(echo run >&2)' '*'; }`
   const offers = `COMP_WORDS=(lcm get worker ''); COMP_CWORD=3; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`
   expect(await printed('bash', lcm, offers, ['--norc'])).toBe(String.raw`<\$\(echo\ run\ \>\&2\)><\*>`)
@@ -137,6 +137,6 @@ it.skipIf(!isThere('fish'))(
   },
 )
 
-it('has a script for no other shell', async () => {
+it('refuses other shells', async () => {
   expect(await run(['completion', 'csh'], capturedShell().shell)).toBe(2)
 })

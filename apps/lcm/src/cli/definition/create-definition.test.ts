@@ -32,7 +32,7 @@ describe('create definition', () => {
     return path
   }
 
-  it('takes the topology as it is, and its name from the file', async () => {
+  it('sends the topology unchanged, and takes the name from the file name', async () => {
     const { create, api, out } = course()
     expect(await create('definition', '--file', await file())).toBe(0)
     expect(api.bodies()).toEqual([{ name: 'bgp-basics', topology: LAB }])
@@ -40,7 +40,7 @@ describe('create definition', () => {
     expect(out()).toBe(`definition bgp-basics 1.0.0 (${made?.id}) is ACTIVE: 1 CPU, 0.5 GB, 1 node, 0 ports\n`)
   })
 
-  it('takes a name, a title and how long a session may last', async () => {
+  it('accepts a name, a title and a maximum duration', async () => {
     const { create, api, out } = course()
     const said = ['--name', 'bgp', '--title', 'BGP', '--max-minutes', '120']
     expect(await create('definition', '-f', await file(), ...said, '-o', 'name')).toBe(0)

@@ -3,7 +3,7 @@ import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 import { aDefinition } from '../testing/samples.ts'
 
-it('takes a definition out of use, with a reason', async () => {
+it('deprecates a definition with a reason', async () => {
   const { shell, api, out } = capturedShell()
   api.definitions.put(aDefinition())
   expect(await run(['deprecate', 'definition', 'two-routers', '--reason', 'old'], shell)).toBe(0)

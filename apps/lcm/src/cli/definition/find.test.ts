@@ -29,7 +29,7 @@ it('finds a definition whose name looks like an id', async () => {
   expect((await findDefinition(client, 'ld-basics', signal)).id).toBe('ld-1')
 })
 
-it('finds labs by id and by title, those that are there first', async () => {
+it('finds labs by id and by title, existing labs first', async () => {
   const { client, labs } = course()
   labs.put(aLab({ id: 'lr-1', status: 'DELETED' }))
   labs.put(aLab({ id: 'lr-2', lab_id: 'lab-2' }))
@@ -42,7 +42,7 @@ it('finds labs by id and by title, those that are there first', async () => {
   })
 })
 
-it('says where to look for what is not there', async () => {
+it('names the command that lists the kind when there is no match', async () => {
   const { client } = course()
   const missing = (noun: string, listing: string) => ({
     exitCode: 3,
@@ -54,7 +54,7 @@ it('says where to look for what is not there', async () => {
   await expect(findLab(client, 'None', signal)).rejects.toMatchObject(missing('lab', 'labs'))
 })
 
-it('calls a worker by its name while there is a record of it', async () => {
+it('shows the name of a worker while its record exists', async () => {
   const { api, client } = course()
   api.put(aWorker())
   expect(await workerLabel(client, aWorker().id, signal)).toBe('metal-1 (w-0abcdefgh0001)')

@@ -17,7 +17,7 @@ const NEEDS = { cpu_cores: 12, memory_gb: 96, storage_gb: 10, node_count: 2 }
 const half = withReservation(aServingWorker({ id: 'w-1', name: 'metal-1' }), 'ls-9', NEEDS, '2026-01-01T00:00:00.000Z')
 const cordoned = aServingWorker({ id: 'w-2', name: 'metal-2', cordoned: true })
 
-it('says what would happen, who could take it and why others could not', async () => {
+it('shows the outcome, the candidates and why other workers are rejected', async () => {
   const { preview, outLines } = course(half, cordoned)
   expect(await preview('two-routers')).toBe(0)
   expect(outLines()).toEqual([
@@ -35,7 +35,7 @@ it('says what would happen, who could take it and why others could not', async (
   ])
 })
 
-it('leaves out what there is none of, and gives programs all of it', async () => {
+it('omits empty sections, and prints the complete JSON for programs', async () => {
   const { preview, api, outLines } = course()
   api.putTemplate(aTemplate())
   expect(await preview('ld-1')).toBe(0)
@@ -51,6 +51,6 @@ it('leaves out what there is none of, and gives programs all of it', async () =>
   })
 })
 
-it('exits with 3 for a definition that is not there', async () => {
+it('exits with 3 for an unknown definition', async () => {
   expect(await course().preview('none')).toBe(3)
 })

@@ -13,7 +13,7 @@ function author(source = SOURCE) {
   return { ...captured, definitions, sync, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
-it('asks for it to be fetched, with a reason', async () => {
+it('requests a fetch with a reason', async () => {
   const { lcm, api, out } = author()
   expect(await lcm('sync', 'definition', 'two-routers', '--reason', 'new exercise')).toBe(0)
   expect(api.requests().at(-1)).toBe('POST /lablet-definitions/ld-1/sync')
@@ -21,7 +21,7 @@ it('asks for it to be fetched, with a reason', async () => {
   expect(out()).toBe(`definition two-routers 1.0.0 (ld-1) will be fetched from ${SOURCE}\n`)
 })
 
-it('waits until it is there', async () => {
+it('waits until it is fetched', async () => {
   const { lcm, api, definitions, sync, out } = author()
   const done = lcm('sync', 'definition', 'two-routers', '--wait')
   await api.stream(1)

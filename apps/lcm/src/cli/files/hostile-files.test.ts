@@ -86,7 +86,7 @@ const HOSTILE: ReadonlyArray<readonly [string, string]> = [
 ]
 
 describe.each(READERS)('%s', (_name, command) => {
-  it.each(HOSTILE)('refuses a file in plain words: %s', async (_what, content) => {
+  it.each(HOSTILE)('refuses a file with a clear reason: %s', async (_what, content) => {
     refused(await given(content, command))
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   })
@@ -95,7 +95,7 @@ describe.each(READERS)('%s', (_name, command) => {
     ['line ends of Windows', TEMPLATE.replaceAll('\n', '\r\n')],
     ['a byte order mark', `\ufeff${TEMPLATE}`],
     ['an alias in measure', TEMPLATE.replace('cml-*', '&a cml-*').replace('self', '*a')],
-  ])('takes %s', async (_what, content) => {
+  ])('accepts %s', async (_what, content) => {
     expect(await given(content, command)).toMatchObject({ code: 0, err: '' })
   })
 })
@@ -114,7 +114,7 @@ describe.each(ALL)('%s', (_name, command) => {
     expect(outcome.err).toContain('UTF-8')
   })
 
-  it('refuses a file that is larger than any could be, without reading it', async () => {
+  it('refuses a file that is too large, without reading it', async () => {
     const file = join(folder, 'large.yaml')
     writeFileSync(file, '')
     truncateSync(file, 1_000_000_000)
@@ -123,11 +123,11 @@ describe.each(ALL)('%s', (_name, command) => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000)
   })
 
-  it('refuses a file that is not there', async () => {
+  it('refuses a missing file', async () => {
     refused(await ran(join(folder, 'none.yaml'), command))
   })
 
-  it('refuses a folder in the place of a file', async () => {
+  it('refuses a folder in place of a file', async () => {
     const outer = join(folder, 'outer')
     await mkdir(join(outer, 'inner.yaml'), { recursive: true })
     refused(await ran(outer, command))

@@ -17,7 +17,7 @@ function audited(entries: readonly AuditEntry[] = TWO) {
   return { ...captured, lcm: (...args: string[]) => run(['audit', ...args], captured.shell) }
 }
 
-it('tells who did what to what, what that changed and why, newest first', async () => {
+it('shows actor, action, resource, changes and reason, newest first', async () => {
   const { lcm, outLines, err } = audited()
   expect(await lcm()).toBe(0)
   expect(outLines()).toEqual([
@@ -28,14 +28,14 @@ it('tells who did what to what, what that changed and why, newest first', async 
   expect(err()).toBe('')
 })
 
-it('tells of a thing that was made what it is, not every field', async () => {
+it('summarizes a created resource instead of listing every field', async () => {
   const after = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`field_${n}`, n]))
   const { lcm, outLines } = audited([anEntry({ before: {}, after, reason: 'bought' })])
   await lcm()
   expect(outLines()[1]).toMatch(/field_5 5, 14 more fields; bought$/)
 })
 
-it('is narrowed by time, by who, and to one worker', async () => {
+it('filters by time, actor and worker', async () => {
   const ids = async (...args: string[]) => {
     const { lcm, out } = audited()
     await lcm(...args, '-o', 'json')
@@ -48,7 +48,7 @@ it('is narrowed by time, by who, and to one worker', async () => {
   expect(await ids('--actor', 'eve')).toEqual([])
 })
 
-it('reads to the end, or says where it stopped', async () => {
+it('reads to the end, or reports where it stopped', async () => {
   const { lcm, outLines, err } = audited(Array.from({ length: 600 }, (_, n) => anEntry({ id: `a-${n}` })))
   expect(await lcm('-o', 'name')).toBe(0)
   expect(outLines()).toHaveLength(600)
@@ -60,14 +60,14 @@ it('reads to the end, or says where it stopped', async () => {
   )
 })
 
-it('does not look for somebody without end', async () => {
+it('limits the search for an actor', async () => {
   const { lcm, out, err } = audited(Array.from({ length: 20_250 }, (_, n) => anEntry({ id: `a-${n}` })))
   expect(await lcm('--actor', 'eve', '-o', 'json')).toBe(0)
   expect(JSON.parse(out())).toEqual({ items: [], is_cut: true })
   expect(err()).toContain('only the newest 20000 entries were searched')
 })
 
-it('says what to do about an empty list', async () => {
+it('prints advice for an empty list', async () => {
   const { lcm, out, err } = audited()
   expect(await lcm('--actor', 'eve')).toBe(0)
   expect(out()).toBe('')

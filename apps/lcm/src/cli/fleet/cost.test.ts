@@ -13,7 +13,7 @@ function spending() {
   return { ...captured, lcm: (...args: string[]) => run(['cost', ...args], captured.shell) }
 }
 
-it('tells what each worker cost, what for, and what pausing saved, of the last seven days', async () => {
+it('shows the cost of each worker by cause, and what pausing saved, for the last seven days', async () => {
   const { lcm, outLines } = spending()
   expect(await lcm()).toBe(0)
   expect(outLines()).toEqual([
@@ -27,14 +27,14 @@ it('tells what each worker cost, what for, and what pausing saved, of the last s
   ])
 })
 
-it('shows what failed workers cost where they do', async () => {
+it('shows the cost of failed workers if there is any', async () => {
   const { lcm, api, outLines } = spending()
   api.spend('w-1', { cause: 'failed', usd: 1, saved_usd: 0 })
   await lcm()
   expect(outLines()[0]).toContain('DRAIN   FAILED    SPENT')
 })
 
-it('asks for the time that is said, and prints for programs', async () => {
+it('requests the given range, and prints JSON for programs', async () => {
   const { lcm, out } = spending()
   expect(await lcm('--since', '24h', '-o', 'json')).toBe(0)
   expect(JSON.parse(out())).toMatchObject({ since: '2025-12-31T00:00:00.000Z', spent_usd: 40 })
@@ -43,7 +43,7 @@ it('asks for the time that is said, and prints for programs', async () => {
   expect(names.outLines()).toEqual(['metal-1', 'w-2'])
 })
 
-it('says that nothing was spent, and refuses a time that is none', async () => {
+it('reports that nothing was spent, and refuses an invalid time', async () => {
   const captured = capturedShell()
   expect(await run(['cost'], captured.shell)).toBe(0)
   expect(captured.out()).toBe('No cost since 2025-12-25T00:00:00.000Z.\n')

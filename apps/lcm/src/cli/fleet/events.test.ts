@@ -46,7 +46,7 @@ it('prints a line for sessions, definitions and labs as well', async () => {
   ])
 })
 
-it('prints what programs can read', async () => {
+it('prints JSON lines for programs', async () => {
   const json = await following('-o', 'json')
   json.api.change(ID, { status: 'STARTING' })
   await json.clock.advance(0)
@@ -61,7 +61,7 @@ it('prints what programs can read', async () => {
   expect(names.out()).toBe(`${ID}\n`)
 })
 
-it('goes on across a restart, saying once that it had to', async () => {
+it('continues across a restart, and reports it once', async () => {
   const { api, clock, interrupt, done, err, outLines } = await following('-o', 'name')
   api.crash()
   api.change(ID, {})
@@ -74,7 +74,7 @@ it('goes on across a restart, saying once that it had to', async () => {
   expect(outLines()).toEqual([ID])
 })
 
-it('ends when nobody reads them any more', async () => {
+it('ends when its reader is gone', async () => {
   const { shell, api, leaveUnread } = capturedShell()
   const done = run(['events'], shell)
   await api.stream(1)

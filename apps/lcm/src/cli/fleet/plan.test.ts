@@ -23,7 +23,7 @@ function planned() {
   return { ...captured, lcm: (...args: string[]) => run(['plan', ...args], captured.shell) }
 }
 
-it('tells what each service would do, what is due first before the rest, with its reason', async () => {
+it('shows what each service would do with the reason, due actions first', async () => {
   const { lcm, outLines } = planned()
   expect(await lcm()).toBe(0)
   expect(outLines()).toEqual([
@@ -37,7 +37,7 @@ it('tells what each service would do, what is due first before the rest, with it
   ])
 })
 
-it('counts no wait as something to do', async () => {
+it('does not count a wait as an action', async () => {
   const { lcm, api, out } = planned()
   const wait = { resource, action: 'wait', because: textReason('it boots'), due_at: null }
   api.plan('worker-controller', ...PLAN, wait)
@@ -48,7 +48,7 @@ it('counts no wait as something to do', async () => {
   expect(out()).toContain('worker-controller  1 to wait for, as of 0s ago')
 })
 
-it('says that there is nothing to do only when everybody was asked', async () => {
+it('reports nothing to do only when all services have responded', async () => {
   const { lcm, api, out, outLines } = planned()
   api.plan('worker-controller')
   expect(await lcm()).toBe(0)
@@ -64,7 +64,7 @@ it('says that there is nothing to do only when everybody was asked', async () =>
   ])
 })
 
-it('tells whoever may not see the sessions of others that they are left out', async () => {
+it('tells users without access to other sessions that those are omitted', async () => {
   const { lcm, api, out, outLines } = planned()
   api.plan('worker-controller')
   api.actAs({ id: 'token:2', name: 'bob', role: 'user' })
@@ -75,14 +75,14 @@ it('tells whoever may not see the sessions of others that they are left out', as
   expect(JSON.parse(out().slice(out().indexOf('{'))).left_out).toBe(leftOut)
 })
 
-it('says when a plan is old, and still tells it', async () => {
+it('marks a stale plan, and still shows it', async () => {
   const { lcm, api, out } = planned()
   api.setReplicas(aReplica({ plan: PLAN, seen_at: LATE }))
   await lcm()
   expect(out()).toContain('worker-controller  2 things to do; stale: last heartbeat of its leader 20s ago\n  now ')
 })
 
-it('is told to programs with what may be missing', async () => {
+it('prints JSON for programs, including what may be missing', async () => {
   const { lcm, api, out } = planned()
   api.setReplicas(aReplica({ plan: PLAN }))
   await lcm('-o', 'json')
@@ -100,7 +100,7 @@ it('is told to programs with what may be missing', async () => {
   expect(parse(yaml.out()).items[0].action).toBe('describe_again')
 })
 
-it('lists a wish that only a person can fulfill, rather than nothing to do', async () => {
+it('lists a worker that only an operator can unblock, rather than nothing to do', async () => {
   const { lcm, api, outLines } = planned()
   const because = 'it failed, and its machine is stopped; retry it or terminate it'
   api.plan('worker-controller', { resource, action: 'manual', because: textReason(because), due_at: null })

@@ -42,7 +42,7 @@ function fleet(options: CapturedOptions = {}) {
   return { ...captured, lcm: (...args: string[]) => run(['top', ...args], captured.shell) }
 }
 
-it('is one table where nobody looks at a terminal', async () => {
+it('prints one table without a terminal', async () => {
   const { lcm, outLines } = fleet()
   expect(await lcm()).toBe(0)
   expect(outLines()).toEqual([
@@ -56,7 +56,7 @@ it('is one table where nobody looks at a terminal', async () => {
 
 const USER = { id: 'bob', name: 'bob', role: 'user' } as const
 
-it('counts no sessions for whoever may not see those of others, and says why', async () => {
+it('counts no sessions for users without access to those of others, and explains why', async () => {
   const { lcm, api, out, outLines } = fleet()
   api.sessions.change('ls-1', { owner: USER.id })
   api.actAs(USER)
@@ -69,7 +69,7 @@ it('counts no sessions for whoever may not see those of others, and says why', a
   expect(JSON.parse(out().slice(before))).toMatchObject({ items: [{ sessions: null }, { sessions: null }, {}] })
 })
 
-it('says so on a terminal too, in the room that there is', async () => {
+it('explains it on a terminal too, in the available width', async () => {
   const { done, press, screen } = await live({ rows: 7, columns: 120 }, api => {
     api.actAs(USER)
   })
@@ -80,7 +80,7 @@ it('says so on a terminal too, in the room that there is', async () => {
   await done
 })
 
-it('shows what a drain leads to', async () => {
+it('shows the status after a drain', async () => {
   const { lcm, api, out } = fleet()
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const drain = { requested_at: START, by: 'ann', reason: '', then: 'TERMINATED' as const, deadline: START }
@@ -101,7 +101,7 @@ it.each([
   expect(outLines()).toEqual(names)
 })
 
-it('tells programs, also at a terminal', async () => {
+it('prints JSON for programs, even on a terminal', async () => {
   const { lcm, out } = fleet({ isTty: true })
   expect(await lcm('-o', 'json')).toBe(0)
   expect(JSON.parse(out())).toMatchObject({
@@ -111,7 +111,7 @@ it('tells programs, also at a terminal', async () => {
   })
 })
 
-it('says what to do where there are no workers', async () => {
+it('prints advice when there are no workers', async () => {
   const { shell, out, err } = capturedShell()
   expect(await run(['top'], shell)).toBe(0)
   expect(out()).toBe('0 workers  ·  $0.00 per hour  ·  0 sessions\n')
@@ -136,7 +136,7 @@ async function live(options: CapturedOptions = {}, prepare: (api: Api) => void =
   return { ...captured, done, screen }
 }
 
-it('shows the whole fleet on a terminal that does not tell its size', async () => {
+it('shows the whole fleet on a terminal of unknown size', async () => {
   const { done, press, screen } = await live({ rows: 0, columns: 0 })
   expect(screen().map(line => line.split(' ')[0])).toEqual(expect.arrayContaining(['metal-9', 'metal-10', 'metal-3']))
   expect(screen().at(-1)).not.toContain('more')
@@ -144,7 +144,7 @@ it('shows the whole fleet on a terminal that does not tell its size', async () =
   expect(await done).toBe(0)
 })
 
-it('keeps itself up to date by events and measures', async () => {
+it('updates from events and measurements', async () => {
   const { api, clock, done, press, screen } = await live()
   expect(screen()[3]).toMatch(/^metal-9 +RUNNING +80%/)
   const sample = { worker_id: 'w-metal-10', sample: aSample(99) }
@@ -173,7 +173,7 @@ it.each([
   ['q', ({ press }: Awaited<ReturnType<typeof live>>) => press('q')],
   ['Ctrl-C', ({ press }: Awaited<ReturnType<typeof live>>) => press('\u0003')],
   ['a signal', ({ interrupt }: Awaited<ReturnType<typeof live>>) => interrupt()],
-])('is left by %s and gives the terminal back', async (_, leave) => {
+])('ends on %s and restores the terminal', async (_, leave) => {
   const top = await live()
   expect(top.out()).toContain('\u001b[?1049h')
   leave(top)
@@ -202,7 +202,7 @@ it('fits the terminal, also after it is made smaller', async () => {
   await done
 })
 
-it('says how many there is no room for', async () => {
+it('shows how many workers do not fit', async () => {
   const { done, press, screen } = await live({ rows: 6, columns: 100 })
   expect(screen().at(-1)).toBe('… and 1 more  ·  sorted by cpu; q quits')
   press('n')
@@ -212,7 +212,7 @@ it('says how many there is no room for', async () => {
   await done
 })
 
-it('says that what it shows may be old while the API is away', async () => {
+it('marks its data as stale while the API is unreachable', async () => {
   const { api, clock, done, press, screen } = await live()
   api.crash()
   await clock.advance(5_000)
@@ -226,7 +226,7 @@ it('says that what it shows may be old while the API is away', async () => {
   await done
 })
 
-it('fails at once where the API does not answer, without touching the terminal', async () => {
+it('fails at once when the API does not respond, without touching the terminal', async () => {
   const { lcm, api, out } = fleet({ isTty: true })
   api.crash()
   expect(await lcm()).toBe(6)

@@ -27,7 +27,7 @@ it('runs one service, with the environment', async () => {
   expect((await served('control-plane-api')).seen).toMatchObject([{ host: '127.0.0.1', port: null }])
 })
 
-it('knows which services there are', async () => {
+it('refuses an unknown service', async () => {
   const { code, seen, err } = await served('mailer')
   expect([code, seen]).toEqual([2, []])
   expect(err).toContain('control-plane-api')

@@ -25,14 +25,14 @@ async function optionsOf(env: Record<string, string>, ...args: string[]) {
   return { code: await run(['up', ...args], shell), seen, err: err() }
 }
 
-it('leaves to the host what nobody said', async () => {
+it('leaves defaults to the host', async () => {
   const { seen } = await optionsOf({})
   expect(seen).toEqual([
     { cloud: 'sim', dataDir: '.lcm', port: null, simPort: null, speed: null, simPreset: null, simFleet: 0, env: null },
   ])
 })
 
-it('passes on what was said', async () => {
+it('passes on the options', async () => {
   const args = [
     '--cloud',
     'aws',
@@ -64,13 +64,13 @@ it('passes on what was said', async () => {
   ])
 })
 
-it('reads the environment where no option is given', async () => {
+it('reads the environment without options', async () => {
   const { seen } = await optionsOf({ LCM_DATA: '/data', LCM_CLOUD: 'aws' })
   expect(seen).toMatchObject([{ cloud: 'aws', dataDir: '/data' }])
   expect(await optionsOf({ LCM_CLOUD: 'azure' })).toMatchObject({ code: 2, seen: [] })
 })
 
-it('prints what the host says and ends with it', async () => {
+it('prints the messages of the host and ends with it', async () => {
   const host = hostThat(async (_, io) => {
     io.out('console: http://127.0.0.1:8080')
     io.err('the simulator is slow')
@@ -86,7 +86,7 @@ it('prints what the host says and ends with it', async () => {
   expect(err()).toBe('the simulator is slow\n')
 })
 
-it('says why a start was refused', async () => {
+it('reports why a start was refused', async () => {
   const host = hostThat(() => Promise.reject(new Refused('.lcm is in use by process 7: stop that first')))
   const { shell, err } = capturedShell({ host })
   expect(await run(['up'], shell)).toBe(4)

@@ -10,7 +10,7 @@ function worker(options: CapturedOptions = {}) {
   return { ...captured, labs, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
-it('asks for a lab to be stopped, with a reason', async () => {
+it('requests the stop of a lab with a reason', async () => {
   const { lcm, api, out } = worker()
   expect(await lcm('stop', 'lab', 'BGP basics', '--reason', 'forgotten')).toBe(0)
   expect(api.requests().at(-1)).toBe('POST /lab-records/lr-1/stop')
@@ -32,7 +32,7 @@ it('waits until it is done', async () => {
   expect(out()).toBe('BGP basics is STOPPED after 0s\n')
 })
 
-it('exits with 1 when it was tried in vain, or somebody asks for something else', async () => {
+it('exits with 1 when the action fails, or another user requests another one', async () => {
   const vain = worker()
   const done = vain.lcm('stop', 'lab', 'lr-1', '--wait')
   await vain.api.stream(1)
@@ -48,7 +48,7 @@ it('exits with 1 when it was tried in vain, or somebody asks for something else'
   expect(other.err()).toContain('has a new pending action: eve requested start')
 })
 
-describe('what can not be taken back', () => {
+describe('irreversible actions', () => {
   it.each(['wipe', 'delete'])('%s needs the title or --yes', async verb => {
     const nobody = worker()
     expect(await nobody.lcm(verb, 'lab', 'lr-1')).toBe(2)
@@ -64,7 +64,7 @@ describe('what can not be taken back', () => {
   })
 })
 
-it('is content when a deleted lab has no record in the end', async () => {
+it('succeeds when the record of a deleted lab is gone', async () => {
   const { lcm, api, labs, out } = worker()
   const done = lcm('delete', 'lab', 'lr-1', '--yes', '--wait')
   await api.stream(1)
@@ -73,7 +73,7 @@ it('is content when a deleted lab has no record in the end', async () => {
   expect(out()).toBe('BGP basics deleted after 0s\n')
 })
 
-it('exits with 4 while a session uses it, with 3 when there is none', async () => {
+it('exits with 4 while a session uses the lab, with 3 for an unknown lab', async () => {
   const { lcm, api, labs, err } = worker()
   api.sessions.put(aReadySession())
   labs.change('lr-1', { session_id: 'ls-1' })

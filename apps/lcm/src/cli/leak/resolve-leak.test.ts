@@ -3,7 +3,7 @@ import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 import { aLeak } from '../testing/samples.ts'
 
-it('says that a leak was dealt with, which then only --all shows', async () => {
+it('marks a leak as resolved, and then lists it only with --all', async () => {
   const { shell, api, outLines, err } = capturedShell()
   api.putLeak(aLeak())
   expect(await run(['get', 'leaks', '-o', 'name'], shell)).toBe(0)
@@ -20,13 +20,13 @@ it('says that a leak was dealt with, which then only --all shows', async () => {
   ])
 })
 
-it('exits with 3 for one that is not there', async () => {
+it('exits with 3 for an unknown leak', async () => {
   const { shell, err } = capturedShell()
   expect(await run(['resolve', 'leak', 'll-9'], shell)).toBe(3)
   expect(err()).toBe('error: leak ll-9 not found: list all with `lcm get leaks --all`\n')
 })
 
-it('is seen by who watches the list, or that one leak', async () => {
+it('appears in a watched list and a watched leak', async () => {
   for (const args of [[], ['ll-1']]) {
     const { shell, api, clock, interrupt, outLines } = capturedShell()
     api.putLeak(aLeak())

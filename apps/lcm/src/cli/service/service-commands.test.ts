@@ -9,7 +9,7 @@ it('resets the term of a service', async () => {
   expect(out()).toContain('its next leader will be accepted')
 })
 
-it.each(['trigger', 'resign', 'reset-term'])('refuses to %s what nobody leads', async verb => {
+it.each(['trigger', 'resign', 'reset-term'])('refuses to %s a service without a leader', async verb => {
   const { shell, api, err } = capturedShell()
   expect(await run(['services', verb, 'control-plane-api'], shell)).toBe(2)
   expect(err()).toBe(
@@ -21,7 +21,7 @@ it.each(['trigger', 'resign', 'reset-term'])('refuses to %s what nobody leads', 
 it.each([
   ['trigger', 'requested a full sweep'],
   ['resign', 'requested a new leader'],
-])('has a leader %s', async (verb, said) => {
+])('requests %s with a reason', async (verb, said) => {
   const { shell, api, out } = capturedShell()
   expect(await run(['services', verb, 'worker-controller', '--reason', 'to see'], shell)).toBe(0)
   expect(api.requests()).toEqual([`POST /services/worker-controller/${verb}`])

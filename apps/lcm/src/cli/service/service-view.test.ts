@@ -15,7 +15,7 @@ function served() {
   return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
-it('lists services with the figures of who leads', async () => {
+it('lists services with the figures of the leader', async () => {
   const { lcm, outLines } = served()
   expect(await lcm('get', 'services')).toBe(0)
   expect(outLines()).toEqual([
@@ -26,7 +26,7 @@ it('lists services with the figures of who leads', async () => {
   ])
 })
 
-it('describes one with all of its replicas and what is wrong', async () => {
+it('describes one service with all replicas and problems', async () => {
   const { lcm, out } = served()
   expect(await lcm('describe', 'service', 'worker-controller')).toBe(0)
   expect(out()).toMatch(/a +leader +3 /)
@@ -37,21 +37,21 @@ it('describes one with all of its replicas and what is wrong', async () => {
   expect(await lcm('describe', 'service', 'nonsense')).toBe(3)
 })
 
-it('counts how often it was asked', async () => {
+it('counts the requests', async () => {
   const { lcm, out } = served()
   for (const verb of ['trigger', 'resign', 'resign']) await lcm('services', verb, 'worker-controller')
   await lcm('describe', 'service', 'worker-controller')
   expect(out()).toContain('1 trigger, 2 resignations')
 })
 
-it('says of a leader that was overtaken that it has not noticed', async () => {
+it('marks a deposed leader that has not noticed', async () => {
   const { lcm, api, out } = served()
   api.setReplicas(aReplica({ instance_id: 'b' }), aReplica({ epoch: 4 }))
   await lcm('describe', 'service', 'worker-controller')
   expect(out()).toContain('b: deposed, but still claims to lead')
 })
 
-it('keeps services up to date by asking again, and tells only what is news', async () => {
+it('polls services, and prints only changes', async () => {
   const { lcm, api, clock, interrupt, outLines } = served()
   const watching = lcm('get', 'services', '--watch', '-o', 'json')
   await api.answered('GET /services')

@@ -20,7 +20,7 @@ describe('book', () => {
     return all
   }
 
-  it('books, and says until when', async () => {
+  it('books, and prints the end of the slot', async () => {
     const { book, api, bookedId, out } = booked()
     expect(await book('two-routers', '--for', '30m')).toBe(0)
     expect(api.bodies()).toEqual([{ definition: 'two-routers', duration_minutes: 30 }])
@@ -30,7 +30,7 @@ describe('book', () => {
     )
   })
 
-  it('takes a time of any zone and spells it as the API does', async () => {
+  it('accepts a time of any zone and sends it in the format of the API', async () => {
     const { book, api } = booked()
     const said = ['--start', '2026-01-31T09:00+02:00', '--reservation', 'R-1', '-o', 'name']
     expect(await book('two-routers', ...said)).toBe(0)
@@ -44,13 +44,13 @@ describe('book', () => {
     ['--start', '2026-02-31'],
     ['--for', '0m'],
     ['--for', '90s'],
-  ])('calls %s %s a wrong use', async (...said) => {
+  ])('refuses %s %s as a usage error', async (...said) => {
     const { book, api } = booked()
     expect(await book('two-routers', ...said)).toBe(2)
     expect(api.requests()).toEqual([])
   })
 
-  it('waits by steps and ends with the ways in', async () => {
+  it('shows each step and ends with the access addresses', async () => {
     const { book, api, clock, sessions, bookedId, outLines, errLines } = booked()
     const done = book('two-routers', '--wait')
     await api.stream(1)
@@ -79,7 +79,7 @@ describe('book', () => {
     ])
   })
 
-  it('prints the ways in alone when quiet, and the session once for programs', async () => {
+  it('prints only the access addresses when quiet, and the session once for programs', async () => {
     const quiet = booked()
     const done = quiet.book('two-routers', '--wait', '-q')
     await quiet.api.stream(1)
@@ -95,7 +95,7 @@ describe('book', () => {
     expect(JSON.parse(json.out()).status).toBe('READY')
   })
 
-  it('exits with 1 and the reason when it does not come up', async () => {
+  it('exits with 1 and the reason when the lab does not start', async () => {
     const { book, api, sessions, bookedId, err } = booked()
     const done = book('two-routers', '--wait')
     await api.stream(1)
@@ -107,7 +107,7 @@ describe('book', () => {
     )
   })
 
-  it('takes a record that is gone for a failure', async () => {
+  it('fails when the record is deleted', async () => {
     const { book, api, sessions, bookedId, err } = booked()
     const done = book('two-routers', '--wait')
     await api.stream(1)
@@ -117,7 +117,7 @@ describe('book', () => {
     expect(err()).toContain(`session ${id} was deleted`)
   })
 
-  it('has patience until after its start, or as long as told', async () => {
+  it('waits until after the start of the slot, or for --timeout', async () => {
     const { book, api, clock, err } = booked()
     const later = ['--start', '2026-01-01T02:00Z', '--wait']
     const patient = book('two-routers', ...later)
@@ -136,13 +136,13 @@ describe('book', () => {
     )
   })
 
-  it('says how long a session may be at most', async () => {
+  it('reports the maximum duration of a session', async () => {
     const { book, err } = booked()
     expect(await book('two-routers', '--for', '900h')).toBe(2)
     expect(err()).toContain('The maximum is 7d; the definition may allow less.')
   })
 
-  it('exits with 3 for a definition that is not there, with 1 for one that can not be booked', async () => {
+  it("exits with 3 for an unknown definition, with 1 for one that can't be booked", async () => {
     const { book, definitions, errLines } = booked()
     expect(await book('none')).toBe(3)
     definitions.change('ld-1', { status: 'DEPRECATED' })

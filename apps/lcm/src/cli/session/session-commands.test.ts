@@ -14,7 +14,7 @@ function course(session = aReadySession()) {
 }
 
 describe('cancel', () => {
-  it('asks for the end', async () => {
+  it('requests the cancellation', async () => {
     const { lcm, api, out } = course()
     expect(await lcm('cancel', 'session', 'ls-1')).toBe(0)
     expect(api.requests().at(-1)).toBe('DELETE /lablet-sessions/ls-1')
@@ -32,7 +32,7 @@ describe('cancel', () => {
     expect(out()).toBe('session ls-1 is TERMINATED after 0s\n')
   })
 
-  it('says when it is over already, and exits with 3 when there is none', async () => {
+  it('reports a session that is already over, and exits with 3 for an unknown one', async () => {
     const { lcm, out } = course(aSession({ status: 'ARCHIVED' }))
     expect(await lcm('cancel', 'session', 'ls-1')).toBe(0)
     expect(out()).toBe('session ls-1 is already ARCHIVED\n')
@@ -41,7 +41,7 @@ describe('cancel', () => {
 })
 
 describe('extend', () => {
-  it('lets it last longer', async () => {
+  it('extends the slot', async () => {
     const { lcm, api, out } = course()
     expect(await lcm('extend', 'session', 'ls-1', '--minutes', '30')).toBe(0)
     expect(api.bodies()).toEqual([{ minutes: 30 }])
@@ -59,7 +59,7 @@ describe('extend', () => {
 })
 
 describe('retry', () => {
-  it('starts its lab anew and waits for it', async () => {
+  it('starts the lab again and waits for it', async () => {
     const { lcm, api, sessions, err, outLines } = course(anInstantiatingSession(1, { last_error: 'tags: CML said no' }))
     const done = lcm('retry', 'session', 'ls-1', '--reason', 'CML is back', '--wait')
     await api.stream(1)
@@ -70,7 +70,7 @@ describe('retry', () => {
     expect(outLines().at(-1)).toContain('203.0.113.7:2001')
   })
 
-  it('starts a lab again that was stopped, and waits until it is back', async () => {
+  it('starts a stopped lab again, and waits until it runs', async () => {
     const message = 'somebody stopped it'
     const stopped = {
       type: LAB_STOPPED,
@@ -90,13 +90,13 @@ describe('retry', () => {
     expect(out()).toContain('session ls-1 is RUNNING')
   })
 
-  it('has one that waits looked at anew', async () => {
+  it('requests a new check of a waiting session', async () => {
     const { lcm, out } = course(aSession())
     expect(await lcm('retry', 'session', 'ls-1')).toBe(0)
     expect(out()).toBe('session ls-1 will be retried; it is waiting for placement\n')
   })
 
-  it('exits with 4 where there is nothing to try again, and says what to do', async () => {
+  it('exits with 4 and gives advice when there is nothing to retry', async () => {
     const { lcm, err } = course(aSession({ status: 'ARCHIVED' }))
     expect(await lcm('retry', 'session', 'ls-1')).toBe(4)
     expect(err()).toBe('error: the session is ARCHIVED; book another session\n')
@@ -105,7 +105,7 @@ describe('retry', () => {
 })
 
 describe('requeue', () => {
-  it('has it placed anew', async () => {
+  it('returns the session to the queue', async () => {
     const { lcm, api, out } = course(aSession({ status: 'SCHEDULED', worker_id: 'w-1' }))
     expect(await lcm('requeue', 'session', 'ls-1', '--reason', 'too small')).toBe(0)
     expect(api.requests().at(-1)).toBe('POST /lablet-sessions/ls-1/requeue')
@@ -113,7 +113,7 @@ describe('requeue', () => {
     expect(out()).toBe('session ls-1 is queued for a new placement; it is PENDING now\n')
   })
 
-  it('exits with 4 when it has a lab, with 3 when there is none', async () => {
+  it('exits with 4 when the session has a lab, with 3 for an unknown session', async () => {
     const { lcm } = course()
     expect(await lcm('requeue', 'session', 'ls-1')).toBe(4)
     expect(await lcm('requeue', 'session', 'ls-2')).toBe(3)

@@ -10,7 +10,7 @@ import { describeSession } from './session-description.ts'
 const plain = picocolors.createColors(false)
 const at = (seconds: number) => toInstant(START_MS + seconds * 1000)
 
-it('tells all of a session whose lab is up', () => {
+it('describes a session with a running lab completely', () => {
   const session = aReadySession({
     status: 'RUNNING',
     entered_status_at: at(60),
@@ -65,7 +65,7 @@ it('tells all of a session whose lab is up', () => {
   ])
 })
 
-it('marks the step that runs and those that are not reached', () => {
+it('marks the current step and those not reached', () => {
   const { pipeline } = anInstantiatingSession(5)
   if (pipeline === null) throw new Error('it has no pipeline')
   const output = { booted: 0, nodes: 1, waits_for: 'r1 (BOOTING)' }
@@ -81,7 +81,7 @@ it('marks the step that runs and those that are not reached', () => {
   ])
 })
 
-it('says why a step failed', () => {
+it('shows why a step failed', () => {
   const pipeline = newPipeline('instantiate', 1)
   const failed = { ...UNTOUCHED, status: 'failed' as const, started_at: at(0), ended_at: at(5), error: 'CML said no' }
   const steps = { ...pipeline.steps, lab_resolve: failed, bind: { ...UNTOUCHED, status: 'skipped' as const } }
@@ -94,7 +94,7 @@ it('says why a step failed', () => {
   expect(lines).toContain('  - bind                     skipped')
 })
 
-it('makes what others wrote safe for a terminal', () => {
+it('escapes control characters', () => {
   const session = aSession({ waiting_reason: textReason('evil \u001b[2J'), last_error: '\u001b[2J' })
   expect(describeSession({ session, workerLabel: '\u001b' }, START_MS, plain).join('\n')).not.toContain('\u001b')
 })

@@ -35,7 +35,7 @@ it('shows sessions as a table', () => {
   ])
 })
 
-it('shows for what it waits in a few words, and a name where there is one', () => {
+it('shows what the session waits for, and a name if there is one', () => {
   const waiting_reason = 'it waits for metal-2, which has room again when ls-7 ends'
   expect(stageOf(aSession({ waiting_reason: textReason(waiting_reason) }))).toBe('it waits for metal-2, which…')
   expect(stageOf(aSession({ waiting_reason: textReason('no worker yet') }))).toBe('no worker yet')
@@ -46,7 +46,7 @@ it('shows for what it waits in a few words, and a name where there is one', () =
   expect(tableLines(sessionColumns(START_MS, plain, names), [aReadySession()])[1]).toContain(' metal-1 ')
 })
 
-it('that is over has ended, whatever its slot says', () => {
+it('shows a finished session as ended, regardless of its slot', () => {
   const over = { status: 'TERMINATED', entered_status_at: toInstant(START_MS + 60_000) } as const
   const ended = (more: object) =>
     tableLines(sessionColumns(START_MS + 120_000, plain), [aSession({ ...over, ...more })])[1] ?? ''
@@ -55,14 +55,14 @@ it('that is over has ended, whatever its slot says', () => {
   expect(ended({ timeslot: { start, end } })).toMatch(/ - +1m ago /)
 })
 
-it('says that it is to end before its time, until it has', () => {
+it('shows a pending cancellation until the session is over', () => {
   expect(statusOf(aReadySession({ desired_status: 'TERMINATED' }))).toBe('READY -> TERMINATED')
   expect(statusOf(aSession({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toBe('TERMINATED')
   expect(statusOf(aSession({ status: 'ARCHIVED' }))).toBe('ARCHIVED')
 })
 
 describe('what a session waits for', () => {
-  it('is what the scheduler says while it has no place', () => {
+  it('is the reason of the scheduler while the session is not placed', () => {
     expect(waitsFor(aSession())).toBe('waiting for placement')
     expect(waitsFor(aSession({ waiting_reason: textReason('waits for metal-2') }))).toBe('waits for metal-2')
   })
@@ -74,7 +74,7 @@ describe('what a session waits for', () => {
     expect([waitsFor(taken), stageOf(taken)]).toEqual(['step 1 of 5, stop', 'stop 1/5'])
   })
 
-  it('tells how many nodes are up, which attempt it is and what went wrong', () => {
+  it('shows the booted nodes, the attempt and the error', () => {
     const converging = saying(anInstantiatingSession(5), { output: { booted: 1, nodes: 3 } })
     expect(waitsFor(converging)).toBe('step 6 of 7, converged, 1 of 3 nodes booted')
     const failing = aSession({ status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 2) })
@@ -83,13 +83,13 @@ describe('what a session waits for', () => {
     )
   })
 
-  it('has words for every status but those of rest', () => {
+  it('has a text for every status except settled ones', () => {
     const silent = SESSION_STATUSES.filter(status => waitsFor(aSession({ status })) === '')
     expect(silent).toEqual(['RUNNING', 'ARCHIVED', 'TERMINATED'])
     expect(waitsFor(aSession({ status: 'TERMINATED', last_error: 'lab_lost' }))).toBe('lab_lost')
   })
 
-  it('is no step once they are all behind it', () => {
+  it('is no step once all are done', () => {
     expect(placeIn(aReadySession())).toBeNull()
     expect(placeIn(aSession())).toBeNull()
     expect(waitsFor(aReadySession({ status: 'INSTANTIATING' }))).toBe('its lab is running')
@@ -97,13 +97,13 @@ describe('what a session waits for', () => {
   })
 })
 
-it('names its owner, whose id is shown only where no name was kept', () => {
+it('shows the name of the owner, or the id if no name is known', () => {
   const shown = (more: object) => tableLines(sessionColumns(START_MS, plain), [aSession(more)]).at(-1)
   expect(shown({ owner: 'token:tk-1', owner_name: 'ci' })).toContain('   ci   ')
   expect(shown({ owner: 'token:tk-1', owner_name: '' })).toContain('   token:tk-1   ')
 })
 
-it('lists the ways in, host and port', () => {
+it('lists the access addresses as host and port', () => {
   expect(accessLines(aReadySession())).toEqual([
     'NAME         NODE   PROTOCOL   OPEN WITH',
     'r1_serial    r1     serial     telnet 203.0.113.7 2000',
@@ -112,7 +112,7 @@ it('lists the ways in, host and port', () => {
   expect(accessLines(aSession())).toEqual([])
 })
 
-it('measures to both sides of now', () => {
+it('measures times before and after now', () => {
   expect(distanceOf(toInstant(START_MS + 90_000), START_MS)).toBe('in 1m30s')
   expect(distanceOf(toInstant(START_MS - 5_000), START_MS)).toBe('5s ago')
 })

@@ -49,7 +49,7 @@ const PROCESS = { health: () => ({ status: 'healthy' }), waitsFor: () => null, m
 const withSimulator = (simulator: ProcessParts['simulator']): ControlPlaneSetting =>
   simulator === undefined ? {} : { process: { ...PROCESS, simulator } }
 
-it('shows what is in truth beside what LCM says, and the faults', async () => {
+it('shows the machines next to the status in LCM, and the faults', async () => {
   const { lcm, instance, stranger, outLines } = await simulated()
   await lcm('stop', 'metal-1', '-q')
   await lcm('fault', 'lost_answer_rate=0.3', '-q')
@@ -72,7 +72,7 @@ it.each(['stop', 'terminate', 'start', 'reboot'])('can %s a machine by worker or
   expect(api.requests().filter(request => request === `POST /instances/${instance}/${act}`)).toHaveLength(2)
 })
 
-it('says of what it can not act on why', async () => {
+it("explains why it can't act on a machine", async () => {
   const { lcm, errLines } = await simulated()
   expect(await lcm('stop', 'metal-2')).toBe(4)
   expect(await lcm('stop', 'metal-9')).toBe(3)
@@ -84,7 +84,7 @@ it('says of what it can not act on why', async () => {
   ])
 })
 
-it('sets faults and takes them back, one or all', async () => {
+it('sets faults and clears one or all', async () => {
   const { lcm, api, outLines } = await simulated()
   expect(await lcm('fault', 'lost_answer_rate=0.3', 'server_error_rate=0.1', '--preset', 'hostile')).toBe(0)
   expect(api.bodies()).toEqual([{ preset: 'hostile', lost_answer_rate: 0.3, server_error_rate: 0.1 }])
@@ -95,7 +95,7 @@ it('sets faults and takes them back, one or all', async () => {
   expect(outLines().at(-1)).toBe('Preset: calm, no faults')
 })
 
-it('has the next calls go wrong', async () => {
+it('makes the next calls fail', async () => {
   const { lcm, api, outLines } = await simulated()
   expect(await lcm('fault', '--next', 'RunInstances', '--meets', 'throttled', '--times', '2')).toBe(0)
   expect(await lcm('fault', '--next', 'StopInstances', '--meets', 'lost-answer')).toBe(0)
@@ -106,7 +106,7 @@ it('has the next calls go wrong', async () => {
   ])
 })
 
-it('breaks a CML and heals it', async () => {
+it('breaks a CML and repairs it', async () => {
   const { lcm, api, outLines } = await simulated()
   for (const way of ['cut', 'fail', 'expire', 'forget', 'heal']) expect(await lcm('cml', 'metal-1', way)).toBe(0)
   expect(api.bodies()).toEqual([{ network: 'cut' }, { fail_one_in: 1 }, { session_lifetime_factor: 0.0001 }])
@@ -127,7 +127,7 @@ it.each([
   expect(err()).not.toBe('')
 })
 
-it('says where the cloud is not simulated, or not here, or not theirs to harm', async () => {
+it('refuses when the cloud is not simulated, not local, or the role does not allow it', async () => {
   const aws = { version: '0.0.0', profile: 'embedded', cloud: 'aws', regions: [REGION], settings: {} } as const
   const onAws = await simulated(() => ({ config: aws }))
   expect(await onAws.lcm('list')).toBe(2)
@@ -143,7 +143,7 @@ it('says where the cloud is not simulated, or not here, or not theirs to harm', 
   ])
 })
 
-it('tells programs', async () => {
+it('prints JSON for programs', async () => {
   const { lcm, instance, stranger, out } = await simulated()
   await lcm('list', '-o', 'json')
   expect(JSON.parse(out())).toMatchObject({

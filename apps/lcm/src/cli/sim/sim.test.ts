@@ -19,12 +19,12 @@ async function simulated(...args: string[]) {
   return { code: await run(['sim', ...args], shell), seen, err: err() }
 }
 
-it('runs at the pace of life, calmly and in memory, unless told otherwise', async () => {
+it('runs at real speed, without faults and in memory by default', async () => {
   const defaults = { port: null, dataDir: null, seed: 1, speed: 1, preset: null, cml: 'on', fleet: 0 }
   expect(await simulated()).toMatchObject({ code: 0, seen: [defaults] })
 })
 
-it('passes on what was said', async () => {
+it('passes on the options', async () => {
   const args = '--port 0 --data /tmp/w --seed 9 --speed 60 --preset hostile --cml off --fleet 12'.split(' ')
   const wanted = { port: 0, dataDir: '/tmp/w', seed: 9, speed: 60, preset: 'hostile', cml: 'off', fleet: 12 }
   expect((await simulated(...args)).seen).toEqual([wanted])
@@ -36,7 +36,7 @@ it.each([
   ['--fleet', '10001', '10000'],
   ['--cml', 'maybe', 'on, off'],
   ['--speed', '0', 'above 0'],
-])('refuses %s %s and says what would do', async (flag, value, hint) => {
+])('refuses %s %s and shows the allowed values', async (flag, value, hint) => {
   const { code, seen, err } = await simulated(flag, value)
   expect([code, seen]).toEqual([2, []])
   expect(err).toContain(hint)

@@ -26,9 +26,9 @@ describe('formatDuration', () => {
     [3_605_000, '1h'],
     [11_040_000, '3h4m'],
     [183_600_000, '2d3h'],
-  ])('says %i ms as %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
+  ])('formats %i ms as %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
 
-  it('reads what it says', () => {
+  it('parses what it formats', () => {
     for (const text of ['12s', '4m12s', '3h4m', '2d3h']) expect(formatDuration(parseDuration(text) ?? 0)).toBe(text)
   })
 })

@@ -16,20 +16,20 @@ function aKeyboard() {
   return { line, interrupt, listeners, press }
 }
 
-it('takes what is typed key by key, with its corrections, up to Enter', async () => {
+it('reads typed keys, including corrections, up to Enter', async () => {
   const { line, press, listeners } = aKeyboard()
   for (const key of ['s', 'x', '\u007f', 'e', 'c', '\r']) press(key)
   expect(await line).toBe('sec')
   expect(listeners.size).toBe(0)
 })
 
-it('takes what is pasted, without the line after it', async () => {
+it('reads pasted text, without the next line', async () => {
   const { line, press } = aKeyboard()
   press('pasted-token\nmore')
   expect(await line).toBe('pasted-token')
 })
 
-it('is left by Ctrl-C and by an end of the process', async () => {
+it('ends on Ctrl-C and when the process ends', async () => {
   const left = aKeyboard()
   left.press('se\u0003')
   expect(await left.line).toBeNull()

@@ -9,7 +9,7 @@ function captured(isTty: boolean) {
   return { sink, text: () => written.join('') }
 }
 
-it('sends what was asked for to stdout and the rest to stderr', () => {
+it('sends results to stdout and messages to stderr', () => {
   const [stdout, stderr] = [captured(false), captured(false)]
   const output = makeOutput({ stdout: stdout.sink, stderr: stderr.sink, color: true, quiet: false })
   output.out('answer')
@@ -29,7 +29,7 @@ it('keeps warnings, questions and errors when quiet', () => {
   expect(stderr.text()).toBe('beware\nsure? error: no\n')
 })
 
-it('colors for terminals only, and never when told not to', () => {
+it('uses colors only on terminals, and never with --no-color', () => {
   const colored = (isTty: boolean, color: boolean) =>
     makeOutput({ stdout: captured(isTty).sink, stderr: captured(true).sink, color, quiet: false }).colors.red('x')
   expect(colored(true, true)).toBe('\u001b[31mx\u001b[39m')
@@ -37,7 +37,7 @@ it('colors for terminals only, and never when told not to', () => {
   expect(colored(false, true)).toBe('x')
 })
 
-it('writes a live area over itself', () => {
+it('rewrites a live area in place', () => {
   const { sink, text } = captured(true)
   const area = liveArea(sink)
   area.draw(['one', 'two'])
@@ -48,7 +48,7 @@ it('writes a live area over itself', () => {
   )
 })
 
-it('writes no more once its reader is gone, and tells those who write without end', async () => {
+it('stops writing once its reader is gone, and aborts endless writers', async () => {
   const lines: string[] = []
   const pipe = new Writable({
     autoDestroy: false,
@@ -66,7 +66,7 @@ it('writes no more once its reader is gone, and tells those who write without en
   expect([sink.isTty, sink.rows, sink.columns]).toEqual([false, 0, 0])
 })
 
-it('tells that a disk is full, and ends neither itself nor what goes on without it', async () => {
+it('reports a full disk without ending the process or its work', async () => {
   const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
   const sink = processSink(new Writable({ write: (_chunk, _encoding, done) => done(full) }))
   sink.write('one')
@@ -75,7 +75,7 @@ it('tells that a disk is full, and ends neither itself nor what goes on without 
   sink.write('two')
 })
 
-it('takes a reader that left for no loss', async () => {
+it('does not fail when the reader has left', async () => {
   const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' })
   const sink = processSink(new Writable({ write: (_chunk, _encoding, done) => done(gone) }))
   expect(unwritten(sink)).toBeNull()

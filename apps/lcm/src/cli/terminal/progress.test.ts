@@ -33,7 +33,7 @@ it('rewrites one line with a spinner and the elapsed time on a terminal', async 
   expect(err()).toBe(ended)
 })
 
-it('says nothing when quiet, and escapes what others wrote', async () => {
+it('prints nothing when quiet, and escapes control characters', async () => {
   const quiet = started({ isTty: true, quiet: true })
   quiet.line.show('PENDING')
   expect(quiet.err()).toBe('')

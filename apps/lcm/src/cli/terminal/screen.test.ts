@@ -24,13 +24,13 @@ it('clears a line before it is written, so that a full one keeps its last charac
   expect(written.at(-1)).toBe('\u001b[H\u001b[2K0123456789\r\n\u001b[2Kb')
 })
 
-it('clears what is below where there is room', () => {
+it('clears the lines below when there are any', () => {
   const { screen, written } = aTerminal(3)
   screen.draw(['a', 'b'])
   expect(written.at(-1)).toBe('\u001b[H\u001b[2Ka\r\n\u001b[2Kb\r\n\u001b[J')
 })
 
-it('writes only what is new, or all of it after another size', () => {
+it('writes only changed lines, or everything after a resize', () => {
   const { screen, written, size } = aTerminal(3)
   screen.draw(['a'])
   screen.draw(['a'])
@@ -40,7 +40,7 @@ it('writes only what is new, or all of it after another size', () => {
   expect(written).toHaveLength(3)
 })
 
-it('gives the terminal back', () => {
+it('restores the terminal', () => {
   const { screen, written } = aTerminal(3)
   screen.close()
   expect(written.at(-1)).toBe('\u001b[?7h\u001b[?25h\u001b[?1049l')

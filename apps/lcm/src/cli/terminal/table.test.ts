@@ -11,7 +11,7 @@ const columns: readonly Column<Pet>[] = [
   { title: 'KIND', text: pet => pet.kind },
 ]
 
-it('aligns columns, shows a dash for nothing and leaves no blanks at the end', () => {
+it('aligns columns, shows a dash for empty cells and trims trailing spaces', () => {
   const lines = tableLines(columns.slice(0, 1).concat({ title: 'KIND', text: pet => pet.kind }), [
     { name: 'Rex', kind: 'dog' },
     { name: 'Mimi', kind: '' },
@@ -23,17 +23,17 @@ it('counts characters, not code units', () => {
   expect(columnWidths([{ title: 'N', text: (name: string) => name }], ['🦊🦊'])).toEqual([2])
 })
 
-it('never lets what others wrote steer the terminal', () => {
+it('escapes control characters in cells', () => {
   expect(printable('a\u001b[2Jb\nc\u009bd')).toBe('a [2Jb c d')
 })
 
-it('shortens what would push the rest of a row out of sight, but not what stands last', () => {
+it('shortens long cells except in the last column', () => {
   const long = 'x'.repeat(200)
   const [, row] = tableLines(columns, [{ name: long, kind: long }])
   expect(row).toBe(`<${'x'.repeat(47)}…>   ${long}`)
 })
 
-it('keeps columns where they were when rows come one by one', () => {
+it('keeps column widths when rows arrive one by one', () => {
   const before = columnWidths(columns, [{ name: 'Methuselah', kind: 'tortoise' }])
   const widths = columnWidths(columns, [{ name: 'Rex', kind: 'dog' }], before)
   expect(rowLines(columns, [{ name: 'Rex', kind: 'dog' }], widths)).toEqual(['<Rex>          dog'])

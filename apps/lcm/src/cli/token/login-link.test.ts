@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 
-it('prints a login link, alone on standard output', async () => {
+it('prints only a login link on standard output', async () => {
   const { shell, out, err } = capturedShell()
   expect(await run(['open'], shell)).toBe(0)
   expect(out()).toMatch(/^http:\/\/127\.0\.0\.1:8080\/login\?code=[\w-]{20,}\n$/)

@@ -20,14 +20,14 @@ function fleet(isTty = false) {
 }
 
 describe('create worker', () => {
-  it('asks for a worker and comes back', async () => {
+  it('creates a worker without waiting', async () => {
     const { create, created, api, out } = fleet()
     expect(await create('worker', '-t', 'metal', '--name', 'mine', '--region', 'eu-west-1')).toBe(0)
     expect(out()).toBe(`mine (${(await created()).id}) created in eu-west-1; it will be RUNNING\n`)
     expect(api.bodies()).toEqual([{ template_name: 'metal', name: 'mine', aws_region: 'eu-west-1' }])
   })
 
-  it('refuses a name that a living worker has, and takes that of one that is gone', async () => {
+  it('refuses the name of an existing worker, and accepts that of a terminated one', async () => {
     const { create, api, err } = fleet()
     api.put(aRunningWorker({ name: 'mine' }))
     expect(await create('worker', '-t', 'metal', '--name', 'mine')).toBe(4)
@@ -52,7 +52,7 @@ describe('create worker', () => {
     expect([quiet.out(), quiet.err()]).toEqual(['', ''])
   })
 
-  it('waits by stages until CML can be used', async () => {
+  it('shows each stage until CML is ready', async () => {
     const { create, created, api, clock, out, errLines } = fleet()
     const done = create('worker', '-t', 'metal', '--wait')
     await api.stream(1)
@@ -70,7 +70,7 @@ describe('create worker', () => {
     expect(out()).toBe(`${name} is RUNNING after 4m12s: https://203.0.113.7\n`)
   })
 
-  it('prints the worker as it became, once', async () => {
+  it('prints the final worker once', async () => {
     const { create, created, api, out } = fleet()
     const done = create('worker', '-t', 'metal', '--wait', '-o', 'json', '-q')
     await api.stream(1)
@@ -80,7 +80,7 @@ describe('create worker', () => {
     expect(JSON.parse(out()).status).toBe('RUNNING')
   })
 
-  it('leaves no trace of the progress line on a terminal', async () => {
+  it('clears the progress line on a terminal', async () => {
     const { create, created, api, err } = fleet(true)
     const done = create('worker', '-t', 'metal', '--wait')
     await api.stream(1)
@@ -126,7 +126,7 @@ describe('create template', () => {
     return path
   }
 
-  it('takes YAML and JSON', async () => {
+  it('accepts YAML and JSON', async () => {
     const yaml = fleet()
     expect(await yaml.create('template', '-f', await file(stringify(spec)))).toBe(0)
     expect(yaml.out()).toMatch(/^template small \(wt-\w{13}\) created\n$/)
@@ -136,7 +136,7 @@ describe('create template', () => {
     expect(json.api.bodies()).toEqual([spec])
   })
 
-  it('prints each field that is wrong without asking the API', async () => {
+  it('prints each invalid field without calling the API', async () => {
     const { create, api, errLines } = fleet()
     expect(await create('template', '-f', await file('name: UPPER\ncolor: red'))).toBe(1)
     expect(errLines()).toContain('  name: lower-case letters, digits and dashes, 1 to 63 characters')
@@ -144,7 +144,7 @@ describe('create template', () => {
     expect(api.requests()).toEqual([])
   })
 
-  it('refuses files that are not there or no YAML', async () => {
+  it('refuses files that are missing or not YAML', async () => {
     const { create, err } = fleet()
     expect(await create('template', '-f', '/nowhere')).toBe(1)
     expect(err()).toBe("error: /nowhere can't be read (ENOENT): use -f with a YAML or JSON file\n")
@@ -165,7 +165,7 @@ it('prints a token with its secret for programs', async () => {
   })
 })
 
-it('says which options a token needs, and what its role allows', async () => {
+it('describes the options of a token and the permissions of each role', async () => {
   const { shell, out } = capturedShell()
   expect(await run(['create', 'token', '--help'], shell)).toBe(0)
   const text = out().replaceAll(/\s+/g, ' ')
@@ -174,7 +174,7 @@ it('says which options a token needs, and what its role allows', async () => {
   for (const role of ROLES) expect(out()).toMatch(new RegExp(`^  ${role} +\\w`, 'm'))
 })
 
-it('makes a token that works for a while', async () => {
+it('creates a token with a lifetime', async () => {
   const { shell, api } = capturedShell()
   const create = (...args: string[]) => run(['create', 'token', '--role', 'user', '--name', 'ci', ...args], shell)
   expect(await create('--expires', '90d')).toBe(0)
@@ -182,7 +182,7 @@ it('makes a token that works for a while', async () => {
   expect(await create('--expires', 'soon')).toBe(2)
 })
 
-it('makes a token and prints its secret alone', async () => {
+it('creates a token and prints only its secret', async () => {
   const { shell, out, err } = capturedShell()
   expect(await run(['create', 'token', '--role', 'operator', '--name', 'ci'], shell)).toBe(0)
   expect(out()).toMatch(/^lcm_[\w-]{20,}\n$/)

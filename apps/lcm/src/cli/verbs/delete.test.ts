@@ -3,7 +3,7 @@ import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 import { aDefinition, aSession, aWorker } from '../testing/samples.ts'
 
-it('removes the record of a TERMINATED worker', async () => {
+it('deletes the record of a TERMINATED worker', async () => {
   const { shell, api, out } = capturedShell()
   api.put(aWorker({ status: 'TERMINATED' }))
   expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(0)
@@ -11,14 +11,14 @@ it('removes the record of a TERMINATED worker', async () => {
   expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(3)
 })
 
-it('exits with 4 while the worker lives', async () => {
+it('exits with 4 while the worker is not TERMINATED', async () => {
   const { shell, api, err } = capturedShell()
   api.put(aWorker())
   expect(await run(['delete', 'worker', 'metal-1'], shell)).toBe(4)
   expect(err()).toBe('error: metal-1 is PENDING; terminate it first\n')
 })
 
-it('removes a definition that no session needs', async () => {
+it('deletes a definition that no session uses', async () => {
   const { shell, api, out, err } = capturedShell()
   const { definitions, sessions } = api
   definitions.put(aDefinition())

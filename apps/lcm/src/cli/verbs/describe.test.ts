@@ -12,7 +12,7 @@ it('describes a worker by name', async () => {
   expect(outLines()).toContain('Boot stages')
 })
 
-it('says when the session ends that a drain waits for', async () => {
+it('shows when the session ends that a drain waits for', async () => {
   const { shell, api, out } = capturedShell()
   const { created_at: since } = aRunningWorker()
   const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since }
@@ -25,7 +25,7 @@ it('says when the session ends that a drain waits for', async () => {
   expect(out()).toContain('waiting for session ls-1 to end, at most 4h; its timeslot ends in 1h')
 })
 
-it('exits with 3 for a worker that is not there', async () => {
+it('exits with 3 for an unknown worker', async () => {
   expect(await run(['describe', 'worker', 'metal-9'], capturedShell().shell)).toBe(3)
 })
 

@@ -18,7 +18,7 @@ function author(more: Parameters<typeof aDefinition>[0] = {}) {
   return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
-it('makes the next version with another topology', async () => {
+it('creates the next version with another topology', async () => {
   const { lcm, api, out } = author()
   await writeFile(join(folder, 'new.yaml'), LAB.replace('BGP', 'new'))
   expect(await lcm('edit', 'definition', 'two-routers', '--file', join(folder, 'new.yaml'))).toBe(0)
@@ -27,26 +27,26 @@ it('makes the next version with another topology', async () => {
   expect(out()).toMatch(/^definition two-routers 1\.0\.1 \(ld-\w{13}\) is ACTIVE\n$/)
 })
 
-it('sends what is given alone, so that nothing is fetched anew', async () => {
+it('sends only the given fields, so that nothing is fetched again', async () => {
   const { lcm, api } = author({ source: 's3://labs/bgp.zip' })
   expect(await lcm('edit', 'definition', 'two-routers', '--title', 'New', '--max-minutes', '90', '-o', 'name')).toBe(0)
   expect(api.bodies()).toEqual([{ title: 'New', max_duration_minutes: 90 }])
 })
 
-it('keeps the needs that an author said of a definition that still waits for its topology', async () => {
+it('keeps the declared needs of a definition whose topology is not fetched yet', async () => {
   const needs = { cpu_cores: 9, memory_gb: 9, storage_gb: 9, node_count: 2 }
   const { lcm, api } = author({ source: 's3://labs/bgp.zip', topology: null, status: 'PENDING_SYNC', needs })
   expect(await lcm('edit', 'definition', 'two-routers', '--title', 'New')).toBe(0)
   expect(api.bodies()).toEqual([{ title: 'New' }])
 })
 
-it('may have it fetched from now on', async () => {
+it('sets the source of the topology', async () => {
   const { lcm, api } = author()
   expect(await lcm('edit', 'definition', 'two-routers', '--source', 's3://labs/bgp.zip')).toBe(0)
   expect(api.bodies()).toEqual([{ source: 's3://labs/bgp.zip' }])
 })
 
-it('exits with 2 without a change or with two topologies, with 3 without a definition, with 4 for one out of use', async () => {
+it('exits with 2 without a change or with two topologies, with 3 for an unknown definition, with 4 for a deprecated one', async () => {
   const { lcm } = author({ status: 'DEPRECATED' })
   expect(await lcm('edit', 'definition', 'two-routers')).toBe(2)
   expect(await lcm('edit', 'definition', 'two-routers', '--file', 'x', '--source', 'file:x')).toBe(2)

@@ -15,12 +15,12 @@ async function got(...args: string[]) {
   return { code: await run(['get', ...args], captured.shell), ...captured }
 }
 
-it('lists workers, and with --all those that are TERMINATED too', async () => {
+it('lists workers, and with --all also TERMINATED ones', async () => {
   expect((await got('workers')).outLines()).toHaveLength(3)
   expect((await got('workers', '--all')).outLines()).toHaveLength(4)
 })
 
-it('also lists workers that are lost, unless another has taken their place', async () => {
+it('also lists lost workers, unless another has replaced them', async () => {
   const { shell, api, outLines } = capturedShell()
   const ended = aWorker({ status: 'TERMINATED' })
   api.put({ ...ended, id: 'w-1', name: 'lost' })
@@ -53,7 +53,7 @@ it('prints lists for programs', async () => {
   expect((await got('workers', '-o', 'name')).outLines()).toEqual(['metal-1', 'metal-2'])
 })
 
-it('prints ids where names are not unique, so that every line can be given back', async () => {
+it('prints ids where names are not unique, so that every line is valid input', async () => {
   expect((await got('workers', '--all', '-o', 'name')).outLines()).toEqual(['metal-1', 'w-2', 'w-3'])
 })
 
@@ -62,14 +62,14 @@ it('lists templates', async () => {
   expect((await got('template', 'metal', '-o', 'name')).out()).toBe('metal\n')
 })
 
-it('exits with 3 for what is not there', async () => {
+it('exits with 3 for an unknown name', async () => {
   const { code, err } = await got('worker', 'metal-9')
   expect(code).toBe(3)
   expect(err()).toBe('error: worker metal-9 not found: list all with `lcm get workers --all`\n')
   expect((await got('template', 'none')).code).toBe(3)
 })
 
-it('says what to do about an empty list, but not to programs', async () => {
+it('prints advice for an empty list, but not to programs', async () => {
   const empty = capturedShell()
   expect(await run(['get', 'workers'], empty.shell)).toBe(0)
   expect([empty.out(), empty.err()]).toEqual([
@@ -97,7 +97,7 @@ it.each([
   ['definitions', 'two-routers', ['ld-0', 'ld-1']],
   ['sessions', 'ls-1', ['ls-0', 'ls-1']],
   ['labs', 'lr-1', ['lr-0', 'lr-1']],
-])('lists %s, and with --all those that are over', async (plural, name, all) => {
+])('lists %s, and with --all also finished ones', async (plural, name, all) => {
   expect((await gotLablets(plural)).outLines()).toHaveLength(2)
   expect((await gotLablets(plural, '-o', 'name')).out()).toBe(`${name}\n`)
   expect((await gotLablets(plural, '--all', '-o', 'name')).outLines()).toEqual(all)
@@ -105,7 +105,7 @@ it.each([
   expect(parse((await gotLablets(plural, '--all', '-o', 'yaml')).out()).items).toHaveLength(2)
 })
 
-it('calls workers by their names, also those that come later', async () => {
+it('shows workers by name, including new ones', async () => {
   const { shell, api, clock, interrupt, outLines } = capturedShell()
   api.put(aRunningWorker({ id: 'w-1', name: 'metal-1' }))
   api.labs.put(aLab({ worker_id: 'w-1' }))
@@ -123,7 +123,7 @@ it('calls workers by their names, also those that come later', async () => {
   expect(await done).toBe(0)
 })
 
-it('says how to see those that are over where there are no others', async () => {
+it('explains how to list finished sessions when there are no others', async () => {
   const { shell, api, err } = capturedShell()
   expect(await run(['get', 'sessions'], shell)).toBe(0)
   expect(err()).toContain('book one with `lcm book DEFINITION`')
@@ -159,7 +159,7 @@ it.each([
   expect(outLines().map(line => JSON.parse(line).version)).toEqual([1, 2])
 })
 
-it('follows one session until its record is gone', async () => {
+it('watches one session until its record is deleted', async () => {
   const { shell, api, err } = capturedShell()
   api.sessions.put(aSession())
   const done = run(['get', 'session', 'ls-1', '--watch'], shell)

@@ -40,7 +40,7 @@ it('enables and disables templates', async () => {
   expect(await lcm('disable', 'template', 'none')).toBe(3)
 })
 
-it('says a template anew from a file, which need not repeat its name', async () => {
+it('edits a template from a file, which may omit the name', async () => {
   const { name: _, id: __, version: ___, ...spec } = aTemplate({ name: 'metal' })
   const { lcm, out, api, err } = admin(JSON.stringify({ ...spec, cost_per_hour_usd: 77 }))
   expect(await lcm('edit', 'template', 'metal', '-f', '-')).toBe(0)
@@ -53,7 +53,7 @@ it('says a template anew from a file, which need not repeat its name', async () 
   expect(err()).toContain('is for template other, not metal')
 })
 
-it('leaves what the file does not say of a template as it is, and says what is wrong with it', async () => {
+it('keeps the fields that the file omits, and prints the errors of the file', async () => {
   const { lcm, api } = admin('cost_per_hour_usd: 77')
   expect(await lcm('edit', 'template', 'metal', '-f', '-')).toBe(0)
   const { instance_types, ami_owner } = aTemplate()
@@ -66,14 +66,14 @@ it('leaves what the file does not say of a template as it is, and says what is w
   expect(broken.err()).toContain('nothing was changed: fix these errors and try again')
 })
 
-it('removes templates', async () => {
+it('deletes templates', async () => {
   const { lcm, out } = admin()
   expect(await lcm('delete', 'template', 'metal')).toBe(0)
   expect(out()).toBe('template metal deleted\n')
   expect(await lcm('delete', 'template', 'metal')).toBe(3)
 })
 
-it('lists tokens and takes one back, by id or unique name', async () => {
+it('lists tokens and revokes one by id or unique name', async () => {
   const { lcm, outLines, api, err } = admin()
   expect(await lcm('get', 'tokens')).toBe(0)
   expect(outLines().slice(0, 2)).toEqual([

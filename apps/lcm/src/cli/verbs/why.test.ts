@@ -32,7 +32,7 @@ const aDecision = (more: Partial<DecisionRecord>): DecisionRecord => ({
   ...more,
 })
 
-it('explains a boot: why, what is next, what was decided', async () => {
+it('explains a boot: reason, next step and decisions', async () => {
   const { shell, api, outLines } = capturedShell()
   api.put(
     aWorker({
@@ -81,7 +81,7 @@ it('explains a boot: why, what is next, what was decided', async () => {
   ])
 })
 
-it('says what stands out and what can be done about a worker that was stopped for idleness', async () => {
+it('shows the pause of an idle worker and how to start it again', async () => {
   const { shell, api, outLines } = capturedShell()
   api.put(
     aRunningWorker({
@@ -98,7 +98,7 @@ it('says what stands out and what can be done about a worker that was stopped fo
   expect(outLines()).toContain('  nothing to do: STOPPED, as requested')
 })
 
-it('gives programs what the API tells, and refuses a count that is none', async () => {
+it('prints the API response as JSON, and refuses an invalid count', async () => {
   const { shell, api, out } = capturedShell()
   api.put(aRunningWorker())
   api.decide(aDecision({}), aDecision({ id: 'd-2', at: at(21) }))
@@ -108,7 +108,7 @@ it('gives programs what the API tells, and refuses a count that is none', async 
   expect(await run(['why', 'worker', 'metal-1', '-n', 'many'], capturedShell().shell)).toBe(2)
 })
 
-it('says when a session of later gets its place, rather than that it waits for one', async () => {
+it('shows when a future session is placed, rather than that it waits', async () => {
   const { shell, api, outLines } = capturedShell()
   api.sessions.put(aSession())
   const because = 'it is given a place 35 min before it begins'
@@ -118,7 +118,7 @@ it('says when a session of later gets its place, rather than that it waits for o
   expect(outLines()).toContain(`  place it on a worker; for 0s now: ${because}; next check in 5h`)
 })
 
-it('explains a session that has no place', async () => {
+it('explains a session that is not placed', async () => {
   const { shell, api, outLines } = capturedShell()
   api.sessions.put(aSession({ waiting_reason: textReason('waits for metal-2'), entered_status_at: at(240) }))
   api.decide(
@@ -151,7 +151,7 @@ it('explains a session that has no place', async () => {
   ])
 })
 
-it('says what comes next of a session, what stands out and what can be done', async () => {
+it('shows the next step of a session, its conditions and what to do', async () => {
   const { shell, api, outLines } = capturedShell()
   const { sessions } = api
   const why = async () => {
@@ -216,7 +216,7 @@ it.each([
   [80, 'lcm extend session ls-1 --minutes 20'],
   [60, null],
   [null, null],
-])('proposes no longer extension than a definition of %s minutes allows', async (longest, advice) => {
+])('suggests no longer extension than a definition of %s minutes allows', async (longest, advice) => {
   const { shell, api, out } = capturedShell()
   api.sessions.put(aReadySession({ status: 'RUNNING' }))
   if (longest !== null) api.definitions.put(aDefinition({ max_duration_minutes: longest }))
@@ -225,7 +225,7 @@ it.each([
   else expect(out()).toContain(`  ${advice}    extend it\n`)
 })
 
-it('shows as many decisions as are asked for, though some are told with others', async () => {
+it('shows the requested number of decisions, even if some are grouped', async () => {
   const { shell, api, outLines } = capturedShell()
   api.put(aRunningWorker())
   for (const n of [1, 2, 3, 4]) {
@@ -248,7 +248,7 @@ it('shows as many decisions as are asked for, though some are told with others',
   expect(await shown('-n', '3', '-v')).toEqual(['20s wait number 1', '20s noted number 1', '20s wait number 2'])
 })
 
-it('gives programs what the API tells of a session', async () => {
+it('prints the API response about a session as JSON', async () => {
   const { shell, api, out } = capturedShell()
   api.sessions.put(aSession())
   expect(await run(['why', 'session', 'ls-1', '--json'], shell)).toBe(0)
@@ -265,7 +265,7 @@ it('gives programs what the API tells of a session', async () => {
   expect(await run(['why', 'session', 'ls-2'], shell)).toBe(3)
 })
 
-it('never says that there is nothing to do while a wish is not fulfilled, and names what blocks it', async () => {
+it('names what blocks a worker that has not reached its desired status', async () => {
   const { shell, api, outLines } = capturedShell()
   api.put(
     aRunningWorker({ desired_status: 'STOPPED', desired_by: 'ann', desired_at: at(120), entered_status_at: at(900) }),

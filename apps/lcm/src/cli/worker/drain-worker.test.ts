@@ -12,7 +12,7 @@ function fleet(options: CapturedOptions = {}) {
   return { ...captured, lcm: (...args: string[]) => run(['drain', 'worker', ...args], captured.shell) }
 }
 
-it('closes the door and says who is still inside', async () => {
+it('starts a drain and lists the remaining sessions', async () => {
   const { lcm, api, out } = fleet()
   expect(await lcm('metal-1', '--within', '2h', '--reason', 'old')).toBe(0)
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
@@ -22,7 +22,7 @@ it('closes the door and says who is still inside', async () => {
   )
 })
 
-it('waits until it is empty and stopped, and says for whom', async () => {
+it('waits until the worker is empty and stopped, and shows the remaining sessions', async () => {
   const { lcm, api, clock, out, err } = fleet()
   const done = lcm('metal-1', '--wait')
   await api.stream(1)
@@ -37,7 +37,7 @@ it('waits until it is empty and stopped, and says for whom', async () => {
   expect(out()).toBe('metal-1 is STOPPED after 1m\n')
 })
 
-it('exits with 1 when somebody opens the door again', async () => {
+it('exits with 1 when another user cancels the drain', async () => {
   const { lcm, api, err } = fleet()
   const done = lcm('metal-1', '--wait')
   await api.stream(1)
@@ -46,7 +46,7 @@ it('exits with 1 when somebody opens the door again', async () => {
   expect(err()).toContain('metal-1 is no longer drained: the drain was canceled')
 })
 
-it('asks for the name before it is terminated, unless told not to', async () => {
+it('asks for the name before termination, unless --yes is given', async () => {
   const typed = fleet({ typed: 'no' })
   expect(await typed.lcm('metal-1', '--then', 'terminate')).toBe(1)
   expect(typed.api.bodies()).toEqual([])
@@ -59,7 +59,7 @@ it('asks for the name before it is terminated, unless told not to', async () => 
   expect(scripted.out()).toBe('metal-1 deleted after 0s\n')
 })
 
-it('opens the door again', async () => {
+it('cancels a drain', async () => {
   const { lcm, api, outLines } = fleet()
   await lcm('metal-1')
   api.change(ID, { status: 'DRAINING' })
@@ -75,7 +75,7 @@ it('opens the door again', async () => {
   ])
 })
 
-it('exits with 4 for one that does not run, and with 2 for what makes no sense', async () => {
+it('exits with 4 for a worker that is not running, and with 2 for contradictory options', async () => {
   const { lcm, api, err } = fleet()
   api.change(ID, { status: 'STOPPED' })
   expect(await lcm('metal-1')).toBe(4)

@@ -16,7 +16,7 @@ function fleet(options: CapturedOptions = {}) {
   return { ...captured, lcm: (...args: string[]) => run(['license', ...args], captured.shell) }
 }
 
-it('takes the token from standard input, and the product from the template', async () => {
+it('reads the token from standard input, and the product from the template', async () => {
   const { lcm, api, out } = fleet({ input: 'secret-token\n' })
   expect(await lcm('register', 'metal-1')).toBe(0)
   expect(api.requests().at(-1)).toBe(`PUT /workers/${ID}/license`)
@@ -24,7 +24,7 @@ it('takes the token from standard input, and the product from the template', asy
   expect(out()).toBe(`metal-1 (${ID}) will be registered for CML_Personal\n`)
 })
 
-it('takes the token from a file', async () => {
+it('reads the token from a file', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'lcm-license-')), 'token')
   writeFileSync(file, 'of-a-file\n')
   const { lcm, api, err } = fleet()
@@ -34,7 +34,7 @@ it('takes the token from a file', async () => {
   expect(err()).toBe("error: /nowhere can't be read (ENOENT): use a file that contains only the token\n")
 })
 
-it('asks a person without showing what is typed', async () => {
+it('prompts without echoing the input', async () => {
   const { lcm, api, press, isListening, out, err } = fleet({ isTty: true })
   const done = lcm('register', 'metal-1')
   await api.answered('GET /worker-templates/metal')
@@ -46,7 +46,7 @@ it('asks a person without showing what is typed', async () => {
   expect(`${out()}${err()}`).not.toContain('typed-token')
 })
 
-it('does nothing when that person leaves', async () => {
+it('changes nothing when the user interrupts', async () => {
   const { lcm, api, press, isListening } = fleet({ isTty: true })
   const done = lcm('register', 'metal-1')
   await until(isListening)
@@ -62,21 +62,21 @@ async function until(condition: () => boolean): Promise<void> {
 it.each([
   ['', 'the token is empty'],
   ['two words', 'the token contains spaces'],
-])('refuses %j for a token', async (input, said) => {
+])('refuses %j as a token', async (input, said) => {
   const { lcm, api, err } = fleet({ input })
   expect(await lcm('register', 'metal-1')).toBe(2)
   expect(err()).toContain(said)
   expect(api.bodies()).toEqual([])
 })
 
-it('needs a product from somewhere', async () => {
+it('needs a product from the option or the template', async () => {
   const { lcm, api, err } = fleet({ input: 'token' })
   api.putTemplate(aTemplate({ license_product: null }))
   expect(await lcm('register', 'metal-1')).toBe(2)
   expect(err()).toContain('set it with --product')
 })
 
-it('waits until it is registered, and tells a refusal', async () => {
+it('waits until the license is registered, and reports a refusal', async () => {
   const { lcm, api, clock, out, err } = fleet({ input: 'token' })
   const done = lcm('register', 'metal-1', '--wait')
   await api.stream(1)
@@ -93,7 +93,7 @@ it('waits until it is registered, and tells a refusal', async () => {
   expect(err()).toContain('metal-1 could not register its license: the token has expired')
 })
 
-it('gives it back', async () => {
+it('deregisters the license', async () => {
   const { lcm, api, out } = fleet()
   const done = lcm('deregister', 'metal-1', '--wait')
   await api.stream(1)
@@ -103,7 +103,7 @@ it('gives it back', async () => {
   expect(out()).toBe('the license of metal-1 is UNREGISTERED after 0s\n')
 })
 
-it('says when nobody knows whether the license was given back', async () => {
+it('reports when the result of the deregistration is unknown', async () => {
   const { lcm, api, out } = fleet()
   const done = lcm('deregister', 'metal-1', '--wait')
   await api.stream(1)
@@ -112,7 +112,7 @@ it('says when nobody knows whether the license was given back', async () => {
   expect(out()).toContain('nobody heard its answer; see `lcm get leaks`')
 })
 
-it('does not wait for one that sleeps, and says when it will be done', async () => {
+it('does not wait for a stopped worker, and explains when it will be done', async () => {
   const { lcm, api, out, err } = fleet({ input: 'token' })
   api.change(ID, { status: 'STOPPED', desired_status: 'STOPPED' })
   expect(await lcm('register', 'metal-1')).toBe(0)

@@ -10,7 +10,7 @@ it.each([
   ['unprotect', { protected: false }, 'unprotected: it can be terminated'],
   ['cordon', { cordoned: true }, 'cordoned: it gets no new sessions'],
   ['uncordon', { cordoned: false }, 'uncordoned: it gets new sessions'],
-])('%s marks a worker, and says when it was so already', async (verb, change, state) => {
+])('%s marks a worker, and reports when it was already marked', async (verb, change, state) => {
   const { shell, api, outLines } = capturedShell()
   const [name, value] = Object.entries(change)[0] ?? []
   api.put(aRunningWorker({ [String(name)]: !value }))

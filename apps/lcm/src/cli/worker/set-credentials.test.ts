@@ -14,7 +14,7 @@ function fleet(options: CapturedOptions = {}) {
   return { ...captured, lcm: (...args: string[]) => run(['set', 'credentials', ...args], captured.shell) }
 }
 
-it('takes the password from standard input, spaces and all', async () => {
+it('reads the password from standard input, including spaces', async () => {
   const { lcm, api, out } = fleet({ input: ' pass word \n' })
   expect(await lcm('metal-1')).toBe(0)
   expect(api.requests().at(-1)).toBe(`PUT /workers/${ID}/credentials`)
@@ -22,7 +22,7 @@ it('takes the password from standard input, spaces and all', async () => {
   expect(out()).toBe(`LCM will log in to CML on metal-1 (${ID}) as admin\n`)
 })
 
-it('takes the password from a file, and another name', async () => {
+it('reads the password from a file, and another user name', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'lcm-set-')), 'password')
   writeFileSync(file, 'of-a-file\n')
   const { lcm, api, err } = fleet()
@@ -32,7 +32,7 @@ it('takes the password from a file, and another name', async () => {
   expect(err()).toBe("error: /nowhere can't be read (ENOENT): use a file that contains only the password\n")
 })
 
-it('asks a person without showing what is typed', async () => {
+it('prompts without echoing the input', async () => {
   const { lcm, api, press, isListening, out, err } = fleet({ isTty: true })
   const done = lcm('metal-1')
   while (!isListening()) await Promise.resolve()

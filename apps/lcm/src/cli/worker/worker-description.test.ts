@@ -9,7 +9,7 @@ import { describeWorker } from './worker-description.ts'
 
 const plain = picocolors.createColors(false)
 
-it('tells the whole story of a worker that boots', () => {
+it('describes a booting worker completely', () => {
   const at = (seconds: number) => toInstant(START_MS + seconds * 1000)
   const boot = withBoot(withBoot([], 1, START_MS + 20_000), 2, START_MS + 50_000)
   const drift = {
@@ -75,12 +75,12 @@ it('tells the whole story of a worker that boots', () => {
   ])
 })
 
-it('leaves out what there is nothing to say about', () => {
+it('omits empty sections', () => {
   const lines = describeWorker(aWorker({ state_history: [] }), START_MS, plain)
   expect(lines.filter(line => /Boot|Conditions|Launch|History|endpoint|machine|tags/.test(line))).toEqual([])
 })
 
-it('says who a drain waits for, and how its license is', () => {
+it('shows the sessions that a drain waits for, and the license status', () => {
   const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
   const worker = aRunningWorker({
     status: 'DRAINING',
@@ -108,7 +108,7 @@ it('says who a drain waits for, and how its license is', () => {
   expect(text).toMatch(/cordoned +yes/)
 })
 
-it('says when the slots end of those that a drain waits for, if that is known of all', () => {
+it('shows when the sessions of a drain end, if all ends are known', () => {
   const reservation = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: '2026-01-01T00:00:00.000Z' }
   const [requested_at, deadline] = ['2026-01-01T00:00:00.000Z', '2026-01-01T04:00:00.000Z']
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.

@@ -56,7 +56,7 @@ const blocked = (code: string, message: string): Condition => ({
   since: ago(300),
 })
 
-it('says who created it, and when', () => {
+it('shows who created the worker, and when', () => {
   const state_history = [{ from: null, to: 'PENDING', at: ago(6), because: reason('worker_created') }] as const
   const worker = aWorker({ state_history: [...state_history], desired_by: 'admin', desired_reason: 'created' })
   expect(part(told(worker), 'Why')).toEqual(['It was created by admin 6s ago.'])
@@ -64,21 +64,21 @@ it('says who created it, and when', () => {
   expect(part(told(other), 'Why')).toEqual(['It was created 6s ago.'])
 })
 
-describe('what is next', () => {
+describe('the next step', () => {
   const worker = aWorker({ status: 'STARTING', conditions: withBoot([], 2, nowMs) })
   const waits = 'finish its boot; for 0s now: waiting for the CML web server to speak TLS'
 
-  it('is what the worker waits for, and when somebody looks again', () => {
+  it('is what the worker waits for, and the time of the next check', () => {
     expect(part(told(worker, { plan: plan(4) }), 'Next')).toEqual([`${waits}; next check in 4s`])
   })
 
-  it('is nothing that an old plan says', () => {
+  it('ignores a stale plan', () => {
     expect(part(told(worker, { plan: plan(-2) }), 'Next')).toEqual([waits])
     expect(part(told(worker), 'Next')).toEqual([waits])
   })
 })
 
-it('does not repeat what was noted as something that is waited for', () => {
+it('does not repeat a note as a wait', () => {
   const decisions = [
     decision({ because: textReason('a') }),
     decision({ action: 'write', because: textReason('a') }),
@@ -91,7 +91,7 @@ it('does not repeat what was noted as something that is waited for', () => {
   expect(part(told(aWorker(), { decisions }, true), 'Decisions, newest first')).toHaveLength(3)
 })
 
-it('says what was noted without calling that a decision', () => {
+it('shows a note without calling it a decision', () => {
   const because = 'its boot is at stage 3 of 6, waiting for the CML web server to speak TLS: connection refused'
   const worker = aWorker({
     status: 'STARTING',
@@ -102,7 +102,7 @@ it('says what was noted without calling that a decision', () => {
   expect(lines.join()).not.toContain('record')
 })
 
-describe('without room', () => {
+describe('without capacity', () => {
   const message = 'no room for m5zn.metal, m5.metal in subnet-a, subnet-b; asked again every 3 min'
   const scarce = blocked('ec2_no_capacity', message)
   const text = `RunInstances: InsufficientInstanceCapacity: ${'We currently do not have sufficient capacity. '.repeat(5)}`
@@ -115,7 +115,7 @@ describe('without room', () => {
     decisions: [decision({ because: scarce.reason }), decision({ because: textReason(text) })],
   })
 
-  it('says so once above the decisions, and repeats no text of AWS', () => {
+  it('reports it once above the decisions, without repeating the text of AWS', () => {
     const above = lines.slice(0, lines.indexOf('Decisions, newest first')).join('\n')
     expect(above.split('no room for').length - 1).toBe(1)
     expect(part(lines, 'Next')).toEqual([
@@ -126,7 +126,7 @@ describe('without room', () => {
     for (const line of lines) expect(line.length).toBeLessThan(160)
   })
 
-  it('says what helps', () => {
+  it('shows what to do', () => {
     expect(part(lines, 'What you can do')).toEqual([
       'lcm get template metal -o yaml                        check its instance types and subnets; add others to widen the search',
       'lcm create worker --template metal --region REGION    try another region',
@@ -135,7 +135,7 @@ describe('without room', () => {
   })
 })
 
-it('says what a person must do where AWS refuses the whole account', () => {
+it('shows what the operator must do when AWS refuses the whole account', () => {
   const message = 'You have requested more vCPU capacity.'
   const worker = aWorker({ conditions: [blocked('account_denied', message)] })
   const decisions = [decision({ action: 'launch', because: textReason('attempt 1 is open'), outcome: message })]
@@ -148,7 +148,7 @@ it('says what a person must do where AWS refuses the whole account', () => {
   ])
 })
 
-it('says of a CML that refuses LCM what follows and what to do', () => {
+it('shows the consequences and the fix when CML rejects the login of LCM', () => {
   const message = "CML refuses LCM's login (Authentication failed!): LCM can't judge whether it is idle"
   const refused = { ...blocked(CML_REASONS.login, message), type: 'CmlAccessRefused' }
   const because = "CML refuses LCM's login, so the idle policy can't judge this worker"
@@ -185,7 +185,7 @@ describe('paused for idleness', () => {
   })
   const decisions = [decision({ action: 'pause', because: textReason(because), guards, at: ago(122) })]
 
-  it('says who did it, why and that EC2 has confirmed it', () => {
+  it('shows the actor, the reason and the confirmation of EC2', () => {
     expect(part(told(worker, { decisions }), 'Why')).toEqual([
       `The idle policy paused it 2m2s ago: ${because}.`,
       'EC2 confirmed the stop after 2s.',
@@ -193,7 +193,7 @@ describe('paused for idleness', () => {
     expect(part(told(worker, { decisions }), 'What you can do')).toEqual(['lcm start worker metal-1    start it again'])
   })
 
-  it('shows the guards to who wants to know all', () => {
+  it('shows the guards with --all', () => {
     expect(part(told(worker, { decisions }, true), 'Why')).toEqual([
       `The idle policy paused it 2m2s ago: ${because}.`,
       '  ok  idle seconds: 3720 (required: at least 3600)',
@@ -203,7 +203,7 @@ describe('paused for idleness', () => {
   })
 })
 
-it('says who stopped it when a person did', () => {
+it('names the user who stopped the worker', () => {
   const worker = aRunningWorker({
     status: 'STOPPED',
     desired_status: 'STOPPED',
@@ -218,7 +218,7 @@ it('says who stopped it when a person did', () => {
   ])
 })
 
-it('says what can be done when somebody else has terminated it', () => {
+it('shows what to do when the instance was terminated outside LCM', () => {
   const because = 'somebody outside LCM terminated i-1; its disk is gone'
   const worker = aRunningWorker({
     status: 'TERMINATED',
@@ -233,7 +233,7 @@ it('says what can be done when somebody else has terminated it', () => {
   expect(part(told({ ...worker, desired_status: 'TERMINATED' }), 'What you can do')).toEqual([])
 })
 
-describe('an idle worker that is spared', () => {
+describe('an idle worker that is not paused', () => {
   const because = 'the last automatic stop was 30 s ago, and 600 s must pass'
   const guards = [
     { name: 'protected', value: false, limit: false, passed: true },
@@ -244,7 +244,7 @@ describe('an idle worker that is spared', () => {
   })
   const explained = { decisions: [decision({ action: 'skipped_cooldown', because: textReason(because), guards })] }
 
-  it('is not paused yet, in words, and only what stood in the way is listed', () => {
+  it('lists only the guards that prevented the pause', () => {
     const lines = told(worker, explained)
     expect(part(lines, 'Why')).toEqual([
       'It became RUNNING because CML 2.9.1 is ready.',
@@ -254,12 +254,12 @@ describe('an idle worker that is spared', () => {
     expect(part(lines, 'Decisions, newest first')).toEqual([`20s     not paused yet      ${because}`])
   })
 
-  it('has all its guards listed for who asks for that', () => {
+  it('lists all guards with --all', () => {
     expect(part(told(worker, explained, true), 'Why')).toContain('  ok  protected: false (required: false)')
   })
 })
 
-it('writes names into commands so that they can be copied', () => {
+it('quotes names in commands so that they can be copied', () => {
   const failed = aWorker({ name: '$(old) lab', status: 'FAILED' })
   expect(part(told(failed), 'What you can do')[0]).toBe("lcm retry worker '$(old) lab'        retry the failed step")
 })

@@ -11,7 +11,7 @@ function fleet(options: CapturedOptions = {}) {
   return { ...captured, lcm: (...args: string[]) => run(args, captured.shell) }
 }
 
-it('changes what is wanted, with a reason', async () => {
+it('changes the desired status with a reason', async () => {
   const { lcm, api, out } = fleet()
   expect(await lcm('stop', 'worker', 'metal-1', '--reason', 'over the weekend')).toBe(0)
   expect(out()).toBe(`metal-1 (${ID}) will be STOPPED; it is RUNNING now\n`)
@@ -19,7 +19,7 @@ it('changes what is wanted, with a reason', async () => {
   expect(api.bodies()).toEqual([{ reason: 'over the weekend' }])
 })
 
-it('says when there is nothing to do', async () => {
+it('reports that the desired status is already set', async () => {
   const { lcm, out } = fleet()
   expect(await lcm('start', 'worker', ID)).toBe(0)
   expect(out()).toBe(`metal-1 (${ID}) is already RUNNING\n`)
@@ -37,7 +37,7 @@ it('waits until it is stopped', async () => {
   expect(out()).toBe('metal-1 is STOPPED after 5s\n')
 })
 
-it('exits with 1 when somebody else wants something else', async () => {
+it('exits with 1 when another user changes the desired status', async () => {
   const { lcm, api, err } = fleet()
   const done = lcm('stop', 'worker', 'metal-1', '--wait')
   await api.stream(1)
@@ -46,7 +46,7 @@ it('exits with 1 when somebody else wants something else', async () => {
   expect(err()).toContain('metal-1 has a new desired status RUNNING, set by eve')
 })
 
-it('says that a wait goes on without the person who left it', async () => {
+it('explains that the change continues after an interrupted wait', async () => {
   const { lcm, api, err, interrupt } = fleet()
   const done = lcm('stop', 'worker', 'metal-1', '--wait')
   await api.stream(1)
@@ -58,7 +58,7 @@ it('says that a wait goes on without the person who left it', async () => {
 describe('terminate', () => {
   const wasAsked = (requests: string[]) => requests.some(request => request.endsWith('/terminate'))
 
-  it('goes on when the name is typed', async () => {
+  it('proceeds when the name is typed', async () => {
     const { lcm, api, err } = fleet({ typed: 'metal-1' })
     expect(await lcm('terminate', 'worker', ID)).toBe(0)
     expect(err()).toContain(
@@ -74,7 +74,7 @@ describe('terminate', () => {
     expect(wasAsked(api.requests())).toBe(false)
   })
 
-  it('needs --yes where nobody can type', async () => {
+  it('needs --yes without a terminal', async () => {
     const { lcm, api, err } = fleet()
     expect(await lcm('terminate', 'worker', ID)).toBe(2)
     expect(err()).toBe('error: terminating metal-1 permanently deletes its disk: add --yes to confirm\n')
@@ -88,7 +88,7 @@ describe('terminate', () => {
     expect(err()).toBe('')
   })
 
-  it('is content when the record is gone in the end', async () => {
+  it('succeeds when the record is deleted meanwhile', async () => {
     const { lcm, api, out } = fleet()
     const done = lcm('terminate', 'worker', ID, '--yes', '--wait')
     await api.stream(1)
@@ -116,7 +116,7 @@ it('exits with 4 and names the candidates when a name is not unique', async () =
   ])
 })
 
-it('tries again what failed', async () => {
+it('retries a failed worker', async () => {
   const { lcm, api, out } = fleet()
   expect(await lcm('retry', 'worker', 'metal-1')).toBe(4)
   api.change(ID, { status: 'FAILED' })

@@ -33,18 +33,18 @@ it('shows a fleet as a table', () => {
   ])
 })
 
-it.each(['STOPPED', 'TERMINATED'] as const)('shows no address of one that is %s', status => {
+it.each(['STOPPED', 'TERMINATED'] as const)('shows no address of a worker that is %s', status => {
   expect(addressOf(aRunningWorker())).toBe('203.0.113.7')
   expect(addressOf(aRunningWorker({ status }))).toBe('')
 })
 
-it('paints a status without moving the columns', () => {
+it('colors a status without moving the columns', () => {
   const colors = picocolors.createColors(true)
   const [, row] = tableLines(workerColumns(START_MS, colors), [aRunningWorker()])
   expect(row).toContain('\u001b[32mRUNNING\u001b[39m   -')
 })
 
-it('names what is wanted only where it differs', () => {
+it('shows the desired status only where it differs', () => {
   expect(statusOf(aRunningWorker())).toBe('RUNNING')
   expect(statusOf(aWorker())).toBe('PENDING -> RUNNING')
   const at = toInstant(START_MS)
@@ -53,7 +53,7 @@ it('names what is wanted only where it differs', () => {
   expect(statusOf(aRunningWorker({ status: 'DRAINING', drain }))).toBe('DRAINING -> TERMINATED')
 })
 
-it('leads one that is lost nowhere, although it was wanted', () => {
+it('shows no desired status for a lost worker', () => {
   expect(statusOf(aRunningWorker({ status: 'TERMINATED' }))).toBe('TERMINATED (lost)')
   expect(statusOf(aRunningWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toBe('TERMINATED')
 })
@@ -74,20 +74,20 @@ describe('what a worker waits for', () => {
     expect(stageOf(aWorker({ launch: refused }))).toBe('attempt 2')
   })
 
-  it('is what stands in its way', () => {
+  it('is the condition that blocks it', () => {
     expect(waitsFor(withObstacle(aWorker(), 'LaunchBlocked'))).toBe('LaunchBlocked it is')
     expect(stageOf(withObstacle(aWorker(), 'LaunchBlocked'))).toBe('LaunchBlocked')
     expect(waitsFor(withObstacle(aWorker({ status: 'FAILED' }), 'Failed'))).toBe('Failed it is')
     expect(stageOf(withObstacle(aWorker({ status: 'FAILED' }), 'Failed'))).toBe('timeout')
   })
 
-  it('is nothing at rest', () => {
+  it('is nothing in a settled status', () => {
     expect([waitsFor(aRunningWorker()), stageOf(aRunningWorker())]).toEqual(['', ''])
     const found = aRunningWorker({ service_status: 'STARTING', conditions: withBoot([], 4, START_MS) })
     expect(stageOf(found)).toBe('ApiAnswers 5/6')
   })
 
-  it('has words for every status, but where nothing is known beyond the wish', () => {
+  it('has a text for every status, except where only the desired status is known', () => {
     const silent = WORKER_STATUSES.filter(status => waitsFor(aRunningWorker({ status })) === '')
     expect(silent).toEqual(['RUNNING', 'DRAINING', 'STOPPED'])
   })

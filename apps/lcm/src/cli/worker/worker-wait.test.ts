@@ -21,18 +21,18 @@ const failed = (changes: Partial<Worker>) =>
 describe('judge', () => {
   const verdict = (worker: Worker, start = worker) => judge(worker, goalFor(start)).kind
 
-  it('is content with RUNNING only when CML can be used', () => {
+  it('accepts RUNNING only when CML is ready', () => {
     expect(verdict(aRunningWorker())).toBe('reached')
     expect(verdict(aRunningWorker({ service_status: 'STARTING' }))).toBe('under_way')
   })
 
-  it('sees that somebody changed their mind', () => {
+  it('fails when the desired status changes', () => {
     const seen = aWorker({ desired_status: 'STOPPED', desired_by: 'eve', desired_reason: 'cost' })
     const because = 'has a new desired status STOPPED, set by eve (cost)'
     expect(judge(seen, goalFor(aWorker()))).toEqual({ kind: 'impossible', because, advice: null })
   })
 
-  it('takes a new failure for the end', () => {
+  it('fails on a new failure', () => {
     expect(judge(failed({}), goalFor(aWorker()))).toEqual({
       kind: 'impossible',
       because: 'has FAILED: too slow',
@@ -42,19 +42,19 @@ describe('judge', () => {
     expect(verdict(again, failed({ desired_status: 'TERMINATED' }))).toBe('impossible')
   })
 
-  it('lets an old failure be left by a stop or an end, not by a start', () => {
+  it('ignores an old failure for stop and terminate, but not for start', () => {
     expect(verdict(failed({ desired_status: 'TERMINATED' }))).toBe('under_way')
     expect(verdict(failed({ desired_status: 'STOPPED', ec2_instance_id: 'i-1' }))).toBe('under_way')
     expect(verdict(failed({ desired_status: 'STOPPED' }))).toBe('impossible')
     expect(verdict(failed({ desired_status: 'RUNNING' }))).toBe('impossible')
   })
 
-  it('knows that nothing comes back from TERMINATED', () => {
+  it('expects no other status after TERMINATED', () => {
     expect(verdict(aWorker({ status: 'TERMINATED' }))).toBe('impossible')
     expect(verdict(aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' }))).toBe('reached')
   })
 
-  it('takes a worker that is held before its launch for stopped', () => {
+  it('treats a worker that is stopped before its launch as stopped', () => {
     const held = {
       type: 'HeldByIntent',
       status: true,
@@ -83,7 +83,7 @@ function waiting(start = aWorker(), timeoutMs = 600_000) {
 }
 
 describe('waitFor', () => {
-  it('shows each stage and ends when it is usable', async () => {
+  it('shows each stage and ends when the worker is ready', async () => {
     const { api, clock, shown, done } = waiting()
     await api.stream(1)
     api.change(ID, { status: 'PROVISIONING' })
@@ -102,7 +102,7 @@ describe('waitFor', () => {
     ])
   })
 
-  it('asks nothing of the API when it is there already', async () => {
+  it('makes no request when the worker is already ready', async () => {
     const { api, done } = waiting(aRunningWorker())
     expect((await done)?.status).toBe('RUNNING')
     expect(api.requests()).toEqual([])
@@ -119,7 +119,7 @@ describe('waitFor', () => {
     })
   })
 
-  it('outlives a restart of the API and misses nothing of it', async () => {
+  it('continues across a restart of the API without missing a change', async () => {
     const { api, clock, shown, done } = waiting()
     await api.stream(1)
     api.crash()
@@ -131,7 +131,7 @@ describe('waitFor', () => {
     expect((await done)?.status).toBe('RUNNING')
   })
 
-  it('begins even if the API goes away right after the command', async () => {
+  it('starts even if the API is unreachable right after the command', async () => {
     const start = aWorker()
     const { api, clock, done } = waiting(start)
     api.crash()
@@ -153,7 +153,7 @@ describe('waitFor', () => {
     expect(shown).not.toContain('API unreachable, retrying')
   })
 
-  it('never goes back to older news', async () => {
+  it('ignores older versions', async () => {
     const { api, clock, shown, done, interrupt } = waiting(aWorker({ status: 'PROVISIONING', version: 5 }))
     await api.stream(1)
     const older = asView(aWorker({ status: 'PENDING', version: 3 }))
@@ -164,7 +164,7 @@ describe('waitFor', () => {
     expect(shown.filter(text => text.includes('PENDING'))).toEqual([])
   })
 
-  it('takes a removed record for the end of a termination, and for a failure otherwise', async () => {
+  it('treats a deleted record as success for terminate, and as a failure otherwise', async () => {
     const end = waiting(aWorker({ desired_status: 'TERMINATED' }))
     await end.api.stream(1)
     end.api.remove(ID)
@@ -175,7 +175,7 @@ describe('waitFor', () => {
     await expect(other.done).rejects.toMatchObject({ exitCode: 1, message: expect.stringContaining('was deleted') })
   })
 
-  it('gives up after the timeout and says where things stand', async () => {
+  it('ends at the timeout with the current status', async () => {
     const { api, clock, done } = waiting(aWorker(), 90_000)
     await api.stream(1)
     await clock.advance(90_000)
@@ -186,14 +186,14 @@ describe('waitFor', () => {
     })
   })
 
-  it('gives up as unreachable when nobody answered until the timeout', async () => {
+  it('ends as unreachable when the API does not respond until the timeout', async () => {
     const { api, clock, done } = waiting(aWorker(), 90_000)
     api.crash()
     await clock.advance(90_000)
     await expect(done).rejects.toMatchObject({ exitCode: 6 })
   })
 
-  it('ends at once when the person has had enough, and leaves no timer behind', async () => {
+  it('ends at once when the user interrupts, and leaves no timer behind', async () => {
     const { api, clock, interrupt, done } = waiting()
     await api.stream(1)
     interrupt.abort()

@@ -48,7 +48,7 @@ const partsIn = async (file: string) => {
   return Object.fromEntries([...parts].map(([name, content]) => [name, Buffer.from(content).toString('utf8')]))
 }
 
-it('holds all that is needed to go on elsewhere, and no token', async () => {
+it('contains everything needed to continue elsewhere, and no token', async () => {
   const file = await saved(await make())
   await checkBackup(file)
   expect(await partsIn(file)).toEqual({
@@ -62,12 +62,12 @@ it('holds all that is needed to go on elsewhere, and no token', async () => {
   expect(copies()).toEqual([])
 })
 
-it('leaves out what this process does not know', async () => {
+it('omits files that this process does not have', async () => {
   const file = await saved(await make({ fleetId: null, copyCloud: null, cloud: 'aws' }))
   expect(Object.keys(await partsIn(file)).sort()).toEqual(['cloud', 'made-at', 'secret-key', 'version'])
 })
 
-it('makes its copy where only its owner can look', async () => {
+it('writes its temporary copy where only its owner can read it', async () => {
   const chunks = await make()
   const [name = ''] = copies()
   expect(statSync(join(folder, name)).mode & 0o777).toBe(0o700)
@@ -76,7 +76,7 @@ it('makes its copy where only its owner can look', async () => {
   await saved(chunks)
 })
 
-it('removes its copy when the reader goes, before the first byte or after', async () => {
+it('removes its temporary copy when the reader disconnects, before or after the first byte', async () => {
   const early = new AbortController()
   await make({}, early.signal)
   expect(copies()).toHaveLength(1)
@@ -95,7 +95,7 @@ it('removes its copy when the reader goes, before the first byte or after', asyn
   await expect.poll(copies).toEqual([])
 })
 
-it('says why it could not be made, and leaves nothing', async () => {
+it('reports why it failed, and leaves nothing behind', async () => {
   const full = { ...store, backup: () => Promise.reject(new Error('database or disk is full')) }
   await expect(make({ store: full })).rejects.toMatchObject({
     code: 'store_unavailable',
@@ -104,7 +104,7 @@ it('says why it could not be made, and leaves nothing', async () => {
   expect(copies()).toEqual([])
 })
 
-it('removes what a process that died left half made, and nothing else', () => {
+it('removes the incomplete backups of a dead process, and nothing else', () => {
   mkdirSync(join(folder, 'lcm.sqlite.backup-old'))
   writeFileSync(join(folder, 'lcm.sqlite.backup-old', 'backup'), 'secrets')
   writeFileSync(join(folder, 'other.sqlite.backup'), 'mine')
@@ -112,10 +112,10 @@ it('removes what a process that died left half made, and nothing else', () => {
   expect(readdirSync(folder).filter(name => name.includes('backup'))).toEqual(['other.sqlite.backup'])
 })
 
-it('is not there for a store that has tools of its own', () => {
+it('is not offered for a store with its own backup tools', () => {
   expect(backupsOf(source({ store: { ...store, backup: null } }))).toBeNull()
 })
 
-it('refuses what is no backup', async () => {
+it('refuses a file that is not a backup', async () => {
   await expect(checkBackup(join(folder, 'lcm.sqlite'))).rejects.toBeInstanceOf(StartupError)
 })

@@ -10,7 +10,7 @@ const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'deep', 'fo
 const refusal = (message: RegExp, advice: RegExp) =>
   expect.objectContaining({ message: expect.stringMatching(message), advice: expect.stringMatching(advice) })
 
-it('makes its secrets once, for its owner only', () => {
+it('creates its secrets once, readable by its owner only', () => {
   const path = scratch()
   const first = openDataFolder(path, 'sim')
   first.release()
@@ -24,7 +24,7 @@ it('makes its secrets once, for its owner only', () => {
   second.release()
 })
 
-it('lets one process in at a time', () => {
+it('allows one process at a time', () => {
   const path = scratch()
   const first = openDataFolder(path, 'sim')
   expect(() => openDataFolder(path, 'sim')).toThrow(refusal(/another LCM is already using /, /--data/))
@@ -32,7 +32,7 @@ it('lets one process in at a time', () => {
   openDataFolder(path, 'sim').release()
 })
 
-it('says what is wrong with a folder that can not be used', () => {
+it('reports what is wrong with an unusable folder', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'lcm-data-')), 'a-file')
   writeFileSync(file, '')
   for (const path of [file, join(file, 'below'), '/proc/lcm']) {
@@ -41,7 +41,7 @@ it('says what is wrong with a folder that can not be used', () => {
   }
 })
 
-it('says which file can not be written, as on a full disk', () => {
+it("names the file that can't be written, as on a full disk", () => {
   const path = scratch()
   const folder = openDataFolder(path, 'sim')
   for (const name of ['cloud.new', 'endpoints.json.new']) mkdirSync(join(path, name))
@@ -61,7 +61,7 @@ it('refuses to run a fleet of one cloud in another', () => {
   openDataFolder(path, 'sim').release()
 })
 
-it('refuses to give a fleet that has begun another name, by which its machines would be strangers', () => {
+it('refuses to change the id of an existing fleet, because its machines would become foreign', () => {
   const path = scratch()
   const folder = openDataFolder(path, 'sim')
   folder.bind()
@@ -86,7 +86,7 @@ it('refuses an empty secret rather than run without one', () => {
   expect(() => openDataFolder(path, 'sim')).toThrow(/admin-token is damaged/)
 })
 
-it('tells where the process is', () => {
+it('records the process id and address', () => {
   const folder = openDataFolder(scratch(), 'sim')
   folder.publish({ api: 'http://localhost:1', aws: null, sim_control: null, pid: 7 })
   expect(JSON.parse(readFileSync(folder.file('endpoints.json'), 'utf8'))).toMatchObject({

@@ -64,7 +64,7 @@ async function refusal(from: string, dataDir: string): Promise<StartupError> {
   throw new Error(`it was not refused: ${error}`)
 }
 
-it('makes a data folder that goes on where the backup was, for its owner only', async () => {
+it('creates a data folder that continues from the backup, readable by its owner only', async () => {
   const path = join(scratch(), 'deep', 'folder')
   const { out, err } = await restored(file, path)
   expect(out).toMatch(/^backup of 20\d\d-.*Z \(LCM \d.*folder$/m)
@@ -83,13 +83,13 @@ it('makes a data folder that goes on where the backup was, for its owner only', 
   expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in cloud "sim"/)
 })
 
-it('takes an empty folder as it is', async () => {
+it('restores into an empty folder', async () => {
   const path = scratch()
   await restored(file, path)
   expect(existsSync(join(path, 'lcm.sqlite'))).toBe(true)
 })
 
-it('refuses a folder that is held, and one that is not empty, and leaves both alone', async () => {
+it('refuses a folder that is in use or not empty, and leaves it unchanged', async () => {
   const path = scratch()
   const held = openDataFolder(path, 'sim')
   expect(await refusal(file, path)).toMatchObject({
@@ -112,7 +112,7 @@ it('refuses a folder that is held, and one that is not empty, and leaves both al
   expect(readdirSync(other)).toEqual(['.hidden'])
 })
 
-it('leaves nothing behind when the file is no backup', async () => {
+it('leaves nothing behind when the file is not a backup', async () => {
   const bytes = readFileSync(file)
   const at = Math.floor(bytes.length / 2)
   bytes[at] = (bytes[at] ?? 0) ^ 1
@@ -127,7 +127,7 @@ it('leaves nothing behind when the file is no backup', async () => {
   expect(readdirSync(path)).toEqual([])
 })
 
-it('never starts what a restore left half done', async () => {
+it('refuses to start after an incomplete restore', async () => {
   const path = scratch()
   writeFileSync(join(path, UNFINISHED), '')
   writeFileSync(join(path, 'secret-key'), '07'.repeat(32))
@@ -140,7 +140,7 @@ it('never starts what a restore left half done', async () => {
   expect((await refusal(file, path)).message).toContain('contains an incomplete restore')
 })
 
-it('does not make up the fleet of a backup that does not say it', async () => {
+it('does not invent a fleet id for a backup without one', async () => {
   const path = scratch()
   const { err } = await restored(await backup({ fleetId: null, copyCloud: null }), path)
   expect(err).toMatch(/fleet-id is missing: write the LCM_FLEET/)
@@ -151,7 +151,7 @@ it('does not make up the fleet of a backup that does not say it', async () => {
   folder.release()
 })
 
-it('holds the fleet once, and forgets that it must only when that is stored', async () => {
+it('holds the fleet once, and removes the marker only when the hold is stored', async () => {
   const path = scratch()
   await restored(file, path)
   const held: string[] = []

@@ -42,7 +42,7 @@ async function whileServed(store: string, work: (client: Client) => Promise<unkn
   }
 }
 
-it('an API of its own on SQLite is backed up with the key that opens its secrets, and held after a restore', async () => {
+it('backs up a separate API on SQLite with its encryption key, and holds the fleet after a restore', async () => {
   const file = join(folder, 'fleet.backup')
   const body = { name: 'ci', role: 'operator' } as const
   await whileServed(join(folder, 'lcm.sqlite'), async client => {
@@ -62,7 +62,7 @@ it('an API of its own on SQLite is backed up with the key that opens its secrets
   })
 })
 
-it('does not serve what a restore left half done', async () => {
+it('refuses to serve after an incomplete restore', async () => {
   const half = scratch()
   writeFileSync(join(half, UNFINISHED), '')
   await expect(whileServed(join(half, 'lcm.sqlite'), async () => undefined)).rejects.toThrow(/is incomplete/)

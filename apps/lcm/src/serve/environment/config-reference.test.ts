@@ -75,7 +75,7 @@ function rowsBelow(heading: string): string[][] {
 
 const unquoted = (cell: string): string | null => /^`(.*)`/.exec(cell)?.[1] ?? null
 
-describe('the variables of services of their own', () => {
+describe('the variables of separate services', () => {
   const rows = rowsBelow('Services of their own').map(([name = '', readers = '', fallback = '']) => ({
     name,
     readers: named(readers),
@@ -87,7 +87,7 @@ describe('the variables of services of their own', () => {
     expect(onPage.toSorted()).toEqual(VARIABLES[reader].toSorted())
   })
 
-  it.each(rows)('$name has the default that the page says', ({ name, readers, fallback }) => {
+  it.each(rows)('$name has the default on the page', ({ name, readers, fallback }) => {
     for (const reader of readers) {
       const { needs, read } = READERS[reader]
       const { [name]: given, ...others } = needs
@@ -99,7 +99,7 @@ describe('the variables of services of their own', () => {
     }
   })
 
-  it.each(rows)('$name takes a value as it is or refuses it', ({ name, readers }) => {
+  it.each(rows)('$name accepts a value unchanged or refuses it', ({ name, readers }) => {
     for (const reader of readers) {
       const { needs, read } = READERS[reader]
       for (const value of MALFORMED)
@@ -126,7 +126,7 @@ function expectTakenOrRefused(name: string, value: string, read: () => object): 
   expect(JSON.stringify(taken)).toContain(value)
 }
 
-it('names the ports that services take by themselves, in their order', () => {
+it('lists the default ports of the services in order', () => {
   const services = Object.keys(SERVED).join('|')
   const [before = '', ...others] = Object.values(SERVED).toReversed()
   const ports = `${others.toReversed().join(', ')} and ${before}`
@@ -146,13 +146,13 @@ describe('the settings', () => {
     expect(rows.map(({ name }) => name).toSorted()).toEqual(VARIABLES.settings.toSorted())
   })
 
-  it.each(rows)('$name gives $setting, which is $fallback by itself', ({ name, setting, fallback }) => {
+  it.each(rows)('$name sets $setting, which is $fallback by default', ({ name, setting, fallback }) => {
     const value = Object(SETTING_DEFAULTS)[setting]
     expect(value).toBeDefined()
     expect(settingsEnvironment({ [name]: fallback })).toEqual({ [setting]: value })
   })
 
-  it.each(rows)('$name takes a value as it is or refuses it', ({ name }) => {
+  it.each(rows)('$name accepts a value unchanged or refuses it', ({ name }) => {
     for (const value of MALFORMED) expectTakenOrRefused(name, value, () => settingsEnvironment({ [name]: value }))
   })
 })

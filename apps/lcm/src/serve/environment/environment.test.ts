@@ -37,7 +37,7 @@ describe('the environment of a service', () => {
     })
   })
 
-  it('names etcd in one or in many words', () => {
+  it('reads the etcd address from host and port or from a list of endpoints', () => {
     expect(etcdEndpoints(apiEnvironment(API))).toEqual(['localhost:2379'])
     expect(etcdEndpoints(apiEnvironment({ ...API, ETCD_HOST: 'etcd', ETCD_PORT: '4001' }))).toEqual(['etcd:4001'])
     expect(etcdEndpoints(apiEnvironment({ ...API, ETCD_HOST: 'x', ETCD_ENDPOINTS: 'a:1, b:2,' }))).toEqual([
@@ -46,7 +46,7 @@ describe('the environment of a service', () => {
     ])
   })
 
-  it('takes further host names for the API', () => {
+  it('accepts additional host names for the API', () => {
     expect(apiEnvironment(API).LCM_PUBLIC_HOSTS).toEqual([])
     expect(apiEnvironment({ ...API, LCM_PUBLIC_HOSTS: 'api, lcm.example' }).LCM_PUBLIC_HOSTS).toEqual([
       'api',
@@ -60,7 +60,7 @@ describe('the environment of a service', () => {
     LCM_OIDC_CLIENT_ID: 'lcm-console',
   }
 
-  it('lets people in by OIDC', () => {
+  it('configures login through OIDC', () => {
     expect(oidcOf(apiEnvironment(API))).toBeNull()
     const env = apiEnvironment({ ...API, ...OIDC, LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: undefined })
     expect(bootstrapToken(env)).toBeNull()
@@ -74,7 +74,7 @@ describe('the environment of a service', () => {
     expect(oidcOf(apiEnvironment({ ...API, ...OIDC, ...claim }))).toMatchObject({ roleClaim: 'realm_access.roles' })
   })
 
-  it('knows where browsers come in, and whom the metrics are for', () => {
+  it('reads the public address and who may read the metrics', () => {
     expect(apiEnvironment(API).LCM_PUBLIC_URL).toBeUndefined()
     expect(apiEnvironment({ ...API, LCM_PUBLIC_URL: 'https://lcm.example/' }).LCM_PUBLIC_URL).toBe(
       'https://lcm.example',
@@ -92,11 +92,11 @@ describe('the environment of a service', () => {
     [{ LCM_PUBLIC_URL: 'lcm.example' }, 'LCM_PUBLIC_URL=lcm.example'],
     [{ LCM_PUBLIC_URL: 'https://lcm.example/console' }, 'an address without a path'],
     [{ LCM_METRICS_PUBLIC: 'perhaps' }, 'LCM_METRICS_PUBLIC=perhaps'],
-  ])('stops the start of an API that could let nobody in, or anybody: %j', (wrong, sentence) => {
+  ])('stops the start of an API without a login or with an unsafe one: %j', (wrong, sentence) => {
     expect(() => apiEnvironment({ ...API, ...wrong })).toThrow(sentence)
   })
 
-  it('takes an empty variable for an unset one', () => {
+  it('treats an empty variable as unset', () => {
     expect(workerControllerEnvironment({ ...CONTROLLER, RECONCILE_INTERVAL: '' }).RECONCILE_INTERVAL).toBe(30_000)
   })
 

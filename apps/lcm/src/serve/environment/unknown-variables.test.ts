@@ -4,7 +4,7 @@ import { unknownVariables, unreadSettings } from './unknown-variables.ts'
 
 const PAGE = readFileSync(new URL('../../../../../docs/reference/config.md', import.meta.url), 'utf8')
 
-it('names a variable that nobody reads, and the one that was meant', () => {
+it('names an unknown variable, and the one that was probably meant', () => {
   expect(unknownVariables({ LCM_STROE: 'x', LCM_FLEET: 'prod', HOME: '/root' })).toEqual([
     'LCM_STROE is set, but unknown. Did you mean LCM_STORE?',
   ])
@@ -20,7 +20,7 @@ it('knows every variable of the reference', () => {
   expect(unknownVariables(Object.fromEntries(documented))).toEqual([])
 })
 
-it('says of settings on a controller which service reads them', () => {
+it('names the service that reads a setting when a controller has it', () => {
   expect(unreadSettings('lablet-controller', { RECONCILE_INTERVAL: '30', MIN_WORKERS: '' })).toEqual([])
   expect(unreadSettings('lablet-controller', { IDLE_TIMEOUT_MINUTES: '30' })).toEqual([
     expect.stringMatching(/^lablet-controller does not read IDLE_TIMEOUT_MINUTES: control-plane-api does\. Set/),

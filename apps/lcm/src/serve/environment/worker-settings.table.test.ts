@@ -6,7 +6,7 @@ const GIVEN = { LCM_SERVICE_TOKEN: 's3cret', LCM_FLEET: 'prod', AWS_REGIONS_CONF
 
 const loops = (more: Readonly<Record<string, string>>) => workerControllerEnvironment({ ...GIVEN, ...more })
 
-describe('what holds where nothing is said', () => {
+describe('the defaults', () => {
   it.each<[string, unknown]>([
     ['ETCD_HOST', 'localhost'],
     ['ETCD_PORT', 2379],
@@ -39,7 +39,7 @@ describe('what holds where nothing is said', () => {
     expect(settingsEnvironment({})).toEqual({})
   })
 
-  it('is that machines are found and taken in', () => {
+  it('discover and import machines', () => {
     expect(loopsOf(loops({})).autoImportEnabled).toBe(true)
   })
 })
@@ -54,14 +54,14 @@ describe('the environment of a policy', () => {
     expect(settingsEnvironment({ IDLE_TIMEOUT_MINUTES: '0.5' })).toEqual({ idle_timeout_seconds: 30 })
   })
 
-  it.each(['0.001', '43201', '-1', ' '])('can not be %j minutes: a timeout is never rounded to another', minutes => {
+  it.each(['0.001', '43201', '-1', ' '])('refuses %j minutes: a timeout is never rounded', minutes => {
     expect(() => settingsEnvironment({ IDLE_TIMEOUT_MINUTES: minutes })).toThrow(
       `IDLE_TIMEOUT_MINUTES=${minutes}: minutes from 0 to 43200, in whole seconds`,
     )
   })
 })
 
-describe('two names for one thing', () => {
+describe('two names for one setting', () => {
   it.each(['AUTO_IMPORT_ENABLED', 'WORKER_DISCOVERY_ENABLED'])('%s alone switches it off', name => {
     expect(loopsOf(loops({ [name]: 'false' })).autoImportEnabled).toBe(false)
   })
@@ -81,15 +81,15 @@ describe('two names for one thing', () => {
   })
 })
 
-describe('what is looked for', () => {
-  it('is by image alone where no tag is asked for, and never everything', () => {
+describe('the discovery filter', () => {
+  it('matches by image when no tag is set, and never matches everything', () => {
     const byImage = loops({ WORKER_DISCOVERY_TAG_FILTER: 'none', WORKER_DISCOVERY_AMI_FILTER: 'cml-*' })
     expect(byImage).toMatchObject({ WORKER_DISCOVERY_TAG_FILTER: null, WORKER_DISCOVERY_AMI_FILTER: 'cml-*' })
     for (const ami of [{}, { WORKER_DISCOVERY_AMI_FILTER: '' }])
       expect(() => loops({ WORKER_DISCOVERY_TAG_FILTER: 'none', ...ami })).toThrow('needs WORKER_DISCOVERY_AMI_FILTER')
   })
 
-  it.each(['cml-managed', '=true', 'cml-managed='])('can not be %s', tag => {
+  it.each(['cml-managed', '=true', 'cml-managed='])("can't be %s", tag => {
     expect(() => loops({ WORKER_DISCOVERY_TAG_FILTER: tag })).toThrow(`WORKER_DISCOVERY_TAG_FILTER=${tag}`)
   })
 })

@@ -28,7 +28,7 @@ it('reads a regions file, also one that names a single subnet', () => {
 
 const tags = (count: number) => Array.from({ length: count }, (_, n) => `tag-${n}: a`).join(', ')
 
-it('takes as many tags as a machine has room for beside those of LCM and of a worker', () => {
+it('accepts as many tags as EC2 allows next to those of LCM and of a worker', () => {
   const file = scratch(
     'regions.yaml',
     `aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${tags(9)} } } }`,
@@ -45,13 +45,13 @@ it.each([
   [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${tags(10)} } } }`, /at most 9.*remove/],
   [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { a: ${'x'.repeat(257)} } } }`, /256.*shorten/],
   [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${'x'.repeat(129)}: a } } }`, /128.*shorten/],
-])('says what is wrong with the regions file %j', (text, reason) => {
+])('reports what is wrong with the regions file %j', (text, reason) => {
   const file = scratch('regions.yaml', text)
   expect(() => readRegionFile(file)).toThrow(reason)
   expect(() => readRegionFile(file)).toThrow(/AWS_REGIONS_CONFIG_PATH=/)
 })
 
-it('puts the region first that is given to workers without one, and refuses one that is not set up', () => {
+it('lists the default region first, and refuses a default region that is not configured', () => {
   const region = { security_group_ids: [], subnets: ['a'], key_name: null, default_tags: {} }
   const regions = { 'us-east-1': region, 'eu-west-1': region, 'us-west-2': region }
   expect(regionsFrom('eu-west-1', regions)).toEqual(['eu-west-1', 'us-east-1', 'us-west-2'])
@@ -63,7 +63,7 @@ it('puts the region first that is given to workers without one, and refuses one 
   )
 })
 
-it('says so when the regions file is not there', () => {
+it('reports a missing regions file', () => {
   expect(() => readRegionFile('/nowhere/regions.yaml')).toThrow(/no such file/)
 })
 
@@ -72,7 +72,7 @@ it('ships templates that are valid', () => {
   expect(templates.map(template => template.name)).toEqual(['metal', 'nested'])
 })
 
-it('passes over a bad template file and says so', () => {
+it('skips an invalid template file with a warning', () => {
   const folder = join(scratch('bad.yaml', 'name: [no'), '..')
   writeFileSync(join(folder, 'worse.yaml'), 'name: only-a-name')
   const warned: object[] = []
@@ -80,7 +80,7 @@ it('passes over a bad template file and says so', () => {
   expect(warned).toMatchObject([{ file: 'bad.yaml' }, { file: 'worse.yaml' }])
 })
 
-it('finds nothing where nothing ships', () => {
+it('finds no templates in a missing folder', () => {
   expect(assetFolder('deploy', 'no-such-folder')).toBeNull()
 })
 

@@ -52,7 +52,7 @@ const HOSTILE: ReadonlyArray<readonly [string, string | Buffer, RegExp]> = [
 ]
 
 describe('a regions file', () => {
-  it.each(HOSTILE)('is refused by name and in plain words: %s', (_name, content, reason) => {
+  it.each(HOSTILE)('is refused with its path and a reason: %s', (_name, content, reason) => {
     writeFileSync(file, content)
     const said = failureOf(file)
     expect(said).toMatch(reason)
@@ -61,7 +61,7 @@ describe('a regions file', () => {
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   })
 
-  it('is refused when it is a folder, or larger than any could be', () => {
+  it('is refused when it is a folder or too large', () => {
     expect(failureOf(folder)).toMatch(/AWS_REGIONS_CONFIG_PATH=.*directory/)
     writeFileSync(file, '')
     truncateSync(file, 1_000_000_000)
@@ -78,7 +78,7 @@ describe('a regions file', () => {
 })
 
 describe('a folder of templates', () => {
-  it('is read but for what is no template in it, and each of those is named', () => {
+  it('is read except for invalid files, and each of those is named', () => {
     writeFileSync(join(folder, 'good.yaml'), TEMPLATE)
     mkdirSync(join(folder, 'folder.yaml'))
     for (const [n, [, content]] of HOSTILE.entries()) writeFileSync(join(folder, `bad-${n}.yaml`), content)
