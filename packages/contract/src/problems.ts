@@ -84,7 +84,7 @@ export const PROBLEMS = {
   illegal_transition: {
     status: 409,
     title: 'Illegal status change',
-    help: 'The lifecycle does not allow this status change. Read the resource again and decide anew.',
+    help: 'The lifecycle does not allow this status change. Read the resource again before you decide.',
   },
   lab_gone: {
     status: 409,

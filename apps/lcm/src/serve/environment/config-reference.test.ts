@@ -76,7 +76,7 @@ function rowsBelow(heading: string): string[][] {
 const unquoted = (cell: string): string | null => /^`(.*)`/.exec(cell)?.[1] ?? null
 
 describe('the variables of separate services', () => {
-  const rows = rowsBelow('Services of their own').map(([name = '', readers = '', fallback = '']) => ({
+  const rows = rowsBelow('Separate services').map(([name = '', readers = '', fallback = '']) => ({
     name,
     readers: named(readers),
     fallback: unquoted(fallback),
@@ -131,7 +131,7 @@ it('lists the default ports of the services in order', () => {
   const [before = '', ...others] = Object.values(SERVED).toReversed()
   const ports = `${others.toReversed().join(', ')} and ${before}`
   expect(PAGE.replaceAll('\n', ' ')).toContain(
-    `\`lcm serve ${services}\` take \`--host\` and \`--port\` (${ports} unless said)`,
+    `\`lcm serve ${services}\` take \`--host\` and \`--port\` (${ports} by default)`,
   )
 })
 
