@@ -56,6 +56,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   boot_progress: { waiting_for: 'CmlReady' },
   license_lost: { license: 'not_returned' },
   worker_lost: { seconds: 600 },
+  cml_refuses_on_workers: { part: 'login' },
   insufficient_capacity: { resource: 'nodes' },
   instance_too_young: { seconds: 600 },
   orphan_too_young: { seconds: 600 },
