@@ -2,11 +2,11 @@ import { type Clock, gone, poll, type Reconciliation, reconciliation, success } 
 
 export interface Lamp {
   readonly id: string
-  readonly isWantedOn: boolean
+  readonly isDesiredOn: boolean
   readonly isOn: boolean
 }
 
-/** Looks at every lamp each second and switches those that are not as somebody wants them. */
+/** Checks every lamp each second and switches those that are not in their desired state. */
 export function lampController(lamps: Map<string, Lamp>, clock: Clock): Reconciliation {
   return reconciliation<Lamp>({
     name: 'lamp-controller',
@@ -14,10 +14,10 @@ export function lampController(lamps: Map<string, Lamp>, clock: Clock): Reconcil
     triggers: [poll({ list: () => pagesOf(lamps), keyOf: lamp => lamp.id, initialDelayMs: 0, intervalMs: 1_000 })],
     async reconcile(id) {
       const lamp = lamps.get(id)
-      if (lamp === undefined) return gone('lamp was taken away')
-      if (lamp.isOn === lamp.isWantedOn) return success()
-      lamps.set(id, { ...lamp, isOn: lamp.isWantedOn })
-      return success(`switched ${lamp.isWantedOn ? 'on' : 'off'}`)
+      if (lamp === undefined) return gone('the lamp was removed')
+      if (lamp.isOn === lamp.isDesiredOn) return success()
+      lamps.set(id, { ...lamp, isOn: lamp.isDesiredOn })
+      return success(`switched ${lamp.isDesiredOn ? 'on' : 'off'}`)
     },
   })
 }

@@ -2,7 +2,7 @@
 import { host, systemClock } from '@lcm/runtime'
 import { type Lamp, lampController } from './lamps.ts'
 
-const lamps = new Map<string, Lamp>([['hall', { id: 'hall', isWantedOn: true, isOn: false }]])
+const lamps = new Map<string, Lamp>([['hall', { id: 'hall', isDesiredOn: true, isOn: false }]])
 const stop = new AbortController()
 process.once('SIGINT', () => stop.abort())
 systemClock.after(1_500, () => process.stdout.write(`${JSON.stringify([...lamps.values()])}\n`))

@@ -19,7 +19,7 @@ async function aHouse() {
   return { clock, store, faults, close, statusOf: (id: string) => store.doors.get(id)?.status }
 }
 
-it('acts on a change at once, and again when its own timer rings', async () => {
+it('acts immediately on a change, and again when its requeue is due', async () => {
   const { clock, store, statusOf, close } = await aHouse()
   await store.put('front', { desired: 'OPEN' })
   await clock.advance(0)
@@ -31,7 +31,7 @@ it('acts on a change at once, and again when its own timer rings', async () => {
   await close()
 })
 
-it('finds a change that the watch lost at the next poll', async () => {
+it('finds a change that the watch missed at the next poll', async () => {
   const { clock, store, faults, statusOf, close } = await aHouse()
   faults.setDelivery(() => ({ copies: 0 }))
   await store.put('front', { desired: 'OPEN' })
@@ -42,7 +42,7 @@ it('finds a change that the watch lost at the next poll', async () => {
   await close()
 })
 
-it('goes on in the other instance when the leader is lost in the midst', async () => {
+it('continues on the other replica when the leader is lost during a move', async () => {
   const { clock, store, faults, statusOf, close } = await aHouse()
   await store.put('front', { desired: 'OPEN' })
   await clock.advance(100)

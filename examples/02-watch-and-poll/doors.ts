@@ -15,14 +15,14 @@ export interface Door {
   readonly version: number
   readonly status: DoorStatus
   readonly desired: 'OPEN' | 'SHUT'
-  /** When it last began to move, in wall-clock milliseconds. */
+  /** Start of the last move, in wall-clock milliseconds. */
   readonly movedAt: number
 }
 
 const PREFIX = '/lcm/doors/'
 const DOOR_MOVES_FOR_MS = 4_000
 
-/** Where doors are kept. Every change bumps the version and says so under the door's change key. */
+/** Stores doors. Every change increments the version and publishes the door's change key. */
 export function doorStore(changeKeys: ChangeKeys, clock: Clock) {
   const doors = new Map<string, Door>()
   const put = async (id: string, change: Partial<Pick<Door, 'status' | 'desired' | 'movedAt'>>) => {
@@ -43,7 +43,7 @@ export interface DoorDeps {
   readonly store: ReturnType<typeof doorStore>
 }
 
-/** Moves doors: woken by changes at once, by its own timer while a door moves, and by the poll if a change was lost. */
+/** Moves doors. Changes wake it immediately, a requeue while a door moves, and the poll if a change was missed. */
 export function doorController({ clock, election, changeKeys, store }: DoorDeps): Reconciliation {
   return watchTriggeredHostedService<Door, ChangeHint>(
     {
@@ -64,12 +64,12 @@ export function doorController({ clock, election, changeKeys, store }: DoorDeps)
   )
 }
 
-/** Its own writes wake it too, so it looks at the door and the time and never at what woke it. */
+/** A reconcile reads only the door and the time, never its trigger: its own writes wake it too. */
 async function moveDoor(door: Door, store: DoorDeps['store'], nowMs: number): Promise<ReconciliationResult> {
   if (door.status === door.desired) return success()
   const leftMs = door.movedAt + DOOR_MOVES_FOR_MS - nowMs
-  if (door.status === 'MOVING' && leftMs > 0) return requeue('door moves', leftMs)
+  if (door.status === 'MOVING' && leftMs > 0) return requeue('the door is moving', leftMs)
   if (door.status === 'MOVING') await store.put(door.id, { status: door.desired })
   else await store.put(door.id, { status: 'MOVING', movedAt: nowMs })
-  return requeue('door was moved', 0)
+  return requeue('the door was changed', 0)
 }

@@ -29,7 +29,7 @@ async function twoInstances() {
   return { clock, faults, gateway, a, b, add, close }
 }
 
-it('hands over when the leader stops, and the successor sends only what is left', async () => {
+it('hands over when the leader stops, and the next leader sends only the remaining invoices', async () => {
   const { clock, gateway, a, b, add, close } = await twoInstances()
   add('first')
   await clock.advance(2_000)

@@ -46,7 +46,7 @@ export function invoiceController({ clock, election, invoices, gateway }: Invoic
       const invoice = invoices.get(id)
       if (invoice === undefined) return gone('invoice was deleted')
       if (invoice.isSent) return success()
-      // The last question before the effect. A leader that lost its lease in the meantime does nothing.
+      // Checks the lease right before the effect, so that a leader that has lost it does nothing.
       if (!leadership.isHeld()) return retry('leadership was lost')
       if (!(await gateway.send(id, epoch))) return retry('a newer leader has taken over')
       invoices.set(id, { ...invoice, isSent: true })

@@ -3,7 +3,7 @@ import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** Times that this cloud takes, in milliseconds. */
+/** Durations of each change in this cloud, in milliseconds. */
 const TAKES_MS = { boot: 30_000, stop: 60_000, force_stop: 10_000, terminate: 30_000 } as const
 /** A terminated machine stays visible for an hour. */
 const SHOWN_MS = 60 * 60_000
@@ -34,10 +34,10 @@ interface Machine {
   readonly request: LaunchRequest
   tags: Readonly<Record<string, string>>
   state: 'running' | 'stopped' | 'terminated'
-  /** The state holds from here on; until then the machine is on its way to it. */
+  /** The time at which `state` is reached; until then the machine is in transition. */
   settledAt: number
   startedAt: number
-  /** Grows with every start, and so does the address. */
+  /** Number of starts. Each start gives the machine a new address. */
   starts: number
 }
 
