@@ -1,6 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { ApiError, type Client, UnreachableError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import type { SeededRandom } from '@lcm/testkit/seeded-random'
 import { type Habit, habitsAt } from './habits.ts'

@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import { create, label, type Replica, type Replicas } from './clusters/api-replicas.ts'
 import { type EventLog, openEventLog, versionsGoingBack } from './load/event-log.ts'

@@ -1,4 +1,4 @@
-import { ApiError } from '@lcm/client/api-error'
+import { ApiError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create, label, openReplicas, type Replica, type Replicas, remove } from './clusters/api-replicas.ts'

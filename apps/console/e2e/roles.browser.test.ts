@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { mayCall } from '@lcm/contract/access'
+import { mayCall } from '@lcm/contract/route'
 import { API_PREFIX, ROUTES } from '@lcm/contract/routes'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'

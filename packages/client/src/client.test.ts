@@ -1,11 +1,9 @@
-import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { ApiError, isProblem, UnreachableError } from './api-error.ts'
-import { apiClient } from './client.ts'
+import { ApiError, apiClient, isProblem, readSse, UnreachableError } from './client.ts'
 import { eventsUnlessSilent } from './event-timeout.ts'
 import { pagesOf, readList } from './lists.ts'
-import { readSse } from './sse.ts'
 
 const answering = (response: Partial<ApiResponse>) => {
   const asked: ApiRequest[] = []

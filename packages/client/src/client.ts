@@ -1,5 +1,6 @@
-import type { EventEnvelope } from '@lcm/contract/events'
+import type { EventEnvelope, SseMessage } from '@lcm/contract/events'
 import { Problem } from '@lcm/contract/problems'
+import { type ApiResponse, type Dispatch, EPOCH_HEADER, toEtag } from '@lcm/contract/route'
 import {
   type AnswerOf,
   API_PREFIX,
@@ -10,9 +11,35 @@ import {
   type RouteName,
   type RouteSpec,
 } from '@lcm/contract/routes'
-import { type ApiResponse, type Dispatch, EPOCH_HEADER, toEtag } from '@lcm/contract/wire'
-import { ApiError, UnreachableError } from './api-error.ts'
-import { readSse } from './sse.ts'
+
+/** The API refused. `problem.code` says why in one word, `message` in a sentence. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.detail)
+    this.problem = problem
+  }
+}
+
+/** No answer, a late one, or one that is not LCM's. The request may or may not have had its effect. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError'
+}
+
+export const isProblem = (error: unknown, ...codes: readonly string[]): error is ApiError =>
+  error instanceof ApiError && codes.includes(error.problem.code)
+
+/** Null when there is no such thing. */
+export async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading
+  } catch (error) {
+    if (isProblem(error, 'not_found')) return null
+    throw error
+  }
+}
 
 /** A large file is made before its first byte comes. */
 const FILE_TIMEOUT_MS = 5 * 60_000
@@ -20,7 +47,7 @@ const FILE_TIMEOUT_MS = 5 * 60_000
 type Needed<K extends string, T> = T extends undefined ? { readonly [P in K]?: undefined } : { readonly [P in K]: T }
 type Params<N extends RouteName> = keyof ParamsOf<N> extends never ? { params?: undefined } : { params: ParamsOf<N> }
 type Query<N extends RouteName> = QueryInput<N> extends undefined ? { query?: undefined } : { query?: QueryInput<N> }
-export type Call<N extends RouteName> = Params<N> &
+type Call<N extends RouteName> = Params<N> &
   Query<N> &
   Needed<'body', BodyInput<N>> & {
     /** The version that this write is based on. */
@@ -152,4 +179,32 @@ function problemIn(text: string, status: number): Problem {
       code: 'unknown',
     }
   }
+}
+
+/** Several times the largest event. What is longer never ends, and must not fill the memory. */
+const MESSAGE_CHARS_MAX = 32 * 1024 * 1024
+
+/** Reads server-sent events from chunks that may be cut anywhere. Comments and unknown fields are passed over. */
+export async function* readSse(chunks: AsyncIterable<string>): AsyncGenerator<SseMessage> {
+  let buffer = ''
+  for await (const chunk of chunks) {
+    buffer += chunk
+    const blocks = buffer.split(/\r?\n\r?\n/)
+    buffer = blocks.pop() ?? ''
+    if (buffer.length > MESSAGE_CHARS_MAX) throw new UnreachableError('a message of the event stream never ends')
+    for (const block of blocks) {
+      const message = parseBlock(block)
+      if (message) yield message
+    }
+  }
+}
+
+function parseBlock(block: string): SseMessage | null {
+  let id: string | null = null
+  const data: string[] = []
+  for (const line of block.split(/\r?\n/)) {
+    if (line.startsWith('id:')) id = line.slice(3).trim()
+    else if (line.startsWith('data:')) data.push(line.slice(5).replace(/^ /, ''))
+  }
+  return data.length > 0 ? { id, data: data.join('\n') } : null
 }

@@ -1,6 +1,5 @@
 import type { Clock } from '@lcm/runtime/clock'
-import { UnreachableError } from './api-error.ts'
-import type { Client, PositionedEvent } from './client.ts'
+import { type Client, type PositionedEvent, UnreachableError } from './client.ts'
 
 export interface SilenceLimits {
   readonly clock: Clock

@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ANSWER_MS_MAX } from '@lcm/contract/wire'
+import { ANSWER_MS_MAX } from '@lcm/contract/route'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it, onTestFinished } from 'vitest'
-import { UnreachableError } from './api-error.ts'
+import { UnreachableError } from './client.ts'
 import { httpTransport } from './http-transport.ts'
 
 /** A request that has reached a server, which leaves its answer to the test. */

@@ -1,6 +1,6 @@
-import { ANSWER_MS_MAX, type ApiResponse, type Dispatch } from '@lcm/contract/wire'
+import { ANSWER_MS_MAX, type ApiResponse, type Dispatch } from '@lcm/contract/route'
 import type { Clock } from '@lcm/runtime/clock'
-import { UnreachableError } from './api-error.ts'
+import { UnreachableError } from './client.ts'
 
 const HEAD_MS_MAX = ANSWER_MS_MAX + 5_000
 const BODY_MS_MAX = 60_000

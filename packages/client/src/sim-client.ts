@@ -1,6 +1,6 @@
 import { Problem } from '@lcm/contract/problems'
-import type { Dispatch } from '@lcm/contract/wire'
-import { ApiError } from './api-error.ts'
+import type { Dispatch } from '@lcm/contract/route'
+import { ApiError } from './client.ts'
 
 /** One simulated machine, as EC2 has it. */
 export interface SimMachine {

@@ -1,8 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { UnreachableError } from './api-error.ts'
-import { apiClient } from './client.ts'
-import { readSse } from './sse.ts'
+import { apiClient, readSse, UnreachableError } from './client.ts'
 
 async function* chunksOf(text: string, cuts: readonly number[]): AsyncGenerator<string> {
   const places = [0, ...cuts.map(cut => cut % (text.length + 1)).sort((a, b) => a - b), text.length]

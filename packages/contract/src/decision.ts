@@ -1,9 +1,8 @@
 import { DecisionNote, DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
 import { z } from 'zod'
-import { ANY_CONTROLLER } from './access.ts'
 import { listOf } from './request-parts.ts'
-import type { RouteSpec } from './route.ts'
+import { ANY_CONTROLLER, type RouteSpec } from './route.ts'
 
 export const DecisionList = listOf(DecisionRecord).meta({ id: 'DecisionList', description: 'A page of decisions.' })
 

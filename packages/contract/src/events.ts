@@ -1,7 +1,6 @@
 import { DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
 import { z } from 'zod'
-import { EVERYONE } from './access.ts'
 import {
   EVENT_RESOURCE_NAMES,
   type EventData,
@@ -9,7 +8,7 @@ import {
   type EventResourceName,
   RESOURCE_KINDS,
 } from './resource-kinds.ts'
-import type { RouteSpec } from './route.ts'
+import { EVERYONE, type RouteSpec } from './route.ts'
 import { WorkerSample } from './worker.ts'
 
 const rows = EVENT_RESOURCE_NAMES.map(name => RESOURCE_KINDS[name].event)

@@ -3,9 +3,8 @@ import { TOPOLOGY_EXAMPLE } from '@lcm/domain/definition/lablet-definition'
 import { Instant } from '@lcm/domain/instant'
 import { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { z } from 'zod'
-import { EVERYONE, LABLET_CONTROLLER, OPERATORS } from './access.ts'
 import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './request-parts.ts'
-import type { RouteSpec } from './route.ts'
+import { EVERYONE, LABLET_CONTROLLER, OPERATORS, type RouteSpec } from './route.ts'
 
 export const LabList = listOf(LabRecord).meta({ id: 'LabList', description: 'A page of labs.' })
 

@@ -1,15 +1,15 @@
+import { type Actor, ROLES, type Role, type ServiceName } from '@lcm/domain/actor'
 import type { z } from 'zod'
-import type { Access } from './access.ts'
 import type { ProblemCode } from './problems.ts'
 
 export const API_PREFIX = '/api/v1'
 
-export interface PathParameter {
+interface PathParameter {
   readonly description: string
   readonly example: string
 }
 /** Descriptions of path parameters by name. */
-export type PathParameters = Readonly<Record<string, PathParameter>>
+type PathParameters = Readonly<Record<string, PathParameter>>
 
 export interface RouteSpec {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -42,4 +42,76 @@ export interface RouteSpec {
   readonly fenced?: true
   /** Problems beyond the ones that every route shares (see openapi/problem-responses.ts). */
   readonly problems: readonly ProblemCode[]
+}
+
+/** The callers that a route accepts: everyone, some roles, the controllers of one service, or any controller. */
+export type Access = 'open' | { readonly roles: readonly Role[] } | { readonly controllersOf: ServiceName | 'any' }
+
+export const EVERYONE: Access = { roles: ROLES }
+/** Every role but `controller`: controllers neither book nor cancel sessions. */
+export const PEOPLE: Access = { roles: ['admin', 'operator', 'author', 'user'] }
+export const OPERATORS: Access = { roles: ['admin', 'operator'] }
+export const AUTHORS: Access = { roles: ['admin', 'author'] }
+export const ADMINS: Access = { roles: ['admin'] }
+export const ANY_CONTROLLER: Access = { controllersOf: 'any' }
+export const WORKER_CONTROLLER: Access = { controllersOf: 'worker-controller' }
+export const SCHEDULER: Access = { controllersOf: 'resource-scheduler' }
+export const LABLET_CONTROLLER: Access = { controllersOf: 'lablet-controller' }
+
+export function mayCall(actor: Actor, access: Access): boolean {
+  if (access === 'open') return true
+  if ('roles' in access) return access.roles.includes(actor.role)
+  if (actor.role !== 'controller') return false
+  return access.controllersOf === 'any' || actor.service === access.controllersOf
+}
+
+/** Admins and operators may modify every resource, all others only their own. */
+export const mayModify = (actor: Actor, ownerId: string): boolean =>
+  actor.role === 'admin' || actor.role === 'operator' || actor.id === ownerId
+
+/** Controllers also see the resources of all owners. */
+export const mayView = (actor: Actor, ownerId: string): boolean =>
+  actor.role === 'controller' || mayModify(actor, ownerId)
+
+/** The API responds within this time, with `deadline_exceeded` at worst. Clients wait longer, so that they receive it. */
+export const ANSWER_MS_MAX = 25_000
+
+/** A request as `dispatch` and every transport see it. HTTP servers and clients only translate it. */
+export interface ApiRequest {
+  readonly method: string
+  /** Path and query string, such as `/api/v1/workers?limit=10`. */
+  readonly url: string
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+  /** The address of the caller; absent within a process. */
+  readonly remote?: string
+  /** Overrides the timeout for the head of the response. */
+  readonly timeoutMs?: number
+  /** Aborts when the caller disconnects. */
+  readonly signal: AbortSignal
+}
+
+export interface ApiResponse {
+  readonly status: number
+  /** Names in lower case. Several cookies in `set-cookie` are separated by line breaks. */
+  readonly headers: Readonly<Record<string, string>>
+  /** A stream ends when the signal of the request aborts or the server closes it. */
+  readonly body: string | AsyncIterable<string> | null
+  /** The body in UTF-8, if it is encoded already. The sender calls `done` so that the memory can be reused. */
+  readonly bytes?: { readonly data: Uint8Array; done(): void }
+  /** A file instead of a body. */
+  readonly file?: AsyncIterable<Uint8Array>
+}
+
+export type Dispatch = (request: ApiRequest) => Promise<ApiResponse>
+
+/** The term that a controller's write belongs to. */
+export const EPOCH_HEADER = 'lcm-epoch'
+
+/** Versions are sent as entity tags. */
+export const toEtag = (version: number): string => `"${version}"`
+export function fromEtag(etag: string): number | null {
+  const match = /^(?:W\/)?"?(\d{1,15})"?$/.exec(etag.trim())
+  return match ? Number(match[1]) : null
 }

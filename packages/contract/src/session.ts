@@ -5,11 +5,10 @@ import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Reason } from '@lcm/domain/reason'
 import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { z } from 'zod'
-import { type Access, ANY_CONTROLLER, EVERYONE, LABLET_CONTROLLER, PEOPLE, SCHEDULER } from './access.ts'
 import { DecisionList } from './decision.ts'
 import type { ProblemCode } from './problems.ts'
 import { ActionReason, listOf, Page, TimePage } from './request-parts.ts'
-import type { RouteSpec } from './route.ts'
+import { type Access, ANY_CONTROLLER, EVERYONE, LABLET_CONTROLLER, PEOPLE, type RouteSpec, SCHEDULER } from './route.ts'
 
 export const SessionList = listOf(LabletSession).meta({ id: 'SessionList', description: 'A page of sessions.' })
 

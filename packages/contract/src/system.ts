@@ -3,9 +3,8 @@ import { AuditEntry } from '@lcm/domain/decision'
 import { SETTING_SOURCES, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
 import { Instant } from '@lcm/domain/instant'
 import { z } from 'zod'
-import { ADMINS, EVERYONE, OPERATORS } from './access.ts'
 import { listOf, TimePage } from './request-parts.ts'
-import type { RouteSpec } from './route.ts'
+import { ADMINS, EVERYONE, OPERATORS, type RouteSpec } from './route.ts'
 
 /** The path of the control API of a simulated cloud. */
 export const SIM_CONTROL_PATH = '/sim/v1'

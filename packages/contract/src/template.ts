@@ -1,8 +1,7 @@
 import { UserData, WorkerTemplate, WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { z } from 'zod'
-import { EVERYONE, OPERATORS, WORKER_CONTROLLER } from './access.ts'
 import { listOf, Page } from './request-parts.ts'
-import type { RouteSpec } from './route.ts'
+import { EVERYONE, OPERATORS, type RouteSpec, WORKER_CONTROLLER } from './route.ts'
 
 export const TemplateList = listOf(WorkerTemplate).meta({ id: 'TemplateList', description: 'A page of templates.' })
 

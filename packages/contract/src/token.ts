@@ -3,9 +3,8 @@ import { Instant } from '@lcm/domain/instant'
 import { Token } from '@lcm/domain/token'
 import { WorkerName } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
-import { ADMINS, PEOPLE } from './access.ts'
 import { listOf, Page } from './request-parts.ts'
-import type { RouteSpec } from './route.ts'
+import { ADMINS, PEOPLE, type RouteSpec } from './route.ts'
 
 export const CreateToken = z
   .strictObject({

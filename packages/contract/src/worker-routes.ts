@@ -1,9 +1,8 @@
 import type { z } from 'zod'
-import { EVERYONE, OPERATORS } from './access.ts'
 import { DecisionList } from './decision.ts'
 import type { ProblemCode } from './problems.ts'
 import { ActionReason, TimePage } from './request-parts.ts'
-import type { RouteSpec } from './route.ts'
+import { EVERYONE, OPERATORS, type RouteSpec } from './route.ts'
 import {
   CreateWorker,
   DrainWorker,

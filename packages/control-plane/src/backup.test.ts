@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { UnreachableError } from '@lcm/client/api-error'
-import { apiClient } from '@lcm/client/client'
+import { apiClient, UnreachableError } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import type { Role } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'

@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/client'
 import { describe, expect, it } from 'vitest'
 import { aControlPlane, METAL } from './a-control-plane.ts'
 import { aWorker } from './builders.ts'

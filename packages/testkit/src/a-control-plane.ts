@@ -1,6 +1,6 @@
 import { apiClient, type Client } from '@lcm/client/client'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import type { BodyInput } from '@lcm/contract/routes'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
 import { type ControlPlane, type ControlPlaneParts, controlPlane } from '@lcm/control-plane/control-plane'
 import { type CollectionName, collectionOf, type DocumentOf, openCollections } from '@lcm/control-plane/resources'
 import { StoredDefinition } from '@lcm/control-plane/stored-documents'

@@ -5,8 +5,7 @@ import { Topology, type TopologyNode } from '@lcm/domain/lab/topology'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Instance, LaunchParameters } from '@lcm/domain/worker/instance'
-import { blankWorker } from '@lcm/domain/worker/new-worker'
-import type { LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
+import { blankWorker, type LaunchAttempt, type Worker } from '@lcm/domain/worker/worker'
 
 const THEN = '2026-01-02T03:04:05.000Z'
 

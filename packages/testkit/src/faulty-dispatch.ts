@@ -1,7 +1,7 @@
-import { UnreachableError } from '@lcm/client/api-error'
+import { UnreachableError } from '@lcm/client/client'
 import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
+import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, fromEtag } from '@lcm/contract/route'
 import type { RouteName } from '@lcm/contract/routes'
-import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, fromEtag } from '@lcm/contract/wire'
 import { problemResponse } from '@lcm/control-plane/http/dispatch'
 import { findRoute } from '@lcm/control-plane/http/parse-request'
 

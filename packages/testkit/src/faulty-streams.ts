@@ -1,7 +1,7 @@
-import { UnreachableError } from '@lcm/client/api-error'
+import { UnreachableError } from '@lcm/client/client'
 import { writeSse } from '@lcm/contract/events'
+import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route'
 import { API_PREFIX, ROUTES } from '@lcm/contract/routes'
-import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/wire'
 import { linkedAbort, type Pipe, pipe } from '@lcm/runtime'
 
 /** Event streams behind an unreliable network. */

@@ -1,4 +1,4 @@
-import { ApiError } from '@lcm/client/api-error'
+import { ApiError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import { eventually } from '../failover.ts'
 import type { ChaosCluster } from './chaos-cluster.ts'

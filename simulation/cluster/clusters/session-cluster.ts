@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { UnreachableError } from '@lcm/client/api-error'
-import { apiClient, type Client } from '@lcm/client/client'
+import { apiClient, type Client, UnreachableError } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'

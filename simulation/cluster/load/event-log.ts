@@ -1,5 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
-import type { Client, PositionedEvent } from '@lcm/client/client'
+import { ApiError, type Client, type PositionedEvent, UnreachableError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import { eventually } from '../failover.ts'
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { isProblem, UnreachableError } from '@lcm/client/api-error'
-import { apiClient, type Client } from '@lcm/client/client'
+import { apiClient, type Client, isProblem, UnreachableError } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import { systemClock } from '@lcm/runtime/clock'
 
 const PAUSE_MS = 20

@@ -1,4 +1,4 @@
-import { ApiError } from '@lcm/client/api-error'
+import { ApiError } from '@lcm/client/client'
 import type { Act, ActName } from './act.ts'
 import type { ActContext, Perform } from './act-context.ts'
 import { faultActs } from './fault-acts.ts'

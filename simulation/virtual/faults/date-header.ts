@@ -1,4 +1,4 @@
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import type { Clock } from '@lcm/runtime/clock'
 
 /** Adds the HTTP `Date` header, in whole seconds. */

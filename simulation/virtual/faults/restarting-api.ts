@@ -1,5 +1,5 @@
-import { UnreachableError } from '@lcm/client/api-error'
-import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
+import { UnreachableError } from '@lcm/client/client'
+import type { ApiResponse, Dispatch } from '@lcm/contract/route'
 import type { ControlPlane } from '@lcm/control-plane/control-plane'
 import type { HostedService } from '@lcm/runtime'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'

@@ -1,5 +1,5 @@
 import type { SimModel } from '@lcm/cloud-sim/model'
-import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/wire'
+import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/route'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'

@@ -1,4 +1,4 @@
-import type { ApiRequest, Dispatch } from '@lcm/contract/wire'
+import type { ApiRequest, Dispatch } from '@lcm/contract/route'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
 import { type SettingsHistory, settingsHistory } from './settings-history.ts'
 

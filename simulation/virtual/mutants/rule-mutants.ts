@@ -1,5 +1,5 @@
 import { CloudError } from '@lcm/cloud/errors'
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import { IdleCheck } from '@lcm/contract/worker-controller'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'

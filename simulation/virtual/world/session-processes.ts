@@ -1,6 +1,6 @@
 import { apiClient } from '@lcm/client/client'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import { decisionLog } from '@lcm/controllers/kit/decision-log'
 import { registeredElection } from '@lcm/controllers/kit/registered-election'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'

@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/client'
 import { ProblemError } from '@lcm/contract/problems'
 import { describe, expect, it } from 'vitest'
 import { failureText, readFailureText } from './error-text.ts'

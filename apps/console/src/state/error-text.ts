@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/client'
 
 /** Error as a sentence. A lost response leaves the outcome unknown, and the text says so. */
 export function failureText(error: unknown): string {

@@ -1,4 +1,4 @@
-import { mayCall, mayView } from '@lcm/contract/access'
+import { mayCall, mayView } from '@lcm/contract/route'
 import { ROUTES, type RouteName } from '@lcm/contract/routes'
 import type { Info } from './live-state.ts'
 

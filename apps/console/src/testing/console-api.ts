@@ -1,5 +1,5 @@
 import { apiClient, type Client } from '@lcm/client/client'
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import type { Role } from '@lcm/domain/actor'
 import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import { aWorker } from '@lcm/testkit/builders'

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { UnreachableError } from '@lcm/client/api-error'
+import { UnreachableError } from '@lcm/client/client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { connect, findTarget } from './connection.ts'
 import { capturedShell } from './testing/captured-shell.ts'

@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/client'
 import { PROBLEMS, type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import { CommanderError } from 'commander'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/client'
 import { SimRefusal } from '@lcm/client/sim-client'
 import { CommanderError } from 'commander'
 

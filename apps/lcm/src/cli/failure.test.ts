@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/client'
 import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import { expect, it } from 'vitest'
 import { ConnectionError } from './connection.ts'

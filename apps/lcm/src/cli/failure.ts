@@ -1,4 +1,4 @@
-import { ApiError, UnreachableError } from '@lcm/client/api-error'
+import { ApiError, UnreachableError } from '@lcm/client/client'
 import { SimRefusal } from '@lcm/client/sim-client'
 import { ConnectionError } from './connection.ts'
 import { CliError } from './exit-code.ts'

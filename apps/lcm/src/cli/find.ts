@@ -1,5 +1,4 @@
-import { unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import { type PageRequest, pagesOf } from '@lcm/client/lists'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'

@@ -1,4 +1,4 @@
-import { UnreachableError } from '@lcm/client/api-error'
+import { UnreachableError } from '@lcm/client/client'
 import { Command, CommanderError, Help, type Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { COMPLETE } from './completion/completion.ts'

@@ -1,4 +1,4 @@
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import type { Clock } from '@lcm/runtime/clock'
 import type { DiskFacts } from '../doctor/machine.ts'
 import type { Sink } from './terminal/output.ts'

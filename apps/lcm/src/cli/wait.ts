@@ -1,5 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, isProblem } from '@lcm/client/client'
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
 import { CliError, EXIT, isPassing } from './exit-code.ts'

@@ -1,5 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'

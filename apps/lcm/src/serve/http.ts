@@ -1,5 +1,5 @@
 import { createServer } from 'node:net'
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import { inUrl, type RunningServer, startServer } from '@lcm/control-plane/http/server'
 import { aborted, type HostedService } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'

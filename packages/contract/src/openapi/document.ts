@@ -1,5 +1,5 @@
 import { ROLES, type Role } from '@lcm/domain/actor'
-import type { Access } from '../access.ts'
+import type { Access } from '../route.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from '../routes.ts'
 import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './document-schema.ts'
 import { exampleOf } from './examples.ts'

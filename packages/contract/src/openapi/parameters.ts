@@ -1,5 +1,5 @@
+import { EPOCH_HEADER } from '../route.ts'
 import type { RouteSpec } from '../routes.ts'
-import { EPOCH_HEADER } from '../wire.ts'
 import type { Header, JsonSchema, Parameter, Reference } from './document-schema.ts'
 import { queryFields, type SchemaComponents } from './schemas.ts'
 

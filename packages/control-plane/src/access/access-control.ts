@@ -1,5 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiRequest } from '@lcm/contract/wire'
+import type { ApiRequest } from '@lcm/contract/route'
 import type { Actor } from '@lcm/domain/actor'
 import type { Token } from '@lcm/domain/token'
 import { type LinkedAbort, type Logger, linkedAbort } from '@lcm/runtime'

@@ -1,5 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiRequest } from '@lcm/contract/wire'
+import type { ApiRequest } from '@lcm/contract/route'
 import { type Actor, ROLES } from '@lcm/domain/actor'
 import type { Clock } from '@lcm/runtime/clock'
 import { z } from 'zod'

@@ -1,5 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiRequest } from '@lcm/contract/wire'
+import type { ApiRequest } from '@lcm/contract/route'
 import type { Clock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 import type { Sealing } from '../resources/secret/sealing.ts'

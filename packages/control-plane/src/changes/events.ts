@@ -1,6 +1,6 @@
-import { mayView } from '@lcm/contract/access'
 import { type EventEnvelope, HEARTBEAT_MS, writeSse } from '@lcm/contract/events'
 import { type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
+import { mayView } from '@lcm/contract/route'
 import type { QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'

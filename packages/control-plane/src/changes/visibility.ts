@@ -1,6 +1,6 @@
-import { mayView } from '@lcm/contract/access'
 import { changedData, type EventEnvelope, writeSse } from '@lcm/contract/events'
 import { type EventData, type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
+import { mayView } from '@lcm/contract/route'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { PositionedChange } from '@lcm/store/store'

@@ -1,6 +1,5 @@
-import { mayCall } from '@lcm/contract/access'
+import { type ApiResponse, mayCall } from '@lcm/contract/route'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
-import type { ApiResponse } from '@lcm/contract/wire'
 import { ROLES } from '@lcm/domain/actor'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import fc from 'fast-check'

@@ -1,15 +1,15 @@
 import { isAscii } from 'node:buffer'
-import { mayCall } from '@lcm/contract/access'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
-import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
 import {
   ANSWER_MS_MAX,
   type ApiRequest,
   type ApiResponse,
   type Dispatch,
   EPOCH_HEADER,
+  mayCall,
   toEtag,
-} from '@lcm/contract/wire'
+} from '@lcm/contract/route'
+import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
 import type { Actor, ServiceName } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import type { Logger } from '@lcm/runtime'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import type { Actor } from '@lcm/domain/actor'
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'

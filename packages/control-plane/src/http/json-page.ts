@@ -1,4 +1,4 @@
-import type { ApiResponse } from '@lcm/contract/wire'
+import type { ApiResponse } from '@lcm/contract/route'
 
 type Bytes = NonNullable<ApiResponse['bytes']>
 

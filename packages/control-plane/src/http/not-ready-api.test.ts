@@ -1,4 +1,4 @@
-import type { ApiRequest } from '@lcm/contract/wire'
+import type { ApiRequest } from '@lcm/contract/route'
 import { expect, it } from 'vitest'
 import { notReadyApi } from './not-ready-api.ts'
 

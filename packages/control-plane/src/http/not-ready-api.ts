@@ -1,5 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiResponse, Dispatch } from '@lcm/contract/wire'
+import type { ApiResponse, Dispatch } from '@lcm/contract/route'
 import { reason } from '@lcm/domain/reason'
 import { problemResponse } from './dispatch.ts'
 import { readiness } from './extra-routes.ts'

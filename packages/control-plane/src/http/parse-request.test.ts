@@ -1,5 +1,5 @@
+import type { ApiRequest } from '@lcm/contract/route'
 import { ROUTES } from '@lcm/contract/routes'
-import type { ApiRequest } from '@lcm/contract/wire'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { ifMatchOf, jsonOf, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'

@@ -1,6 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
+import { type ApiRequest, fromEtag } from '@lcm/contract/route'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
-import { type ApiRequest, fromEtag } from '@lcm/contract/wire'
 import { issueWords } from '@lcm/domain/text/issue-words'
 import type { z } from 'zod'
 

@@ -1,6 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
+import type { ApiResponse } from '@lcm/contract/route'
 import type { AnswerOf, ROUTES, RouteName, RouteSpec } from '@lcm/contract/routes'
-import type { ApiResponse } from '@lcm/contract/wire'
 import type { Clock } from '@lcm/runtime/clock'
 
 type Json<T> = { readonly kind: 'json'; readonly body: T }

@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events'
 import { apiClient } from '@lcm/client/client'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import { DecisionNote } from '@lcm/domain/decision'
 import { type Reason, textReason } from '@lcm/domain/reason'
 import { silentLogger } from '@lcm/runtime'

@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { isProblem } from '@lcm/client/client'
 import type { Election } from '@lcm/runtime'
 
 /** The resource was changed by another writer since it was read. Nothing was written or sent. */

@@ -1,6 +1,6 @@
 import { apiClient } from '@lcm/client/client'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { HEARTBEAT_INTERVAL_MS, InstanceReport } from '@lcm/domain/fleet/service-instance'
 import { type Reason, reason, textReason } from '@lcm/domain/reason'

@@ -1,5 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, isProblem } from '@lcm/client/client'
 import type { ServiceName } from '@lcm/domain/actor'
 import { type Election, type Leadership, type Logger, linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'

@@ -1,5 +1,5 @@
 import { apiClient, type Client } from '@lcm/client/client'
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import { expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
 import { type LabWorld, labWorld, MINUTE_MS } from './testing/lab-world.ts'

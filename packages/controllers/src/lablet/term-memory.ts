@@ -1,4 +1,4 @@
-import { type PlanBoard, planBoard } from '../kit/plan-board.ts'
+import { type PlanBoard, planBoard } from '../kit/decision-log.ts'
 
 /** State of one leadership term. A new leader repeats at most one request per step. */
 export interface LabletMemory {

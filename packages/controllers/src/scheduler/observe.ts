@@ -1,5 +1,4 @@
-import { unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { SettingValues } from '@lcm/domain/fleet/settings'

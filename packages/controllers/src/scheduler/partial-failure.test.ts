@@ -1,4 +1,4 @@
-import { UnreachableError } from '@lcm/client/api-error'
+import { UnreachableError } from '@lcm/client/client'
 import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, describe, expect, it } from 'vitest'

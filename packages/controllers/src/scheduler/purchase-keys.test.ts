@@ -1,4 +1,4 @@
-import { UnreachableError } from '@lcm/client/api-error'
+import { UnreachableError } from '@lcm/client/client'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aSession, atMinutes } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'

@@ -1,5 +1,4 @@
-import { ApiError, isProblem } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { ApiError, type Client, isProblem } from '@lcm/client/client'
 import type { DecisionNote } from '@lcm/domain/decision'
 import { type Reason, textReason } from '@lcm/domain/reason'
 import type { Election, Meter, ReconcileContext } from '@lcm/runtime'

@@ -4,7 +4,7 @@ import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isDue } from '@lcm/domain/session/scheduling'
 import type { Meter } from '@lcm/runtime'
-import { planBoard } from '../kit/plan-board.ts'
+import { planBoard } from '../kit/decision-log.ts'
 import { type Demand, isSchedulable } from './observe.ts'
 
 const MINUTE_MS = 60_000

@@ -9,7 +9,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { isManual } from '@lcm/domain/worker/worker-next'
 import type { Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { planBoard } from '../kit/plan-board.ts'
+import { planBoard } from '../kit/decision-log.ts'
 
 const EVERYBODY = '_all'
 

@@ -1,5 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
 import { type CmlLoginResolver, NO_CREDENTIALS } from '@lcm/cloud/cml-credentials'
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'

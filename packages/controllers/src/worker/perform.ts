@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { unlessMissing } from '@lcm/client/api-error'
+import { unlessMissing } from '@lcm/client/client'
 import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { PowerAction } from '@lcm/cloud/compute'

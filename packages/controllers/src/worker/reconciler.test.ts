@@ -4,7 +4,7 @@ import { accountCircuitBreaker } from '@lcm/cloud/compute-wrappers/account-circu
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import { type MachineReading, NO_READING } from '@lcm/cloud/metrics'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/wire'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import type { DecisionNote } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'

@@ -1,5 +1,4 @@
-import { unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
 import { isRateLimited } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'

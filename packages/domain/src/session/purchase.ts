@@ -1,7 +1,6 @@
 import { type Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
-import { workerOfTemplate } from '../worker/new-worker.ts'
-import type { Worker } from '../worker/worker.ts'
+import { type Worker, workerOfTemplate } from '../worker/worker.ts'
 import { isResumable } from './capacity-shortage.ts'
 import { type Demand, emptied, filled, type RefusalCategory, type RoomRefusal, refusalOf } from './placement.ts'
 import { expectedRoom, type Room } from './room.ts'

@@ -3,18 +3,27 @@ import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import { bootDiffers, bootProgress, bootReached, holds, withBoot, withCondition, withoutCondition } from './boot.ts'
 import { decideAccess } from './decision/cml-access.ts'
-import { announce, type Decision, nothing, perform, wait, write } from './decision/decision.ts'
+import {
+  announce,
+  type Decision,
+  decideFreshness,
+  decideUnreadable,
+  hold,
+  nothing,
+  perform,
+  wait,
+  withoutOutage,
+  withoutRunningConditions,
+  write,
+} from './decision/decision.ts'
 import { decideDraining } from './decision/drain.ts'
-import { decideUnreadable, withoutOutage } from './decision/ec2-outage.ts'
 import { decideFailed, decideFailedEmpty, failed } from './decision/failure.ts'
-import { hold } from './decision/hold.ts'
 import { decidePending } from './decision/launch.ts'
 import { decideLicense, decideRelease } from './decision/license-operation.ts'
-import { withNameTag } from './decision/name-tag.ts'
 import { isForeign, ownershipConditions } from './decision/ownership.ts'
-import { decideFreshness, withoutRunningConditions } from './decision/stale-metrics.ts'
 import { decideDying, decideGone, decideTermination, terminationReason } from './decision/termination.ts'
-import { factsOf, isEmpty } from './facts.ts'
+import { withNameTag } from './drift.ts'
+import { factsOf, isEmpty } from './endpoint.ts'
 import { EC2_STATES } from './instance.ts'
 import { statusOfEc2State } from './lifecycle.ts'
 import { ageOf, type CmlSight, lookAgain, type Observation, type Seen, type WorkerPolicy } from './observation.ts'

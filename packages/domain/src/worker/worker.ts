@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { documentFields } from '../document.ts'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
-import { Reason } from '../reason.ts'
+import { Reason, reason } from '../reason.ts'
+import type { WorkerTemplate } from '../template/worker-template.ts'
 import { LaunchParameters } from './instance.ts'
 import {
   Activity,
@@ -295,4 +296,65 @@ export const withChanges = (worker: Worker, changes: WorkerChanges): Worker => (
   ...changes,
   cml: { ...worker.cml, ...changes.cml },
   license: { ...worker.license, ...changes.license },
+})
+
+/** A worker that nothing has happened to yet. */
+export const blankWorker = (id: string, now: Instant): Worker => ({
+  id,
+  version: 1,
+  created_at: now,
+  updated_at: now,
+  name: id,
+  origin: 'USER',
+  template_name: '',
+  aws_region: '',
+  tags: {},
+  labels: {},
+  protected: false,
+  cordoned: false,
+  idle_detection_enabled: true,
+  desired_status: 'RUNNING',
+  desired_by: '',
+  desired_reason: 'created',
+  desired_at: now,
+  desired_until: null,
+  status: 'PENDING',
+  entered_status_at: now,
+  service_status: 'UNAVAILABLE',
+  conditions: [],
+  launch: null,
+  ec2_instance_id: null,
+  instance_type: null,
+  ami_id: null,
+  availability_zone: null,
+  public_ip: null,
+  private_ip: null,
+  https_endpoint: null,
+  cml: { version: null, ready: null, certificate_sha256: null, node_definitions: [] },
+  cost_per_hour_usd: 0,
+  billing: NOTHING_BILLED,
+  state_history: [{ from: null, to: 'PENDING', at: now, because: reason('worker_created') }],
+  failures: 0,
+  refresh_requested_at: null,
+  labs_refresh_requested_at: null,
+  drain: null,
+  license: NO_LICENSE,
+  capacity: { declared: null, reserved: NOTHING_RESERVED },
+  reservations: {},
+  ports: {},
+  activity: NO_ACTIVITY,
+  pause: NEVER_PAUSED,
+  wanted_by: [],
+  secret_refs: {},
+  applied_keys: [],
+  fence: {},
+})
+
+export const workerOfTemplate = (id: string, template: WorkerTemplate, now: Instant): Worker => ({
+  ...blankWorker(id, now),
+  name: `${template.name}-${id.slice(-4)}`,
+  template_name: template.name,
+  cost_per_hour_usd: template.cost_per_hour_usd,
+  capacity: { declared: template.capacity, reserved: NOTHING_RESERVED },
+  license: { ...NO_LICENSE, product: template.license_product },
 })

@@ -1,5 +1,5 @@
 import { openSimModel } from '@lcm/cloud-sim/model'
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'

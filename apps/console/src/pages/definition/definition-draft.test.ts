@@ -1,4 +1,4 @@
-import { ApiError } from '@lcm/client/api-error'
+import { ApiError } from '@lcm/client/client'
 import { aDefinition } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import {

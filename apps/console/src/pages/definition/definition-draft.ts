@@ -1,4 +1,4 @@
-import { ApiError } from '@lcm/client/api-error'
+import { ApiError } from '@lcm/client/client'
 import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 
 /** Content of the form, as text. Empty fields are left to the API. */

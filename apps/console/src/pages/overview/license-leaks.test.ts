@@ -1,5 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import type { Dispatch } from '@lcm/contract/wire'
+import type { Dispatch } from '@lcm/contract/route'
 import { expect, it } from 'vitest'
 import { readLeaks } from './license-leaks.ts'
 

@@ -1,5 +1,4 @@
-import { unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import { type PageRequest, readList } from '@lcm/client/lists'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../parts/console-context.ts'

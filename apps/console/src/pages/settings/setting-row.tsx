@@ -1,4 +1,4 @@
-import { ApiError } from '@lcm/client/api-error'
+import { ApiError } from '@lcm/client/client'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { SettingName } from '@lcm/domain/fleet/settings'
 import { type Signal, useSignal } from '@preact/signals'

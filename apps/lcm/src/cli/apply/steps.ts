@@ -1,5 +1,4 @@
-import { unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { PatchWorker } from '@lcm/contract/worker'
 import type { Worker } from '@lcm/domain/worker/worker'

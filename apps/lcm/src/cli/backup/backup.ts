@@ -1,4 +1,4 @@
-import { UnreachableError } from '@lcm/client/api-error'
+import { UnreachableError } from '@lcm/client/client'
 import type { Command } from 'commander'
 import { ConnectionError } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'

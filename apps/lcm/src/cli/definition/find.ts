@@ -1,5 +1,4 @@
-import { unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import { type PageRequest, pagesOf } from '@lcm/client/lists'
 import { DefinitionName, type LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { isGone, type LabRecord } from '@lcm/domain/lab/lab-record'

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
-import { mayView } from '@lcm/contract/access'
 import type { EventEnvelope } from '@lcm/contract/events'
+import { mayView } from '@lcm/contract/route'
 import type { WorkerSample, WorkerView } from '@lcm/contract/worker'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 

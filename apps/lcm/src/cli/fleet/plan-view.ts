@@ -1,4 +1,4 @@
-import { mayView } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/route'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { PLAN_MAX } from '@lcm/domain/fleet/service-instance'

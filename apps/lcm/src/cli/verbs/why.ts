@@ -1,5 +1,4 @@
-import { unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import type { ServiceState } from '@lcm/domain/next'

@@ -1,5 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, isProblem } from '@lcm/client/client'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Drain } from '@lcm/domain/worker/parts'

@@ -1,5 +1,4 @@
-import { unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'

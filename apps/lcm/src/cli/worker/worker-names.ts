@@ -1,5 +1,4 @@
-import { ApiError } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { ApiError, type Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/lists'
 import type { EventEnvelope } from '@lcm/contract/events'
 

@@ -1,5 +1,5 @@
-import { mayView } from '@lcm/contract/access'
 import { ProblemError } from '@lcm/contract/problems'
+import { mayView } from '@lcm/contract/route'
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { nextPatch } from '@lcm/domain/definition/lablet-definition'

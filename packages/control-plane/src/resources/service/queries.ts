@@ -1,4 +1,4 @@
-import { mayView } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/route'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Actor, SERVICES } from '@lcm/domain/actor'
 import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'

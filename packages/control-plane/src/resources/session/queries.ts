@@ -1,5 +1,5 @@
-import { mayModify, mayView } from '@lcm/contract/access'
 import { ProblemError } from '@lcm/contract/problems'
+import { mayModify, mayView } from '@lcm/contract/route'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'

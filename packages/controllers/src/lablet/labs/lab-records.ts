@@ -1,5 +1,4 @@
-import { isProblem, unlessMissing } from '@lcm/client/api-error'
-import type { Client } from '@lcm/client/client'
+import { type Client, isProblem, unlessMissing } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
 import type { BodyInput } from '@lcm/contract/routes'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'

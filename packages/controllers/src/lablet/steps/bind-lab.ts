@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { isProblem } from '@lcm/client/client'
 import { assert } from '@lcm/domain/assert'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'

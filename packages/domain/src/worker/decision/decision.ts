@@ -1,6 +1,9 @@
-import type { Reason } from '../../reason.ts'
+import { toInstant } from '../../instant.ts'
+import { type Reason, reason, sameReason } from '../../reason.ts'
+import { holds, withCondition, withoutCondition } from '../boot.ts'
 import type { LaunchParameters } from '../instance.ts'
-import type { WorkerChanges } from '../worker.ts'
+import type { Observation, Seen, Unreadable } from '../observation.ts'
+import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
 
 /**
  * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the license change something out
@@ -67,3 +70,77 @@ export const perform = (action: WorkerAction, because: Reason, guards: readonly 
   because,
   guards,
 })
+
+/** Sets one condition with the reason why the worker stays as it is. Writes only when the reason has changed. */
+export function hold(
+  worker: Worker,
+  condition: { readonly type: string; readonly reason: Reason },
+  afterMs: number | null,
+  nowMs: number,
+): Decision {
+  const known = worker.conditions.find(each => each.type === condition.type)
+  if (known?.status && sameReason(known.reason, condition.reason)) {
+    return afterMs === null ? nothing(condition.reason) : wait(afterMs, condition.reason)
+  }
+  const conditions = withCondition(worker.conditions, { ...condition, status: true }, nowMs)
+  return write({ conditions }, afterMs, condition.reason)
+}
+
+/** Sets MetricsStale once when a running worker was not measured for too long, and removes it with the next sample. */
+export function decideFreshness({ worker, metricsSilentSince: sinceMs }: Seen): Decision | null {
+  const isSet = holds(worker.conditions, CONDITION.metricsStale)
+  const others = withoutCondition(worker.conditions, CONDITION.metricsStale)
+  if (sinceMs === null) return isSet ? announce({ conditions: others }, reason('metrics_restored')) : null
+  if (isSet) return null
+  const because = reason('metrics_stale')
+  const stale = { type: CONDITION.metricsStale, status: true, reason: because, since: toInstant(sinceMs) }
+  return announce({ conditions: [...others, stale] }, because)
+}
+
+/** Conditions of running workers only: other workers are neither measured nor probed. */
+const OF_RUNNING: readonly string[] = [CONDITION.metricsStale, CONDITION.cmlAccessRefused]
+
+export function withoutRunningConditions(worker: Worker, decision: Decision): Decision {
+  const { action } = decision
+  if (action.kind !== 'write' || (action.changes.status ?? 'RUNNING') === 'RUNNING') return decision
+  const conditions = action.changes.conditions ?? worker.conditions
+  const kept = conditions.filter(({ type }) => !OF_RUNNING.includes(type))
+  if (kept.length === conditions.length) return decision
+  return { ...decision, action: { ...action, changes: { ...action.changes, conditions: kept } } }
+}
+
+/** How long EC2 must not answer before the worker says so: one failed call must not set a condition. */
+export const OUTAGE_MS = 30_000
+
+/** EC2 could not be read, so nothing is known and nothing is done: retry with backoff, and set one condition for the whole outage. */
+export function decideUnreadable(worker: Worker, { because, sinceMs }: Unreadable, nowMs: number): Decision {
+  const isSet = holds(worker.conditions, CONDITION.ec2Unreachable)
+  if (isSet || sinceMs === null || nowMs - sinceMs < OUTAGE_MS) return retry(because)
+  const condition = { type: CONDITION.ec2Unreachable, status: true, reason: because, since: toInstant(sinceMs) }
+  return retry(because, {
+    conditions: [...withoutCondition(worker.conditions, CONDITION.ec2Unreachable), condition],
+  })
+}
+
+/** Removes the condition with the first decision after EC2 was read again. Its reason stays: the outage has changed nothing. */
+export function withoutOutage(worker: Worker, { ec2, launch }: Observation, decision: Decision): Decision {
+  if (!holds(worker.conditions, CONDITION.ec2Unreachable)) return decision
+  if (ec2.kind === 'unknown' || (launch !== null && launch.problem !== null)) return decision
+  const { action, because } = decision
+  const conditions = withoutCondition(worker.conditions, CONDITION.ec2Unreachable)
+  switch (action.kind) {
+    case 'write': {
+      const kept = withoutCondition(action.changes.conditions ?? worker.conditions, CONDITION.ec2Unreachable)
+      return { ...decision, action: { ...action, changes: { ...action.changes, conditions: kept } } }
+    }
+    case 'nothing':
+      return write({ conditions }, null, because)
+    case 'wait':
+      return write({ conditions }, action.afterMs, because)
+    case 'survey':
+      // A routine that is due when there is nothing else to do; it follows at once.
+      return announce({ conditions }, reason('at_desired_status', { status: 'RUNNING' }))
+    default:
+      return announce({ conditions }, because)
+  }
+}

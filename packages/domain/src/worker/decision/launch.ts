@@ -2,15 +2,12 @@ import { toMs } from '../../instant.ts'
 import { type Reason, type ReasonCode, reason } from '../../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../../template/worker-template.ts'
 import { withCondition, withoutCondition } from '../boot.ts'
-import type { CmlAddress } from '../endpoint.ts'
-import { factsOf, isDead } from '../facts.ts'
+import { type CmlAddress, factsOf, isDead } from '../endpoint.ts'
 import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from '../instance.ts'
 import type { LaunchInputs, Observation, WorkerPolicy } from '../observation.ts'
 import { CONDITION, isReservedTag, type LaunchAttempt, type Worker, type WorkerChanges } from '../worker.ts'
-import { announce, type Decision, perform, retry, wait, write } from './decision.ts'
-import { decideUnreadable } from './ec2-outage.ts'
+import { announce, type Decision, decideUnreadable, hold, perform, retry, wait, write } from './decision.ts'
 import { failed } from './failure.ts'
-import { hold } from './hold.ts'
 
 /** PENDING: no instance is known. Exactly one is launched, whatever crashes in between. */
 export function decidePending(worker: Worker, seen: Observation, policy: WorkerPolicy, nowMs: number): Decision {

@@ -1,8 +1,7 @@
 import { reason } from '../../reason.ts'
 import type { WorkerPolicy } from '../observation.ts'
 import { CONDITION, type Worker } from '../worker.ts'
-import type { Decision } from './decision.ts'
-import { hold } from './hold.ts'
+import { type Decision, hold } from './decision.ts'
 import { judgeStart } from './launch.ts'
 
 export type PowerActKind = 'start' | 'stop' | 'terminate'

@@ -4,8 +4,7 @@ import type { Instance } from '../instance.ts'
 import { lookAgain, type Seen, type WorkerPolicy } from '../observation.ts'
 import { hasLogin } from '../trust.ts'
 import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
-import { announce, type Decision, perform, wait, write } from './decision.ts'
-import { hold } from './hold.ts'
+import { announce, type Decision, hold, perform, wait, write } from './decision.ts'
 import {
   doubtOf,
   giveBack,

@@ -1,4 +1,4 @@
-import { mayModify } from '@lcm/contract/access'
+import { mayModify } from '@lcm/contract/route'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { retryOf } from '@lcm/domain/session/retry'

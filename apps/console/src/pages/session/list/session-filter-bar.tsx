@@ -1,4 +1,4 @@
-import { mayView } from '@lcm/contract/access'
+import { mayView } from '@lcm/contract/route'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
 import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filters.tsx'

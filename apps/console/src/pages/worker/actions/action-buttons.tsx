@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { isProblem } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { VNode } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'

@@ -1,4 +1,4 @@
-import { isProblem } from '@lcm/client/api-error'
+import { isProblem } from '@lcm/client/client'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'

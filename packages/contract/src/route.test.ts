@@ -1,6 +1,6 @@
 import { type Actor, ROLES, type Role } from '@lcm/domain/actor'
 import { expect, it } from 'vitest'
-import { mayModify, mayView } from './access.ts'
+import { mayModify, mayView } from './route.ts'
 
 const anActor = (role: Role, id = 'token:one'): Actor => ({ id, name: 'one', role, service: null })
 

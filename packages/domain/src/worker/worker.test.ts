@@ -1,8 +1,7 @@
 import { aTemplate } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { reason } from '../reason.ts'
-import { blankWorker, workerOfTemplate } from './new-worker.ts'
-import { Worker } from './worker.ts'
+import { blankWorker, Worker, workerOfTemplate } from './worker.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 
