@@ -10,7 +10,7 @@ beforeAll(async () => {
   victim = await workers.serving('chaos-victim')
 })
 
-it('breaks a CML and heals it', async () => {
+it('breaks a CML and repairs it', async () => {
   const { page } = await open({ at: '#/chaos' })
   const row = page.locator('.machines tr', { hasText: 'chaos-victim' })
   const pick = async (label: string) => {
@@ -45,7 +45,7 @@ it('stops a machine in EC2 and shows how LCM recovers it', async () => {
   await feed.getByText('terminated chaos-victim directly in EC2').waitFor()
 })
 
-it('marks what LCM has not seen yet, and lets it look', async () => {
+it('marks what LCM has not observed yet, and triggers a sweep', async () => {
   const { page } = await open({ at: '#/chaos' })
   // By the time that one could press, LCM has usually seen it.
   await page.route('**/sim/v1/instances', async route => {
@@ -88,7 +88,7 @@ it('throttles AWS, loses responses and changes the preset', async () => {
     .waitFor()
 })
 
-it('is for admins alone', async () => {
+it('is for admins only', async () => {
   const { page } = await open({ at: '#/chaos', role: 'operator' })
   await page.getByRole('heading', { name: 'Not available for your role' }).waitFor()
   expect(await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Chaos' }).count()).toBe(0)

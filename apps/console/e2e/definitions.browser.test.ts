@@ -64,7 +64,7 @@ describe('definitions', () => {
     await expect(api().call('getDefinition', { params: { id } })).rejects.toThrow()
   })
 
-  it('that come from elsewhere are synced, and say why it failed', async () => {
+  it('from a source are synced, and show why a sync failed', async () => {
     const source = 'file:nothing-e2e.yaml'
     await api().call('createDefinition', { body: { name: 'far-e2e', source } })
     const { page } = await open({ at: '#/definitions?q=far-e2e' })

@@ -92,7 +92,7 @@ describe('an API that is killed', () => {
 })
 
 describe('events that do not come through', () => {
-  it('are replaced by lists that are read again, and taken up when they come again', async () => {
+  it('are replaced by polling, and resumed when the stream is back', async () => {
     const gate = await eventProxyTo(inject('product').url)
     try {
       const product = { ...inject('product'), url: gate.url }
@@ -169,7 +169,7 @@ describe('a login', () => {
 })
 
 describe('where an identity provider is set up', () => {
-  it('offers to sign in by it', async () => {
+  it('offers to sign in with it', async () => {
     const { page } = await open({ at: '#/workers' })
     await page.route('**/api/v1/info', route => {
       const problem = new ProblemError('unauthenticated', 'sign in', undefined, { signIn: '/login' }).toProblem('/')

@@ -81,7 +81,7 @@ describe('the overview', () => {
     await page.waitForURL(url => url.hash === `#/sessions/${waiting}`)
   })
 
-  it('lists a leaked license until somebody says that it is dealt with', async () => {
+  it('lists a leaked license until an operator resolves it', async () => {
     const id = await leakLicense()
     const { page } = await open({ at: '#/overview' })
     const item = page.locator('.attention-item', { hasText: LEAKED })
@@ -96,7 +96,7 @@ describe('the overview', () => {
     expect(items.find(leak => leak.id === id)?.resolved_by).toBe('admin')
   })
 
-  it('shows the fleet, its room, its money and the day', async () => {
+  it('shows the fleet, its capacity, its cost and the sessions of today', async () => {
     const { page } = await open({ at: '#/settings' })
     await page.route('**/api/v1/fleet/summary?**', async route => {
       const answer = await route.fetch({ maxRetries: 3 })
@@ -130,7 +130,7 @@ describe('the overview', () => {
     await page.waitForURL(url => url.hash === '#/workers?status=RUNNING')
   })
 
-  it('of a new installation says what to do first', async () => {
+  it('of a new installation shows the first steps', async () => {
     const { page } = await open({ at: '#/settings' })
     const empty = JSON.stringify({ items: [], next_cursor: null, revision: '1' })
     for (const list of ['workers', 'lablet-definitions', 'lablet-sessions', 'lab-records'])

@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 
 describe('sessions', () => {
-  it('are booked with a look at where they would be placed', async () => {
+  it('are booked with a placement preview', async () => {
     const { page } = await open({ at: `#/sessions?definition=${LAB}` })
     await button(page, 'Book a session').click()
     const dialog = page.getByRole('dialog')
@@ -146,7 +146,7 @@ describe('sessions', () => {
     await page.getByRole('dialog').getByText('This session has ended.').waitFor()
   })
 
-  it('that are forgotten while their page is open are called missing', async () => {
+  it('that are deleted while their page is open are shown as missing', async () => {
     const { id } = await book(LAB, 30)
     const gate = await eventProxyTo(inject('product').url)
     try {
@@ -175,7 +175,7 @@ describe('sessions', () => {
     await page.getByRole('heading', { name: 'Session not found' }).waitFor()
   })
 
-  it('of others are neither seen nor touched', async () => {
+  it('of other users are neither visible nor changeable', async () => {
     const { page, secret } = await openAsUser(`#/sessions/${served}`)
     await page.getByRole('heading', { name: 'Session not found' }).waitFor()
     await page.getByRole('link', { name: 'All sessions' }).click()
@@ -192,7 +192,7 @@ describe('sessions', () => {
 })
 
 describe('a session', () => {
-  it('shows its slot, its steps, how to get in, its past and why', async () => {
+  it('shows its slot, steps, access, history and reason', async () => {
     const { page } = await open({ at: `#/sessions/${served}` })
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     const steps = page.locator('.step')

@@ -32,7 +32,7 @@ describe('settings', () => {
     expect(await settingNow('terminated_retention_days')).toEqual({ value: 30, source: 'default' })
   })
 
-  it('that others change are shown at once, and choices are chosen', async () => {
+  it('changed by other users are shown at once, and choices can be selected', async () => {
     const { page } = await open({ at: '#/settings' })
     const setting = page.locator('.setting', { hasText: 'license_on_stop' })
     await setting.getByText('keep', { exact: true }).waitFor()
@@ -69,7 +69,7 @@ describe('settings', () => {
 })
 
 describe('tokens', () => {
-  it('are made with a secret that is shown once, and revoked', async () => {
+  it('are created with a secret that is shown once, and revoked', async () => {
     const { page } = await open({ at: '#/settings' })
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
     await page.getByRole('button', { name: 'Create token' }).click()

@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 
 describe('the page of a worker', () => {
-  it('is licensed, holds a session, and gives the license back', async () => {
+  it('registers a license, holds a session, and deregisters the license', async () => {
     const { page } = await open({ at: `#/workers/${worker.id}` })
     const license = cardOf(page, 'License')
     await license.getByRole('button', { name: /^Register/ }).click()
@@ -52,7 +52,7 @@ describe('the page of a worker', () => {
     await license.getByText(/^(DEREGISTERING|UNREGISTERED)$/).waitFor()
   })
 
-  it('draws where it is and how it got there, and says why', async () => {
+  it('draws the current status and its history, with reasons', async () => {
     const { page } = await open({ at: `#/workers/${worker.id}` })
     const life = page.getByRole('img', {
       name: /^Lifecycle: now RUNNING\. History: PENDING, PROVISIONING, STARTING/,
@@ -78,7 +78,7 @@ describe('the page of a worker', () => {
     await page.getByRole('img', { name: /now RUNNING/ }).waitFor()
   })
 
-  it('shows how busy it was, over the range in the address', async () => {
+  it('shows the load over the range in the address', async () => {
     const fleet = await api().call('listWorkers', { query: { q: 'metal-1' } })
     const { page } = await open({ at: `#/workers/${fleet.items[0]?.id}` })
     await page.locator('.chart .u-over').nth(3).waitFor()
@@ -91,7 +91,7 @@ describe('the page of a worker', () => {
     await load.getByText(/^Labs: .*Nodes: /).waitFor({ state: 'attached' })
   })
 
-  it('does everything else that can be asked of it', async () => {
+  it('performs all other actions', async () => {
     const { page } = await open({ at: `#/workers/${worker.id}` })
     await pick(page, /^Protect/)
     await page.locator('h1').getByText('protected').waitFor()
@@ -124,7 +124,7 @@ describe('the page of a worker', () => {
     await own.until(worker.id, now => now.version > version)
   })
 
-  it('tries again what failed', async () => {
+  it('retries a failed worker', async () => {
     const template = await api().call('getTemplate', { params: { name: 'nested' } })
     const { ami_name_pattern, ami_owner, capacity, cost_per_hour_usd } = template
     const broken = { ami_name_pattern, ami_owner, capacity, cost_per_hour_usd, instance_types: ['nonsense.large'] }

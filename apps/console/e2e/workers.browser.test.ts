@@ -33,7 +33,7 @@ beforeAll(async () => {
 })
 
 describe('the list of workers', () => {
-  it('is narrowed and ordered, and the address says so', async () => {
+  it('is filtered and sorted, and the address keeps both', async () => {
     const { page } = await open({ at: '#/workers?q=list-' })
     await expect.poll(() => names(page)).toEqual(['list-a1', 'list-a2', 'list-busy'])
     await page.getByRole('button', { name: 'Worker', exact: true }).click()
@@ -56,7 +56,7 @@ describe('the list of workers', () => {
     await rowOf(page, 'metal-1').waitFor()
   })
 
-  it('says of each how it is', async () => {
+  it('shows the status of each worker', async () => {
     const { page } = await open({ at: '#/workers?q=list-busy' })
     const row = rowOf(page, 'list-busy')
     await row.getByText('RUNNING').waitFor()
@@ -66,7 +66,7 @@ describe('the list of workers', () => {
     await expect.poll(() => rowOf(page, 'metal-1').locator('.col-cpu').textContent()).toMatch(/\d+ %/)
   })
 
-  it('offers nothing to those who may only look', async () => {
+  it('offers no actions to users who may only read', async () => {
     const { page } = await open({ at: '#/workers?q=list-a', role: 'user' })
     await rowOf(page, 'list-a1').waitFor()
     expect(await page.locator('.worker-row button, .worker-row input').count()).toBe(0)
@@ -74,7 +74,7 @@ describe('the list of workers', () => {
     await screenshot(page, 'workers-user-light')
   })
 
-  it('calls what it counts for them theirs, since nobody tells them of the sessions of others', async () => {
+  it("labels session counts as theirs for users who can't see other sessions", async () => {
     const { page } = await open({ at: '#/workers?q=list-busy', role: 'user' })
     await expect.poll(() => rowOf(page, 'list-busy').locator('.col-sessions').textContent()).toBe('0')
     expect(await page.getByRole('columnheader', { name: 'My sessions' }).count()).toBe(1)
@@ -82,7 +82,7 @@ describe('the list of workers', () => {
 })
 
 describe('one worker of the list', () => {
-  it('is created, boots, stops, starts, goes and is forgotten', async () => {
+  it('is created, boots, stops, starts, is terminated and deleted', async () => {
     const { page } = await open({ at: '#/workers' })
     await page.getByRole('button', { name: 'Create worker' }).click()
     await dialogOf(page)
@@ -113,7 +113,7 @@ describe('one worker of the list', () => {
     await rowOf(page, 'list-new').waitFor({ state: 'detached' })
   })
 
-  it('that has sessions refuses, says what would be lost, drains instead, and stops by force', async () => {
+  it('with sessions refuses to stop, shows what would be lost, drains, and stops by force', async () => {
     const { page } = await open({ at: '#/workers?q=list-busy' })
     await page.getByLabel('Select all workers').check()
     await page.getByRole('button', { name: 'Stop 1 worker' }).click()
@@ -150,7 +150,7 @@ describe('one worker of the list', () => {
 })
 
 describe('many workers', () => {
-  it('are asked at once, and each outcome is told', async () => {
+  it('are changed at once, and each outcome is shown', async () => {
     await Promise.all([own.make('bulk-1'), own.make('bulk-2'), own.make('bulk-3')])
     const { page } = await open({ at: '#/workers?q=bulk-' })
     await page.getByLabel('Select bulk-1').click()
@@ -180,7 +180,7 @@ describe('many workers', () => {
   })
 })
 
-it('takes a hostile name for a name, everywhere', async () => {
+it('shows a hostile name as text everywhere', async () => {
   const { id } = await own.make(HOSTILE)
   const { page } = await open({ at: '#/workers?q=onerror' })
   let isAlarmed = false

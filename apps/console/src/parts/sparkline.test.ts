@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { sparkPath } from './sparkline.tsx'
 
-it('spans the picture, the highest value at its top', () => {
+it('spans the full width, with the highest value at the top', () => {
   expect(sparkPath([0, 50, 100], 100)).toBe('M0.0 17.0L32.0 9.0L64.0 1.0')
 })
 

@@ -5,13 +5,13 @@ import { collection } from './collection.ts'
 const things = () => collection<{ id: string; version: number }>()
 
 describe('a collection', () => {
-  it('holds the newest version, in whatever order they come', () => {
+  it('keeps the newest version, regardless of arrival order', () => {
     const held = things()
     for (const version of [2, 5, 3]) held.put({ id: 'a', version })
     expect(held.get('a')?.version).toBe(5)
   })
 
-  it('takes a deletion of the version it holds, but not of an older one', () => {
+  it('applies a deletion of its version, but not of an older one', () => {
     const held = things()
     held.put({ id: 'a', version: 5 })
     held.remove('a', 4)
@@ -20,7 +20,7 @@ describe('a collection', () => {
     expect(held.get('a')).toBeUndefined()
   })
 
-  it('is not brought back by a late update', () => {
+  it('ignores a late update of a deleted resource', () => {
     const held = things()
     held.remove('a', 5)
     held.put({ id: 'a', version: 4 })
@@ -37,7 +37,7 @@ describe('a collection', () => {
     expect([...held.all().values()]).toEqual(restored)
   })
 
-  it('wakes its readers when something changed, and only then', () => {
+  it('notifies its readers only when something changed', () => {
     const held = things()
     let readings = 0
     effect(() => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { noticeBoard } from './notices.ts'
 
 describe('notices', () => {
-  it('of success go by themselves; refusals stay until dismissed', async () => {
+  it('of success disappear automatically; refusals stay until dismissed', async () => {
     const clock = manualClock()
     const notices = noticeBoard(clock)
     notices.show('done', 'Copied')

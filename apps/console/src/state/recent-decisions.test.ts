@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { aDecision } from '../testing/decision-builder.ts'
 import { recentDecisions } from './recent-decisions.ts'
 
-it('keeps what was decided last, each once', () => {
+it('keeps the latest decisions, each once', () => {
   const decisions = recentDecisions()
   for (let n = 1; n <= 250; n += 1) decisions.add(aDecision({ id: `d-${n}` }))
   decisions.add(aDecision({ id: 'd-250' }))

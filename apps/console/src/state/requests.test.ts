@@ -40,7 +40,7 @@ describe('asking', () => {
     expect(requests.pendingVerbOf(worker.id)).toBeNull()
   })
 
-  it('is over at once when the stream was quicker than the answer', async () => {
+  it('ends at once when the stream was faster than the response', async () => {
     const { worker, workers, requests, ask } = await aDesk()
     const answered = ask('stop')
     workers.put({ ...worker, version: 7 })

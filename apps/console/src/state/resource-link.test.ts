@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { liveState } from './live-state.ts'
 import { resourceLinkOf } from './resource-link.ts'
 
-it('has the name that people know and the page that shows it', () => {
+it('has the name of the resource and its page', () => {
   const { live } = liveState()
   live.worker.put(asView(aWorker({ id: 'w-1', name: 'metal-1' })))
   expect(resourceLinkOf('worker:w-1', live)).toEqual({ kind: 'worker', name: 'metal-1', href: '#/workers/w-1' })

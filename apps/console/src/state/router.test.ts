@@ -16,22 +16,22 @@ describe('addresses', () => {
     expect(parseHash(hash)).toEqual({ page: 'workers', query: { status: 'RUNNING,FAILED', q: 'a&b=c #1?' } })
   })
 
-  it('lead to one thing, whatever its id', () => {
+  it('lead to one resource, for any id', () => {
     expect(parseHash(workerHash('w-1/…'))).toEqual({ page: 'worker', id: 'w-1/…', query: {} })
     expect(parseHash(sessionHash('ls-1'))).toEqual({ page: 'session', id: 'ls-1', query: {} })
     expect(parseHash('#/workers/%E0%A4%A')).toMatchObject({ page: 'worker', id: '%E0%A4%A' })
   })
 
-  it('lead to one thing as it was looked at', () => {
+  it('keep the view of one resource', () => {
     expect(parseHash(workerHash('w-1', { range: '7d' }))).toEqual({ page: 'worker', id: 'w-1', query: { range: '7d' } })
     expect(workerHash('w-1', { range: '' })).toBe('#/workers/w-1')
   })
 
-  it('take a login link that did not work', () => {
+  it('accept a failed login link', () => {
     expect(parseHash('#/login-failed')).toEqual({ page: 'login-failed' })
   })
 
-  it('that lead nowhere are known to', () => {
+  it('are recognized when unknown', () => {
     expect(parseHash('#/nowhere/1')).toEqual({ page: 'unknown', path: 'nowhere/1' })
     for (const hash of ['#/workers/w-1/more', '#/labs/lr-1', '#/toString/x', '#/constructor'])
       expect(parseHash(hash)).toMatchObject({ page: 'unknown' })

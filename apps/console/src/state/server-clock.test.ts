@@ -24,7 +24,7 @@ it('follows the server', () => {
   expect(server.now()).toBe(NOW_MS + 250)
 })
 
-it('learns the time from the date of an answer, unless it knows it better', async () => {
+it('reads the time from the Date header of a response, unless a better source is known', async () => {
   const { skewMs, server, answer } = slowBrowser()
   await answer({})
   expect(skewMs.value).toBe(0)

@@ -60,7 +60,7 @@ describe('reading and following', () => {
     expect(connection()).toEqual({ state: 'live' })
   })
 
-  it('keeps every kind, takes measurements and passes on news', async () => {
+  it('stores every kind, records measurements and publishes live updates', async () => {
     const { api, clock, state } = await openConsole()
     const at = '2026-01-02T03:04:05.000Z'
     const heard = state.updates.count('settings')
@@ -94,7 +94,7 @@ describe('reading and following', () => {
     expect(told).toEqual(['live'])
   })
 
-  it('shows what changes', async () => {
+  it('applies changes', async () => {
     const { api, clock, state } = await openConsole()
     await api.plane.edit('workers', 'w-2', { status: 'RUNNING' })
     await api.insertWorker('w-4', 1)
@@ -117,7 +117,7 @@ describe('reading and following', () => {
     expect(state.live.worker.get('w-1')?.status).toBe('PENDING')
   })
 
-  it('passes over kinds of events that it does not know', async () => {
+  it('ignores unknown kinds of events', async () => {
     const { api, clock, state, connection } = await openConsole()
     api.plane.say({ type: 'quota.created', id: 'q-1', version: 1, data: {} }, '101')
     await api.plane.edit('workers', 'w-1', { cordoned: true })
@@ -178,7 +178,7 @@ describe('a broken stream', () => {
     expect(connection()).toEqual({ state: 'live' })
   })
 
-  it('is one that is silent for 40 s; heartbeats keep it', async () => {
+  it('is detected after 40 s of silence; heartbeats prevent that', async () => {
     const { api, clock, connection } = await openConsole()
     await clock.advance(5 * 60_000)
     expect(connection()).toEqual({ state: 'live' })
@@ -204,7 +204,7 @@ describe('a broken stream', () => {
     expect(waits).toEqual([1, 2, 4, 8, 10, 10])
   })
 
-  it('is retried at once when a person requests', async () => {
+  it('is retried at once on request', async () => {
     const { api, clock, stream, connection } = await openConsole()
     api.plane.breakStreams()
     await clock.advance(0)
@@ -255,7 +255,7 @@ describe('without a stream', () => {
     expect(versions(state)).toEqual({ 'w-1': 5, 'w-2': 5, 'w-3': 5 })
   })
 
-  it('does not call a stream live that opens but brings nothing', async () => {
+  it('does not treat a stream as live that opens but delivers nothing', async () => {
     const { api, clock, connection } = await openConsole(each => each.plane.mute(true))
     expect(connection()).toEqual({ state: 'connecting' })
     await clock.advance(20_000)
@@ -267,7 +267,7 @@ describe('without a stream', () => {
     expect(connection()).toEqual({ state: 'live' })
   })
 
-  it('keeps trying when the API is not there from the start', async () => {
+  it('retries when the API is unreachable from the start', async () => {
     const { api, clock, state, connection } = await openConsole(each => each.plane.fail({ effect: 'unreachable' }))
     expect(connection()).toMatchObject({ state: 'reconnecting' })
     expect(state.info.value).toBeNull()

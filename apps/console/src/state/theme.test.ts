@@ -15,7 +15,7 @@ function aMemory() {
 }
 
 describe('the theme', () => {
-  it('follows the browser until a person chooses, and then is remembered', () => {
+  it('follows the browser until the user chooses, and is then remembered', () => {
     const memory = aMemory()
     const first = themeChoice(aPage().root, () => memory)
     expect(first.theme.value).toBe('system')
@@ -25,7 +25,7 @@ describe('the theme', () => {
     expect(attributes.get('data-theme')).toBe('dark')
   })
 
-  it('works where nothing may be stored', () => {
+  it('works without storage', () => {
     const choice = themeChoice(aPage().root, () => {
       throw new Error('storage is forbidden')
     })

@@ -4,7 +4,7 @@ import { exactText, minuteText, spanText, timestampText, timeText, utcText, zone
 const EVENING_MS = new Date(2026, 0, 2, 19, 4, 5).getTime()
 const HOUR_MS = 3_600_000
 
-it('writes every moment in the same notation, with 24 hours', () => {
+it('formats every time the same way, with 24 hours', () => {
   expect(timestampText(EVENING_MS)).toBe('2 Jan 2026, 19:04:05')
   expect([timeText(EVENING_MS), minuteText(EVENING_MS)]).toEqual(['19:04:05', '19:04'])
 })

@@ -10,7 +10,7 @@ const sampleAt = (minute: number) =>
 
 const batchAt = (minute: number) => [{ worker_id: 'w-1', sample: sampleAt(minute) }]
 
-it('keeps the newest sixty of a worker in order, each once', () => {
+it('keeps the newest 60 samples of a worker in order, each once', () => {
   const held = usageSamples()
   for (let minute = 0; minute < 60; minute++) held.add(batchAt(minute))
   held.add(batchAt(59))

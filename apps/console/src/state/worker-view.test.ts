@@ -22,7 +22,7 @@ const THEN = '2026-01-02T03:04:05.000Z'
 const bootedTo = (reached: number) => withBoot([], reached, toMs('2026-01-02T03:04:05.000Z'))
 
 describe('the desired status of a worker', () => {
-  it('is what it drains for, as long as it drains', () => {
+  it('is the status after the drain while the worker drains', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }
     const draining = aWorker({ status: 'DRAINING', desired_status: 'RUNNING', drain })
@@ -33,12 +33,12 @@ describe('the desired status of a worker', () => {
 })
 
 describe('the boot', () => {
-  it('has passed, present and coming stages', () => {
+  it('has past, current and future stages', () => {
     const stages = bootStages(aWorker({ status: 'STARTING', conditions: bootedTo(2) }))
     expect(stages.map(stage => stage.state)).toEqual(['passed', 'passed', 'now', 'later', 'later', 'later'])
   })
 
-  it('waits since the stage before passed', () => {
+  it('waits since the previous stage was passed', () => {
     const first = withBoot([], 0, 1_000)
     const conditions = withBoot(first, 1, 9_000)
     const [, now] = bootStages(aWorker({ status: 'STARTING', conditions }))
@@ -51,14 +51,14 @@ describe('the boot', () => {
     expect(bootText(aWorker({ conditions: bootedTo(6) }))).toBe('ready, verifying stability')
   })
 
-  it('waits for nothing on the way down, nor once it has failed', () => {
+  it('waits for nothing while stopping or after a failure', () => {
     for (const status of ['STOPPED', 'FAILED'] as const) {
       const stages = bootStages(aWorker({ status, conditions: bootedTo(1) }))
       expect(stages.map(stage => stage.state)).toEqual(['passed', 'later', 'later', 'later', 'later', 'later'])
     }
   })
 
-  it('leaves other conditions alone', () => {
+  it('ignores other conditions', () => {
     const held = {
       type: 'HeldByIntent',
       status: true,
@@ -79,7 +79,7 @@ describe('a worker in one line', () => {
     expect(statusNote(worker)).toBe('new')
   })
 
-  it('is its newest reason also after a clock was set back, and of two in one moment', () => {
+  it('is its newest reason even after a clock was set back or with equal times', () => {
     const times = ['2026-01-02T04:00:00.000Z', '2026-01-02T03:00:00.000Z', '2026-01-02T03:00:00.000Z']
     const state_history = times.map((at, index) => because(at, String(index)))
     expect(historyOf(aWorker({ state_history })).map(change => change.because.message)).toEqual(['2', '1', '0'])
@@ -116,7 +116,7 @@ describe('the fleet', () => {
     billed({ id: 'w-6', status: 'FAILED', conditions: [stopped] }),
   ]
 
-  it('costs what its machines cost while they run, as the API counts it', () => {
+  it('costs the sum of its running machines, like in the API', () => {
     expect(summaryOf(fleet)).toMatchObject({ present: 5, running: 1, usdPerHour: 4.5 })
     const perHour = fleet.map(worker => costOf(worker, since).per_hour_usd)
     expect(fleet.map(isSpending)).toEqual(perHour.map(usd => usd > 0))

@@ -19,7 +19,7 @@ describe('held entries', () => {
   const newest = withNewest({ entries: [], cursor: null }, page('c4', 5, 4))
   const held = withOlder(newest, 'c4', page('c2', 3, 2))
 
-  it('grows at its end by older pages', () => {
+  it('grow at the end by older pages', () => {
     expect([ids(held), held.cursor]).toEqual([['e-5', 'e-4', 'e-3', 'e-2'], 'c2'])
   })
 
@@ -28,11 +28,11 @@ describe('held entries', () => {
     expect([ids(next), next.cursor]).toEqual([['e-6', 'e-5', 'e-4', 'e-3', 'e-2'], 'c2'])
   })
 
-  it('is the very same while nothing is new, so that nothing renders', () => {
+  it('stay identical while nothing is new, so that nothing renders', () => {
     expect(withNewest(held, page('c4', 5, 4))).toBe(held)
   })
 
-  it('lets older ones go rather than hide a gap', () => {
+  it('drop older entries rather than hide a gap', () => {
     const next = withNewest(held, page('c8', 9, 8))
     expect([ids(next), next.cursor]).toEqual([['e-9', 'e-8'], 'c8'])
   })
@@ -42,7 +42,7 @@ describe('held entries', () => {
     expect(withOlder(next, 'c2', page('c0', 1, 0))).toBe(next)
   })
 
-  it('takes in what was written late at its place', () => {
+  it('insert late entries in order', () => {
     expect(ids(withNewest(withNewest({ entries: [], cursor: null }, page('c', 5, 3)), page('c', 5, 4, 3)))).toEqual([
       'e-5',
       'e-4',
@@ -55,14 +55,14 @@ describe('the filter', () => {
   const nameOf = () => 'metal-1'
   const has = (more: Partial<Entry>, filter: object) => matches(entry(1, more), { ...NO_FILTER, ...filter }, nameOf)
 
-  it('finds text in who, what, the name of the thing, the reason and the changes', () => {
+  it('finds text in actor, action, resource name, reason and changes', () => {
     const after = { desired_status: 'STOPPED' }
     for (const text of ['ADMIN', 'stop', 'w-1', 'metal', 'maintenance', 'desired_status', 'desired status stopped'])
       expect(has({ after, reason: 'maintenance' }, { text })).toBe(true)
     expect(has({ after }, { text: 'elephant' })).toBe(false)
   })
 
-  it('separates people from policies and controllers', () => {
+  it('separates users from policies and controllers', () => {
     const policy = { actor: { id: 'policy:scaling', name: 'scaling', role: 'policy' } }
     const house = { actor: { id: 'control-plane-api', name: 'control-plane-api', role: 'admin' } }
     expect([{}, policy, house].map(more => has(more, { who: 'people' }))).toEqual([true, false, false])

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { aDecision } from '../../testing/decision-builder.ts'
 import { activeFaults, feedOf, isFailed, machineActions } from './sim-state.ts'
 
-it('machines take what EC2 lets one do', () => {
+it('machines offer the actions that EC2 allows', () => {
   expect(machineActions(aSimMachine({ state: 'running' }))).toEqual(['stop', 'reboot', 'terminate'])
   expect(machineActions(aSimMachine({ state: 'stopped' }))).toEqual(['start', 'terminate'])
   expect(machineActions(aSimMachine({ state: 'shutting-down' }))).toEqual([])
@@ -23,7 +23,7 @@ it('user actions and decisions are listed newest first', () => {
   expect(feed.map(item => ('userAction' in item ? item.userAction.id : item.decision.id))).toEqual(['d-2', 'x', 'd-1'])
 })
 
-it('a call failed when it was refused or something happened to it', () => {
+it('a call counts as failed when it was refused or hit a fault', () => {
   const call = { at: '', region: '', action: '', instance_ids: [], attempt: null, invocation_id: null, code: null }
   expect(isFailed({ ...call, status: 200, fault: null })).toBe(false)
   expect(isFailed({ ...call, status: 200, fault: 'lost_answer' })).toBe(true)

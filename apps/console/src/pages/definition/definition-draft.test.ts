@@ -86,13 +86,13 @@ describe('a line that is wrong', () => {
     expect(wrongLines(new Error('gone')).size).toBe(0)
   })
 
-  it('is found in the text, also when it is the last, or beyond it', () => {
+  it('is found in the text, even if it is the last or beyond the end', () => {
     const text = 'one\ntwo\nthree'
     const lineOf = (line: number) => text.slice(...rangeOfLine(text, line))
     expect([1, 2, 3, 9].map(lineOf)).toEqual(['one', 'two', 'three', 'three'])
   })
 
-  it('stands out among the numbers', () => {
+  it('is highlighted in the line numbers', () => {
     expect(gutterOf('a\nb\nc\nd', new Set([3]))).toEqual([
       { text: '1\n2\n', isWrong: false },
       { text: '3\n', isWrong: true },

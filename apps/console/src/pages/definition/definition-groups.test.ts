@@ -7,7 +7,7 @@ const version = (definition_version: string, status: 'ACTIVE' | 'DEPRECATED' | '
   aDefinition({ id: `${name} ${definition_version}`, name, definition_version, status, ...LAB })
 
 describe('definitions', () => {
-  it('are one by name: the newest that can be booked, and the rest newest first', () => {
+  it('are grouped by name: the newest bookable version, then the others newest first', () => {
     const [bgp, ospf, ...rest] = groupsOf([
       version('1.0.9', 'DEPRECATED'),
       version('1.0.0', 'DEPRECATED', 'ospf'),

@@ -6,7 +6,7 @@ const node = (id: string, label = id) => ({ id, label, node_definition: 'iol-xe'
 const link = (a: string, b: string) => ({ a, b, label: `${a}-${b}` })
 
 describe('a drawing', () => {
-  it('has every node apart from the others, and every link, also two between the same and one to itself', () => {
+  it('separates all nodes and draws every link, including parallel links and loops', () => {
     const graph = {
       nodes: ['r1', 'r2', 'r3', 'alone'].map(id => node(id)),
       links: [link('r1', 'r2'), link('r1', 'r2'), link('r2', 'r3'), link('r3', 'r3')],
@@ -27,7 +27,7 @@ describe('a drawing', () => {
     expect(drawingOf(graph)).toEqual(drawingOf(graph))
   })
 
-  it('takes any id that a lab may have', () => {
+  it('accepts any id that a lab may have', () => {
     for (const odd of ['__proto__', 'constructor', 'a\u0001b']) {
       const { nodes, links } = drawingOf({
         nodes: [node(odd), node('r2')],
@@ -39,11 +39,11 @@ describe('a drawing', () => {
     }
   })
 
-  it('is empty for nothing', () => {
+  it('is empty for an empty lab', () => {
     expect(drawingOf({ nodes: [], links: [] })).toMatchObject({ nodes: [], links: [] })
   })
 
-  it('puts what has too many links for layers into rows, neighbors near each other', () => {
+  it('uses rows for graphs with too many links, with neighbors close together', () => {
     const ids = Array.from({ length: 300 }, (_, index) => `n${index}`)
     const far = ids.map((id, index) => link(id, ids[(index * 7) % 300] ?? id))
     const links = [link('n0', 'n299'), ...Array.from({ length: 6 }, () => far).flat()]
@@ -54,7 +54,7 @@ describe('a drawing', () => {
     expect(width / height).toBeGreaterThan(1)
   })
 
-  it('is no strip that can not be read: a hub of many, many that are apart, a long chain', () => {
+  it('stays readable for a hub, for isolated nodes and for a long chain', () => {
     const ids = Array.from({ length: 100 }, (_, index) => `n${index}`)
     const shapes = [ids.map(id => link('hub', id)), [], ids.slice(1).map((id, index) => link(ids[index] ?? id, id))]
     for (const links of shapes) {
@@ -67,7 +67,7 @@ describe('a drawing', () => {
     expect(new Set(drawingOf({ nodes: small, links: [] }).nodes.map(({ y }) => y)).size).toBe(1)
   })
 
-  it('has room for letters that are twice as wide, and cuts none of them in two', () => {
+  it('fits double-width letters, and never splits one', () => {
     const [wide, narrow] = ['核心路由器交换机甲', 'abcdefghi'].map(label => node('r1', label))
     const widthOf = (drawn = wide) => drawingOf({ nodes: drawn ? [drawn] : [], links: [] }).nodes[0]?.width ?? 0
     expect(widthOf(wide)).toBeGreaterThan(1.5 * widthOf(narrow))
@@ -75,7 +75,7 @@ describe('a drawing', () => {
     expect(cut(`x${'🛰'.repeat(40)}`)).toMatch(/^x(🛰)+…$/u)
   })
 
-  it('cuts labels that are too long, and joins points by a line', () => {
+  it('shortens long labels, and joins points by a line', () => {
     expect(cut('short')).toBe('short')
     expect(cut('x'.repeat(100))).toHaveLength(LABEL_CHARS_MAX)
     const [a, b, c] = [
@@ -93,7 +93,7 @@ describe('a view', () => {
   const box = { width: 400, height: 300 }
   const fit = fitted({ width: 800, height: 200 }, box)
 
-  it('shows all of it at first, small labs not larger than life', () => {
+  it('fits the whole lab at first, without enlarging small labs', () => {
     expect(fit.scale).toBeCloseTo(0.47)
     expect(fit.y).toBeCloseTo((300 - 200 * fit.scale) / 2)
     expect(fitted({ width: 10, height: 10 }, box).scale).toBe(1.15)

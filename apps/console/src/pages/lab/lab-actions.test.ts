@@ -36,7 +36,7 @@ describe('a lab', () => {
     ).toBeNull()
   })
 
-  it('is lost on purpose only', () => {
+  it('needs a confirmation to wipe or delete, by title or id', () => {
     const requests = (['start', 'stop', 'wipe', 'delete'] as const).map(action => needsConfirmation(aLab(), action))
     expect(requests).toEqual([false, false, true, true])
     expect(needsConfirmation(aLab({ session_id: 'ls-1' }), 'stop')).toBe(true)

@@ -29,7 +29,7 @@ describe('labs', () => {
     expect(matches(deleted, { ...NO_FILTER, statuses: ['DELETED'] }, '')).toBe(true)
   })
 
-  it('come with trouble first, then what waits, then by title', () => {
+  it('are sorted by problems, then pending actions, then title', () => {
     const labs = [
       aLab({ id: 'c', title: 'b' }),
       aLab({ id: 'd', title: 'a' }),

@@ -113,7 +113,7 @@ describe('workers that need attention', () => {
 })
 
 describe('sessions that need attention', () => {
-  it('wait, which is worse when they should have begun', () => {
+  it('wait, with an alarm after their start time', () => {
     const later = { start: '2026-01-02T05:00:00.000Z', end: '2026-01-02T06:00:00.000Z' }
     const sessions = [
       aSession({ id: 'a', waiting_reason: textReason('waits for metal-1'), timeslot: later }),
@@ -161,13 +161,13 @@ describe('other resources that need attention', () => {
     expect(found({ services: deaf })[0]).toMatchObject(['watch', 'Watch degraded', expect.stringContaining('72 s')])
   })
 
-  it('is a license that leaked, until it is resolved', () => {
+  it('include a leaked license until it is resolved', () => {
     expect(found({ leaks: [LEAK, { ...LEAK, resolved_at: THEN }] })).toEqual([
       ['watch', 'Leaked license', 'it vanished · cml-9'],
     ])
   })
 
-  it('is a definition that can not be fetched, and a lab that does not obey', () => {
+  it("include a definition that can't be fetched, and a lab whose action fails", () => {
     const sync = { ...aDefinition().sync, status: 'failed' as const, error: '404' }
     const pending_action = { action: 'wipe' as const, by: 'ann', at: THEN, attempts: 3, error: 'CML says no' }
     const labs = [aLabRecord({ pending_action }), aLabRecord({ status: 'BOOTED' })]
@@ -179,7 +179,7 @@ describe('other resources that need attention', () => {
 })
 
 describe('groups', () => {
-  it('show a few of each kind, so that a storm does not bury the rest', () => {
+  it('show a few of each kind, so that many items of one kind do not hide the others', () => {
     const storm = Array.from({ length: 9 }, (_, n) => aWorker({ id: `w-${n}`, status: 'FAILED' }))
     const items = attentionOf({
       ...QUIET,
@@ -194,7 +194,7 @@ describe('groups', () => {
     ])
   })
 
-  it('lead to all of a kind, whatever their statuses', () => {
+  it('link to all items of a kind, regardless of status', () => {
     const overdue = [{ type: CONDITION.overdue, status: true, reason: textReason('late'), since: THEN }]
     const statuses = ['STARTING', 'STOPPING', 'STARTING', 'STOPPING', 'TERMINATING'] as const
     const workers = statuses.map((status, n) => aWorker({ id: `w-${n}`, status, conditions: overdue }))
@@ -203,7 +203,7 @@ describe('groups', () => {
     expect(parseHash(group?.moreHref ?? '')).toMatchObject({ query: { status: 'STARTING,STOPPING,TERMINATING' } })
   })
 
-  it('show every leaked license, as they are dealt with nowhere else', () => {
+  it('show every leaked license, because no other page resolves them', () => {
     const leaks = Array.from({ length: 9 }, (_, n) => ({ ...LEAK, id: `ll-${n}` }))
     expect(groupsOf(attentionOf({ ...QUIET, leaks }))).toMatchObject([{ shown: { length: 9 }, moreCount: 0 }])
   })

@@ -5,7 +5,7 @@ import { capacityOf, percentText, useText } from './capacity-card.tsx'
 const reserved = { cpu_cores: 12, memory_gb: 48, storage_gb: 0, nodes: 20 }
 const declared = { cpu_cores: 48, memory_gb: 192, storage_gb: 1000, max_nodes: 200 }
 
-it('adds up what running workers have and have given away', () => {
+it('adds up the capacity and the reservations of running workers', () => {
   const uses = capacityOf([
     aServingWorker({ capacity: { declared, reserved } }),
     aServingWorker(),
@@ -20,7 +20,7 @@ it('adds up what running workers have and have given away', () => {
   ])
 })
 
-it('has no share of nothing, and never more than all', () => {
+it('has no share without capacity, and never more than 100 %', () => {
   expect(capacityOf([]).map(use => use.share)).toEqual([0, 0, 0, 0])
   const full = aServingWorker({ capacity: { declared, reserved: { ...reserved, cpu_cores: 60 } } })
   expect(capacityOf([full])[0]?.share).toBe(1)

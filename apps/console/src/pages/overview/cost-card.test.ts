@@ -5,7 +5,7 @@ it('begins the week six days before today, at midnight in UTC', () => {
   expect(weekStart(Date.parse('2026-01-08T23:59:59.000Z'))).toBe('2026-01-02T00:00:00.000Z')
 })
 
-it('measures every bar by the highest', () => {
+it('scales every bar to the highest', () => {
   const days = [
     { day: '2026-01-01', spent_usd: 5, saved_usd: 10 },
     { day: '2026-01-02', spent_usd: 2.5, saved_usd: 0 },
@@ -16,12 +16,12 @@ it('measures every bar by the highest', () => {
   ])
 })
 
-it('knows what the highest stands for', () => {
+it('returns the value of the highest bar', () => {
   expect(highestUsd(dayBars([{ day: '2026-01-01', spent_usd: 5, saved_usd: 10 }]))).toBe(10)
   expect(highestUsd([])).toBe(0)
 })
 
-it('has no bars without money', () => {
+it('has no bars without cost', () => {
   expect(dayBars([{ day: '2026-01-01', spent_usd: 0, saved_usd: 0 }])[0]).toMatchObject({
     spentShare: 0,
     savedShare: 0,

@@ -18,7 +18,7 @@ describe('the day', () => {
 describe('the hours of a day', () => {
   const placesOf = (hours: ReturnType<typeof hoursOf>) => hours.map(({ place }) => place)
 
-  it('are where sessions of that hour are, also on a day on which the clock is put forward', () => {
+  it('align with the sessions of that hour, even when daylight saving time begins', () => {
     const spring = { startMs: 0, endMs: 23 * HOUR_MS }
     const atHour = (hour: number) => (hour < 2 ? hour : hour - 1) * HOUR_MS
     expect(placesOf(hoursOf(spring, atHour))).toEqual([0, 2, 5, 8, 11, 14, 17, 20, 23].map(hours => hours / 23))
@@ -31,7 +31,7 @@ describe('the hours of a day', () => {
 })
 
 describe('sessions of the day', () => {
-  it('share lanes as far as they do not overlap', () => {
+  it('share lanes if they do not overlap', () => {
     const { bars, laneCount } = todayOf([session('c', 8, 10), session('a', 0, 6), session('b', 3, 9)], DAY)
     expect(bars.map(bar => [bar.session.id, bar.lane, bar.left, bar.width])).toEqual([
       ['a', 0, 0, 0.25],
@@ -46,19 +46,19 @@ describe('sessions of the day', () => {
     expect(bars.map(bar => [bar.session.id, bar.left, bar.width])).toEqual([['long', 0, 1]])
   })
 
-  it('end when they were over, and never were when that was before they began', () => {
+  it('end when they were over, and are omitted when that was before their start', () => {
     const early = session('early', 2, 10, { status: 'ARCHIVED', entered_status_at: toInstant(4 * HOUR_MS) })
     const never = session('never', 2, 10, { status: 'TERMINATED', entered_status_at: toInstant(HOUR_MS) })
     const { bars } = todayOf([early, never], DAY)
     expect(bars.map(bar => [bar.session.id, bar.width * 24])).toEqual([['early', 2]])
   })
 
-  it('stay wide enough to be seen, also at the very end', () => {
+  it('stay wide enough to be visible, even at the end of the day', () => {
     const { bars } = todayOf([session('short', 12, 12.01), session('last', 23.99, 24)], DAY)
     expect(bars.every(bar => bar.width >= 0.0119 && bar.left + bar.width <= 1)).toBe(true)
   })
 
-  it('are counted by status, in the order of a life', () => {
+  it('are counted by status, in lifecycle order', () => {
     const sessions = [session('a', 1, 2, { status: 'RUNNING' }), session('b', 1, 2), session('c', 1, 2)]
     expect(todayOf(sessions, DAY).counts).toEqual([
       { status: 'PENDING', count: 2 },

@@ -45,7 +45,7 @@ describe('the input', () => {
   })
 })
 
-it('reads as words', () => {
+it('formats values as text', () => {
   expect(valueText('idle_detection_enabled', true)).toBe('on')
   expect(valueText('idle_timeout_seconds', 60)).toBe('60 seconds')
   expect(valueText('idle_action', 'pause')).toBe('pause')

@@ -19,7 +19,7 @@ it('resolves a worker name to its id and prefers existing workers to terminated 
   expect(resolveRouteIds('worker', 'nobody', live)).toEqual([])
 })
 
-it('takes the name of a definition for the version that would be booked', () => {
+it('resolves a definition name to the version that would be booked', () => {
   const { live } = liveState()
   live.definition.put(aDefinition({ id: 'ld-1', name: 'campus', definition_version: '1.0.0' }))
   live.definition.put(aDefinition({ id: 'ld-2', name: 'campus', definition_version: '2.0.0' }))
@@ -27,7 +27,7 @@ it('takes the name of a definition for the version that would be booked', () => 
   expect(resolveRouteIds('definition', 'campus', live)).toEqual(['ld-2'])
 })
 
-it('takes the name of a definition for its sessions that are not over', () => {
+it('resolves a definition name to its sessions that are not over', () => {
   const { live } = liveState()
   const { definition } = aSession()
   live.session.put(aSession({ id: 'ls-1', status: 'RUNNING' }))

@@ -36,7 +36,7 @@ const plan = (dueInSeconds: number, because = 'EC2 says pending') => ({
   because: textReason(because),
   due_at: toInstant(nowMs + dueInSeconds * 1000),
 })
-const told = (worker: Worker, more: Partial<Omit<Explained, 'worker' | 'next'>> = {}, isVerbose = false) => {
+const explain = (worker: Worker, more: Partial<Omit<Explained, 'worker' | 'next'>> = {}, isVerbose = false) => {
   const known = { worker, decisions: [], plan: null, ...more }
   const next = nextOfWorker({ ...known, controller: null, nowMs })
   return explainWorker({ ...known, next }, { nowMs, isVerbose }, colors)
@@ -59,9 +59,9 @@ const blocked = (code: string, message: string): Condition => ({
 it('shows who created the worker, and when', () => {
   const state_history = [{ from: null, to: 'PENDING', at: ago(6), because: reason('worker_created') }] as const
   const worker = aWorker({ state_history: [...state_history], desired_by: 'admin', desired_reason: 'created' })
-  expect(part(told(worker), 'Why')).toEqual(['It was created by admin 6s ago.'])
+  expect(part(explain(worker), 'Why')).toEqual(['It was created by admin 6s ago.'])
   const other = { ...worker, desired_by: 'ann', desired_reason: 'not now' }
-  expect(part(told(other), 'Why')).toEqual(['It was created 6s ago.'])
+  expect(part(explain(other), 'Why')).toEqual(['It was created 6s ago.'])
 })
 
 describe('the next step', () => {
@@ -69,12 +69,12 @@ describe('the next step', () => {
   const waits = 'finish its boot; for 0s now: waiting for the CML web server to speak TLS'
 
   it('is what the worker waits for, and the time of the next check', () => {
-    expect(part(told(worker, { plan: plan(4) }), 'Next')).toEqual([`${waits}; next check in 4s`])
+    expect(part(explain(worker, { plan: plan(4) }), 'Next')).toEqual([`${waits}; next check in 4s`])
   })
 
   it('ignores a stale plan', () => {
-    expect(part(told(worker, { plan: plan(-2) }), 'Next')).toEqual([waits])
-    expect(part(told(worker), 'Next')).toEqual([waits])
+    expect(part(explain(worker, { plan: plan(-2) }), 'Next')).toEqual([waits])
+    expect(part(explain(worker), 'Next')).toEqual([waits])
   })
 })
 
@@ -84,11 +84,11 @@ it('does not repeat a note as a wait', () => {
     decision({ action: 'write', because: textReason('a') }),
     decision({ because: textReason('b') }),
   ]
-  expect(part(told(aWorker(), { decisions }), 'Decisions, newest first')).toEqual([
+  expect(part(explain(aWorker(), { decisions }), 'Decisions, newest first')).toEqual([
     '20s     noted               a',
     '20s     wait                b',
   ])
-  expect(part(told(aWorker(), { decisions }, true), 'Decisions, newest first')).toHaveLength(3)
+  expect(part(explain(aWorker(), { decisions }, true), 'Decisions, newest first')).toHaveLength(3)
 })
 
 it('shows a note without calling it a decision', () => {
@@ -97,7 +97,7 @@ it('shows a note without calling it a decision', () => {
     status: 'STARTING',
     state_history: [{ from: 'PROVISIONING', to: 'STARTING', at: ago(60), because: textReason('EC2 says running') }],
   })
-  const lines = told(worker, { decisions: [decision({ action: 'write', because: textReason(because) })] })
+  const lines = explain(worker, { decisions: [decision({ action: 'write', because: textReason(because) })] })
   expect(part(lines, 'Why')).toEqual(['It became STARTING because EC2 says running.', `Since then: ${because}.`])
   expect(lines.join()).not.toContain('record')
 })
@@ -110,7 +110,7 @@ describe('without capacity', () => {
     conditions: [scarce],
     launch: aLaunch({ n: 3, state: 'refused', error: text }),
   })
-  const lines = told(worker, {
+  const lines = explain(worker, {
     plan: plan(90),
     decisions: [decision({ because: scarce.reason }), decision({ because: textReason(text) })],
   })
@@ -139,10 +139,10 @@ it('shows what the operator must do when AWS refuses the whole account', () => {
   const message = 'You have requested more vCPU capacity.'
   const worker = aWorker({ conditions: [blocked('account_denied', message)] })
   const decisions = [decision({ action: 'launch', because: textReason('attempt 1 is open'), outcome: message })]
-  expect(part(told(worker, { decisions }), 'Why').slice(1)).toEqual([
+  expect(part(explain(worker, { decisions }), 'Why').slice(1)).toEqual([
     'worker-controller decided to launch 20s ago: attempt 1 is open.',
   ])
-  expect(part(told(worker), 'What you can do')).toEqual([
+  expect(part(explain(worker), 'What you can do')).toEqual([
     'raise the quota or fix the permissions of the AWS account; LCM retries automatically',
     'lcm terminate worker metal-1    terminate it',
   ])
@@ -153,7 +153,7 @@ it('shows the consequences and the fix when CML rejects the login of LCM', () =>
   const refused = { ...blocked(CML_REASONS.login, message), type: 'CmlAccessRefused' }
   const because = "CML refuses LCM's login, so the idle policy can't judge this worker"
   const worker = aRunningWorker({ conditions: [refused] })
-  const lines = told(worker, {
+  const lines = explain(worker, {
     decisions: [decision({ action: 'skipped_cannot_judge', because: textReason(because) })],
   })
   expect(part(lines, 'Why').join()).toContain("the idle policy can't judge this worker")
@@ -163,7 +163,7 @@ it('shows the consequences and the fix when CML rejects the login of LCM', () =>
     ...refused,
     reason: { code: CML_REASONS.telemetry_off, message: 'telemetry is turned off in its CML', params: {} },
   }
-  expect(part(told(aRunningWorker({ conditions: [off] })), 'What you can do')).toEqual([])
+  expect(part(explain(aRunningWorker({ conditions: [off] })), 'What you can do')).toEqual([])
 })
 
 describe('paused for idleness', () => {
@@ -186,15 +186,17 @@ describe('paused for idleness', () => {
   const decisions = [decision({ action: 'pause', because: textReason(because), guards, at: ago(122) })]
 
   it('shows the actor, the reason and the confirmation of EC2', () => {
-    expect(part(told(worker, { decisions }), 'Why')).toEqual([
+    expect(part(explain(worker, { decisions }), 'Why')).toEqual([
       `The idle policy paused it 2m2s ago: ${because}.`,
       'EC2 confirmed the stop after 2s.',
     ])
-    expect(part(told(worker, { decisions }), 'What you can do')).toEqual(['lcm start worker metal-1    start it again'])
+    expect(part(explain(worker, { decisions }), 'What you can do')).toEqual([
+      'lcm start worker metal-1    start it again',
+    ])
   })
 
-  it('shows the guards with --all', () => {
-    expect(part(told(worker, { decisions }, true), 'Why')).toEqual([
+  it('shows the guards with --verbose', () => {
+    expect(part(explain(worker, { decisions }, true), 'Why')).toEqual([
       `The idle policy paused it 2m2s ago: ${because}.`,
       '  ok  idle seconds: 3720 (required: at least 3600)',
       '  ok  running workers: 1 (required: more than 0)',
@@ -212,7 +214,7 @@ it('names the user who stopped the worker', () => {
       { from: 'STOPPING', to: 'STOPPED', at: ago(120), because: textReason('EC2 says stopped') },
     ],
   })
-  expect(part(told(worker), 'Why')).toEqual([
+  expect(part(explain(worker), 'Why')).toEqual([
     'It became STOPPING because ann wants it STOPPED: class is over.',
     'EC2 confirmed the stop after 10s.',
   ])
@@ -224,13 +226,13 @@ it('shows what to do when the instance was terminated outside LCM', () => {
     status: 'TERMINATED',
     state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: ago(60), because: textReason(because) }],
   })
-  const lines = told(worker)
+  const lines = explain(worker)
   expect(part(lines, 'Why')).toEqual([`It became TERMINATED because ${because}.`])
   expect(part(lines, 'What you can do')).toEqual([
     'lcm create worker --template metal --name metal-1    replace it',
     'set replace_lost: true in template metal to replace lost workers automatically',
   ])
-  expect(part(told({ ...worker, desired_status: 'TERMINATED' }), 'What you can do')).toEqual([])
+  expect(part(explain({ ...worker, desired_status: 'TERMINATED' }), 'What you can do')).toEqual([])
 })
 
 describe('an idle worker that is not paused', () => {
@@ -245,7 +247,7 @@ describe('an idle worker that is not paused', () => {
   const explained = { decisions: [decision({ action: 'skipped_cooldown', because: textReason(because), guards })] }
 
   it('lists only the guards that prevented the pause', () => {
-    const lines = told(worker, explained)
+    const lines = explain(worker, explained)
     expect(part(lines, 'Why')).toEqual([
       'It became RUNNING because CML 2.9.1 is ready.',
       `It was not paused yet: ${because}.`,
@@ -254,12 +256,12 @@ describe('an idle worker that is not paused', () => {
     expect(part(lines, 'Decisions, newest first')).toEqual([`20s     not paused yet      ${because}`])
   })
 
-  it('lists all guards with --all', () => {
-    expect(part(told(worker, explained, true), 'Why')).toContain('  ok  protected: false (required: false)')
+  it('lists all guards with --verbose', () => {
+    expect(part(explain(worker, explained, true), 'Why')).toContain('  ok  protected: false (required: false)')
   })
 })
 
 it('quotes names in commands so that they can be copied', () => {
   const failed = aWorker({ name: '$(old) lab', status: 'FAILED' })
-  expect(part(told(failed), 'What you can do')[0]).toBe("lcm retry worker '$(old) lab'        retry the failed step")
+  expect(part(explain(failed), 'What you can do')[0]).toBe("lcm retry worker '$(old) lab'        retry the failed step")
 })

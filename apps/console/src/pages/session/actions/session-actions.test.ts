@@ -35,7 +35,7 @@ it('extends as long as the definition allows', () => {
   )
 })
 
-it('available in each status what the API would do', () => {
+it('offers in each status what the API would accept', () => {
   const offered = SESSION_STATUSES.map(status => [
     status,
     availableActions(aSession({ status }), NOW_MS, 'page').join(' '),

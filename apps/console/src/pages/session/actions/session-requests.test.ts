@@ -8,7 +8,7 @@ import { requestTracker } from '../../../state/requests.ts'
 import { ConsoleApi } from '../../../testing/console-api.ts'
 import { requestExtend } from './session-requests.ts'
 
-it('leaves it to the form to say why more time was refused, so that it stays with what was typed', async () => {
+it('leaves the refusal of an extension to the form, so that the input is kept', async () => {
   const { plane, client } = new ConsoleApi()
   const { live } = liveState()
   const session = aSession({ status: 'STOPPING' })

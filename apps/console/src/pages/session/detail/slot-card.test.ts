@@ -19,7 +19,7 @@ it('draws lead and slot to scale', () => {
   expect(slotScale(aSession(), 0, START_MS + 61 * MINUTE_MS).now).toBe(null)
 })
 
-it('is full once its slot is over, and as full as it got when it ended early', () => {
+it('is full once its slot is over, and partly full when it ended early', () => {
   const passed = (session: LabletSession, minutes: number) =>
     slotScale(session, 20 * MINUTE_MS, START_MS + minutes * MINUTE_MS).passed
   expect(passed(aSession({ status: 'STOPPING' }), 61)).toBe(0.75)

@@ -29,7 +29,7 @@ it('drops what does not exist', () => {
   })
 })
 
-it('finds a session by what a person may know it by', () => {
+it('finds a session by id, definition, user, reservation and worker', () => {
   const session = aSession({
     id: 'ls-77',
     worker_id: 'w-1',

@@ -12,17 +12,17 @@ const booked = (id: string, from: number, to: number, worker_id: string | null =
   aSession({ id, worker_id, status: 'RUNNING', timeslot: { start: at(from), end: at(to) } })
 
 describe('the span', () => {
-  it('keeps up with the present in steps', () => {
+  it('follows the current time in steps', () => {
     const nowMs = FROM_MS + 9.9 * HOUR_MS
     expect(spanOf('24h', null, nowMs)).toEqual({ fromMs: FROM_MS + 3 * HOUR_MS, toMs: FROM_MS + 27 * HOUR_MS })
     expect(spanOf('24h', null, nowMs - HOUR_MS / 2)).toEqual(spanOf('24h', null, nowMs))
   })
 
-  it('stays where it was paged to', () => {
+  it('stays on the selected page', () => {
     expect(spanOf('6h', FROM_MS, FROM_MS + 99 * HOUR_MS)).toEqual({ fromMs: FROM_MS, toMs: FROM_MS + 6 * HOUR_MS })
   })
 
-  it('is marked at whole hours and days of the reader', () => {
+  it('is marked at whole hours and days in local time', () => {
     const hours = ticksOf(spanOf('6h', FROM_MS + 60_000, 0), '6h').map(ms => new Date(ms).getMinutes())
     expect(hours).toEqual([0, 0, 0, 0, 0, 0])
     const days = ticksOf(spanOf('7d', FROM_MS + 60_000, 0), '7d').map(ms => new Date(ms).getHours())
@@ -56,7 +56,7 @@ describe('the day on which clocks are set', () => {
 })
 
 describe('rows', () => {
-  it('put sessions on their workers to scale, what has none first', () => {
+  it('put sessions on their workers to scale, unplaced sessions first', () => {
     const rows = timelineRows([booked('ls-1', 0, 5), booked('ls-2', 5, 10, null)], SPAN)
     expect(rows.map(({ workerId, bars }) => [workerId, bars[0]?.left, bars[0]?.width])).toEqual([
       [null, 0.5, 0.5],
@@ -64,7 +64,7 @@ describe('rows', () => {
     ])
   })
 
-  it('let nothing wait that was canceled or is over', () => {
+  it('omit canceled and finished sessions from those that wait', () => {
     const waiting = booked('ls-1', 1, 5, null)
     const sessions = [
       { ...waiting, status: 'PENDING' as const, desired_status: 'TERMINATED' as const },
@@ -84,7 +84,7 @@ describe('rows', () => {
     expect(row?.lanes).toBe(2)
   })
 
-  it('keep very short ones from hiding each other', () => {
+  it('keep very short sessions from hiding each other', () => {
     const [, row] = timelineRows([booked('ls-1', 1, 1.01), booked('ls-2', 1.02, 1.03)], SPAN)
     expect(row?.lanes).toBe(2)
   })
@@ -94,18 +94,18 @@ describe('rows', () => {
     expect(row?.bars).toMatchObject([{ left: 0, width: 1, isCutLeft: true, isCutRight: true }])
   })
 
-  it('say how many do not fit', () => {
+  it('show how many do not fit', () => {
     const crowd = Array.from({ length: 13 }, (_, n) => booked(`ls-${n}`, 1, 2))
     expect(timelineRows(crowd, SPAN)[1]).toMatchObject({ lanes: 10, hidden: 3 })
   })
 
-  it('take a thousand sessions on two hundred workers', () => {
+  it('handle a thousand sessions on two hundred workers', () => {
     const many = Array.from({ length: 1000 }, (_, n) => booked(`ls-${n}`, n % 7, (n % 7) + 1, `w-${n % 200}`))
     expect(timelineRows(many, SPAN)).toHaveLength(201)
   })
 })
 
-it('draws what ended early until its end, and not at all what never began', () => {
+it('draws a session that ended early until its end, and omits one that never started', () => {
   const over = { ...booked('ls-1', 1, 5), status: 'TERMINATED' as const }
   expect(drawnSpan({ ...over, entered_status_at: at(2) })).toEqual({
     fromMs: FROM_MS + HOUR_MS,

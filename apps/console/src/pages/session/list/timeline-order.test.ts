@@ -7,7 +7,7 @@ const fleet = (count: number) =>
   new Map(Array.from({ length: count }, (_, n) => [`w-${n}`, aWorker({ id: `w-${n}`, name: `metal-${n}` })] as const))
 const ids = (shown: readonly { workerId: string | null }[]) => shown.map(({ workerId }) => workerId)
 
-it('puts what waits first, then all workers by name', () => {
+it('lists waiting sessions first, then all workers by name', () => {
   const { shown, more } = orderedRows([row('w-10'), row(null)], fleet(11), false)
   expect(ids(shown)).toEqual([null, ...Array.from({ length: 11 }, (_, n) => `w-${n}`)])
   expect(more).toBe(0)

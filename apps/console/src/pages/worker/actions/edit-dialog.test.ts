@@ -9,7 +9,7 @@ it('sends only edited fields, so that changes by other users are kept', () => {
   expect(patchOf(opened, `${opened.name} `, labelsText(opened.labels))).toEqual({})
 })
 
-it('is one label a line, there and back', () => {
+it('converts labels to one line each and back', () => {
   const labels = { environment: 'prod', note: 'a=b c' }
   expect(labelsText(labels)).toBe('environment=prod\nnote=a=b c')
   expect(labelsOf(labelsText(labels))).toEqual({ labels, wrong: [] })

@@ -14,8 +14,8 @@ const life = (...statuses: WorkerStatus[]): StateChange[] =>
 
 const twice = life('PENDING', 'PROVISIONING', 'STARTING', 'RUNNING', 'STOPPING', 'STOPPED', 'STARTING', 'RUNNING')
 
-describe('the picture of a life', () => {
-  it('numbers the moves that were made, as often as they were', () => {
+describe('the lifecycle diagram', () => {
+  it('numbers each transition that happened', () => {
     const { moves } = lifecycleOf('RUNNING', twice)
     const stepsBy = Object.fromEntries(moves.map(({ from, to, steps }) => [`${from} ${to}`, steps]))
     expect(stepsBy).toMatchObject({
@@ -27,26 +27,26 @@ describe('the picture of a life', () => {
     expect(moves.filter(({ isNewest }) => isNewest)).toMatchObject([{ from: 'STARTING', to: 'RUNNING' }])
   })
 
-  it('shows where it is, where it was and where it may go', () => {
+  it('shows the current, past and possible statuses', () => {
     const { statuses } = lifecycleOf('STOPPED', life('PENDING', 'TERMINATED').slice(0, 1))
     const stateOf = (wanted: WorkerStatus) => statuses.find(({ status }) => status === wanted)?.state
     expect([stateOf('STOPPED'), stateOf('PENDING'), stateOf('RUNNING')]).toEqual(['now', 'visited', 'ahead'])
     expect(statuses).toHaveLength(WORKER_STATUSES.length)
   })
 
-  it('draws a move that is unusual once it was made', () => {
+  it('draws an unusual transition once it has happened', () => {
     const has = (history: StateChange[]) =>
       lifecycleOf('RUNNING', history).moves.some(({ from, to }) => from === 'FAILED' && to === 'RUNNING')
     expect(has([])).toBe(false)
     expect(has(life('FAILED', 'RUNNING'))).toBe(true)
   })
 
-  it('promises no move that the lifecycle does not have', () => {
+  it('offers no transition that the lifecycle does not have', () => {
     const illegal = lifecycleOf('PENDING', []).moves.filter(({ from, to }) => !movesFrom(from).includes(to))
     expect(illegal).toEqual([])
   })
 
-  it('keeps every line of every legal move inside, and its number off the boxes', () => {
+  it('keeps every line of every legal transition inside, and its number off the boxes', () => {
     for (const from of WORKER_STATUSES)
       for (const to of movesFrom(from)) {
         const { moves, statuses } = lifecycleOf(to, life(from, to))

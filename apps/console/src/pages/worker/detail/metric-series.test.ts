@@ -15,14 +15,14 @@ it('is oldest first, with gaps where nothing is known', () => {
   expect(lines).toMatchObject({ atMs: [60_000, 120_000], cpu: [null, 40], labs: [null, 3], memory: [null, null] })
 })
 
-it('averages what a chart has no room for', () => {
+it('averages values when the chart is too narrow', () => {
   const week = Array.from({ length: 3600 }, (_, n) => sampleAt(3600 - n, { cpu_utilization: n < 1800 ? 100 : 0 }))
   const { atMs, cpu } = metricSeries(week)
   expect([atMs.length, cpu[0], cpu.at(-1)]).toEqual([360, 0, 100])
   expect(atMs.at(-1)).toBe(3600 * 60_000)
 })
 
-it('draws no line through a time in which nothing was measured', () => {
+it('draws no line across a gap in the measurements', () => {
   const busy = (minute: number) => sampleAt(minute, { cpu_utilization: 80 })
   const { atMs, cpu } = metricSeries([503, 502, 501, 3, 2, 1].map(busy))
   expect(cpu).toEqual([80, 80, 80, null, 80, 80, 80])
@@ -30,12 +30,12 @@ it('draws no line through a time in which nothing was measured', () => {
   expect(metricSeries([6, 4, 3, 2].map(busy)).cpu).not.toContain(null)
 })
 
-it('makes no mean of what was before such a time and after it', () => {
+it('does not average across a gap', () => {
   const before = Array.from({ length: 361 }, (_, n) => sampleAt(361 - n, { cpu_utilization: 100 }))
   const { cpu } = metricSeries([sampleAt(9_000, { cpu_utilization: 0 }), ...before])
   expect(cpu.slice(-3)).toEqual([100, null, 0])
 })
 
-it('is of the last hour unless said', () => {
+it('shows the last hour by default', () => {
   expect([rangeOf(undefined), rangeOf('7d'), rangeOf('century')]).toEqual(['1h', '7d', '1h'])
 })

@@ -13,7 +13,7 @@ it('ticks a range in either direction', () => {
   expect([...withRange(new Set(['a']), ids, 'd', 'c')]).toEqual(['a', 'c', 'd'])
 })
 
-it('ticks one alone when the range has no beginning', () => {
+it('ticks only one when the range has no start', () => {
   expect([...withRange(new Set(), ids, null, 'c')]).toEqual(['c'])
   expect([...withRange(new Set(), ids, 'gone', 'c')]).toEqual(['c'])
 })

@@ -23,7 +23,7 @@ const measured = (status: WorkerView['status']): WorkerView => ({
 const namesBy = (sort: Sort, order = workerSorter(), workers = fleet) =>
   order.sorted(workers, sort, () => nothing).map(({ name }) => name)
 
-it('is in the order that people count in', () => {
+it('sorts names in natural order', () => {
   expect(namesBy(NAME_FIRST)).toEqual(['metal-1', 'Metal-9', 'metal-10'])
   expect(namesBy({ by: 'name', isDescending: true })).toEqual(['metal-10', 'Metal-9', 'metal-1'])
 })
@@ -37,7 +37,7 @@ it('puts the longest idle time first when descending', () => {
   expect(namesBy({ by: 'idle', isDescending: true })).toEqual(['Metal-9', 'metal-10', 'metal-1'])
 })
 
-it('has statuses in the order of a life', () => {
+it('sorts statuses in lifecycle order', () => {
   expect(namesBy({ by: 'status', isDescending: false })).toEqual(['metal-10', 'metal-1', 'Metal-9'])
 })
 
@@ -50,26 +50,26 @@ it('stays correct when workers are added, removed and changed', () => {
   expect(namesBy(NAME_FIRST, order)).toEqual(['metal-1', 'Metal-9', 'metal-10'])
 })
 
-it('reads its own address, and takes nonsense for the order of names', () => {
+it('reads its own query, and falls back to the order of names', () => {
   expect(sortOf('-cpu')).toEqual({ by: 'cpu', isDescending: true })
   expect(sortOf('nonsense')).toEqual(NAME_FIRST)
   expect([sortText(NAME_FIRST), sortText({ by: 'name', isDescending: true })]).toEqual(['', '-name'])
 })
 
-it('begins a column its own way and then turns it round', () => {
+it('sorts a column in its default direction first, then reverses it', () => {
   expect(nextSort(NAME_FIRST, 'name')).toEqual({ by: 'name', isDescending: true })
   expect(nextSort(NAME_FIRST, 'cpu')).toEqual({ by: 'cpu', isDescending: true })
   expect(nextSort({ by: 'cpu', isDescending: true }, 'cpu')).toEqual({ by: 'cpu', isDescending: false })
   expect(nextSort(NAME_FIRST, 'region')).toEqual({ by: 'region', isDescending: false })
 })
 
-it('believes the newest measurement', () => {
+it('uses the newest measurement', () => {
   const worker = measured('RUNNING')
   expect(cpuOf(worker, nothing)).toBe(12)
   expect(cpuOf(worker, { cpu: [10, 40], memory: [] })).toBe(40)
 })
 
-it('does not pass off what was measured before a machine stopped as how busy it is', () => {
+it('ignores measurements from before a machine stopped', () => {
   const before = { cpu: [10, 40], memory: [20, 50] }
   const statuses = ['STOPPING', 'STOPPED', 'FAILED', 'TERMINATED'] as const
   for (const worker of statuses.map(measured))
