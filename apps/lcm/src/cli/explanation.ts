@@ -73,8 +73,8 @@ export const decisionLines = (decisions: readonly DecisionRecord[], nowMs: numbe
   decisions
     .filter((decision, index) => isVerbose || !isEcho(decision, decisions[index + 1]))
     .map(({ at, action, because, outcome }) => {
-      const said = `${because.message}${outcome === '' ? '' : ` -> ${outcome}`}`
-      return `${ageOf(at, nowMs).padEnd(8)}${actionWords(action).padEnd(20)}${isVerbose ? said : shortened(said)}`
+      const text = `${because.message}${outcome === '' ? '' : ` -> ${outcome}`}`
+      return `${ageOf(at, nowMs).padEnd(8)}${actionWords(action).padEnd(20)}${isVerbose ? text : shortened(text)}`
     })
 
 /** Number of decisions to read, so that `shown` remain after repeated ones are dropped. */

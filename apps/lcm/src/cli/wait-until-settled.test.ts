@@ -22,7 +22,7 @@ async function settled({ worker, wait = false, quiet = false, format }: Case) {
   const client = apiClient(api.dispatch, { token: 'secret' })
   const connect = () => Promise.reject(new Error('it is already connected'))
   const options = { wait, timeout: 1_000, ...(format === undefined ? {} : { output: format }) }
-  await settle({ client, item: worker, settling: WORKER_SETTLING, said: 'asked' }, options, {
+  await settle({ client, item: worker, settling: WORKER_SETTLING, message: 'asked' }, options, {
     shell,
     globals,
     connect,

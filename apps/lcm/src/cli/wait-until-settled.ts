@@ -39,7 +39,7 @@ export interface Asked<T extends Resource> {
   readonly item: T
   readonly settling: Settling<T>
   /** Message that confirms the request. */
-  readonly said: string
+  readonly message: string
 }
 
 /** Confirms a request, waits for its result if `--wait` is set, and prints it. */
@@ -48,11 +48,11 @@ export async function settle<T extends Resource>(
   options: SettleOptions,
   { shell, output }: Invocation,
 ): Promise<void> {
-  const { client, item, settling, said } = asked
+  const { client, item, settling, message } = asked
   const { clock, signal } = shell
   const format = options.output
-  if (options.wait) output.note(said)
-  else if (format === undefined && !output.quiet) output.out(said)
+  if (options.wait) output.note(message)
+  else if (format === undefined && !output.quiet) output.out(message)
   let settled: T | null = item
   if (options.wait) {
     const line = progress(output, clock)

@@ -41,10 +41,10 @@ export function judgeApi({ url, answer, waitsFor }: ApiFacts, version: string): 
   if (answer.kind === 'refused') return [ok('api', `LCM responds at ${url}`), ...readiness]
   const { info } = answer
   const cloud = info.cloud === 'sim' ? 'a simulated cloud' : `AWS in ${info.regions.join(', ')}`
-  const said = `LCM ${info.version} responds at ${url}: ${info.profile}, on ${cloud}`
+  const message = `LCM ${info.version} responds at ${url}: ${info.profile}, on ${cloud}`
   const next = 'install the same version of lcm on both sides'
   const isSame = info.version === version
-  return [isSame ? ok('api', said) : warning('api', `${said}, but this lcm is ${version}`, next), ...readiness]
+  return [isSame ? ok('api', message) : warning('api', `${message}, but this lcm is ${version}`, next), ...readiness]
 }
 
 export const OUTAGE_NEXT =

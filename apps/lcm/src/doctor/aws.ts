@@ -19,10 +19,10 @@ export function judgeAws(facts: AccountCheck, atMs: number): Finding[] {
   const refusal = caller?.refusal ?? null
   const rejected = actions.find(({ verdict }) => verdict === 'rejected')
   if (refusal !== null || rejected !== undefined) {
-    const said = refusal === null ? rejected?.details : `${refusal.code}: ${refusal.message}`
+    const details = refusal === null ? rejected?.details : `${refusal.code}: ${refusal.message}`
     const next =
       off.length > 0 ? 'correct the clock first' : 'renew them: they are wrong, expired or belong to another account'
-    return [failure('aws', `AWS rejects the credentials: ${said}`, next), ...off]
+    return [failure('aws', `AWS rejects the credentials: ${details}`, next), ...off]
   }
   if (actions.every(({ verdict }) => verdict === 'untold')) {
     const why = callerError ?? actions[0]?.details ?? 'no answer'

@@ -190,8 +190,8 @@ async function examineAws(context: CheckContext, { client, facts }: Reached): Pr
   const { env, examination, dataDir } = context
   const info = facts?.answer.kind === 'known' ? facts.answer.info : null
   const folder = examination.examineFolder(dataDir)
-  const said = env?.LCM_CLOUD ?? info?.cloud ?? folder.cloud
-  if (env === null || (said !== 'aws' && env.AWS_REGIONS_CONFIG_PATH === undefined)) {
+  const cloud = env?.LCM_CLOUD ?? info?.cloud ?? folder.cloud
+  if (env === null || (cloud !== 'aws' && env.AWS_REGIONS_CONFIG_PATH === undefined)) {
     return info?.cloud === 'sim' ? [ok('aws', 'the cloud is simulated, no AWS account is needed')] : []
   }
   const launch =

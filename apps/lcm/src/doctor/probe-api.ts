@@ -47,13 +47,13 @@ function causeOf(error: Error): string {
 }
 
 function answerOf({ status, body }: ApiResponse, { url, advice }: Target): ApiFacts['answer'] {
-  const said = parsed(body)
+  const content = parsed(body)
   if (status === 200) {
-    const info = Info.safeParse(said)
+    const info = Info.safeParse(content)
     if (info.success) return { kind: 'known', info: info.data }
   }
-  const detail = wordIn(said, 'detail')
-  if (status >= 400 && wordIn(said, 'code') !== null) return { kind: 'refused', status, detail: detail ?? '' }
+  const detail = wordIn(content, 'detail')
+  if (status >= 400 && wordIn(content, 'code') !== null) return { kind: 'refused', status, detail: detail ?? '' }
   return { kind: 'unreachable', message: `the server at ${url} is not an LCM API`, advice }
 }
 
@@ -75,10 +75,10 @@ function wordIn(value: unknown, name: string): string | null {
 
 /** Problems in a health response; an unhealthy response without named problems still counts as one. */
 function problemsIn(health: ApiResponse | null): readonly Reason[] {
-  const said = health === null ? null : parsed(health.body)
-  const status = wordIn(said, 'status')
+  const content = health === null ? null : parsed(health.body)
+  const status = wordIn(content, 'status')
   if (status === null || status === 'healthy') return []
-  const named = fieldIn(said, 'problems')
+  const named = fieldIn(content, 'problems')
   const problems = Array.isArray(named) ? named.flatMap(each => Reason.safeParse(each).data ?? []) : []
   return problems.length > 0 ? problems : [textReason(`the health of the API is ${status}`)]
 }

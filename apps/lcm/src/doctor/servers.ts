@@ -47,14 +47,14 @@ function judgeMember(member: EtcdMemberCheck, atMs: number): Finding[] {
         'check that a majority of its members is running and connected',
       ),
     ]
-  const told = ok(
+  const finding = ok(
     'etcd',
     `etcd ${version ?? 'of an unknown version'} responds at ${endpoint}${hasLeader ? ' and has a leader' : ''}`,
   )
-  if (member.atMs === null) return [told]
+  if (member.atMs === null) return [finding]
   const skew = { ms: member.atMs + HALF_SECOND_MS - atMs, uncertaintyMs: 2000 }
   const clock = judgeClock(`etcd at ${endpoint}`, skew)
-  return clock.severity === 'ok' ? [told] : [told, clock]
+  return clock.severity === 'ok' ? [finding] : [finding, clock]
 }
 
 /** The warning if no etcd address is configured. */

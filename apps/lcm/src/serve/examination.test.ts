@@ -22,7 +22,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-const patience = () => ({ clock: systemClock, deadlineMs: 2000, signal: new AbortController().signal })
+const limits = () => ({ clock: systemClock, deadlineMs: 2000, signal: new AbortController().signal })
 
 function read(env: Record<string, string>): ExaminedEnvironment {
   const environment = readEnvironment(env)
@@ -58,16 +58,16 @@ it('skips unreadable files in a data folder', () => {
 
 it('checks the store that the environment names', async () => {
   const file = join(folder, 'x.sqlite')
-  expect(await examineStore(read({}), patience())).toBeNull()
+  expect(await examineStore(read({}), limits())).toBeNull()
   expect(fileOfStore(read({ LCM_STORE: 'mongodb://h/lcm' }))).toBeNull()
   expect(fileOfStore(read({ LCM_STORE: `sqlite:${file}` }))).toBe(file)
-  expect(await examineStore(read({ LCM_STORE: `sqlite:${file}` }), patience())).toMatchObject({
+  expect(await examineStore(read({ LCM_STORE: `sqlite:${file}` }), limits())).toMatchObject({
     problem: 'file not found',
   })
 })
 
 it('checks the etcd that the environment names', async () => {
-  const members = await examineCoordination(read({ ETCD_ENDPOINTS: '127.0.0.1:1,127.0.0.1:2' }), patience())
+  const members = await examineCoordination(read({ ETCD_ENDPOINTS: '127.0.0.1:1,127.0.0.1:2' }), limits())
   expect(members.map(({ endpoint, problem }) => [endpoint, problem?.code])).toEqual([
     ['127.0.0.1:1', 'etcd_unreachable'],
     ['127.0.0.1:2', 'etcd_unreachable'],
@@ -75,14 +75,14 @@ it('checks the etcd that the environment names', async () => {
 })
 
 it.each(['http://', 'etcd:2379/v3'])('refuses an invalid etcd address: %s', async ETCD_ENDPOINTS => {
-  const examined = (async () => examineCoordination(read({ ETCD_ENDPOINTS }), patience()))()
+  const examined = (async () => examineCoordination(read({ ETCD_ENDPOINTS }), limits()))()
   await expect(examined).rejects.toThrow(StartupError)
   await expect(examined).rejects.toThrow(/^ETCD_ENDPOINTS: /)
 })
 
 it('refuses an invalid regions file', () => {
   const env = read({ AWS_REGIONS_CONFIG_PATH: join(folder, 'none.yaml') })
-  expect(() => examineAws(env, { regions: [], launch: null, fleet: null }, patience())).toThrow(
+  expect(() => examineAws(env, { regions: [], launch: null, fleet: null }, limits())).toThrow(
     'not a usable regions file',
   )
 })

@@ -2,11 +2,11 @@ import { aborted, type HostedService, silentLogger } from '@lcm/runtime'
 import { beforeEach, expect, it } from 'vitest'
 import { hostInStages } from './shutdown-stages.ts'
 
-let said: string[]
+let log: string[]
 let finish: Map<string, () => void>
 let stop: AbortController
 beforeEach(() => {
-  said = []
+  log = []
   finish = new Map()
   stop = new AbortController()
 })
@@ -17,25 +17,25 @@ const service = (name: string): HostedService => ({
   async run(signal) {
     const finished = new Promise<void>(resolve => finish.set(name, resolve))
     await aborted(signal)
-    said.push(`${name} is asked to end`)
+    log.push(`${name} is asked to end`)
     await finished
-    said.push(`${name} ended`)
+    log.push(`${name} ended`)
   },
 })
 const failing = (name: string): HostedService => ({ name, run: () => Promise.reject(new Error('it broke')) })
-const untilSaid = (...lines: string[]) => expect.poll(() => said).toEqual(lines)
+const untilLogged = (...lines: string[]) => expect.poll(() => log).toEqual(lines)
 
 it('stops a stage only when all earlier stages have ended', async () => {
   const running = hostInStages([[service('a'), service('b')], [service('c')]], stop.signal, { logger: silentLogger })
   stop.abort()
-  await untilSaid('a is asked to end', 'b is asked to end')
+  await untilLogged('a is asked to end', 'b is asked to end')
   finish.get('a')?.()
-  await expect.poll(() => said).toContain('a ended')
+  await expect.poll(() => log).toContain('a ended')
   finish.get('b')?.()
-  await expect.poll(() => said).toContain('c is asked to end')
+  await expect.poll(() => log).toContain('c is asked to end')
   finish.get('c')?.()
   await running
-  expect(said.slice(2)).toEqual(['a ended', 'b ended', 'c is asked to end', 'c ended'])
+  expect(log.slice(2)).toEqual(['a ended', 'b ended', 'c is asked to end', 'c ended'])
 })
 
 it.each([
@@ -44,10 +44,10 @@ it.each([
 ])('stops all stages in order when one of the %s stage fails', async (_, stages) => {
   const running = hostInStages(stages(), stop.signal, { logger: silentLogger })
   running.catch(() => undefined)
-  await untilSaid('a is asked to end')
+  await untilLogged('a is asked to end')
   finish.get('a')?.()
-  await untilSaid('a is asked to end', 'a ended', 'b is asked to end')
+  await untilLogged('a is asked to end', 'a ended', 'b is asked to end')
   finish.get('b')?.()
   await expect(running).rejects.toThrow('x: it broke')
-  expect(said.at(-1)).toBe('b ended')
+  expect(log.at(-1)).toBe('b ended')
 })

@@ -85,8 +85,8 @@ export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> 
   const named = new Set(parsed.flatMap(({ source, documents }) => topologiesNamedIn(source, documents)))
   const isNamed = ({ source: { path }, documents }: (typeof parsed)[number]) =>
     path !== null && named.has(path) && !documents.some(({ value }) => isFields(value) && 'kind' in value)
-  const said = parsed.filter(each => !isNamed(each))
-  const read = (await Promise.all(said.map(({ source, documents }) => wantedOf(source, documents)))).flat()
+  const remaining = parsed.filter(each => !isNamed(each))
+  const read = (await Promise.all(remaining.map(({ source, documents }) => wantedOf(source, documents)))).flat()
   const wanted = read.filter(each => typeof each !== 'string')
   const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(wanted)]
   if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was changed', 'fix these errors and try again', wrong)
@@ -158,8 +158,8 @@ const isFields = (value: unknown): value is Fields =>
 
 async function wantedIn(value: unknown, place: string, folder: string): Promise<(Wanted | string)[]> {
   if (!isFields(value)) return [`${place}: expected fields, such as kind and name`]
-  const { kind: said, ...fields } = value
-  const kind = said ?? (looksLikeTemplate(fields) ? 'Template' : undefined)
+  const { kind: givenKind, ...fields } = value
+  const kind = givenKind ?? (looksLikeTemplate(fields) ? 'Template' : undefined)
   switch (kind) {
     case 'Template':
       return asWanted('Template', CreateTemplate, without(fields, OWNED), place)
@@ -168,7 +168,7 @@ async function wantedIn(value: unknown, place: string, folder: string): Promise<
     case 'Worker':
       return typeof fields.name === 'string' ? asWanted('Worker', WORKER, fields, place) : [`${place}: name: required`]
     default:
-      if (said === undefined && isFields(fields.lab)) return [`${place}: ${A_LAB}`]
+      if (givenKind === undefined && isFields(fields.lab)) return [`${place}: ${A_LAB}`]
       return [`${place}: kind: must be one of ${KINDS.join(', ')}`]
   }
 }
@@ -197,8 +197,8 @@ async function withTopology({ topology_file, ...fields }: Fields, folder: string
 }
 
 /** Checks the topology as the API would, before anything is changed. */
-async function asDefinition(said: Fields, place: string, folder: string): Promise<(Wanted | string)[]> {
-  const fields = await withTopology(said, folder)
+async function asDefinition(document: Fields, place: string, folder: string): Promise<(Wanted | string)[]> {
+  const fields = await withTopology(document, folder)
   if (typeof fields === 'string') return [`${place}: ${fields}`]
   const wanted = asWanted('Definition', CreateDefinition, fields, place)
   const { topology } = fields
@@ -230,11 +230,11 @@ function asWanted(
   const issues = result.error?.issues ?? []
   const lacks = issues.flatMap(issue => (issue.path.length === 1 && isMissing(issue) ? issue.path.map(String) : []))
   const mayLack = issues.length === lacks.length && !lacks.includes('name')
-  const said = result.success || !mayLack ? result : PARTS[kind].safeParse(fields)
-  if (!said.success) return complaintsOf(said.error.issues, kind).map(line => `${place}: ${line}`)
-  const given = Object.fromEntries(Object.entries(said.data).filter(([name]) => name in fields))
+  const checked = result.success || !mayLack ? result : PARTS[kind].safeParse(fields)
+  if (!checked.success) return complaintsOf(checked.error.issues, kind).map(line => `${place}: ${line}`)
+  const given = Object.fromEntries(Object.entries(checked.data).filter(([name]) => name in fields))
   // `given` and `spec` were parsed by the schema of this kind.
-  return [{ kind, name: String(said.data.name), given, spec: result.data ?? null, lacks } as Wanted]
+  return [{ kind, name: String(checked.data.name), given, spec: result.data ?? null, lacks } as Wanted]
 }
 
 /** Schemas for existing resources, where fields may be omitted. */

@@ -174,16 +174,16 @@ async function workerStep(
   )
 }
 
-/** `said` is the template document of the same files, which is applied first. */
+/** `document` is the template document of the same files, which is applied first. */
 async function refuseUnusable(
   client: Client,
   name: string,
-  said: Of<'Template'> | null,
+  document: Of<'Template'> | null,
   signal: AbortSignal,
 ): Promise<void> {
   const current = await unlessMissing(client.call('getTemplate', { params: { name }, signal }))
-  if (said === null && current === null) throw notThere('template', name, 'lcm get templates')
-  if (said?.given.enabled ?? current?.enabled ?? true) return
+  if (document === null && current === null) throw notThere('template', name, 'lcm get templates')
+  if (document?.given.enabled ?? current?.enabled ?? true) return
   throw new CliError(EXIT.failed, `template ${name} is disabled`, 'enable it first')
 }
 

@@ -28,6 +28,6 @@ async function sync(idOrName: string, options: SyncOptions, invoked: Invocation)
   const { id } = await findDefinition(client, idOrName, signal)
   const call = { params: { id }, body: { reason: options.reason }, signal }
   const definition = await client.call('syncDefinition', call)
-  const said = `definition ${definition.name} ${definition.definition_version} (${id}) will be fetched from ${definition.source}`
-  return settle({ client, item: definition, settling: SYNC_SETTLING, said }, options, invoked)
+  const message = `definition ${definition.name} ${definition.definition_version} (${id}) will be fetched from ${definition.source}`
+  return settle({ client, item: definition, settling: SYNC_SETTLING, message }, options, invoked)
 }

@@ -61,7 +61,7 @@ async function showAudit(options: AuditOptions, { shell, output, connect }: Invo
   const names = options.output === 'table' ? await readWorkerNames(client, signal) : BY_ID
   await printDocument(
     {
-      told: { items: entries, is_cut: cut !== null },
+      data: { items: entries, is_cut: cut !== null },
       names: () => entries.map(({ id }) => id),
       lines: () => auditLines(entries, names),
     },

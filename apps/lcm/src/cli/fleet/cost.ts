@@ -36,5 +36,5 @@ async function showCost({ since, output: format }: CostOptions, { shell, output,
   const query = { since: since(shell.clock.now()) }
   const cost = await client.call('getFleetCost', { query, signal: shell.signal })
   const names = () => cost.items.map(({ name, worker_id }) => name ?? worker_id)
-  await printDocument({ told: cost, names, lines: colors => costLines(cost, colors) }, format, output)
+  await printDocument({ data: cost, names, lines: colors => costLines(cost, colors) }, format, output)
 }

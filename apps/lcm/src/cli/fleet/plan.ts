@@ -29,7 +29,7 @@ async function showPlan(format: Format, { shell, output, connect }: Invocation):
   const summaries = planByService({ plan, services }).map(({ items: _, ...summary }) => summary)
   await printDocument(
     {
-      told: { ...plan, services: summaries, left_out: leftOutFor(info.actor) },
+      data: { ...plan, services: summaries, left_out: leftOutFor(info.actor) },
       names: () => plan.items.map(({ resource }) => resource),
       lines: colors => planLines({ plan, services, names, actor: info.actor }, colors),
     },

@@ -33,8 +33,8 @@ async function showTop({ sort, output: format }: TopOptions, { shell, output, co
   if (format === undefined && output.stdout.isTty) return liveTop({ client, clock, signal, output, keys, sort })
   const picture = fleetSnapshot()
   await picture.look(client, signal)
-  const told = topOf(picture, sort, clock.now())
-  const names = () => told.items.map(({ name }) => name)
-  await printDocument({ told, names, lines: colors => snapshotLines(told, colors) }, format ?? 'table', output)
-  if (told.items.length === 0 && (format ?? 'table') === 'table') output.note(NO_WORKERS)
+  const data = topOf(picture, sort, clock.now())
+  const names = () => data.items.map(({ name }) => name)
+  await printDocument({ data, names, lines: colors => snapshotLines(data, colors) }, format ?? 'table', output)
+  if (data.items.length === 0 && (format ?? 'table') === 'table') output.note(NO_WORKERS)
 }

@@ -50,11 +50,11 @@ it('exits with 1 when the action fails, or another user requests another one', a
 
 describe('irreversible actions', () => {
   it.each(['wipe', 'delete'])('%s needs the title or --yes', async verb => {
-    const nobody = worker()
-    expect(await nobody.lcm(verb, 'lab', 'lr-1')).toBe(2)
-    expect(nobody.err()).toMatch(/permanently deletes .*: add --yes to confirm/)
-    expect(nobody.api.bodies()).toEqual([])
-    expect(await nobody.lcm(verb, 'lab', 'lr-1', '--yes')).toBe(0)
+    const noninteractive = worker()
+    expect(await noninteractive.lcm(verb, 'lab', 'lr-1')).toBe(2)
+    expect(noninteractive.err()).toMatch(/permanently deletes .*: add --yes to confirm/)
+    expect(noninteractive.api.bodies()).toEqual([])
+    expect(await noninteractive.lcm(verb, 'lab', 'lr-1', '--yes')).toBe(0)
     const wrong = worker({ typed: 'lr-1' })
     expect(await wrong.lcm(verb, 'lab', 'lr-1')).toBe(1)
     expect(wrong.err()).toContain('that is not its title: BGP basics was not changed')

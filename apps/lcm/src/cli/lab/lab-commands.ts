@@ -70,8 +70,8 @@ async function act(verb: LabVerb, idOrTitle: string, options: LabOptions, invoke
   if (verb.confirmation !== undefined && !options.yes)
     await confirmByName({ id, name, expected: 'its title', ...verb.confirmation }, invoked)
   const lab = await client.call(verb.route, { params: { id }, body: { reason: options.reason }, signal })
-  return settle({ client, item: lab, settling: LAB_SETTLING, said: saidOf(lab, verb) }, options, invoked)
+  return settle({ client, item: lab, settling: LAB_SETTLING, message: messageOf(lab, verb) }, options, invoked)
 }
 
-const saidOf = ({ id, title, status }: LabRecord, { done }: LabVerb): string =>
+const messageOf = ({ id, title, status }: LabRecord, { done }: LabVerb): string =>
   `${printable(title)} (${id}) will be ${done}; it is ${status} now`

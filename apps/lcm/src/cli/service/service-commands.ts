@@ -18,13 +18,13 @@ export function defineServices(services: Command, shell: Shell): void {
     verb: 'trigger',
     route: 'triggerService',
     summary: 'Make the leader of a service reconcile everything now',
-    said: service => `requested a full sweep from the leader of ${service}`,
+    message: service => `requested a full sweep from the leader of ${service}`,
   })
   addAsk(services, shell, {
     verb: 'resign',
     route: 'resignService',
     summary: 'Make the leader of a service step down, so that another replica takes over',
-    said: service => `requested a new leader of ${service}: watch it with \`lcm get services --watch\``,
+    message: service => `requested a new leader of ${service}: watch it with \`lcm get services --watch\``,
   })
   services.addHelpText('afterAll', EXAMPLES)
 }
@@ -46,10 +46,10 @@ interface Ask {
   readonly verb: string
   readonly route: 'triggerService' | 'resignService'
   readonly summary: string
-  said(service: string): string
+  message(service: string): string
 }
 
-function addAsk(services: Command, shell: Shell, { verb, route, summary, said }: Ask): void {
+function addAsk(services: Command, shell: Shell, { verb, route, summary, message }: Ask): void {
   services
     .command(`${verb} <service>`)
     .description(summary)
@@ -59,6 +59,6 @@ function addAsk(services: Command, shell: Shell, { verb, route, summary, said }:
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
       await client.call(route, { params: { service }, body: { reason }, signal: shell.signal })
-      if (!output.quiet) output.out(said(service))
+      if (!output.quiet) output.out(message(service))
     })
 }

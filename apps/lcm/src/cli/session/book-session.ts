@@ -72,7 +72,7 @@ async function bookSession(name: string, options: BookOptions, invoked: Invocati
   const timeout = options.timeout ?? timeoutFor(session, clock.now())
   const { id, definition: pinned, timeslot } = session
   const slot = `from ${timeslot.start} to ${timeslot.end}, ends ${distanceOf(timeslot.end, clock.now())}`
-  const said = `session ${id} of ${pinned.name} ${pinned.version} booked ${slot}`
+  const message = `session ${id} of ${pinned.name} ${pinned.version} booked ${slot}`
   const settling = sessionSettling(await namesFor(options, client, signal))
-  return settle({ client, item: session, settling, said }, { ...options, timeout }, invoked)
+  return settle({ client, item: session, settling, message }, { ...options, timeout }, invoked)
 }

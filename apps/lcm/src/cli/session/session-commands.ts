@@ -33,11 +33,11 @@ async function cancel(id: string, options: SettleOptions, invoked: Invocation): 
   const { client } = await invoked.connect()
   const found = await findSession(client, id, signal)
   const session = await client.call('cancelSession', { params: { id: found.id }, signal })
-  const said = isFinal(found.status)
+  const message = isFinal(found.status)
     ? `session ${id} is already ${found.status}`
     : `session ${id} is canceled${found.lab_record_id === null ? '' : '; its lab is being removed'}`
   const settling = sessionSettling(await namesFor(options, client, signal))
-  return settle({ client, item: session, settling, said }, options, invoked)
+  return settle({ client, item: session, settling, message }, options, invoked)
 }
 
 interface ExtendOptions {
@@ -76,19 +76,19 @@ interface VerbOptions extends SettleOptions {
 interface SessionVerb {
   readonly route: 'retrySession' | 'requeueSession'
   readonly summary: string
-  said(session: LabletSession): string
+  message(session: LabletSession): string
 }
 
 const RETRY: SessionVerb = {
   route: 'retrySession',
   summary: 'Retry the placement or lab of a session, or restart its stopped lab',
-  said: retried,
+  message: retried,
 }
 
 const REQUEUE: SessionVerb = {
   route: 'requeueSession',
   summary: 'Return a session to the queue; only before its lab is created',
-  said: ({ id, status }) => `session ${id} is queued for a new placement; it is ${status} now`,
+  message: ({ id, status }) => `session ${id} is queued for a new placement; it is ${status} now`,
 }
 
 export function defineRequeue(group: Command, shell: Shell): void {
@@ -118,7 +118,7 @@ async function act(verb: SessionVerb, id: string, options: VerbOptions, invoked:
   await findSession(client, id, signal)
   const session = await client.call(verb.route, { params: { id }, body: { reason: options.reason }, signal })
   const settling = sessionSettling(await namesFor(options, client, signal))
-  return settle({ client, item: session, settling, said: verb.said(session) }, options, invoked)
+  return settle({ client, item: session, settling, message: verb.message(session) }, options, invoked)
 }
 
 function retried({ id, status, pipeline }: LabletSession): string {

@@ -72,8 +72,8 @@ function addFault(chaos: Command, shell: Shell): void {
       const reached = await reach(invocation(command, shell))
       const { output } = reached
       const state = await changed(reached, words, options)
-      const told = { told: state, names: () => [state.preset], lines: () => faultLines(state) }
-      if (options.output !== 'table' || !output.quiet) await printDocument(told, options.output, output)
+      const document = { data: state, names: () => [state.preset], lines: () => faultLines(state) }
+      if (options.output !== 'table' || !output.quiet) await printDocument(document, options.output, output)
     })
 }
 
@@ -131,7 +131,7 @@ async function list(format: Format, invoked: Invocation): Promise<void> {
   const items = pairs.map(({ machine, worker }) => ({ ...machine, worker_id: worker?.id ?? null }))
   await printDocument(
     {
-      told: { items, faults },
+      data: { items, faults },
       names: () => items.map(({ instance_id }) => instance_id),
       lines: colors => chaosLines(pairs, faults, colors),
     },

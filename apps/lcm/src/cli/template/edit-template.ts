@@ -47,11 +47,11 @@ async function editTemplate(idOrName: string, options: EditTemplateOptions, invo
 function named(source: Source, name: string): Source {
   const fields = fieldsIn(source.text)
   if (typeof fields !== 'object' || fields === null) return source
-  const said = 'name' in fields ? fields.name : name
-  if (said !== name)
+  const given = 'name' in fields ? fields.name : name
+  if (given !== name)
     throw new CliError(
       EXIT.usage,
-      `${source.name} is for template ${shortened(said)}, not ${name}`,
+      `${source.name} is for template ${shortened(given)}, not ${name}`,
       'edit that template instead',
     )
   return { ...source, text: JSON.stringify({ ...fields, kind: 'Template', name }) }
@@ -59,7 +59,7 @@ function named(source: Source, name: string): Source {
 
 const NAME_SHOWN_MAX = 60
 
-const shortened = (said: unknown): string => String(said).slice(0, NAME_SHOWN_MAX)
+const shortened = (given: unknown): string => String(given).slice(0, NAME_SHOWN_MAX)
 
 /** Null if the text is not a single YAML document; `readWanted` then reports the error. */
 function fieldsIn(text: string): unknown {

@@ -6,7 +6,7 @@ import { printable } from './table.ts'
 /** A result that is not a list of resources, in all output formats. */
 export interface Document {
   /** Data for JSON and YAML. */
-  readonly told: unknown
+  readonly data: unknown
   /** Lines for `-o name`. */
   names(): readonly string[]
   lines(colors: Colors): readonly string[]
@@ -15,9 +15,9 @@ export interface Document {
 export async function printDocument(document: Document, format: Format, output: Output): Promise<void> {
   switch (format) {
     case 'json':
-      return output.out(JSON.stringify(document.told, null, 2))
+      return output.out(JSON.stringify(document.data, null, 2))
     case 'yaml':
-      return output.out(await toYaml(document.told))
+      return output.out(await toYaml(document.data))
     case 'name':
       return document.names().map(printable).forEach(output.out)
     case 'table':

@@ -12,7 +12,7 @@ export interface CapturedOptions {
   readonly columns?: number
   /** What standard input holds. */
   readonly input?: string
-  /** What the person types; without it nobody is at the keyboard. */
+  /** Keys that the user types. Without them there is no keyboard. */
   readonly typed?: string
   readonly host?: Awaited<ReturnType<Shell['loadHost']>>
   readonly examination?: Awaited<ReturnType<Shell['loadExamination']>>
@@ -69,12 +69,12 @@ export function capturedShell(options: CapturedOptions = {}) {
     api,
     clock,
     interrupt: () => interrupt.abort(),
-    /** Takes away whoever reads what is written. */
+    /** Closes the reader of the output. */
     leaveUnread: () => unread.abort(),
     press(text: string) {
       for (const pressed of listeners) pressed(text)
     },
-    /** Whether somebody listens to the keys. */
+    /** Whether the program reads keys. */
     isListening: () => listeners.size > 0,
     resize: (changed: Partial<typeof size>) => Object.assign(size, changed),
     out: () => stdout.join(''),

@@ -16,19 +16,19 @@ export interface Ended {
 /** Runs `lcm` as it was built, with `input` on its standard input, to its end. */
 export async function runLcm(args: readonly string[], input = ''): Promise<Ended> {
   const child = spawn(process.execPath, [LCM, ...args], { env: ENV, stdio: 'pipe' })
-  const said = { out: '', err: '' }
+  const output = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', text => {
-    said.out += text
+    output.out += text
   })
   child.stderr.setEncoding('utf8').on('data', text => {
-    said.err += text
+    output.err += text
   })
   child.stdin.end(input)
   const [code] = await once(child, 'close')
-  return { code, ...said }
+  return { code, ...output }
 }
 
-/** Runs `lcm` as it was built, before a reader that leaves once something was said. */
+/** Runs `lcm` as it was built, for a reader that leaves after the first output. */
 export async function runUnread(args: readonly string[]): Promise<Omit<Ended, 'out'>> {
   const child = spawn(process.execPath, [LCM, ...args], { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
   let err = ''
@@ -45,12 +45,12 @@ export async function startLcm(dataDir: string, speed: number): Promise<ChildPro
   const args = ['up', '--port', '0', '--data', dataDir, '--speed', String(speed)]
   const child = spawn(process.execPath, [LCM, ...args], { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
   await new Promise<void>((resolve, reject) => {
-    let said = ''
+    let output = ''
     child.stdout.on('data', text => {
-      said += text
-      if (said.includes('Ctrl-C')) resolve()
+      output += text
+      if (output.includes('Ctrl-C')) resolve()
     })
-    child.on('exit', code => reject(new Error(`it ended with ${code}: ${said}`)))
+    child.on('exit', code => reject(new Error(`it ended with ${code}: ${output}`)))
   })
   return child
 }
@@ -71,10 +71,10 @@ export interface Terminal {
 
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is told.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are terminal control sequences.
 const CONTROLS = /\u001b\[[0-9;?]*[A-Za-z]/g
 /** What both live views write before a frame: to the top of the screen, or back to where the last frame began. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is told.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are terminal control sequences.
 const FRAME = /\u001b\[H|\u001b\[\d+A/
 
 /** Runs `lcm` on a terminal of its own, which `script` lends. */
@@ -85,11 +85,11 @@ export function onTerminal(args: readonly string[], rows: number, columns: numbe
     env: { ...ENV, SHELL: '/bin/sh', TERM: 'xterm' },
   })
   let text = ''
-  let told: () => void = () => undefined
+  let notify: () => void = () => undefined
   const ended = once(child, 'close').then(([code]) => code)
   child.stdout.setEncoding('utf8').on('data', more => {
     text += more
-    told()
+    notify()
   })
   const screen = () => (text.split(FRAME).at(-1) ?? '').replaceAll(CONTROLS, '').trimEnd().split(/\r?\n/)
   return {
@@ -97,11 +97,11 @@ export function onTerminal(args: readonly string[], rows: number, columns: numbe
     screen,
     async until(isSo) {
       const isOver = ended.then(code => Promise.reject(new Error(`it ended with ${code}: ${text}`)))
-      // An end after that is nobody's failure.
+      // An exit after that is not a failure.
       isOver.catch(() => undefined)
       while (!isSo(screen().join('\n'))) {
         const news = new Promise<void>(resolve => {
-          told = resolve
+          notify = resolve
         })
         await Promise.race([news, isOver])
       }

@@ -96,8 +96,8 @@ async function createWorker(options: CreateWorkerOptions, invoked: Invocation): 
     body: { template_name: options.template, name: options.name, aws_region: options.region },
     signal: invoked.shell.signal,
   })
-  const said = `${worker.name} (${worker.id}) created in ${worker.aws_region}; it will be ${worker.desired_status}`
-  return settle({ client, item: worker, settling: WORKER_SETTLING, said }, options, invoked)
+  const message = `${worker.name} (${worker.id}) created in ${worker.aws_region}; it will be ${worker.desired_status}`
+  return settle({ client, item: worker, settling: WORKER_SETTLING, message }, options, invoked)
 }
 
 /** Refuses a name that a worker already has, because commands identify workers by name. The API validates the name itself. */

@@ -27,7 +27,7 @@ interface WhyOptions {
 
 interface Explanation {
   /** Data for --json. */
-  readonly told: object
+  readonly data: object
   lines(reader: Reader, colors: Colors): string[]
 }
 
@@ -66,14 +66,14 @@ function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): vo
       async (idOrName: string, { limit, json = false, verbose: isVerbose = false }: WhyOptions, command: Command) => {
         const { output, connect } = invocation(command, shell)
         const { client } = await connect()
-        const { told, lines } = await explain({
+        const { data, lines } = await explain({
           client,
           idOrName,
           limit,
           isVerbose: isVerbose || json,
           signal: shell.signal,
         })
-        if (json) output.out(JSON.stringify(told, null, 2))
+        if (json) output.out(JSON.stringify(data, null, 2))
         else lines({ nowMs: shell.clock.now(), isVerbose }, output.colors).forEach(output.out)
       },
     )
@@ -93,8 +93,8 @@ const whyWorker: Explain = async question => {
   const plan = fleet.planOf('worker-controller', `worker:${worker.id}`)
   const controller = fleet.services.find(({ service }) => service === 'worker-controller') ?? null
   const next = nextOfWorker({ worker, decisions: items, plan, controller, nowMs: fleet.nowMs })
-  const told = { worker, decisions: newestShown(items, limit, isVerbose), plan, next }
-  return { told, lines: (reader, colors) => explainWorker(told, reader, colors) }
+  const data = { worker, decisions: newestShown(items, limit, isVerbose), plan, next }
+  return { data, lines: (reader, colors) => explainWorker(data, reader, colors) }
 }
 
 const whySession: Explain = async question => {
@@ -110,8 +110,8 @@ const whySession: Explain = async question => {
   const plan = fleet.planOf(by, `session:${session.id}`)
   const { services, nowMs } = fleet
   const next = nextOfSession({ session, worker, decisions: items, plan, services, nowMs })
-  const told = { session, decisions: newestShown(items, limit, isVerbose), plan, next }
-  return { told, lines: (reader, colors) => explainSession({ ...told, minutesLeft }, reader, colors) }
+  const data = { session, decisions: newestShown(items, limit, isVerbose), plan, next }
+  return { data, lines: (reader, colors) => explainSession({ ...data, minutesLeft }, reader, colors) }
 }
 
 async function workerOf(client: Client, { worker_id }: LabletSession, signal: AbortSignal): Promise<Worker | null> {

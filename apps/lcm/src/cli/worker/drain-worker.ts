@@ -72,11 +72,11 @@ async function drain(idOrName: string, options: DrainOptions, invoked: Invocatio
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const body = { then: end, reason: options.reason, ...seconds }
   const worker = await client.call('drainWorker', { params: { id }, body, signal })
-  const said = saidOf(worker, end, clock.now())
-  return settle({ client, item: worker, settling: drainSettling(end, clock), said }, options, invoked)
+  const message = messageOf(worker, end, clock.now())
+  return settle({ client, item: worker, settling: drainSettling(end, clock), message }, options, invoked)
 }
 
-function saidOf(worker: Worker, end: string, nowMs: number): string {
+function messageOf(worker: Worker, end: string, nowMs: number): string {
   const waits = worker.drain === null ? '' : `: ${drainText(worker, worker.drain, nowMs)}`
   return `${worker.name} (${worker.id}) gets no new sessions and will be ${end}${waits}`
 }

@@ -85,10 +85,10 @@ interface Asked {
 
 function settleLicense({ client, worker, operation }: Asked, options: SettleOptions, invoked: Invocation) {
   const settling = licenseSettling(operation)
-  return settle({ client, item: worker, settling, said: saidOf(worker, operation) }, options, invoked)
+  return settle({ client, item: worker, settling, message: messageOf(worker, operation) }, options, invoked)
 }
 
-function saidOf({ id, name, status, license }: Worker, operation: Operation): string {
+function messageOf({ id, name, status, license }: Worker, operation: Operation): string {
   const when = status === 'RUNNING' ? '' : ` when it is RUNNING; it is ${status} now`
   return operation === 'register'
     ? `${name} (${id}) will be registered for ${license.product}${when}`

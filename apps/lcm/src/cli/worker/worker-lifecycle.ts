@@ -100,10 +100,10 @@ async function act(verb: Verb, idOrName: string, options: ActOptions, invoked: I
   if (verb.name === 'terminate' && !options.yes) await confirmByName(terminationOf(found), invoked)
   const body = { reason: options.reason, ...(options.force ? { force: true } : {}) }
   const worker = await client.call(verb.route, { params: { id: found.id }, body, signal })
-  return settle({ client, item: worker, settling: WORKER_SETTLING, said: saidOf(worker) }, options, invoked)
+  return settle({ client, item: worker, settling: WORKER_SETTLING, message: messageOf(worker) }, options, invoked)
 }
 
-function saidOf({ id, name, status, desired_status }: Worker): string {
+function messageOf({ id, name, status, desired_status }: Worker): string {
   if (status === desired_status) return `${name} (${id}) is already ${status}`
   return `${name} (${id}) will be ${desired_status}; it is ${status} now`
 }
