@@ -15,11 +15,11 @@ describe('addresses', () => {
     }
   })
 
-  it('lead to CML without a port, as on real machines', () => {
+  it('reach CML without a port, as on real machines', () => {
     expect(numberOf('https://127.64.0.1', 'range')).toBe(1)
   })
 
-  it('are told from those of others', () => {
+  it('are distinguished from addresses outside the range', () => {
     for (const url of ['https://10.0.0.1:8443', 'https://127.64.0.1:443', 'http://127.64.0.1:8443', 'nonsense']) {
       expect(numberOf(url, 'range')).toBeNull()
     }

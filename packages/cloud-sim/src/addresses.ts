@@ -15,7 +15,10 @@ export interface Address {
   readonly port: number
 }
 
-/** The n-th start of a world gets the n-th address after its seed's own place, so two worlds rarely meet. */
+/**
+ * Start n gets the n-th address after an offset that depends on the seed, so two simulated clouds rarely share an
+ * address.
+ */
 export function addressNumber(seedFraction: number, startCount: number): number {
   return (Math.floor(seedFraction * RANGE_SIZE) + startCount) % RANGE_SIZE
 }
@@ -30,8 +33,8 @@ export function addressOf(number: number, addressing: Addressing): Address {
 export const urlOf = (address: Address): string => `https://${address.host}:${address.port}`
 
 /**
- * The number within its addressing that an endpoint stands for, or null when it is none of ours. Without a port it is that of CML,
- * as on real machines; over the wire only root could listen there.
+ * Returns the number behind an endpoint, or null for an address outside the range. An endpoint without a port is that
+ * of CML, as on real machines; only root could listen on that port here.
  */
 export function numberOf(endpoint: string, addressing: Addressing): number | null {
   const [, host = '', port = String(CML_PORT)] = /^https:\/\/([\d.]+)(?::(\d+))?\/?$/.exec(endpoint) ?? []
@@ -40,6 +43,6 @@ export function numberOf(endpoint: string, addressing: Addressing): number | nul
   return Number(port) === CML_PORT && bits >= RANGE_BASE && bits < RANGE_BASE + RANGE_SIZE ? bits - RANGE_BASE : null
 }
 
-/** Start numbers and endpoint numbers are the same but in `ports`, where they repeat. */
+/** Start numbers equal endpoint numbers, except in `ports`, where endpoint numbers repeat. */
 export const samePlace = (startNumber: number, endpointNumber: number, addressing: Addressing): boolean =>
   (addressing === 'ports' ? startNumber % PORT_COUNT : startNumber) === endpointNumber

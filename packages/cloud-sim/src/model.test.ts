@@ -34,11 +34,11 @@ describe('the same seed and the same calls at the same times', () => {
     return model.machines()
   }
 
-  it('give the same world', () => {
+  it('give the same state', () => {
     expect(history(1)).toEqual(history(1))
   })
 
-  it('give the same world when it is hostile', () => {
+  it('give the same state with hostile faults', () => {
     const hostile = (seed: number) => {
       const clock = manualClock()
       const model = openSimModel({ seed, clock, preset: 'hostile' })
@@ -75,14 +75,14 @@ describe('the same seed and the same calls at the same times', () => {
     expect(hostile(2).answers).not.toEqual(first.answers)
   })
 
-  it('give another world with another seed', () => {
+  it('give another state with another seed', () => {
     const [a, b] = [history(1)[0], history(2)[0]]
     expect(a?.instance.instance_id).not.toBe(b?.instance.instance_id)
     expect(a?.private_ip).not.toBe(b?.private_ip)
     expect(a?.instance.timeline).not.toEqual(b?.instance.timeline)
   })
 
-  it('give the same world when it was closed in between', () => {
+  it('give the same state when the model is closed in between', () => {
     const clocks = [manualClock(), manualClock()] as const
     const store = memorySimStore()
     const whole = openSimModel({ seed: 5, clock: clocks[0] })
@@ -98,7 +98,7 @@ describe('the same seed and the same calls at the same times', () => {
 })
 
 describe('the delays of the cloud', () => {
-  it('bring a metal machine from launch to ready in eight to twelve minutes', () => {
+  it('take a bare-metal machine from launch to ready in eight to twelve minutes', () => {
     const model = openSimModel({ seed: 3, clock: manualClock() })
     plantMachines(model, 200, {})
     const minutes = readyAfterMs(model).map(ms => ms / MINUTE)
@@ -108,7 +108,7 @@ describe('the delays of the cloud', () => {
     expect(mean).toBeCloseTo(10, 0)
   })
 
-  it('shrink with the speed', () => {
+  it('scale with the speed', () => {
     const model = openSimModel({ seed: 3, clock: manualClock(), speed: 60 })
     plantMachines(model, 200, {})
     const seconds = readyAfterMs(model).map(ms => ms / SECOND)
@@ -118,12 +118,12 @@ describe('the delays of the cloud', () => {
 })
 
 describe('the speed', () => {
-  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('is not %s', speed => {
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('rejects %s', speed => {
     expect(() => openSimModel({ seed: 1, clock: manualClock(), speed })).toThrow(RangeError)
   })
 })
 
-describe('a world on disk', () => {
+describe('a simulated cloud on disk', () => {
   let folder = ''
   const stores: SimStore[] = []
   const openFile = () => {
@@ -139,7 +139,7 @@ describe('a world on disk', () => {
   })
   const closeFile = () => stores.pop()?.close()
 
-  it('has moved on when it is opened later', () => {
+  it('has advanced when it is opened later', () => {
     const clock = manualClock()
     const first = openSimModel({ seed: 7, clock, store: openFile() })
     plantMachines(first, 1, { 'lcm:fleet': 'f1' })
@@ -190,8 +190,8 @@ describe('a world on disk', () => {
   })
 })
 
-describe('a machine that has faded', () => {
-  it('leaves the store with the next launch', () => {
+describe('a terminated machine that is no longer shown', () => {
+  it('is removed from the store with the next launch', () => {
     const clock = manualClock()
     const store = memorySimStore()
     const model = openSimModel({ seed: 7, clock, store })
@@ -207,7 +207,7 @@ describe('a machine that has faded', () => {
   })
 })
 
-/** One machine in a world that any number may open. */
+/** One machine in a simulated cloud that any number of models may open. */
 function planted() {
   const clock = manualClock()
   const store = memorySimStore()
@@ -218,17 +218,17 @@ function planted() {
   return { clock, store, open, instance_id }
 }
 
-describe('things of further kinds', () => {
-  it('are stored with an act, and leave with their machine', () => {
+describe('records of other packages', () => {
+  it('are stored with a commit, and removed with their machine', () => {
     const { clock, store, open, instance_id } = planted()
-    const world = open()
-    const told: string[] = []
-    world.watch(id => told.push(id))
+    const sim = open()
+    const changed: string[] = []
+    sim.watch(id => changed.push(id))
     const of = (key: string, value: string | null) => ({ kind: 'lab', key, value })
     const records = [of(`${instance_id}/a`, '1'), of(`${instance_id}/b`, '2'), of('other', '3')]
-    world.commit({ records, touched: [instance_id] })
-    expect(told).toEqual([instance_id])
-    world.commit({ records: [of(`${instance_id}/b`, null)] })
+    sim.commit({ records, touched: [instance_id] })
+    expect(changed).toEqual([instance_id])
+    sim.commit({ records: [of(`${instance_id}/b`, null)] })
     expect(Object.fromEntries(open().stored('lab'))).toEqual({ [`${instance_id}/a`]: '1', other: '3' })
     expect(open().stored('none').size).toBe(0)
     clock.jumpWallClock(MINUTE)
@@ -240,14 +240,14 @@ describe('things of further kinds', () => {
   })
 })
 
-describe('things on a shelf', () => {
-  it('are read from the store, also by the next who opens it, and leave with their machine', () => {
+describe('records that stay on disk', () => {
+  it('are read from the store, also after a reopen, and removed with their machine', () => {
     const { clock, store, open, instance_id } = planted()
     const of = (key: string, value: string | null) => ({ kind: TELEMETRY, key, value })
-    const world = open()
-    world.commit({ shelved: [of(`${instance_id}/0`, '[0]'), of(`${instance_id}/1`, '[1]'), of('other/0', '[2]')] })
-    world.commit({ shelved: [of(`${instance_id}/0`, null)] })
-    for (const each of [world, open()]) {
+    const sim = open()
+    sim.commit({ shelved: [of(`${instance_id}/0`, '[0]'), of(`${instance_id}/1`, '[1]'), of('other/0', '[2]')] })
+    sim.commit({ shelved: [of(`${instance_id}/0`, null)] })
+    for (const each of [sim, open()]) {
       expect([...each.shelf(TELEMETRY)]).toEqual([`${instance_id}/1`, 'other/0'])
       expect([`${instance_id}/0`, `${instance_id}/1`].map(key => each.read(TELEMETRY, key))).toEqual([null, '[1]'])
       expect(each.stored(TELEMETRY).size).toBe(0)
@@ -262,8 +262,8 @@ describe('things on a shelf', () => {
   })
 })
 
-describe('a stored world that is damaged', () => {
-  it.each(['{"half":', '{}', '7'])('is refused with a clear word when an instance reads %s', value => {
+describe('a damaged store', () => {
+  it.each(['{"half":', '{}', '7'])('is rejected with a clear message when an instance reads %s', value => {
     const store = memorySimStore()
     store.commit([{ kind: 'instance', key: 'i-1', value }])
     expect(() => openSimModel({ seed: 1, clock: manualClock(), store })).toThrow("the stored instance 'i-1' is damaged")
@@ -271,7 +271,7 @@ describe('a stored world that is damaged', () => {
 })
 
 describe('a commit that fails', () => {
-  it('leaves the world as it was', () => {
+  it('leaves the state unchanged', () => {
     const store = memorySimStore()
     const full = () => {
       throw new Error('disk full')

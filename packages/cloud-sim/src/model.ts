@@ -14,16 +14,16 @@ import { openSimState, type SimState } from './sim-state.ts'
 import { memorySimStore, type SimStore } from './store.ts'
 
 /**
- * The simulated cloud. What anything is now follows from stored instants and the wall clock, so a world that is closed
- * and opened later has moved on. The same seed and the same calls at the same times give the same world.
+ * The simulated cloud. Its state follows from stored timestamps and the wall clock, so it advances even while it is
+ * closed. The same seed and the same calls at the same times give the same state.
  */
 export interface SimModel {
   readonly seed: number
   readonly speed: number
   now(): number
-  /** EC2 itself: for hands behind everybody's back and for planting, without limits. */
+  /** EC2 without request limits: for manual changes and for seeding a fleet. */
   readonly ec2: Ec2
-  /** EC2 as callers of its API meet it: with request limits, and with errors of its own making. */
+  /** EC2 as callers of its API get it: with request limits and injected errors. */
   readonly ec2Api: Ec2
   readonly cloudwatch: Cloudwatch
   /** The same limits and errors for calls of other services. */
@@ -31,85 +31,85 @@ export interface SimModel {
   readonly faults: FaultInjector
   readonly incidents: Incidents
   readonly cml: CmlMachines
-  /** Every machine that has not faded, also those that EC2 does not show yet. */
+  /** Every machine that hasn't disappeared, including those that EC2 doesn't show yet. */
   machines(): readonly MachineView[]
   machine(instanceId: string): MachineView | null
-  /** Gives a world that never had a machine this many, as if they had been there for weeks. */
+  /** Launches this many machines in an empty simulated cloud, dated weeks back. */
   plantFleet(count: number): void
-  /** When that machine will next change by itself, or null. */
+  /** When the machine next changes by itself, or null. */
   changesAtMs(instanceId: string): number | null
-  /** Calls back with the id of every machine that somebody has changed. The answer ends it. */
+  /** Calls the listener with the id of every changed machine. Call the result to stop. */
   watch(listener: (instanceId: string) => void): () => void
-  /** Addressing of endpoints on this host. It is not stored, since another host may differ. */
+  /** Addressing of endpoints on this host. Not stored, since another host may differ. */
   setAddressing(addressing: Addressing): void
   addressing(): Addressing
   close(): void
 }
 
-/** Failures of machines without an EC2 call. Each throws an Ec2Refusal where it can't happen. */
+/** Failures of machines without an EC2 call. Each throws an Ec2Refusal if the machine's state rules it out. */
 export interface Incidents {
-  /** EC2 announces a stop, and does it after so many seconds of its time. */
+  /** EC2 announces a stop, and stops the machine after this many simulated seconds. */
   retire(instanceId: string, afterS: number): void
   killInPending(instanceId: string): void
 }
 
 export interface SimModelOptions {
-  /** A stored world keeps the seed that it was made with. */
+  /** A stored simulated cloud keeps its first seed. */
   readonly seed: number
   readonly clock: Pick<Clock, 'now'>
-  /** Divides the cloud's own delays, never our clock. */
+  /** Divides the cloud's own delays, never the clock. */
   readonly speed?: number
   readonly store?: SimStore
-  /** The fault plan of a world that nobody has told another. */
+  /** The fault plan until it is changed. */
   readonly preset?: PresetName
-  /** Number of licenses that the Smart Account owns; unlimited by default. It is not stored. */
+  /** Number of licenses in the Smart Account; unlimited by default. Not stored. */
   readonly licensesOwned?: number
-  /** Of CML servers that nobody has given another. It is not stored. */
+  /** Initial admin password of CML servers. Not stored. */
   readonly adminPassword?: string
 }
 
 export function openSimModel(options: SimModelOptions): SimModel {
   const { clock, speed = 1, store = memorySimStore(), preset = 'plain' } = options
   if (!(speed > 0 && Number.isFinite(speed))) throw new RangeError(`the speed must be above 0, not ${speed}`)
-  const world = openSimState({ ...options, speed, store, preset, now: () => clock.now() })
-  const ec2 = ec2Of(world)
-  const admit = admission(world)
+  const sim = openSimState({ ...options, speed, store, preset, now: () => clock.now() })
+  const ec2 = ec2Of(sim)
+  const admit = admission(sim)
   const machine = (instanceId: string): MachineView | null => {
-    const instance = world.instances.get(instanceId)
-    return instance && !hasFaded(instance, world.now()) ? viewOf(instance, world.now(), world.addressing) : null
+    const instance = sim.instances.get(instanceId)
+    return instance && !hasFaded(instance, sim.now()) ? viewOf(instance, sim.now(), sim.addressing) : null
   }
   return {
-    seed: world.seed,
+    seed: sim.seed,
     speed,
-    now: world.now,
+    now: sim.now,
     ec2,
     ec2Api: rateLimitedEc2(ec2, admit),
     admit,
-    cloudwatch: cloudwatchOf(world),
-    faults: world.faults,
+    cloudwatch: cloudwatchOf(sim),
+    faults: sim.faults,
     incidents: {
-      retire: (instanceId, afterS) => retire(world, instanceNamed(world, instanceId), afterS),
-      killInPending: instanceId => killInPending(world, instanceNamed(world, instanceId)),
+      retire: (instanceId, afterS) => retire(sim, instanceNamed(sim, instanceId), afterS),
+      killInPending: instanceId => killInPending(sim, instanceNamed(sim, instanceId)),
     },
-    cml: cmlMachinesOf(world),
-    machines: () => [...world.instances.keys()].flatMap(id => machine(id) ?? []),
+    cml: cmlMachinesOf(sim),
+    machines: () => [...sim.instances.keys()].flatMap(id => machine(id) ?? []),
     machine,
-    plantFleet: count => seedFleet(world, count),
+    plantFleet: count => seedFleet(sim, count),
     changesAtMs(instanceId) {
-      const instance = world.instances.get(instanceId)
-      return instance ? instanceChangesAtMs(instance, world.now()) : null
+      const instance = sim.instances.get(instanceId)
+      return instance ? instanceChangesAtMs(instance, sim.now()) : null
     },
-    watch: world.watch,
-    addressing: () => world.addressing,
+    watch: sim.watch,
+    addressing: () => sim.addressing,
     setAddressing(addressing) {
-      world.addressing = addressing
+      sim.addressing = addressing
     },
     close: () => store.close(),
   }
 }
 
-function instanceNamed(world: SimState, instanceId: string): SimInstance {
-  const instance = world.instances.get(instanceId)
+function instanceNamed(sim: SimState, instanceId: string): SimInstance {
+  const instance = sim.instances.get(instanceId)
   if (instance) return instance
   throw unknownInstances([instanceId])
 }

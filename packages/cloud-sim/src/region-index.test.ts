@@ -4,7 +4,7 @@ import { plantMachines } from './conformance/sim-fixtures.ts'
 import { openSimModel } from './model.ts'
 import { positionFrom, regionIndex } from './region-index.ts'
 
-it('keeps the machines of a region in order, whatever comes and goes', () => {
+it('keeps the machines of a region in order through insertions and removals', () => {
   const model = openSimModel({ seed: 7, clock: manualClock() })
   plantMachines(model, 20, {})
   const machines = model.machines().map(({ instance }) => instance)

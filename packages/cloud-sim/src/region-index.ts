@@ -1,6 +1,6 @@
 import type { SimInstance } from './ec2/instance.ts'
 
-/** The machines of each region in ascending order of their numbers, so that a page costs what it shows. */
+/** Machines per region in ascending order of their numbers, so that a page costs only what it shows. */
 export interface RegionIndex {
   in(region: string): readonly SimInstance[]
   put(instance: SimInstance): void
@@ -33,7 +33,7 @@ export function regionIndex(instances: Iterable<SimInstance>): RegionIndex {
   return index
 }
 
-/** Position of the first machine of that number or above. */
+/** Position of the first machine with that number or above. */
 export function positionFrom(list: readonly SimInstance[], number: number): number {
   let low = 0
   let high = list.length

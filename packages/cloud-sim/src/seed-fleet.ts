@@ -13,24 +13,24 @@ type Fate = (typeof FATES)[number]
 
 const TYPES: readonly string[] = ['m5zn.metal', 'm5zn.metal', 'm8i.12xlarge', 'c5.metal', 'm8i.4xlarge']
 const TEAMS: readonly string[] = ['enarsi', 'sdwan', 'collab', 'devnet', 'security']
-/** Every so many-th machine belongs to somebody else's LCM. */
+/** Every n-th machine belongs to another LCM. */
 const FOREIGN_EVERY = 5
 
-/** Machines that people made by hand over the last weeks, for discovery to find: in several states, types and regions. */
-export function seedFleet(world: SimState, count: number): void {
-  if (world.launchCount() > 0) return
-  for (let n = 0; n < count; n++) plantOne(world, n)
+/** Machines created manually over the last weeks, for discovery to find: in several states, types and regions. */
+export function seedFleet(sim: SimState, count: number): void {
+  if (sim.launchCount() > 0) return
+  for (let n = 0; n < count; n++) plantOne(sim, n)
 }
 
-function plantOne(world: SimState, n: number): void {
-  const draw = (purpose: string) => world.chance.fraction('fleet', purpose, n)
+function plantOne(sim: SimState, n: number): void {
+  const draw = (purpose: string) => sim.chance.fraction('fleet', purpose, n)
   const fate: Fate = FATES[n % FATES.length] ?? 'running'
   const ageMs = fate === 'pending' ? 0 : within([2 * DAY_S, 30 * DAY_S], draw('age')) * 1000
   const region = REGIONS[n % REGIONS.length] ?? REGIONS[0]
   if (!region) return
   const instance_type = TYPES[Math.floor(draw('type') * TYPES.length)] ?? 'c5.metal'
   const subnet = region.subnets[Math.floor(draw('subnet') * 2)]
-  const launched = runInstances(past(world, ageMs), region.name, {
+  const launched = runInstances(past(sim, ageMs), region.name, {
     image_id: newestImageIn(region.name),
     instance_type,
     subnet_id: subnet?.subnet_id ?? null,
@@ -41,16 +41,16 @@ function plantOne(world: SimState, n: number): void {
     canonical: '',
   })
   const ids = launched.map(instance => instance.instance_id)
-  if (fate === 'stopped') stopInstances(past(world, ageMs / 2), region.name, { ids, force: false })
-  // A terminated machine is shown for an hour of the cloud's time, so it died just now.
-  if (fate === 'terminated') terminateInstances(past(world, 600_000 / world.speed), region.name, ids)
+  if (fate === 'stopped') stopInstances(past(sim, ageMs / 2), region.name, { ids, force: false })
+  // EC2 shows a terminated machine for one simulated hour, so it terminates just now.
+  if (fate === 'terminated') terminateInstances(past(sim, 600_000 / sim.speed), region.name, ids)
 }
 
-/** The world as it was then, on a day without faults. */
-function past(world: SimState, agoMs: number): SimState {
-  const atMs = world.now() - agoMs
-  const state = { ...world.faults.state(), plan: PRESETS.calm, scarce: [] }
-  return { ...world, now: () => atMs, faults: { ...world.faults, plan: () => PRESETS.calm, state: () => state } }
+/** The state at that time, without faults. */
+function past(sim: SimState, agoMs: number): SimState {
+  const atMs = sim.now() - agoMs
+  const state = { ...sim.faults.state(), plan: PRESETS.calm, scarce: [] }
+  return { ...sim, now: () => atMs, faults: { ...sim.faults, plan: () => PRESETS.calm, state: () => state } }
 }
 
 function newestImageIn(region: string): string {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** From and to, both in simulated seconds. */
+/** Minimum and maximum, in simulated seconds. */
 export type SecondsRange = readonly [number, number]
 
 /**
- * Randomness without a state: every draw is a hash of the seed and its purpose, so it does not depend on what was drawn
- * before and a world that is opened again goes on as if it had never been closed.
+ * Stateless randomness: every draw is a hash of the seed and its purpose. It doesn't depend on earlier draws, so a
+ * reopened model continues as if it had never been closed.
  */
 export interface SeededRandom {
   /** At least 0 and below 1. */

@@ -19,7 +19,7 @@ import {
 } from './state-records.ts'
 import type { SimStore } from './store.ts'
 
-/** The one state behind every face. Reading is free; changing goes through `commit`. */
+/** State that all adapters share. Reads are free; changes go through `commit`. */
 export interface SimState {
   readonly seed: number
   readonly speed: number
@@ -35,19 +35,19 @@ export interface SimState {
   readonly instances: ReadonlyMap<string, SimInstance>
   /** In the same order. */
   instancesIn(region: string): readonly SimInstance[]
-  /** Kept for good: EC2 promises a day after termination and names no end. */
+  /** Never deleted: EC2 promises a day after termination and names no end. */
   readonly tokens: ReadonlyMap<string, TokenUse>
   readonly identities: ReadonlyMap<string, CmlIdentity>
-  /** JSON texts of a further kind by key, as `records` of commits left them. */
+  /** JSON texts of other record kinds by key, from `records` of commits. */
   stored(kind: string): ReadonlyMap<string, string>
-  /** Keys of what commits have shelved of a kind. */
+  /** Keys of records that commits have shelved. */
   shelf(kind: string): ReadonlySet<string>
-  /** The JSON text of something on a shelf, read from the store; null when there is none. */
+  /** JSON text of a shelved record, read from the store; null if missing. */
   read(kind: string, key: string): string | null
   readonly faults: FaultInjector
   /** Durable when it returns; if it throws, nothing has changed. */
   commit(change: StateChangeSet): void
-  /** Calls back with the id of every machine that an act has changed, once that is durable. */
+  /** Calls the listener with the id of every changed machine, once the change is durable. */
   watch(listener: (instanceId: string) => void): () => void
 }
 
@@ -56,11 +56,11 @@ export interface SimStateOptions {
   readonly speed: number
   readonly now: () => number
   readonly store: SimStore
-  /** The fault plan of a world that nobody has told another. */
+  /** The fault plan until it is changed. */
   readonly preset: PresetName
   /** Number of licenses that the Smart Account owns. */
   readonly licensesOwned?: number
-  /** Of servers that nobody has given another. */
+  /** Initial admin password of CML servers. */
   readonly adminPassword?: string
 }
 
@@ -111,7 +111,7 @@ interface Kept {
   readonly index: RegionIndex
 }
 
-/** Machines that have faded leave with the next launch, so the world doesn't grow with its age. */
+/** Machines that are no longer shown are removed with the next launch, so the state doesn't grow over time. */
 function commitTo(store: SimStore, { stored, index }: Kept, act: { change: StateChangeSet; nowMs: number }): void {
   const { instances = [], token, identity, records = [], shelved = [] } = act.change
   const launches = instances.filter(instance => !stored.instances.has(instance.instance_id)).length

@@ -2,13 +2,13 @@ import type { CmlIdentity } from './cml/certificate.ts'
 import type { SimInstance } from './ec2/instance.ts'
 import { type SimChange, type SimRecord, SimStoreError } from './store.ts'
 
-/** The launch that used a client token, in the scope that its key names. */
+/** The launch of a client token, in the scope that its key names. */
 export interface TokenUse {
   readonly fingerprint: string
   readonly instance_ids: readonly string[]
 }
 
-/** Survives everything else, so that numbers and addresses never come twice. */
+/** Never deleted, so that numbers and addresses are never reused. */
 export interface StateRecord {
   readonly seed: number
   readonly launch_count: number
@@ -21,25 +21,25 @@ export interface StateChangeSet {
   readonly token?: { readonly key: string; readonly use: TokenUse }
   readonly identity?: { readonly instance_id: string; readonly identity: CmlIdentity }
   /**
-   * Things of further kinds, which `World.stored` then shows. A key that is an instance id, or begins with one and a
-   * slash, leaves the world with its machine.
+   * Records of other kinds, visible in `SimState.stored`. A key that is an instance id, or begins with one and a slash,
+   * is removed with its machine.
    */
   readonly records?: readonly SimChange[]
-  /** The same of things that are long and seldom read: their values stay in the store, for `World.read`. */
+  /** Long, rarely read records: their values stay in the store, for `SimState.read`. */
   readonly shelved?: readonly SimChange[]
-  /** Machines that are told of as changed besides `instances`. */
+  /** Machines to notify as changed besides `instances`. */
   readonly touched?: readonly string[]
 }
 
-/** Everything that is stored. Instances are in ascending order of their numbers. */
+/** All stored state. Instances are in ascending order of their numbers. */
 export interface StoredState {
   record: StateRecord
   readonly instances: Map<string, SimInstance>
   readonly tokens: Map<string, TokenUse>
   readonly identities: Map<string, CmlIdentity>
-  /** JSON texts of further kinds, by kind and key. */
+  /** JSON texts of other kinds, by kind and key. */
   readonly others: Map<string, Map<string, string>>
-  /** Keys of what stays in the store, by kind. */
+  /** Keys of shelved records, by kind. */
   readonly shelves: Map<string, Set<string>>
 }
 
@@ -53,7 +53,7 @@ export function readState(records: readonly SimRecord[], seed: number): StoredSt
     records.filter(record => record.kind === kind).map(record => [record.key, parsed(record, guard)])
   const instances = all('instance', isInstance).sort(([, a], [, b]) => a.number - b.number)
   return {
-    record: all('world', isWorldRecord)[0]?.[1] ?? { seed, launch_count: 0, start_count: 0 },
+    record: all('world', isStateRecord)[0]?.[1] ?? { seed, launch_count: 0, start_count: 0 },
     instances: new Map(instances),
     tokens: new Map(all('token', isTokenUse)),
     identities: new Map(all('identity', isIdentity)),
@@ -123,10 +123,10 @@ function jsonIn(text: string): unknown {
   }
 }
 
-// The file's format number says what is in these; the guards only catch a file that was written by something else.
+// The file's format number defines these; the guards only detect a file of another program.
 const has = (value: unknown, ...keys: readonly string[]): boolean =>
   typeof value === 'object' && value !== null && keys.every(key => key in value)
-const isWorldRecord = (value: unknown): value is StateRecord => has(value, 'seed', 'launch_count', 'start_count')
+const isStateRecord = (value: unknown): value is StateRecord => has(value, 'seed', 'launch_count', 'start_count')
 const isInstance = (value: unknown): value is SimInstance => has(value, 'number', 'instance_id', 'timeline', 'boot')
 const isTokenUse = (value: unknown): value is TokenUse => has(value, 'fingerprint', 'instance_ids')
 const isIdentity = (value: unknown): value is CmlIdentity => has(value, 'certificate_pem', 'key_pem', 'sha256')

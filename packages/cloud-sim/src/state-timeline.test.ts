@@ -8,15 +8,15 @@ const LINE = [
 ]
 
 describe('a timeline', () => {
-  it('holds the moment that began last, and the first one before that', () => {
+  it('returns the last moment that began, and the first one before that', () => {
     expect([0, 10, 19, 20, 99].map(at => entryAt(LINE, at).name)).toEqual(['a', 'a', 'a', 'b', 'c'])
   })
 
-  it('knows when it changes next', () => {
+  it('returns when it changes next', () => {
     expect([0, 10, 25, 30].map(after => nextChangeMs(LINE, after))).toEqual([10, 20, 30, null])
   })
 
-  it('forgets what was planned when something else happens, and keeps a bounded past', () => {
+  it('drops planned moments when something else happens, and keeps a bounded past', () => {
     expect(replan(LINE, 20, [{ name: 'x', from_ms: 20 }]).map(moment => moment.name)).toEqual(['a', 'b', 'x'])
     const long = Array.from({ length: 50 }, (_, n) => ({ name: String(n), from_ms: n }))
     expect(replan(long, 50, []).length).toBeLessThan(10)

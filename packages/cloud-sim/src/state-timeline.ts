@@ -1,12 +1,12 @@
-/** Something that holds from an instant on. */
+/** A value from a timestamp on. */
 export interface TimelineEntry {
   readonly from_ms: number
 }
 
-/** Past moments are kept for stale reads, but not for ever. */
+/** Past moments are kept for stale reads, with a limit. */
 const MOMENTS_PAST_MAX = 8
 
-/** The moment that holds at `atMs`; before the first one, the first. */
+/** The moment in effect at `atMs`; before the first one, the first. */
 export function entryAt<M extends TimelineEntry>(timeline: readonly M[], atMs: number): M {
   const found = timeline.findLast(moment => moment.from_ms <= atMs) ?? timeline[0]
   if (!found) throw new RangeError('a timeline has at least one moment')

@@ -27,7 +27,7 @@ const STORES = [
 ] as const
 
 describe.each(STORES)('a store %s', (_name, open) => {
-  it('gives back what was committed, and not what was taken away', () => {
+  it('returns committed records, and no removed ones', () => {
     const store = open()
     store.commit([
       { kind: 'a', key: '1', value: '{"x":1}' },
@@ -50,7 +50,7 @@ describe.each(STORES)('a store %s', (_name, open) => {
 })
 
 describe('a SQLite store', () => {
-  it('has on disk what was committed, however it ends', () => {
+  it('has committed records on disk, however the process ends', () => {
     const store = sqliteSimStore(file())
     store.commit([{ kind: 'a', key: '1', value: '{}' }])
     const copy = join(folder, 'as-after-a-crash.sqlite')
@@ -62,16 +62,16 @@ describe('a SQLite store', () => {
     expect(readdirSync(folder).toSorted()).toEqual(['as-after-a-crash.sqlite', 'sim.sqlite'])
   })
 
-  it('says clearly that a file is not a database', () => {
+  it("rejects a file that isn't a database with a clear message", () => {
     writeFileSync(
       file(),
       'this is a text about something else, and it is long enough to be read as a header'.repeat(20),
     )
     expect(() => sqliteSimStore(file())).toThrow(SimStoreError)
-    expect(() => sqliteSimStore(file())).toThrow(/can't be opened as a simulated world/)
+    expect(() => sqliteSimStore(file())).toThrow(/can't be opened as a simulated cloud/)
   })
 
-  it('says clearly that a file is damaged further in', () => {
+  it('rejects a damaged file with a clear message', () => {
     const store = sqliteSimStore(file())
     store.commit(Array.from({ length: 500 }, (_, n) => ({ kind: 'a', key: `${n}`, value: '{}'.padEnd(200) })))
     store.close()
@@ -80,7 +80,7 @@ describe('a SQLite store', () => {
     expect(() => sqliteSimStore(file()).load()).toThrow(SimStoreError)
   })
 
-  it('does not touch the database of another program', () => {
+  it("doesn't modify the database of another program", () => {
     const foreign = new DatabaseSync(file())
     foreign.exec('CREATE TABLE accounts (id INTEGER)')
     foreign.close()
@@ -90,7 +90,7 @@ describe('a SQLite store', () => {
     still.close()
   })
 
-  it('refuses a world of another version', () => {
+  it('rejects a file of another version', () => {
     sqliteSimStore(file()).close()
     const database = new DatabaseSync(file())
     database.exec('PRAGMA user_version = 99')
@@ -98,21 +98,21 @@ describe('a SQLite store', () => {
     expect(() => sqliteSimStore(file())).toThrow(/another version of LCM/)
   })
 
-  it('is held by one process at a time', () => {
+  it('can be opened by one process at a time', () => {
     const store = sqliteSimStore(file())
     expect(() => sqliteSimStore(file())).toThrow(/locked/)
     store.close()
     sqliteSimStore(file()).close()
   })
 
-  it('says in words what keeps it from being written', () => {
+  it('reports why a write fails', () => {
     const store = sqliteSimStore(file())
     store.close()
     expect(() => store.commit([{ kind: 'a', key: '1', value: '{}' }])).toThrow(SimStoreError)
     expect(() => store.commit([{ kind: 'a', key: '1', value: '{}' }])).toThrow(/sim\.sqlite can't be written: /)
   })
 
-  it('closes also where there is no room to tidy up, and loses nothing', () => {
+  it('closes without data loss when the disk is full', () => {
     const store = sqliteSimStore(file())
     store.commit([{ kind: 'a', key: '1', value: '{}' }])
     const inTheWay = `${file()}-journal`
@@ -124,7 +124,7 @@ describe('a SQLite store', () => {
     again.close()
   })
 
-  it('is copied while it is held and written', async () => {
+  it('can be copied while it is open and written', async () => {
     const store = sqliteSimStore(file())
     store.commit([{ kind: 'a', key: '1', value: '{}' }])
     const copying = store.backup(join(folder, 'copy.sqlite'))
@@ -136,7 +136,7 @@ describe('a SQLite store', () => {
     copy.close()
   })
 
-  it('says clearly that there is no such folder', () => {
+  it('reports a missing folder', () => {
     expect(() => sqliteSimStore(join(folder, 'missing', 'sim.sqlite'))).toThrow(SimStoreError)
   })
 })

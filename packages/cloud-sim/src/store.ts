@@ -1,6 +1,6 @@
 import { backup, DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 
-/** One stored thing. `value` is JSON text, null takes the thing away. */
+/** One stored record. `value` is JSON text; null removes the record. */
 export interface SimChange {
   readonly kind: string
   readonly key: string
@@ -14,15 +14,15 @@ export interface SimRecord extends SimChange {
 /** Storage of a simulated cloud. */
 export interface SimStore {
   load(): readonly SimRecord[]
-  /** The value of one thing as it was last committed, or null. */
+  /** The last committed value of a record, or null. */
   read(kind: string, key: string): string | null
-  /** All of it or nothing. When it returns, the changes survive a crash of the process and of the machine. */
+  /** Atomic. When it returns, the changes survive a crash of the process and of the machine. */
   commit(changes: readonly SimChange[]): void
   close(): void
 }
 
 export interface SimFile extends SimStore {
-  /** Writes a consistent copy to a new file while the world goes on. It must be done before the store is closed. */
+  /** Writes a consistent copy to a new file while the store is in use. It must finish before the store is closed. */
   backup(file: string): Promise<void>
 }
 
@@ -46,11 +46,11 @@ export function memorySimStore(): SimStore {
   }
 }
 
-/** "LCMS": tells our files from other SQLite files. */
+/** "LCMS": distinguishes our files from other SQLite files. */
 const APPLICATION_ID = 0x4c434d53
 const FORMAT = 1
 
-/** Opens the file or makes it. Only one process may hold it, since the model keeps the world in memory. */
+/** Opens or creates the file. Only one process may hold it, since the model caches the state in memory. */
 export function sqliteSimStore(path: string): SimFile {
   const database = openDatabase(path)
   const put = database.prepare('INSERT OR REPLACE INTO record (kind, key, value) VALUES (?, ?, ?)')
@@ -77,7 +77,7 @@ export function sqliteSimStore(path: string): SimFile {
           }
         })
       } catch (error) {
-        throw new SimStoreError(`${path} can't be written: ${reasonOf(error)}. Mend that, then start again`, {
+        throw new SimStoreError(`${path} can't be written: ${reasonOf(error)}. Fix the cause and start again`, {
           cause: error,
         })
       }
@@ -91,7 +91,7 @@ export function sqliteSimStore(path: string): SimFile {
 
 function openDatabase(path: string): DatabaseSyncInstance {
   const refused = (error: unknown) =>
-    new SimStoreError(`${path} can't be opened as a simulated world: ${reasonOf(error)}`, { cause: error })
+    new SimStoreError(`${path} can't be opened as a simulated cloud: ${reasonOf(error)}`, { cause: error })
   let database: DatabaseSyncInstance
   try {
     database = new DatabaseSync(path)
@@ -107,44 +107,44 @@ function openDatabase(path: string): DatabaseSyncInstance {
   }
 }
 
-/** Gives up the lock on a file, as far as it could be read at all. */
+/** Releases the lock on a file, if it could be read at all. */
 function abandoned(database: DatabaseSyncInstance): void {
   try {
     database.exec('PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_master')
   } catch {
-    // It never got as far as a lock, or the lock goes with the process.
+    // The file was never locked, or the lock ends with the process.
   }
   database.close()
 }
 
-/** The exclusive lock is taken before the file is judged, so that two processes can't both make it. */
+/** The exclusive lock is taken before the file is checked, so that two processes can't both create it. */
 function prepareFile(database: DatabaseSyncInstance, path: string): void {
   database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL')
   transaction(database, () => {
     if (pragma(database, 'application_id') !== APPLICATION_ID) createFormat(database, path)
     else if (pragma(database, 'user_version') !== FORMAT) {
-      throw new SimStoreError(`${path} holds a simulated world of another version of LCM: move it away to begin anew`)
+      throw new SimStoreError(`${path} was written by another version of LCM: move or delete it and start again`)
     }
   })
   database.exec('PRAGMA journal_mode = WAL')
 }
 
 /**
- * Closing alone does not give up the exclusive lock while prepared statements wait for the garbage collector, and in WAL
- * the lock can't be given up at all. Without WAL a closed world is also one plain file.
+ * Closing alone doesn't release the exclusive lock while prepared statements await garbage collection, and WAL mode
+ * never releases it. Leaving WAL also makes a closed store one plain file.
  */
 function released(database: DatabaseSyncInstance): void {
   try {
     database.exec('PRAGMA journal_mode = DELETE')
   } catch {
-    // As on a full disk: all that was committed is in the WAL, which the next to open the file reads.
+    // For example a full disk: all commits are in the WAL, which the next open reads.
   }
   abandoned(database)
 }
 
 function createFormat(database: DatabaseSyncInstance, path: string): void {
   const tables = database.prepare('SELECT count(*) AS count FROM sqlite_master').get()
-  if (tables.count !== 0) throw new SimStoreError(`${path} is the database of another program, not a simulated world`)
+  if (tables.count !== 0) throw new SimStoreError(`${path} is the database of another program, not a simulated cloud`)
   database.exec(`
     CREATE TABLE record (kind TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
     PRAGMA application_id = ${APPLICATION_ID};

@@ -139,7 +139,7 @@ async function finish(path: SessionPath, world: World): Promise<void> {
   await path.walk({ world, operator: operatorOf(world), manual: manualChangesOf(world), learner })
   await world.runFor(SETTLED_MS)
   const { machines } = world.invariants
-  const labs = [...machines].reduce((sum, id) => sum + (world.cloud.cml.sceneOf(id)?.server.labs_made ?? 0), 0)
+  const labs = [...machines].reduce((sum, id) => sum + (world.cloud.cml.contextOf(id)?.server.labs_made ?? 0), 0)
   const wrong = [
     ...world.sessions.leftovers(),
     ...(machines.size > path.machines ? [`${machines.size} machines existed; expected at most ${path.machines}`] : []),

@@ -80,14 +80,14 @@ export function manualChangesOf({ cloud, worker, noteUse }: World) {
       onCml(machine, 'PATCH faults', { license_server: isReached ? 'reached' : 'not_reached' }),
     register: (machine: string) => registerByHand(cloud, machine),
     removeLabs(machine: string): void {
-      for (const { id } of cloud.cml.sceneOf(machine)?.labs ?? [])
+      for (const { id } of cloud.cml.contextOf(machine)?.labs ?? [])
         cloud.cml.act(machine, () => ({ status: 204, body: null, change: { removed_lab_id: id } }))
     },
     stopLab: (machine: string, lab: string) => asAdmin(cloud, machine, `PUT /labs/${lab}/stop`),
     /** Licenses that the Smart Account counts, by machine. */
     seats: () => cloud.cml.smartAccount().map(seat => seat.instance_id),
     setRoom: (zone: string, type: string, room: number | null) =>
-      cloud.faults.setRoom({ availability_zone: zone, instance_type: type }, room),
+      cloud.faults.setCapacity({ availability_zone: zone, instance_type: type }, room),
   }
 }
 

@@ -6,7 +6,7 @@ import { aClass, type Class } from './a-class.ts'
 
 /** Nodes on that machine that are up. */
 const nodesUp = ({ world }: Class, machine: string): number =>
-  (world.cloud.cml.sceneOf(machine)?.labs ?? [])
+  (world.cloud.cml.contextOf(machine)?.labs ?? [])
     .flatMap(lab => lab.nodes)
     .filter(node => isUp(nodeStateAt(node, world.time.clock.now()))).length
 

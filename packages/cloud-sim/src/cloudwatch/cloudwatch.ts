@@ -4,15 +4,15 @@ import { type LoadOf, machinePoints, type TimeRange } from './machine-points.ts'
 import { dimensionSets, MEASURES } from './measures.ts'
 import { inPeriods, type Metric, type Point } from './metric.ts'
 
-/** CloudWatch as it behaves, whatever the wire. */
+/** CloudWatch's behavior, independent of its protocol. */
 export interface Cloudwatch {
   /** Visible points of a metric, aggregated by period, in ascending order. */
   points(region: string, query: PointsQuery): readonly Point[]
-  /** Everything that was published of machines that EC2 still knows, and by callers. */
+  /** Metrics of callers and of machines that EC2 still shows. */
   metrics(region: string): readonly Metric[]
   unit(region: string, metric: Metric): string
   put(region: string, data: readonly CustomDatum[]): void
-  /** Tells how busy machines are, which their measures then show. */
+  /** Sets the source of machine load, which the metrics then show. */
   setLoad(loadOf: LoadOf): void
 }
 
@@ -22,19 +22,19 @@ export interface PointsQuery {
   readonly periodMs: number
 }
 
-export function cloudwatchOf(world: SimState): Cloudwatch {
+export function cloudwatchOf(sim: SimState): Cloudwatch {
   let loadOf: LoadOf = () => null
   return {
     points(region, { metric, range, periodMs }) {
       const all = [
-        ...machinePoints({ world, loadOf }, region, { metric, range }),
-        ...customPoints(world, region, { metric, range }),
+        ...machinePoints({ sim, loadOf }, region, { metric, range }),
+        ...customPoints(sim, region, { metric, range }),
       ]
       return inPeriods(all, periodMs)
     },
-    metrics: region => [...machineMetrics(world, region), ...customMetrics(world, region)],
-    unit: (region, metric) => measureOf(metric)?.unit ?? unitOf(world, region, metric) ?? 'None',
-    put: (region, data) => putPoints(world, region, data),
+    metrics: region => [...machineMetrics(sim, region), ...customMetrics(sim, region)],
+    unit: (region, metric) => measureOf(metric)?.unit ?? unitOf(sim, region, metric) ?? 'None',
+    put: (region, data) => putPoints(sim, region, data),
     setLoad(given) {
       loadOf = given
     },
@@ -44,13 +44,13 @@ export function cloudwatchOf(world: SimState): Cloudwatch {
 const measureOf = ({ namespace, name }: Metric) =>
   MEASURES.find(measure => measure.namespace === namespace && measure.name === name)
 
-function machineMetrics(world: SimState, region: string): readonly Metric[] {
-  const ran = world
+function machineMetrics(sim: SimState, region: string): readonly Metric[] {
+  const ran = sim
     .instancesIn(region)
-    .filter(({ timeline }) => timeline.some(moment => moment.state === 'running' && moment.from_ms <= world.now()))
+    .filter(({ timeline }) => timeline.some(moment => moment.state === 'running' && moment.from_ms <= sim.now()))
   return ran.flatMap(instance =>
     MEASURES.flatMap(measure =>
-      dimensionSets(measure, instance, world.faults.plan().agent_dimensions).map(dimensions => ({
+      dimensionSets(measure, instance, sim.faults.plan().agent_dimensions).map(dimensions => ({
         namespace: measure.namespace,
         name: measure.name,
         dimensions,

@@ -20,35 +20,35 @@ interface Series {
   readonly points: readonly Point[]
 }
 
-const seriesAt = (world: SimState, key: string): Series | null => {
-  const text = world.stored(KIND).get(key)
+const seriesAt = (sim: SimState, key: string): Series | null => {
+  const text = sim.stored(KIND).get(key)
   return text === undefined ? null : JSON.parse(text)
 }
 
-export function putPoints(world: SimState, region: string, data: readonly CustomDatum[]): void {
+export function putPoints(sim: SimState, region: string, data: readonly CustomDatum[]): void {
   const changed = new Map<string, Series>()
   for (const { metric, unit, point } of data) {
     const key = metricKey(region, metric)
-    const before = changed.get(key) ?? seriesAt(world, key)
+    const before = changed.get(key) ?? seriesAt(sim, key)
     const points = [...(before?.points ?? []), point].sort((a, b) => a.at_ms - b.at_ms).slice(-POINTS_MAX)
     changed.set(key, { region, metric, unit, points })
   }
-  const added = [...changed.keys()].filter(key => !world.stored(KIND).has(key)).length
-  if (world.stored(KIND).size + added > SERIES_MAX) {
+  const added = [...changed.keys()].filter(key => !sim.stored(KIND).has(key)).length
+  if (sim.stored(KIND).size + added > SERIES_MAX) {
     throw new Ec2Refusal('LimitExceeded', `The simulated CloudWatch keeps at most ${SERIES_MAX} metrics of its callers`)
   }
-  world.commit({ records: [...changed].map(([key, series]) => ({ kind: KIND, key, value: JSON.stringify(series) })) })
+  sim.commit({ records: [...changed].map(([key, series]) => ({ kind: KIND, key, value: JSON.stringify(series) })) })
 }
 
-export function customPoints(world: SimState, region: string, { metric, range }: { metric: Metric; range: TimeRange }) {
-  const points = seriesAt(world, metricKey(region, metric))?.points ?? []
+export function customPoints(sim: SimState, region: string, { metric, range }: { metric: Metric; range: TimeRange }) {
+  const points = seriesAt(sim, metricKey(region, metric))?.points ?? []
   return points.filter(({ at_ms }) => at_ms >= range.from_ms && at_ms < range.to_ms)
 }
 
-export function customMetrics(world: SimState, region: string): readonly Metric[] {
-  const series = [...world.stored(KIND).values()].map((text): Series => JSON.parse(text))
+export function customMetrics(sim: SimState, region: string): readonly Metric[] {
+  const series = [...sim.stored(KIND).values()].map((text): Series => JSON.parse(text))
   return series.filter(each => each.region === region).map(({ metric }) => metric)
 }
 
-export const unitOf = (world: SimState, region: string, metric: Metric): string | null =>
-  seriesAt(world, metricKey(region, metric))?.unit ?? null
+export const unitOf = (sim: SimState, region: string, metric: Metric): string | null =>
+  seriesAt(sim, metricKey(region, metric))?.unit ?? null

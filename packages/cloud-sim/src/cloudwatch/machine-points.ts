@@ -9,30 +9,30 @@ export type LoadOf = (instanceId: string) => number | null
 
 export interface TimeRange {
   readonly from_ms: number
-  /** Not in it. */
+  /** Exclusive. */
   readonly to_ms: number
 }
 
 /** A basic period of five minutes is made of five samples. */
 const SAMPLES = 5
 
-/** Points that a machine has published and CloudWatch already shows. */
+/** Published points of a machine that CloudWatch already shows. */
 export function machinePoints(
-  { world, loadOf }: { readonly world: SimState; readonly loadOf: LoadOf },
+  { sim, loadOf }: { readonly sim: SimState; readonly loadOf: LoadOf },
   region: string,
   { metric, range }: { readonly metric: Metric; readonly range: TimeRange },
 ): readonly Point[] {
-  const instance = world.instances.get(instanceIdIn(metric.dimensions) ?? '')
+  const instance = sim.instances.get(instanceIdIn(metric.dimensions) ?? '')
   const measure = MEASURES.find(({ namespace, name }) => namespace === metric.namespace && name === metric.name)
   if (!instance || !measure || instance.region !== region) return []
-  const plan = world.faults.plan()
+  const plan = sim.faults.plan()
   const sets = dimensionSets(measure, instance, plan.agent_dimensions)
   if (!sets.some(set => sameDimensions(set, metric.dimensions))) return []
-  const shownMs = world.now() - scaled(world, plan.metric_delay_s)
+  const shownMs = sim.now() - scaled(sim, plan.metric_delay_s)
   return stepsIn(range, measure.stepMs, shownMs)
     .filter(atMs => ranWithin(instance, { from_ms: atMs, to_ms: atMs + measure.stepMs }))
-    .filter(atMs => !isGap(world, { instance, measure, atMs }))
-    .map(atMs => pointAt(world, { instance, measure, atMs }, loadOf(instance.instance_id)))
+    .filter(atMs => !isGap(sim, { instance, measure, atMs }))
+    .map(atMs => pointAt(sim, { instance, measure, atMs }, loadOf(instance.instance_id)))
 }
 
 function stepsIn({ from_ms, to_ms }: TimeRange, stepMs: number, shownMs: number): readonly number[] {
@@ -54,15 +54,15 @@ interface Step {
   readonly atMs: number
 }
 
-function isGap(world: SimState, { instance, measure, atMs }: Step): boolean {
-  const { metric_gap_rate: rate } = world.faults.plan()
-  return rate > 0 && world.chance.fraction('gap', instance.number, measure.name, atMs) < rate
+function isGap(sim: SimState, { instance, measure, atMs }: Step): boolean {
+  const { metric_gap_rate: rate } = sim.faults.plan()
+  return rate > 0 && sim.chance.fraction('gap', instance.number, measure.name, atMs) < rate
 }
 
-function pointAt(world: SimState, { instance, measure, atMs }: Step, known: number | null): Point {
-  const nature = world.chance.fraction('nature', instance.number)
+function pointAt(sim: SimState, { instance, measure, atMs }: Step, known: number | null): Point {
+  const nature = sim.chance.fraction('nature', instance.number)
   const load = known ?? dayCurve(atMs) * (0.15 + 0.5 * nature)
-  const noise = world.chance.fraction('noise', instance.number, measure.name, atMs)
+  const noise = sim.chance.fraction('noise', instance.number, measure.name, atMs)
   const value = measure.value({ load, noise, nature })
   if (measure.stepMs < SAMPLES * 60_000) return { at_ms: atMs, sum: value, count: 1, min: value, max: value }
   const each = measure.kind === 'amount' ? value / SAMPLES : value
@@ -70,7 +70,7 @@ function pointAt(world: SimState, { instance, measure, atMs }: Step, known: numb
 }
 
 const DAY_MS = 86_400_000
-/** In UTC: the quietest hour is four in the morning. */
+/** In UTC: load is lowest at 04:00. */
 const QUIETEST = 4 / 24
 
 const dayCurve = (atMs: number) => 0.5 - 0.5 * Math.cos(2 * Math.PI * ((atMs % DAY_MS) / DAY_MS - QUIETEST))

@@ -6,20 +6,20 @@ import type { Dimension } from './metric.ts'
 export interface Drive {
   /** Load of the machine. */
   readonly load: number
-  /** Differs from step to step. */
+  /** Random per step. */
   readonly noise: number
-  /** Belongs to the machine. */
+  /** Random per machine, constant over time. */
   readonly nature: number
 }
 
-/** Something that is measured of every machine. */
+/** A metric that every machine publishes. */
 export interface Measure {
   readonly namespace: 'AWS/EC2' | 'CWAgent'
   readonly name: string
   readonly unit: 'Percent' | 'Bytes' | 'Count'
   /** Interval between its points. */
   readonly stepMs: number
-  /** Of one step. An amount is shared among its samples, a level is the same in each. */
+  /** Value of one step. An amount is divided among the samples, a level is the same in each. */
   readonly kind: 'level' | 'amount'
   value(drive: Drive): number
 }
@@ -84,7 +84,7 @@ export const MEASURES: readonly Measure[] = [
 
 const INSTANCE_ID = 'InstanceId'
 
-/** The sets of dimensions under which a machine publishes a measure. The agent's depend on how it was set up. */
+/** Dimension sets under which a machine publishes a metric. Those of the agent depend on its setup. */
 export function dimensionSets(
   measure: Measure,
   instance: SimInstance,

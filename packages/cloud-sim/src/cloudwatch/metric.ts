@@ -3,7 +3,7 @@ export interface Dimension {
   readonly value: string
 }
 
-/** A metric is known by all of these together: fewer or more dimensions name another one. */
+/** All of these together identify a metric: fewer or more dimensions identify another one. */
 export interface Metric {
   readonly namespace: string
   readonly name: string
@@ -12,7 +12,7 @@ export interface Metric {
 
 /** Aggregate of one time step, as CloudWatch stores it. */
 export interface Point {
-  /** The beginning of the step. */
+  /** Start of the step. */
   readonly at_ms: number
   readonly sum: number
   readonly count: number
@@ -39,7 +39,7 @@ export function statisticOf(point: Point, statistic: Statistic): number {
   }
 }
 
-/** Points put together into steps of this length, in ascending order. */
+/** Aggregates points into steps of this length, in ascending order. */
 export function inPeriods(points: readonly Point[], periodMs: number): readonly Point[] {
   const periods = new Map<number, Point>()
   for (const point of points) {
@@ -64,6 +64,6 @@ const sorted = (dimensions: readonly Dimension[]) =>
 export const sameDimensions = (a: readonly Dimension[], b: readonly Dimension[]): boolean =>
   a.length === b.length && JSON.stringify(sorted(a)) === JSON.stringify(sorted(b))
 
-/** The same text for the same metric, whatever the order of its dimensions. */
+/** Key of a metric, independent of the order of its dimensions. */
 export const metricKey = (region: string, { namespace, name, dimensions }: Metric): string =>
   JSON.stringify([region, namespace, name, ...sorted(dimensions)])

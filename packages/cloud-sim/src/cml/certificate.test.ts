@@ -5,7 +5,7 @@ import { selfSigned } from './certificate.ts'
 const FROM = '2026-01-02T03:04:05.000Z'
 
 describe('a self-signed certificate', () => {
-  it('is one that others can read, with the key that belongs to it', () => {
+  it('can be parsed and matches its key', () => {
     const identity = selfSigned('i-0123456789abcdef0', Date.parse(FROM))
     const certificate = new X509Certificate(identity.certificate_pem)
     expect(certificate.subject).toBe('CN=i-0123456789abcdef0')
@@ -17,11 +17,11 @@ describe('a self-signed certificate', () => {
     expect(new Date(certificate.validTo).getUTCFullYear()).toBe(2036)
   })
 
-  it('is another one each time', () => {
+  it('differs each time', () => {
     expect(selfSigned('a', 0).sha256).not.toBe(selfSigned('a', 0).sha256)
   })
 
-  it('may have a name of any length that X.509 allows', () => {
+  it('accepts a name of any length that X.509 allows', () => {
     for (const length of [1, 20, 64]) {
       const { certificate_pem } = selfSigned('n'.repeat(length), 0)
       expect(new X509Certificate(certificate_pem).subject).toBe(`CN=${'n'.repeat(length)}`)

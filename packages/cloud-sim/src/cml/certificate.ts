@@ -1,10 +1,10 @@
 import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 
-/** The self-signed certificate of one CML server. It outlives restarts and new addresses, so a pin stays good. */
+/** Self-signed certificate of one CML server. It survives restarts and address changes, so a pin stays valid. */
 export interface CmlIdentity {
   readonly certificate_pem: string
   readonly key_pem: string
-  /** Of the certificate, lower-case hex. */
+  /** Of the certificate, in lower-case hex. */
   readonly sha256: string
 }
 
@@ -21,7 +21,7 @@ const COMMON_NAME = Buffer.from('550403', 'hex')
 const ECDSA_WITH_SHA256 = Buffer.from('2a8648ce3d040302', 'hex')
 const X509_VERSION_3 = Buffer.from([2])
 const SHORT_LENGTH_MAX = 127
-/** X.509 writes years from 2050 on in another way, which no simulated machine needs. */
+/** X.509 encodes years from 2050 on differently, which no simulated machine needs. */
 const VALID_YEARS = 10
 
 export function selfSigned(commonName: string, validFromMs: number): CmlIdentity {

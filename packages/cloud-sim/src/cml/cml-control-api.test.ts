@@ -20,8 +20,8 @@ async function open() {
   return { ...cml, clock, model, control, act }
 }
 
-describe('behind the back of a CML server', () => {
-  it('faults are shown, changed one by one and taken back', async () => {
+describe('manual changes of a CML server', () => {
+  it('show, change and reset faults', async () => {
     const { act } = await open()
     expect(act('GET', '/faults')).toEqual({ status: 200, body: NO_FAULTS })
     expect(act('PATCH', '/faults', { fail_one_in: 7 })).toEqual({ status: 200, body: { ...NO_FAULTS, fail_one_in: 7 } })
@@ -29,13 +29,16 @@ describe('behind the back of a CML server', () => {
     expect(act('DELETE', '/faults')?.body).toEqual(NO_FAULTS)
   })
 
-  it.each([{ fail_one_in: -1 }, { nonsense: true }, { license_server: 'maybe' }])('%j is no fault', async patch => {
-    const { act } = await open()
-    expect(act('PATCH', '/faults', patch)?.status).toBe(400)
-    expect(act('GET', '/faults')?.body).toEqual(NO_FAULTS)
-  })
+  it.each([{ fail_one_in: -1 }, { nonsense: true }, { license_server: 'maybe' }])(
+    'reject the fault %j',
+    async patch => {
+      const { act } = await open()
+      expect(act('PATCH', '/faults', patch)?.status).toBe(400)
+      expect(act('GET', '/faults')?.body).toEqual(NO_FAULTS)
+    },
+  )
 
-  it('the password changes and sessions are forgotten', async () => {
+  it('change the password and drop sessions', async () => {
     const { act, ask, login, again } = await open()
     act('POST', '/forget-sessions')
     expect(ask('GET', '/authok').status).toBe(401)
@@ -48,7 +51,7 @@ describe('behind the back of a CML server', () => {
     expect(act('POST', '/password', { username: 'nobody', password: 'x' })?.status).toBe(404)
   })
 
-  it('people are active and start labs that are not ours', async () => {
+  it("record user activity and start labs that LCM doesn't manage", async () => {
     const { act, ask } = await open()
     const active = act('POST', '/activity', { username: 'ann' })
     const started = act('POST', '/start-lab', { username: 'ann', title: 'of ann' })
@@ -63,7 +66,7 @@ describe('behind the back of a CML server', () => {
     expect(act('GET', '')?.body).toMatchObject({ stage: 'READY', nodes: { quota: 5, started: 1 } })
   })
 
-  it('the network to it is cut, while its labs go on', async () => {
+  it('cut the network while labs keep running', async () => {
     const { act, ask, model, id } = await open()
     act('POST', '/start-lab', { username: 'ann' })
     act('PATCH', '/faults', { network: 'cut' })
@@ -76,7 +79,7 @@ describe('behind the back of a CML server', () => {
     expect(model.cml.faultChangesOf(id)).toEqual({})
   })
 
-  it('memory that is free again lets waiting nodes start', async () => {
+  it('free memory so that queued nodes start', async () => {
     const { act, model, id } = await open()
     act('PATCH', '/faults', { ram_taken_mib: 190 * 1024 })
     act('POST', '/start-lab', { username: 'ann' })
@@ -85,7 +88,7 @@ describe('behind the back of a CML server', () => {
     expect(model.cml.changesAtMs(id)).not.toBeNull()
   })
 
-  it('the certificate is replaced', async () => {
+  it('replace the certificate', async () => {
     const { act, model, id } = await open()
     const before = model.cml.fingerprintOf(id)
     const { body } = act('POST', '/replace-certificate') ?? {}
@@ -97,7 +100,7 @@ describe('behind the back of a CML server', () => {
     expect(model.cml.fingerprintOf(id)).toBe(model.cml.identityOf(id).sha256)
   })
 
-  it('nothing is known of what is not there', async () => {
+  it('return 404 for an unknown instance', async () => {
     const { act, control } = await open()
     expect(act('POST', '/dance')).toMatchObject({
       status: 404,
@@ -108,7 +111,7 @@ describe('behind the back of a CML server', () => {
     expect(control({ method: 'GET', url: '/sim/v1/smart-account' })).toEqual({ status: 200, body: { items: [] } })
   })
 
-  it('nobody works on a server that has not booted', () => {
+  it("are rejected while the server hasn't booted", () => {
     const clock = manualClock()
     const model = openSimModel({ seed: 5, clock })
     const { id } = machineToProbe(model, ms => clock.advance(ms))

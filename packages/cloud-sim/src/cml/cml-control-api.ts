@@ -16,14 +16,14 @@ import type { CmlChange, CmlServerContext, Outcome } from './server-context.ts'
 
 const CONTROL_PATH = '/sim/v1'
 
-/** Acts on CML servers behind everybody's back: what `/sim/v1/instances/{id}/cml...` and `/sim/v1/smart-account` do. */
+/** Routes that change CML servers without their API: `/sim/v1/instances/{id}/cml...` and `/sim/v1/smart-account`. */
 export function cmlControl(model: SimModel): ControlExtension {
   return ({ method, url, body }) => {
     const path = new URL(url, 'http://simulator').pathname.slice(CONTROL_PATH.length)
     if (path === '/smart-account') return method === 'GET' ? found({ items: model.cml.smartAccount() }) : wrongMethod()
     const [, instanceId = '', rest = ''] = /^\/instances\/([^/]+)\/cml(?:\/(.*))?$/.exec(path) ?? []
     if (instanceId === '') return null
-    if (!model.cml.sceneOf(instanceId)) return problem(404, 'not_found', `there is no instance ${instanceId}`)
+    if (!model.cml.contextOf(instanceId)) return problem(404, 'not_found', `there is no instance ${instanceId}`)
     const act = Object.hasOwn(ACTS, `${method} ${rest}`) ? ACTS[`${method} ${rest}`] : undefined
     if (!act)
       return problem(404, 'not_found', `there is no ${method} ${path}; there are: ${Object.keys(ACTS).join(', ')}`)
@@ -49,22 +49,22 @@ function answered({ status, body }: CmlAnswer): ControlResponse {
 
 type Act = (model: SimModel, instanceId: string, body: string) => CmlAnswer
 
-/** A pure decision on the scene, made durable. */
+/** Commits the change that a pure function derives from the context. */
 const deciding =
-  (decide: (scene: CmlServerContext, body: string) => Outcome): Act =>
+  (decide: (context: CmlServerContext, body: string) => Outcome): Act =>
   (model, instanceId, body) =>
-    model.cml.act(instanceId, scene => decide(scene, body))
+    model.cml.act(instanceId, context => decide(context, body))
 
 const ACTS: Readonly<Record<string, Act>> = {
-  'GET ': (model, instanceId) => model.cml.act(instanceId, scene => OK(summary(model, scene))),
-  'GET faults': deciding(scene => OK(scene.faults)),
-  'PATCH faults': deciding((scene, body) =>
-    withFaults(scene, { ...scene.server.fault_changes, ...jsonBody(body, faultsPatch) }),
+  'GET ': (model, instanceId) => model.cml.act(instanceId, context => OK(summary(model, context))),
+  'GET faults': deciding(context => OK(context.faults)),
+  'PATCH faults': deciding((context, body) =>
+    withFaults(context, { ...context.server.fault_changes, ...jsonBody(body, faultsPatch) }),
   ),
-  /** Back to the preset. */
-  'DELETE faults': deciding(scene => withFaults(scene, {})),
+  /** Resets faults to the preset. */
+  'DELETE faults': deciding(context => withFaults(context, {})),
   'POST password': deciding(passwordChanged),
-  'POST forget-sessions': deciding(scene => ({ ...DONE, change: { server: { ...scene.server, sessions: [] } } })),
+  'POST forget-sessions': deciding(context => ({ ...DONE, change: { server: { ...context.server, sessions: [] } } })),
   'POST telemetry': deciding(telemetrySet),
   'POST activity': deciding(personActed),
   'POST start-lab': deciding(personStartsLab),
@@ -74,32 +74,32 @@ const ACTS: Readonly<Record<string, Act>> = {
   },
 }
 
-function summary(model: SimModel, scene: CmlServerContext) {
-  const { registration, authorization } = licensingStatus(scene)
-  const { instance_id } = scene.instance
+function summary(model: SimModel, context: CmlServerContext) {
+  const { registration, authorization } = licensingStatus(context)
+  const { instance_id } = context.instance
   return {
     instance_id,
     stage: model.cml.stageOf(instance_id),
-    version: scene.version.text,
+    version: context.version.text,
     certificate_sha256: model.cml.fingerprintOf(instance_id),
-    users: scene.server.users.map(({ id, username, admin }) => ({ id, username, admin })),
-    session_count: scene.server.sessions.length,
-    labs: scene.labs.map(lab => {
-      return { id: lab.id, title: lab.title, state: labStateAt(lab, scene.nowMs), node_count: lab.nodes.length }
+    users: context.server.users.map(({ id, username, admin }) => ({ id, username, admin })),
+    session_count: context.server.sessions.length,
+    labs: context.labs.map(lab => {
+      return { id: lab.id, title: lab.title, state: labStateAt(lab, context.nowMs), node_count: lab.nodes.length }
     }),
     license: { registration: registration.status, authorization: authorization.status },
-    nodes: { quota: quotaOf(scene), started: licensedUp(scene) },
+    nodes: { quota: quotaOf(context), started: licensedUp(context) },
     ports: model.cml.nodePorts(instance_id).map(({ port }) => port),
   }
 }
 
-/** Memory that is free again lets waiting nodes start, and a way that is free again lets a registration go on. */
-function withFaults(scene: CmlServerContext, fault_changes: Partial<CmlFaults>): Outcome {
-  const server = { ...scene.server, fault_changes }
-  const faults = { ...scene.preset_faults, ...fault_changes }
-  const changed = { ...scene, server, faults }
+/** Freed memory may start queued nodes, and a restored connection may continue a registration. */
+function withFaults(context: CmlServerContext, fault_changes: Partial<CmlFaults>): Outcome {
+  const server = { ...context.server, fault_changes }
+  const faults = { ...context.preset_faults, ...fault_changes }
+  const changed = { ...context, server, faults }
   const { change = { server } } = retried(changed) ?? {}
-  const labs = relaunched(changed, scene.labs)
+  const labs = relaunched(changed, context.labs)
   return { ...OK(faults), change: labs.length > 0 ? { ...change, labs } : change }
 }
 
@@ -123,28 +123,28 @@ function telemetrySet({ server }: CmlServerContext, body: string): Outcome {
 
 const person = object<{ username: string }, object>({ username: text(32, 1) }, {})
 
-/** The account of that name, made if it is not there. */
+/** The account of that name, created if missing. */
 function personNamed(
-  scene: CmlServerContext,
+  context: CmlServerContext,
   username: string,
-): { readonly scene: CmlServerContext; readonly self: CmlUser } {
-  const known = scene.server.users.find(user => user.username === username)
-  if (known) return { scene, self: known }
-  const { made, server } = withUser(scene, { username, password: `${username}-${DEFAULT_CML_LOGIN.password}` })
-  return { scene: { ...scene, server }, self: made }
+): { readonly context: CmlServerContext; readonly self: CmlUser } {
+  const known = context.server.users.find(user => user.username === username)
+  if (known) return { context, self: known }
+  const { made, server } = withUser(context, { username, password: `${username}-${DEFAULT_CML_LOGIN.password}` })
+  return { context: { ...context, server }, self: made }
 }
 
 function refuseUnlessBooted({ isBooted }: CmlServerContext): void {
   if (!isBooted) throw new CmlRefusal(409, 'CML is not ready on this machine: wait for its boot')
 }
 
-/** A person uses the web page. */
+/** Records a user who works in the web UI. */
 function personActed(before: CmlServerContext, body: string): Outcome {
   refuseUnlessBooted(before)
-  const { scene, self } = personNamed(before, jsonBody(body, person).username)
-  const active_ms = { ...scene.server.active_ms, [self.id]: scene.nowMs }
-  const event = { category: 'user_activity', at_ms: scene.nowMs, data: { user_id: self.id } }
-  return { ...OK({ user_id: self.id }), change: { server: { ...scene.server, active_ms }, events: [event] } }
+  const { context, self } = personNamed(before, jsonBody(body, person).username)
+  const active_ms = { ...context.server.active_ms, [self.id]: context.nowMs }
+  const event = { category: 'user_activity', at_ms: context.nowMs, data: { user_id: self.id } }
+  return { ...OK({ user_id: self.id }), change: { server: { ...context.server, active_ms }, events: [event] } }
 }
 
 const labOfPerson = object<{ username: string }, { topology: string; title: string }>(
@@ -153,24 +153,28 @@ const labOfPerson = object<{ username: string }, { topology: string; title: stri
 )
 
 const SMALL_LAB = JSON.stringify({
-  lab: { version: '0.3.0', title: 'somebody else' },
+  lab: { version: '0.3.0', title: 'another user' },
   nodes: [{ id: 'n0', label: 'alpine-0', node_definition: 'alpine', x: 0, y: 0 }],
   links: [],
 })
 
-/** A person imports a lab and starts it. */
+/** Imports and starts a lab as a user. */
 function personStartsLab(before: CmlServerContext, body: string): Outcome {
   refuseUnlessBooted(before)
   const { username, topology = SMALL_LAB, title = null } = jsonBody(body, labOfPerson)
-  const { scene, self } = personNamed(before, username)
-  const { lab, change } = importInto(scene, self, { source: topology, title })
-  const withLab: CmlServerContext = { ...scene, server: change.server ?? scene.server, labs: [...scene.labs, lab] }
+  const { context, self } = personNamed(before, username)
+  const { lab, change } = importInto(context, self, { source: topology, title })
+  const withLab: CmlServerContext = {
+    ...context,
+    server: change.server ?? context.server,
+    labs: [...context.labs, lab],
+  }
   const started = startNodes(withLab, lab, () => true)
   const data = { lab_id: lab.id, user_id: self.id }
   const all: CmlChange = {
     server: { ...withLab.server, launches_made: withLab.server.launches_made + started.launches },
     labs: started.labs.some(({ id }) => id === lab.id) ? started.labs : [lab, ...started.labs],
-    events: [...(change.events ?? []), { category: 'start_lab', at_ms: scene.nowMs, data }],
+    events: [...(change.events ?? []), { category: 'start_lab', at_ms: context.nowMs, data }],
   }
   return { ...OK({ user_id: self.id, lab_id: lab.id }), change: withActivity(withLab, all, self.id) }
 }

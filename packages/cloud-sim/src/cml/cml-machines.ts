@@ -6,7 +6,7 @@ import type { SimState } from '../sim-state.ts'
 import type { StateChangeSet } from '../state-records.ts'
 import { LOGIN_PATHS } from './api/auth.ts'
 import { answerTo } from './api/dispatch.ts'
-import { authorizedAnew } from './api/licensing.ts'
+import { renewedAuthorization } from './api/licensing.ts'
 import { systemInformation } from './api/system.ts'
 import { type CmlIdentity, selfSigned } from './certificate.ts'
 import { type CmlStore, cmlStore } from './cml-store.ts'
@@ -23,91 +23,94 @@ import { type NodePort, openPorts, portsChangeAtMs } from './node-ports.ts'
 import { type CmlServer, freshServer } from './server.ts'
 import { type CmlServerContext, type Outcome, versionOf } from './server-context.ts'
 
-/** The CML server on each machine. What it is now follows from stored instants: it goes on while nothing runs. */
+/**
+ * The CML server on each machine. Its state follows from stored timestamps, so it advances even while the simulator is
+ * stopped.
+ */
 export interface CmlMachines {
-  /** NOTHING also for a machine that is not running or not there. */
+  /** NOTHING also for a machine that isn't running or doesn't exist. */
   stageOf(instanceId: string): CmlStage
-  /** Machine that is reachable there now, or null. */
+  /** The machine that is reachable at an endpoint now, or null. */
   reachedAt(endpoint: string): string | null
-  /** Response of its API. All changes are durable by then. 502 while the API is not up. */
+  /** Response of its API, 502 while the API isn't up. Changes are durable when it returns. */
   call(instanceId: string, request: CmlRequest): CmlAnswer
   systemInformation(instanceId: string): ReturnType<typeof systemInformation>
-  /** Made and stored at the first call for a machine, the same until it is replaced. */
+  /** Created and stored at the first call for a machine, then constant until it is replaced. */
   identityOf(instanceId: string): CmlIdentity
-  /** Stands for the certificate where no TLS is spoken: the stored one's, else one that only the seed decides. */
+  /** Fingerprint for callers without TLS: that of the stored certificate, else one derived from the seed. */
   fingerprintOf(instanceId: string): string
   replaceCertificate(instanceId: string): void
-  /** TCP ports that lead to nodes now; none where machines share one address. */
+  /** TCP ports that lead to nodes now; empty where machines share one address. */
   nodePorts(instanceId: string): readonly NodePort[]
-  /** When those may next be others by themselves, or null. */
+  /** When the node ports may next change by themselves, or null. */
   nodePortsChangeAtMs(instanceId: string): number | null
-  /** When any of its nodes or its license next changes by itself, or null. */
+  /** When a node or the license next changes by itself, or null. */
   changesAtMs(instanceId: string): number | null
-  /** Holders of licenses, also machines that are long gone. */
+  /** License holders, including deleted machines. */
   smartAccount(): readonly Seat[]
   /** Number of licenses that the Smart Account owns. */
   readonly licensesOwned: number
   /** Faults of the server that differ from the preset. */
   faultChangesOf(instanceId: string): Partial<CmlFaults>
-  /** The server at this instant, or null when the machine is not there. */
-  sceneOf(instanceId: string): CmlServerContext | null
-  /** Does something on a server behind its API's back, durable when it returns. */
-  act(instanceId: string, decide: (scene: CmlServerContext) => Outcome): CmlAnswer
+  /** The server at this instant, or null for an unknown machine. */
+  contextOf(instanceId: string): CmlServerContext | null
+  /** Changes a server without its API. The change is durable when this returns. */
+  act(instanceId: string, decide: (context: CmlServerContext) => Outcome): CmlAnswer
 }
 
 const SHA256_HEX_CHARS = 64
 
-export function cmlMachinesOf(world: SimState): CmlMachines {
-  const stored = cmlStore(world)
-  const sceneOf = scenes(world, stored)
+export function cmlMachinesOf(sim: SimState): CmlMachines {
+  const stored = cmlStore(sim)
+  const contextOf = contexts(sim, stored)
   const faultChangesOf = (instanceId: string) => stored.server(instanceId)?.fault_changes ?? {}
   const stageOf = (instanceId: string) => {
     const isCut = faultChangesOf(instanceId).network === 'cut'
-    const stage = stageIn(world, instanceId)
+    const stage = stageIn(sim, instanceId)
     return isCut && stage !== 'NOTHING' ? 'TCP' : stage
   }
-  const labsOf = (instanceId: string) => sceneOf(instanceId)?.labs ?? []
+  const labsOf = (instanceId: string) => contextOf(instanceId)?.labs ?? []
   const fingerprintOf = (instanceId: string) =>
-    world.identities.get(instanceId)?.sha256 ??
-    world.chance.hex(SHA256_HEX_CHARS, 'certificate', instanceId, replacementsOf(stored, instanceId))
-  const act = (instanceId: string, decide: (scene: CmlServerContext) => Outcome): CmlAnswer => {
-    const scene = sceneOf(instanceId)
-    return scene ? settledAnswer(stored, scene, decide(scene)) : nginxPage(502)
+    sim.identities.get(instanceId)?.sha256 ??
+    sim.chance.hex(SHA256_HEX_CHARS, 'certificate', instanceId, replacementsOf(stored, instanceId))
+  const act = (instanceId: string, decide: (context: CmlServerContext) => Outcome): CmlAnswer => {
+    const context = contextOf(instanceId)
+    return context ? settledAnswer(stored, context, decide(context)) : nginxPage(502)
   }
   return {
     stageOf,
-    reachedAt: endpoint => reachedAt(world, endpoint),
-    call: caller({ stageOf, sceneOf, stored }),
-    systemInformation: instanceId => systemInformation(present(sceneOf(instanceId), instanceId)),
-    identityOf: instanceId => world.identities.get(instanceId) ?? newIdentity(world, instanceId),
+    reachedAt: endpoint => reachedAt(sim, endpoint),
+    call: caller({ stageOf, contextOf, stored }),
+    systemInformation: instanceId => systemInformation(present(contextOf(instanceId), instanceId)),
+    identityOf: instanceId => sim.identities.get(instanceId) ?? newIdentity(sim, instanceId),
     fingerprintOf,
     replaceCertificate(instanceId) {
-      const server = present(sceneOf(instanceId), instanceId).server
+      const server = present(contextOf(instanceId), instanceId).server
       const certificates_replaced = server.certificates_replaced + 1
-      act(instanceId, scene => ({ status: 204, change: { server: { ...scene.server, certificates_replaced } } }))
-      if (world.identities.has(instanceId)) newIdentity(world, instanceId, { touched: [instanceId] })
+      act(instanceId, context => ({ status: 204, change: { server: { ...context.server, certificates_replaced } } }))
+      if (sim.identities.has(instanceId)) newIdentity(sim, instanceId, { touched: [instanceId] })
     },
     nodePorts: instanceId =>
-      isUp(stageOf(instanceId)) && world.addressing === 'range' ? openPorts(labsOf(instanceId), world.now()) : [],
-    nodePortsChangeAtMs: instanceId => portsChangeAtMs(labsOf(instanceId), world.now()),
-    changesAtMs: instanceId => changesAtMs(sceneOf(instanceId)),
-    smartAccount: () => stored.seats().filter(seat => seat.from_ms <= world.now()),
-    licensesOwned: world.licensesOwned,
+      isUp(stageOf(instanceId)) && sim.addressing === 'range' ? openPorts(labsOf(instanceId), sim.now()) : [],
+    nodePortsChangeAtMs: instanceId => portsChangeAtMs(labsOf(instanceId), sim.now()),
+    changesAtMs: instanceId => changesAtMs(contextOf(instanceId)),
+    smartAccount: () => stored.seats().filter(seat => seat.from_ms <= sim.now()),
+    licensesOwned: sim.licensesOwned,
     faultChangesOf,
-    sceneOf,
+    contextOf,
     act,
   }
 }
 
 const isUp = (stage: CmlStage): boolean => stage === 'API' || stage === 'READY'
 
-function stageIn(world: SimState, instanceId: string): CmlStage {
-  const instance = world.instances.get(instanceId)
-  return instance ? viewOf(instance, world.now(), world.addressing).stage : 'NOTHING'
+function stageIn(sim: SimState, instanceId: string): CmlStage {
+  const instance = sim.instances.get(instanceId)
+  return instance ? viewOf(instance, sim.now(), sim.addressing).stage : 'NOTHING'
 }
 
-function present(scene: CmlServerContext | null, instanceId: string): CmlServerContext {
-  if (scene) return scene
+function present(context: CmlServerContext | null, instanceId: string): CmlServerContext {
+  if (context) return context
   throw new Error(`there is no machine ${instanceId}`)
 }
 
@@ -116,28 +119,28 @@ const replacementsOf = (stored: CmlStore, instanceId: string): number =>
 
 interface Machine {
   stageOf(instanceId: string): CmlStage
-  sceneOf(instanceId: string): CmlServerContext | null
+  contextOf(instanceId: string): CmlServerContext | null
   readonly stored: CmlStore
 }
 
-/** Calls are counted and logins limited as a web server does it: only for as long as the process runs. */
-function caller({ stageOf, sceneOf, stored }: Machine): CmlMachines['call'] {
+/** Call counts and login limits are in memory, like those of a real web server. */
+function caller({ stageOf, contextOf, stored }: Machine): CmlMachines['call'] {
   const calls = new Map<string, number>()
   const logins = loginLimit()
   return (instanceId, request) => {
-    const scene = isUp(stageOf(instanceId)) ? sceneOf(instanceId) : null
-    if (!scene) return nginxPage(502)
-    const { fail_one_in, logins_per_minute } = scene.faults
-    if (LOGIN_PATHS.includes(request.path) && !logins.admits(instanceId, scene.nowMs, logins_per_minute)) {
+    const context = isUp(stageOf(instanceId)) ? contextOf(instanceId) : null
+    if (!context) return nginxPage(502)
+    const { fail_one_in, logins_per_minute } = context.faults
+    if (LOGIN_PATHS.includes(request.path) && !logins.admits(instanceId, context.nowMs, logins_per_minute)) {
       return nginxPage(429)
     }
     const count = (calls.get(instanceId) ?? 0) + 1
     calls.set(instanceId, count)
     if (fail_one_in > 0 && count % fail_one_in === 0) return crash(request)
-    const anew = authorizedAnew(scene)
-    if (anew === null) return settledAnswer(stored, scene, answerTo(scene, request))
-    settledAnswer(stored, scene, anew)
-    const licensed = sceneOf(instanceId) ?? scene
+    const renewed = renewedAuthorization(context)
+    if (renewed === null) return settledAnswer(stored, context, answerTo(context, request))
+    settledAnswer(stored, context, renewed)
+    const licensed = contextOf(instanceId) ?? context
     return settledAnswer(stored, licensed, answerTo(licensed, request))
   }
 }
@@ -145,17 +148,17 @@ function caller({ stageOf, sceneOf, stored }: Machine): CmlMachines['call'] {
 const crash = ({ method, path }: CmlRequest): CmlAnswer =>
   refusal(500, `Internal server error in API call ${method} /api/v0${path}. Please report this to support.`)
 
-/** Nothing is collected from a server whose owners want no telemetry. */
-function settledAnswer(stored: CmlStore, scene: CmlServerContext, { change, ...answer }: Outcome): CmlAnswer {
+/** A server with telemetry turned off records no events. */
+function settledAnswer(stored: CmlStore, context: CmlServerContext, { change, ...answer }: Outcome): CmlAnswer {
   if (!change) return answer
-  const isSilent = (change.server ?? scene.server).opt_in === false
+  const isSilent = (change.server ?? context.server).opt_in === false
   const kept = isSilent ? { ...change, events: [] } : change
-  stored.commit(scene.instance.instance_id, kept, productUuid(scene))
+  stored.commit(context.instance.instance_id, kept, productUuid(context))
   return answer
 }
 
-function scenes(world: SimState, stored: CmlStore): (instanceId: string) => CmlServerContext | null {
-  /** Labs as they are after the last outage, kept while neither has changed. */
+function contexts(sim: SimState, stored: CmlStore): (instanceId: string) => CmlServerContext | null {
+  /** Labs after the last outage, cached while neither has changed. */
   const settled = new WeakMap<CmlLab, { readonly downMs: number; readonly lab: CmlLab }>()
   const settledLab = (lab: CmlLab, downMs: number): CmlLab => {
     const known = settled.get(lab)
@@ -165,25 +168,25 @@ function scenes(world: SimState, stored: CmlStore): (instanceId: string) => CmlS
     return after
   }
   return instanceId => {
-    const instance = world.instances.get(instanceId)
+    const instance = sim.instances.get(instanceId)
     if (!instance) return null
-    const nowMs = world.now()
-    const draws = drawsOf(world, instance)
+    const nowMs = sim.now()
+    const draws = drawsOf(sim, instance)
     const downMs = lastDownMs(instance, nowMs)
     const kept =
-      stored.server(instanceId) ?? freshServer(draws.uuid('user', 0), instance.started_at_ms, world.adminPassword)
+      stored.server(instanceId) ?? freshServer(draws.uuid('user', 0), instance.started_at_ms, sim.adminPassword)
     const server = withoutOldSessions(kept, downMs)
-    const view = viewOf(instance, nowMs, world.addressing)
+    const view = viewOf(instance, nowMs, sim.addressing)
     const labs = server.lab_ids.flatMap(labId => {
       const lab = stored.lab(instanceId, labId)
       return lab ? [settledLab(lab, downMs)] : []
     })
-    const preset_faults = CML_PRESETS[world.faults.state().preset]
+    const preset_faults = CML_PRESETS[sim.faults.state().preset]
     const faults = { ...preset_faults, ...server.fault_changes }
     const version = versionOf(faults.version ?? imageNamed(instance.region, instance.image_id).cml_version)
     return {
       nowMs,
-      speed: world.speed,
+      speed: sim.speed,
       instance,
       address: view.public_ip ?? view.private_ip ?? '',
       host: hostOf(instance.instance_type),
@@ -193,14 +196,14 @@ function scenes(world: SimState, stored: CmlStore): (instanceId: string) => CmlS
       faults,
       preset_faults,
       labs,
-      isLicenseLeft: () => stored.seats().filter(seat => seat.instance_id !== instanceId).length < world.licensesOwned,
+      isLicenseLeft: () => stored.seats().filter(seat => seat.instance_id !== instanceId).length < sim.licensesOwned,
       telemetry: () => stored.telemetry(instanceId),
       ...draws,
     }
   }
 }
 
-/** When the server last went down, be it for good or to boot again; the start of time when it never did. */
+/** When the server last went down, either to reboot or permanently; the start of time if never. */
 const lastDownMs = ({ boot }: SimInstance, nowMs: number): number =>
   boot.findLast(moment => moment.stage === 'NOTHING' && moment.from_ms <= nowMs)?.from_ms ?? 0
 
@@ -209,7 +212,7 @@ function withoutOldSessions(server: CmlServer, downMs: number): CmlServer {
   return sessions.length === server.sessions.length ? server : { ...server, sessions }
 }
 
-/** Machines are told apart by their numbers, so that the same history gives the same ids. */
+/** Seeds depend on machine numbers, so that the same history gives the same ids. */
 function drawsOf({ chance }: SimState, { number }: SimInstance): Pick<CmlServerContext, 'uuid' | 'fraction' | 'hex'> {
   const hex: CmlServerContext['hex'] = (length, ...purpose) => chance.hex(length, 'cml', number, ...purpose)
   return {
@@ -229,28 +232,28 @@ function drawsOf({ chance }: SimState, { number }: SimInstance): Pick<CmlServerC
   }
 }
 
-function changesAtMs(scene: CmlServerContext | null): number | null {
-  if (!scene) return null
-  const { registration } = scene.server.licensing
-  const ofLicense = [registration?.ends_ms ?? 0, registration?.authorized_ms ?? 0].filter(at => at > scene.nowMs)
-  const ofNodes = labsChangeAtMs(scene.labs, scene.nowMs)
+function changesAtMs(context: CmlServerContext | null): number | null {
+  if (!context) return null
+  const { registration } = context.server.licensing
+  const ofLicense = [registration?.ends_ms ?? 0, registration?.authorized_ms ?? 0].filter(at => at > context.nowMs)
+  const ofNodes = labsChangeAtMs(context.labs, context.nowMs)
   const all = [...ofLicense, ...(ofNodes === null ? [] : [ofNodes])]
   return all.length === 0 ? null : Math.min(...all)
 }
 
-function reachedAt(world: SimState, endpoint: string): string | null {
-  const number = numberOf(endpoint, world.addressing)
+function reachedAt(sim: SimState, endpoint: string): string | null {
+  const number = numberOf(endpoint, sim.addressing)
   if (number === null) return null
-  for (const instance of world.instances.values()) {
-    if (!samePlace(instance.address_number, number, world.addressing)) continue
-    if (viewOf(instance, world.now(), world.addressing).state === 'running') return instance.instance_id
+  for (const instance of sim.instances.values()) {
+    if (!samePlace(instance.address_number, number, sim.addressing)) continue
+    if (viewOf(instance, sim.now(), sim.addressing).state === 'running') return instance.instance_id
   }
   return null
 }
 
-/** A replaced one is told of as a change, so that whoever serves the old one takes the new one. */
-function newIdentity(world: SimState, instanceId: string, change: Pick<StateChangeSet, 'touched'> = {}): CmlIdentity {
-  const identity = selfSigned(instanceId, world.instances.get(instanceId)?.started_at_ms ?? world.now())
-  world.commit({ identity: { instance_id: instanceId, identity }, ...change })
+/** Replacing the certificate notifies watchers, so that the HTTPS server loads the new one. */
+function newIdentity(sim: SimState, instanceId: string, change: Pick<StateChangeSet, 'touched'> = {}): CmlIdentity {
+  const identity = selfSigned(instanceId, sim.instances.get(instanceId)?.started_at_ms ?? sim.now())
+  sim.commit({ identity: { instance_id: instanceId, identity }, ...change })
   return identity
 }

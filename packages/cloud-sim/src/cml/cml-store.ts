@@ -10,46 +10,46 @@ import { CHUNK_EVENTS_MAX, CHUNKS_CUT, CHUNKS_MAX, type TelemetryEvent } from '.
 
 const SERVER = 'cml-server'
 const LAB = 'cml-lab'
-/** Its keys are no instance ids: what the Smart Account counts does not go with the machine. */
+/** Not keyed by instance id: entries of the Smart Account survive the machine. */
 const SEAT = 'cml-seat'
 
 /** Stored state of every CML server. */
 export interface CmlStore {
-  /** Null while nobody has changed anything on it. */
+  /** Null until something on the server changes. */
   server(instanceId: string): CmlServer | null
   lab(instanceId: string, labId: string): CmlLab | null
   telemetry(instanceId: string): readonly TelemetryEvent[]
   seats(): readonly Seat[]
-  /** Durable when it returns. `productUuid` says whose seat the change may name. */
+  /** Durable when it returns. `productUuid` identifies the server whose account entry the change may set. */
   commit(instanceId: string, change: CmlChange, productUuid: string): void
 }
 
-export function cmlStore(world: SimState): CmlStore {
-  const { read, forget } = recordCache(world, [SERVER, LAB, SEAT])
-  const chunks = chunkBook(world)
+export function cmlStore(sim: SimState): CmlStore {
+  const { read, forget } = recordCache(sim, [SERVER, LAB, SEAT])
+  const chunks = chunkBook(sim)
   return {
     server: instanceId => read<CmlServer>(SERVER, instanceId),
     lab: (instanceId, labId) => read<CmlLab>(LAB, `${instanceId}/${labId}`),
-    telemetry: instanceId => chunks.of(instanceId).flatMap(key => eventsAt(world, key)),
-    seats: () => [...world.stored(SEAT).keys()].flatMap(key => read<Seat>(SEAT, key) ?? []),
+    telemetry: instanceId => chunks.of(instanceId).flatMap(key => eventsAt(sim, key)),
+    seats: () => [...sim.stored(SEAT).keys()].flatMap(key => read<Seat>(SEAT, key) ?? []),
     commit(instanceId, change, productUuid) {
       const log = telemetryRecords(instanceId, change.events ?? [], {
         keys: chunks.of(instanceId),
-        last: key => eventsAt(world, key),
+        last: key => eventsAt(sim, key),
       })
       const records = recordsOf(instanceId, change, productUuid)
       const isSeen = change.labs !== undefined || change.removed_lab_id !== undefined
       if (records.length + log.records.length > 0)
-        world.commit({ records, shelved: log.records, ...(isSeen ? { touched: [instanceId] } : {}) })
+        sim.commit({ records, shelved: log.records, ...(isSeen ? { touched: [instanceId] } : {}) })
       forget(records.filter(({ value }) => value === null))
       chunks.set(instanceId, log.keys)
     },
   }
 }
 
-/** A busy server has ten thousand of them, so memory holds none. */
-function eventsAt(world: SimState, key: string): readonly TelemetryEvent[] {
-  const text = world.read(TELEMETRY, key)
+/** Telemetry stays on disk: a busy server has ten thousand events. */
+function eventsAt(sim: SimState, key: string): readonly TelemetryEvent[] {
+  const text = sim.read(TELEMETRY, key)
   return text === null ? [] : JSON.parse(text)
 }
 
@@ -74,9 +74,9 @@ interface ChunkBook {
 
 const chunkNumber = (key: string): number => Number(key.split('/')[1])
 
-function chunkBook(world: SimState): ChunkBook {
+function chunkBook(sim: SimState): ChunkBook {
   const book = new Map<string, readonly string[]>()
-  for (const key of world.shelf(TELEMETRY)) {
+  for (const key of sim.shelf(TELEMETRY)) {
     const instanceId = key.split('/')[0] ?? ''
     const keys = [...(book.get(instanceId) ?? []), key]
     book.set(
@@ -89,8 +89,8 @@ function chunkBook(world: SimState): ChunkBook {
     set(instanceId, keys) {
       if (keys.length === 0) return
       book.set(instanceId, keys)
-      if (book.size <= world.instances.size) return
-      for (const id of book.keys()) if (!world.instances.has(id)) book.delete(id)
+      if (book.size <= sim.instances.size) return
+      for (const id of book.keys()) if (!sim.instances.has(id)) book.delete(id)
     },
   }
 }
@@ -100,7 +100,7 @@ interface Log {
   last(key: string): readonly TelemetryEvent[]
 }
 
-/** Only the last chunk is written again, so that an event costs the same however many there are. */
+/** Only the last chunk is rewritten, so the cost of an event doesn't depend on their number. */
 function telemetryRecords(instanceId: string, events: readonly TelemetryEvent[], log: Log) {
   if (events.length === 0) return { records: [], keys: log.keys }
   const lastKey = log.keys.at(-1)

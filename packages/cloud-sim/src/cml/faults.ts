@@ -1,32 +1,35 @@
 import type { PresetName } from '../faults/fault-plan.ts'
 import { type Check, flag, integer, listOf, nullable, number, object, oneOf, text } from './input.ts'
 
-/** Faults of one CML server. All are off at first; stored with the machine, so they outlive the simulator. */
+/**
+ * Faults of one CML server, all off by default. They are stored with the machine and survive a restart of the
+ * simulator.
+ */
 export interface CmlFaults {
-  /** Reported version instead of the image's; from 2.11 on responses have another form. */
+  /** Reported version instead of the image's; responses from 2.11 on have another format. */
   readonly version: string | null
-  /** Sessions last so much longer or shorter than the session timeout says. */
+  /** Factor on the session timeout. */
   readonly session_lifetime_factor: number
-  /** Logins beyond are answered 429; 0 never. In real time, whatever the speed. */
+  /** Further logins return 429; 0 disables the limit. In real time, independent of the speed. */
   readonly logins_per_minute: number
-  /** Every n-th call is answered 500 and has no effect; 0 never. */
+  /** Every n-th call returns 500 and has no effect; 0 disables it. */
   readonly fail_one_in: number
-  /** Paths, such as `/telemetry`, that are answered 403 to everybody, with all that is below them. */
+  /** Path prefixes, such as `/telemetry`, that return 403 to every user. */
   readonly refused_paths: readonly string[]
-  /** Cut: connections end before anybody answers, to the server as to its nodes, while its labs go on. */
+  /** Cut: connections to the server and its nodes are closed unanswered, while its labs keep running. */
   readonly network: 'reached' | 'cut'
-  /** Labels or definitions of nodes that start but never finish to boot. */
+  /** Labels or definitions of nodes that start but never finish booting. */
   readonly never_boot: readonly string[]
   readonly boot_time_factor: number
-  /** Overrides what the machine's type says. */
+  /** Overrides the value of the machine's type. */
   readonly kvm_vmx_enabled: boolean | null
   readonly refplat_images_available: boolean
-  /** Memory that something else on the host holds. */
+  /** Memory in use by other processes on the host. */
   readonly ram_taken_mib: number
   readonly running_orphans: number
-  /** Overrides what the license says. */
+  /** Overrides the quota of the license. */
   readonly node_quota: number | null
-  /** Not reached: registrations retry, and a deregistration leaves its license behind. */
+  /** Unreachable: registrations retry, and a deregistration leaves its license in use. */
   readonly license_server: 'reached' | 'not_reached'
   readonly license_tokens: 'valid' | 'invalid'
   readonly compliance: 'IN_COMPLIANCE' | 'OUT_OF_COMPLIANCE'
@@ -56,7 +59,7 @@ export const NO_FAULTS: CmlFaults = {
   deregistration_held_s: 0,
 }
 
-/** Default faults of CML servers per preset. Hostile hurts but lets a good controller succeed. */
+/** Default faults of CML servers per preset. A correct controller still succeeds with `hostile`. */
 export const CML_PRESETS: Readonly<Record<PresetName, CmlFaults>> = {
   plain: NO_FAULTS,
   calm: NO_FAULTS,

@@ -1,11 +1,11 @@
 import { INSTANCE_TYPES } from '../ec2/regions.ts'
 
-/** The hardware below a CML server. */
+/** Hardware of a CML server. */
 export interface CmlHost {
   readonly cpus: number
   readonly ram_mib: number
   readonly disk_bytes: number
-  /** Whether its processors let virtual machines run in it. */
+  /** Whether its processors support nested virtualization. */
   readonly vmx: boolean
 }
 
@@ -22,5 +22,5 @@ export function hostOf(instanceType: string): CmlHost {
   }
 }
 
-/** Memory for the operating system and CML itself. */
+/** Memory of the operating system and CML itself. */
 export const HOST_RESERVE_MIB = 3 * MIB_PER_GIB

@@ -1,4 +1,4 @@
-/** One call of the CML API, whatever it came by. */
+/** One call of the CML API, over HTTPS or in process. */
 export interface CmlRequest {
   readonly method: string
   /** Below `/api/v0`, such as `/labs`. */
@@ -11,17 +11,17 @@ export interface CmlRequest {
 
 export interface CmlAnswer {
   readonly status: number
-  /** Sent as JSON; left out, there is no body at all. */
+  /** Sent as JSON; undefined sends no body. */
   readonly body?: unknown
-  /** Sent as it is instead of JSON. */
+  /** Sent unchanged instead of JSON. */
   readonly text?: string
-  /** Of `text`; plain when not said. */
+  /** Content type of `text`; plain by default. */
   readonly content_type?: string
-  /** The answer is ready but comes so much later. */
+  /** Delay of the response. */
   readonly held_ms?: number
 }
 
-/** CML says no, in its own words. Nothing has changed. */
+/** An error response of CML. Nothing has changed. */
 export class CmlRefusal extends Error {
   override readonly name = 'CmlRefusal'
   readonly status: number
@@ -39,14 +39,14 @@ export const refusal = (status: number, description: string): CmlAnswer => ({
 
 export type ElementKind = 'Lab' | 'Node' | 'Link' | 'Interface'
 
-/** The official client marks its objects as stale by exactly these words. */
+/** The official client marks its objects as stale by exactly this message. */
 export const notFound = (kind: ElementKind, id: string): CmlRefusal => new CmlRefusal(404, `${kind} not found: ${id}`)
 
 export const OK = (body: unknown): CmlAnswer => ({ status: 200, body })
 export const DONE: CmlAnswer = { status: 204 }
 
-/** As CML writes instants in most places. */
+/** Timestamp format of CML in most places. */
 export const instantText = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19)}+00:00`
 
-/** As CML writes instants in licensing: no zone. */
+/** Timestamp format of CML in licensing: no zone. */
 export const plainInstantText = (ms: number): string => instantText(ms).slice(0, 19).replace('T', ' ')

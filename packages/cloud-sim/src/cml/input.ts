@@ -8,13 +8,13 @@ interface Problem {
   readonly message: string
 }
 
-/** Looks at a value and notes what is wrong with it. `shape` is never there: it only carries the type. */
+/** Checks a value and adds its problems to a list. `shape` is never set: it only carries the type. */
 export interface Check<T> {
   (value: unknown, at: Location, problems: Problem[]): void
   readonly shape?: T
 }
 
-/** The value if it is as it should be, else a 400 in the way of CML: a JSON document inside the description. */
+/** Returns the value if it is valid, else throws a 400 as CML does: a JSON document inside the description. */
 export function checked<T>(value: unknown, check: Check<T>, at: Location = ['body']): T {
   const problems: Problem[] = []
   check(value, at, problems)
@@ -22,7 +22,7 @@ export function checked<T>(value: unknown, check: Check<T>, at: Location = ['bod
   return value as T
 }
 
-/** The body as JSON, checked. */
+/** Parses and validates the body. */
 export function jsonBody<T>(body: string, check: Check<T>): T {
   return checked(jsonIn(body), check)
 }
@@ -109,7 +109,7 @@ export function listOf<T>(check: Check<T>, min = 0, max = Number.POSITIVE_INFINI
 
 type Checks<T> = { readonly [K in keyof T]: Check<T[K]> }
 
-/** An object with exactly these members; CML refuses any other. */
+/** An object with exactly these members; CML rejects any other. */
 export function object<R extends object, O extends object>(
   required: Checks<R>,
   optional: Checks<O>,
@@ -134,7 +134,7 @@ export function object<R extends object, O extends object>(
   }
 }
 
-/** Query flags arrive as true or false; an empty one, as the official client sends for None, says nothing. */
+/** Query flags are true or false; the official client sends an empty one for None, which counts as absent. */
 export function queryFlag(query: URLSearchParams, name: string): boolean | null {
   const value = query.get(name)?.toLowerCase() ?? ''
   return value === '' ? null : value === 'true' || value === '1'

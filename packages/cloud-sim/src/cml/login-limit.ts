@@ -1,6 +1,6 @@
 const WINDOW_MS = 60_000
 
-/** Limits logins per minute of real time. Like the web server's own limit, it forgets at a restart. */
+/** Limits logins per minute of real time. A restart resets it, like the web server's own limit. */
 export interface LoginLimit {
   admits(instanceId: string, nowMs: number, perMinute: number): boolean
 }

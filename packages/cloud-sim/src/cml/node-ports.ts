@@ -4,17 +4,17 @@ import { labsChangeAtMs, nodeStateAt } from './labs/node-lifecycle.ts'
 /** A TCP port of the machine that leads to one of its nodes. */
 export interface NodePort {
   readonly port: number
-  /** First text that a client receives. */
+  /** First text sent to a client. */
   readonly greeting: string
 }
 
-/** The range that CML leaves to its port mapper. */
+/** Ports that CML reserves for its port mapper. */
 const PORT_MIN = 2000
 const PORT_MAX = 7999
 
 const TAG = /^(?:pat:(?:tcp:)?(?<pat>\d{1,5}):\d{1,5}|serial:(?<serial>\d{1,5})(?::\d+)?|vnc:(?<vnc>\d{1,5}))$/
 
-/** The outside TCP ports that a node's tags ask for. */
+/** External TCP ports that a node's tags request. */
 export function portsOfTags(tags: readonly string[]): readonly { readonly kind: string; readonly port: number }[] {
   return tags.flatMap(tag => {
     const groups = TAG.exec(tag)?.groups ?? {}
@@ -24,7 +24,7 @@ export function portsOfTags(tags: readonly string[]): readonly { readonly kind: 
   })
 }
 
-/** Open ports now. Of two nodes that claim one port the first to start has it, silently. */
+/** Open ports now. If two nodes claim one port, the first to start gets it, silently. */
 export function openPorts(labs: readonly CmlLab[], nowMs: number): readonly NodePort[] {
   const running = labs.flatMap(lab => {
     return lab.nodes.filter(node => isRunning(node, nowMs)).map(node => ({ lab, node }))
@@ -46,7 +46,7 @@ function isRunning(node: LabNode, nowMs: number): boolean {
 const greetingOf = (lab: CmlLab, node: LabNode, kind: string): string =>
   `${kind} of node '${node.label}' in lab '${lab.title}' (simulated)\r\n`
 
-/** When the open ports may next be others without anybody's doing, or null. */
+/** When the open ports may next change by themselves, or null. */
 export function portsChangeAtMs(labs: readonly CmlLab[], afterMs: number): number | null {
   const tagged = labs.filter(lab => lab.nodes.some(node => portsOfTags(node.tags).length > 0))
   return labsChangeAtMs(tagged, afterMs)

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import { recordCache } from './record-cache.ts'
 
-function aWorld() {
+function storedLabs() {
   const labs = new Map<string, string>()
   return { labs, records: recordCache({ stored: () => labs }, ['lab']) }
 }
 
 describe('stored texts', () => {
-  it('are parsed once, and again when they have changed', () => {
-    const { labs, records } = aWorld()
+  it('are parsed once, and again after a change', () => {
+    const { labs, records } = storedLabs()
     labs.set('a', '{"n":1}')
     const first = records.read('lab', 'a')
     expect(records.read('lab', 'a')).toBe(first)
@@ -16,8 +16,8 @@ describe('stored texts', () => {
     expect(records.read('lab', 'a')).toEqual({ n: 2 })
   })
 
-  it('that were taken away are not kept, though nobody asks for them again', () => {
-    const { labs, records } = aWorld()
+  it('are dropped when they are removed, even if never read again', () => {
+    const { labs, records } = storedLabs()
     for (const key of ['a', 'b']) {
       labs.set(key, '{}')
       records.read('lab', key)
@@ -27,8 +27,8 @@ describe('stored texts', () => {
     expect(records.size).toBe(1)
   })
 
-  it('that left without a word are not kept for long', () => {
-    const { labs, records } = aWorld()
+  it('are dropped soon after they disappear without a change', () => {
+    const { labs, records } = storedLabs()
     for (let n = 0; n < 1_000; n++) {
       labs.clear()
       labs.set(`${n}`, '{}')

@@ -3,16 +3,16 @@ import type { SimChange } from '../store.ts'
 
 const SLACK = 100
 
-/** Stored texts as they were last read: each is parsed once. */
+/** Parsed records: each text is parsed once. */
 export interface RecordCache {
   readonly size: number
-  /** Parsed without validation: the file was written here, as its format number shows. */
+  /** Parsed without validation: the format number shows that this code wrote the file. */
   read<Value>(kind: string, key: string): Value | null
   /** Removed records are never read again, so they would stay in the cache. */
   forget(removed: readonly Pick<SimChange, 'kind' | 'key'>[]): void
 }
 
-export function recordCache(world: Pick<SimState, 'stored'>, kinds: readonly string[]): RecordCache {
+export function recordCache(sim: Pick<SimState, 'stored'>, kinds: readonly string[]): RecordCache {
   const cache = new Map<string, { readonly text: string; readonly value: unknown }>()
   return {
     get size() {
@@ -20,7 +20,7 @@ export function recordCache(world: Pick<SimState, 'stored'>, kinds: readonly str
     },
     read<Value>(kind: string, key: string): Value | null {
       const at = `${kind} ${key}`
-      const text = world.stored(kind).get(key)
+      const text = sim.stored(kind).get(key)
       if (text === undefined) {
         cache.delete(at)
         return null
@@ -28,8 +28,8 @@ export function recordCache(world: Pick<SimState, 'stored'>, kinds: readonly str
       const known = cache.get(at)
       if (known?.text === text) return known.value as Value
       const value: Value = JSON.parse(text)
-      // Machines that have left the world must not stay in here.
-      if (cache.size > SLACK + kinds.reduce((sum, each) => sum + world.stored(each).size, 0)) cache.clear()
+      // Deleted machines must not stay in the cache.
+      if (cache.size > SLACK + kinds.reduce((sum, each) => sum + sim.stored(each).size, 0)) cache.clear()
       cache.set(at, { text, value })
       return value
     },

@@ -9,26 +9,26 @@ import type { TelemetryEvent } from './telemetry.ts'
 
 type Purpose = readonly (string | number)[]
 
-/** One CML server at one instant: all that an answer may depend on. */
+/** One CML server at one instant: everything that a response depends on. */
 export interface CmlServerContext {
   readonly nowMs: number
   readonly speed: number
   readonly instance: SimInstance
   readonly address: string
   readonly host: CmlHost
-  /** Whether the boot has come to its end. */
+  /** Whether the boot has finished. */
   readonly isBooted: boolean
   readonly version: CmlVersion
   readonly server: CmlServer
-  /** As they are, and as they were without changes on this machine. */
+  /** Faults in effect, and the preset without changes of this machine. */
   readonly faults: CmlFaults
   readonly preset_faults: CmlFaults
   readonly labs: readonly CmlLab[]
-  /** Whether the Smart Account has a license for this server, be it the one that it holds. */
+  /** Whether the Smart Account has a license for this server, including the one that it holds. */
   isLicenseLeft(): boolean
-  /** Oldest first, only what has happened by now. */
+  /** Events up to now, oldest first. */
   readonly telemetry: () => readonly TelemetryEvent[]
-  /** The same for the same purpose on this machine, and unlike all others. */
+  /** The same value for the same purpose on this machine, and different on all others. */
   uuid(...purpose: Purpose): string
   fraction(...purpose: Purpose): number
   hex(length: number, ...purpose: Purpose): string
@@ -39,13 +39,13 @@ export interface CmlVersion {
   readonly minor: number
 }
 
-/** Parsed as leniently as servers spell it. */
+/** Lenient: servers spell versions differently. */
 export function versionOf(text: string): CmlVersion {
   const [, minor = '0'] = /^\d+\.(\d+)/.exec(text) ?? []
   return { text, minor: Number(minor) }
 }
 
-/** From 2.11 on licensing answers with its whole status, and system_information has more members. */
+/** From 2.11 on licensing returns its whole status, and system_information has more members. */
 export const isModern = ({ version }: CmlServerContext): boolean => version.minor >= 11
 
 /** Changes of one call, committed together. */
@@ -63,26 +63,28 @@ export interface Outcome extends CmlAnswer {
 }
 
 export interface OpenCall {
-  readonly scene: CmlServerContext
+  readonly context: CmlServerContext
   readonly request: CmlRequest
-  /** The parts of the path that the route names. */
+  /** Path parameters of the route. */
   readonly params: Readonly<Record<string, string>>
 }
 
 export interface UserCall extends OpenCall {
   readonly user: CmlUser
-  /** The signature of the session in which it comes. */
+  /** Signature of the session's token. */
   readonly session: string
 }
 
-export const scaledMs = (scene: CmlServerContext, seconds: number): number => Math.round((seconds * 1000) / scene.speed)
+export const scaledMs = (context: CmlServerContext, seconds: number): number =>
+  Math.round((seconds * 1000) / context.speed)
 
-export const labOf = (scene: CmlServerContext, labId: string): CmlLab | undefined =>
-  scene.labs.find(lab => lab.id === labId)
+export const labOf = (context: CmlServerContext, labId: string): CmlLab | undefined =>
+  context.labs.find(lab => lab.id === labId)
 
-/** Computes of an all-in-one server: itself. */
-export const computeId = (scene: CmlServerContext): string => scene.uuid('compute')
-export const hostnameOf = (scene: CmlServerContext): string => `cml-${scene.instance.instance_id.slice(-8)}`
+/** An all-in-one server has one compute host: itself. */
+export const computeId = (context: CmlServerContext): string => context.uuid('compute')
+export const hostnameOf = (context: CmlServerContext): string => `cml-${context.instance.instance_id.slice(-8)}`
 
 /** At least one compute host can start nodes. */
-export const isReady = (scene: CmlServerContext): boolean => scene.isBooted && scene.server.admission_state === 'READY'
+export const isReady = (context: CmlServerContext): boolean =>
+  context.isBooted && context.server.admission_state === 'READY'

@@ -34,7 +34,7 @@ async function open(faults: Partial<CmlFaults> = {}, speed = 1) {
 const refusalOf = (status: number, description: unknown) => ({ status, body: { code: status, description } })
 
 describe('sessions', () => {
-  it('are opened by name and password, as a bare text or with who it is', async () => {
+  it('open with name and password, and return the token alone or with the user', async () => {
     const { ask, login, as } = await open()
     const token = login('admin', 'lablet').body
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/)
@@ -47,7 +47,7 @@ describe('sessions', () => {
     expect(ask('GET', '/users/admin/id')).toEqual({ status: 200, body: sub })
   })
 
-  it('tell a wrong password from a missing session', async () => {
+  it('distinguish a wrong password from a missing session', async () => {
     const { login, as } = await open()
     expect(login('admin', 'wrong')).toEqual(refusalOf(403, expect.any(String)))
     expect(login('nobody', 'lablet').status).toBe(403)
@@ -56,7 +56,7 @@ describe('sessions', () => {
     expect(as('a.b.c')('GET', '/labs').status).toBe(401)
   })
 
-  it('end by logging out, one or all', async () => {
+  it('end on logout, one or all', async () => {
     const { as, login } = await open()
     const [first, second, third] = [1, 2, 3].map(() => String(login('admin', 'lablet').body))
     expect(as(first ?? '')('DELETE', '/logout')).toEqual({ status: 200, body: true })
@@ -66,7 +66,7 @@ describe('sessions', () => {
     expect(works()).toEqual([401, 401, 401])
   })
 
-  it('end with their time, which can be set', async () => {
+  it('end after the timeout, which can be set', async () => {
     const { ask, again, clock } = await open()
     expect(ask('PATCH', '/web_session_timeout/299').status).toBe(400)
     expect(ask('PATCH', '/web_session_timeout/600')).toEqual({ status: 200, body: 'OK' })
@@ -77,7 +77,7 @@ describe('sessions', () => {
     expect(ask('GET', '/web_session_timeout').status).toBe(401)
   })
 
-  it('end with the password', async () => {
+  it('end when the password changes', async () => {
     const { ask, login, again } = await open()
     const id = ask('GET', '/users/admin/id').body
     expect(ask('PATCH', `/users/${id}`, { password: { new_password: 'short' } })).toEqual(
@@ -90,7 +90,7 @@ describe('sessions', () => {
     expect(login('admin', 'much-longer').status).toBe(200)
   })
 
-  it('are not opened in storms, but thirty wrong ones in a row are', async () => {
+  it('are limited per minute, but not by thirty wrong passwords in a row', async () => {
     const { login, clock } = await open()
     const storm = Array.from({ length: 80 }, () => login('admin', 'wrong').status)
     expect(storm.slice(0, 30)).toEqual(Array.from({ length: 30 }, () => 403))
@@ -101,7 +101,7 @@ describe('sessions', () => {
 })
 
 describe('labs', () => {
-  it('boot node after node and come to rest', async () => {
+  it('boot node by node and converge', async () => {
     const { ask, imported, states, settle, clock } = await open()
     const lab = imported('iosv', 'unmanaged_switch')
     expect(ask('GET', `/labs/${lab}/state`).body).toBe('DEFINED_ON_CORE')
@@ -117,7 +117,7 @@ describe('labs', () => {
     expect(report).toMatch(/"QUEUED":[12],"STARTED":\d\d/)
   })
 
-  it('boot faster with the speed', async () => {
+  it('boot faster at a higher speed', async () => {
     const { ask, imported, states, clock } = await open({}, 60)
     const lab = imported('iosv')
     ask('PUT', `/labs/${lab}/start`)
@@ -125,7 +125,7 @@ describe('labs', () => {
     expect(states(lab)).toEqual(['BOOTED'])
   })
 
-  it('wait in the queue without memory, and go on when it is free', async () => {
+  it('stay queued without memory, and continue when it is free', async () => {
     const { ask, imported, states, settle, patch } = await open({ ram_taken_mib: 189 * 1024 - 700 })
     const [first, second] = [imported('iosv'), imported('iosv')]
     for (const lab of [first, second]) ask('PUT', `/labs/${lab}/start`)
@@ -139,7 +139,7 @@ describe('labs', () => {
     patch({})
   })
 
-  it('start only as many nodes as the license allows; what runs nothing needs none', async () => {
+  it('start only as many nodes as the license allows; connectors and switches need no license', async () => {
     const { ask, imported } = await open()
     const many = imported(...Array.from({ length: 6 }, () => 'server'))
     const refused = ask('PUT', `/labs/${many}/start`)
@@ -151,7 +151,7 @@ describe('labs', () => {
     expect(ask('PUT', `/labs/${one}/start`).status).toBe(400)
   })
 
-  it('have a node that never boots, which they give up at its timeout', async () => {
+  it('converge after the timeout when a node never boots', async () => {
     const { ask, imported, states, clock } = await open({ never_boot: ['alpine'] })
     const lab = imported('alpine', 'server')
     ask('PUT', `/labs/${lab}/start`)
@@ -163,7 +163,7 @@ describe('labs', () => {
     expect(ask('GET', `/labs/${lab}/check_if_converged`).body).toBe(true)
   })
 
-  it('start nothing on a cordoned host, which says that it is not ready', async () => {
+  it("start no node on a cordoned host, which reports that it isn't ready", async () => {
     const { ask, imported } = await open()
     const host = Object(ask('GET', '/system/compute_hosts').body)[0]
     expect(ask('PATCH', `/system/compute_hosts/${host.id}`, { admission_state: 'REGISTERED' }).status).toBe(409)
@@ -175,7 +175,7 @@ describe('labs', () => {
     expect(ask('PUT', `/labs/${lab}/start`).status).toBe(204)
   })
 
-  it('refuse unknown definitions, and warn of unknown images', async () => {
+  it('reject unknown definitions, and warn about unknown images', async () => {
     const { ask } = await open()
     expect(ask('POST', '/import', rowOf('no-such'))).toEqual(refusalOf(400, 'Node definition not found: no-such'))
     const wanting = rowOf('alpine').replace('"x":0', '"x":0,"image_definition":"alpine-99"')
@@ -186,7 +186,7 @@ describe('labs', () => {
     })
   })
 
-  it('are told by the words that clients look for when they are gone', async () => {
+  it('return the exact message that clients expect after they are deleted', async () => {
     const { ask, imported } = await open()
     const lab = imported('server')
     expect(ask('GET', '/labs/nope/state')).toEqual(refusalOf(404, 'Lab not found: nope'))
@@ -197,7 +197,7 @@ describe('labs', () => {
 })
 
 describe('the port mapper', () => {
-  it('gives a port that two nodes want to the first who started, without a word', async () => {
+  it('gives a port that two nodes claim to the first one that started', async () => {
     const { ask, settle, model, id } = await open()
     const tagged = (title: string, ...tags: readonly string[]) => {
       const source = rowOf('server').replace('"x":0', `"x":0,"tags":${JSON.stringify(tags)}`)
@@ -219,9 +219,9 @@ describe('the port mapper', () => {
 })
 
 describe('presets', () => {
-  it('decide how servers behave until somebody changes one of them', async () => {
+  it('decide how servers behave until one of them is changed', async () => {
     const { model, id, patch } = await open({ fail_one_in: 0 })
-    const faults = () => model.cml.sceneOf(id)?.faults
+    const faults = () => model.cml.contextOf(id)?.faults
     expect(faults()).toMatchObject({ logins_per_minute: 60 })
     model.faults.usePreset('hostile')
     expect(faults()).toMatchObject({ fail_one_in: 0, logins_per_minute: 30 })
@@ -231,7 +231,7 @@ describe('presets', () => {
 })
 
 describe('one call in three', () => {
-  it('fails without having done anything', async () => {
+  it('fails without any effect', async () => {
     const { ask } = await open({ fail_one_in: 3 })
     const statuses = Array.from({ length: 9 }, () => ask('POST', '/labs', {}).status)
     expect(statuses.filter(status => status === 500)).toHaveLength(3)
@@ -241,8 +241,8 @@ describe('one call in three', () => {
   })
 })
 
-describe('a server that is closed and opened', () => {
-  it('has gone on meanwhile, and knows its sessions, labs and license', async () => {
+describe('a server that is closed and reopened', () => {
+  it('has advanced in the meantime, and knows its sessions, labs and license', async () => {
     const before = await open()
     const lab = before.imported('iosv')
     before.ask('PUT', `/labs/${lab}/start`)
@@ -257,7 +257,7 @@ describe('a server that is closed and opened', () => {
     expect(model.cml.smartAccount()).toHaveLength(1)
   })
 
-  it('gives the same ids and times for the same seed and calls', async () => {
+  it('returns the same ids and times for the same seed and calls', async () => {
     const history = async () => {
       const { ask, imported, settle, model, id } = await open()
       const lab = imported('iosv', 'server')
@@ -268,7 +268,7 @@ describe('a server that is closed and opened', () => {
     expect(await history()).toEqual(await history())
   })
 
-  it('has changed nothing when it could not be stored', async () => {
+  it('changes nothing when the commit fails', async () => {
     const clock = manualClock()
     const store = { ...memorySimStore() }
     const model = openSimModel({ seed: 3, clock, store })
@@ -284,7 +284,7 @@ describe('a server that is closed and opened', () => {
 })
 
 describe('a machine that is restarted', () => {
-  it('has stopped its labs and forgotten its sessions, but not its license', async () => {
+  it('has stopped labs and no sessions, but keeps its license', async () => {
     const { ask, again, imported, settle, restart, toNextChange, states } = await open()
     ask('POST', '/licensing/registration', { token: 'good' })
     const lab = imported('server', 'alpine')
@@ -307,7 +307,7 @@ describe('telemetry', () => {
   const categories = (answer: { body?: unknown }) =>
     Object(answer.body).map((event: { category: string }) => event.category)
 
-  it('tells what nodes went through, in order, also after their lab is gone', async () => {
+  it('lists the states of nodes in order, even after their lab is deleted', async () => {
     const { ask, imported, settle, clock } = await open()
     const lab = imported('server')
     for (const act of ['start', 'stop', 'wipe']) {
@@ -325,7 +325,7 @@ describe('telemetry', () => {
     expect(ofLab(categories(ask('GET', '/telemetry/events')))).toEqual(seen)
   })
 
-  it('has our own calls as activity, once a minute', async () => {
+  it("records LCM's own calls as activity, once a minute", async () => {
     const { ask, clock } = await open()
     const id = ask('GET', '/users/admin/id').body
     for (let minute = 0; minute < 3; minute++) {
@@ -336,7 +336,7 @@ describe('telemetry', () => {
     expect(events.filter(event => 'data' in event && Object(event.data).user_id === id)).toHaveLength(3)
   })
 
-  it('collects nothing when nobody wants it', async () => {
+  it('collects nothing when it is turned off', async () => {
     const { ask, imported, clock } = await open()
     await clock.advance(MINUTE)
     expect(ask('PUT', '/telemetry', { opt_in: false }).body).toEqual({ opt_in: false, show_modal: false })
@@ -361,7 +361,7 @@ describe('telemetry', () => {
 })
 
 describe('the Smart Account', () => {
-  it('goes on counting a machine that was terminated with its license', async () => {
+  it('still counts a machine that was terminated with its license', async () => {
     const { ask, settle, model, id, toNextChange, clock } = await open()
     ask('POST', '/licensing/registration', { token: 'good' })
     expect(model.cml.smartAccount()).toEqual([])
@@ -374,7 +374,7 @@ describe('the Smart Account', () => {
     expect(model.cml.smartAccount()).toMatchObject([{ ...udi, product: 'CML_Enterprise', instance_id: id }])
   })
 
-  it('counts the nodes that were asked for, and a license that was left behind', async () => {
+  it('counts the requested nodes, and a license that was left in use', async () => {
     const { ask, settle, model, patch } = await open()
     ask('POST', '/licensing/registration', { token: 'good' })
     await settle()
@@ -389,7 +389,7 @@ describe('the Smart Account', () => {
     expect(ask('DELETE', '/licensing/deregistration')).toEqual({ status: 400 })
   })
 
-  it('is reached by a waiting registration as soon as the way is free', async () => {
+  it('is reached by a pending registration as soon as the connection works', async () => {
     const { ask, settle, model, id, patch } = await open({ license_server: 'not_reached' })
     ask('POST', '/licensing/registration', { token: 'good' })
     await settle()
@@ -405,7 +405,7 @@ describe('the Smart Account', () => {
 })
 
 describe('a server of 2.11', () => {
-  it('says more of itself and answers licensing with its whole status', async () => {
+  it('reports more about itself and returns the whole licensing status', async () => {
     const { ask, settle } = await open({ version: '2.11.0+sso' })
     expect(Object.keys(Object(ask('GET', '/system_information').body))).toEqual(
       expect.arrayContaining(['timeout', 'features']),
@@ -420,7 +420,7 @@ describe('a server of 2.11', () => {
     })
   })
 
-  it('is unlike 2.9, which has closed answers and no such PATCH', async () => {
+  it('differs from 2.9, which returns fixed members and has no such PATCH', async () => {
     const { ask } = await open()
     expect(Object.keys(Object(ask('GET', '/system_information').body))).toEqual([
       'version',
@@ -432,8 +432,8 @@ describe('a server of 2.11', () => {
   })
 })
 
-describe('people without rights', () => {
-  it('see their own labs only, and nothing during maintenance', async () => {
+describe('users without admin rights', () => {
+  it('see only their own labs, and nothing during maintenance', async () => {
     const { ask, as, login, imported } = await open()
     const foreign = imported('server')
     expect(ask('POST', '/users', { username: 'ann', password: 'ann-is-here' }).status).toBe(201)

@@ -17,7 +17,7 @@ export interface CmlUser {
 }
 
 export interface CmlSession {
-  /** The last part of its token, which is unlike any other. */
+  /** Last part of its token, unique per session. */
   readonly signature: string
   readonly user_id: string
   readonly issued_ms: number
@@ -36,11 +36,11 @@ export interface CmlNotice {
   readonly acknowledged: Readonly<Record<string, boolean>>
 }
 
-/** ONLINE is a cordon: connected, but no node may start. */
+/** ONLINE means cordoned: connected, but no node may start. */
 export const ADMISSION_STATES = ['UNREGISTERED', 'REGISTERED', 'ONLINE', 'READY'] as const
 export type AdmissionState = (typeof ADMISSION_STATES)[number]
 
-/** One CML server as it is stored, apart from its labs and its telemetry. */
+/** Stored state of one CML server, except labs and telemetry. */
 export interface CmlServer {
   readonly users: readonly CmlUser[]
   readonly users_made: number
@@ -52,10 +52,10 @@ export interface CmlServer {
   readonly notices: readonly CmlNotice[]
   readonly notices_made: number
   readonly opt_in: boolean | null
-  /** When each user's last activity was written down, by user id. */
+  /** Time of each user's last recorded activity, by user id. */
   readonly active_ms: Readonly<Record<string, number>>
   readonly licensing: LicensingRecord
-  /** In the order in which they were made. */
+  /** In order of creation. */
   readonly lab_ids: readonly string[]
   readonly labs_made: number
   readonly launches_made: number
@@ -100,7 +100,7 @@ export function freshServer(adminId: string, createdMs: number, adminPassword: s
   }
 }
 
-/** Every session of a user ends with the password that it was opened by. */
+/** Changing the password ends every session of the user. */
 export function withPassword(server: CmlServer, userId: string, password: string): CmlServer {
   return {
     ...server,

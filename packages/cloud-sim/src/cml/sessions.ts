@@ -6,17 +6,17 @@ const SESSIONS_MAX = 1000
 
 const encoded = (part: object): string => Buffer.from(JSON.stringify(part)).toString('base64url')
 
-/** Opens a session. The token looks as CML's do: a JWT, signed with HS256, without an id of its own. */
+/** Opens a session. The token has CML's format: a JWT signed with HS256, without an id of its own. */
 export function openSession(
-  scene: CmlServerContext,
+  context: CmlServerContext,
   user: CmlUser,
 ): { readonly token: string; readonly server: CmlServer } {
-  const { server, nowMs } = scene
-  const lifetimeMs = server.session_timeout_s * 1000 * scene.faults.session_lifetime_factor
+  const { server, nowMs } = context
+  const lifetimeMs = server.session_timeout_s * 1000 * context.faults.session_lifetime_factor
   const session = { user_id: user.id, issued_ms: nowMs, expires_ms: nowMs + lifetimeMs }
   const claims = { iss: 'com.cisco.virl', iat: seconds(nowMs), exp: seconds(session.expires_ms), sub: user.id }
   const signed = `${encoded({ alg: 'HS256', typ: 'JWT' })}.${encoded(claims)}`
-  const secret = scene.hex(64, 'session', server.logins_made)
+  const secret = context.hex(64, 'session', server.logins_made)
   const signature = createHmac('sha256', secret).update(signed).digest('base64url')
   return { token: `${signed}.${signature}`, server: withSession(server, { ...session, signature }, nowMs) }
 }
@@ -28,7 +28,7 @@ function withSession(server: CmlServer, session: CmlSession, nowMs: number): Cml
 
 const seconds = (ms: number): number => Math.floor(ms / 1000)
 
-/** The session that a token stands for, or null. The rest of the token is only for show. */
+/** The session of a token, or null. Only the signature is compared. */
 export function sessionOf({ server, nowMs }: CmlServerContext, token: string | null): CmlSession | null {
   const signature = token?.split('.')[2] ?? ''
   return server.sessions.find(session => session.signature === signature && session.expires_ms > nowMs) ?? null

@@ -7,10 +7,10 @@ export interface TelemetryEvent {
   readonly data: Readonly<Record<string, unknown>>
 }
 
-/** A user who does much is written down once in so many simulated seconds. */
+/** Activity of one user is recorded at most once per this many simulated seconds. */
 export const ACTIVITY_EVERY_S = 60
 
-/** CML cuts its log at so many events, a twentieth at a time. */
+/** CML truncates its log at this many events, a twentieth at a time. */
 export const EVENTS_MAX = 10_000
 export const CHUNK_EVENTS_MAX = 125
 export const CHUNKS_MAX = EVENTS_MAX / CHUNK_EVENTS_MAX
@@ -34,8 +34,7 @@ const CATEGORY: Readonly<Record<NodeState, string>> = {
 }
 
 /**
- * State changes of a lab's nodes up to then, as far as their timelines reach. The first entry is only the initial
- * state.
+ * State changes of a lab's nodes up to now, as far as their timelines reach. The first entry is only the initial state.
  */
 export function nodeEvents(lab: CmlLab, untilMs: number): readonly TelemetryEvent[] {
   return lab.nodes.flatMap(node =>

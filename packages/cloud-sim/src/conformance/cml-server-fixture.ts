@@ -3,7 +3,7 @@ import { DEFAULT_CML_LOGIN } from '../cml/server.ts'
 import type { SimModel } from '../model.ts'
 import { machineToProbe } from './sim-fixtures.ts'
 
-/** Fixture of a simulated cloud for the CML suites, without the ports. */
+/** Fixture of a simulated cloud for the CML suites, without network ports. */
 export function cmlServerFixture(model: SimModel, advance: (ms: number) => Promise<void>) {
   const machine = machineToProbe(model, advance)
   const control = cmlControl(model)

@@ -23,7 +23,7 @@ export function plantMachines(model: SimModel, count: number, tags: Readonly<Rec
   model.ec2.runInstances(region, { ...request, count, tags, canonical: '' })
 }
 
-/** One machine to probe: moves the model's clock from change to change. */
+/** One machine to probe: advances the model's clock from change to change. */
 export function machineToProbe(model: SimModel, advance: (ms: number) => Promise<void>) {
   plantMachines(model, 1, {})
   const id = model.machines().at(-1)?.instance.instance_id ?? ''
@@ -48,7 +48,7 @@ export function machineToProbe(model: SimModel, advance: (ms: number) => Promise
   }
 }
 
-/** One machine that has run for half an hour, and what the metrics suite does to it. */
+/** One machine that has run for half an hour, and the operations that the metrics suite needs. */
 export async function metricsFixture(model: SimModel, advance: (ms: number) => Promise<void>) {
   const { region, other_region } = SIM_COMPUTE_SETUP
   plantMachines(model, 1, {})

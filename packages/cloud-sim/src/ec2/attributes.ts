@@ -9,19 +9,19 @@ export interface AttributeChange {
   readonly instance_id: string
   readonly disable_api_termination: boolean | null
   readonly disable_api_stop: boolean | null
-  /** Only of a stopped machine. */
+  /** Allowed only while the machine is stopped. */
   readonly instance_type: string | null
 }
 
-export function modifyAttributes(world: SimState, region: string, change: AttributeChange): void {
-  for (const instance of namedInstances(world, region, [change.instance_id])) {
-    world.commit({ instances: [modified(world, instance, change)] })
+export function modifyAttributes(sim: SimState, region: string, change: AttributeChange): void {
+  for (const instance of namedInstances(sim, region, [change.instance_id])) {
+    sim.commit({ instances: [modified(sim, instance, change)] })
   }
 }
 
-function modified(world: SimState, instance: SimInstance, change: AttributeChange): SimInstance {
+function modified(sim: SimState, instance: SimInstance, change: AttributeChange): SimInstance {
   if (change.instance_type !== null) {
-    if (stateAt(instance, world.now()) !== 'stopped') throw notStopped(instance.instance_id)
+    if (stateAt(instance, sim.now()) !== 'stopped') throw notStopped(instance.instance_id)
     checkOffered(change.instance_type, instance.availability_zone, false)
   }
   return {

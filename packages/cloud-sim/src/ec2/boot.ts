@@ -8,7 +8,7 @@ export interface BootMoment extends TimelineEntry {
 
 type Step = readonly [CmlStage, SecondsRange]
 
-/** Power-on until something listens. Bare metal verifies its hardware first, which takes minutes. */
+/** Time from power-on until a port is open. Bare metal verifies its hardware first, which takes minutes. */
 const METAL_POWER_ON: SecondsRange = [270, 330]
 const VIRTUAL_POWER_ON: SecondsRange = [60, 120]
 const METAL_RESTART: SecondsRange = [150, 210]
@@ -22,8 +22,8 @@ const SERVICES_START: readonly Step[] = [
 ]
 
 /**
- * The first boot ends with a reboot by cloud-init, and CML has already said that it is ready by then: a client that
- * believes one answer is fooled. Later starts have no such reboot.
+ * The first boot ends with a reboot by cloud-init, and CML has already reported that it is ready by then: a client that
+ * trusts a single response fails. Later starts have no such reboot.
  */
 function stepsOf(start: { readonly metal: boolean; readonly first: boolean }): readonly Step[] {
   if (!start.first) return [['NOTHING', start.metal ? METAL_RESTART : VIRTUAL_RESTART], ...SERVICES_START]
@@ -41,11 +41,11 @@ export interface BootStart {
   readonly metal: boolean
   readonly first: boolean
   readonly speed: number
-  /** A draw for step n. */
+  /** Random number of step n. */
   readonly fraction: (step: number) => number
 }
 
-/** Boot timeline of CML on a machine that runs from then on. It ends READY and stays so while the machine runs. */
+/** Boot timeline of CML on a machine that runs from that time on. The last stage is READY. */
 export function bootPlan(start: BootStart): readonly BootMoment[] {
   const moments: BootMoment[] = []
   let fromMs = start.running_from_ms

@@ -19,10 +19,10 @@ const SAYS: Readonly<Record<BootMoment['stage'], string>> = {
 }
 
 /** Console output so far, one line for each completed stage. */
-export function consoleOutput(world: SimState, region: string, instanceId: string): ConsoleOutput | null {
-  const instance = namedInstances(world, region, [instanceId])[0]
+export function consoleOutput(sim: SimState, region: string, instanceId: string): ConsoleOutput | null {
+  const instance = namedInstances(sim, region, [instanceId])[0]
   if (!instance) return null
-  const nowMs = world.now()
+  const nowMs = sim.now()
   const come = instance.boot.filter(moment => moment.from_ms <= nowMs)
   const { cml_version } = imageNamed(region, instance.image_id)
   const lines = come.map(({ stage, from_ms }) => `[${seconds(from_ms - instance.started_at_ms)}] ${SAYS[stage]}`)

@@ -21,8 +21,8 @@ import { describeTags, type ShownTag, type TagsQuery } from './tag-listing.ts'
 import { checkTags, type Tags, type TagToDelete, withoutTags } from './tags.ts'
 
 /**
- * EC2 as it behaves, whatever the wire. Every call takes a region and a request, answers at once and throws an
- * Ec2Refusal, so faults and limits can wrap all of them alike. Changes are durable when a call returns.
+ * EC2's behavior, independent of its protocol. Every call takes a region and a request, returns synchronously and
+ * throws an Ec2Refusal, so that faults and limits can wrap all calls. Changes are durable when a call returns.
  */
 export interface Ec2 {
   runInstances(region: string, request: RunRequest): readonly MachineView[]
@@ -47,23 +47,23 @@ export interface Named {
   readonly ids: readonly string[]
 }
 
-export function ec2Of(world: SimState): Ec2 {
-  const view = (instance: SimInstance) => viewOf(instance, world.now(), world.addressing)
+export function ec2Of(sim: SimState): Ec2 {
+  const view = (instance: SimInstance) => viewOf(instance, sim.now(), sim.addressing)
   return {
-    runInstances: (region, request) => runInstances(world, region, request).map(view),
-    describeInstances: (region, query) => describeInstances(world, region, query),
-    describeInstanceStatus: (region, query) => describeStatus(world, region, query),
-    startInstances: (region, { ids }) => startInstances(world, region, ids),
-    stopInstances: (region, request) => stopInstances(world, region, request),
-    terminateInstances: (region, { ids }) => terminateInstances(world, region, ids),
-    rebootInstances: (region, { ids }) => rebootInstances(world, region, ids),
-    modifyInstanceAttribute: (region, change) => modifyAttributes(world, region, change),
-    getConsoleOutput: (region, { instance_id }) => consoleOutput(world, region, instance_id),
+    runInstances: (region, request) => runInstances(sim, region, request).map(view),
+    describeInstances: (region, query) => describeInstances(sim, region, query),
+    describeInstanceStatus: (region, query) => describeStatus(sim, region, query),
+    startInstances: (region, { ids }) => startInstances(sim, region, ids),
+    stopInstances: (region, request) => stopInstances(sim, region, request),
+    terminateInstances: (region, { ids }) => terminateInstances(sim, region, ids),
+    rebootInstances: (region, { ids }) => rebootInstances(sim, region, ids),
+    modifyInstanceAttribute: (region, change) => modifyAttributes(sim, region, change),
+    getConsoleOutput: (region, { instance_id }) => consoleOutput(sim, region, instance_id),
     createTags: (region, { ids, tags }) =>
-      retag(world, namedInstances(world, region, ids), before => ({ ...before, ...tags })),
+      retag(sim, namedInstances(sim, region, ids), before => ({ ...before, ...tags })),
     deleteTags: (region, { ids, tags }) =>
-      retag(world, namedInstances(world, region, ids), before => withoutTags(before, tags)),
-    describeTags: (region, query) => describeTags(world, region, query),
+      retag(sim, namedInstances(sim, region, ids), before => withoutTags(before, tags)),
+    describeTags: (region, query) => describeTags(sim, region, query),
     describeImages: (region, query) => describeImages(region, query),
     describeInstanceTypes: (region, query) => describeTypes(region, query),
     describeInstanceTypeOfferings: (region, query) => describeOfferings(region, query),
@@ -71,13 +71,13 @@ export function ec2Of(world: SimState): Ec2 {
   }
 }
 
-function retag(world: SimState, instances: readonly SimInstance[], change: (tags: Tags) => Tags): void {
-  const nowMs = world.now()
+function retag(sim: SimState, instances: readonly SimInstance[], change: (tags: Tags) => Tags): void {
+  const nowMs = sim.now()
   const changed = instances.map(instance => ({
     ...instance,
     ...beforeNow(instance, nowMs),
     tags: change(instance.tags),
   }))
   for (const instance of changed) checkTags(instance.tags)
-  world.commit({ instances: changed })
+  sim.commit({ instances: changed })
 }

@@ -67,7 +67,7 @@ describe('a new id', () => {
 })
 
 describe('a stale read', () => {
-  it('shows state, address and tags of a while ago, and never what was longer ago than that', () => {
+  it('shows state, address and tags from a bounded time ago', () => {
     const { model, pass, ids } = running()
     const before = only(model)
     model.ec2.stopInstances(region, { ids, force: false })
@@ -84,7 +84,7 @@ describe('a stale read', () => {
     expect(new Set(Array.from({ length: 50 }, () => only(model)?.state))).toEqual(new Set(['running']))
   })
 
-  it('does not know the newest machines', () => {
+  it("doesn't include the newest machines", () => {
     const { model, pass } = running()
     launch(model)
     pass(5 * MINUTE)
@@ -94,15 +94,15 @@ describe('a stale read', () => {
   })
 })
 
-describe('a zone without room', () => {
+describe('a zone without capacity', () => {
   const scarce = { availability_zone: 'us-east-1a', instance_type: 'c5.metal' }
 
-  it('refuses launches and starts there, and names the zones with room', () => {
+  it('rejects launches and starts there, and names the zones with capacity', () => {
     const { model, pass, ids } = running()
     model.ec2.stopInstances(region, { ids, force: true })
     pass(MINUTE)
-    model.faults.setRoom(scarce, 0)
-    model.faults.setRoom({ ...scarce, availability_zone: 'us-east-1b' }, 0)
+    model.faults.setCapacity(scarce, 0)
+    model.faults.setCapacity({ ...scarce, availability_zone: 'us-east-1b' }, 0)
     const refused = expect.objectContaining({
       code: 'InsufficientInstanceCapacity',
       status: 500,
@@ -112,13 +112,13 @@ describe('a zone without room', () => {
     expect(() => model.ec2.startInstances(region, { ids })).toThrow(refused)
     expect(launch(model, { instance_type: 'm5.metal' })).toHaveLength(1)
     expect(launch(model, { subnet_id: null })).toHaveLength(1)
-    model.faults.setRoom(scarce, null)
+    model.faults.setCapacity(scarce, null)
     expect(model.ec2.startInstances(region, { ids })[0]?.current).toBe('pending')
   })
 
-  it('gives as many as fit between the two counts, and then has none left', () => {
+  it('launches as many machines as fit between the two counts, and then has no capacity left', () => {
     const { model } = open()
-    model.faults.setRoom(scarce, 3)
+    model.faults.setCapacity(scarce, 3)
     expect(() => launch(model, { count: 5, min_count: 4 })).toThrow('sufficient')
     expect(launch(model, { count: 5, min_count: 2 })).toHaveLength(3)
     expect(() => launch(model, { count: 1 })).toThrow('sufficient')
@@ -158,7 +158,7 @@ it('a quota counts vCPUs of machines that run or go down, for launches and start
 })
 
 describe('a protected machine', () => {
-  it('saves all of its zone from termination, while other zones are terminated although the call fails', () => {
+  it('protects its whole zone from termination, while machines in other zones are terminated although the call fails', () => {
     const { model, ids, pass } = running({ count: 2 })
     const others = launch(model, { subnet_id: 'subnet-use1b' })
     pass(MINUTE * 5)
@@ -174,7 +174,7 @@ describe('a protected machine', () => {
     expect(list(model).every(view => view.state === 'shutting-down')).toBe(true)
   })
 
-  it('against stops is neither stopped nor terminated', () => {
+  it('is neither stopped nor terminated when it has stop protection', () => {
     const { model, id, ids } = running()
     protect(model, id, { disable_api_stop: true })
     for (const act of ['stopInstances', 'terminateInstances'] as const) {
@@ -202,7 +202,7 @@ describe('a protected machine', () => {
   })
 })
 
-it('a dead machine loses its tags first, and then fades, both with the speed', () => {
+it('a terminated machine loses its tags first, and then disappears, both scaled by the speed', () => {
   const { model, pass } = open(60)
   const ids = launch(model)
   pass(MINUTE)
@@ -217,7 +217,7 @@ it('a dead machine loses its tags first, and then fades, both with the speed', (
 })
 
 describe('a launch that dies in pending', () => {
-  it('was answered, and is terminated with a reason', () => {
+  it('returns success, and the machine is terminated with a reason', () => {
     const { model, pass } = open()
     model.faults.patch({ pending_death_rate: 1 })
     launch(model, { count: 20 })
@@ -231,7 +231,7 @@ describe('a launch that dies in pending', () => {
     expect(list(model)).toEqual([])
   })
 
-  it('leaves a machine that had run before stopped', () => {
+  it('leaves a machine that had run before in state stopped', () => {
     const { model, pass, ids } = running()
     model.ec2.stopInstances(region, { ids, force: true })
     pass(MINUTE)
@@ -245,7 +245,7 @@ describe('a launch that dies in pending', () => {
     expect(only(model)?.state).toBe('running')
   })
 
-  it('can be brought about', () => {
+  it('can be triggered', () => {
     const { model, pass } = open()
     const [id = ''] = launch(model)
     model.incidents.killInPending(id)
@@ -263,7 +263,7 @@ describe('retirement', () => {
   const statuses = (model: SimModel) =>
     model.ec2.describeInstanceStatus(region, { ...EVERYTHING, include_all: true }).items
 
-  it('is announced, stops the machine, and is over once the machine was started again', () => {
+  it('is announced, stops the machine, and ends with the next start', () => {
     const { model, pass, id, ids } = running()
     model.incidents.retire(id, 3600)
     expect(statuses(model)[0]?.event).toMatchObject({
@@ -284,7 +284,7 @@ describe('retirement', () => {
     expect(statuses(model)[0]?.event).toBeNull()
   })
 
-  it('is avoided by a stop and a start before its time', () => {
+  it('is avoided by a stop and a start before its date', () => {
     const { model, pass, id, ids } = running()
     model.incidents.retire(id, 7200)
     model.ec2.stopInstances(region, { ids, force: true })
@@ -306,7 +306,7 @@ describe('retirement', () => {
   })
 })
 
-it('a token whose machine is terminated is refused, or answered with the dead machine as it was before', () => {
+it('a token of a terminated machine returns an error, or the terminated machine as before 2025', () => {
   const { model, ids, pass } = running({ client_token: 'token-1' })
   model.ec2.terminateInstances(region, { ids })
   pass(5 * MINUTE)
@@ -328,7 +328,7 @@ it('user data is limited to 16 KB before it is encoded', () => {
 })
 
 describe('callers of the API', () => {
-  it('meet the limits, which hands behind their back do not', () => {
+  it('are rate limited, unlike manual changes', () => {
     const { model } = open()
     model.faults.patch({ request_limits: true })
     const describe = () => model.ec2Api.describeInstances(region, EVERYTHING)
@@ -337,7 +337,7 @@ describe('callers of the API', () => {
     expect(list(model)).toEqual([])
   })
 
-  it('meet errors before anything has happened', () => {
+  it('get errors before the call has any effect', () => {
     const { model, ids } = running()
     model.faults.patch({ server_error_rate: 1 })
     expect(() => model.ec2Api.terminateInstances(region, { ids })).toThrow(
@@ -346,7 +346,7 @@ describe('callers of the API', () => {
     expect(only(model)?.state).toBe('running')
   })
 
-  it('meet second pages that fail', () => {
+  it('get errors on second pages', () => {
     const { model } = running({ count: 9 })
     model.faults.patch({ second_page_error_rate: 1 })
     const page = { ...EVERYTHING, max_results: 5 }

@@ -18,7 +18,7 @@ describe('a filter value', () => {
     expect(patternOf(pattern).test(value)).toBe(expected)
   })
 
-  it('is an alternative, while several filters must all hold', () => {
+  it('matches any of its values, while all filters must match', () => {
     const test = filterTest([
       { name: 'color', values: ['red', 'blue'] },
       { name: 'size', values: ['l*'] },
@@ -31,7 +31,7 @@ describe('a filter value', () => {
     ])
   })
 
-  it('of an unknown filter is refused', () => {
+  it('is rejected for an unknown filter', () => {
     expect(() => filterTest([{ name: 'taste', values: ['x'] }])(() => null)).toThrow("The filter 'taste' is invalid")
   })
 })
@@ -40,7 +40,7 @@ describe('pages', () => {
   const numbers = Array.from({ length: 23 }, (_, n) => n)
   const rank = (n: number) => n
 
-  it('hold everything once, whatever appears or vanishes in between', () => {
+  it('show every item once, whatever appears or disappears in between', () => {
     const seen: number[] = []
     let token: string | null = null
     do {
@@ -55,12 +55,12 @@ describe('pages', () => {
     expect(seen).toEqual(numbers)
   })
 
-  it('have no token when nothing is left', () => {
+  it('have no token when no item is left', () => {
     expect(pageOf(numbers.slice(0, 5), rank, { max_results: 5, next_token: null }).next_token).toBeNull()
     expect(pageOf(numbers, rank, { max_results: null, next_token: null }).items).toHaveLength(23)
   })
 
-  it('refuse sizes and tokens that EC2 refuses', () => {
+  it('reject sizes and tokens that EC2 rejects', () => {
     expect(() => pageOf(numbers, rank, { max_results: 4, next_token: null })).toThrow('maxResults')
     expect(() => pageOf(numbers, rank, { max_results: 5, next_token: 'x' })).toThrow('pagination token')
   })

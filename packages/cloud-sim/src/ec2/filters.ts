@@ -1,12 +1,12 @@
 import { Ec2Refusal, invalidValue } from './refusal.ts'
 
-/** Values of one filter are alternatives; all filters must hold. */
+/** Values of one filter are alternatives; all filters must match. */
 export interface Filter {
   readonly name: string
   readonly values: readonly string[]
 }
 
-/** Values of a resource under a filter's name; null when there is no such filter. */
+/** Values of a resource for a filter name; null for an unknown filter. */
 export type FilterSource = (name: string) => readonly string[] | null
 
 export type FilterTest = (source: FilterSource) => boolean
@@ -29,7 +29,7 @@ export function filterTest(filters: readonly Filter[]): FilterTest {
     })
 }
 
-/** `*` is any text, `?` is at most one character, a backslash takes the next character as it is. */
+/** `*` matches any text, `?` at most one character; a backslash escapes the next character. */
 export function patternOf(value: string): RegExp {
   const body = value.replaceAll(/\\([\s\S])|[\s\S]/g, (character: string, escaped: string | undefined) => {
     if (escaped !== undefined) return literally(escaped)
@@ -55,8 +55,8 @@ const PAGE_SIZE_MIN = 5
 const PAGE_SIZE_MAX = 1000
 
 /**
- * One page of what is in ascending order of `rank`. The token names the last rank shown, so things that appear or
- * vanish between two pages neither shift nor repeat the others.
+ * One page of items in ascending order of `rank`. The token holds the last rank shown, so items that appear or
+ * disappear between two pages neither shift nor repeat the others.
  */
 export function pageOf<Item>(items: Iterable<Item>, rank: (item: Item) => number, request: PageRequest): Page<Item> {
   const size = pageSize(request.max_results)
@@ -76,7 +76,7 @@ export function checkPageRequest(request: PageRequest): void {
   rankAfter(request)
 }
 
-/** The last rank that the page before has shown; -1 on the first page. */
+/** Last rank of the previous page; -1 on the first page. */
 export const rankAfter = ({ next_token: token }: PageRequest): number => (token === null ? -1 : rankIn(token))
 
 function pageSize(maxResults: number | null): number {

@@ -10,7 +10,7 @@ export interface SimImage {
   readonly state: 'available' | 'pending'
   readonly created_at: string
   readonly root_device: string
-  /** Version of the CML on it. */
+  /** CML version of the image. */
   readonly cml_version: string
 }
 
@@ -21,7 +21,7 @@ const ROOT_DEVICE = '/dev/sda1'
 const FOREIGN_OWNER = '999988887777'
 const OURS = { owner_id: ACCOUNT_ID, state: 'available' } as const
 
-/** Besides what a user wants it holds the traps: a newer image of a stranger under our name, and a newer unfinished one. */
+/** Includes traps: a newer image of another account under our name, and a newer image that isn't available yet. */
 const CATALOG: readonly CatalogEntry[] = [
   { ...OURS, name: 'cml-2.8.1-20250115', created_at: '2025-01-15T09:00:00.000Z', cml_version: '2.8.1+build.14' },
   { ...OURS, name: 'cml-2.9.1-20250901', created_at: '2025-09-01T09:00:00.000Z', cml_version: '2.9.1+build.7' },
@@ -42,7 +42,7 @@ const CATALOG: readonly CatalogEntry[] = [
   },
 ]
 
-/** Ids depend on place and name alone, so that people and tests may write them down. */
+/** Ids depend only on region and name, so that users and tests can hard-code them. */
 const imageId = (parts: readonly string[]) =>
   `ami-0${createHash('sha256').update(parts.join('/')).digest('hex').slice(0, 16)}`
 

@@ -15,11 +15,11 @@ export interface StateMoment extends TimelineEntry {
 }
 
 /**
- * A machine as it is stored. It holds instants, never a current state: what it is now follows from these and the wall
- * clock, so it goes on while nothing runs.
+ * A machine as it is stored: timestamps, never a current state. The state follows from these and the wall clock, so it
+ * advances even while the simulator is stopped.
  */
 export interface SimInstance {
-  /** Counts launches of the whole world; also the order of listings. */
+  /** Counts all launches of the simulated cloud; also the order of listings. */
   readonly number: number
   readonly instance_id: string
   readonly reservation_id: string
@@ -31,29 +31,29 @@ export interface SimInstance {
   readonly instance_type: string
   readonly client_token: string | null
   readonly tags: Readonly<Record<string, string>>
-  /** EC2 does not know the id before. */
+  /** EC2 doesn't know the id before this time. */
   readonly visible_from_ms: number
-  /** A dead machine is shown until then. */
+  /** EC2 shows a terminated machine until this time. */
   readonly fades_at_ms: number | null
   readonly started_at_ms: number
   readonly start_count: number
   readonly address_number: number
   readonly timeline: readonly StateMoment[]
   readonly boot: readonly BootMoment[]
-  /** When a dead machine loses its tags. */
+  /** When a terminated machine loses its tags. */
   readonly tags_fade_at_ms?: number
-  /** States that a lagging reader still sees, oldest first. */
+  /** States that a stale read still shows, oldest first. */
   readonly before?: readonly Before[]
   readonly disable_api_termination?: boolean
   readonly disable_api_stop?: boolean
-  /** False: it is reached by its private address only. */
+  /** False: the machine has only a private address. */
   readonly has_public_address?: boolean
-  /** The last time that it was rebooted without being stopped. */
+  /** Time of the last reboot. */
   readonly rebooted_at_ms?: number
   readonly event?: ScheduledEvent
 }
 
-/** Tags and address as they were until then. */
+/** Earlier tags and address, for stale reads. */
 export interface Before {
   readonly until_ms: number
   readonly tags: Readonly<Record<string, string>>
@@ -65,7 +65,7 @@ export interface ScheduledEvent {
   readonly event_id: string
   readonly code: 'instance-stop'
   readonly not_before_ms: number
-  /** It no longer applies: the machine has been moved by a stop and a start. */
+  /** The event no longer applies: a stop and a start moved the machine. */
   readonly completed_at_ms: number | null
 }
 
@@ -77,7 +77,7 @@ export interface MachineView {
   readonly state_reason: StateReason | null
   readonly public_ip: string | null
   readonly private_ip: string | null
-  /** Address of its CML, while it has one. */
+  /** Address of its CML, or null. */
   readonly endpoint: string | null
   readonly stage: CmlStage
   readonly tags: Readonly<Record<string, string>>
@@ -106,7 +106,7 @@ export function viewOf(instance: SimInstance, atMs: number, addressing: Addressi
 const lagging = ({ before = [] }: SimInstance, atMs: number): Before | null =>
   before.find(({ until_ms }) => atMs < until_ms) ?? null
 
-/** A dead machine loses its tags before it is gone itself. */
+/** A terminated machine loses its tags before it disappears. */
 export function tagsAt(instance: SimInstance, atMs: number): Readonly<Record<string, string>> {
   const { tags_fade_at_ms: fadeMs } = instance
   if (fadeMs !== undefined && fadeMs <= atMs) return NO_TAGS
@@ -117,7 +117,7 @@ const NO_TAGS: Readonly<Record<string, string>> = {}
 
 const BEFORE_MAX = 4
 
-/** To be kept with a machine whose tags or address change now. */
+/** Earlier tags and address to store with a machine whose tags or address change now. */
 export function beforeNow(instance: SimInstance, nowMs: number): { readonly before: readonly Before[] } {
   const { tags, address_number, before = [] } = instance
   return { before: [...before, { until_ms: nowMs, tags, address_number }].slice(-BEFORE_MAX) }
@@ -133,7 +133,7 @@ export const isVisible = (instance: SimInstance, atMs: number): boolean =>
 export const hasFaded = (instance: SimInstance, atMs: number): boolean =>
   instance.fades_at_ms !== null && instance.fades_at_ms <= atMs
 
-/** When the machine or its CML will next be something else without anybody's doing. */
+/** When the machine or its CML next changes by itself. */
 export function instanceChangesAtMs(instance: SimInstance, afterMs: number): number | null {
   const changes = [nextChangeMs(instance.timeline, afterMs), nextChangeMs(instance.boot, afterMs)]
   const known = changes.filter(change => change !== null)

@@ -37,14 +37,14 @@ describe('RunInstances', () => {
     expect(run({ count: 3, client_token: 't' })).toEqual(launched)
   })
 
-  it('keeps a token to the region when no subnet is named', () => {
+  it('limits a token to the region when no subnet is named', () => {
     const { run } = open()
     const first = run({ subnet_id: null, client_token: 't' })
     expect(run({ subnet_id: null, client_token: 't' })).toEqual(first)
     expect(run({ client_token: 't' })).not.toEqual(first)
   })
 
-  it('refuses what EC2 refuses', () => {
+  it('rejects what EC2 rejects', () => {
     const { run, images } = open()
     const unfinished = images.find(image => image.state === 'pending')?.image_id ?? ''
     expect(() => run({ client_token: 'x'.repeat(65) })).toThrow(refusal('InvalidParameterValue'))
@@ -56,7 +56,7 @@ describe('RunInstances', () => {
     expect(() => run({ tags: many })).toThrow(refusal('TagLimitExceeded'))
   })
 
-  it('does not know an id for a moment after giving it out', () => {
+  it("doesn't know an id for a moment after returning it", () => {
     const { run, model, clock } = open()
     const ids = run({ count: 50 }).map(machine => machine.instance.instance_id)
     expect(() => model.ec2.terminateInstances(region, { ids })).toThrow(refusal('InvalidInstanceID.NotFound'))
@@ -64,7 +64,7 @@ describe('RunInstances', () => {
     expect(model.ec2.terminateInstances(region, { ids })).toHaveLength(50)
   })
 
-  it('shows an address and the endpoint tag from running on', () => {
+  it('shows an address and the endpoint tag once the machine is running', () => {
     const { run, model, clock } = open()
     const id = run()[0]?.instance.instance_id ?? ''
     expect(model.machine(id)).toMatchObject({ public_ip: null, tags: {} })
@@ -74,7 +74,7 @@ describe('RunInstances', () => {
     expect(machine?.public_ip).toBe(machine?.private_ip)
   })
 
-  it('lets a virtual machine boot faster than metal', () => {
+  it('boots a virtual machine faster than bare metal', () => {
     const { run, model } = open()
     const ready = (type: string) => run({ instance_type: type })[0]?.instance.boot.at(-1)?.from_ms ?? 0
     expect(ready('m8i.4xlarge') - model.now()).toBeLessThan(8.5 * 60_000)
@@ -82,7 +82,7 @@ describe('RunInstances', () => {
 })
 
 describe('tags', () => {
-  it('can be put on and taken off', () => {
+  it('can be added and removed', () => {
     const { run, model, clock } = open()
     const ids = [run({ tags: { a: '1', b: '2' } })[0]?.instance.instance_id ?? '']
     clock.jumpWallClock(5000)

@@ -14,63 +14,63 @@ export interface RunRequest {
   readonly instance_type: string
   readonly subnet_id: string | null
   readonly client_token: string | null
-  /** As many as there is room for, up to this. */
+  /** Maximum count: as many machines as there is capacity for. */
   readonly count: number
-  /** But none when there is room for fewer; as many as `count` when not given. */
+  /** Minimum count: no machine is launched below it. Defaults to `count`. */
   readonly min_count?: number
   /** In base64. */
   readonly user_data?: string | null
   readonly disable_api_termination?: boolean
   readonly disable_api_stop?: boolean
-  /** Shows the tags to the machine itself, which not every key allows. */
+  /** Makes tags readable from the machine, which not every tag key allows. */
   readonly metadata_tags?: boolean
   readonly nested_virtualization: boolean
-  /** As the subnet says, which gives one, unless it is false. */
+  /** False: no public address. Otherwise the subnet decides, which assigns one. */
   readonly has_public_address?: boolean
   readonly tags: Tags
-  /** All parameters but the token as text; two requests are the same launch only if these are equal. */
+  /** All parameters except the token; two requests are the same launch only if these are equal. */
   readonly canonical: string
 }
 
 const TOKEN_CHARS_MAX = 64
 const COUNT_MAX = 1000
 
-/** RunInstances: as many machines as fit between the two counts, or none. A used token answers what it launched. */
-export function runInstances(world: SimState, region: string, request: RunRequest): readonly SimInstance[] {
+/** RunInstances: as many machines as fit between the two counts, or none. A repeated token returns its first launch. */
+export function runInstances(sim: SimState, region: string, request: RunRequest): readonly SimInstance[] {
   checkToken(request.client_token)
-  const subnet = subnetFor(world, region, request)
+  const subnet = subnetFor(sim, region, request)
   const key = tokenKey(region, subnet, request)
   const fingerprint = createHash('sha256').update(request.canonical).digest('hex')
-  const replayed = key === null ? null : replay(world, key, fingerprint)
+  const replayed = key === null ? null : replay(sim, key, fingerprint)
   if (replayed) return replayed
   checkLaunch(region, subnet, request)
   const offering = { availability_zone: subnet.availability_zone, instance_type: request.instance_type }
-  const length = countOf(world, region, { request, offering })
-  const instances = Array.from({ length }, (_, n) => newInstance(world, region, { request, subnet, n }))
+  const length = countOf(sim, region, { request, offering })
+  const instances = Array.from({ length }, (_, n) => newInstance(sim, region, { request, subnet, n }))
   const token = key === null ? {} : { token: { key, use: { fingerprint, instance_ids: instances.map(idOf) } } }
-  world.commit({ instances, ...token, records: world.faults.roomTaken(offering, length) })
+  sim.commit({ instances, ...token, records: sim.faults.capacityTaken(offering, length) })
   return instances
 }
 
-/** A caller that names no subnet gets one with room. */
-function subnetFor(world: SimState, region: string, { subnet_id, instance_type }: RunRequest): Subnet {
+/** A request without a subnet gets one with capacity. */
+function subnetFor(sim: SimState, region: string, { subnet_id, instance_type }: RunRequest): Subnet {
   const suits = ({ availability_zone }: Subnet) =>
-    isOffered(instance_type, availability_zone) && freeCapacityFor(world, { availability_zone, instance_type }) > 0
+    isOffered(instance_type, availability_zone) && freeCapacityFor(sim, { availability_zone, instance_type }) > 0
   return subnetOf(region, subnet_id, suits)
 }
 
-interface Wish {
+interface LaunchRequest {
   readonly request: RunRequest
   readonly offering: { readonly availability_zone: string; readonly instance_type: string }
 }
 
-function countOf(world: SimState, region: string, { request, offering }: Wish): number {
+function countOf(sim: SimState, region: string, { request, offering }: LaunchRequest): number {
   const least = request.min_count ?? request.count
-  const allowed = quotaFor(world, region, request.instance_type)
-  if (allowed < least) throw overQuota(world)
-  const room = freeCapacityFor(world, offering)
-  if (room < least) throw noCapacity(world, region, offering)
-  return Math.min(request.count, allowed, room)
+  const allowed = quotaFor(sim, region, request.instance_type)
+  if (allowed < least) throw overQuota(sim)
+  const free = freeCapacityFor(sim, offering)
+  if (free < least) throw noCapacity(sim, region, offering)
+  return Math.min(request.count, allowed, free)
 }
 
 const idOf = (instance: SimInstance) => instance.instance_id
@@ -81,14 +81,14 @@ function checkToken(token: string | null): void {
   }
 }
 
-/** Zonal when the request names a subnet: the same token elsewhere launches a second machine. */
+/** Zonal when the request names a subnet: the same token in another zone launches a second machine. */
 function tokenKey(region: string, subnet: Subnet, request: RunRequest): string | null {
   if (request.client_token === null) return null
   return [region, request.subnet_id === null ? '' : subnet.availability_zone, request.client_token].join('/')
 }
 
-function replay(world: SimState, key: string, fingerprint: string): readonly SimInstance[] | null {
-  const use = world.tokens.get(key)
+function replay(sim: SimState, key: string, fingerprint: string): readonly SimInstance[] | null {
+  const use = sim.tokens.get(key)
   if (!use) return null
   if (use.fingerprint !== fingerprint) {
     throw new Ec2Refusal(
@@ -96,9 +96,9 @@ function replay(world: SimState, key: string, fingerprint: string): readonly Sim
       'Arguments on this idempotent request are inconsistent with arguments used in previous request(s).',
     )
   }
-  const known = use.instance_ids.flatMap(id => world.instances.get(id) ?? [])
-  if (known.some(instance => stateAt(instance, world.now()) !== 'terminated')) return known
-  if (known.length > 0 && world.faults.plan().token_of_terminated === 'answered') return known
+  const known = use.instance_ids.flatMap(id => sim.instances.get(id) ?? [])
+  if (known.some(instance => stateAt(instance, sim.now()) !== 'terminated')) return known
+  if (known.length > 0 && sim.faults.plan().token_of_terminated === 'answered') return known
   throw new Ec2Refusal(
     'IdempotentInstanceTerminated',
     'The client token you have provided is associated with a terminated instance. Please use a different client token.',
@@ -127,13 +127,13 @@ interface Launch {
   readonly n: number
 }
 
-function newInstance(world: SimState, region: string, { request, subnet, n }: Launch): SimInstance {
-  const number = world.launchCount() + n
-  const unknownS = world.faults.plan().unknown_at_first_s * world.chance.fraction('unknown', number)
+function newInstance(sim: SimState, region: string, { request, subnet, n }: Launch): SimInstance {
+  const number = sim.launchCount() + n
+  const unknownS = sim.faults.plan().unknown_at_first_s * sim.chance.fraction('unknown', number)
   return {
     number,
-    instance_id: `i-0${world.chance.hex(16, 'instance', number)}`,
-    reservation_id: `r-0${world.chance.hex(16, 'reservation', world.launchCount())}`,
+    instance_id: `i-0${sim.chance.hex(16, 'instance', number)}`,
+    reservation_id: `r-0${sim.chance.hex(16, 'reservation', sim.launchCount())}`,
     region,
     availability_zone: subnet.availability_zone,
     subnet_id: subnet.subnet_id,
@@ -142,11 +142,11 @@ function newInstance(world: SimState, region: string, { request, subnet, n }: La
     instance_type: request.instance_type,
     client_token: request.client_token,
     tags: request.tags,
-    visible_from_ms: world.now() + scaled(world, unknownS),
+    visible_from_ms: sim.now() + scaled(sim, unknownS),
     fades_at_ms: null,
     disable_api_termination: request.disable_api_termination ?? false,
     disable_api_stop: request.disable_api_stop ?? false,
     ...(request.has_public_address === false ? { has_public_address: false } : {}),
-    ...startPlan(world, { number, instance_type: request.instance_type, start_count: 1 }, n),
+    ...startPlan(sim, { number, instance_type: request.instance_type, start_count: 1 }, n),
   }
 }

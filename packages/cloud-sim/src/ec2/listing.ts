@@ -22,14 +22,14 @@ export interface InstancesQuery extends PageRequest {
   readonly filters: readonly Filter[]
 }
 
-export function describeInstances(world: SimState, region: string, query: InstancesQuery): Page<MachineView> {
+export function describeInstances(sim: SimState, region: string, query: InstancesQuery): Page<MachineView> {
   regionNamed(region)
   checkIdsOrPages(query)
   const test = filterTest(query.filters)
-  return pageOf(shown(world, region, { query, test }), rankOf, query)
+  return pageOf(shown(sim, region, { query, test }), rankOf, query)
 }
 
-/** EC2 pages whole listings only. */
+/** EC2 allows paging only without ids. */
 export function checkIdsOrPages(query: { readonly instance_ids: readonly string[] } & PageRequest): void {
   checkPageRequest(query)
   if (query.max_results === null || query.instance_ids.length === 0) return
@@ -41,41 +41,41 @@ export function checkIdsOrPages(query: { readonly instance_ids: readonly string[
 
 const rankOf = (view: MachineView) => view.instance.number
 
-/** The machines that were named, or those of the region that come after the page before. */
+/** The named machines, or those of the region after the previous page. */
 export function candidatesOf(
-  world: SimState,
+  sim: SimState,
   region: string,
   query: Omit<InstancesQuery, 'filters'>,
 ): readonly SimInstance[] {
-  if (query.instance_ids.length > 0) return namedInstances(world, region, query.instance_ids)
-  return world.instancesIn(region)
+  if (query.instance_ids.length > 0) return namedInstances(sim, region, query.instance_ids)
+  return sim.instancesIn(region)
 }
 
 function* shown(
-  world: SimState,
+  sim: SimState,
   region: string,
   { query, test }: { readonly query: InstancesQuery; readonly test: FilterTest },
 ): Generator<MachineView> {
-  const readMs = world.now() - lagMs(world)
-  const candidates = candidatesOf(world, region, query)
+  const readMs = sim.now() - lagMs(sim)
+  const candidates = candidatesOf(sim, region, query)
   const first = positionFrom(candidates, rankAfter(query) + 1)
   const start = query.instance_ids.length > 0 ? 0 : first
   for (let at = start; at < candidates.length; at++) {
     const instance = candidates[at]
     if (!instance || !isVisible(instance, readMs)) continue
-    const seen = lazily(() => viewOf(instance, readMs, world.addressing))
+    const seen = lazily(() => viewOf(instance, readMs, sim.addressing))
     if (test(name => valuesOf({ instance, readMs, seen }, name))) yield seen()
   }
 }
 
-/** Some reads come from a copy that has not heard of the last seconds. */
-function lagMs(world: SimState): number {
-  const { stale_read_rate, stale_read_s } = world.faults.plan()
-  if (!world.faults.strikes(stale_read_rate, 'stale')) return 0
-  return scaled(world, stale_read_s * world.faults.draw('lag'))
+/** Some reads come from a replica that lags by seconds. */
+function lagMs(sim: SimState): number {
+  const { stale_read_rate, stale_read_s } = sim.faults.plan()
+  if (!sim.faults.strikes(stale_read_rate, 'stale')) return 0
+  return scaled(sim, stale_read_s * sim.faults.draw('lag'))
 }
 
-/** Most filters need no whole view, and a listing of many machines tests each of them. */
+/** Most filters don't need the whole view, and a listing tests each of many machines. */
 function lazily(make: () => MachineView): () => MachineView {
   let made: MachineView | null = null
   return () => {

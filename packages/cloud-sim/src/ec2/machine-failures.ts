@@ -7,47 +7,47 @@ import { Ec2Refusal, wrongState } from './refusal.ts'
 import { isMetal } from './regions.ts'
 import { DEATHS_IN_PENDING, fading, retirementPlan, scaled } from './start-plan.ts'
 
-/** RebootInstances: the machine stays running, but nothing on it answers for a while. */
-export function rebootInstances(world: SimState, region: string, ids: readonly string[]): void {
-  const instances = namedInstances(world, region, ids)
-  const idle = instances.find(instance => stateAt(instance, world.now()) !== 'running')
+/** RebootInstances: the machine stays running, but doesn't respond for a while. */
+export function rebootInstances(sim: SimState, region: string, ids: readonly string[]): void {
+  const instances = namedInstances(sim, region, ids)
+  const idle = instances.find(instance => stateAt(instance, sim.now()) !== 'running')
   if (idle) throw wrongState(idle.instance_id, 'rebooted')
-  world.commit({ instances: instances.map(instance => rebooted(world, instance)) })
+  sim.commit({ instances: instances.map(instance => rebooted(sim, instance)) })
 }
 
-function rebooted(world: SimState, instance: SimInstance): SimInstance {
-  const nowMs = world.now()
+function rebooted(sim: SimState, instance: SimInstance): SimInstance {
+  const nowMs = sim.now()
   const boot = bootPlan({
     running_from_ms: nowMs,
     metal: isMetal(instance.instance_type),
     first: false,
-    speed: world.speed,
-    fraction: step => world.chance.fraction('reboot', instance.number, nowMs, step),
+    speed: sim.speed,
+    fraction: step => sim.chance.fraction('reboot', instance.number, nowMs, step),
   })
   return { ...instance, rebooted_at_ms: nowMs, boot: replan(instance.boot, nowMs, boot) }
 }
 
-/** EC2 announces that it will stop the machine, and does so after these seconds of its time. */
-export function retire(world: SimState, instance: SimInstance, afterS: number): void {
-  if (stateAt(instance, world.now()) !== 'running') {
+/** EC2 announces that it will stop the machine, and stops it after this many simulated seconds. */
+export function retire(sim: SimState, instance: SimInstance, afterS: number): void {
+  if (stateAt(instance, sim.now()) !== 'running') {
     throw new Ec2Refusal('IncorrectInstanceState', `${instance.instance_id} is not running, so it can not be retired`)
   }
-  const atMs = world.now() + scaled(world, afterS)
-  world.commit({ instances: [{ ...instance, ...retirementPlan(world, instance, Math.max(atMs, world.now() + 1)) }] })
+  const atMs = sim.now() + scaled(sim, afterS)
+  sim.commit({ instances: [{ ...instance, ...retirementPlan(sim, instance, Math.max(atMs, sim.now() + 1)) }] })
 }
 
-/** The machine of a launch that was answered dies before it runs. */
-export function killInPending(world: SimState, instance: SimInstance): void {
-  const nowMs = world.now()
+/** The launched machine terminates before it runs. */
+export function killInPending(sim: SimState, instance: SimInstance): void {
+  const nowMs = sim.now()
   if (stateAt(instance, nowMs) !== 'pending') {
     throw new Ec2Refusal('IncorrectInstanceState', `${instance.instance_id} is no longer pending`)
   }
   const dead = { state: 'terminated', from_ms: nowMs, reason: DEATHS_IN_PENDING[0] ?? null } as const
   const killed: SimInstance = {
     ...instance,
-    ...fading(world, nowMs),
+    ...fading(sim, nowMs),
     timeline: replan(instance.timeline, nowMs, [dead]),
     boot: [{ stage: 'NOTHING', from_ms: nowMs }],
   }
-  world.commit({ instances: [killed] })
+  sim.commit({ instances: [killed] })
 }

@@ -1,4 +1,4 @@
-/** EC2 says no. The faces turn it into error XML or a CloudError; nothing has changed in the world. */
+/** An EC2 error. The adapters turn it into error XML or a CloudError; nothing has changed. */
 export class Ec2Refusal extends Error {
   override readonly name = 'Ec2Refusal'
   readonly code: string
@@ -11,7 +11,7 @@ export class Ec2Refusal extends Error {
   }
 }
 
-/** EC2's words for one id differ from those for several, and clients parse the ids out of both. */
+/** EC2's message for one id differs from that for several, and clients parse the ids from both. */
 export function unknownInstances(ids: readonly string[]): Ec2Refusal {
   const message =
     ids.length === 1

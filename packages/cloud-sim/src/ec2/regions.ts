@@ -1,6 +1,6 @@
 import { Ec2Refusal, invalidValue } from './refusal.ts'
 
-/** The account that the simulated cloud belongs to: `self` in its image catalog. */
+/** Account of the simulated cloud: `self` in its image catalog. */
 export const ACCOUNT_ID = '123456789012'
 
 export interface Subnet {
@@ -37,7 +37,7 @@ export interface InstanceType {
   readonly vcpus: number
   readonly memory_gib: number
   readonly nested_virtualization: boolean
-  /** As often with metal, not every zone has it. */
+  /** Not every zone offers bare metal. */
   readonly zone_letters: readonly string[]
 }
 
@@ -103,7 +103,7 @@ export const vcpusOf = (typeName: string): number => INSTANCE_TYPES.find(type =>
 export const isOffered = (typeName: string, zone: string): boolean =>
   INSTANCE_TYPES.some(type => type.name === typeName && type.zone_letters.includes(zone.slice(-1)))
 
-/** Without a subnet EC2 takes a default one, of the zones that suit if there are any. */
+/** Without a subnet EC2 chooses a default one, preferably in a suitable zone. */
 export function subnetOf(regionName: string, subnetId: string | null, suits = (_: Subnet): boolean => true): Subnet {
   const { subnets } = regionNamed(regionName)
   const found =
@@ -119,7 +119,7 @@ export function describeSubnets(regionName: string, subnetIds: readonly string[]
 
 export const isMetal = (typeName: string): boolean => INSTANCE_TYPES.some(type => type.name === typeName && type.metal)
 
-/** Refuses a type that is unknown, not offered in the zone, or cannot do what is asked of it. */
+/** Rejects a type that is unknown, not offered in the zone, or lacks a requested feature. */
 export function checkOffered(typeName: string, zone: string, nestedVirtualization: boolean): void {
   const type = INSTANCE_TYPES.find(candidate => candidate.name === typeName)
   if (!type) throw invalidValue(`Invalid value '${typeName}' for InstanceType.`)

@@ -27,28 +27,27 @@ export type StartPlan = Pick<SimInstance, 'started_at_ms' | 'start_count' | 'add
 type Starting = Pick<SimInstance, 'number' | 'instance_type' | 'start_count'>
 
 /**
- * Timeline of a machine that is started now, for the first time or again. `ahead` counts earlier starts of the same
- * call.
+ * Timeline of a machine that starts now, for the first time or again. `ahead` counts earlier starts of the same call.
  */
-export function startPlan(world: SimState, machine: Starting, ahead: number): StartPlan {
+export function startPlan(sim: SimState, machine: Starting, ahead: number): StartPlan {
   const { number, start_count } = machine
-  const plan = { started_at_ms: world.now(), start_count, address_number: world.addressAhead(ahead) }
-  const { pending_death_rate, retirement_rate } = world.faults.plan()
-  const runningMs = world.now() + scaled(world, drawn(world, machine, { name: 'pending', range: PENDING }))
-  if (world.chance.fraction('dies', number, start_count) < pending_death_rate) {
-    return { ...plan, ...dyingPlan(world, machine, runningMs) }
+  const plan = { started_at_ms: sim.now(), start_count, address_number: sim.addressAhead(ahead) }
+  const { pending_death_rate, retirement_rate } = sim.faults.plan()
+  const runningMs = sim.now() + scaled(sim, drawn(sim, machine, { name: 'pending', range: PENDING }))
+  if (sim.chance.fraction('dies', number, start_count) < pending_death_rate) {
+    return { ...plan, ...dyingPlan(sim, machine, runningMs) }
   }
   const boot = bootPlan({
     running_from_ms: runningMs,
     metal: isMetal(machine.instance_type),
     first: start_count === 1,
-    speed: world.speed,
-    fraction: step => world.chance.fraction('boot', number, start_count, step),
+    speed: sim.speed,
+    fraction: step => sim.chance.fraction('boot', number, start_count, step),
   })
-  const alive = { ...plan, timeline: [pendingNow(world), moment('running', runningMs)], boot }
-  if (world.chance.fraction('retires', number, start_count) >= retirement_rate) return alive
-  const afterS = drawn(world, machine, { name: 'retired', range: RETIRED_AFTER })
-  return { ...alive, ...retirementPlan(world, { ...machine, ...alive }, runningMs + scaled(world, afterS)) }
+  const alive = { ...plan, timeline: [pendingNow(sim), moment('running', runningMs)], boot }
+  if (sim.chance.fraction('retires', number, start_count) >= retirement_rate) return alive
+  const afterS = drawn(sim, machine, { name: 'retired', range: RETIRED_AFTER })
+  return { ...alive, ...retirementPlan(sim, { ...machine, ...alive }, runningMs + scaled(sim, afterS)) }
 }
 
 const moment = (state: StateMoment['state'], from_ms: number, reason: StateReason | null = null): StateMoment => ({
@@ -57,44 +56,44 @@ const moment = (state: StateMoment['state'], from_ms: number, reason: StateReaso
   reason,
 })
 
-const pendingNow = (world: SimState) => moment('pending', world.now())
+const pendingNow = (sim: SimState) => moment('pending', sim.now())
 
 function drawn(
-  world: SimState,
+  sim: SimState,
   machine: Starting,
   { name, range }: { readonly name: string; readonly range: SecondsRange },
 ) {
-  return within(range, world.chance.fraction(name, machine.number, machine.start_count))
+  return within(range, sim.chance.fraction(name, machine.number, machine.start_count))
 }
 
-/** A launch ends terminated; a machine that had run before falls back to stopped. */
-function dyingPlan(world: SimState, { number, start_count }: Starting, atMs: number) {
-  const which = Math.floor(world.chance.fraction('death', number, start_count) * DEATHS_IN_PENDING.length)
+/** A failed launch ends terminated; a machine that had run before returns to stopped. */
+function dyingPlan(sim: SimState, { number, start_count }: Starting, atMs: number) {
+  const which = Math.floor(sim.chance.fraction('death', number, start_count) * DEATHS_IN_PENDING.length)
   const reason = DEATHS_IN_PENDING[which] ?? null
   const end = moment(start_count === 1 ? 'terminated' : 'stopped', atMs, reason)
   return {
-    timeline: [pendingNow(world), end],
-    boot: [{ stage: 'NOTHING' as const, from_ms: world.now() }],
-    ...(start_count === 1 ? fading(world, atMs) : {}),
+    timeline: [pendingNow(sim), end],
+    boot: [{ stage: 'NOTHING' as const, from_ms: sim.now() }],
+    ...(start_count === 1 ? fading(sim, atMs) : {}),
   }
 }
 
-/** When a machine that is dead from then on loses its tags, and is no longer shown. */
-export function fading(world: SimState, deadFromMs: number): { fades_at_ms: number; tags_fade_at_ms: number } {
-  const { terminated_shown_s, terminated_tags_s } = world.faults.plan()
+/** When a terminated machine loses its tags and disappears. */
+export function fading(sim: SimState, deadFromMs: number): { fades_at_ms: number; tags_fade_at_ms: number } {
+  const { terminated_shown_s, terminated_tags_s } = sim.faults.plan()
   return {
-    fades_at_ms: deadFromMs + scaled(world, terminated_shown_s),
-    tags_fade_at_ms: deadFromMs + scaled(world, terminated_tags_s),
+    fades_at_ms: deadFromMs + scaled(sim, terminated_shown_s),
+    tags_fade_at_ms: deadFromMs + scaled(sim, terminated_tags_s),
   }
 }
 
 type Retiring = Pick<SimInstance, 'number' | 'start_count' | 'timeline' | 'boot'>
 
-/** EC2 announces that it will stop the machine then, and does. */
-export function retirementPlan(world: SimState, machine: Retiring, atMs: number) {
-  const stopS = within(SCHEDULED_STOP, world.chance.fraction('scheduled-stop', machine.number, machine.start_count))
+/** EC2 announces that it will stop the machine at `atMs`, and stops it. */
+export function retirementPlan(sim: SimState, machine: Retiring, atMs: number) {
+  const stopS = within(SCHEDULED_STOP, sim.chance.fraction('scheduled-stop', machine.number, machine.start_count))
   const event: ScheduledEvent = {
-    event_id: `instance-event-0${world.chance.hex(16, 'event', machine.number, machine.start_count)}`,
+    event_id: `instance-event-0${sim.chance.hex(16, 'event', machine.number, machine.start_count)}`,
     code: 'instance-stop',
     not_before_ms: atMs,
     completed_at_ms: null,
@@ -106,11 +105,11 @@ export function retirementPlan(world: SimState, machine: Retiring, atMs: number)
     timeline: [
       ...earlier(machine.timeline),
       moment('stopping', atMs, BY_SCHEDULE),
-      moment('stopped', atMs + scaled(world, stopS), BY_SCHEDULE),
+      moment('stopped', atMs + scaled(sim, stopS), BY_SCHEDULE),
     ],
     boot: [...earlier(machine.boot), { stage: 'NOTHING' as const, from_ms: atMs }],
   }
 }
 
-export const scaled = (world: Pick<SimState, 'speed'>, seconds: number): number =>
-  Math.round((seconds * 1000) / world.speed)
+export const scaled = (sim: Pick<SimState, 'speed'>, seconds: number): number =>
+  Math.round((seconds * 1000) / sim.speed)

@@ -8,7 +8,7 @@ import { regionNamed } from './regions.ts'
 export interface StatusQuery extends PageRequest {
   readonly instance_ids: readonly string[]
   readonly filters: readonly Filter[]
-  /** Else only machines that run. */
+  /** False: running machines only. */
   readonly include_all: boolean
 }
 
@@ -23,24 +23,24 @@ const IDS_MAX = 100
 const EVENT_KEPT_MS = 7 * 86_400_000
 const DESCRIPTION = 'The instance is running on degraded hardware'
 
-/** DescribeInstanceStatus. On metal the checks are not done until the hardware is verified, minutes after `running`. */
-export function describeStatus(world: SimState, region: string, query: StatusQuery): Page<MachineStatus> {
+/** DescribeInstanceStatus. Checks on bare metal finish only after the hardware is verified, minutes after `running`. */
+export function describeStatus(sim: SimState, region: string, query: StatusQuery): Page<MachineStatus> {
   regionNamed(region)
   checkIdsOrPages(query)
   if (query.instance_ids.length > IDS_MAX) {
     throw new Ec2Refusal('InvalidParameterValue', `At most ${IDS_MAX} instance ids may be named in one request`)
   }
   const test = filterTest(query.filters)
-  const found = candidatesOf(world, region, query)
-    .filter(instance => isVisible(instance, world.now()))
-    .map(instance => statusOf(world, instance))
+  const found = candidatesOf(sim, region, query)
+    .filter(instance => isVisible(instance, sim.now()))
+    .map(instance => statusOf(sim, instance))
     .filter(status => query.include_all || status.state === 'running')
     .filter(status => test(name => valuesOf(status, name)))
   return pageOf(found, status => status.instance.number, query)
 }
 
-function statusOf(world: SimState, instance: SimInstance): MachineStatus {
-  const nowMs = world.now()
+function statusOf(sim: SimState, instance: SimInstance): MachineStatus {
+  const nowMs = sim.now()
   const state = stateAt(instance, nowMs)
   return {
     instance,
@@ -50,7 +50,7 @@ function statusOf(world: SimState, instance: SimInstance): MachineStatus {
   }
 }
 
-/** The machine answers once its system is up. */
+/** The machine responds once its operating system is up. */
 function checksAt({ boot, rebooted_at_ms = 0, started_at_ms }: SimInstance, nowMs: number): 'ok' | 'initializing' {
   const sinceMs = Math.max(started_at_ms, rebooted_at_ms)
   const upMs = boot.find(moment => moment.from_ms >= sinceMs && moment.stage !== 'NOTHING')?.from_ms

@@ -14,18 +14,18 @@ export interface ShownTag {
   readonly value: string
 }
 
-/** More than a machine may have tags, so that ranks of two machines never meet. */
+/** Above the tag limit of a machine, so that ranks of two machines never overlap. */
 const RANKS_PER_MACHINE = 100
 
-export function describeTags(world: SimState, region: string, query: TagsQuery): Page<ShownTag> {
+export function describeTags(sim: SimState, region: string, query: TagsQuery): Page<ShownTag> {
   regionNamed(region)
   const test = filterTest(query.filters)
-  const nowMs = world.now()
-  const all = world
+  const nowMs = sim.now()
+  const all = sim
     .instancesIn(region)
     .filter(instance => isVisible(instance, nowMs))
     .flatMap(instance =>
-      Object.entries(viewOf(instance, nowMs, world.addressing).tags).map(([key, value], n) => ({
+      Object.entries(viewOf(instance, nowMs, sim.addressing).tags).map(([key, value], n) => ({
         rank: instance.number * RANKS_PER_MACHINE + n,
         resource_id: instance.instance_id,
         key,

@@ -23,20 +23,20 @@ function checkTag(key: string, value: string): void {
   }
 }
 
-/** The machine finds each of them under a path. */
+/** Instance metadata serves each of them under a path. */
 export function checkMetadataTags(tags: Tags): void {
   const wrong = Object.keys(tags).find(key => /[/\s]/.test(key))
   if (wrong === undefined) return
   throw invalidValue(`The tag key '${wrong}' is not valid for instance metadata: it has a slash or a blank`)
 }
 
-/** A tag to delete; with a value only if the resource has that value. */
+/** Tag to delete; with a value only if the resource has that value. */
 export interface TagToDelete {
   readonly key: string
   readonly value: string | null
 }
 
-/** Naming no tag deletes all of them, as EC2 does. */
+/** An empty list deletes all tags, as in EC2. */
 export function withoutTags(tags: Tags, deleted: readonly TagToDelete[]): Tags {
   if (deleted.length === 0) return {}
   const kept = Object.entries(tags).filter(

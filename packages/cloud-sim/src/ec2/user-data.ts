@@ -2,7 +2,7 @@ import { Ec2Refusal } from './refusal.ts'
 
 const BYTES_MAX = 16 * 1024
 
-/** EC2 counts the raw bytes, not those of their base64 text. */
+/** EC2 counts the decoded bytes. */
 export function checkUserData(base64: string | null): void {
   if (base64 === null) return
   if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(base64)) throw malformed('Invalid BASE64 encoding of user data.')

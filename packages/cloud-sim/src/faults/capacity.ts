@@ -9,29 +9,25 @@ type Offering = Omit<CapacityShortage, 'room'>
 /** Duration of a random capacity shortage. */
 const SHORTAGE_S = 180
 
-/** Machines of the type that still fit into the zone. */
-export function freeCapacityFor(world: SimState, offering: Offering): number {
-  const told = world.faults.state().scarce.find(each => sameOffering(each, offering))
-  if (told) return told.room
-  const { capacity_error_rate: rate } = world.faults.plan()
+/** Number of machines of the type that still fit into the zone. */
+export function freeCapacityFor(sim: SimState, offering: Offering): number {
+  const shortage = sim.faults.state().scarce.find(each => sameOffering(each, offering))
+  if (shortage) return shortage.room
+  const { capacity_error_rate: rate } = sim.faults.plan()
   if (rate === 0) return Number.POSITIVE_INFINITY
-  const window = Math.floor((world.now() * world.speed) / (SHORTAGE_S * 1000))
+  const window = Math.floor((sim.now() * sim.speed) / (SHORTAGE_S * 1000))
   const { availability_zone, instance_type } = offering
-  const drawn = world.chance.fraction('shortage', availability_zone, instance_type, window)
+  const drawn = sim.chance.fraction('shortage', availability_zone, instance_type, window)
   return drawn < rate ? 0 : Number.POSITIVE_INFINITY
 }
 
-/** EC2's words, which name the zones that have room. */
-export function noCapacity(
-  world: SimState,
-  region: string,
-  { availability_zone, instance_type }: Offering,
-): Ec2Refusal {
+/** EC2's message, which names the zones that have capacity. */
+export function noCapacity(sim: SimState, region: string, { availability_zone, instance_type }: Offering): Ec2Refusal {
   const type = INSTANCE_TYPES.find(candidate => candidate.name === instance_type)
   const zones = regionNamed(region)
     .subnets.map(subnet => subnet.availability_zone)
     .filter(zone => zone !== availability_zone && type?.zone_letters.includes(zone.slice(-1)))
-    .filter(zone => freeCapacityFor(world, { availability_zone: zone, instance_type }) > 0)
+    .filter(zone => freeCapacityFor(sim, { availability_zone: zone, instance_type }) > 0)
   const choosing = `by not specifying an Availability Zone in your request or choosing ${zones.join(', ')}.`
   const elsewhere = zones.length === 0 ? '' : ` You can currently get ${instance_type} capacity ${choosing}`
   return new Ec2Refusal(
@@ -42,24 +38,24 @@ export function noCapacity(
   )
 }
 
-/** Machines that are going down still count: EC2 is slow to give a quota back. */
+/** Stopping machines still count: EC2 is slow to release quota. */
 const COUNTED: readonly string[] = ['pending', 'running', 'stopping', 'shutting-down']
 
-/** Machines of the type that the quota of the region still allows. */
-export function quotaFor(world: SimState, region: string, instanceType: string): number {
-  const { vcpu_limit: limit } = world.faults.plan()
+/** Number of machines of the type that the region's quota still allows. */
+export function quotaFor(sim: SimState, region: string, instanceType: string): number {
+  const { vcpu_limit: limit } = sim.faults.plan()
   if (limit === null) return Number.POSITIVE_INFINITY
-  const used = world
+  const used = sim
     .instancesIn(region)
-    .filter((instance: SimInstance) => COUNTED.includes(stateAt(instance, world.now())))
+    .filter((instance: SimInstance) => COUNTED.includes(stateAt(instance, sim.now())))
     .reduce((sum, instance) => sum + vcpusOf(instance.instance_type), 0)
   return Math.max(0, Math.floor((limit - used) / vcpusOf(instanceType)))
 }
 
-export function overQuota(world: SimState): Ec2Refusal {
+export function overQuota(sim: SimState): Ec2Refusal {
   return new Ec2Refusal(
     'VcpuLimitExceeded',
-    `You have requested more vCPU capacity than your current vCPU limit of ${world.faults.plan().vcpu_limit} allows for ` +
+    `You have requested more vCPU capacity than your current vCPU limit of ${sim.faults.plan().vcpu_limit} allows for ` +
       'the instance bucket that the specified instance type belongs to. Please visit ' +
       'http://aws.amazon.com/contact-us/ec2-request to request an adjustment to this limit.',
   )

@@ -2,8 +2,8 @@ import { Ec2Refusal } from '../ec2/refusal.ts'
 import type { Delivery, FaultInjector } from './fault-injector.ts'
 
 /**
- * Network fault for the next call of an action: null for none. Scripted EC2 errors are thrown. Must be called before
- * the call takes effect, and its caller must apply the result.
+ * Network fault for the next call of an action, or null. Throws scripted EC2 errors. Call it before the call takes
+ * effect, and apply the result.
  */
 export function drawDelivery(faults: FaultInjector, action: string): Delivery | null {
   const scripted = faults.takeScripted(action)

@@ -7,11 +7,11 @@ import { PRESETS } from './fault-plan.ts'
 const open = (store = memorySimStore(), seed = 7) => openSimModel({ seed, clock: manualClock(), store })
 
 describe('the fault plan', () => {
-  it('is stored with the world', () => {
+  it('is stored with the simulated cloud', () => {
     const store = memorySimStore()
     const { faults } = open(store)
     faults.patch({ preset: 'hostile', lost_answer_rate: 0.5 })
-    faults.setRoom({ availability_zone: 'us-east-1a', instance_type: 'c5.metal' }, 3)
+    faults.setCapacity({ availability_zone: 'us-east-1a', instance_type: 'c5.metal' }, 3)
     faults.script({ action: 'RunInstances', times: 2, fault: 'empty' })
     expect(open(store).faults.state()).toEqual({
       preset: 'hostile',
@@ -21,7 +21,7 @@ describe('the fault plan', () => {
     })
   })
 
-  it('is that of the preset that a world is opened with, until somebody changes it', () => {
+  it('is that of the preset until it is changed', () => {
     const store = memorySimStore()
     const opened = (preset: 'calm' | 'realistic') => openSimModel({ seed: 1, clock: manualClock(), store, preset })
     expect(opened('realistic').faults.plan()).toEqual(PRESETS.realistic)
@@ -39,21 +39,21 @@ describe('the fault plan', () => {
     [{ gravity: 2 }, 'there is no fault "gravity"; there are unknown_at_first_s'],
     [{ toString: 2 }, 'there is no fault "toString"'],
     [{ preset: 'angry' }, 'there is no preset "angry"; there are plain, calm, realistic, hostile'],
-  ])('refuses %j and stays as it was', (changes, message) => {
+  ])('rejects %j and stays unchanged', (changes, message) => {
     const { faults } = open()
     expect(() => faults.patch({ preset: 'calm', ...Object(changes) })).toThrow(message)
     expect(faults.state().preset).toBe('plain')
   })
 
-  it('goes back to its preset', () => {
+  it('can be reset to its preset', () => {
     const { faults } = open()
     faults.patch({ preset: 'realistic', html_answer_rate: 1 })
-    faults.setRoom({ availability_zone: 'us-east-1a', instance_type: 'c5.metal' }, 0)
+    faults.setCapacity({ availability_zone: 'us-east-1a', instance_type: 'c5.metal' }, 0)
     faults.reset()
     expect(faults.state()).toEqual({ preset: 'realistic', plan: PRESETS.realistic, scarce: [], scripted: [] })
   })
 
-  it('strikes as often as it says, and alike with the same seed', () => {
+  it('injects faults at the given rate, and the same ones with the same seed', () => {
     const struck = (seed: number) => {
       const { faults } = open(memorySimStore(), seed)
       return Array.from({ length: 1000 }, () => faults.strikes(0.2, 'test'))
@@ -65,7 +65,7 @@ describe('the fault plan', () => {
     expect(struck(7)).not.toEqual(struck(8))
   })
 
-  it('uses up what was scripted', () => {
+  it('consumes scripted faults', () => {
     const { faults } = open()
     faults.script({ action: 'StopInstances', times: 2, fault: 'held' })
     const taken = ['RunInstances', 'StopInstances', 'StopInstances', 'StopInstances'].map(faults.takeScripted)
@@ -73,7 +73,7 @@ describe('the fault plan', () => {
   })
 })
 
-it('a hostile cloud has every fault, a calm one none but the limits', () => {
+it('has every fault in hostile, and only the limits in calm', () => {
   const { request_limits, agent_dimensions, vcpu_limit, ...hostile } = PRESETS.hostile
   expect(Object.entries(hostile).filter(([, value]) => value === 0)).toEqual([])
   const rates = Object.entries(PRESETS.calm).filter(([name]) => name.endsWith('_rate'))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { PRESETS } from './fault-plan.ts'
 
-it('is documented as it is', () => {
+it('matches its documentation', () => {
   const page = readFileSync(new URL('../../../../docs/reference/simulator.md', import.meta.url), 'utf8')
   const rows = [...page.matchAll(/^\| `(\w+)` \| (\S+) \| (\S+) \| (\S+) \|/gm)]
   const documented = Object.fromEntries(rows.map(([, name, ...values]) => [name, values]))

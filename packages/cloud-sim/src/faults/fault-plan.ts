@@ -1,46 +1,48 @@
 /**
- * Faults of the simulated cloud. Rates are between 0 and 1. Seconds are those of the cloud, which its speed divides,
- * except for held responses, which are a matter of the network.
+ * Faults of the simulated cloud. Rates are between 0 and 1. Seconds are simulated and scale with the speed, except for
+ * held responses, which are network delays.
  */
 export interface FaultPlan {
-  /** Up to so long EC2 does not know an id that it has just given out. */
+  /** Maximum time during which EC2 doesn't know an id that it has just returned. */
   readonly unknown_at_first_s: number
-  /** This share of DescribeInstances calls shows the world as it was up to so many seconds ago. */
+  /** Share of DescribeInstances calls that show the state of up to this many seconds ago. */
   readonly stale_read_rate: number
   readonly stale_read_s: number
   /** EC2's token buckets per region and action, in real time. */
   readonly request_limits: boolean
-  /** The share of zones and types that have no room for launches and starts, drawn anew every three minutes. */
+  /** Share of zones and types without capacity for launches and starts, drawn every three minutes. */
   readonly capacity_error_rate: number
-  /** Per region; null is no limit. */
+  /** Per region; null means no limit. */
   readonly vcpu_limit: number | null
-  /** The share of launches that die in pending, and of starts that fall back to stopped. */
+  /** Share of launches that terminate in pending, and of starts that return to stopped. */
   readonly pending_death_rate: number
-  /** The share of starts whose machine is told to be retired within hours. */
+  /** Share of starts after which EC2 announces the machine's retirement within hours. */
   readonly retirement_rate: number
-  /** Response to a client token whose machine is terminated: an error as now, or the dead machine as before 2025. */
+  /**
+   * Response to a client token whose machine is terminated: an error as now, or the terminated machine as before 2025.
+   */
   readonly token_of_terminated: 'refused' | 'answered'
-  /** How long a terminated machine is shown; its tags go earlier. */
+  /** How long a terminated machine is shown; its tags disappear earlier. */
   readonly terminated_shown_s: number
   readonly terminated_tags_s: number
-  /** 500 and 503 before anything has happened. */
+  /** 500 and 503 before the call has any effect. */
   readonly server_error_rate: number
   /** The connection breaks before the call has any effect, or after all of it. */
   readonly lost_request_rate: number
   readonly lost_answer_rate: number
-  /** Answers that come only after so many real seconds, if the caller still waits. */
+  /** Responses that are delayed by this many real seconds, if the caller still waits. */
   readonly held_answer_rate: number
   readonly held_answer_s: number
-  /** A 200 without a body, with half of it, or with a page of HTML. */
+  /** A 200 with no body, half a body, or an HTML page. */
   readonly empty_answer_rate: number
   readonly truncated_answer_rate: number
   readonly html_answer_rate: number
   /** Pages after the first that fail. */
   readonly second_page_error_rate: number
-  /** CloudWatch shows a period so long after its end, and leaves out this share of them. */
+  /** CloudWatch shows a period this long after its end, and leaves out this share of them. */
   readonly metric_delay_s: number
   readonly metric_gap_rate: number
-  /** Dimensions of the agent's metrics: the id alone, what its wizard adds, or no agent. */
+  /** Dimensions of the agent's metrics: the id alone, those that its wizard adds, or no agent. */
   readonly agent_dimensions: 'instance' | 'wizard' | 'none'
 }
 
@@ -74,10 +76,10 @@ export const PRESET_NAMES = ['plain', 'calm', 'realistic', 'hostile'] as const
 export type PresetName = (typeof PRESET_NAMES)[number]
 
 /**
- * - plain: no faults and no limits but the moment in which a new id is unknown; what a model has that nobody told
- * - calm: no faults, for a pleasant first look
+ * - plain: the default of a model: no faults and no limits, except that a new id is unknown for a moment
+ * - calm: no faults, for a first run
  * - realistic: EC2 on an ordinary day
- * - hostile: everything at rates that hurt, but where a correct controller still gets there
+ * - hostile: every fault at high rates, with which a correct controller still succeeds
  */
 export const PRESETS: Readonly<Record<PresetName, FaultPlan>> = {
   plain: { ...TRUTHFUL, unknown_at_first_s: 2, request_limits: false },

@@ -20,28 +20,28 @@ function open() {
 }
 
 describe('a faulty compute', () => {
-  it('is the compute itself while nothing strikes', async () => {
+  it('passes calls through while no fault occurs', async () => {
     const { compute, stop } = open()
     expect(await compute).toBe(compute)
     expect(await compute.list(SIM_COMPUTE_SETUP.region, { tags: { a: 'b' } }, signal)).toHaveLength(1)
     expect([...(await stop()).values()]).toEqual(['stopping'])
   })
 
-  it('loses answers after their effect', async () => {
+  it('loses responses after their effect', async () => {
     const { model, stop, state } = open()
     model.faults.patch({ lost_answer_rate: 1 })
     await expect(stop()).rejects.toMatchObject({ name: 'CloudError', errorClass: 'transient', code: 'ECONNRESET' })
     expect(state()).toBe('stopping')
   })
 
-  it('loses calls before it', async () => {
+  it('loses calls before their effect', async () => {
     const { model, stop, state } = open()
     model.faults.patch({ lost_request_rate: 1 })
     await expect(stop()).rejects.toMatchObject({ errorClass: 'transient' })
     expect(state()).toBe('running')
   })
 
-  it('does as it was scripted', async () => {
+  it('applies scripted faults', async () => {
     const { model, compute } = open()
     const capacity = { code: 'InsufficientInstanceCapacity', status: 500, message: 'none left' }
     model.faults.script({ action: 'DescribeInstances', times: 1, fault: capacity })

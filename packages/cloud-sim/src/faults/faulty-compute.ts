@@ -9,8 +9,8 @@ import type { Delivery } from './fault-injector.ts'
 type Call = keyof Compute
 
 /**
- * Loses calls and answers in process as the network would, so that a caller can not tell whether its call had an effect.
- * An answer that the wire would cut or garble is lost just so.
+ * Loses calls and responses in process as the network would, so that a caller can't tell whether its call had an
+ * effect. Truncated and garbled responses count as lost.
  */
 export function faultyCompute(compute: Compute, model: Pick<SimModel, 'faults'>): Compute {
   return new Proxy(compute, {
@@ -28,7 +28,7 @@ export function faultyCompute(compute: Compute, model: Pick<SimModel, 'faults'>)
   })
 }
 
-/** Faults are scripted by EC2's names; those that the port's calls become first stand for them. */
+/** Faults are scripted by EC2 action: the first action that a call of the port makes. */
 const ACTIONS: Readonly<Record<string, string>> = {
   list: 'DescribeInstances',
   describe: 'DescribeInstances',

@@ -52,7 +52,7 @@ const RULES: Readonly<Record<keyof FaultPlan, Rule>> = {
 
 const isField = (name: string): name is keyof FaultPlan => Object.hasOwn(RULES, name)
 
-/** The plan with what was asked for; nothing is taken when one part of it is wrong. */
+/** Applies the changes to the plan; an invalid change rejects all of them. */
 export function patchPlan(plan: FaultPlan, patch: object): FaultPlan {
   for (const [name, value] of Object.entries(patch)) {
     if (!isField(name)) {

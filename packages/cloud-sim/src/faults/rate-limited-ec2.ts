@@ -5,10 +5,10 @@ import { requestLimits } from './request-limits.ts'
 
 type Call = keyof Ec2
 
-/** EC2's own name of a call: `runInstances` is `RunInstances`. */
+/** EC2's name of a call: `runInstances` is `RunInstances`. */
 export const actionOf = (call: Call): string => call.charAt(0).toUpperCase() + call.slice(1)
 
-/** Lets a call of an AWS API through, or refuses it as the service would. */
+/** Admits a call of an AWS API, or throws the error of the service. */
 export type Admit = (asked: AdmissionRequest) => void
 
 export interface AdmissionRequest {
@@ -17,7 +17,7 @@ export interface AdmissionRequest {
   readonly request: object
 }
 
-/** EC2 as callers of its API meet it: with request limits, and with errors of its own making. */
+/** EC2 as callers of its API get it: with request limits and injected errors. */
 export function rateLimitedEc2(ec2: Ec2, admit: Admit): Ec2 {
   return new Proxy(ec2, {
     get(target, name: Call) {

@@ -71,7 +71,7 @@ describe('request limits', () => {
     expect(takes(call(action, { resources: 5 * perSecond }))).toBe(true)
   })
 
-  it('are separate for regions and actions, and stand still when the clock goes back', () => {
+  it("are separate per region and action, and don't refill when the clock goes back", () => {
     const { burst, takes, wait } = limitsAt()
     burst(call('RunInstances'))
     expect(takes(call('RunInstances', { region: 'eu-west-1' }))).toBe(true)

@@ -1,6 +1,6 @@
 import { Ec2Refusal } from '../ec2/refusal.ts'
 
-/** A token bucket: how many it holds, and how many come back in a second. */
+/** A token bucket: its capacity and its refill per second. */
 interface Bucket {
   readonly size: number
   readonly per_second: number
@@ -8,7 +8,7 @@ interface Bucket {
 
 interface Limits {
   readonly requests: Bucket
-  /** Machines named in the call, or asked for. */
+  /** Number of machines that the call names or launches. */
   readonly resources?: Bucket
 }
 
@@ -29,7 +29,7 @@ const LIMITS: Readonly<Record<string, Limits>> = {
   GetMetricData: { requests: bucket(50, 50) },
 }
 
-/** Cheap only with a filter or a page size; ids alone do not make them so. */
+/** Cheap only with a filter or a page size; ids alone don't qualify. */
 const DEAR_UNFILTERED: readonly string[] = ['DescribeInstances', 'DescribeInstanceStatus']
 
 export interface CallCost {
@@ -41,7 +41,7 @@ export interface CallCost {
 }
 
 export interface RequestLimits {
-  /** Takes what the call costs, or refuses and takes nothing. */
+  /** Takes the tokens of the call, or rejects it and takes none. */
   take(cost: CallCost): void
 }
 
@@ -50,7 +50,7 @@ interface Level {
   readonly at_ms: number
 }
 
-/** EC2's published limits, per account, region and action. They are as they are in life, whatever the cloud's speed. */
+/** EC2's published limits per account, region and action, independent of the simulation's speed. */
 export function requestLimits(now: () => number): RequestLimits {
   const levels = new Map<string, Level>()
   return {

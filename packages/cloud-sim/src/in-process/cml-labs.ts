@@ -4,7 +4,7 @@ import type { SimModel } from '../model.ts'
 import { instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
 import { type CmlCall, cmlSessions } from './cml-session.ts'
 
-/** The model behind the port, without sockets or timers: for the whole-system simulation. */
+/** The CmlLabs port on the model, without sockets or timers: for the whole-system simulation. */
 export function simCmlLabs(model: SimModel): CmlLabs {
   const sessions = cmlSessions(model)
   const ask = async (login: CmlLogin, what: CmlCall, signal: AbortSignal) => sessions.ask(login, what, signal)

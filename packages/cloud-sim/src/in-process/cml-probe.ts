@@ -36,7 +36,7 @@ export function probeCml(model: SimModel, endpoint: CmlEndpoint, signal: AbortSi
   return { stage, version, certificate_sha256, detail: IN_THE_WAY[stage] }
 }
 
-/** A server that has booted but whose host is cordoned says that it is not ready. */
+/** A server that has booted with a cordoned host reports that it isn't ready. */
 function stageSeen(model: SimModel, instanceId: string): CmlStage {
   const stage = model.cml.stageOf(instanceId)
   return stage === 'READY' && !model.cml.systemInformation(instanceId).ready ? 'API' : stage

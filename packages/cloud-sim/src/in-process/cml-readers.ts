@@ -1,4 +1,4 @@
-/** Small readers of answers: what is not there is null or empty. */
+/** Readers of responses: a missing member is null or empty. */
 export const recordIn = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {}
 
@@ -10,7 +10,7 @@ export const numberIn = (value: unknown): number | null => (typeof value === 'nu
 
 export const flagIn = (value: unknown): boolean | null => (typeof value === 'boolean' ? value : null)
 
-/** CML's instants, with or without a zone, as ISO 8601 in UTC. */
+/** Converts CML's timestamps, with or without a zone, to ISO 8601 in UTC. */
 export function instantIn(value: unknown): string | null {
   const text = textIn(value)
   if (text === null) return null

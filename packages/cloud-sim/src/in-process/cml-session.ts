@@ -5,7 +5,7 @@ import type { CmlAnswer, CmlRequest } from '../cml/http-messages.ts'
 import type { SimModel } from '../model.ts'
 import { recordIn, textIn } from './cml-readers.ts'
 
-/** One call, as a client makes it. */
+/** One call of a client. */
 export interface CmlCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
@@ -13,12 +13,12 @@ export interface CmlCall {
   /** Sent as JSON, unless it is `text`. */
   readonly json?: unknown
   readonly text?: string
-  /** Answers that are no failures besides those that begin with 2. */
+  /** Status codes that count as success besides 2xx. */
   readonly expected?: readonly number[]
 }
 
 export interface CmlSessions {
-  /** The answer to a call in a session: opened when there is none, and once more when the server has forgotten it. */
+  /** Calls within a session: opened if there is none, and once more if the server no longer knows it. */
   ask(login: CmlLogin, ask: CmlCall, signal: AbortSignal): CmlAnswer
   /** Owner of the session. */
   userId(login: CmlLogin, signal: AbortSignal): string | null
@@ -75,7 +75,7 @@ interface Asking {
   readonly signal: AbortSignal
 }
 
-/** The machine at that endpoint, if it is there and the one that is meant. */
+/** The machine at that endpoint, if it is there and has the expected certificate. */
 function reached(model: SimModel, { url, certificate_sha256: pin }: CmlEndpoint, { action, signal }: Asking): string {
   const failed = (code: string, message: string) => new CloudError('transient', { code, action, message })
   if (signal.aborted) throw failed('AbortError', 'it was canceled')
@@ -108,7 +108,7 @@ function refused(action: string, { status, body }: CmlAnswer): CloudError {
   return new CloudError(classOf(status, words), about)
 }
 
-/** Only a 404 that says so means that the thing is not there. */
+/** Only a 404 with CML's message means that the resource doesn't exist. */
 function classOf(status: number, words: string | null): CloudErrorClass {
   if (status === 429) return 'throttled'
   if (status === 404) return words?.includes('not found: ') ? 'not_found' : 'transient'

@@ -7,7 +7,7 @@ import { probeCml } from './cml-probe.ts'
 import { flagIn, instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
 import { type CmlCall, type CmlSessions, cmlSessions } from './cml-session.ts'
 
-/** The model behind the port, without sockets or timers: for the whole-system simulation. */
+/** The CmlSystem port on the model, without sockets or timers: for the whole-system simulation. */
 export function simCmlSystem(model: SimModel): CmlSystem {
   const sessions = cmlSessions(model)
   const read = async (login: CmlLogin, path: string, signal: AbortSignal): Promise<unknown> =>
@@ -37,7 +37,7 @@ export function simCmlSystem(model: SimModel): CmlSystem {
   }
 }
 
-/** The product only when it is another: CML refuses to set what is active. */
+/** The product only if it changes: CML rejects setting the active one. */
 function registrationAsks(
   now: CmlLicensing,
   { product, token, extra_nodes }: Parameters<CmlSystem['register']>[1],

@@ -13,7 +13,7 @@ import type { SimModel } from '../model.ts'
 
 const EVERYTHING = { max_results: null, next_token: null } as const
 
-/** The model behind the port, without sockets or timers: for the whole-system simulation. */
+/** The Compute port on the model, without sockets or timers: for the whole-system simulation. */
 export function simCompute(model: SimModel): Compute {
   const ec2 = model.ec2Api
   return {
@@ -81,7 +81,7 @@ function listed(ec2: Ec2, region: string, requests: readonly (readonly Filter[])
   return [...new Map(found.map(instance => [instance.instance_id, instance])).values()]
 }
 
-/** One unknown id fails the whole batch, so the ids are then asked for one by one. */
+/** One unknown id fails the whole batch, so the ids are then read one by one. */
 function described(ec2: Ec2, region: string, ids: readonly string[]): DescribeResult {
   const wanted = [...new Set(ids)]
   const found = known(ec2, region, wanted) ?? wanted.flatMap(id => known(ec2, region, [id]) ?? [])
@@ -126,7 +126,7 @@ function launched(ec2: Ec2, region: string, { client_token, parameters, user_dat
   return instance
 }
 
-/** Tags are a set: their order is not part of the launch. */
+/** Tags are a set: their order isn't part of the launch. */
 const canonicalOf = ({ tags, ...rest }: LaunchRequest['parameters']): string =>
   JSON.stringify([Object.entries(rest).sort(byKey), Object.entries(tags).sort(byKey)])
 

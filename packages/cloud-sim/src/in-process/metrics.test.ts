@@ -15,7 +15,7 @@ metricsConformance('the model in process', async (): Promise<OpenMetrics> => {
   }
 })
 
-describe('what the model measures', () => {
+describe('the metrics of the model', () => {
   const signal = new AbortController().signal
   const opened = () => {
     const clock = manualClock()
@@ -27,7 +27,7 @@ describe('what the model measures', () => {
     return { clock, model, id, cpu }
   }
 
-  it('shows how busy a machine is, if somebody knows', async () => {
+  it('show the load of a machine, if it is known', async () => {
     const { clock, model, id, cpu } = opened()
     await clock.advance(30 * 60_000)
     model.cloudwatch.setLoad(asked => (asked === id ? 1 : null))
@@ -36,7 +36,7 @@ describe('what the model measures', () => {
     expect(await cpu()).toBeLessThan(0.1)
   })
 
-  it('is limited and fails as CloudWatch does', async () => {
+  it('are rate limited and fail as CloudWatch does', async () => {
     const { model, cpu } = opened()
     model.faults.patch({ request_limits: true })
     for (let n = 0; n < 50; n++) await cpu()

@@ -6,14 +6,14 @@ import { Ec2Refusal } from '../ec2/refusal.ts'
 import type { SimModel } from '../model.ts'
 
 const PERIOD_MS = 300_000
-/** A period is shown minutes after its end, so the newest may not be there yet. */
+/** A period is shown minutes after its end, so the newest may still be missing. */
 const PERIODS_ASKED = 3
 
 interface Asked {
   readonly namespace: string
   readonly name: string
   readonly statistic: Statistic
-  /** Divisor of CloudWatch's number. */
+  /** Divisor of CloudWatch's value. */
   readonly by: number
 }
 
@@ -30,7 +30,7 @@ const MEASURES: Readonly<Record<Exclude<keyof MachineReading, 'at'>, Asked>> = {
   disk_write_bytes: bytes('EBSWriteBytes'),
 }
 
-/** The model behind the port, without sockets or timers: for the whole-system simulation. */
+/** The Metrics port on the model, without sockets or timers: for the whole-system simulation. */
 export function simMetrics(model: SimModel): MachineMetrics {
   return {
     async latest(region, instanceIds, signal) {

@@ -11,7 +11,7 @@ import type { RequestLog } from './request-log.ts'
 
 export interface AwsRequest {
   header(name: string): string | null
-  /** Unpacked already. */
+  /** Decompressed. */
   readonly body: string
 }
 
@@ -19,7 +19,7 @@ export interface AwsResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** `lost` breaks the connection instead of answering, `held` answers late. */
+  /** `lost` breaks the connection instead of responding, `held` responds late. */
   readonly sent: 'now' | 'lost' | 'held'
 }
 
@@ -33,7 +33,7 @@ export interface Outcome {
   readonly code: string | null
 }
 
-/** One service's way of performing a call and of saying no. */
+/** How one service performs a call and reports errors. */
 interface Spoken {
   readonly action: string
   readonly query: Ec2Query | null
@@ -41,7 +41,7 @@ interface Spoken {
   refuse(error: Ec2Refusal): Outcome
 }
 
-/** The protocols of EC2 and CloudWatch on one port: it only translates. What a call means is the model's business. */
+/** The protocols of EC2 and CloudWatch on one port. It only translates; the model performs the calls. */
 export function awsApi(model: SimModel, journal: RequestLog): AwsApi {
   let requestCount = 0
   return request => {
@@ -110,7 +110,7 @@ function cloudwatchCall({ model, region, body }: Call, target: string): Spoken {
   }
 }
 
-/** Some errors of CloudWatch are spelled differently in JSON. */
+/** CloudWatch spells some errors differently in JSON. */
 const JSON_NAMES: Readonly<Record<string, string>> = {
   Throttling: 'ThrottlingException',
   ValidationError: 'ValidationException',
@@ -157,7 +157,7 @@ function answerOf(outcome: Outcome, delivery: Delivery | null, requestId: string
   }
 }
 
-/** One port serves every region: the caller's credential scope says which one is meant. Signatures are not checked. */
+/** One port serves every region: the caller's credential scope selects it. Signatures aren't checked. */
 export function scopeOf(authorization: string | null): { readonly region: string; readonly service: string } | null {
   const [, region, service] = /Credential=[^/]+\/\d{8}\/([^/]+)\/([^/]+)\/aws4_request/.exec(authorization ?? '') ?? []
   return region === undefined || service === undefined ? null : { region, service }

@@ -65,7 +65,7 @@ const valuesOf = async (asked: object, range: object = window()) => {
 }
 
 describe('GetMetricData', () => {
-  it('answers newest first, on five-minute steps, but for what is not published yet', async () => {
+  it("returns the newest first, in five-minute steps, without periods that aren't published yet", async () => {
     model.faults.patch({ metric_delay_s: 120 })
     clock.jumpWallClock(60_000)
     const range = { StartTime: nowS() - 60 - 3 * PERIOD_S, EndTime: nowS() - 60 }
@@ -92,7 +92,7 @@ describe('GetMetricData', () => {
     expect(cpu).toBeLessThanOrEqual(100)
   })
 
-  it('knows a metric only by exactly its dimensions', async () => {
+  it('finds a metric only by its exact dimensions', async () => {
     const wizard = [
       { Name: 'InstanceId', Value: id },
       { Name: 'ImageId', Value: model.machine(id)?.instance.image_id ?? '' },
@@ -110,7 +110,7 @@ describe('GetMetricData', () => {
     expect(await memory(wizard)).toEqual([])
   })
 
-  it('has nothing of a machine that is stopped, or of another region', async () => {
+  it('returns no data of a stopped machine, or of another region', async () => {
     model.ec2.stopInstances(SIM_COMPUTE_SETUP.region, { ids: [id], force: true })
     clock.jumpWallClock(HOUR_MS)
     expect(await valuesOf(query('a', 'NetworkIn', { Stat: 'Sum' }))).toEqual([])
@@ -118,7 +118,7 @@ describe('GetMetricData', () => {
     expect(await valuesOf(query('a', 'NetworkIn', { Stat: 'Sum' }), before)).toHaveLength(3)
   })
 
-  it('leaves gaps', async () => {
+  it('leaves out periods at the given rate', async () => {
     model.faults.patch({ metric_gap_rate: 0.5 })
     const range = { StartTime: nowS() - 6000, EndTime: nowS() }
     const values = await valuesOf(query('a', 'CPUUtilization'), range)
@@ -126,7 +126,7 @@ describe('GetMetricData', () => {
     expect(values.length).toBeLessThan(17)
   })
 
-  it('pages', async () => {
+  it('returns pages', async () => {
     const MetricDataQueries = Array.from({ length: 450 }, (_, n) => query(`q${n}`, 'CPUUtilization'))
     const sizes: number[] = []
     let NextToken: string | undefined
@@ -159,7 +159,7 @@ describe('GetMetricData', () => {
     })
   })
 
-  it('is throttled in words of its own', async () => {
+  it("is throttled with CloudWatch's own error code", async () => {
     model.faults.patch({ request_limits: true })
     const ask = () => call('GetMetricData', { MetricDataQueries: [query('a', 'x')], ...window() })
     for (let n = 0; n < 50; n++) await ask()
@@ -174,7 +174,7 @@ describe('GetMetricData', () => {
 describe('metrics of callers', () => {
   const put = (MetricData: object[], Namespace = 'LCM') => call('PutMetricData', { Namespace, MetricData })
 
-  it('are put, also packed, and read back', async () => {
+  it('are stored, also compressed, and read back', async () => {
     const datum = {
       MetricName: 'Workers',
       Dimensions: [{ Name: 'Fleet', Value: 'f' }],
@@ -211,7 +211,7 @@ describe('metrics of callers', () => {
   })
 })
 
-it('lists what machines publish, page by page', async () => {
+it('lists the metrics of machines, page by page', async () => {
   const { body } = await call('ListMetrics', { MetricName: 'disk_used_percent', Dimensions: [{ Name: 'path' }] })
   expect(Object(body).Metrics).toHaveLength(1)
   plantMachines(model, 60, {})
@@ -225,6 +225,6 @@ it('lists what machines publish, page by page', async () => {
   expect(Object(second.body).Metrics.length).toBeGreaterThan(400)
 })
 
-it('says so when a call is not simulated', async () => {
+it("returns an error for a call that isn't simulated", async () => {
   expect(await call('DescribeAlarms', {})).toMatchObject({ status: 400, error: 'InvalidAction;Sender' })
 })

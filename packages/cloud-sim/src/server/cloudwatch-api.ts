@@ -14,7 +14,7 @@ import { type JsonText, splitJson } from './json-text.ts'
 
 const PREFIX = 'GraniteServiceVersion20100801.'
 
-/** The name of the call in `x-amz-target`, or null when it is none of CloudWatch's. */
+/** The name of the call in `x-amz-target`, or null for another service. */
 export const cloudwatchTarget = (target: string | null): string | null =>
   target?.startsWith(PREFIX) ? target.slice(PREFIX.length) : null
 
@@ -40,7 +40,7 @@ export function performCloudwatch(
   return action(model, region, parts)
 }
 
-/** CloudWatch has its own word for too many requests. */
+/** CloudWatch has its own error code for throttling. */
 function admitted(
   { admit }: Watching,
   region: string,
@@ -55,7 +55,7 @@ function admitted(
 }
 
 const QUERIES_MAX = 500
-/** Fewer than a call may ask for, so that pages are met. */
+/** Below the maximum of a call, so that clients get several pages. */
 const RESULTS_PER_PAGE = 200
 const POINTS_PER_STATISTICS_MAX = 1440
 

@@ -15,7 +15,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-/** A seed of its own, so that this file never meets the addresses of others that run beside it. */
+/** A seed of its own, so that this file never shares addresses with files that run in parallel. */
 const SEED = process.pid * 37 + 5
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -33,7 +33,7 @@ interface Sent {
   readonly path: string
   readonly token?: string
   readonly body?: string
-  /** Sent in pieces, without saying how long it is. */
+  /** Sent in chunks without a content length. */
   readonly chunked?: boolean
 }
 
@@ -55,7 +55,7 @@ function send({ endpoint, method, path, token, body, chunked = false }: Sent): P
   })
 }
 
-/** Certificate that a client sees now, as lower-case hex; null when nothing listens. */
+/** Fingerprint of the certificate that a client gets now, in lower-case hex; null when no server listens. */
 function certificateAt(endpoint: string | null): Promise<string | null> {
   const { hostname, port } = new URL(endpoint ?? '')
   return new Promise(resolve => {
@@ -127,7 +127,7 @@ links:
 `
 
 describe('over the wire', () => {
-  it('a lab goes from a file to the bin', async () => {
+  it('a lab is imported, started, stopped, wiped and deleted', async () => {
     const { ask, settle } = await open()
     const imported = await ask('POST', '/import?title=Mine', TOPOLOGY)
     expect(imported).toMatchObject({ status: 200, server: 'nginx', type: 'application/json' })
@@ -159,7 +159,7 @@ describe('over the wire', () => {
     })
   })
 
-  it('a license is asked for, granted, held and given back', async () => {
+  it('a license is requested, granted, held and returned', async () => {
     const { ask, settle, model } = await open()
     const licensing = async () => JSON.parse((await ask('GET', '/licensing')).text)
     expect(await licensing()).toMatchObject({ registration: { status: 'NOT_REGISTERED' } })
@@ -192,7 +192,7 @@ describe('over the wire', () => {
     expect(await ask('DELETE', '/licensing/deregistration')).toMatchObject({ status: 400, text: '' })
   })
 
-  it('the answer to a deregistration may take long, but it has happened', async () => {
+  it('a deregistration takes effect before its delayed response', async () => {
     const { ask, settle, model, machine, control, clock, until } = await open()
     await ask('POST', '/licensing/registration', '{"token":"good"}')
     await settle()
@@ -207,7 +207,7 @@ describe('over the wire', () => {
     expect(answers).toMatchObject([{ status: 204 }])
   })
 
-  it('large bodies are turned away before they are read, except for topologies', async () => {
+  it('large bodies are rejected before they are read, except for topologies', async () => {
     const { ask, machine } = await open()
     const note = JSON.stringify({ notes: 'x'.repeat(100 * KIB) })
     expect(await ask('POST', '/labs', note)).toMatchObject({ status: 413, type: 'text/html' })
@@ -216,13 +216,13 @@ describe('over the wire', () => {
     const large = TOPOLOGY.replace('hostname router', 'x'.repeat(2 * MIB))
     expect((await ask('POST', '/import', large)).status).toBe(200)
     const tooLarge = await ask('POST', '/import', 'x'.repeat(20 * MIB + 1)).catch(error => error)
-    // The client may find its connection closed before it has heard why.
+    // The connection may be closed before the client has read the response.
     expect(tooLarge.status ?? tooLarge.code).toSatisfy((seen: unknown) =>
       ['413', 'ECONNRESET', 'EPIPE'].includes(String(seen)),
     )
   })
 
-  it('says what it does not know, and asks for a login', async () => {
+  it('unknown paths return 404, and other calls need a login', async () => {
     const { ask, raw } = await open()
     expect((await ask('GET', '/nothing')).text).toBe('{"code":404,"description":"Not Found"}')
     expect((await raw('GET', '/labs')).status).toBe(401)
@@ -230,7 +230,7 @@ describe('over the wire', () => {
     expect((await raw('GET', '/system_information')).status).toBe(200)
   })
 
-  it('nodes that run are reached at the ports that their tags name', async () => {
+  it('running nodes are reachable at the ports that their tags name', async () => {
     const { ask, settle, machine, until, control } = await open()
     const { hostname } = new URL(machine.endpoint() ?? '')
     const greeting = async (port: number): Promise<string> => {
@@ -264,7 +264,7 @@ describe('over the wire', () => {
     await until(async () => (await greeting(4001)) === 'ECONNREFUSED')
   })
 
-  it('a replaced certificate is shown to the next who connects', async () => {
+  it('a replaced certificate is used for the next connection', async () => {
     const { machine, model, control, until } = await open()
     const before = model.cml.fingerprintOf(machine.id)
     control('POST', `/instances/${machine.id}/cml/replace-certificate`)
@@ -272,7 +272,7 @@ describe('over the wire', () => {
     await until(async () => (await certificateAt(machine.endpoint())) === model.cml.fingerprintOf(machine.id))
   })
 
-  it('no timer runs while nothing changes', async () => {
+  it('no timer runs while no change is planned', async () => {
     const { ask, clock, settle } = await open()
     const { id } = JSON.parse((await ask('POST', '/import', TOPOLOGY)).text)
     expect(clock.timersLeft()).toBe(0)

@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-/** A seed of its own, so that this file never meets the addresses of others that run beside it. */
+/** A seed of its own, so that this file never shares addresses with files that run in parallel. */
 const SEED = process.pid * 31
 
 async function open(addressing?: Addressing) {
@@ -42,7 +42,7 @@ async function serve(model: SimModel, clock: ReturnType<typeof manualClock>, add
   return server
 }
 
-/** Opening and closing a port takes a few turns of the event loop. */
+/** Opening and closing a port takes a few iterations of the event loop. */
 async function until(holds: () => boolean): Promise<void> {
   const { advance } = manualClock()
   for (let turn = 0; turn < TURNS_MAX; turn++) {
@@ -64,7 +64,7 @@ interface Seen {
   readonly server: string
 }
 
-/** The answer, or the code of what went wrong. */
+/** The response, or the error code. */
 function get(endpoint: string | null, path: string, method = 'GET'): Promise<Seen | string> {
   return new Promise(resolve => {
     const sent = request(`${endpoint}${path}`, { method, rejectUnauthorized: false, agent: false }, response => {
@@ -92,7 +92,7 @@ function connected(endpoint: string | null): Promise<TLSSocket> {
 const INFORMATION = '/api/v0/system_information'
 
 describe('a simulated CML server', () => {
-  it('refuses, then shows nginx, then the API', async () => {
+  it('refuses connections, then shows nginx, then the API', async () => {
     const { machine, reach } = await open()
     await machine.toNextChange()
     expect(await get(machine.endpoint(), INFORMATION)).toBe('ECONNREFUSED')
@@ -108,7 +108,7 @@ describe('a simulated CML server', () => {
     })
   })
 
-  it('answers what it does not know as CML does', async () => {
+  it("returns CML's errors for unknown paths", async () => {
     const { machine, reach } = await open()
     await reach('READY')
     expect(await get(machine.endpoint(), '/api/v0/nothing')).toMatchObject({
@@ -121,7 +121,7 @@ describe('a simulated CML server', () => {
     })
   })
 
-  it('is gone with its connections as soon as the machine is stopped', async () => {
+  it('closes its connections as soon as the machine is stopped', async () => {
     const { machine, reach, server } = await open()
     await reach('READY')
     const endpoint = machine.endpoint()
@@ -132,7 +132,7 @@ describe('a simulated CML server', () => {
     expect(await get(endpoint, INFORMATION)).toBe('ECONNREFUSED')
   })
 
-  it('is there at once, with its certificate, when the simulator starts again', async () => {
+  it('listens at once, with the same certificate, when the simulator restarts', async () => {
     const { machine, reach, server, store, clock } = await open()
     await reach('READY')
     const before = (await connected(machine.endpoint())).getPeerCertificate().fingerprint256
@@ -143,7 +143,7 @@ describe('a simulated CML server', () => {
     expect((await connected(machine.endpoint())).getPeerCertificate().fingerprint256).toBe(before)
   })
 
-  it('tries again when its certificate could not be stored', async () => {
+  it("retries when its certificate can't be stored", async () => {
     const { machine, model, clock, server, reach, store } = await open()
     const commit = store.commit
     store.commit = () => {
@@ -157,14 +157,14 @@ describe('a simulated CML server', () => {
     await reach('READY')
   })
 
-  it('has a port of its own where there is only one address', async () => {
+  it('has a port of its own where all machines share one address', async () => {
     const { machine, reach } = await open('ports')
     await reach('READY')
     expect(machine.endpoint()).toMatch(/^https:\/\/127\.0\.0\.1:2\d{4}$|^https:\/\/127\.0\.0\.1:3[01]\d{3}$/)
     expect(await get(machine.endpoint(), INFORMATION)).toMatchObject({ status: 200 })
   })
 
-  it('tries again when somebody else holds its address', async () => {
+  it('retries while another process holds its address', async () => {
     const { machine, reach, server, clock } = await open()
     await machine.toNextChange()
     const { hostname, port } = new URL(machine.endpoint() ?? '')

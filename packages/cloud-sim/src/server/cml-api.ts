@@ -24,7 +24,7 @@ export interface CmlApiOptions {
 /** Another process may hold the address for a while, such as another simulator with the same seed. */
 const LISTEN_AGAIN_MS = 1000
 
-/** Serves CML and the ports of its nodes for every machine whose boot has come so far. It wakes only when something changes. */
+/** Serves CML and the ports of its nodes for every machine that has booted far enough. It wakes only on changes. */
 export function cmlApi(options: CmlApiOptions): CmlApi {
   const { model, clock, log } = options
   const servers = new Map<string, CmlHttpsServer>()
@@ -55,7 +55,7 @@ export function cmlApi(options: CmlApiOptions): CmlApi {
   const isReplaced = (instanceId: string, { certificate_sha256 }: CmlHttpsServer): boolean =>
     model.cml.fingerprintOf(instanceId) !== certificate_sha256
 
-  /** The certificate may have to be made and stored first, which can fail as listening can. */
+  /** The certificate may have to be created and stored first, which can fail like listening. */
   function serve(instanceId: string, machine: MachineView): void {
     try {
       const server = cmlHttpsServer(options, machine, error => failed(instanceId, error))

@@ -7,7 +7,7 @@ import { nginxPage } from '../cml/nginx-pages.ts'
 import type { MachineView } from '../ec2/instance.ts'
 import type { SimModel } from '../model.ts'
 
-/** One machine's CML over HTTPS. It only translates: the model decides. */
+/** CML of one machine over HTTPS. It only translates; the model performs the calls. */
 export interface CmlHttpsServer {
   readonly endpoint: string | null
   readonly certificate_sha256: string
@@ -20,7 +20,7 @@ export interface CmlHttpsServerOptions {
   readonly clock: Clock
 }
 
-/** TCP is accepted apart from TLS, because a booting machine opens its port before it can speak TLS on it. */
+/** TCP is accepted apart from TLS, because a booting machine opens its port before it speaks TLS on it. */
 export function cmlHttpsServer(
   { model, clock }: CmlHttpsServerOptions,
   machine: MachineView,
@@ -37,7 +37,7 @@ export function cmlHttpsServer(
   const tcp = createTcpServer(socket => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    // A client that goes away in the middle is its own business.
+    // Clients may disconnect at any time.
     socket.on('error', () => socket.destroy())
     if (model.cml.stageOf(instance_id) === 'TCP') socket.destroy()
     else https.emit('connection', socket)
@@ -67,7 +67,7 @@ interface Exchange extends CmlHttpsServerOptions {
 
 const API_PATH = '/api/v0'
 const BODY_BYTES_MAX = 100 * 1024
-/** For topologies, and for nodes with their configurations. */
+/** Limit for topologies, and for nodes with their configurations. */
 const LARGE_BODY_BYTES_MAX = 20 * 1024 * 1024
 const LARGE_PATH = /^\/api\/v0\/(import|labs\/[^/]+\/nodes(\/[^/]+)?)$/
 
@@ -87,7 +87,7 @@ async function respond(exchange: Exchange, request: IncomingMessage, response: S
   send(response, answer)
 }
 
-/** A change that could not be made durable has not happened; the caller gets an error. */
+/** A change that isn't durable hasn't happened; the caller gets an error. */
 function answerOf({ model, instanceId }: Exchange, request: CmlRequest | null): CmlAnswer {
   if (request === null) return { status: 404, body: { code: 404, description: 'Not Found' } }
   try {
@@ -116,7 +116,7 @@ function send(response: ServerResponse, answer: CmlAnswer): void {
   else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-/** The request stays usable for an answer when its body is too large. */
+/** The request can still be answered when its body is too large. */
 async function bodyOf(
   request: IncomingMessage,
   bytesMax: number,

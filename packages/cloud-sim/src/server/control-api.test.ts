@@ -27,8 +27,8 @@ beforeEach(() => {
 })
 const act = (name: string, body?: object) => ask('POST', `/instances/${id}/${name}`, body)
 
-describe('acts behind the back of callers', () => {
-  it('kill in pending', () => {
+describe('manual changes of machines', () => {
+  it('terminate a pending machine', () => {
     expect(act('kill-in-pending').body).toMatchObject({
       state: 'terminated',
       state_reason: 'Server.InsufficientInstanceCapacity',
@@ -60,11 +60,11 @@ describe('acts behind the back of callers', () => {
     ['untag', {}, 'say which in {"keys"'],
     ['protect', { stop: 'yes' }, 'stop must be true or false'],
     ['retire', { after_seconds: 'soon' }, 'after_seconds is required and must be a number'],
-  ])('refuse %s with %j and say what is missing', (name, body, message) => {
+  ])('reject %s with %j and name the missing member', (name, body, message) => {
     expect(act(name, body)).toMatchObject({ status: 400, body: { message: expect.stringContaining(message) } })
   })
 
-  it('refuse what is no JSON and what there is not', () => {
+  it('reject invalid JSON and unknown routes', () => {
     const api = controlApi({ model, journal, isServed: () => false })
     expect(api.handle({ method: 'PATCH', url: '/sim/v1/faults', body: '{' }).status).toBe(400)
     expect(api.handle({ method: 'PATCH', url: '/sim/v1/faults', body: '[1]' }).status).toBe(400)
@@ -77,7 +77,7 @@ describe('acts behind the back of callers', () => {
 })
 
 describe('faults', () => {
-  it('are read, changed, refused and reset', () => {
+  it('can be read, changed, rejected and reset', () => {
     expect(ask('GET', '/faults').body).toMatchObject({ preset: 'plain' })
     expect(ask('PATCH', '/faults', { preset: 'realistic', vcpu_limit: 96 }).body).toMatchObject({
       preset: 'realistic',
@@ -97,14 +97,14 @@ describe('faults', () => {
     [{ action: 'RunInstances', fault: 'held', times: 0 }, 'times must be'],
     [{ action: 'RunInstances', error: { code: 'X', status: 200 } }, 'from 400 to 599'],
     [{ fault: 'held' }, 'action is required'],
-  ])('of the next calls are not %j', (body, message) => {
+  ])('reject %j for the next calls', (body, message) => {
     expect(ask('POST', '/faults/next', body)).toMatchObject({
       status: 400,
       body: { message: expect.stringContaining(message) },
     })
   })
 
-  it('make capacity scarce and free it', () => {
+  it('remove and restore capacity', () => {
     const offering = { availability_zone: 'us-east-1a', instance_type: 'm5zn.metal' }
     expect(ask('PUT', '/capacity', { ...offering, room: 0 }).body).toMatchObject({ scarce: [{ ...offering, room: 0 }] })
     expect(() => plantMachines(model, 1, {})).toThrow('sufficient')
@@ -151,7 +151,7 @@ it('finds requests by action, region, machine and error', () => {
   expect(found('?code=InternalError')).toEqual(['RunInstances'])
 })
 
-it('takes further routes', () => {
+it('accepts further routes', () => {
   expect(ask('POST', '/mine', { a: 1 })).toEqual({ status: 200, body: { given: '{"a":1}' } })
 })
 
@@ -159,7 +159,7 @@ describe('the guard of the control API', () => {
   const refused = (host: string | undefined, origin?: string, fetchSite?: string) =>
     refusalReason({ host, origin, fetchSite }) !== null
 
-  it('lets in whoever speaks to this machine by its own name', () => {
+  it("admits requests for this machine's own names", () => {
     expect([
       refused('127.0.0.1:9090'),
       refused('localhost'),
@@ -168,7 +168,7 @@ describe('the guard of the control API', () => {
     ]).toEqual([false, false, false, false])
   })
 
-  it('refuses other names and pages of other sites', () => {
+  it('rejects other names and pages of other sites', () => {
     expect(refused('rebound.example:9090')).toBe(true)
     expect(refused(undefined)).toBe(true)
     expect(refused('127.0.0.1.evil.example')).toBe(true)

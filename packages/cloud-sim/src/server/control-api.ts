@@ -9,8 +9,8 @@ import { isMachineAction, performMachineAction } from './machine-actions.ts'
 import type { RequestLog } from './request-log.ts'
 
 /**
- * Acts on the simulated cloud behind LCM's back, for tests and the chaos page. It asks nobody who they are: whoever
- * serves it to others guards it.
+ * Changes the simulated cloud without LCM, for tests and the chaos page. It has no authentication: a server that
+ * exposes it must guard it.
  */
 export interface ControlApi {
   handle(request: ControlRequest): ControlResponse
@@ -20,7 +20,7 @@ export interface ControlRequest {
   readonly method: string
   /** Path and query, from `/sim/v1` on. */
   readonly url: string
-  /** JSON text; nothing stands for an empty object. */
+  /** JSON text; an empty body counts as an empty object. */
   readonly body?: string
 }
 
@@ -29,13 +29,13 @@ export interface ControlResponse {
   readonly body: object
 }
 
-/** Further routes: null for what is none of them. */
+/** Further routes; returns null for an unknown one. */
 export type ControlExtension = (request: ControlRequest) => ControlResponse | null
 
 export interface ControlApiOptions {
   readonly model: SimModel
   readonly journal: RequestLog
-  /** Whether something listens at the machine's CML endpoint. */
+  /** Whether the machine's CML endpoint is open. */
   readonly isServed: (instanceId: string) => boolean
   readonly plugs?: readonly ControlExtension[]
 }

@@ -9,7 +9,7 @@ interface Given {
   readonly text: string
 }
 
-/** The routes about faults and capacity; null for any other. */
+/** Routes of faults and capacity; null for any other. */
 export function faultsAnswer(faults: FaultInjector, route: string, { body, text }: Given): object | null {
   switch (route) {
     case 'GET /faults':
@@ -73,7 +73,7 @@ function setCapacity(faults: FaultInjector, body: JsonText): void {
     throw new FaultPlanError(`instance_type must be one of ${types.join(', ')}`)
   const room = body.has('room') ? body.number('room') : null
   if (room !== null && (!Number.isInteger(room) || room < 0)) {
-    throw new FaultPlanError('room must be how many machines still fit, or null for as many as you like')
+    throw new FaultPlanError('room must be a whole number of machines that still fit, or null for no limit')
   }
-  faults.setRoom(offering, room)
+  faults.setCapacity(offering, room)
 }

@@ -31,7 +31,7 @@ const named = (...names: readonly string[]) =>
 const filter = (name: string, value: string) => ({ 'Filter.1.Name': name, 'Filter.1.Value.1': value })
 
 describe('DescribeInstanceStatus', () => {
-  it('shows running machines alone, whose checks take minutes on metal', () => {
+  it('shows only running machines, whose checks take minutes on bare metal', () => {
     expect(call('DescribeInstanceStatus')).toBe('<instanceStatusSet/>')
     expect(call('DescribeInstanceStatus', { IncludeAllInstances: 'true' })).toContain('<status>not-applicable</status>')
     clock.jumpWallClock(3 * MINUTE)
@@ -44,7 +44,7 @@ describe('DescribeInstanceStatus', () => {
     expect(call('DescribeInstanceStatus', filter('instance-status.status', 'impaired'))).toBe('<instanceStatusSet/>')
   })
 
-  it('tells of events', () => {
+  it('lists scheduled events', () => {
     clock.jumpWallClock(15 * MINUTE)
     model.incidents.retire(id, 3600)
     const event = new RegExp(
@@ -55,14 +55,14 @@ describe('DescribeInstanceStatus', () => {
     expect(call('DescribeInstanceStatus', filter('event.code', 'system-reboot'))).toBe('<instanceStatusSet/>')
   })
 
-  it('takes at most 100 ids, and no page size with them', () => {
+  it('accepts at most 100 ids, and no page size with ids', () => {
     expect(() => call('DescribeInstanceStatus', named(...Array.from({ length: 101 }, () => id)))).toThrow('At most 100')
     expect(() => call('DescribeInstanceStatus', { ...named(id), MaxResults: '5' })).toThrow('instancesSet')
   })
 })
 
 describe('a reboot', () => {
-  it('leaves the machine running, with nothing on it that answers for a while', () => {
+  it('leaves the machine running without responding for a while', () => {
     expect(() => call('RebootInstances', named(id))).toThrow('rebooted')
     clock.jumpWallClock(30 * MINUTE)
     expect(model.machine(id)?.stage).toBe('READY')
@@ -75,7 +75,7 @@ describe('a reboot', () => {
   })
 })
 
-describe('places and types', () => {
+describe('regions, zones and types', () => {
   it('are described', () => {
     const types = call('DescribeInstanceTypes', filter('bare-metal', 'true'))
     expect(types.match(/<bareMetal>true<\/bareMetal>/g)).toHaveLength(3)
@@ -85,7 +85,7 @@ describe('places and types', () => {
     expect(() => call('DescribeInstanceTypes', { 'InstanceType.1': 'm99.metal' })).toThrow('[m99.metal]')
   })
 
-  it('are offered zone by zone', () => {
+  it('are offered per zone', () => {
     const wanted = { LocationType: 'availability-zone', ...filter('instance-type', 'm5zn.metal') }
     const zones = [...call('DescribeInstanceTypeOfferings', wanted).matchAll(/<location>([^<]+)/g)].map(
       ([, zone]) => zone,
@@ -107,7 +107,7 @@ describe('tags', () => {
     expect(call('DescribeTags', filter('tag:team', 'c'))).toBe('<tagSet/>')
   })
 
-  it('need a resource', () => {
+  it('require a resource', () => {
     expect(() => call('CreateTags', { 'Tag.1.Key': 'a' })).toThrow('resourceIdSet')
   })
 })
@@ -120,7 +120,7 @@ describe('attributes', () => {
     expect(call('TerminateInstances', named(id))).toContain('shutting-down')
   })
 
-  it('can be given at launch', () => {
+  it('can be set at launch', () => {
     const ImageId = model.machines()[0]?.instance.image_id ?? ''
     const form = { ImageId, InstanceType: 'c5.metal', MinCount: '1', MaxCount: '2', DisableApiStop: 'true' }
     expect(call('RunInstances', form).match(/<instanceId>/g)).toHaveLength(2)
@@ -130,7 +130,7 @@ describe('attributes', () => {
   })
 })
 
-it('a machine has a public address unless its interface is to have none, and one subnet', () => {
+it('a machine has a public address unless its interface disables it, and one subnet', () => {
   const ImageId = model.machines()[0]?.instance.image_id ?? ''
   const form = { ImageId, InstanceType: 'c5.metal', MinCount: '1', MaxCount: '1' }
   const placed = (associate: string) => ({
@@ -152,7 +152,7 @@ it('a machine has a public address unless its interface is to have none, and one
   )
 })
 
-it('hibernation is refused, and tags that a machine could not read of itself', () => {
+it("hibernation is rejected, and so are tags that instance metadata can't serve", () => {
   expect(() => call('StopInstances', { ...named(id), Hibernate: 'true' })).toThrow('hibernation')
   const form = {
     ImageId: model.machines()[0]?.instance.image_id ?? '',
@@ -165,7 +165,7 @@ it('hibernation is refused, and tags that a machine could not read of itself', (
   expect(call('RunInstances', form)).toContain('<key>a/b</key>')
 })
 
-it('a dry run costs as much as the call', () => {
+it('a dry run costs as many tokens as the call', () => {
   model.faults.patch({ request_limits: true })
   const codes = Array.from({ length: 6 }, () => {
     try {
@@ -177,13 +177,13 @@ it('a dry run costs as much as the call', () => {
   expect(codes).toEqual([...Array.from({ length: 5 }, () => 'DryRunOperation'), 'RequestLimitExceeded'])
 })
 
-it('the console shows what a machine printed so far', () => {
+it('the console shows the output so far', () => {
   clock.jumpWallClock(30 * MINUTE)
   const output = /<output>([^<]+)/.exec(call('GetConsoleOutput', { InstanceId: id }))?.[1] ?? ''
   expect(Buffer.from(output, 'base64').toString()).toContain('virl2-controller: ready')
 })
 
-it('a filter may not have more than 200 values, and must be known', () => {
+it('a filter accepts at most 200 values, and must be known', () => {
   const values = Array.from({ length: 201 }, (_, n) => [`Filter.1.Value.${n + 1}`, `v${n}`])
   const many = { 'Filter.1.Name': 'tag:Name', ...Object.fromEntries(values) }
   expect(() => call('DescribeInstances', many)).toThrow(expect.objectContaining({ code: 'FilterLimitExceeded' }))

@@ -90,7 +90,7 @@ export function ec2Content(model: Serving, region: string, query: Ec2Query): str
   const action = Object.hasOwn(ACTIONS, query.action) ? ACTIONS[query.action] : undefined
   if (!action) throw new Ec2Refusal('InvalidAction', `The action ${query.action} is not valid for this web service.`)
   if (query.flag('DryRun')) {
-    // It costs as much as the call itself.
+    // A dry run costs as many tokens as the call itself.
     model.admit({ region, action: query.action, request: {} })
     throw new Ec2Refusal('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.', 412)
   }
@@ -148,7 +148,7 @@ function runRequest(query: Ec2Query): RunRequest {
   }
 }
 
-/** A subnet is named in one place: with the interface where something is said of its address. */
+/** The subnet is named in one place: in the interface if the request sets the address option. */
 function networkIn(query: Ec2Query): Pick<RunRequest, 'subnet_id' | 'has_public_address'> {
   const subnet_id = query.text('SubnetId')
   const ofInterface = query.text('NetworkInterface.1.SubnetId')

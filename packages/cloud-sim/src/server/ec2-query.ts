@@ -8,10 +8,10 @@ export interface Ec2Query {
   number(name: string): number | null
   flag(name: string): boolean
   list(name: string): readonly string[]
-  /** The pairs under a prefix, such as `Tag` or `TagSpecification.1.Tag`. A missing value is null. */
+  /** Key-value pairs under a prefix, such as `Tag` or `TagSpecification.1.Tag`. A missing value is null. */
   pairs(prefix: string): readonly { readonly key: string; readonly value: string | null }[]
   filters(): readonly Filter[]
-  /** All parameters of a launch that make it the same launch. */
+  /** All parameters that identify a launch. */
   canonical(): string
 }
 

@@ -22,7 +22,7 @@ export const errorXml = (error: { readonly code: string; readonly message: strin
   `${PROLOG}<Response><Errors><Error>${leaf('Code', error.code)}${leaf('Message', error.message)}</Error></Errors>` +
   `${leaf('RequestID', requestId)}</Response>`
 
-/** Machines grouped by the launch that made them, as EC2 does; a page may cut through a group. */
+/** Machines grouped by launch, as in EC2; a page may split a group. */
 export function reservationsXml(machines: readonly MachineView[]): string {
   const groups = new Map<string, MachineView[]>()
   for (const machine of machines) {
@@ -144,10 +144,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&apos;',
 }
 
-/** XML 1.0 has no way to write most control characters, so they are replaced. */
+/** XML 1.0 can't represent most control characters, so they are replaced. */
 const escaped = (value: string) => (PLAIN.test(value) ? value : replaced(value))
 
-/** Nearly everything is plain, and a listing has a hundred thousand values. */
+/** Most values need no escaping, and a listing has a hundred thousand of them. */
 const PLAIN = /^[\w\-.:/ @=+,]*$/
 
 const replaced = (value: string) =>

@@ -1,6 +1,6 @@
 import { Ec2Refusal } from '../ec2/refusal.ts'
 
-/** A JSON object from outside, read part by part. What does not fit is refused by its name. */
+/** Reads members of an untrusted JSON object. An invalid one is rejected by name. */
 export interface JsonText {
   has(name: string): boolean
   text(name: string): string

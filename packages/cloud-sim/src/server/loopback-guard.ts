@@ -7,8 +7,8 @@ export interface GuardedHeaders {
 }
 
 /**
- * Why a request to the control API is refused; null lets it in. It has no login, so pages of other sites must not reach
- * it through the browser of whoever runs the simulator, neither directly nor by a name that leads to this host.
+ * Why a request to the control API is rejected; null admits it. The API has no login, so pages of other sites must not
+ * reach it through the operator's browser, neither directly nor by a name that resolves to this host.
  */
 export function refusalReason({ host, origin, fetchSite }: GuardedHeaders): string | null {
   if (!isLoopback(`http://${host ?? ''}`)) {

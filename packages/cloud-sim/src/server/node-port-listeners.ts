@@ -3,14 +3,14 @@ import { type Clock, systemClock } from '@lcm/runtime/clock'
 import type { NodePort } from '../cml/node-ports.ts'
 import type { SimModel } from '../model.ts'
 
-/** The ports of all machines that lead to their nodes. */
+/** Ports of all machines that lead to their nodes. */
 export interface NodePortListeners {
-  /** Opens and closes what the machine's nodes ask for now; nothing while it has no endpoint. */
+  /** Opens and closes ports to match the machine's nodes; closes all while it has no endpoint. */
   follow(instanceId: string, endpoint: string | null): void
   close(): Promise<void>
 }
 
-/** Clients live by the wall clock, whatever clock the cloud uses. */
+/** Clients use the wall clock, whatever clock the simulated cloud uses. */
 export function nodePortListeners(model: SimModel, clock: Pick<Clock, 'after'> = systemClock): NodePortListeners {
   const open = (host: string, { port, greeting }: NodePort) => openPort({ host, port, greeting }, clock)
   const machines = new Map<string, NodePorts>()
@@ -29,7 +29,7 @@ export function nodePortListeners(model: SimModel, clock: Pick<Clock, 'after'> =
 }
 
 interface NodePorts {
-  /** Opens and closes until exactly these are open. */
+  /** Opens and closes ports until exactly these are open. */
   follow(host: string, wanted: readonly NodePort[]): void
   close(): Promise<void>
 }
@@ -42,7 +42,7 @@ interface OpenPort {
   close(): Promise<void>
 }
 
-/** A port that can't be opened stays closed without a word, as CML's port mapper does it. */
+/** A port that can't be opened stays closed silently, as with CML's port mapper. */
 function nodePorts(openAt: (host: string, wanted: NodePort) => OpenPort): NodePorts {
   const open = new Map<number, OpenPort>()
   const close = (port: number): Promise<void> | undefined => {
@@ -63,15 +63,15 @@ function nodePorts(openAt: (host: string, wanted: NodePort) => OpenPort): NodePo
 }
 
 const HTTP_REQUEST = /^(GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS) \S/
-/** Browsers speak first; whoever is silent for so long waits to be greeted, as at a console. */
+/** Browsers send first; a client that is silent for this long is a console that expects a greeting. */
 const GREET_AFTER_MS = 200
 
-/** A browser at a web server of a node is told where it is. */
+/** Page that a node's web server shows to a browser. */
 const httpAnswer = (greeting: string): string =>
   `HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\n` +
   `content-length: ${Buffer.byteLength(greeting)}\r\nconnection: close\r\n\r\n${greeting}`
 
-/** Answers who asks in HTTP in HTTP, and greets everybody else. */
+/** Responds to HTTP clients in HTTP, and greets all others. */
 function serve(socket: Socket, greeting: string, clock: Pick<Clock, 'after'>): void {
   const greet = () => {
     socket.removeAllListeners('data')
@@ -87,7 +87,7 @@ function serve(socket: Socket, greeting: string, clock: Pick<Clock, 'after'>): v
   })
 }
 
-/** Greets and then listens politely. */
+/** Sends the greeting and discards the input. */
 function openPort(at: { host: string; port: number; greeting: string }, clock: Pick<Clock, 'after'>): OpenPort {
   const { host, port, greeting } = at
   const sockets = new Set<Socket>()

@@ -5,12 +5,12 @@ export interface RequestLogEntry {
   readonly action: string
   readonly client_token: string | null
   readonly instance_ids: readonly string[]
-  /** The SDK's own words on retries: `attempt=2; max=5`, and an id that stays the same over them. */
+  /** Retry headers of the SDK: `attempt=2; max=5`, and an id that is constant over retries. */
   readonly attempt: string | null
   readonly invocation_id: string | null
   readonly status: number
   readonly code: string | null
-  /** Injected network fault: `lost_answer` took effect, `lost_request` did not. */
+  /** Injected network fault: `lost_answer` took effect, `lost_request` didn't. */
   readonly fault: string | null
 }
 
@@ -24,7 +24,7 @@ export interface RequestLogQuery {
 
 export interface RequestLog {
   add(entry: RequestLogEntry): void
-  /** The last ones that match, the newest last. */
+  /** The last matching entries, newest last. */
   find(query: RequestLogQuery): readonly RequestLogEntry[]
 }
 

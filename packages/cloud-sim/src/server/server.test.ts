@@ -41,7 +41,7 @@ const plantOne = () => {
 }
 
 describe('the EC2 endpoint', () => {
-  it('answers errors as EC2 words them', async () => {
+  it("returns errors in EC2's wording", async () => {
     const answer = await call({ Action: 'TerminateInstances', 'InstanceId.1': 'i-0123456789abcdef0' })
     expect(answer.status).toBe(400)
     expect(answer.headers.get('content-type')).toContain('text/xml')
@@ -78,7 +78,7 @@ describe('the EC2 endpoint', () => {
     expect([answer.status, answer.xml]).toEqual([status, expect.stringContaining(`<Code>${code}</Code>`)])
   })
 
-  it('takes the region from the credential scope, and refuses calls without one', async () => {
+  it('takes the region from the credential scope, and rejects calls without one', async () => {
     plantOne()
     expect((await call({ Action: 'DescribeInstances' })).xml).toContain('<instanceId>')
     const elsewhere = await call({ Action: 'DescribeInstances' }, { authorization: scope('eu-west-1') })
@@ -87,14 +87,14 @@ describe('the EC2 endpoint', () => {
     expect((await call({ Action: 'DescribeInstances' }, { authorization: scope('mars-1') })).status).toBe(401)
   })
 
-  it('sends the real date, whatever the time of the simulated world', async () => {
+  it('sends the real date, independent of simulated time', async () => {
     const { headers } = await call({ Action: 'DescribeRegions' })
     const sent = Date.parse(headers.get('date') ?? '')
     expect(Math.abs(sent - systemClock.now())).toBeLessThan(60_000)
     expect(headers.get('x-amzn-requestid')).toMatch(/^[0-9a-f-]{36}$/)
   })
 
-  it('tags, lists places and pages', async () => {
+  it('tags, lists regions and pages', async () => {
     const id = plantOne()
     await call({ Action: 'CreateTags', 'ResourceId.1': id, 'Tag.1.Key': 'k', 'Tag.1.Value': '<&\u0001>' })
     expect((await call({ Action: 'DescribeInstances' })).xml).toContain(
@@ -111,12 +111,12 @@ describe('the EC2 endpoint', () => {
     expect(page.xml).toMatch(/<nextToken>[^<]+<\/nextToken>/)
   })
 
-  it('refuses a body that is too long', async () => {
+  it('rejects a body that is too long', async () => {
     const { status } = await call({ Action: 'DescribeInstances', padding: 'x'.repeat(2 * 1024 * 1024) })
     expect(status).toBe(413)
   })
 
-  it('answers 500 and goes on when the world can not be written', async () => {
+  it("returns 500 and keeps serving when the store can't be written", async () => {
     const broken = openSimModel({
       seed: 1,
       clock,
@@ -147,7 +147,7 @@ describe('the EC2 endpoint', () => {
 })
 
 describe('the control API', () => {
-  it('acts behind the back of whoever uses EC2', async () => {
+  it('changes machines without EC2 calls', async () => {
     const id = plantOne()
     expect((await control('POST', `/instances/${id}/stop`)).body).toMatchObject({ instance_id: id, state: 'stopping' })
     const refused = await control('POST', `/instances/${id}/start`)
@@ -157,14 +157,14 @@ describe('the control API', () => {
     expect(body).toMatchObject({ items: [{ instance_id: id, stage: 'NOTHING', served: false, tags: { Name: 'a' } }] })
   })
 
-  it('does not answer pages of other sites', async () => {
+  it("doesn't answer pages of other sites", async () => {
     const id = plantOne()
     const headers = { origin: 'https://evil.example' }
     const response = await fetch(`${server.url}/sim/v1/instances/${id}/terminate`, { method: 'POST', headers })
     expect([response.status, model.machine(id)?.state]).toEqual([403, 'running'])
   })
 
-  it('knows who asked EC2 for what', async () => {
+  it('logs which client called which EC2 action', async () => {
     await call(
       { Action: 'StopInstances', 'InstanceId.1': 'i-0123456789abcdef0' },
       { authorization: scope('us-west-2'), 'amz-sdk-request': 'attempt=2; max=5', 'amz-sdk-invocation-id': 'abc' },
@@ -187,7 +187,7 @@ describe('the control API', () => {
     })
   })
 
-  it('tells seed, speed and time, and says so when there is no such thing', async () => {
+  it('returns seed, speed and time, and 404 for unknown routes', async () => {
     const { body } = await control('GET', '/info')
     expect(body).toMatchObject({ seed: 7, speed: 1, instance_count: 0, now: new Date(clock.now()).toISOString() })
     expect((await control('GET', '/nothing')).status).toBe(404)

@@ -16,11 +16,11 @@ export interface SimServerOptions {
   readonly clock: Clock
   readonly log: SimLog
   readonly host?: string
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port?: number
   /** `off` serves EC2 alone, for large fleets. */
   readonly cml?: 'on' | 'off'
-  /** Found out when not given. */
+  /** Detected by default. */
   readonly addressing?: Addressing
   /** Further routes of the control API. */
   readonly plugs?: readonly ControlExtension[]
@@ -29,11 +29,11 @@ export interface SimServerOptions {
 export interface SimServer {
   readonly url: string
   readonly control: ControlApi
-  /** Ends everything that was started here. The model stays open. */
+  /** Stops everything that was started here. The model stays open. */
   close(): Promise<void>
 }
 
-/** Longer than clients keep idle connections, so that they never write into one that is being closed. */
+/** Longer than clients keep idle connections, so that they never write to a connection that is closing. */
 const KEEP_ALIVE_MS = 65_000
 const BODY_BYTES_MAX = 1024 * 1024
 const NO_CML: CmlApi = { isServed: () => false, close: async () => undefined }
@@ -71,7 +71,7 @@ async function startCml(options: SimServerOptions): Promise<CmlApi> {
   return cmlApi(options)
 }
 
-/** Linux takes all of 127.0.0.0/8 for itself, macOS only 127.0.0.1. */
+/** Linux routes all of 127.0.0.0/8 to loopback, macOS only 127.0.0.1. */
 async function addressingHere(): Promise<Addressing> {
   const trial = createTcpServer()
   try {
@@ -139,7 +139,7 @@ function controlled(control: ControlApi, { request, url, body }: Controlled, res
   response.writeHead(answer.status, { 'content-type': 'application/json' }).end(JSON.stringify(answer.body))
 }
 
-/** A lost answer is a reset connection: the caller can not tell how far its call got. */
+/** A lost response is a connection reset: the caller can't tell whether its call had an effect. */
 function sent({ clock, holdMs }: Faces, answer: AwsResponse, response: ServerResponse): void {
   if (answer.sent === 'lost') return void response.socket?.resetAndDestroy()
   const send = (): void => {
@@ -149,7 +149,7 @@ function sent({ clock, holdMs }: Faces, answer: AwsResponse, response: ServerRes
   else send()
 }
 
-/** The whole body as text, or null when it is too long or breaks off. The request stays usable for an answer. */
+/** The whole body as text, or null if it is too long or incomplete. The request can still be answered. */
 async function bodyOf(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = []
   let bytes = 0

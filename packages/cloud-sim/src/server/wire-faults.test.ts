@@ -32,7 +32,7 @@ const call = async (action: string) => {
 const state = () => model.machine(id)?.state
 
 describe('a faulty wire', () => {
-  it('loses an answer after its effect, and the journal knows', async () => {
+  it('loses a response after its effect, and logs it', async () => {
     model.faults.patch({ lost_answer_rate: 1 })
     await expect(call('StopInstances')).rejects.toThrow()
     expect(state()).toBe('stopping')
@@ -40,7 +40,7 @@ describe('a faulty wire', () => {
     expect(requests).toMatchObject({ items: [{ fault: 'lost_answer', status: 200 }] })
   })
 
-  it('loses a request before it', async () => {
+  it('loses a request before its effect', async () => {
     model.faults.patch({ lost_request_rate: 1 })
     await expect(call('StopInstances')).rejects.toThrow()
     expect(state()).toBe('running')
@@ -59,7 +59,7 @@ describe('a faulty wire', () => {
     expect(state()).toBe('stopping')
   })
 
-  it('holds an answer for as long as the plan says', async () => {
+  it('holds a response for as long as the plan says', async () => {
     model.faults.patch({ held_answer_rate: 1, held_answer_s: 30 })
     let answered = false
     const held = call('StopInstances').then(answer => {
@@ -75,7 +75,7 @@ describe('a faulty wire', () => {
     expect((await held).status).toBe(200)
   })
 
-  it('does once what was scripted, and then is well', async () => {
+  it('applies a scripted fault once', async () => {
     const next = { action: 'StopInstances', error: { code: 'Unavailable', status: 503 } }
     await fetch(`${server.url}/sim/v1/faults/next`, { method: 'POST', body: JSON.stringify(next) })
     expect(await call('StopInstances')).toMatchObject({

@@ -3,7 +3,7 @@ import { DEFAULT_CML_LOGIN } from '../cml/server.ts'
 import { machineToProbe } from '../conformance/sim-fixtures.ts'
 import type { SimModel } from '../model.ts'
 
-/** A machine whose CML is ready, and a way to ask its API in a session of the administrator. */
+/** A machine whose CML is ready, and calls of its API as the administrator. */
 export async function bootedCml(model: SimModel, advance: (ms: number) => Promise<void>) {
   const machine = machineToProbe(model, advance)
   while (await machine.toNextChange());
@@ -23,11 +23,11 @@ export async function bootedCml(model: SimModel, advance: (ms: number) => Promis
     ask,
     login,
     as: (asked: string | null) => (method: string, path: string, body?: unknown) => asWith(asked, method, path, body),
-    /** Logs in anew and goes on in that session. */
+    /** Logs in again and continues in the new session. */
     again() {
       token = String(login(DEFAULT_CML_LOGIN.username, DEFAULT_CML_LOGIN.password).body)
     },
-    /** Moves time until nothing on the server changes by itself any more. */
+    /** Advances time until no change on the server is planned. */
     async settle() {
       for (let at = model.cml.changesAtMs(id); at !== null; at = model.cml.changesAtMs(id))
         await advance(at - model.now())

@@ -119,7 +119,7 @@ describe('a launch', () => {
   })
 
   it('that finds no room is remembered for every worker of that region', async () => {
-    fleet.model.faults.setRoom({ instance_type: 'm5zn.metal', availability_zone: 'us-east-1a' }, 0)
+    fleet.model.faults.setCapacity({ instance_type: 'm5zn.metal', availability_zone: 'us-east-1a' }, 0)
     await carryOut(await wanted(), LAUNCH)
     expect(writes()).toMatchObject([{ body: { changes: { launch: { state: 'refused' } } } }])
     await fleet.plane.put('templates', aTemplate())

@@ -87,7 +87,7 @@ export function labMutationMonitor(parts: LabMutationMonitorParts): (by: string,
     const machine = cloud.cml.reachedAt(at.login.url)
     const worker = machine === null ? null : await parts.workerOf(machine)
     if (machine === null || worker === null) return
-    const lab = cloud.cml.sceneOf(machine)?.labs.find(({ id }) => id === at.labId)
+    const lab = cloud.cml.contextOf(machine)?.labs.find(({ id }) => id === at.labId)
     // A missing lab can't be changed.
     if (at.labId !== null && lab === undefined) return
     const title = at.title ?? lab?.title ?? ''

@@ -33,7 +33,7 @@ export function restartedLabs({ cloud, following, clock }: RestartedLabParts): (
     if (labStartedAt == null || restartedAt === undefined || toMs(labStartedAt) >= toMs(restartedAt)) return false
     const machine = worker.ec2_instance_id ?? ''
     if (cloud.machine(machine)?.state !== 'running') return false
-    const labs = (cloud.cml.sceneOf(machine)?.labs ?? []).filter(({ title }) => title.endsWith(` ${id}`))
+    const labs = (cloud.cml.contextOf(machine)?.labs ?? []).filter(({ title }) => title.endsWith(` ${id}`))
     return labs.length > 0 && !labs.some(lab => lab.nodes.some(node => isUp(nodeStateAt(node, clock.now()))))
   }
 

@@ -128,7 +128,7 @@ function endedEarly({ id, desired_status, last_error, timeslot }: LabletSession,
 function notReady({ id, worker_id }: LabletSession, { cloud, following, clock }: SessionInvariantParts): string[] {
   const machine = following.workers.get(worker_id ?? '')?.ec2_instance_id ?? null
   if (machine === null || cloud.machine(machine)?.state !== 'running') return []
-  const labs = (cloud.cml.sceneOf(machine)?.labs ?? []).filter(({ title }) => title.endsWith(` ${id}`))
+  const labs = (cloud.cml.contextOf(machine)?.labs ?? []).filter(({ title }) => title.endsWith(` ${id}`))
   if (labs.length === 0) return []
   return labs.some(lab => lab.nodes.some(node => isUp(nodeStateAt(node, clock.now()))))
     ? []
@@ -174,7 +174,7 @@ function existingLabs(cloud: SimModel): ExistingLab[] {
   return cloud.machines().flatMap(({ instance, state }) => {
     if (state === 'terminated' || state === 'shutting-down') return []
     const machine = instance.instance_id
-    return (cloud.cml.sceneOf(machine)?.labs ?? []).flatMap(({ id, title }) => {
+    return (cloud.cml.contextOf(machine)?.labs ?? []).flatMap(({ id, title }) => {
       const session = / (ls-[0-9a-z-]+)$/.exec(title)?.[1]
       return session === undefined ? [] : [{ machine, lab: id, session }]
     })

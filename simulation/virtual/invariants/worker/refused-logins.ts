@@ -6,7 +6,7 @@ import { CML_LOGIN } from '../../world/planted-secrets.ts'
 /** Whether the CML of that worker refuses the only credentials that LCM has for it. */
 export function refusesLogin({ cml }: Pick<SimModel, 'cml'>, { ec2_instance_id, secret_refs }: Worker): boolean {
   if (ec2_instance_id === null || secret_refs.cml_login !== undefined) return false
-  const account = cml.sceneOf(ec2_instance_id)?.server.users.find(({ username }) => username === CML_LOGIN.username)
+  const account = cml.contextOf(ec2_instance_id)?.server.users.find(({ username }) => username === CML_LOGIN.username)
   return account !== undefined && account.password !== CML_LOGIN.password
 }
 

@@ -117,7 +117,7 @@ function ownWorkAsUse(worker: Worker, before: Worker, parts: WorkerInvariantPart
 
 /** A user's own lab causes activity after the user has left. */
 function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerInvariantParts): boolean {
-  const scene = cloud.cml.sceneOf(ec2_instance_id ?? '')
+  const scene = cloud.cml.contextOf(ec2_instance_id ?? '')
   const admin = scene?.server.users.find(({ username }) => username === CML_LOGIN.username)
   return scene?.labs.some(({ owner }) => owner !== admin?.id) ?? false
 }
@@ -144,7 +144,7 @@ function freedTooEarly(worker: Worker, before: Worker, { cloud, now }: WorkerInv
   const freed = Object.keys(before.reservations).filter(id => worker.reservations[id] === undefined)
   if (freed.length === 0 || worker.ec2_instance_id === null) return []
   if (cloud.machine(worker.ec2_instance_id)?.state !== 'running') return []
-  const labs = cloud.cml.sceneOf(worker.ec2_instance_id)?.labs ?? []
+  const labs = cloud.cml.contextOf(worker.ec2_instance_id)?.labs ?? []
   const isUsed = (id: string) =>
     labs.some(({ title, nodes }) => title.endsWith(` ${id}`) && nodes.some(node => isUp(nodeStateAt(node, now()))))
   return freed.filter(isUsed).map(id => `${worker.name} released the capacity of ${id} while its lab runs`)

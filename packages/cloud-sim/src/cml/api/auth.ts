@@ -10,17 +10,17 @@ const credentials = object<{ username: string; password: string }, object>(
   {},
 )
 
-/** A wrong name or password is 403; 401 is for tokens alone, and clients rely on it. */
-function userNamed({ scene, request }: OpenCall): CmlUser {
+/** A wrong name or password returns 403. Clients rely on 401 meaning an invalid token. */
+function userNamed({ context, request }: OpenCall): CmlUser {
   const { username, password } = jsonBody(request.body, credentials)
-  const found = scene.server.users.find(candidate => candidate.username === username)
+  const found = context.server.users.find(candidate => candidate.username === username)
   if (!found || found.password !== password) throw new CmlRefusal(403, 'Authentication failed!')
   return found
 }
 
 function authenticated(call: OpenCall) {
   const found = userNamed(call)
-  const { token, server } = openSession(call.scene, found)
+  const { token, server } = openSession(call.context, found)
   return { user: found, token, change: { server } }
 }
 
@@ -30,15 +30,15 @@ function extended(call: OpenCall) {
   return { ...OK({ username, id, token, admin: isAdmin, error: null }), change }
 }
 
-function loggedOut({ scene, request, session, user: self }: UserCall) {
+function loggedOut({ context, request, session, user: self }: UserCall) {
   const all = queryFlag(request.query, 'clear_all_sessions') === true
-  const server = all ? closeSessionsOf(scene.server, self.id) : closeSession(scene.server, session)
+  const server = all ? closeSessionsOf(context.server, self.id) : closeSession(context.server, session)
   return { ...OK(true), change: { server } }
 }
 
-function sessionTimeout({ scene, params }: UserCall) {
+function sessionTimeout({ context, params }: UserCall) {
   const session_timeout_s = checked(Number(params.timeout), integer(300, 604_800), ['path', 'timeout'])
-  return { ...OK('OK'), change: { server: { ...scene.server, session_timeout_s } } }
+  return { ...OK('OK'), change: { server: { ...context.server, session_timeout_s } } }
 }
 
 export const LOGIN_PATHS: readonly string[] = ['/authenticate', '/auth_extended']
@@ -51,6 +51,6 @@ export const AUTH_ROUTES: readonly Route[] = [
   open('POST /auth_extended', extended),
   user('GET /authok', () => OK('OK')),
   user('DELETE /logout', loggedOut),
-  user('GET /web_session_timeout', ({ scene }) => OK(scene.server.session_timeout_s)),
+  user('GET /web_session_timeout', ({ context }) => OK(context.server.session_timeout_s)),
   admin('PATCH /web_session_timeout/:timeout', sessionTimeout),
 ]

@@ -105,5 +105,7 @@ export const DEFINITION_ROUTES: readonly Route[] = [
   user('GET /node_definitions', () => OK(NODE_DEFINITIONS.map(definitionView))),
   user('GET /node_definitions/:def_id', call => OK(definitionView(theDefinition(call)))),
   user('GET /simplified_node_definitions', () => OK(NODE_DEFINITIONS.map(simplifiedView))),
-  user('GET /image_definitions', ({ scene }) => OK(scene.faults.refplat_images_available ? images.map(imageView) : [])),
+  user('GET /image_definitions', ({ context }) =>
+    OK(context.faults.refplat_images_available ? images.map(imageView) : []),
+  ),
 ]

@@ -29,12 +29,12 @@ const route = routerOf([
 ])
 
 /** Response of a CML server and the resulting change. Pure: nothing is stored here. */
-export function answerTo(scene: CmlServerContext, request: CmlRequest): Outcome {
+export function answerTo(context: CmlServerContext, request: CmlRequest): Outcome {
   const found = route(request.method, request.path)
   if (found === 'unknown') return refusal(404, 'Not Found')
   if (found === 'wrong_method') return refusal(405, '405: Method Not Allowed')
-  const call = { scene, request, params: found.params }
-  if (isRefused(scene, request)) return refusal(403, 'Access to this resource is denied.')
+  const call = { context, request, params: found.params }
+  if (isRefused(context, request)) return refusal(403, 'Access to this resource is denied.')
   try {
     return found.route.access === 'open' ? found.route.handle(call) : asUser(found.route, call)
   } catch (error) {
@@ -47,21 +47,21 @@ const isRefused = ({ faults }: CmlServerContext, { path }: CmlRequest): boolean 
   faults.refused_paths.some(refused => path === refused || path.startsWith(`${refused}/`))
 
 function asUser(found: UserRoute, open: Omit<UserCall, 'user' | 'session'>): Outcome {
-  const { scene, request } = open
-  const session = sessionOf(scene, request.token)
-  const user = scene.server.users.find(({ id }) => id === session?.user_id)
+  const { context, request } = open
+  const session = sessionOf(context, request.token)
+  const user = context.server.users.find(({ id }) => id === session?.user_id)
   if (!session || !user) throw new CmlRefusal(401, 'Unauthorized')
   if (!user.admin && found.access === 'admin') throw new CmlRefusal(403, 'User does not have required access: admin')
-  if (!user.admin && scene.server.maintenance.is_on) throw new CmlRefusal(403, 'The system is in maintenance mode.')
+  if (!user.admin && context.server.maintenance.is_on) throw new CmlRefusal(403, 'The system is in maintenance mode.')
   const outcome = found.handle({ ...open, user, session: session.signature })
-  return { ...outcome, change: withActivity(scene, outcome.change ?? {}, user.id) }
+  return { ...outcome, change: withActivity(context, outcome.change ?? {}, user.id) }
 }
 
-/** Every API call counts as activity, our own too. */
-export function withActivity(scene: CmlServerContext, change: CmlChange, userId: string): CmlChange {
-  const server = change.server ?? scene.server
-  const everyMs = scaledMs(scene, ACTIVITY_EVERY_S)
-  const activity = userActivity(server, userId, { nowMs: scene.nowMs, everyMs })
+/** Every API call counts as activity, including LCM's own. */
+export function withActivity(context: CmlServerContext, change: CmlChange, userId: string): CmlChange {
+  const server = change.server ?? context.server
+  const everyMs = scaledMs(context, ACTIVITY_EVERY_S)
+  const activity = userActivity(server, userId, { nowMs: context.nowMs, everyMs })
   if (activity === null) return change
   return { ...change, server: activity.server, events: [activity.event, ...(change.events ?? [])] }
 }

@@ -2,10 +2,10 @@ import { notFound } from '../http-messages.ts'
 import type { CmlLab, LabInterface, LabLink, LabNode } from '../labs/lab.ts'
 import { labOf, type UserCall } from '../server-context.ts'
 
-/** Labs of others are there only for admins. */
-export function theLab({ scene, params, user }: UserCall): CmlLab {
+/** Only admins can see labs of other users. */
+export function theLab({ context, params, user }: UserCall): CmlLab {
   const labId = params.lab_id ?? ''
-  const lab = labOf(scene, labId)
+  const lab = labOf(context, labId)
   if (!lab || (!user.admin && lab.owner !== user.id)) throw notFound('Lab', labId)
   return lab
 }

@@ -33,26 +33,26 @@ const labMembers: Check<Partial<LabMembers>> = object<object, LabMembers>(
   },
 )
 
-/** A lab that is new on the server. */
+/** Change that adds a lab to the server. */
 function added({ server }: CmlServerContext, lab: CmlLab): CmlChange {
   return { server: { ...server, lab_ids: [...server.lab_ids, lab.id], labs_made: server.labs_made + 1 }, labs: [lab] }
 }
 
-function named(scene: CmlServerContext, lab: CmlLab, given: Partial<LabMembers>): CmlLab {
+function named(context: CmlServerContext, lab: CmlLab, given: Partial<LabMembers>): CmlLab {
   const { title = lab.title, description = lab.description, notes = lab.notes, owner = lab.owner } = given
-  if (!scene.server.users.some(({ id }) => id === owner)) throw new CmlRefusal(400, `User not found: ${owner}`)
-  return { ...lab, title, description, notes, owner, modified_ms: scene.nowMs }
+  if (!context.server.users.some(({ id }) => id === owner)) throw new CmlRefusal(400, `User not found: ${owner}`)
+  return { ...lab, title, description, notes, owner, modified_ms: context.nowMs }
 }
 
-function created({ scene, user: self, request }: UserCall): Outcome {
+function created({ context, user: self, request }: UserCall): Outcome {
   const given = request.body === '' ? {} : jsonBody(request.body, labMembers)
-  const lab = named(scene, emptyLab(scene, self, null), given)
-  return { ...OK(labView(scene, lab)), change: added(scene, lab) }
+  const lab = named(context, emptyLab(context, self, null), given)
+  return { ...OK(labView(context, lab)), change: added(context, lab) }
 }
 
 function patched(call: UserCall): Outcome {
-  const lab = named(call.scene, theLab(call), jsonBody(call.request.body, labMembers))
-  return { ...OK(labView(call.scene, lab)), change: { labs: [lab] } }
+  const lab = named(call.context, theLab(call), jsonBody(call.request.body, labMembers))
+  return { ...OK(labView(call.context, lab)), change: { labs: [lab] } }
 }
 
 interface LabSource {
@@ -60,41 +60,41 @@ interface LabSource {
   readonly title: string | null
 }
 
-/** A lab of that user from the text of a topology. */
-export function importInto(scene: CmlServerContext, owner: CmlUser, { source, title }: LabSource) {
-  const topology = topologyIn(source, scene.version.minor)
-  const { lab, warnings } = labFrom(scene, owner, { topology, title })
-  const event = { category: 'import_lab', at_ms: scene.nowMs, data: { lab_id: lab.id, user_id: owner.id } }
-  const change: CmlChange = { ...added(scene, lab), events: [event] }
+/** Creates a lab of that user from the text of a topology. */
+export function importInto(context: CmlServerContext, owner: CmlUser, { source, title }: LabSource) {
+  const topology = topologyIn(source, context.version.minor)
+  const { lab, warnings } = labFrom(context, owner, { topology, title })
+  const event = { category: 'import_lab', at_ms: context.nowMs, data: { lab_id: lab.id, user_id: owner.id } }
+  const change: CmlChange = { ...added(context, lab), events: [event] }
   return { lab, warnings, change }
 }
 
-function imported({ scene, user: self, request }: UserCall): Outcome {
+function imported({ context, user: self, request }: UserCall): Outcome {
   const title = request.query.get('title') || null
   if (title !== null) checked(title, text(64), ['query', 'title'])
-  const { lab, warnings, change } = importInto(scene, self, { source: request.body, title })
+  const { lab, warnings, change } = importInto(context, self, { source: request.body, title })
   return { ...OK({ id: lab.id, warnings: warnings.length > 0 ? warnings : null }), change }
 }
 
-/** Its nodes' past is kept in the telemetry, since it goes with the lab otherwise. */
+/** Copies node events to the telemetry, since the lab takes them with it. */
 function deleted(call: UserCall): Outcome {
-  const { scene } = call
+  const { context } = call
   const lab = theLab(call)
-  if (labStateAt(lab, scene.nowMs) !== 'DEFINED_ON_CORE') {
+  if (labStateAt(lab, context.nowMs) !== 'DEFINED_ON_CORE') {
     throw new CmlRefusal(400, `Lab ${lab.id} must be stopped and wiped before it can be deleted.`)
   }
-  const lab_ids = scene.server.lab_ids.filter(id => id !== lab.id)
+  const lab_ids = context.server.lab_ids.filter(id => id !== lab.id)
   return {
     ...DONE,
     change: {
-      server: { ...scene.server, lab_ids },
+      server: { ...context.server, lab_ids },
       removed_lab_id: lab.id,
-      events: nodeEvents(lab, scene.nowMs),
+      events: nodeEvents(lab, context.nowMs),
     },
   }
 }
 
-type Act = (scene: CmlServerContext, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
+type Act = (context: CmlServerContext, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
 
 interface Powering {
   readonly call: UserCall
@@ -103,9 +103,9 @@ interface Powering {
   readonly category: string | null
 }
 
-/** The change that a start, stop or wipe makes. It may concern other labs too, whose nodes had waited for room. */
+/** Change of a start, stop or wipe. Freed capacity may start queued nodes of other labs too. */
 export function powered({ call, lab, category }: Powering, change: PowerChange): CmlChange {
-  const { server, nowMs } = call.scene
+  const { server, nowMs } = call.context
   if (change.labs.length === 0) return {}
   const data = { lab_id: lab.id, user_id: call.user.id }
   return {
@@ -123,28 +123,28 @@ const whole =
       ...DONE,
       change: powered(
         { call, lab, category },
-        act(call.scene, lab, () => true),
+        act(call.context, lab, () => true),
       ),
     }
   }
 
 function downloaded(call: UserCall): Outcome {
   const found = theLab(call)
-  const { scene } = call
-  const event = { category: 'export_lab', at_ms: scene.nowMs, data: { lab_id: found.id, user_id: call.user.id } }
+  const { context } = call
+  const event = { category: 'export_lab', at_ms: context.nowMs, data: { lab_id: found.id, user_id: call.user.id } }
   return { status: 200, text: topologyFile(found), change: { events: [event] } }
 }
 
-function listed({ scene, request, user: self }: UserCall): Outcome {
+function listed({ context, request, user: self }: UserCall): Outcome {
   const all = self.admin && queryFlag(request.query, 'show_all') === true
-  return OK(scene.labs.filter(({ owner }) => all || owner === self.id).map(({ id }) => id))
+  return OK(context.labs.filter(({ owner }) => all || owner === self.id).map(({ id }) => id))
 }
 
 export const LAB_ROUTES: readonly Route[] = [
   user('GET /labs', listed),
   user('POST /labs', created),
   user('POST /import', imported),
-  user('GET /labs/:lab_id', call => OK(labView(call.scene, theLab(call)))),
+  user('GET /labs/:lab_id', call => OK(labView(call.context, theLab(call)))),
   user('PATCH /labs/:lab_id', patched),
   user('DELETE /labs/:lab_id', deleted),
   user('PUT /labs/:lab_id/start', whole(startNodes, 'start_lab')),

@@ -17,21 +17,21 @@ function listed(call: UserCall): Outcome {
   const { query } = call.request
   if (queryFlag(query, 'data') !== true) return OK(lab.nodes.map(node => node.id))
   const exclude = queryFlag(query, 'exclude_configurations')
-  return OK(lab.nodes.map(node => nodeView(call.scene, lab, { node, exclude })))
+  return OK(lab.nodes.map(node => nodeView(call.context, lab, { node, exclude })))
 }
 
 function shown(call: UserCall): Outcome {
   const { lab, element: node } = theNode(call)
-  return OK(nodeView(call.scene, lab, { node, exclude: queryFlag(call.request.query, 'exclude_configurations') }))
+  return OK(nodeView(call.context, lab, { node, exclude: queryFlag(call.request.query, 'exclude_configurations') }))
 }
 
-const ofAll = ({ scene, user: self, request }: UserCall): Outcome =>
+const ofAll = ({ context, user: self, request }: UserCall): Outcome =>
   OK(
-    scene.labs
+    context.labs
       .filter(lab => self.admin || lab.owner === self.id)
       .flatMap(lab =>
         lab.nodes.map(node => {
-          return nodeView(scene, lab, { node, exclude: queryFlag(request.query, 'exclude_configurations') })
+          return nodeView(context, lab, { node, exclude: queryFlag(request.query, 'exclude_configurations') })
         }),
       ),
   )
@@ -42,7 +42,7 @@ const nodeUpdate: Check<Update> = object<object, Required<Update>>(
   { ...NODE_PLACE, ...NODE_MEMBERS, pinned_compute_id: nullable(text(36)) },
 )
 
-/** Only place, label and tags may change while it runs. */
+/** Only position, label and tags may change while the node runs. */
 const SOFT: readonly string[] = ['x', 'y', 'label', 'tags', 'hide_links', 'parameters']
 
 function patched(call: UserCall): Outcome {
@@ -50,7 +50,7 @@ function patched(call: UserCall): Outcome {
   const given = jsonBody(call.request.body, nodeUpdate)
   const { configuration, pinned_compute_id: _pinned, ...members } = given
   const isHard = Object.keys(given).some(name => !SOFT.includes(name))
-  if (isHard && nodeStateAt(node, call.scene.nowMs) !== 'DEFINED_ON_CORE') {
+  if (isHard && nodeStateAt(node, call.context.nowMs) !== 'DEFINED_ON_CORE') {
     throw new CmlRefusal(400, `Node ${node.id} must be wiped before this can be changed.`)
   }
   const changed: LabNode = {
@@ -59,23 +59,23 @@ function patched(call: UserCall): Outcome {
     hide_links: members.hide_links ?? node.hide_links,
     ...(configuration === undefined ? {} : { files: filesOf(configuration) }),
   }
-  return { ...OK(node.id), change: { labs: [replaced(call.scene, lab, changed)] } }
+  return { ...OK(node.id), change: { labs: [replaced(call.context, lab, changed)] } }
 }
 
-const replaced = (scene: CmlServerContext, lab: CmlLab, changed: LabNode): CmlLab => ({
+const replaced = (context: CmlServerContext, lab: CmlLab, changed: LabNode): CmlLab => ({
   ...lab,
-  modified_ms: scene.nowMs,
+  modified_ms: context.nowMs,
   nodes: lab.nodes.map(node => (node.id === changed.id ? changed : node)),
 })
 
 function deleted(call: UserCall): Outcome {
   const { lab, element: node } = theNode(call)
-  if (nodeStateAt(node, call.scene.nowMs) !== 'DEFINED_ON_CORE') {
+  if (nodeStateAt(node, call.context.nowMs) !== 'DEFINED_ON_CORE') {
     throw new CmlRefusal(400, `Node ${node.id} must be stopped and wiped before it can be deleted.`)
   }
   const nodes = lab.nodes.filter(({ id }) => id !== node.id)
   const links = lab.links.filter(({ node_a, node_b }) => node_a !== node.id && node_b !== node.id)
-  return { ...DONE, change: { labs: [{ ...lab, nodes, links, modified_ms: call.scene.nowMs }] } }
+  return { ...DONE, change: { labs: [{ ...lab, nodes, links, modified_ms: call.context.nowMs }] } }
 }
 
 const newNode = object<NodePlace & { readonly node_definition: string }, NodeMembers>(
@@ -85,12 +85,12 @@ const newNode = object<NodePlace & { readonly node_definition: string }, NodeMem
 const DEFAULT_PORTS = 1
 
 function created(call: UserCall): Outcome {
-  const { scene, request } = call
+  const { context, request } = call
   const lab = theLab(call)
   const { label, x, y, node_definition, ...members } = jsonBody(request.body, newNode)
   const definition = nodeDefinition(node_definition)
   if (!definition) throw unknownDefinition(node_definition)
-  const id = scene.uuid('element', lab.id, lab.elements_made)
+  const id = context.uuid('element', lab.id, lab.elements_made)
   const ports = queryFlag(request.query, 'populate_interfaces') === true ? DEFAULT_PORTS : 0
   const node: LabNode = {
     id,
@@ -100,31 +100,36 @@ function created(call: UserCall): Outcome {
     node_definition,
     ...membersOf(members),
     interfaces: Array.from({ length: ports }, (_, slot) => ({
-      id: scene.uuid('port', id, slot),
+      id: context.uuid('port', id, slot),
       label: portLabel(node_definition, slot),
       type: 'physical',
       slot,
       mac_address: null,
     })),
     launch_number: 0,
-    timeline: [{ state: 'DEFINED_ON_CORE', from_ms: scene.nowMs }],
+    timeline: [{ state: 'DEFINED_ON_CORE', from_ms: context.nowMs }],
   }
-  const grown = { ...lab, nodes: [...lab.nodes, node], elements_made: lab.elements_made + 1, modified_ms: scene.nowMs }
+  const grown = {
+    ...lab,
+    nodes: [...lab.nodes, node],
+    elements_made: lab.elements_made + 1,
+    modified_ms: context.nowMs,
+  }
   return { ...OK({ id }), change: { labs: [grown] } }
 }
 
-type Act = (scene: CmlServerContext, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
+type Act = (context: CmlServerContext, lab: CmlLab, chosen: (node: LabNode) => boolean) => PowerChange
 
 const one =
   (act: Act) =>
   (call: UserCall): Outcome => {
     const { lab, element } = theNode(call)
-    const change = act(call.scene, lab, node => node.id === element.id)
+    const change = act(call.context, lab, node => node.id === element.id)
     return { ...DONE, change: powered({ call, lab, category: null }, change) }
   }
 
 function state(call: UserCall): Outcome {
-  const now = nodeStateAt(theNode(call).element, call.scene.nowMs)
+  const now = nodeStateAt(theNode(call).element, call.context.nowMs)
   return OK({ state: now, progress: bootProgress(now) })
 }
 
@@ -137,7 +142,7 @@ export const NODE_ROUTES: readonly Route[] = [
   user('DELETE /labs/:lab_id/nodes/:node_id', deleted),
   user('GET /labs/:lab_id/nodes/:node_id/state', state),
   user('GET /labs/:lab_id/nodes/:node_id/check_if_converged', call =>
-    OK(isNodeConverged(theNode(call).element, call.scene.nowMs)),
+    OK(isNodeConverged(theNode(call).element, call.context.nowMs)),
   ),
   user('PUT /labs/:lab_id/nodes/:node_id/state/start', one(startNodes)),
   user('PUT /labs/:lab_id/nodes/:node_id/state/stop', one(stopNodes)),

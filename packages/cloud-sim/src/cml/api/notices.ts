@@ -41,20 +41,20 @@ const noticeUpdate = object<object, NoticeUpdate>(
   },
 )
 
-/** Without the instant of its activation, which is optional and at which the official client stumbles. */
+/** The activation time is optional and left out, because the official client fails on it. */
 export const noticeView = ({ activated_ms: _since, ...notice }: CmlNotice) => ({ ...notice, groups: [] })
 
-function noticeOf({ scene, params }: UserCall): CmlNotice {
-  const found = scene.server.notices.find(({ id }) => id === params.notice_id)
+function noticeOf({ context, params }: UserCall): CmlNotice {
+  const found = context.server.notices.find(({ id }) => id === params.notice_id)
   if (!found) throw new CmlRefusal(404, `Notice not found: ${params.notice_id}`)
   return found
 }
 
-function created({ scene, request }: UserCall) {
+function created({ context, request }: UserCall) {
   const { level, label, content = '', enabled = false } = jsonBody(request.body, newNotice)
-  const { server, nowMs } = scene
+  const { server, nowMs } = context
   const notice: CmlNotice = {
-    id: scene.uuid('notice', server.notices_made),
+    id: context.uuid('notice', server.notices_made),
     level,
     label,
     content,
@@ -76,7 +76,7 @@ const changed = ({ id, enabled }: CmlNotice, at_ms: number) => ({
 })
 
 function updated(call: UserCall) {
-  const { server, nowMs } = call.scene
+  const { server, nowMs } = call.context
   const before = noticeOf(call)
   const { acknowledged = {}, add_groups: _more, del_groups: _less, ...rest } = jsonBody(call.request.body, noticeUpdate)
   const isNew = rest.enabled === true && !before.enabled
@@ -92,12 +92,12 @@ function updated(call: UserCall) {
 
 function deleted(call: UserCall) {
   const { id } = noticeOf(call)
-  const { server } = call.scene
+  const { server } = call.context
   return { ...DONE, change: { server: { ...server, notices: server.notices.filter(one => one.id !== id) } } }
 }
 
 export const NOTICE_ROUTES: readonly Route[] = [
-  user('GET /system/notices', ({ scene }) => OK(scene.server.notices.map(noticeView))),
+  user('GET /system/notices', ({ context }) => OK(context.server.notices.map(noticeView))),
   admin('POST /system/notices', created),
   user('GET /system/notices/:notice_id', call => OK(noticeView(noticeOf(call)))),
   user('PATCH /system/notices/:notice_id', updated),

@@ -55,17 +55,17 @@ const launchQueue = ({ labs, nowMs }: CmlServerContext) =>
       .map(({ id, label, node_definition, cpus, ram }) => ({ id, lab_id: lab.id, label, node_definition, cpus, ram })),
   )
 
-const licensingReport = (scene: CmlServerContext) => ({
-  quota: quotaOf(scene),
-  started: licensedUp(scene),
+const licensingReport = (context: CmlServerContext) => ({
+  quota: quotaOf(context),
+  started: licensedUp(context),
   user_quota: null,
-  user_started: licensedUp(scene),
+  user_started: licensedUp(context),
 })
 
-const REPORTS: Readonly<Record<string, (scene: CmlServerContext) => unknown>> = {
+const REPORTS: Readonly<Record<string, (context: CmlServerContext) => unknown>> = {
   computes: computeDiagnostics,
-  labs: scene => byId(scene.labs, lab => labDiagnostics(lab, scene.nowMs)),
-  lab_events: scene => byId(scene.labs, lab => labEvents(lab, scene.nowMs)),
+  labs: context => byId(context.labs, lab => labDiagnostics(lab, context.nowMs)),
+  lab_events: context => byId(context.labs, lab => labEvents(lab, context.nowMs)),
   node_launch_queue: launchQueue,
   services: () => ({ dispatcher: true, termws: true }),
   node_definitions: () =>
@@ -73,36 +73,38 @@ const REPORTS: Readonly<Record<string, (scene: CmlServerContext) => unknown>> = 
       id: definition.id,
       images: hasImage(definition) ? [imageOf(definition)] : [],
     })),
-  user_list: scene => scene.server.users.map(account => userView(scene, account)),
+  user_list: context => context.server.users.map(account => userView(context, account)),
   licensing: licensingReport,
   startup_scheduler: startupScheduler,
 }
 
-function diagnostics({ scene, params }: UserCall): Outcome {
+function diagnostics({ context, params }: UserCall): Outcome {
   const category = params.category ?? ''
   const report = Object.hasOwn(REPORTS, category) ? REPORTS[category] : undefined
   if (!report) throw new CmlRefusal(400, `Diagnostics category ${category} is not known.`)
-  return OK(report(scene))
+  return OK(report(context))
 }
 
-/** Everything, as CML gives it: there is no filter and no page. */
-function telemetryEvents({ scene }: UserCall): Outcome {
-  const ofNodes = scene.server.opt_in === false ? [] : scene.labs.flatMap(lab => nodeEvents(lab, scene.nowMs))
-  const events = [...scene.telemetry(), ...ofNodes].toSorted((a, b) => a.at_ms - b.at_ms)
+/** All events, as CML returns them: it has no filter and no paging. */
+function telemetryEvents({ context }: UserCall): Outcome {
+  const ofNodes = context.server.opt_in === false ? [] : context.labs.flatMap(lab => nodeEvents(lab, context.nowMs))
+  const events = [...context.telemetry(), ...ofNodes].toSorted((a, b) => a.at_ms - b.at_ms)
   return OK(events.map(({ category, at_ms, data }) => ({ category, timestamp: instantText(at_ms), data })))
 }
 
 const optIn = object<{ opt_in: boolean | null }, object>({ opt_in: nullable(flag) }, {})
 
-function optedIn({ scene, request }: UserCall): Outcome {
+function optedIn({ context, request }: UserCall): Outcome {
   const { opt_in } = jsonBody(request.body, optIn)
-  return { ...OK({ opt_in, show_modal: opt_in === null }), change: { server: { ...scene.server, opt_in } } }
+  return { ...OK({ opt_in, show_modal: opt_in === null }), change: { server: { ...context.server, opt_in } } }
 }
 
 export const REPORT_ROUTES: readonly Route[] = [
   user('GET /diagnostics/:category', diagnostics),
   user('GET /diagnostic_event_data', () => OK([])),
-  user('GET /telemetry', ({ scene }) => OK({ opt_in: scene.server.opt_in, show_modal: scene.server.opt_in === null })),
+  user('GET /telemetry', ({ context }) =>
+    OK({ opt_in: context.server.opt_in, show_modal: context.server.opt_in === null }),
+  ),
   admin('PUT /telemetry', optedIn),
   user('GET /telemetry/events', telemetryEvents),
 ]

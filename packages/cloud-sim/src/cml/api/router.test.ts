@@ -12,13 +12,13 @@ const found = (method: string, path: string) => {
   return typeof match === 'string' ? match : [match.route.parts.join('/'), match.params]
 }
 
-it('finds fixed paths before those with parameters', () => {
+it('prefers fixed paths to paths with parameters', () => {
   expect(found('GET', '/things/all')).toEqual(['things/all', {}])
   expect(found('GET', '/things/a%20b')).toEqual(['things/:id', { id: 'a b' }])
   expect(found('DELETE', '/things/all')).toEqual(['things/:id', { id: 'all' }])
 })
 
-it('tells a wrong method from an unknown path', () => {
+it('distinguishes a wrong method from an unknown path', () => {
   expect(found('PUT', '/things/all')).toBe('wrong_method')
   expect(found('GET', '/things')).toBe('unknown')
   expect(found('GET', '/things/all/more')).toBe('unknown')

@@ -49,7 +49,9 @@ export interface Match {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** A fixed part goes before a parameter, whatever the order of the table. `wrong_method`: the path is known by another. */
+/**
+ * Fixed parts match before parameters, in any order of the table. `wrong_method`: the path exists with another method.
+ */
 export function routerOf(
   routes: readonly Route[],
 ): (method: string, path: string) => Match | 'unknown' | 'wrong_method' {

@@ -15,19 +15,19 @@ const MIB = 1024 ** 2
 const KIB_PER_MIB = 1024
 const CPU_MODEL = 'Simulated CPU @ 3.00GHz'
 const CPUS_ENOUGH = 4
-/** Of the disk, before any node is there. */
+/** Disk space in use without any node. */
 const DISK_USED_SHARE = 0.3
 
-/** 2.9 has exactly these members; 2.11 has two more. */
-export const systemInformation = (scene: CmlServerContext) => ({
-  version: scene.version.text,
-  ready: isReady(scene),
+/** Members of 2.9; 2.11 has two more. */
+export const systemInformation = (context: CmlServerContext) => ({
+  version: context.version.text,
+  ready: isReady(context),
   allow_ssh_pubkey_auth: false,
   oui: OUI,
-  ...(isModern(scene) ? { timeout: scene.server.session_timeout_s, features: [] } : {}),
+  ...(isModern(context) ? { timeout: context.server.session_timeout_s, features: [] } : {}),
 })
 
-/** Nodes that hold memory now. */
+/** Nodes that use memory now. */
 function runningOf({ labs, nowMs }: CmlServerContext): readonly LabNode[] {
   return labs
     .flatMap(lab => lab.nodes)
@@ -37,17 +37,17 @@ function runningOf({ labs, nowMs }: CmlServerContext): readonly LabNode[] {
     })
 }
 
-/** Booting takes whole processors, running a tenth of them, the server itself a little. */
-function cpuPercent(scene: CmlServerContext, running: readonly LabNode[]): number {
+/** A booting node uses whole processors, a running one a tenth of them, and the server itself a little. */
+function cpuPercent(context: CmlServerContext, running: readonly LabNode[]): number {
   const busy = running.reduce((sum, node) => {
     const { cpus, cpu_limit } = sizesOf(node)
-    return sum + (cpus * cpu_limit * (nodeStateAt(node, scene.nowMs) === 'STARTED' ? 0.9 : 0.1)) / 100
+    return sum + (cpus * cpu_limit * (nodeStateAt(node, context.nowMs) === 'STARTED' ? 0.9 : 0.1)) / 100
   }, 0.5)
-  return Math.min(100, Math.round((1000 * busy) / scene.host.cpus) / 10)
+  return Math.min(100, Math.round((1000 * busy) / context.host.cpus) / 10)
 }
 
-function nodeSums(scene: CmlServerContext) {
-  const running = runningOf(scene)
+function nodeSums(context: CmlServerContext) {
+  const running = runningOf(context)
   const sizes = running.map(sizesOf)
   return {
     running,
@@ -56,30 +56,30 @@ function nodeSums(scene: CmlServerContext) {
   }
 }
 
-function systemStats(scene: CmlServerContext) {
-  const { host, faults } = scene
-  const sums = nodeSums(scene)
-  const percent = cpuPercent(scene, sums.running)
+function systemStats(context: CmlServerContext) {
+  const { host, faults } = context
+  const sums = nodeSums(context)
+  const percent = cpuPercent(context, sums.running)
   const usedMib = HOST_RESERVE_MIB + faults.ram_taken_mib + sums.ram_mib
   const total = host.ram_mib * MIB
   const used = Math.min(total, usedMib * MIB)
-  // Some of it is cache, which CML counts neither as used nor as free.
+  // Cached memory counts neither as used nor as free in CML.
   const memory = { used, free: Math.round((total - used) * 0.9), total }
   const diskUsed = Math.round(host.disk_bytes * Math.min(1, DISK_USED_SHARE + sums.running.length * 0.005))
   const disk = { used: diskUsed, free: host.disk_bytes - diskUsed, total: host.disk_bytes }
   const load = [percent, percent, percent].map(each => Math.round(each * host.cpus) / 100)
   const cpu = { count: host.cpus, percent, model: CPU_MODEL, predicted: Math.round(percent), load }
-  const stats = { cpu, memory, disk, dominfo: domInfo(scene, sums) }
+  const stats = { cpu, memory, disk, dominfo: domInfo(context, sums) }
   return {
-    computes: { [computeId(scene)]: { hostname: hostnameOf(scene), is_controller: true, stats } },
+    computes: { [computeId(context)]: { hostname: hostnameOf(context), is_controller: true, stats } },
     all: { cpu: { count: host.cpus, percent }, memory, disk },
     controller: { disk },
   }
 }
 
-function domInfo(scene: CmlServerContext, { running, ram_mib, cpus }: ReturnType<typeof nodeSums>) {
+function domInfo(context: CmlServerContext, { running, ram_mib, cpus }: ReturnType<typeof nodeSums>) {
   return {
-    ...nodeCounts(scene, running),
+    ...nodeCounts(context, running),
     allocated_cpus: cpus,
     allocated_memory: ram_mib * KIB_PER_MIB,
   }
@@ -92,13 +92,13 @@ const nodeCounts = ({ labs, faults }: CmlServerContext, running: readonly LabNod
   running_orphans: faults.running_orphans,
 })
 
-function systemHealth(scene: CmlServerContext) {
-  const { host, isBooted, server, faults } = scene
+function systemHealth(context: CmlServerContext) {
+  const { host, isBooted, server, faults } = context
   const { licensing } = server
   const kvm = faults.kvm_vmx_enabled ?? host.vmx
   const enough_cpus = host.cpus >= CPUS_ENOUGH
   const valid = isBooted && kvm && enough_cpus && faults.refplat_images_available
-  const is_licensed = registrationAt(licensing, scene.nowMs) === 'COMPLETED'
+  const is_licensed = registrationAt(licensing, context.nowMs) === 'COMPLETED'
   const compute = {
     kvm_vmx_enabled: kvm,
     enough_cpus,
@@ -112,33 +112,34 @@ function systemHealth(scene: CmlServerContext) {
     valid,
     admission_state: server.admission_state,
     is_controller: true,
-    hostname: hostnameOf(scene),
+    hostname: hostnameOf(context),
   }
   return {
     valid,
-    computes: { [computeId(scene)]: compute },
+    computes: { [computeId(context)]: compute },
     is_licensed,
     is_enterprise: isProduct(licensing.product) && PRODUCTS[licensing.product].is_enterprise,
     controller: { core_connected: isBooted, nodes_loaded: true, images_loaded: true, valid: isBooted },
   }
 }
 
-const computeHost = (scene: CmlServerContext) => ({
-  id: computeId(scene),
-  server_address: scene.address,
-  hostname: hostnameOf(scene),
+const computeHost = (context: CmlServerContext) => ({
+  id: computeId(context),
+  server_address: context.address,
+  hostname: hostnameOf(context),
   is_simulator: true,
   is_connector: true,
-  admission_state: scene.server.admission_state,
-  nodes: runningOf(scene).map(node => node.id),
-  node_counts: nodeCounts(scene, runningOf(scene)),
-  is_connected: scene.isBooted,
-  is_synced: scene.isBooted,
+  admission_state: context.server.admission_state,
+  nodes: runningOf(context).map(node => node.id),
+  node_counts: nodeCounts(context, runningOf(context)),
+  is_connected: context.isBooted,
+  is_synced: context.isBooted,
 })
 
-function theCompute({ scene, params }: UserCall): CmlServerContext {
-  if (params.compute_id !== computeId(scene)) throw new CmlRefusal(404, `Compute host not found: ${params.compute_id}`)
-  return scene
+function theCompute({ context, params }: UserCall): CmlServerContext {
+  if (params.compute_id !== computeId(context))
+    throw new CmlRefusal(404, `Compute host not found: ${params.compute_id}`)
+  return context
 }
 
 const admission = object<{ admission_state: AdmissionState }, object>(
@@ -146,15 +147,18 @@ const admission = object<{ admission_state: AdmissionState }, object>(
   {},
 )
 
-/** An all-in-one server can only be cordoned and opened again. */
+/** An all-in-one server can only be cordoned and uncordoned. */
 function admitted(call: UserCall) {
-  const scene = theCompute(call)
+  const context = theCompute(call)
   const { admission_state } = jsonBody(call.request.body, admission)
   if (admission_state !== 'ONLINE' && admission_state !== 'READY') {
-    throw new CmlRefusal(409, `Compute host cannot change from ${scene.server.admission_state} to ${admission_state}.`)
+    throw new CmlRefusal(
+      409,
+      `Compute host cannot change from ${context.server.admission_state} to ${admission_state}.`,
+    )
   }
-  const server = { ...scene.server, admission_state }
-  return { ...OK(computeHost({ ...scene, server })), change: { server } }
+  const server = { ...context.server, admission_state }
+  return { ...OK(computeHost({ ...context, server })), change: { server } }
 }
 
 function maintenanceView({ server }: CmlServerContext) {
@@ -168,12 +172,12 @@ const maintenanceUpdate = object<object, { maintenance_mode: boolean; notice: st
   { maintenance_mode: flag, notice: nullable(text(36)) },
 )
 
-function maintained({ scene, request }: UserCall) {
-  const before = scene.server.maintenance
+function maintained({ context, request }: UserCall) {
+  const before = context.server.maintenance
   const { maintenance_mode = before.is_on, notice = before.notice } = jsonBody(request.body, maintenanceUpdate)
-  const server = { ...scene.server, maintenance: { is_on: maintenance_mode, notice } }
-  const event = { category: 'maintenance_state_change', at_ms: scene.nowMs, data: { maintenance_mode } }
-  return { ...OK(maintenanceView({ ...scene, server })), change: { server, events: [event] } }
+  const server = { ...context.server, maintenance: { is_on: maintenance_mode, notice } }
+  const event = { category: 'maintenance_state_change', at_ms: context.nowMs, data: { maintenance_mode } }
+  return { ...OK(maintenanceView({ ...context, server })), change: { server, events: [event] } }
 }
 
 const CONNECTORS = [
@@ -181,9 +185,9 @@ const CONNECTORS = [
   { label: 'System Bridge', device_name: 'bridge0', forwarding: 'BRIDGE', ip_networks: [] },
 ] as const
 
-const connectorsOf = (scene: CmlServerContext) =>
+const connectorsOf = (context: CmlServerContext) =>
   CONNECTORS.map(({ label, device_name, forwarding, ip_networks }) => ({
-    id: scene.uuid('connector', device_name),
+    id: context.uuid('connector', device_name),
     label,
     device_name,
     protected: false,
@@ -204,42 +208,42 @@ const connectorsOf = (scene: CmlServerContext) =>
     },
   }))
 
-/** Why the server is not ready yet. */
-export const startupScheduler = (scene: CmlServerContext) => ({
+/** Reasons why the server isn't ready yet. */
+export const startupScheduler = (context: CmlServerContext) => ({
   licensing_loaded: true,
-  core_driver_connected: scene.isBooted,
+  core_driver_connected: context.isBooted,
   node_definitions_loaded: true,
-  lld_connected: scene.isBooted,
-  lld_synced: scene.isBooted,
-  system_ready: isReady(scene),
+  lld_connected: context.isBooted,
+  lld_synced: context.isBooted,
+  system_ready: isReady(context),
 })
 
-export const computeDiagnostics = (scene: CmlServerContext) => ({
-  [computeId(scene)]: {
-    identifier: computeId(scene),
-    host_address: scene.address,
-    hostname: hostnameOf(scene),
+export const computeDiagnostics = (context: CmlServerContext) => ({
+  [computeId(context)]: {
+    identifier: computeId(context),
+    host_address: context.address,
+    hostname: hostnameOf(context),
     link_driver: 'bridge',
-    kvm_vmx_enabled: scene.faults.kvm_vmx_enabled ?? scene.host.vmx,
+    kvm_vmx_enabled: context.faults.kvm_vmx_enabled ?? context.host.vmx,
     is_controller: true,
     is_connector: true,
     is_simulator: true,
     readiness: { libvirt: true, fabric: true, device_mux: true, refplat_images_available: true, docker_shim: true },
     lld_consistency: { missing_nodes: [], orphaned_nodes: [] },
     fabric: [],
-    statistics: systemStats(scene).computes[computeId(scene)]?.stats,
-    admission_state: scene.server.admission_state,
+    statistics: systemStats(context).computes[computeId(context)]?.stats,
+    admission_state: context.server.admission_state,
   },
 })
 
 export const SYSTEM_ROUTES: readonly Route[] = [
-  open('GET /system_information', ({ scene }) => OK(systemInformation(scene))),
-  user('GET /system_stats', ({ scene }) => OK(systemStats(scene))),
-  user('GET /system_health', ({ scene }) => OK(systemHealth(scene))),
-  user('GET /system/compute_hosts', ({ scene }) => OK([computeHost(scene)])),
+  open('GET /system_information', ({ context }) => OK(systemInformation(context))),
+  user('GET /system_stats', ({ context }) => OK(systemStats(context))),
+  user('GET /system_health', ({ context }) => OK(systemHealth(context))),
+  user('GET /system/compute_hosts', ({ context }) => OK([computeHost(context)])),
   user('GET /system/compute_hosts/:compute_id', call => OK(computeHost(theCompute(call)))),
   admin('PATCH /system/compute_hosts/:compute_id', admitted),
-  open('GET /system/maintenance_mode', ({ scene }) => OK(maintenanceView(scene))),
+  open('GET /system/maintenance_mode', ({ context }) => OK(maintenanceView(context))),
   admin('PATCH /system/maintenance_mode', maintained),
-  user('GET /system/external_connectors', ({ scene }) => OK(connectorsOf(scene))),
+  user('GET /system/external_connectors', ({ context }) => OK(connectorsOf(context))),
 ]

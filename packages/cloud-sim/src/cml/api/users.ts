@@ -72,17 +72,20 @@ export const userView = ({ labs }: CmlServerContext, account: CmlUser) => ({
   pubkey_info: '',
 })
 
-function accountOf({ scene, params }: UserCall): CmlUser {
-  const found = scene.server.users.find(account => account.id === params.user_id)
+function accountOf({ context, params }: UserCall): CmlUser {
+  const found = context.server.users.find(account => account.id === params.user_id)
   if (!found) throw new CmlRefusal(404, `User not found: ${params.user_id}`)
   return found
 }
 
-/** A new account on a server, as a person or a test makes one. */
-export function withUser(scene: CmlServerContext, account: { username: string; password: string } & Partial<Profile>) {
-  const { server, nowMs } = scene
+/** Creates an account on the server. */
+export function withUser(
+  context: CmlServerContext,
+  account: { username: string; password: string } & Partial<Profile>,
+) {
+  const { server, nowMs } = context
   const made: CmlUser = {
-    id: scene.uuid('user', server.users_made),
+    id: context.uuid('user', server.users_made),
     username: account.username,
     password: account.password,
     fullname: account.fullname ?? '',
@@ -96,14 +99,14 @@ export function withUser(scene: CmlServerContext, account: { username: string; p
   return { made, server: { ...server, users, users_made: server.users_made + 1 } }
 }
 
-function created({ scene, request }: UserCall) {
+function created({ context, request }: UserCall) {
   const account = jsonBody(request.body, newUser)
-  if (scene.server.users.some(({ username }) => username === account.username)) {
+  if (context.server.users.some(({ username }) => username === account.username)) {
     throw new CmlRefusal(422, `User already exists: ${account.username}`)
   }
   checkPassword(account.password)
-  const { made, server } = withUser(scene, account)
-  return { status: 201, body: userView(scene, made), change: { server } }
+  const { made, server } = withUser(context, account)
+  return { status: 201, body: userView(context, made), change: { server } }
 }
 
 function checkPassword(password: string): void {
@@ -111,7 +114,7 @@ function checkPassword(password: string): void {
 }
 
 function updated(call: UserCall) {
-  const { scene, request, user: self } = call
+  const { context, request, user: self } = call
   const account = accountOf(call)
   if (!self.admin && self.id !== account.id) throw new CmlRefusal(403, 'User does not have required access: admin')
   const { password, username, fullname, description, email, admin: isAdmin } = jsonBody(request.body, userUpdate)
@@ -122,12 +125,12 @@ function updated(call: UserCall) {
     description: description ?? account.description,
     email: email ?? account.email,
     admin: self.admin && isAdmin !== undefined ? isAdmin : account.admin,
-    modified_ms: scene.nowMs,
+    modified_ms: context.nowMs,
   }
-  const users = scene.server.users.map(one => (one.id === account.id ? changed : one))
-  const server = { ...scene.server, users }
+  const users = context.server.users.map(one => (one.id === account.id ? changed : one))
+  const server = { ...context.server, users }
   return {
-    ...OK(userView(scene, changed)),
+    ...OK(userView(context, changed)),
     change: { server: password ? repassworded(server, { self, account, password }) : server },
   }
 }
@@ -144,22 +147,22 @@ function repassworded(
 function deleted(call: UserCall) {
   const account = accountOf(call)
   if (account.id === call.user.id) throw new CmlRefusal(400, 'Users cannot delete themselves.')
-  const { server } = call.scene
+  const { server } = call.context
   const users = server.users.filter(one => one.id !== account.id)
   const sessions = server.sessions.filter(session => session.user_id !== account.id)
   return { ...DONE, change: { server: { ...server, users, sessions } } }
 }
 
-function idOf({ scene, params }: UserCall) {
-  const found = scene.server.users.find(account => account.username === params.user_id)
+function idOf({ context, params }: UserCall) {
+  const found = context.server.users.find(account => account.username === params.user_id)
   if (!found) throw new CmlRefusal(404, `User not found: ${params.user_id}`)
   return OK(found.id)
 }
 
 export const USER_ROUTES: readonly Route[] = [
-  user('GET /users', ({ scene }) => OK(scene.server.users.map(account => userView(scene, account)))),
+  user('GET /users', ({ context }) => OK(context.server.users.map(account => userView(context, account)))),
   admin('POST /users', created),
-  user('GET /users/:user_id', call => OK(userView(call.scene, accountOf(call)))),
+  user('GET /users/:user_id', call => OK(userView(call.context, accountOf(call)))),
   user('PATCH /users/:user_id', updated),
   admin('DELETE /users/:user_id', deleted),
   user('GET /users/:user_id/id', idOf),

@@ -3,13 +3,13 @@ import { HOST_RESERVE_MIB } from '../hosts.ts'
 import { type CmlServerContext, scaledMs } from '../server-context.ts'
 import { nodeDefinition } from './definitions.ts'
 import type { CmlLab, LabNode, NodeMoment } from './lab.ts'
-import { type HostRoom, type Launch, type LaunchNeed, planLaunches, type Taken } from './launch-plan.ts'
+import { type HostCapacity, type Launch, type LaunchNeed, planLaunches, type Taken } from './launch-plan.ts'
 import { nodeStateAt } from './node-lifecycle.ts'
 
 const POINTS_PER_CPU = 100
-/** Boot timeouts are generous: nodes boot within such shares of them. */
+/** Boot timeouts are generous: nodes boot within these fractions of them. */
 const BOOT_SHARE = [0.3, 0.8] as const
-/** From the queue to the start, in seconds, when there is room. */
+/** Seconds from the queue to the start, when there is capacity. */
 const LEAVES_QUEUE_S = [1, 3] as const
 
 interface Sizes {
@@ -28,28 +28,28 @@ export function sizesOf(node: LabNode): Sizes {
   }
 }
 
-export const roomOf = ({ host, faults }: CmlServerContext): HostRoom => ({
+export const capacityOf = ({ host, faults }: CmlServerContext): HostCapacity => ({
   ram_mib: Math.max(0, host.ram_mib - HOST_RESERVE_MIB - faults.ram_taken_mib),
   points: host.cpus * POINTS_PER_CPU,
 })
 
 /**
- * Plans anew when the nodes in the queue will start and boot, after anything changed. Gives only labs that are then
- * unlike those in the scene.
+ * Plans again when queued nodes will start and boot; call it after every change. Returns only labs that differ from
+ * those of the context.
  */
-export function relaunched(scene: CmlServerContext, labs: readonly CmlLab[]): readonly CmlLab[] {
+export function relaunched(context: CmlServerContext, labs: readonly CmlLab[]): readonly CmlLab[] {
   const nodes = labs.flatMap(lab => lab.nodes)
-  const inQueue = nodes.filter(node => nodeStateAt(node, scene.nowMs) === 'QUEUED' && !isLeaving(node))
-  const queue = inQueue.toSorted((a, b) => a.launch_number - b.launch_number).map(node => needOf(scene, node))
-  const taken = nodes.flatMap(node => takenBy(node, scene.nowMs) ?? [])
-  const plan = planLaunches(queue, taken, roomOf(scene), scene.nowMs)
+  const inQueue = nodes.filter(node => nodeStateAt(node, context.nowMs) === 'QUEUED' && !isLeaving(node))
+  const queue = inQueue.toSorted((a, b) => a.launch_number - b.launch_number).map(node => needOf(context, node))
+  const taken = nodes.flatMap(node => takenBy(node, context.nowMs) ?? [])
+  const plan = planLaunches(queue, taken, capacityOf(context), context.nowMs)
   const waiting = new Set(inQueue)
   return labs
-    .map(lab => withNodes(lab, node => (waiting.has(node) ? planned(scene, node, plan.get(node.id)) : node)))
-    .filter(lab => !scene.labs.includes(lab))
+    .map(lab => withNodes(lab, node => (waiting.has(node) ? planned(context, node, plan.get(node.id)) : node)))
+    .filter(lab => !context.labs.includes(lab))
 }
 
-/** The same lab if no node has become another. */
+/** Returns the same object if no node has changed. */
 export function withNodes(lab: CmlLab, change: (node: LabNode) => LabNode): CmlLab {
   const nodes = lab.nodes.map(change)
   return nodes.some((node, index) => node !== lab.nodes[index]) ? { ...lab, nodes } : lab
@@ -63,7 +63,7 @@ function planned({ nowMs, faults }: CmlServerContext, node: LabNode, launch: Lau
   return isSame(timeline, node.timeline) ? node : { ...node, timeline }
 }
 
-/** A node that never boots is given up at its timeout, which changes nothing but that it has converged. */
+/** A node that never boots counts as converged after its timeout; nothing else changes. */
 const launchMoments = ({ started_ms, booted_ms }: Launch, never: boolean): readonly NodeMoment[] => [
   { state: 'STARTED', from_ms: started_ms },
   { state: never ? 'STARTED' : 'BOOTED', from_ms: booted_ms },
@@ -75,32 +75,32 @@ const isSame = (a: readonly NodeMoment[], b: readonly NodeMoment[]): boolean =>
 const neverBoots = (node: LabNode, names: readonly string[]): boolean =>
   names.includes(node.label) || names.includes(node.node_definition)
 
-function needOf(scene: CmlServerContext, node: LabNode): LaunchNeed {
+function needOf(context: CmlServerContext, node: LabNode): LaunchNeed {
   const { ram_mib, cpus, cpu_limit } = sizesOf(node)
   const queued = node.timeline.findLast(moment => moment.state === 'QUEUED')
-  const waitS = between(LEAVES_QUEUE_S, scene.fraction('queue', node.id, node.launch_number))
+  const waitS = between(LEAVES_QUEUE_S, context.fraction('queue', node.id, node.launch_number))
   return {
     key: node.id,
     ram_mib,
     points: cpus * cpu_limit,
-    not_before_ms: (queued?.from_ms ?? scene.nowMs) + scaledMs(scene, waitS),
-    boot_ms: bootMs(scene, node),
+    not_before_ms: (queued?.from_ms ?? context.nowMs) + scaledMs(context, waitS),
+    boot_ms: bootMs(context, node),
   }
 }
 
-/** With less of a processor it takes longer. */
-function bootMs(scene: CmlServerContext, node: LabNode): number {
-  const { faults } = scene
+/** A share of a processor makes booting slower. */
+function bootMs(context: CmlServerContext, node: LabNode): number {
+  const { faults } = context
   const timeoutS = nodeDefinition(node.node_definition)?.boot_timeout_s ?? 60
   const slower = POINTS_PER_CPU / sizesOf(node).cpu_limit
-  const drawn = between(BOOT_SHARE, scene.fraction('boot', node.id, node.launch_number))
+  const drawn = between(BOOT_SHARE, context.fraction('boot', node.id, node.launch_number))
   const share = neverBoots(node, faults.never_boot) ? 1 : drawn * faults.boot_time_factor
-  return scaledMs(scene, timeoutS * slower * share)
+  return scaledMs(context, timeoutS * slower * share)
 }
 
 const between = ([from, to]: readonly [number, number], fraction: number): number => from + (to - from) * fraction
 
-/** Resources of a node that has left the queue; memory until it stops, points until it has booted. */
+/** Resources of a node that has left the queue: memory until it stops, points until it has booted. */
 function takenBy(node: LabNode, nowMs: number): Taken | null {
   const state = nodeStateAt(node, nowMs)
   if (state !== 'STARTED' && state !== 'BOOTED') return null

@@ -13,15 +13,15 @@ export interface ImportedTopology {
 /** Name of a node's main configuration file. */
 const MAIN_FILE = 'Main'
 
-export function emptyLab(scene: CmlServerContext, owner: CmlUser, title: string | null): CmlLab {
+export function emptyLab(context: CmlServerContext, owner: CmlUser, title: string | null): CmlLab {
   return {
-    id: scene.uuid('lab', scene.server.labs_made),
-    title: title ?? defaultTitle(scene.nowMs),
+    id: context.uuid('lab', context.server.labs_made),
+    title: title ?? defaultTitle(context.nowMs),
     description: '',
     notes: '',
     owner: owner.id,
-    created_ms: scene.nowMs,
-    modified_ms: scene.nowMs,
+    created_ms: context.nowMs,
+    modified_ms: context.nowMs,
     nodes: [],
     links: [],
     annotations: [],
@@ -37,19 +37,19 @@ function defaultTitle(nowMs: number): string {
   return `Lab at ${DAYS[now.getUTCDay()]} ${now.toISOString().slice(11, 16)} ${now.getUTCHours() < 12 ? 'AM' : 'PM'}`
 }
 
-/** The ids of the file are only for the file: everything gets one of this server. */
+/** Ids in the file are local to it: everything gets new ids of this server. */
 export function labFrom(
-  scene: CmlServerContext,
+  context: CmlServerContext,
   owner: CmlUser,
   from: { topology: Topology; title: string | null },
 ): ImportedTopology {
   const { topology } = from
-  const empty = emptyLab(scene, owner, from.title ?? (topology.lab.title || null))
-  const names = namesOf(scene, empty.id)
+  const empty = emptyLab(context, owner, from.title ?? (topology.lab.title || null))
+  const names = namesOf(context, empty.id)
   const warnings = topology.nodes.flatMap(imageWarning)
   const links = topology.links.map(
     (link, index): LabLink => ({
-      id: scene.uuid('link', empty.id, index),
+      id: context.uuid('link', empty.id, index),
       label: link.label ?? '',
       node_a: names.node(link.n1),
       interface_a: names.port(link.n1, link.i1),
@@ -58,7 +58,7 @@ export function labFrom(
       conditioning: link.conditioning ?? {},
     }),
   )
-  const nodes = topology.nodes.map(node => nodeFrom(node, names, scene.nowMs))
+  const nodes = topology.nodes.map(node => nodeFrom(node, names, context.nowMs))
   const noted = warnings.length > 0 ? `\n\n${warnings.join('\n')}` : ''
   const lab: CmlLab = {
     ...empty,
@@ -66,8 +66,8 @@ export function labFrom(
     notes: `${topology.lab.notes ?? ''}${noted}`,
     nodes,
     links,
-    annotations: withIds(scene, ['annotation', empty.id], topology.annotations ?? []),
-    smart_annotations: smartAnnotations(scene, empty.id, { topology, nodes }),
+    annotations: withIds(context, ['annotation', empty.id], topology.annotations ?? []),
+    smart_annotations: smartAnnotations(context, empty.id, { topology, nodes }),
     elements_made: nodes.length + links.length,
   }
   return { lab, warnings }
@@ -78,9 +78,9 @@ interface Names {
   port(fileNodeId: string, fileId: string): string
 }
 
-const namesOf = (scene: CmlServerContext, labId: string): Names => ({
-  node: fileId => scene.uuid('node', labId, fileId),
-  port: (fileNodeId, fileId) => scene.uuid('interface', labId, fileNodeId, fileId),
+const namesOf = (context: CmlServerContext, labId: string): Names => ({
+  node: fileId => context.uuid('node', labId, fileId),
+  port: (fileNodeId, fileId) => context.uuid('interface', labId, fileNodeId, fileId),
 })
 
 function nodeFrom(node: TopologyNode, names: Names, nowMs: number): LabNode {
@@ -106,7 +106,7 @@ export const unknownDefinition = (id: string) => new CmlRefusal(400, `Node defin
 
 type Sized = Omit<LabNode, 'id' | 'label' | 'node_definition' | 'x' | 'y' | 'interfaces' | 'launch_number' | 'timeline'>
 
-/** Fields that a request did not name follow the definition. */
+/** Fields that the request leaves out follow the definition. */
 export function membersOf(given: Partial<NodeMembers>): Sized {
   return {
     image_definition: given.image_definition ?? null,
@@ -149,7 +149,7 @@ function interfaceFrom(port: TopologyInterface, { id, index, node_definition }: 
 export const portLabel = (definitionId: string, slot: number | null): string =>
   slot === null ? 'Loopback0' : `${nodeDefinition(definitionId)?.port ?? 'port'}${slot}`
 
-/** An image that is not here is replaced by the definition's own. */
+/** A missing image is replaced by the definition's own. */
 function imageWarning({ label, node_definition, image_definition }: TopologyNode): readonly string[] {
   const definition = nodeDefinition(node_definition)
   if (!image_definition || !definition) return []
@@ -157,12 +157,12 @@ function imageWarning({ label, node_definition, image_definition }: TopologyNode
   return [`- Node **${label}**: image definition \`${image_definition}\` not found, using the default image.`]
 }
 
-const withIds = (scene: CmlServerContext, purpose: readonly string[], items: readonly object[]): readonly object[] =>
-  items.map((item, index) => ({ ...item, id: scene.uuid(...purpose, index) }))
+const withIds = (context: CmlServerContext, purpose: readonly string[], items: readonly object[]): readonly object[] =>
+  items.map((item, index) => ({ ...item, id: context.uuid(...purpose, index) }))
 
-/** Each distinct tag has a picture of its own, also where the file brings none. */
+/** Each distinct tag gets an annotation, also if the file has none. */
 function smartAnnotations(
-  scene: CmlServerContext,
+  context: CmlServerContext,
   labId: string,
   from: { topology: Topology; nodes: readonly LabNode[] },
 ): readonly unknown[] {
@@ -170,7 +170,7 @@ function smartAnnotations(
   const drawn = new Set(given.map(({ tag }) => tag))
   const tags = [...new Set(from.nodes.flatMap(node => node.tags))].filter(tag => !drawn.has(tag))
   const made = tags.map(tag => ({ ...PLAIN_ANNOTATION, tag, label: tag }))
-  return withIds(scene, ['smart', labId], [...given, ...made])
+  return withIds(context, ['smart', labId], [...given, ...made])
 }
 
 const PLAIN_ANNOTATION = {

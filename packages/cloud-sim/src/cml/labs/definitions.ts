@@ -1,6 +1,6 @@
 export type NodeDriver = 'kvm' | 'docker' | 'iol' | 'none'
 
-/** A node definition in the parts that matter here. */
+/** The used parts of a node definition. */
 export interface NodeDefinition {
   readonly id: string
   readonly label: string
@@ -71,7 +71,7 @@ const definitionOf = ([id, nature, cpus, ram_mib, boot_timeout_s, driver = 'kvm'
   vnc: IN_A_TERMINAL_TOO.includes(id),
 })
 
-/** Defaults as they were read from live servers; sorted by id. */
+/** Defaults read from live servers, sorted by id. */
 export const NODE_DEFINITIONS: readonly NodeDefinition[] = ROWS.map(definitionOf).sort((a, b) => (a.id < b.id ? -1 : 1))
 
 const BY_ID: ReadonlyMap<string, NodeDefinition> = new Map(NODE_DEFINITIONS.map(each => [each.id, each]))
@@ -80,8 +80,8 @@ export const nodeDefinition = (id: string): NodeDefinition | undefined => BY_ID.
 
 export const imageOf = (definition: NodeDefinition): string => `${definition.id}-1-0`
 
-/** Every definition that runs something has one image. */
+/** Every definition that runs a virtual machine has one image. */
 export const hasImage = (definition: NodeDefinition): boolean => definition.driver !== 'none'
 
-/** External connectors and unmanaged switches run nothing and need no license. */
+/** External connectors and unmanaged switches run no virtual machine and need no license. */
 export const needsLicense = (definitionId: string): boolean => nodeDefinition(definitionId)?.driver !== 'none'

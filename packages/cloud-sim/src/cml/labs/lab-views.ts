@@ -20,8 +20,8 @@ const PERMISSIONS = ['lab_admin', 'lab_edit', 'lab_exec', 'lab_view'] as const
 /** null: only the main file, as text; false: all files; true: none. */
 export type ExcludeConfigurations = boolean | null
 
-export function labView(scene: CmlServerContext, lab: CmlLab) {
-  const owner = scene.server.users.find(user => user.id === lab.owner)
+export function labView(context: CmlServerContext, lab: CmlLab) {
+  const owner = context.server.users.find(user => user.id === lab.owner)
   return {
     id: lab.id,
     created: instantText(lab.created_ms),
@@ -32,7 +32,7 @@ export function labView(scene: CmlServerContext, lab: CmlLab) {
     owner: lab.owner,
     owner_username: owner?.username ?? '',
     owner_fullname: owner?.fullname ?? '',
-    state: labStateAt(lab, scene.nowMs),
+    state: labStateAt(lab, context.nowMs),
     node_count: lab.nodes.length,
     link_count: lab.links.length,
     groups: [],
@@ -41,39 +41,39 @@ export function labView(scene: CmlServerContext, lab: CmlLab) {
 }
 
 /** With what a tile on the overview page draws. */
-export const tileView = (scene: CmlServerContext, lab: CmlLab) => ({
-  ...labView(scene, lab),
+export const tileView = (context: CmlServerContext, lab: CmlLab) => ({
+  ...labView(context, lab),
   topology: {
-    nodes: lab.nodes.map(node => nodeView(scene, lab, { node, exclude: true })),
-    links: lab.links.map(link => linkView(scene, lab, link)),
+    nodes: lab.nodes.map(node => nodeView(context, lab, { node, exclude: true })),
+    links: lab.links.map(link => linkView(context, lab, link)),
     annotations: lab.annotations,
     smart_annotations: lab.smart_annotations,
   },
 })
 
 export function nodeView(
-  scene: CmlServerContext,
+  context: CmlServerContext,
   lab: CmlLab,
   { node, exclude = null }: { node: LabNode; exclude?: ExcludeConfigurations },
 ) {
-  const state = nodeStateAt(node, scene.nowMs)
+  const state = nodeStateAt(node, context.nowMs)
   const up = isUp(state) && state !== 'QUEUED'
   return {
     ...nodeMembers(node, exclude),
     lab_id: lab.id,
     boot_progress: bootProgress(state),
     state,
-    compute_id: up ? computeId(scene) : null,
+    compute_id: up ? computeId(context) : null,
     pinned_compute_id: null,
     resource_pool: null,
     iol_app_id: null,
-    vnc_key: up && nodeDefinition(node.node_definition)?.vnc ? scene.uuid('vnc', node.id) : null,
-    serial_consoles: up ? serialConsoles(scene, node) : [],
-    operational: operational(scene, node, up),
+    vnc_key: up && nodeDefinition(node.node_definition)?.vnc ? context.uuid('vnc', node.id) : null,
+    serial_consoles: up ? serialConsoles(context, node) : [],
+    operational: operational(context, node, up),
   }
 }
 
-function operational(scene: CmlServerContext, node: LabNode, up: boolean) {
+function operational(context: CmlServerContext, node: LabNode, up: boolean) {
   const definition = nodeDefinition(node.node_definition)
   const { ram_mib, cpus, cpu_limit } = sizesOf(node)
   const image = definition && hasImage(definition) ? imageOf(definition) : null
@@ -83,19 +83,19 @@ function operational(scene: CmlServerContext, node: LabNode, up: boolean) {
     cpus: up ? cpus : null,
     data_volume: node.data_volume,
     ram: up && ram_mib > 0 ? ram_mib : null,
-    compute_id: up ? computeId(scene) : null,
+    compute_id: up ? computeId(context) : null,
     image_definition: up ? (node.image_definition ?? image) : null,
-    vnc_key: up && definition?.vnc ? scene.uuid('vnc', node.id) : null,
+    vnc_key: up && definition?.vnc ? context.uuid('vnc', node.id) : null,
     resource_pool: null,
     iol_app_id: null,
-    serial_consoles: up ? serialConsoles(scene, node) : [],
+    serial_consoles: up ? serialConsoles(context, node) : [],
   }
 }
 
-const serialConsoles = (scene: CmlServerContext, node: LabNode) =>
+const serialConsoles = (context: CmlServerContext, node: LabNode) =>
   nodeDefinition(node.node_definition)?.driver === 'none'
     ? []
-    : [{ console_key: scene.uuid('console', node.id), label: 'Serial0/0', device_number: 0 }]
+    : [{ console_key: context.uuid('console', node.id), label: 'Serial0/0', device_number: 0 }]
 
 const nodeMembers = (node: LabNode, exclude: ExcludeConfigurations) => ({
   id: node.id,
@@ -118,7 +118,7 @@ const nodeMembers = (node: LabNode, exclude: ExcludeConfigurations) => ({
 const mainFile = (node: LabNode): string | null => node.files[0]?.content ?? null
 
 export const interfaceView = (
-  scene: CmlServerContext,
+  context: CmlServerContext,
   lab: CmlLab,
   { node, port }: { node: LabNode; port: LabInterface },
 ) => ({
@@ -130,14 +130,14 @@ export const interfaceView = (
   type: port.type,
   mac_address: port.mac_address,
   is_connected: isConnected(lab, port),
-  state: interfaceStateAt(node, scene.nowMs),
+  state: interfaceStateAt(node, context.nowMs),
 })
 
-export const linkView = (scene: CmlServerContext, lab: CmlLab, link: LabLink) => ({
+export const linkView = (context: CmlServerContext, lab: CmlLab, link: LabLink) => ({
   id: link.id,
   lab_id: lab.id,
   label: link.label,
-  state: linkStateAt(lab, link, scene.nowMs),
+  state: linkStateAt(lab, link, context.nowMs),
   interface_a: link.interface_a,
   interface_b: link.interface_b,
   node_a: link.node_a,

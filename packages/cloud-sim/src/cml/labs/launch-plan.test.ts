@@ -1,6 +1,6 @@
 import { seededRandom } from '@lcm/testkit/seeded-random'
 import { describe, expect, it } from 'vitest'
-import { type HostRoom, type LaunchNeed, planLaunches, type Taken } from './launch-plan.ts'
+import { type HostCapacity, type LaunchNeed, planLaunches, type Taken } from './launch-plan.ts'
 
 const need = (key: string, over: Partial<LaunchNeed> = {}): LaunchNeed => ({
   key,
@@ -10,39 +10,39 @@ const need = (key: string, over: Partial<LaunchNeed> = {}): LaunchNeed => ({
   boot_ms: 1000,
   ...over,
 })
-const HOST: HostRoom = { ram_mib: 1000, points: 200 }
+const HOST: HostCapacity = { ram_mib: 1000, points: 200 }
 const startsOf = (queue: readonly LaunchNeed[], taken: readonly Taken[] = [], host = HOST) =>
   Object.fromEntries([...planLaunches(queue, taken, host, 0)].map(([key, { started_ms }]) => [key, started_ms]))
 
 describe('a launch plan', () => {
-  it('boots as many at once as there are processors for, the others after them', () => {
+  it('boots as many nodes at once as there are processors, the others after them', () => {
     expect(startsOf([need('a'), need('b'), need('c')])).toEqual({ a: 0, b: 0, c: 1000 })
   })
 
-  it('lets a small node pass one that does not fit yet', () => {
+  it("starts a small node before one that doesn't fit yet", () => {
     const queue = [need('a', { points: 150 }), need('b', { points: 100 }), need('c', { points: 50 })]
     expect(startsOf(queue)).toEqual({ a: 0, b: 1000, c: 0 })
   })
 
-  it('boots a node alone that needs more processors than there are', () => {
+  it('boots a node alone that needs more processors than the host has', () => {
     expect(startsOf([need('a'), need('giant', { points: 900 }), need('b')])).toEqual({ a: 0, b: 0, giant: 1000 })
   })
 
-  it('never starts a node that finds no memory, and makes nobody wait for it', () => {
+  it("never starts a node without memory, and doesn't delay the others for it", () => {
     expect(startsOf([need('giant', { ram_mib: 1001 }), need('a')])).toEqual({ a: 0 })
   })
 
-  it('starts a node when another one that is being stopped gives its memory back', () => {
+  it('starts a node when a stopping one releases its memory', () => {
     const stopping = { ram_mib: 950, ram_until_ms: 5000, points: 0, points_until_ms: 0 }
     expect(startsOf([need('a')], [stopping])).toEqual({ a: 5000 })
   })
 
-  it('starts what needs nothing even on a full host', () => {
+  it('starts a node without requirements even on a full host', () => {
     const full = { ram_mib: 5000, ram_until_ms: Infinity, points: 500, points_until_ms: Infinity }
     expect(startsOf([need('switch', { ram_mib: 0, points: 0 })], [full])).toEqual({ switch: 0 })
   })
 
-  it('holds a node in the queue for its while', () => {
+  it('keeps a node in the queue until its earliest start', () => {
     expect(planLaunches([need('a', { not_before_ms: 300 })], [], HOST, 0).get('a')).toEqual({
       started_ms: 300,
       booted_ms: 1300,

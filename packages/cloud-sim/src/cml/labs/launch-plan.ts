@@ -1,14 +1,14 @@
-/** Resources that a node needs of its host. Points: hundredths of a core, needed only while it boots. */
+/** Resources that a node needs. Points are hundredths of a core, needed only while it boots. */
 export interface LaunchNeed {
   readonly key: string
   readonly ram_mib: number
   readonly points: number
-  /** It does not leave the queue before. */
+  /** Earliest time to leave the queue. */
   readonly not_before_ms: number
   readonly boot_ms: number
 }
 
-/** Resources in use, and until when. */
+/** Resources in use, with their end. */
 export interface Taken {
   readonly ram_mib: number
   readonly ram_until_ms: number
@@ -16,7 +16,7 @@ export interface Taken {
   readonly points_until_ms: number
 }
 
-export interface HostRoom {
+export interface HostCapacity {
   readonly ram_mib: number
   readonly points: number
 }
@@ -27,13 +27,13 @@ export interface Launch {
 }
 
 /**
- * Plans when each node leaves the queue: in order, but a node that fits may pass one that does not. A node without an
- * entry waits until capacity is free. Planning again later gives the same plan if nothing else changed.
+ * Plans when each node leaves the queue: in order, but a node that fits may pass one that doesn't. A node without an
+ * entry waits for capacity. Planning again later gives the same plan if nothing else changed.
  */
 export function planLaunches(
   queue: readonly LaunchNeed[],
   taken: readonly Taken[],
-  host: HostRoom,
+  host: HostCapacity,
   nowMs: number,
 ): ReadonlyMap<string, Launch> {
   const plan = new Map<string, Launch>()
@@ -63,8 +63,8 @@ export function planLaunches(
   return plan
 }
 
-/** A node that needs more points than there are boots alone. */
-function fits(need: LaunchNeed, held: readonly Taken[], { host, atMs }: { host: HostRoom; atMs: number }): boolean {
+/** A node that needs more points than the host has boots alone. */
+function fits(need: LaunchNeed, held: readonly Taken[], { host, atMs }: { host: HostCapacity; atMs: number }): boolean {
   let ram = need.ram_mib
   let points = 0
   for (const one of held) {

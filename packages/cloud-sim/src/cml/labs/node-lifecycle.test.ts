@@ -52,13 +52,13 @@ describe('a lab', () => {
     expect(labStateAt(lab(...nodes), 15)).toBe(state)
   })
 
-  it('has converged when nothing is to come, and not while a node waits for room', () => {
+  it('has converged when no change is planned, and not while a node waits for capacity', () => {
     expect(isLabConverged(lab(booting), 29)).toBe(false)
     expect(isLabConverged(lab(booting), 30)).toBe(true)
     expect(isLabConverged(lab(node('waiting', ['QUEUED', 0])), 1_000_000)).toBe(false)
   })
 
-  it('has a link that works once both of its ends run', () => {
+  it('has an active link once both of its ends run', () => {
     const link = {
       id: 'l',
       label: '',
@@ -79,13 +79,13 @@ describe('a lab', () => {
 })
 
 describe('an outage of the host', () => {
-  it('stops what was up and forgets what was to come', () => {
+  it('stops running nodes and drops planned changes', () => {
     const after = afterOutage(lab(booting, fresh), 25)
     expect(after.nodes.map(one => nodeStateAt(one, 100))).toEqual(['STOPPED', 'DEFINED_ON_CORE'])
     expect(isLabConverged(after, 25)).toBe(true)
   })
 
-  it('does nothing the second time, nor to what was begun after it', () => {
+  it('is idempotent, and ignores nodes that started after it', () => {
     const after = afterOutage(lab(booting), 25)
     expect(afterOutage(after, 25)).toBe(after)
     const later = lab(booting)

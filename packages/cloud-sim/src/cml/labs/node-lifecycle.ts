@@ -1,16 +1,16 @@
 import { entryAt, nextChangeMs, replan } from '../../state-timeline.ts'
 import type { CmlLab, ElementState, LabInterface, LabLink, LabNode, NodeMoment, NodeState } from './lab.ts'
 
-/** It takes a license, and memory once it has left the queue. */
+/** The node uses a license, and memory once it has left the queue. */
 export const isUp = (state: NodeState): boolean => state === 'QUEUED' || state === 'STARTED' || state === 'BOOTED'
 
 export const nodeStateAt = (node: LabNode, atMs: number): NodeState => entryAt(node.timeline, atMs).state
 
-/** A stop that was asked for but is not over yet. */
+/** A stop in progress. */
 export const isStopping = (node: LabNode, atMs: number): boolean =>
   isUp(nodeStateAt(node, atMs)) && node.timeline.at(-1)?.state === 'STOPPED'
 
-/** Nothing more will happen to it: a node that waits for room in the queue has not arrived. */
+/** No change is planned. A node that waits for capacity in the queue hasn't converged. */
 export const isNodeConverged = (node: LabNode, atMs: number): boolean =>
   nodeStateAt(node, atMs) !== 'QUEUED' && nextChangeMs(node.timeline, atMs) === null
 
@@ -28,7 +28,7 @@ export function labStateAt(lab: CmlLab, atMs: number): ElementState {
   return states.includes('STOPPED') ? 'STOPPED' : 'DEFINED_ON_CORE'
 }
 
-/** Links and interfaces know no booting. */
+/** Links and interfaces have no booting state. */
 export function interfaceStateAt(node: LabNode, atMs: number): ElementState {
   const state = nodeStateAt(node, atMs)
   if (state === 'STARTED' || state === 'BOOTED') return 'STARTED'
@@ -46,13 +46,13 @@ export function linkStateAt(lab: CmlLab, link: LabLink, atMs: number): ElementSt
 export const isConnected = (lab: CmlLab, { id }: LabInterface): boolean =>
   lab.links.some(link => link.interface_a === id || link.interface_b === id)
 
-/** The node with another future from `nowMs` on. */
+/** Replaces the timeline of a node from `nowMs` on. */
 export const moved = (node: LabNode, nowMs: number, future: readonly NodeMoment[]): LabNode => ({
   ...node,
   timeline: replan(node.timeline, nowMs, future),
 })
 
-/** No node survives that its host went down: what was up then is stopped. Doing it twice changes nothing. */
+/** Stops all nodes that were up when the host went down. Idempotent. */
 export function afterOutage(lab: CmlLab, downMs: number): CmlLab {
   if (!lab.nodes.some(node => wasUp(node, downMs))) return lab
   const nodes = lab.nodes.map(node =>
@@ -61,7 +61,7 @@ export function afterOutage(lab: CmlLab, downMs: number): CmlLab {
   return { ...lab, nodes }
 }
 
-/** An entry that applies only later was started after the outage. */
+/** Entries after the outage belong to a later start. */
 const wasUp = (node: LabNode, downMs: number): boolean => {
   const moment = entryAt(node.timeline, downMs)
   return moment.from_ms <= downMs && isUp(moment.state)

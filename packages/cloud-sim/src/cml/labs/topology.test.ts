@@ -32,7 +32,7 @@ describe('a topology', () => {
     ['an unknown version', TWO_NODES.replace('0.3.0', '0.4.0'), /version.*enum/],
     ['no version', TWO_NODES.replace('version: 0.3.0, ', ''), /version.*missing/],
     ['no links', TWO_NODES.replace('links:', 'annotations:').replaceAll(/- \{id: l0.*/g, ''), /links.*missing/],
-    ['a member that nobody knows', `${TWO_NODES}\nfoo: 1`, /foo.*extra_forbidden/],
+    ['an unknown member', `${TWO_NODES}\nfoo: 1`, /foo.*extra_forbidden/],
     ['an unknown member of a node', TWO_NODES.replace('label: a,', 'label: a, color: red,'), /color/],
     ['a node without a label', TWO_NODES.replace('label: a, ', ''), /label.*missing/],
     ['a number out of range', TWO_NODES.replace('x: 0,', 'x: 20000,'), /int_range/],
@@ -55,7 +55,7 @@ describe('a topology', () => {
     expect(refused(later, 10)).toBe('taken')
   })
 
-  it('does not grow by references to itself', () => {
+  it("doesn't expand references to itself", () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
       ...'bcdefgh'.split('').map((name, n) => {
@@ -66,7 +66,7 @@ describe('a topology', () => {
     expect(refused(bomb)).toMatch(/alias/)
   })
 
-  it('can not change what objects are', () => {
+  it("can't change object prototypes", () => {
     expect(refused('{"__proto__": {"polluted": true}, "lab": 1}')).toMatch(/__proto__/)
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   })

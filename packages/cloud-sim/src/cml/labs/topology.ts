@@ -15,11 +15,11 @@ import {
   text,
 } from '../input.ts'
 
-/** Coordinates of a picture. */
+/** Coordinates of an annotation. */
 const place = integer(-15_000, 15_000)
 
 const VERSIONS = ['0.0.1', '0.0.2', '0.0.3', '0.0.4', '0.0.5', '0.1.0', '0.2.0', '0.2.1', '0.2.2', '0.3.0'] as const
-/** Came with CML 2.10. */
+/** Since CML 2.10. */
 const LATER_VERSION = '0.3.1'
 const LATER_MINOR = 10
 
@@ -147,7 +147,7 @@ function topologyCheck(versions: readonly string[]): Check<Topology> {
   )
 }
 
-/** Reads the text of a topology, YAML or JSON, as a server of that minor version does, or refuses it with 400. */
+/** Parses a topology, YAML or JSON, as a server of that minor version does, or throws a 400. */
 export function topologyIn(source: string, minorVersion: number): Topology {
   const versions = minorVersion >= LATER_MINOR ? [...VERSIONS, LATER_VERSION] : VERSIONS
   const topology = checked(documentIn(source), topologyCheck(versions), [])
@@ -155,7 +155,7 @@ export function topologyIn(source: string, minorVersion: number): Topology {
   return topology
 }
 
-/** JSON is YAML too, but reading it as such is slow. */
+/** JSON is valid YAML too, but the YAML parser is slow. */
 function documentIn(source: string): unknown {
   try {
     return JSON.parse(source)
@@ -188,7 +188,7 @@ function yamlIn(source: string): unknown {
   return found
 }
 
-/** Node and link ids are unique in the file, interface ids within their node; links join what is there. */
+/** Node and link ids are unique in the file, interface ids within their node; links must join existing interfaces. */
 function checkReferences({ nodes, links }: Topology): void {
   const ports = new Map(nodes.map(node => [node.id, new Set((node.interfaces ?? []).map(({ id }) => id))]))
   const double = firstDouble(nodes) ?? firstDouble(links) ?? nodes.map(doubleInterface).find(id => id !== undefined)

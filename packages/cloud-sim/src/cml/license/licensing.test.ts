@@ -18,7 +18,7 @@ const story = (record: LicensingRecord, times: readonly number[]) =>
   times.map(at => `${registrationAt(record, at)} ${authorizationAt(record, at, 'IN_COMPLIANCE')}`)
 
 describe('a registration', () => {
-  it('is granted, and authorized a while later', () => {
+  it('is granted, and authorized later', () => {
     expect(story(asked('granted'), [0, 99, 100, 199, 200])).toEqual([
       'IN_PROGRESS INIT',
       'IN_PROGRESS INIT',
@@ -28,17 +28,17 @@ describe('a registration', () => {
     ])
   })
 
-  it('fails with a bad token, and quotes it', () => {
+  it('fails with a bad token, and quotes the token', () => {
     expect(story(asked('bad_token'), [50, 100, 500])).toEqual(['IN_PROGRESS INIT', 'FAILED EVAL', 'FAILED EVAL'])
     expect(failureAt(asked('bad_token'), 100)).toContain('T0K3N')
     expect(failureAt(asked('bad_token'), 50)).toBeNull()
   })
 
-  it('goes on trying when nobody is reached', () => {
+  it('retries while Smart Licensing is unreachable', () => {
     expect(story(asked('not_reached'), [50, 100])).toEqual(['IN_PROGRESS INIT', 'RETRY_IN_PROGRESS EVAL'])
   })
 
-  it('may be out of compliance', () => {
+  it('can be out of compliance', () => {
     expect(authorizationAt(asked('granted'), 300, 'OUT_OF_COMPLIANCE')).toBe('OUT_OF_COMPLIANCE')
   })
 })

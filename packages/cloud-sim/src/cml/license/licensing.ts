@@ -1,7 +1,7 @@
 /** License state of a CML server, as timestamps. */
 export interface LicensingRecord {
   readonly product: string
-  /** Nodes beyond those that the product includes. */
+  /** Nodes in addition to those of the product. */
   readonly extra_nodes: number
   readonly transport: Transport
   readonly registration: Registration | null
@@ -19,9 +19,9 @@ export interface Registration {
   readonly asked_ms: number
   /** IN_PROGRESS until then. */
   readonly ends_ms: number
-  /** None left: the server is known to the account, which has no license for it. */
+  /** No license left: the account lists the server without a license. */
   readonly outcome: 'granted' | 'none_left' | 'bad_token' | 'not_reached'
-  /** When the authorization follows, for one that is granted. */
+  /** When a granted registration is authorized. */
   readonly authorized_ms: number
 }
 
@@ -39,7 +39,7 @@ export const PRODUCTS = {
 export type Product = keyof typeof PRODUCTS
 export const isProduct = (text: string): text is Product => Object.hasOwn(PRODUCTS, text)
 
-/** Of CML without a license. */
+/** Node quota of CML without a license. */
 const FREE_NODES = 5
 
 export const DEFAULT_SSMS = 'https://smartreceiver.cisco.com/licservice/license'
@@ -72,7 +72,7 @@ export function authorizationAt(
   return registration.outcome === 'none_left' ? 'OUT_OF_COMPLIANCE' : compliance
 }
 
-/** Why the last registration did not succeed, or `OK`. Smart Licensing quotes the token that it did not like. */
+/** Why the last registration failed, or `OK`. Smart Licensing quotes the rejected token. */
 export function failureAt(record: LicensingRecord, atMs: number): string | null {
   const { registration } = record
   switch (registrationAt(record, atMs)) {
@@ -87,7 +87,7 @@ export function failureAt(record: LicensingRecord, atMs: number): string | null 
   }
 }
 
-/** A license that was granted counts also when the account is out of compliance. */
+/** A granted license counts even if the account is out of compliance. */
 export function quotaAt(record: LicensingRecord, atMs: number): number {
   const { registration, product, extra_nodes } = record
   const isGranted = registration?.outcome === 'granted' && atMs >= registration.authorized_ms

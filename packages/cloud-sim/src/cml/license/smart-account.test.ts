@@ -24,26 +24,26 @@ const stateOf = ({ ask }: Awaited<ReturnType<typeof bootedCml>>) => {
 }
 
 describe('an account', () => {
-  it('has as many licenses as anybody wants where nobody has said how many', async () => {
+  it('has unlimited licenses by default', async () => {
     const { model, first, second } = await twoServers()
     expect([stateOf(first), stateOf(second)]).toEqual(Array(2).fill('COMPLETED IN_COMPLIANCE 20'))
     expect(model.cml.smartAccount()).toHaveLength(2)
   })
 
-  it('knows a server for which it has no license, and says that it is out of compliance', async () => {
+  it('lists a server without a license as out of compliance', async () => {
     const { model, first, second } = await twoServers(1)
     expect([stateOf(first), stateOf(second)]).toEqual(['COMPLETED IN_COMPLIANCE 20', 'COMPLETED OUT_OF_COMPLIANCE 5'])
     expect(model.cml.smartAccount()).toMatchObject([{ instance_id: first.id }])
   })
 
-  it('gives a license that was given back to whoever waits for one', async () => {
+  it('gives a returned license to a waiting server', async () => {
     const { model, first, second } = await twoServers(1)
     expect(first.ask('DELETE', '/licensing/deregistration').status).toBe(204)
     expect(stateOf(second)).toBe('COMPLETED IN_COMPLIANCE 20')
     expect(model.cml.smartAccount()).toMatchObject([{ instance_id: second.id }])
   })
 
-  it('takes nothing back from whoever got nothing, and lets its holder register anew', async () => {
+  it('counts no license of a server that got none, and lets the holder register again', async () => {
     const { model, first, second } = await twoServers(1)
     expect(second.ask('DELETE', '/licensing/deregistration').status).toBe(204)
     expect(first.ask('POST', '/licensing/registration', { ...TOKEN, reregister: true }).status).toBe(204)

@@ -15,19 +15,19 @@ const AUTHORIZATION_RENEWED_DAYS = 30
 const NO_TIME = { succeeded: null, attempted: null, scheduled: null, status: null, failure: null, success: null }
 
 /** Identity of this server in the Smart Account. */
-export const productUuid = (scene: CmlServerContext): string => scene.uuid('udi')
+export const productUuid = (context: CmlServerContext): string => context.uuid('udi')
 
 /** `GET /licensing`, member by member. */
-export function licensingStatus(scene: CmlServerContext) {
-  const { nowMs, server, faults } = scene
+export function licensingStatus(context: CmlServerContext) {
+  const { nowMs, server, faults } = context
   const { licensing } = server
   const { product, transport } = licensing
   return {
-    udi: { hostname: hostnameOf(scene), product_uuid: productUuid(scene) },
-    registration: registrationStatus(scene),
-    authorization: authorizationStatus(scene, authorizationAt(licensing, nowMs, faults.compliance)),
+    udi: { hostname: hostnameOf(context), product_uuid: productUuid(context) },
+    registration: registrationStatus(context),
+    authorization: authorizationStatus(context, authorizationAt(licensing, nowMs, faults.compliance)),
     reservation_mode: false,
-    features: licensingFeatures(scene),
+    features: licensingFeatures(context),
     product_license: { active: product, is_enterprise: isProduct(product) && PRODUCTS[product].is_enterprise },
     transport: { ssms: transport.ssms, default_ssms: DEFAULT_SSMS, proxy: transport.proxy },
   }
@@ -38,8 +38,8 @@ function registrationStatus({ nowMs, server }: CmlServerContext) {
   const { registration, registration_renewed_ms } = licensing
   const status = registrationAt(licensing, nowMs)
   if (registration === null) {
-    const nobody = { smart_account: null, virtual_account: null, expires: null }
-    return { status, ...nobody, register_time: NO_TIME, renew_time: NO_TIME }
+    const unknown = { smart_account: null, virtual_account: null, expires: null }
+    return { status, ...unknown, register_time: NO_TIME, renew_time: NO_TIME }
   }
   const isDone = status === 'COMPLETED'
   const doneMs = registration.ends_ms

@@ -32,7 +32,7 @@ export async function story(world: LabWorld, turn: Turn, happening: Happening, a
     await world.clock.advance(5_000)
     // Thousands of requests are of no interest here.
     world.plane.requests.length = 0
-    labsMax = Math.max(labsMax, world.model.cml.sceneOf(world.instanceId)?.labs.length ?? 0)
+    labsMax = Math.max(labsMax, world.model.cml.contextOf(world.instanceId)?.labs.length ?? 0)
   }
   await world.clock.advance(afterwardsMs)
   world.coordination.faults.crash(first)
