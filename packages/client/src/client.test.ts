@@ -46,12 +46,12 @@ describe('a call', () => {
     expect(String(error)).toContain('because')
   })
 
-  it('makes do with the status when a proxy answers in its own words', async () => {
+  it('uses only the status when a proxy responds with its own page', async () => {
     const { client } = answering({ status: 502, body: '<html>bad gateway</html>' })
     await expect(client.call('info', {})).rejects.toMatchObject({ problem: { status: 502, code: 'unknown' } })
   })
 
-  it('does not take another server for the API', async () => {
+  it('rejects a response of another server', async () => {
     const { client } = answering({ body: '<html>hello</html>' })
     await expect(client.call('info', {})).rejects.toBeInstanceOf(UnreachableError)
   })
@@ -71,11 +71,11 @@ describe('a list', () => {
     expect(seen).toEqual([[1, 2], [3]])
   })
 
-  it('keeps the position of its first page, so that nothing is missed meanwhile', async () => {
+  it('keeps the position of its first page, so that no change is missed', async () => {
     expect(await readList(read)).toEqual({ items: [1, 2, 3], revision: '10' })
   })
 
-  it('is never passed off as whole when a page fails', async () => {
+  it('rejects when a page fails, and never returns a part', async () => {
     const failing = async ({ cursor }: { cursor?: string }) => {
       if (cursor !== undefined) throw new UnreachableError('gone')
       return { items: [1], next_cursor: 'b', revision: '1' }
@@ -85,7 +85,7 @@ describe('a list', () => {
 })
 
 describe('events', () => {
-  it('are read however the stream is cut', async () => {
+  it('are read however the stream is split', async () => {
     const text = ': hello\n\nid: 5\ndata: {"a":1}\n\ndata: one\ndata: two\n\nid:6\r\ndata:x\r\n\r\ndata: unfinished'
     for (const size of [1, 2, 7, 1000]) {
       const cut = text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? []

@@ -41,7 +41,7 @@ export async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
   }
 }
 
-/** A large file is made before its first byte comes. */
+/** A large file is built before its first byte is sent. */
 const FILE_TIMEOUT_MS = 5 * 60_000
 
 type Needed<K extends string, T> = T extends undefined ? { readonly [P in K]?: undefined } : { readonly [P in K]: T }
@@ -65,17 +65,17 @@ export interface PositionedEvent {
 
 export interface Client {
   /**
-   * Rejects with an ApiError when the API refuses, with an UnreachableError when it does not answer, and with the signal's
-   * reason when the caller gave up.
+   * Rejects with an ApiError when the API rejects the request, with an UnreachableError when it does not respond, and
+   * with the signal's reason when the caller aborts.
    */
   call<N extends RouteName>(name: N, call: Call<N>): Promise<AnswerOf<N>>
-  /** The file that a route answers, as it comes. It breaks with an UnreachableError rather than end early. */
+  /** The file of a route, as a stream. It fails with an UnreachableError rather than end early. */
   download(name: 'createBackup', call: { readonly signal?: AbortSignal }): Promise<AsyncIterable<Uint8Array>>
-  /** Follows changes from `after` (or from now on) until the stream or the signal ends. Reconnecting is the caller's. */
+  /** Follows changes from `after` (or from now on) until the stream or the signal ends. The caller reconnects. */
   events(follow: { after?: string; signal: AbortSignal }): AsyncGenerator<PositionedEvent>
 }
 
-/** The same client over a socket or straight into `dispatch`: only the transport differs. */
+/** The same client over a socket or directly on `dispatch`: only the transport differs. */
 export function apiClient(transport: Dispatch, options: { token?: string } = {}): Client {
   const baseHeaders = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` }
 
@@ -150,7 +150,7 @@ async function textOf(response: ApiResponse): Promise<string> {
   return text
 }
 
-/** What answers 200 in another language is not the API, but something in between. */
+/** A 200 with another content type comes from a proxy, not from the API. */
 function understood(text: string) {
   try {
     return JSON.parse(text)
@@ -166,7 +166,7 @@ function eventIn(text: string): EventEnvelope {
   throw new UnreachableError('what streams is not the LCM API')
 }
 
-/** A proxy in between may answer with its own page: then the status is all we know. */
+/** A proxy may respond with its own page: then only the status is known. */
 function problemIn(text: string, status: number): Problem {
   try {
     return Problem.parse(JSON.parse(text))

@@ -3,12 +3,12 @@ import { type Client, type PositionedEvent, UnreachableError } from './client.ts
 
 export interface SilenceLimits {
   readonly clock: Clock
-  /** A stream begins with a heartbeat: one that does not is not ours, or dead. */
+  /** A stream begins with a heartbeat: one that does not is dead, or not LCM's. */
   readonly firstMs: number
   readonly betweenMs: number
 }
 
-/** Events until the stream or the signal ends. One that falls silent rejects, whatever TCP believes of it. */
+/** Events until the stream or the signal ends. A silent stream rejects, even if TCP is still connected. */
 export async function* eventsUnlessSilent(
   client: Client,
   follow: { readonly after: string; readonly signal: AbortSignal },

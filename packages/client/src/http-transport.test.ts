@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { UnreachableError } from './client.ts'
 import { httpTransport } from './http-transport.ts'
 
-/** A request that has reached a server, which leaves its answer to the test. */
+/** A request that has reached a server, whose response the test sends. */
 async function asked() {
   const manual = manualClock()
   let count = 0
@@ -51,13 +51,13 @@ it('waits for longer than the API may take', async () => {
   expect(await outcome).toMatchObject({ status: 200, body: '{}' })
 })
 
-it('gives up on one that does not answer', async () => {
+it('times out when the server does not respond', async () => {
   const { clock, outcome } = await asked()
   await clock.advance(ANSWER_MS_MAX + 5_000)
   expect(await outcome).toBeInstanceOf(UnreachableError)
 })
 
-it('gives a body time of its own once its head is there', async () => {
+it('starts a new timeout for the body after the head', async () => {
   const { clock, outcome, response, sendHead } = await asked()
   await clock.advance(ANSWER_MS_MAX)
   await sendHead()
@@ -66,7 +66,7 @@ it('gives a body time of its own once its head is there', async () => {
   expect(await outcome).toMatchObject({ status: 200, body: '{"a":1}' })
 })
 
-it('gives up on a body that does not end', async () => {
+it('times out when a body does not end', async () => {
   const { clock, outcome, sendHead } = await asked()
   await sendHead()
   await clock.advance(60_000)

@@ -6,8 +6,8 @@ const HEAD_MS_MAX = ANSWER_MS_MAX + 5_000
 const BODY_MS_MAX = 60_000
 
 /**
- * Requests over fetch, in Node and in the browser. The head of an answer and a body that is no stream have a deadline each; how
- * long a stream lives is its reader's to say.
+ * Requests over fetch, in Node and in the browser. The head and a body that is not a stream have a deadline each; the
+ * reader of a stream decides how long it lives.
  */
 export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispatch {
   return async request => {

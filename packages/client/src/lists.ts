@@ -1,4 +1,4 @@
-/** A megabyte of workers: more at once would keep whoever reads it busy for too long at a time. */
+/** About a megabyte of workers: parsing more at once would block the reader for too long. */
 const PAGE = 250
 
 export interface PageRequest {
@@ -11,12 +11,12 @@ interface ListPage<T> {
   readonly next_cursor: string | null
 }
 
-/** Reads a list page by page to its end. A failure rejects: a part is never passed off as the whole. */
+/** Reads a list page by page to its end. A failure rejects: a part is never returned as the whole. */
 export async function* pagesOf<T>(read: (page: PageRequest) => Promise<ListPage<T>>): AsyncGenerator<T[]> {
   for await (const page of wholePages(read)) yield page.items
 }
 
-/** A whole list, with the position from which events cover whatever changed since the first page was read. */
+/** A whole list, with the position from which events cover all changes since the first page was read. */
 export async function readList<T>(
   read: (page: PageRequest) => Promise<ListPage<T> & { readonly revision: string }>,
 ): Promise<{ items: T[]; revision: string }> {

@@ -4,7 +4,7 @@ import { simClient } from './sim-client.ts'
 const answer = (status: number, body: string) => ({ status, headers: {}, body })
 const signal = new AbortController().signal
 
-it('asks the control API by its own words', async () => {
+it('calls the control API with its own field names', async () => {
   const sent: string[] = []
   const sim = simClient('/sim/v1', async ({ url, method, body }) => {
     sent.push([method, url, body].filter(Boolean).join(' '))
@@ -36,7 +36,7 @@ it.each([
   [409, '{"code":"x","message":"it is stopped"}', 'it is stopped'],
   [401, '{"detail":"sign in"}', 'sign in'],
   [502, '<html>', 'the simulator answered 502'],
-])('a refusal with %i is told in its words', async (status, body, words) => {
+])('shows the message of a rejection with %i', async (status, body, words) => {
   const refused = simClient('', async () => answer(status, body)).machines(signal)
   await expect(refused).rejects.toThrow(words)
   await expect(refused).rejects.toMatchObject({ name: 'SimRefusal', status })

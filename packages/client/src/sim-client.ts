@@ -2,19 +2,19 @@ import { Problem } from '@lcm/contract/problems'
 import type { Dispatch } from '@lcm/contract/route'
 import { ApiError } from './client.ts'
 
-/** One simulated machine, as EC2 has it. */
+/** One simulated machine, as EC2 shows it. */
 export interface SimMachine {
   readonly instance_id: string
   readonly region: string
   readonly availability_zone: string
   readonly instance_type: string
   readonly state: 'pending' | 'running' | 'shutting-down' | 'terminated' | 'stopping' | 'stopped'
-  /** How far its CML has come. */
+  /** Boot stage of its CML. */
   readonly stage: string
   readonly served: boolean
   readonly retires_at: string | null
   readonly tags: Readonly<Record<string, string>>
-  /** What was changed of its CML's ways. */
+  /** Faults set on its CML. */
   readonly cml_faults: CmlFaults
 }
 
@@ -39,7 +39,7 @@ export interface FaultState {
   readonly scripted: readonly ScriptedFault[]
 }
 
-/** A request of AWS that somebody made, and how it went. */
+/** A logged AWS request and its result. */
 export interface JournalEntry {
   readonly at: string
   readonly region: string
@@ -58,31 +58,31 @@ export type Preset = (typeof PRESETS)[number]
 export const MACHINE_ACTS = ['stop', 'terminate', 'start', 'reboot'] as const
 export type MachineAct = (typeof MACHINE_ACTS)[number]
 
-/** What the next calls meet: a fault of the network, or an answer of AWS. */
+/** Fault for the next calls: a network fault, or an AWS error. */
 export type NextFault =
   | { readonly fault: 'lost_answer' | 'lost_request' | 'held' | 'empty' | 'truncated' | 'html' }
   | { readonly error: { readonly code: string; readonly status: number } }
 
-/** The simulated cloud's control API: whatever it does, LCM is not told. */
+/** Control API of the simulated cloud. Its changes bypass LCM. */
 export interface SimClient {
   machines(signal: AbortSignal): Promise<readonly SimMachine[]>
   faults(signal: AbortSignal): Promise<FaultState>
   presets(signal: AbortSignal): Promise<Readonly<Record<string, FaultState['plan']>>>
-  /** The newest first. */
+  /** Newest first. */
   requests(limit: number, signal: AbortSignal): Promise<readonly JournalEntry[]>
   act(instanceId: string, act: MachineAct): Promise<SimMachine>
-  /** `preset` is one of them. */
+  /** `preset` selects one of them. */
   patch(changes: Readonly<Record<string, FaultValue>>): Promise<FaultState>
-  /** The next `times` calls of an action meet this. */
+  /** Sets this fault for the next `times` calls of an action. */
   script(action: string, times: number, next: NextFault): Promise<FaultState>
-  /** Nothing scripted, nothing scarce, and the plan as the preset has it. */
+  /** Resets faults: no scripted faults, no scarcity, and the plan of the preset. */
   reset(): Promise<FaultState>
   breakCml(instanceId: string, faults: CmlFaults): Promise<void>
   healCml(instanceId: string): Promise<void>
   forgetSessions(instanceId: string): Promise<void>
 }
 
-/** The simulator says no in its own words. */
+/** Error response of the simulator. */
 export class SimRefusal extends Error {
   override readonly name = 'SimRefusal'
   readonly status: number
@@ -93,7 +93,7 @@ export class SimRefusal extends Error {
   }
 }
 
-/** What was begun is done, whoever waits for it: the cloud is not asked to stop in the middle. */
+/** Requests are not aborted with their caller: a started change is finished. */
 const NEVER = new AbortController().signal
 
 /** Below the path that the API names. */
@@ -124,7 +124,7 @@ export function simClient(base: string, dispatch: Dispatch): SimClient {
   }
 }
 
-/** Nothing where there is no JSON: a proxy in between answers in pages. */
+/** An empty object for a body that is not JSON, such as a page of a proxy. */
 function answerIn(body: unknown): unknown {
   try {
     return JSON.parse(typeof body === 'string' ? body : '')
@@ -133,11 +133,11 @@ function answerIn(body: unknown): unknown {
   }
 }
 
-/** The API speaks for itself; the simulator says in its own words what would do. */
+/** Message of the response: of the API, or of the simulator. */
 function refusal(status: number, answer: unknown): Error {
   const problem = Problem.safeParse(answer)
   if (problem.success) return new ApiError(problem.data)
   const { message, detail } = answer as { message?: unknown; detail?: unknown }
-  const said = [message, detail].find(each => typeof each === 'string')
-  return new SimRefusal(status, typeof said === 'string' ? said : `the simulator answered ${status}`)
+  const text = [message, detail].find(each => typeof each === 'string')
+  return new SimRefusal(status, typeof text === 'string' ? text : `the simulator answered ${status}`)
 }

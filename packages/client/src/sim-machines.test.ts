@@ -5,8 +5,8 @@ import { aSimMachine as machine } from './testing/a-sim-machine.ts'
 
 const worker = aWorker({ id: 'w-1', name: 'metal-1', status: 'RUNNING', ec2_instance_id: 'i-1' })
 
-describe('machines beside workers', () => {
-  it('are paired by their id, without those that are gone and expected to be', () => {
+describe('machines and workers', () => {
+  it('are paired by their id, without machines that are terminated as expected', () => {
     const gone = machine({ instance_id: 'i-2', state: 'terminated' })
     const killed = machine({ instance_id: 'i-3', state: 'terminated' })
     const stranger = machine({ instance_id: 'i-0', tags: { Name: 'a stranger' } })
@@ -19,13 +19,13 @@ describe('machines beside workers', () => {
     ])
   })
 
-  it('differ when something happened behind our back', () => {
+  it('differ after a manual change', () => {
     expect(agrees({ machine: machine({ state: 'stopped' }), worker })).toBe(false)
     expect(agrees({ machine: machine({ state: 'stopped' }), worker: { ...worker, status: 'STARTING' } })).toBe(true)
   })
 })
 
-it('faults are told in words', () => {
+it('describes faults', () => {
   expect(cmlTroubles({})).toEqual([])
   expect(cmlTroubles({ network: 'cut', fail_one_in: 1, session_lifetime_factor: 0.01 })).toEqual([
     'network cut',

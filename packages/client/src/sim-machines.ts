@@ -1,7 +1,7 @@
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { CmlFaults, ScriptedFault, SimMachine } from './sim-client.ts'
 
-/** A machine beside the worker that LCM takes it for. */
+/** A machine and the worker that LCM records for it. */
 export interface Pair {
   readonly machine: SimMachine
   readonly worker: Worker | null
@@ -20,7 +20,7 @@ export function pairsOf(machines: readonly SimMachine[], workers: Iterable<Worke
 
 export const nameOf = ({ worker, machine }: Pair): string => worker?.name ?? machine.tags.Name ?? machine.instance_id
 
-/** What EC2 may say of a machine while LCM says this of its worker. */
+/** EC2 states that match each status of a worker. */
 const FITTING: Readonly<Record<WorkerStatus, readonly SimMachine['state'][]>> = {
   PENDING: ['pending', 'running'],
   PROVISIONING: ['pending', 'running'],
@@ -35,7 +35,7 @@ const FITTING: Readonly<Record<WorkerStatus, readonly SimMachine['state'][]>> = 
   UNKNOWN: ['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated'],
 }
 
-/** Whether what LCM records is what is; null where it has no record of the machine. */
+/** Whether LCM's record matches the machine; null without a record. */
 export const agrees = ({ machine, worker }: Pair): boolean | null =>
   worker === null ? null : FITTING[worker.status].includes(machine.state)
 
@@ -48,7 +48,7 @@ export function cmlTroubles({ fail_one_in = 0, network, session_lifetime_factor 
   ]
 }
 
-/** What waits for the next calls, in words. */
+/** Describes the scripted faults of the next calls. */
 export function scriptText({ action, times, fault }: ScriptedFault): string {
   const what = typeof fault === 'string' ? (FAULT_WORDS[fault] ?? fault) : `answer ${fault.status} ${fault.code}`
   return `next ${times === 1 ? '' : `${times} `}${action} ${what}`

@@ -13,7 +13,7 @@ const read = async (text: string, cuts: readonly number[]) => {
   return messages
 }
 
-it('says the same wherever the stream was cut', async () => {
+it('returns the same events wherever the stream is split', async () => {
   const line = fc.oneof(
     fc
       .tuple(fc.constantFrom('id: ', 'data: ', 'data:', 'event: ', ': ', 'retry: ', ''), fc.string({ maxLength: 20 }))
@@ -28,7 +28,7 @@ it('says the same wherever the stream was cut', async () => {
   await fc.assert(property, { numRuns: 1_000 })
 })
 
-it('is read as events, or refused as something else, whatever the stream says', async () => {
+it('is read as events, or rejected, whatever the stream contains', async () => {
   const json = fc.oneof(
     fc.json({ maxDepth: 2 }),
     fc.constantFrom('null', '[]', '"text"', '{"type":"heartbeat"}', '{"type":7}', '{"__proto__":{"type":"x"}}', '{'),
@@ -49,7 +49,7 @@ it('is read as events, or refused as something else, whatever the stream says', 
   await fc.assert(property, { numRuns: 1_000 })
 })
 
-it('gives up a message that never ends before it has filled the memory', async () => {
+it('rejects a message that never ends before it fills the memory', async () => {
   let sent = 0
   async function* endless() {
     yield 'data: '

@@ -50,14 +50,14 @@ const SIGNS = [
 const odd = fc.oneof(fc.constantFrom(...SIGNS), fc.string({ maxLength: 8 }))
 const share = fc.double({ min: 0, max: 1, noNaN: true })
 
-/** Something else in the place of a piece of text. */
+/** Replaces a piece of text. */
 const spliced = (text: string) =>
   fc
     .array(fc.tuple(share, fc.nat(12), odd), { minLength: 1, maxLength: 6 })
     .map(edits => edits.reduce((all, [at, gone, put]) => inPlace(all, Math.floor(at * all.length), gone, put), text))
 const inPlace = (text: string, at: number, gone: number, put: string) => text.slice(0, at) + put + text.slice(at + gone)
 
-/** Whole elements or members that hold something else, are there twice, or are missing. */
+/** Replaces, duplicates or removes whole elements or members. */
 const LEAF = /<(\w+)>[^<>]*<\/\1>|"\w+": ?("[^"]*"|[\d.]+)/g
 const swapped = (text: string) =>
   fc
@@ -81,7 +81,7 @@ const swapped = (text: string) =>
 const cut = (text: string) => share.map(at => text.slice(0, Math.floor(at * text.length)))
 
 const damaged = (text: string) => fc.oneof(spliced(text), swapped(text), swapped(text), cut(text))
-/** Others are asked again after a while, which would take long: `wire-faults.test.ts` has them. */
+/** Other statuses are retried with a delay: `wire-faults.test.ts` covers them. */
 const status = fc.constantFrom(200, 200, 200, 200, 400, 403, 404, 413)
 
 type Judge = (value: unknown) => boolean
@@ -124,7 +124,7 @@ const isReading = fields({
   ...Object.fromEntries(MEASURES.map(measure => [measure, orNull(isMeasure)])),
 })
 
-/** Ends with what the port promises, or with its error. */
+/** Resolves with what the port promises, or with its error. */
 async function judged(call: Promise<unknown>, isPromised: Judge): Promise<void> {
   const [end] = await Promise.allSettled([call])
   if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(CloudError)
@@ -149,7 +149,7 @@ const LAUNCH: Parameters<Compute['launch']>[1] = {
   },
 }
 
-/** Something that stands in every whole answer. */
+/** Text that every complete response contains. */
 const MEANT = /i-1|ami-2/
 
 const CALLS: ReadonlyArray<readonly [string, string, () => Promise<unknown>, Judge]> = [
@@ -172,14 +172,14 @@ const CALLS: ReadonlyArray<readonly [string, string, () => Promise<unknown>, Jud
   ['latest', METRICS_JSON, () => metrics.latest(REGION, ['i-1'], never), mapOf(isReading)],
 ]
 
-it.each(CALLS)('%s reads an answer that is whole', async (_name, whole, call, isPromised) => {
+it.each(CALLS)('%s reads a complete response', async (_name, whole, call, isPromised) => {
   given = { body: whole }
   const value = await call()
   expect(isPromised(value)).toBe(true)
   expect(inspect(value)).toMatch(MEANT)
 })
 
-it.each(CALLS)('%s ends in what it promises or in a CloudError, whatever is answered', async (...row) => {
+it.each(CALLS)('%s returns what it promises or fails with a CloudError, for any response', async (...row) => {
   const [, whole, call, isPromised] = row
   const answers = fc.record({
     status,

@@ -8,9 +8,9 @@ import { malformedResponse, statusOf, textOf } from './cloud-call.ts'
 export interface AwsCall {
   readonly region: string
   readonly action: string
-  /** Null when no answer came. */
+  /** Null without a response. */
   readonly status: number | null
-  /** Null when it went well. */
+  /** Null on success. */
   readonly code: string | null
   readonly ms: number
 }
@@ -30,9 +30,12 @@ export interface AwsOptions {
   readonly onCall?: (call: AwsCall) => void
 }
 
-/** Without `throwOnRequestTimeout` the SDK only warns, and a hung endpoint would hang its caller for ever. */
+/** Without `throwOnRequestTimeout` the SDK only warns, and a hung endpoint would block its caller forever. */
 const TIMEOUTS = { connectionTimeout: 2000, requestTimeout: 15_000, throwOnRequestTimeout: true } as const
-/** The SDK's limiter and retry quota are one per client: throttled launches must not slow reads, so these have their own. */
+/**
+ * The SDK's limiter and retry quota are per client: throttled launches must not slow reads, so they have a client of
+ * their own.
+ */
 const READ = { retryMode: 'adaptive', maxAttempts: 5 } as const
 /** Capacity errors come as 500, which the SDK would retry at once; what to do next is the caller's decision. */
 const MUTATE = { maxAttempts: 1 } as const
@@ -43,10 +46,10 @@ const clientConfig = ({ endpoint, credentials }: AwsOptions) => ({
   ...(credentials === undefined ? {} : { credentials }),
 })
 
-/** The SDK's own middleware that copies every answer for a logger, also when there is none: a sixth of the time of a page. */
+/** The SDK's middleware that copies every response for a logger, even without one: a sixth of the time of a page. */
 const LOGGER = 'loggerMiddleware'
 
-/** Clients by region, made when a region is first named. */
+/** Clients by region, created on first use. */
 interface RegionalClients<Clients> {
   in(region: string): Clients
   close(): void
@@ -97,10 +100,10 @@ const actionOf = (commandName: string | undefined) => (commandName ?? '').replac
 /** Two hundred machines with all the tags that EC2 allows stay below it. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 
-/** Position of the middleware: next to the wire, before anything is parsed. */
+/** Position of the middleware: before the response is parsed. */
 const RESPONSE_SIZE_LIMIT = { step: 'deserialize', priority: 'low', name: 'lcmBoundAnswers' } as const
 
-/** The SDK collects an answer however long it is; a body that never ends would take all the memory there is. */
+/** The SDK collects responses of any length; a body that never ends would fill the memory. */
 const limitResponseSize =
   <Args, Result extends { response: unknown }>(next: (args: Args) => Promise<Result>) =>
   async (args: Args): Promise<Result> => {
@@ -136,7 +139,7 @@ export interface Ec2Clients {
   readonly mutate: EC2Client
 }
 
-/** `require` loads the package in half the time of `import`, and only once somebody needs it. */
+/** `require` loads the package in half the time of `import`, and only on first use. */
 export const ec2Sdk = (): Ec2Sdk => createRequire(import.meta.url)('@aws-sdk/client-ec2')
 
 export function ec2Clients(options: AwsOptions): RegionalClients<Ec2Clients> {
@@ -165,7 +168,7 @@ export interface Ec2Call {
 
 type CloudWatchSdk = typeof import('@aws-sdk/client-cloudwatch')
 
-/** Loaded only once somebody needs it. */
+/** Loaded on first use. */
 export const cloudWatchSdk = (): CloudWatchSdk => createRequire(import.meta.url)('@aws-sdk/client-cloudwatch')
 
 export const cloudWatchClients = (options: AwsOptions): RegionalClients<CloudWatchClient> =>

@@ -19,7 +19,7 @@ async function asked(status: number, body: string) {
   return { caller, asked: endpoint.bodies[0] }
 }
 
-it('hears who we are and what time it is at AWS', async () => {
+it('returns the caller and the time at AWS', async () => {
   const answer = '<GetCallerIdentityResult><Arn>arn:aws:iam::1:role/lcm</Arn></GetCallerIdentityResult>'
   expect(await asked(200, answer)).toEqual({
     caller: { arn: 'arn:aws:iam::1:role/lcm', refusal: null, atMs: NOW_MS + 600_000 },
@@ -27,7 +27,7 @@ it('hears who we are and what time it is at AWS', async () => {
   })
 })
 
-it('hears that the credentials are refused', async () => {
+it('reports rejected credentials', async () => {
   const { caller } = await asked(403, '<Error><Code>InvalidClientTokenId</Code><Message>is invalid</Message></Error>')
   expect(caller).toMatchObject({ arn: null, refusal: { code: 'InvalidClientTokenId', message: 'is invalid' } })
 })
@@ -35,7 +35,7 @@ it('hears that the credentials are refused', async () => {
 it.each([
   ['eu-west-1', 'https://sts.eu-west-1.amazonaws.com/'],
   ['cn-north-1', 'https://sts.cn-north-1.amazonaws.com.cn/'],
-])('asks in %s at %s', async (region, address) => {
+])('calls the endpoint of %s at %s', async (region, address) => {
   const urls: string[] = []
   await callerIdentity({
     credentials: { accessKeyId: 'AKID', secretAccessKey: 'none' },

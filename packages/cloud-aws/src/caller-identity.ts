@@ -13,9 +13,9 @@ export interface CallerIdentityOptions {
 }
 
 export interface Caller {
-  /** Null where the one that answered does not know who asks. */
+  /** Null if the response does not name the caller. */
   readonly arn: string | null
-  /** Why the credentials were refused; null where they were not. */
+  /** Why the credentials were rejected; null if they were not. */
   readonly refusal: { readonly code: string; readonly message: string } | null
   /** AWS's clock; null when the response had no date. */
   readonly atMs: number | null
@@ -24,7 +24,7 @@ export interface Caller {
 const QUERY = { Action: 'GetCallerIdentity', Version: '2011-06-15' } as const
 const ANSWER_CHARS_MAX = 10_000
 
-/** Asks AWS who we are, which needs no right at all, and hears from the answer what time it is there. */
+/** Reads the caller's identity, which needs no permission, and the time at AWS. */
 export async function callerIdentity({
   credentials,
   region,

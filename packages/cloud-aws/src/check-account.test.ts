@@ -42,7 +42,7 @@ const examined = (endpoint: string, more: Partial<AccountCheckOptions> = {}) =>
 const denied = ({ actions }: Awaited<ReturnType<typeof examined>>) =>
   actions.flatMap(({ action, verdict }) => (verdict === 'granted' ? [] : [`${action} ${verdict}`]))
 
-it('tries every right that all fleets need, and changes nothing', async () => {
+it('tests every permission that all fleets need, and changes nothing', async () => {
   const { url } = await simulated()
   const facts = await examined(url)
   expect(denied(facts)).toEqual([])
@@ -64,13 +64,13 @@ it.each([
   expect(denied(await examined(url))).toEqual([`${action} denied`])
 })
 
-it('names the reading of metrics when it is denied', async () => {
+it('names the permission to read metrics when it is denied', async () => {
   const { refuse, url } = await simulated()
   refuse('GetMetricData', 'AccessDenied')
   expect(denied(await examined(url))).toEqual(['cloudwatch:GetMetricData denied'])
 })
 
-it('tells a launch that is denied from tags or roles that are', async () => {
+it('distinguishes a denied launch from denied tags or roles', async () => {
   const { refuse, url } = await simulated()
   refuse('RunInstances', 'UnauthorizedOperation')
   expect(denied(await examined(url))).toEqual(['ec2:RunInstances denied', 'ec2:CreateTags untold'])
@@ -91,19 +91,19 @@ it('names tags when only renaming is denied', async () => {
   expect(denied(await examined(none.url))).toEqual([])
 })
 
-it('tells credentials that are refused from rights that are missing', async () => {
+it('distinguishes rejected credentials from missing permissions', async () => {
   const { refuse, url } = await simulated()
   refuse('DescribeInstances', 'AuthFailure')
   expect(denied(await examined(url))).toEqual(['ec2:DescribeInstances rejected'])
 })
 
-it('says nothing about rights when nobody answers', async () => {
+it('concludes nothing about permissions when AWS does not respond', async () => {
   const facts = await examined('http://127.0.0.1:9', { deadlineMs: 2000 })
   expect(new Set(facts.actions.map(({ verdict }) => verdict))).toEqual(new Set(['untold']))
   expect(facts.callerError).not.toBeNull()
 })
 
-it('does not call a right missing that could only be tried on nobody’s machine', async () => {
+it('does not report a permission as missing that could only be tested on a nonexistent machine', async () => {
   const none = await simulated({ machines: 0 })
   none.refuse('StopInstances', 'UnauthorizedOperation')
   expect(denied(await examined(none.url))).toEqual(['ec2:StopInstances untold'])

@@ -17,7 +17,7 @@ import { newestImage } from './ec2/compute.ts'
 import { runInput } from './ec2/instance.ts'
 import type { IamActionName } from './iam-actions.ts'
 
-/** A region, and what a launch there would name. */
+/** A region, and the parameters of a launch there. */
 export interface CheckedRegion {
   readonly region: string
   readonly subnet_id: string
@@ -25,7 +25,7 @@ export interface CheckedRegion {
   readonly key_name: string | null
 }
 
-/** The part of a template that decides which rights a launch needs. */
+/** The part of a template that decides which permissions a launch needs. */
 export interface CheckedLaunch {
   readonly image: ImageQuery
   readonly instance_type: string
@@ -34,9 +34,9 @@ export interface CheckedLaunch {
 
 export interface AccountCheckOptions extends AwsOptions {
   readonly regions: readonly [CheckedRegion, ...CheckedRegion[]]
-  /** Null tries without an image, which AWS may refuse to judge. */
+  /** Null tests without an image, which AWS may not evaluate. */
   readonly launch: CheckedLaunch | null
-  /** Fleet whose machines are tried and whose tag a launch would have; null when unknown. */
+  /** Fleet whose machines are tested and whose tag a launch would have; null when unknown. */
   readonly fleet: string | null
   /** Deadline of one call. */
   readonly deadlineMs: number
@@ -61,17 +61,17 @@ export interface ActionCheck {
 }
 
 export interface AccountCheck {
-  /** Null where credentials were found, else why not. */
+  /** Null if credentials were found, else why not. */
   readonly credentialsError: string | null
   readonly caller: Caller | null
-  /** Why nobody could say who we are; null where it was said. */
+  /** Why the caller's identity could not be read; null if it was. */
   readonly callerError: string | null
   readonly actions: readonly ActionCheck[]
 }
 
 const NOTHING_TRIED = { caller: null, callerError: null, actions: [] }
 
-/** Tries every right that LCM needs by reads and by dry runs: nothing is changed and nothing is bought. */
+/** Tests every permission that LCM needs by reads and dry runs: nothing is changed and nothing is bought. */
 export async function checkAccount(options: AccountCheckOptions): Promise<AccountCheck> {
   const credentials = await credentialsOf(options).catch(whyNone)
   if (typeof credentials === 'string') return { ...NOTHING_TRIED, credentialsError: credentials }
@@ -110,7 +110,7 @@ function identified(options: AccountCheckOptions, credentials: AwsCredentials): 
   ).catch(messageOf)
 }
 
-/** No machine has this id. EC2 judges rights before it looks for the machine, where it does. */
+/** A nonexistent machine. EC2 usually checks permissions before it looks for the machine. */
 const NOBODY = 'i-00000000000000000'
 
 async function triedIn(options: AccountCheckOptions, place: CheckedRegion): Promise<ActionCheck[]> {
@@ -154,18 +154,18 @@ async function triedIn(options: AccountCheckOptions, place: CheckedRegion): Prom
   return [...reads, ...launch.map(each => withRename(each, rename)), ...changes]
 }
 
-/** One right for two things: to tag what is launched, and to rename it later. A policy may allow the first alone. */
+/** One permission for two actions: tagging at launch, and renaming later. A policy may allow only the first. */
 const withRename = (launched: ActionCheck, rename: ActionCheck): ActionCheck =>
   launched.action === rename.action && launched.verdict === 'granted' && rename.verdict === 'denied' ? rename : launched
 
-/** A policy that allows changes of the fleet's own machines denies that of nobody's, and is right. */
+/** A policy limited to the fleet's own machines correctly denies changes of a nonexistent one. */
 const doubted = (tried: ActionCheck, isNobodys: boolean): ActionCheck =>
   tried.verdict === 'denied' && isNobodys ? { ...tried, verdict: 'untold', details: NO_MACHINE } : tried
 
 const DEAD: ReadonlySet<string> = new Set(['shutting-down', 'terminated'])
 const NO_MACHINE = 'the fleet has no machine there to try it on'
 
-/** A policy may allow changes of the fleet's own machines alone, so one of those is tried where there is one. */
+/** A policy may allow changes only of the fleet's own machines, so one of those is tested if there is one. */
 async function anyMachine(
   { client, sdk, signal: abortSignal }: Ec2Call,
   fleet: string | null,
@@ -186,7 +186,7 @@ interface Launch {
 }
 type Attempt = (action: IamActionName, call: (ec2: Ec2Call) => Promise<unknown>) => Promise<ActionCheck>
 
-/** As it would be launched, with its tags; and where that is denied again without them, to tell which right is missing. */
+/** A launch with its tags; if that is denied, another one without them, to find the missing permission. */
 async function triedLaunch(attempt: Attempt, launch: Launch): Promise<ActionCheck[]> {
   const input = launchInput(launch)
   const run = (more: object) =>
@@ -257,7 +257,7 @@ async function triedMetrics(options: AccountCheckOptions, region: string): Promi
 }
 
 const WOULD = 'DryRunOperation'
-/** Others of the class `auth` speak of the credentials, not of one right. */
+/** Other errors of class `auth` concern the credentials, not one permission. */
 const DENIALS = /^(UnauthorizedOperation|AccessDenied.*|NotAuthorized.*|Forbidden)$/
 
 async function verdictOf(trying: Promise<unknown>): Promise<Pick<ActionCheck, 'verdict' | 'details'>> {

@@ -3,7 +3,7 @@ import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** Runs a call to the cloud so that it ends within its limits, and fails with a CloudError only. */
+/** Runs a call to the cloud within its limits; it fails only with a CloudError. */
 export async function cloudCall<Answer>(
   action: string,
   limits: CallLimits,
@@ -23,7 +23,7 @@ function toCloudError(action: string, error: unknown): CloudError {
   return new CloudError(classifyAwsCode(code, statusOf(error)), { code, action, message, cause: error })
 }
 
-/** EC2 errors are told apart by name alone; a plain Error from the network says more in its `code`. */
+/** EC2 errors are identified by name; a plain Error from the network by its `code`. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'Unknown'
   if (error instanceof DeadlineError) return error.late ? 'TimeoutError' : 'AbortError'
@@ -31,8 +31,8 @@ function codeOf(error: unknown): string {
   return 'code' in error && typeof error.code === 'string' ? error.code : 'Unknown'
 }
 
-/** The SDK takes name and message of an error from the answer as they are there, and that may be no text. */
-export const textOf = (said: unknown): string => (typeof said === 'string' ? said : 'Unknown')
+/** The SDK copies name and message of an error from the response, so they may not be strings. */
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : 'Unknown')
 
 const firstLine = (text: string) => text.split('\n')[0] ?? ''
 
@@ -40,7 +40,7 @@ const firstLine = (text: string) => text.split('\n')[0] ?? ''
 export const malformedResponse = (action: string, message: string): CloudError =>
   new CloudError('transient', { code: 'MalformedAnswer', action, message })
 
-/** The SDK keeps the status of answers and errors alike in `$metadata`. */
+/** The SDK stores the status of responses and errors in `$metadata`. */
 export function statusOf(outcome: unknown): number | null {
   if (typeof outcome !== 'object' || outcome === null || !('$metadata' in outcome)) return null
   const metadata = outcome.$metadata
@@ -48,7 +48,7 @@ export function statusOf(outcome: unknown): number | null {
   return typeof metadata.httpStatusCode === 'number' ? metadata.httpStatusCode : null
 }
 
-/** The wait was ended from our side; what the other side did or will do is unknown. */
+/** The caller ended the wait; whether the call has an effect is unknown. */
 export class DeadlineError extends Error {
   override readonly name = 'GivenUp'
   readonly late: boolean
@@ -67,8 +67,8 @@ export interface CallLimits {
 }
 
 /**
- * Waits for `run` until the deadline or a signal, and no longer: not everything that hangs can be canceled, a name
- * lookup for one. Rejects with GivenUp then, and aborts the signal that `run` was given.
+ * Waits for `run` until the deadline or a signal: some calls can't be canceled, such as a name lookup. Then it rejects
+ * with GivenUp, and aborts the signal of `run`.
  */
 export async function withinDeadline<Answer>(
   { clock, deadlineMs, signals }: CallLimits,
@@ -78,7 +78,7 @@ export async function withinDeadline<Answer>(
   const cancel = () => abort.abort(new DeadlineError('it was canceled', false))
   const late = () => abort.abort(new DeadlineError(`no answer within ${deadlineMs} ms`, true))
   const cancelTimer = clock.after(deadlineMs, late)
-  // Any number of calls may share a signal, and each takes its listener off again: a warning of a leak would be false.
+  // Any number of calls may share a signal, and each removes its listener: a leak warning would be false.
   for (const signal of signals) {
     setMaxListeners(0, signal)
     signal.addEventListener('abort', cancel)
@@ -105,7 +105,7 @@ interface AnsweredPage<Item> {
   readonly next: string | undefined
 }
 
-/** An empty 200 parses to no list at all. Taking that for "none" would mean that every machine is gone. */
+/** An empty 200 parses to no list at all. Treating it as "none" would mean that every machine is gone. */
 export async function* allPages<Item>(
   action: string,
   page: (nextToken: string | undefined) => Promise<AnsweredPage<Item>>,

@@ -40,7 +40,7 @@ const launch = (compute: Compute) =>
 const classOf = (outcome: string | CloudError | undefined) =>
   typeof outcome === 'string' ? outcome : outcome?.errorClass
 
-/** The ten things that bite whoever meets EC2 for the first time. */
+/** Ten pitfalls of EC2. */
 describe('the traps of EC2', () => {
   it('1: a request that hangs has no timeout of its own', async () => {
     const { compute, clock, asked } = await ec2ThatAnswers(() => null)
@@ -57,7 +57,7 @@ describe('the traps of EC2', () => {
     await expect(compute.describe(REGION, ['i-1'], never)).rejects.toMatchObject({ code: 'MalformedAnswer' })
   })
 
-  it('3: a shortage of capacity comes as a 500 and must not be tried again at once', async () => {
+  it('3: a capacity shortage comes as a 500 and must not be retried at once', async () => {
     const { compute, bodies } = await ec2ThatAnswers(() => ({
       status: 500,
       body: errorXml('InsufficientInstanceCapacity'),
@@ -66,7 +66,7 @@ describe('the traps of EC2', () => {
     expect(bodies).toHaveLength(1)
   })
 
-  it('4: the quota of retries belongs to a client, so failing changes must not use up that of reads', async () => {
+  it('4: the retry quota is per client, so failing changes must not use up that of reads', async () => {
     let lists = 0
     const { compute, bodies } = await ec2ThatAnswers((_call, body) => {
       if (!body.includes('DescribeInstances')) return { status: 500, body: errorXml('InternalError') }
@@ -89,7 +89,7 @@ describe('the traps of EC2', () => {
     await expect(launch(compute)).rejects.toMatchObject({ errorClass: 'attempt_spent' })
   })
 
-  it('6: a token counts within a zone, so the subnet that names it is always sent, and at the top', async () => {
+  it('6: a token counts within a zone, so the subnet is always sent, at the top level', async () => {
     const { compute, bodies } = await ec2ThatAnswers(() => ({
       body: `<r><instancesSet>${instanceXml('i-1')}</instancesSet></r>`,
     }))
@@ -108,8 +108,8 @@ describe('the traps of EC2', () => {
       const parameters = someLaunchParameters({ associate_public_ip: wanted, security_group_ids: ['sg-1'] })
       await compute.launch(REGION, { client_token: 'a', parameters, user_data: null }, never)
       const form = new URLSearchParams(bodies[0])
-      const said = [...form].filter(([name]) => /Subnet|SecurityGroup|NetworkInterface/.test(name))
-      expect(Object.fromEntries(said)).toEqual({
+      const network = [...form].filter(([name]) => /Subnet|SecurityGroup|NetworkInterface/.test(name))
+      expect(Object.fromEntries(network)).toEqual({
         'NetworkInterface.1.DeviceIndex': '0',
         'NetworkInterface.1.SubnetId': parameters.subnet_id,
         'NetworkInterface.1.SecurityGroupId.1': 'sg-1',
@@ -133,7 +133,7 @@ describe('the traps of EC2', () => {
   it.each([
     ['names it', "The instance 'i-0b' may not be terminated. Modify its 'disableApiTermination' attribute"],
     ['does not name it', 'One of them may not be terminated'],
-  ])('7: a protected machine fails its zone while others die, and the refusal %s', async (_name, message) => {
+  ])('7: a protected machine fails its zone while others are terminated, and the error %s', async (_name, message) => {
     const zoneOf = (id: string) => (id < 'i-0c' ? 'a' : 'b')
     const dead = new Set<string>()
     const { compute } = await ec2ThatAnswers((_call, body) => {
@@ -161,7 +161,7 @@ describe('the traps of EC2', () => {
     expect(await compute.describe(REGION, ['i-1'], never)).toEqual({ found: [], missing: ['i-1'] })
   })
 
-  it('9: twenty starts one by one are throttled, together they are two calls', async () => {
+  it('9: twenty single starts are throttled, together they are two calls', async () => {
     const { compute, bodies } = await ec2ThatAnswers((_call, body) => ({
       body: changesXml(requestedIds(body), 'pending'),
     }))
@@ -172,7 +172,7 @@ describe('the traps of EC2', () => {
     expect(bodies.map(body => requestedIds(body).length)).toEqual([1, 19])
   })
 
-  it('10: running is not ready on metal, where nothing can hibernate either', async () => {
+  it("10: running does not mean ready on bare metal, which can't hibernate either", async () => {
     const clock = manualClock()
     const model = openSimModel({ seed: 7, clock })
     const server = await startSimServer({

@@ -82,12 +82,12 @@ function promise(response: ServerResponse, length: number, body: string): void {
 }
 
 describe.each(['ec2', 'cloudwatch'] as const)('an answer to %s that can not be believed', service => {
-  it.each(UNREADABLE)('is a passing fault: %s', async (_name, answer) => {
+  it.each(UNREADABLE)('is transient: %s', async (_name, answer) => {
     const clients = await serviceThatAnswers(answer)
     await expect(clients[service]()).rejects.toEqual(classified('transient'))
   })
 
-  it('is given up when it is larger than any answer can be, before it has filled the memory', async () => {
+  it('is aborted above the maximum size, before it fills the memory', async () => {
     const piece = Buffer.alloc(MEGABYTE, ' ')
     let sent = 0
     const flood = (response: ServerResponse) => {
@@ -105,7 +105,7 @@ describe.each(['ec2', 'cloudwatch'] as const)('an answer to %s that can not be b
     expect(sent).toBeLessThan(64)
   })
 
-  it('is given up at the deadline when it never ends', async () => {
+  it('is aborted at the deadline when it never ends', async () => {
     let isClosed: () => void = () => undefined
     const closed = new Promise<void>(resolve => {
       isClosed = resolve
@@ -137,14 +137,14 @@ describe.each(['ec2', 'cloudwatch'] as const)('a peer of %s that speaks no HTTP'
     ],
     ['breaks off within the headers', socket => void socket.end('HTTP/1.1 200 OK\r\ncontent-')],
   ]
-  it.each(peers)('is a passing fault: it %s', async (_name, speak) => {
+  it.each(peers)('is transient: it %s', async (_name, speak) => {
     const endpoint = await rawEndpoint(speak)
     const clients = clientsOf(endpoint.url)
     closers.push(endpoint.close)
     await expect(clients[service]()).rejects.toEqual(classified('transient'))
   })
 
-  it('is given up at the deadline when its headers trickle', async () => {
+  it('is aborted at the deadline when its headers trickle', async () => {
     let begun: () => void = () => undefined
     const hasBegun = new Promise<void>(resolve => {
       begun = resolve
@@ -170,19 +170,19 @@ function endlessly(socket: Socket, first: string, more: string): void {
   goOn()
 }
 
-describe('an error in an answer of EC2', () => {
+describe('an error response of EC2', () => {
   it.each([
     ['two codes', errorXml('AuthFailure</Code><Code>AuthFailure'), 'Unknown'],
     ['a code that is a list', errorXml('<item>AuthFailure</item>'), 'TypeError'],
     ['a message that is a list', errorXml('AuthFailure', '<item>no</item>'), 'AuthFailure'],
     ['two messages', errorXml('AuthFailure', 'no</Message><Message>never'), 'AuthFailure'],
-  ])('is a CloudError all the same with %s', async (_name, body, code) => {
+  ])('is a CloudError even with %s', async (_name, body, code) => {
     const clients = await serviceThatAnswers({ status: 400, body })
     await expect(clients.ec2()).rejects.toMatchObject({ name: 'CloudError', code })
   })
 })
 
-describe('a machine in an answer of EC2', () => {
+describe('a machine in a response of EC2', () => {
   const answered = (machine: string) =>
     `<r><reservationSet><item><reservationId>r</reservationId><instancesSet>${machine}</instancesSet></item></reservationSet></r>`
 
@@ -191,12 +191,12 @@ describe('a machine in an answer of EC2', () => {
     ['a zero byte in its id', instanceXml('i-1\0')],
     ['an id that is none', instanceXml('../../i-1')],
     ['no state', '<item><instanceId>i-1</instanceId></item>'],
-  ])('makes the whole answer unreadable by %s', async (_name, machine) => {
+  ])('makes the whole response invalid by %s', async (_name, machine) => {
     const clients = await serviceThatAnswers({ body: answered(machine) })
     await expect(clients.ec2()).rejects.toEqual(classified('transient'))
   })
 
-  it('is read whatever the answer calls its type, and keeps odd tags to itself', async () => {
+  it('is read with any content type, and unusual tags stay on their machine', async () => {
     const tag = '<tagSet><item><key>__proto__</key><value>v</value></item></tagSet>'
     const body = answered(instanceXml('i-1').replace('</item>', `${tag}</item>`))
     const clients = await serviceThatAnswers({ body, headers: { 'content-type': 'application/octet-stream' } })

@@ -6,7 +6,7 @@ const names = IAM_ACTIONS.map(({ action }) => action).sort()
 const here = new URL('.', import.meta.url)
 const page = new URL('../../../docs/how-to/run-on-aws.md', import.meta.url)
 
-it('lists every call of AWS that this package makes', () => {
+it('lists every AWS call that this package makes', () => {
   const sources = readdirSync(here).filter(file => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   const calls = sources.flatMap(file => {
     const text = readFileSync(new URL(file, here), 'utf8')
@@ -18,8 +18,8 @@ it('lists every call of AWS that this package makes', () => {
   expect(names).toEqual(expect.arrayContaining([...new Set(calls)]))
 })
 
-/** A page that is not written yet says nothing wrong. */
-it.runIf(existsSync(page))('is what the policy of docs/how-to/run-on-aws.md grants, no less and no more', () => {
+/** Runs only if the page exists. */
+it.runIf(existsSync(page))('matches the policy of docs/how-to/run-on-aws.md exactly', () => {
   const policy = JSON.parse(/```json\n([\s\S]*?)```/.exec(readFileSync(page, 'utf8'))?.[1] ?? '{}')
   const granted = policy.Statement.flatMap(({ Action }: { Action: string | string[] }) => Action)
   expect([...new Set(granted)].sort()).toEqual(names)

@@ -1,13 +1,13 @@
-/** One right that LCM needs of an AWS account. */
+/** One AWS permission that LCM needs. */
 export interface IamAction {
-  /** As a policy names it. */
+  /** Action name in a policy. */
   readonly action: string
   readonly purpose: string
-  /** Null where every fleet needs it, else which ones do. */
+  /** Null if every fleet needs it, else which ones do. */
   readonly onlyWhere: string | null
 }
 
-/** All that LCM ever asks of AWS. `lcm doctor` tries these, and the policy of docs/how-to/run-on-aws.md grants them. */
+/** All AWS permissions of LCM. `lcm doctor` tests these, and the policy of docs/how-to/run-on-aws.md grants them. */
 export const IAM_ACTIONS = [
   { action: 'ec2:DescribeInstances', purpose: 'to see its machines', onlyWhere: null },
   { action: 'ec2:DescribeImages', purpose: 'to find the image of a template', onlyWhere: null },

@@ -50,13 +50,13 @@ describe('a listing', () => {
     await expect(list(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
   })
 
-  it('fails when the pages go in a circle', async () => {
+  it('fails when the pages repeat', async () => {
     const { compute, bodies } = await cloudThatAnswers(() => ({ body: pageXml(['i-1'], 'again') }))
     await expect(list(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
     expect(bodies).toHaveLength(2)
   })
 
-  it('tries again by itself after a passing fault', async () => {
+  it('retries by itself after a transient fault', async () => {
     const { compute } = await cloudThatAnswers(call =>
       call === 1 ? { status: 500, body: errorXml('InternalError') } : { body: pageXml(['i-1']) },
     )
@@ -73,7 +73,7 @@ describe('a listing', () => {
     await expect(list(compute)).rejects.toMatchObject({ errorClass })
   })
 
-  it('ends at its deadline when nothing comes', async () => {
+  it('ends at its deadline without a response', async () => {
     const { compute, clock, untilAsked } = await cloudThatAnswers(() => null)
     const listing = list(compute)
     await untilAsked
@@ -102,7 +102,7 @@ describe('describing by id', () => {
     }
   }
 
-  it('leaves out the ids that EC2 names, and asks once more', async () => {
+  it('leaves out the ids that EC2 names, and retries once', async () => {
     const words = (unknown: readonly string[]) => `The instance IDs '${unknown.join(', ')}' do not exist`
     const { compute, bodies } = await cloudThatAnswers(knows(['i-0a', 'i-0c'], words))
     const { found, missing } = await compute.describe(REGION, IDS, signal())
@@ -112,20 +112,20 @@ describe('describing by id', () => {
     expect(bodies.some(body => body.includes('MaxResults'))).toBe(false)
   })
 
-  it('halves the batch when EC2 names none', async () => {
+  it('splits the batch in halves when EC2 names none', async () => {
     const { compute } = await cloudThatAnswers(knows(['i-0a', 'i-0e'], () => 'some do not exist'))
     const { found, missing } = await compute.describe(REGION, IDS, signal())
     expect(found.map(each => each.instance_id)).toEqual(['i-0a', 'i-0e'])
     expect(missing).toEqual(['i-0b', 'i-0c', 'i-0d'])
   })
 
-  it('counts what is silently left out as missing', async () => {
+  it('counts ids that the response lacks as missing', async () => {
     const { compute } = await cloudThatAnswers(() => ({ body: pageXml(['i-0a', 'i-0f']) }))
     const { found, missing } = await compute.describe(REGION, ['i-0a', 'i-0b'], signal())
     expect([found.map(each => each.instance_id), missing]).toEqual([['i-0a'], ['i-0b']])
   })
 
-  it('does not take an unreadable 404 for missing ids', async () => {
+  it('does not treat an unreadable 404 as missing ids', async () => {
     const { compute } = await cloudThatAnswers(() => ({ status: 404, body: '' }))
     await expect(compute.describe(REGION, IDS, signal())).rejects.toMatchObject({ errorClass: 'transient' })
   })
@@ -157,7 +157,7 @@ describe('a change', () => {
       signal(),
     )
 
-  it('is asked for once only, and a shortage of capacity is no 500', async () => {
+  it('is sent only once, and a capacity shortage is not treated as a 500', async () => {
     const { compute, bodies } = await cloudThatAnswers(() => ({
       status: 500,
       body: errorXml('InsufficientInstanceCapacity'),
@@ -167,7 +167,7 @@ describe('a change', () => {
     expect(bodies).toHaveLength(2)
   })
 
-  it('asks for exactly the launch that was planned', async () => {
+  it('sends exactly the planned launch', async () => {
     const body = `<r><instancesSet>${instanceXml('i-1')}</instancesSet></r>`
     const { compute, bodies } = await cloudThatAnswers(() => ({ body }))
     expect((await launch(compute)).instance_id).toBe('i-1')
@@ -208,14 +208,14 @@ describe('a change', () => {
     })
   })
 
-  it('stays open when its answer is empty or speaks of others', async () => {
+  it('has an unknown outcome when the response is empty or about other machines', async () => {
     const { compute } = await cloudThatAnswers(() => ({ body: '' }))
     await expect(launch(compute)).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
     const powering = compute.power(REGION, 'terminate', ['i-1'], signal())
     await expect(powering).rejects.toEqual(failsAs('transient', 'MalformedAnswer'))
   })
 
-  it('ends at its deadline when nothing comes', async () => {
+  it('ends at its deadline without a response', async () => {
     const { compute, clock, untilAsked } = await cloudThatAnswers(() => null)
     const stopping = expect(compute.power(REGION, 'force_stop', ['i-1'], signal())).rejects.toEqual(
       failsAs('transient', 'TimeoutError'),
@@ -225,7 +225,7 @@ describe('a change', () => {
     await stopping
   })
 
-  it('is transient when nobody listens', async () => {
+  it('is transient when no server listens', async () => {
     const compute = awsCompute({
       clock: manualClock(),
       endpoint: 'http://127.0.0.1:1',

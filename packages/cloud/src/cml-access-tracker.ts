@@ -164,5 +164,5 @@ function problemsOf(entries: ReadonlyMap<string, Entry>): readonly Reason[] {
   })
 }
 
-const sinceOf = (said: 'accepted' | CmlRefusal | undefined): number =>
-  said === undefined || said === 'accepted' ? Number.POSITIVE_INFINITY : said.sinceMs
+const sinceOf = (answer: 'accepted' | CmlRefusal | undefined): number =>
+  answer === undefined || answer === 'accepted' ? Number.POSITIVE_INFINITY : answer.sinceMs

@@ -7,6 +7,6 @@ it.each([
   [`refused: ${'Nz'.repeat(30)}%0A`, 'refused: ***'],
   ['Communication send error.', 'Communication send error.'],
   ["the product 'CML_Personal' is not known", "the product 'CML_Personal' is not known"],
-])('a license token is never repeated: %s', (words, told) => {
-  expect(redactLicenseTokens(words)).toBe(told)
+])('a license token is never repeated: %s', (words, redacted) => {
+  expect(redactLicenseTokens(words)).toBe(redacted)
 })

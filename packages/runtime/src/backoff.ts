@@ -5,9 +5,9 @@ export interface BackoffOptions {
   readonly baseMs: number
   readonly multiplier: number
   readonly maxMs: number
-  /** The largest share that may be taken off, 0 to 1. Never adds, so that `maxMs` holds. */
+  /** Largest share to subtract, 0 to 1. Jitter never adds, so that `maxMs` holds. */
   readonly jitter?: number
-  /** Answers 0 to 1; needed only for jitter. */
+  /** Returns 0 to 1; needed only for jitter. */
   readonly random?: () => number
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from './clock.ts'
 
 describe('the system clock', () => {
-  it('moves on', async () => {
+  it('advances', async () => {
     const [wall, monotonic] = [systemClock.now(), systemClock.monotonic()]
     await systemClock.sleep(2)
     expect(systemClock.now()).toBeGreaterThanOrEqual(wall)
@@ -19,7 +19,7 @@ describe('the system clock', () => {
     expect(fired).toEqual(['kept'])
   })
 
-  it('does not fire a wait that is too long for a timer at once', async () => {
+  it('does not fire a wait immediately that is too long for a timer', async () => {
     let hasFired = false
     const cancel = systemClock.after(Number.POSITIVE_INFINITY, () => {
       hasFired = true
@@ -31,7 +31,7 @@ describe('the system clock', () => {
 })
 
 describe('sleep', () => {
-  it('ends with its signal, never rejects and leaves nothing behind', async () => {
+  it('ends with its signal, never rejects and leaves no listener behind', async () => {
     const clock = manualClock()
     const stop = new AbortController()
     const sleeping = clock.sleep(60_000, stop.signal)
@@ -41,7 +41,7 @@ describe('sleep', () => {
     expect(getEventListeners(stop.signal, 'abort')).toEqual([])
   })
 
-  it('takes its listener off when it ends by itself', async () => {
+  it('removes its listener when it ends by itself', async () => {
     const clock = manualClock()
     const { signal } = new AbortController()
     void clock.sleep(10, signal)

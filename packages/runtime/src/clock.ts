@@ -1,10 +1,10 @@
-/** The only door to time. Everything that waits, measures or schedules takes one of these. */
+/** Source of time for everything that waits, measures or schedules. */
 export interface Clock {
   /** Wall-clock milliseconds since the epoch. It may jump: never use it for a deadline. */
   now(): number
-  /** Milliseconds that only grow, for deadlines and durations. */
+  /** Monotonic milliseconds, for deadlines and durations. */
   monotonic(): number
-  /** Calls `run` once after `ms`; the answer cancels it and may be called at any time. */
+  /** Calls `run` once after `ms`; the result cancels it and may be called at any time. */
   after(ms: number, run: () => void): () => void
   /** Resolves after `ms`, or as soon as `signal` aborts. It never rejects, so loops test the signal themselves. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
@@ -23,7 +23,7 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleepOn(systemClock, ms, signal),
 }
 
-/** `sleep` in terms of `after`, for every clock. Listeners are removed again, so a long-lived signal collects none. */
+/** `sleep` based on `after`, for every clock. Listeners are removed, so a long-lived signal collects none. */
 export function sleepOn(clock: Pick<Clock, 'after'>, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted) return resolve()

@@ -28,11 +28,11 @@ export interface LeaderElectionConfig {
   readonly etcdEndpoints: readonly string[]
   readonly electionKeyPrefix: string
   readonly leaseTtlMs: number
-  /** The wait after a campaign call that failed. */
+  /** Delay after a failed campaign call. */
   readonly retryIntervalMs: number
 }
 
-/** `instanceId` has no constant default: make one with `generatedInstanceId`. */
+/** `instanceId` has no constant default: create one with `generatedInstanceId`. */
 export const LEADER_ELECTION_DEFAULTS: Omit<LeaderElectionConfig, 'instanceId'> = {
   serviceName: 'service',
   etcdEndpoints: ['localhost:2379'],
@@ -41,7 +41,7 @@ export const LEADER_ELECTION_DEFAULTS: Omit<LeaderElectionConfig, 'instanceId'> 
   retryIntervalMs: 5_000,
 }
 
-/** The host's name and eight random hex digits; `random` answers 0 to 1. */
+/** Host name and eight random hex digits; `random` returns 0 to 1. */
 export function generatedInstanceId(hostName: string, random: () => number): string {
   const suffix = Math.floor(random() * 2 ** 32)
   return `${hostName}-${suffix.toString(16).padStart(8, '0')}`

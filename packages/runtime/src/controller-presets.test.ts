@@ -18,7 +18,7 @@ interface Worker {
   readonly status: string
 }
 
-/** Workers, a watch over them, and a note of every look at one. */
+/** Workers, a watch on them, and a log of reconciles. */
 function aWorld(...workers: Worker[]) {
   const clock = manualClock()
   const source = scriptedWatchSource<Worker>()
@@ -46,7 +46,7 @@ function aWorld(...workers: Worker[]) {
   return { clock, source, fleet, looks, note, resource }
 }
 
-/** One seat, won by whoever asks, for good. */
+/** An election that every candidate wins permanently. */
 const alwaysWon: Election = {
   instanceId: 'me',
   campaign: async () => ({ epoch: 3, signal: new AbortController().signal, isHeld: () => true }),
@@ -87,7 +87,7 @@ describe('reconciliationHostedService', () => {
     expect(meter.value('p_reconcile_total', { result: 'retry' })).toBe(4)
   })
 
-  it('has no more keys in hand than its configuration allows', async () => {
+  it('reconciles no more keys at a time than its configuration allows', async () => {
     const { clock, looks, resource } = aWorld({ id: 'w-1', status: 'RUNNING' }, { id: 'w-2', status: 'RUNNING' })
     const slow = {
       ...resource,
@@ -101,7 +101,7 @@ describe('reconciliationHostedService', () => {
     expect(looks).toEqual(['5000 list', '5000 w-1', '6000 w-2'])
   })
 
-  it('fetches what a retry looks at, and forgets what is gone', async () => {
+  it('fetches the resource for a retry, and forgets a deleted one', async () => {
     const { clock, looks, resource, fleet } = aWorld({ id: 'w-1', status: 'BROKEN' })
     const service = reconciliationHostedService(resource, { initialDelayMs: 0, intervalMs: 3_600_000 }, { clock })
     const stop = new AbortController()
@@ -116,7 +116,7 @@ describe('reconciliationHostedService', () => {
     await over
   })
 
-  it('purges by its poll when that lists everything', async () => {
+  it('purges with its poll when that lists everything', async () => {
     const { clock, resource, fleet } = aWorld(aRunningWorker)
     const service = reconciliationHostedService(resource, {}, { clock })
     const stop = new AbortController()
@@ -131,7 +131,7 @@ describe('reconciliationHostedService', () => {
 })
 
 describe('leaderElectedHostedService', () => {
-  it('does the same under an election and still answers for its health', async () => {
+  it('does the same under an election and still reports its health', async () => {
     const { clock, looks, resource } = aWorld(aRunningWorker)
     const service = leaderElectedHostedService(resource, {}, { clock, election: alwaysWon })
     await running(service, clock, 5_000)
@@ -141,7 +141,7 @@ describe('leaderElectedHostedService', () => {
 })
 
 describe('watchTriggeredHostedService', () => {
-  it('opens the watch, then the loops beside it, then sweeps, then polls', async () => {
+  it('opens the watch, then starts the additional triggers, then sweeps, then polls', async () => {
     const { clock, looks, note, source, resource } = aWorld(aRunningWorker, { id: 'w-2', status: 'STARTING' })
     const beside = (name: string, firstMs: number): HostedService => ({
       name,
@@ -182,7 +182,7 @@ describe('watchTriggeredHostedService', () => {
     ])
   })
 
-  it('takes every put as news and nothing that is listed, unless the resource says otherwise', async () => {
+  it('reconciles on every put and for no listed key, unless the resource options differ', async () => {
     const { clock, looks, source, resource } = aWorld()
     const { isUrgent, ...plain } = resource
     source.put('/lcm/workers/w-listed', { id: 'w-listed', status: 'STARTING' })
@@ -192,7 +192,7 @@ describe('watchTriggeredHostedService', () => {
     expect([isUrgent?.({ id: '', status: 'STARTING' }), looks]).toEqual([true, ['1000 fetch w-put']])
   })
 
-  it('can do without polling, watch or sweep', async () => {
+  it('works without polling, watch or sweep', async () => {
     const { clock, looks, source, resource } = aWorld(aRunningWorker)
     const none = { enabled: false, startupReconcileEnabled: false }
     const service = watchTriggeredHostedService(resource, { pollingEnabled: false }, none, {
@@ -203,7 +203,7 @@ describe('watchTriggeredHostedService', () => {
     expect([looks, source.asked]).toEqual([[], []])
   })
 
-  it('sweeps a wider list than it polls, and then leaves purging to the sweep', async () => {
+  it('sweeps a wider list than it polls, and then purges only with the sweep', async () => {
     const { clock, looks, note, resource } = aWorld(aRunningWorker)
     const wide: WatchedResource<Worker, Worker> = {
       ...resource,

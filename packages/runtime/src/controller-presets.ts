@@ -20,7 +20,7 @@ export interface ReconciledResource<R> {
   /** Lists all resources for the sweeps. Defaults to `listResources`, which then must list all. */
   readonly listAllResources?: ListPages<R>
   keyOf(resource: R): string
-  /** Null when there is no such resource; throws when it could not be found out. */
+  /** Null for a missing resource; throws when the read fails. */
   fetchResource(key: string, signal: AbortSignal): Promise<R | null>
   reconcile(resource: R, context: ReconcileContext<R>): Promise<ReconciliationResult>
   needsAttention?(resource: R, seen: ResourceState | undefined, nowMs: number): boolean
@@ -77,7 +77,7 @@ export function watchTriggeredHostedService<R, Hint>(
 
 const withDefaults = (config: Partial<ReconciliationConfig>) => ({ ...RECONCILIATION_DEFAULTS, ...config })
 
-/** The watch comes first, so that nothing changes unseen between the sweep's list and the stream. */
+/** The watch comes first, so that no change is missed between the sweep's list and the stream. */
 function watchTriggers<R, Hint>(resource: WatchedResource<R, Hint>, config: WatchConfig): Trigger<R>[] {
   return [
     ...(config.enabled ? [watchOf(resource, config)] : []),

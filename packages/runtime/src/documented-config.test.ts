@@ -55,7 +55,7 @@ const EXAMPLES = {
     debounce_seconds=0.5,                # Debounce rapid events`,
 }
 
-/** By the name in the documents: ours, and how many of our units are one of theirs. */
+/** Our name and unit factor for each name in the documents. */
 const FIELDS: Readonly<
   Record<string, readonly [keyof (ReconciliationConfig & LeaderElectionConfig & WatchConfig), number?]>
 > = {
@@ -81,7 +81,7 @@ const FIELDS: Readonly<
   debounce_seconds: ['debounceMs', 1000],
 }
 
-/** The fields of an example, under our names and in our units. */
+/** Fields of an example, under our names and in our units. */
 function configIn(text: string): object {
   const fields = [...text.matchAll(/^ *(\w+)[ =]([^#\n]*?),? *(?:#.*)?$/gm)].map(([, name = '', written = '']) => {
     const [ours, size] = FIELDS[name] ?? ['unknown']
@@ -106,7 +106,7 @@ describe('the configuration objects of the documents', () => {
     expect(LEADER_ELECTION_DEFAULTS.electionKeyPrefix).toBe('/lcm')
   })
 
-  it('take effect: the examples make a loop that listens, sweeps, polls and works on so many at a time', async () => {
+  it('take effect: the examples create a loop that watches, sweeps, polls and reconciles that many keys at a time', async () => {
     const clock = manualClock()
     const source = scriptedWatchSource<string>()
     const [watched, listed, started]: [string[], number[], number[]] = [[], [], []]

@@ -1,10 +1,10 @@
-/** Proof that this instance leads. Whoever holds it stops when `signal` aborts. */
+/** Proof that this instance leads. Its holder stops when `signal` aborts. */
 export interface Leadership {
   /** The fencing token: grows with every term of the service, over restarts and replicas. */
   readonly epoch: number
-  /** Aborts the moment leadership is lost or given up. */
+  /** Aborts the moment leadership is lost or resigned. */
   readonly signal: AbortSignal
-  /** Answers without waiting, against the monotonic deadline. The last question before anything is changed. */
+  /** Synchronous check against the monotonic deadline. Call it last before any change. */
   isHeld(): boolean
 }
 
@@ -15,15 +15,15 @@ export interface LeaderStatus {
   readonly since: string | null
 }
 
-/** One seat per service name. Local and etcd adapters pass one conformance suite. */
+/** One leader per service name. Local and etcd adapters pass one conformance suite. */
 export interface Election {
   readonly instanceId: string
   /**
-   * Waits for the seat. Never resolves with a leadership that is already lost; null when `signal` aborts first.
-   * Once won, the seat is kept until it is lost or resigned, also after `signal` aborted: work in flight may finish.
+   * Waits for leadership. Never resolves with a leadership that is already lost; null when `signal` aborts first.
+   * Leadership is held until it is lost or resigned, even after `signal` aborts, so that active work can finish.
    */
   campaign(signal: AbortSignal): Promise<Leadership | null>
-  /** Gives the seat up at once; afterwards this instance stays away for a cool-off unless `forGood`. */
+  /** Resigns at once; afterwards this instance stays away for a cool-off unless `forGood`. */
   resign(options?: { forGood?: boolean }): Promise<void>
   status(): LeaderStatus
 }

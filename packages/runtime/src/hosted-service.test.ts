@@ -42,12 +42,12 @@ it('reports a service that fails, stops the others and rejects', async () => {
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-it('takes a service that ends unasked as failed', async () => {
+it('treats a service that ends without a stop as failed', async () => {
   const ending: HostedService = { name: 'brief', run: async () => undefined }
   await expect(host([ending], new AbortController().signal)).rejects.toThrow('brief: ended although nobody asked it to')
 })
 
-it('takes a service that throws before its first await as failed', async () => {
+it('treats a service that throws before its first await as failed', async () => {
   const throwing: HostedService = {
     name: 'hasty',
     run() {
@@ -57,7 +57,7 @@ it('takes a service that throws before its first await as failed', async () => {
   await expect(host([throwing], new AbortController().signal)).rejects.toThrow('hasty: no config')
 })
 
-it('tells of every failure when there are several', async () => {
+it('reports every failure when there are several', async () => {
   const over = host([failing('one', 'first'), failing('two', 'second')], new AbortController().signal)
   await expect(over).rejects.toThrow('HostedServiceError: one: first; HostedServiceError: two: second')
 })
@@ -86,12 +86,12 @@ it('groups services as one, in order, under the same leadership', async () => {
   ])
 })
 
-it('lets the failure of one in a group surface with both names', async () => {
+it('reports the failure of one service in a group with both names', async () => {
   const group = allOf('worker-controller', [failing('metrics', new Error('no'))])
   await expect(host([group], new AbortController().signal)).rejects.toThrow('worker-controller: metrics: no')
 })
 
-/** An election that a test decides. */
+/** An election that the test controls. */
 function anElection() {
   const waiting: ((leadership: Leadership | null) => void)[] = []
   const calls: string[] = []
@@ -119,7 +119,7 @@ function anElection() {
 
 const settle = () => manualClock().advance(0)
 
-/** Notes each term, and takes a turn to end it. */
+/** Records each term, and ends it asynchronously. */
 function aService(calls: string[]) {
   const service: HostedService = {
     name: 'service',
@@ -153,7 +153,7 @@ it('runs the service only while this instance leads, and again in the next term'
   expect(calls.slice(5)).toEqual(['lead 2', 'asked to stop', 'ended', 'resign for good'])
 })
 
-it('gives up the seat only after the service has finished, and leaves nothing on its signal', async () => {
+it('resigns only after the service has finished, and leaves no listener on its signal', async () => {
   const { election, calls, win } = anElection()
   const stop = new AbortController()
   const over = leaderElected(aService(calls), election).run(stop.signal)
@@ -166,7 +166,7 @@ it('gives up the seat only after the service has finished, and leaves nothing on
   expect(getEventListeners(lease.signal, 'abort')).toEqual([])
 })
 
-it('ends without a term when it is stopped while standing by', async () => {
+it('ends without a term when it is stopped during standby', async () => {
   const { election, calls } = anElection()
   const stop = new AbortController()
   const over = leaderElected(aService(calls), election).run(stop.signal)
@@ -175,7 +175,7 @@ it('ends without a term when it is stopped while standing by', async () => {
   expect(calls).toEqual(['campaign', 'resign for good'])
 })
 
-it('gives up the seat and says so when the service fails', async () => {
+it('resigns and reports when the service fails', async () => {
   const { election, calls, win } = anElection()
   const failing: HostedService = { name: 'failing', run: () => Promise.reject(new Error('broken')) }
   const over = leaderElected(failing, election).run(new AbortController().signal)
@@ -184,7 +184,7 @@ it('gives up the seat and says so when the service fails', async () => {
   expect(calls).toEqual(['campaign', 'resign for good'])
 })
 
-it('takes a service that ends while it leads as failed', async () => {
+it('treats a service that ends while it leads as failed', async () => {
   const { election, win } = anElection()
   const brief: HostedService = { name: 'brief', run: async () => undefined }
   const over = leaderElected(brief, election).run(new AbortController().signal)
@@ -192,7 +192,7 @@ it('takes a service that ends while it leads as failed', async () => {
   await expect(over).rejects.toThrow('ended although nobody asked it to')
 })
 
-it('keeps whatever else the service offers', () => {
+it('keeps the other members of the service', () => {
   const { election } = anElection()
   const service = { ...aService([]), health: () => 'fine' }
   expect(leaderElected(service, election).health()).toBe('fine')

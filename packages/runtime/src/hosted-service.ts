@@ -2,10 +2,10 @@ import type { Election, Leadership } from './election.ts'
 import { linkedAbort } from './linked-abort.ts'
 import { type Logger, silentLogger } from './logger.ts'
 
-/** Something the host runs. `run` resolves once `signal` has aborted and work in flight is finished. */
+/** A service that the host runs. `run` resolves once `signal` has aborted and active work is finished. */
 export interface HostedService {
   readonly name: string
-  /** `leadership` is there when an election stands above: its signal means stop at once, `signal` alone means finish. */
+  /** `leadership` is set under an election: its signal means stop at once, `signal` alone means finish. */
   run(signal: AbortSignal, leadership?: Leadership): Promise<void>
 }
 
@@ -19,7 +19,7 @@ export class HostedServiceError extends Error {
   }
 }
 
-/** Runs all until `signal` aborts. One that fails, or ends unasked, is reported, stops the others and rejects. */
+/** Runs all until `signal` aborts. A service that fails or ends early is reported, stops the others and rejects. */
 export function host(
   services: readonly HostedService[],
   signal: AbortSignal,
@@ -57,15 +57,15 @@ async function runTogether(
   if (failures.length === 1) throw failures[0]
 }
 
-/** A service that ends while nobody asked it to is as dead as one that threw. */
+/** A service that ends without a stop has failed, like one that threw. */
 export async function runToItsEnd(service: HostedService, signal: AbortSignal, leadership?: Leadership): Promise<void> {
   await service.run(signal, leadership)
   if (!signal.aborted) throw new Error('ended although nobody asked it to')
 }
 
 /**
- * Runs `service` only while this instance leads; stands by otherwise. On a clean stop the seat is kept until the
- * service has finished, and given up then. A service that fails gives it up too, so that another instance may try.
+ * Runs `service` only while this instance leads. On a clean stop it resigns after the service has finished. It also
+ * resigns when the service fails, so that another instance can try.
  */
 export function leaderElected<S extends HostedService>(service: S, election: Election): S {
   return { ...service, run: (signal: AbortSignal) => leadAgainAndAgain(service, election, signal) }

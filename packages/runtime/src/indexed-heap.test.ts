@@ -4,7 +4,7 @@ import { indexedHeap, NOT_IN_HEAP } from './indexed-heap.ts'
 
 const aHeap = () => indexedHeap<{ at: number; slot: number }>((a, b) => a.at < b.at)
 
-it('gives back what was pushed and not removed, smallest first', () => {
+it('returns pushed items that were not removed, smallest first', () => {
   fc.assert(
     fc.property(
       fc.array(fc.record({ at: fc.nat(50), isRemoved: fc.boolean() }), { maxLength: 60, size: 'max' }),
@@ -28,7 +28,7 @@ it('gives back what was pushed and not removed, smallest first', () => {
   )
 })
 
-it('ignores the removal of what is not inside', () => {
+it('ignores the removal of an item that is not inside', () => {
   const heap = aHeap()
   const item = { at: 1, slot: NOT_IN_HEAP }
   heap.push(item)
@@ -39,7 +39,7 @@ it('ignores the removal of what is not inside', () => {
   expect(heap.peek()?.at).toBe(2)
 })
 
-it('lets go of everything when cleared', () => {
+it('releases all items when cleared', () => {
   const heap = aHeap()
   const item = { at: 1, slot: NOT_IN_HEAP }
   heap.push(item)

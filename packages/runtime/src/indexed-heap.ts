@@ -1,6 +1,6 @@
-/** The heap keeps each item's place in the item itself, so that removing from the middle needs no search. */
+/** Each item stores its own position in the heap, so that removing from the middle needs no search. */
 export interface Slotted {
-  /** Belongs to the heap. `NOT_IN_HEAP` while the item is outside. */
+  /** Written by the heap. `NOT_IN_HEAP` while the item is outside. */
   slot: number
 }
 
@@ -8,10 +8,10 @@ export const NOT_IN_HEAP = -1
 
 export interface IndexedHeap<T extends Slotted> {
   readonly size: number
-  /** The item that comes before all others, left where it is. */
+  /** The first item, which stays in the heap. */
   peek(): T | undefined
   push(item: T): void
-  /** Does nothing for an item that is not inside. */
+  /** Ignores an item that is not inside. */
   remove(item: T): void
   clear(): void
 }

@@ -3,25 +3,25 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { aborted, linkedAbort } from './linked-abort.ts'
 
-it('aborts with any of its parents, for the same reason', () => {
+it('aborts with any of its parents, with the same reason', () => {
   const [one, other] = [new AbortController(), new AbortController()]
   const linked = linkedAbort(one.signal, other.signal)
   other.abort('because')
   expect([linked.signal.aborted, linked.signal.reason]).toEqual([true, 'because'])
 })
 
-it('is born aborted under an aborted parent', () => {
+it('is aborted from the start under an aborted parent', () => {
   expect(linkedAbort(AbortSignal.abort('earlier')).signal.reason).toBe('earlier')
 })
 
-it('aborts on its own without touching its parents', () => {
+it('aborts on its own without aborting its parents', () => {
   const parent = new AbortController()
   const linked = linkedAbort(parent.signal)
   linked.abort('enough')
   expect([linked.signal.reason, parent.signal.aborted]).toEqual(['enough', false])
 })
 
-it('leaves nothing on its parents once unlinked', () => {
+it('leaves no listener on its parents once unlinked', () => {
   const parent = new AbortController()
   const linked = linkedAbort(parent.signal)
   linked.unlink()
@@ -30,7 +30,7 @@ it('leaves nothing on its parents once unlinked', () => {
   expect(getEventListeners(parent.signal, 'abort')).toEqual([])
 })
 
-it('takes any number of listeners without a warning', async () => {
+it('accepts any number of listeners without a warning', async () => {
   const warnings: Error[] = []
   const note = (warning: Error) => warnings.push(warning)
   process.on('warning', note)
@@ -41,10 +41,10 @@ it('takes any number of listeners without a warning', async () => {
   expect(warnings).toEqual([])
 })
 
-it('tells when a signal has aborted, also when it had before', async () => {
+it('resolves when a signal has aborted, even if it had before', async () => {
   const controller = new AbortController()
-  const told = aborted(controller.signal)
+  const abort = aborted(controller.signal)
   controller.abort()
-  await told
+  await abort
   await aborted(controller.signal)
 })

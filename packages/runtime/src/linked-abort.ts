@@ -3,14 +3,14 @@ import { setMaxListeners } from 'node:events'
 export interface LinkedAbort {
   readonly signal: AbortSignal
   abort(reason?: unknown): void
-  /** Takes the listeners off the parents. Call it when the work is over, or long-lived parents collect them. */
+  /** Removes the listeners from the parents. Call it when the work is over, or long-lived parents collect them. */
   unlink(): void
 }
 
-/** Aborts when it is told to or when a parent does. Not `AbortSignal.any`: its composites pile up (nodejs/node#55351). */
+/** Aborts when `abort` is called or a parent aborts. Not `AbortSignal.any`: its composites leak (nodejs/node#55351). */
 export function linkedAbort(...parents: readonly AbortSignal[]): LinkedAbort {
   const controller = new AbortController()
-  // Many waits may share this signal; the default limit of ten would only print a false warning of a leak.
+  // Many waits may share this signal; the default limit of ten would only print a false leak warning.
   setMaxListeners(0, controller.signal)
   const follow = () => controller.abort(parents.find(parent => parent.aborted)?.reason)
   for (const parent of parents) parent.addEventListener('abort', follow)

@@ -1,4 +1,4 @@
-/** Structured logging. Fields first, sentence second; `child` binds fields for good. pino satisfies it as it is. */
+/** Structured logging: fields first, message second; `child` binds fields permanently. pino implements it. */
 export interface Logger {
   debug(fields: object, message: string): void
   info(fields: object, message: string): void

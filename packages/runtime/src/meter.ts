@@ -9,9 +9,9 @@ export interface Meter {
 }
 
 export type Labels = Readonly<Record<string, string>>
-/** Measurements of something that is gone would be shown for ever. */
+/** Removes series of deleted resources, which would otherwise be shown forever. */
 interface Forgetful {
-  /** Forgets what was measured under exactly these labels. */
+  /** Removes the series with exactly these labels. */
   drop(labels: Labels): void
 }
 export interface Counter extends Forgetful {

@@ -12,7 +12,7 @@ async function readAll<T>(from: Pipe<T>): Promise<{ items: T[]; error: unknown }
   }
 }
 
-it('gives what is pushed before and during the reading, in order', async () => {
+it('returns items pushed before and during the reading, in order', async () => {
   const numbers = pipe<number>({ signal: new AbortController().signal })
   numbers.push(1)
   const reading = readAll(numbers)
@@ -23,7 +23,7 @@ it('gives what is pushed before and during the reading, in order', async () => {
   expect(await reading).toEqual({ items: [1, 2, 3], error: undefined })
 })
 
-it('throws the error it ended with, after what was pushed before', async () => {
+it('throws the error it ended with, after the items pushed before', async () => {
   const numbers = pipe<number>({ signal: new AbortController().signal })
   const broken = new Error('connection reset')
   numbers.push(1)
@@ -33,7 +33,7 @@ it('throws the error it ended with, after what was pushed before', async () => {
   expect(await readAll(numbers)).toEqual({ items: [1], error: broken })
 })
 
-it('ends at once when its signal aborts, whatever is inside', async () => {
+it('ends at once when its signal aborts, even with items inside', async () => {
   const stop = new AbortController()
   const numbers = pipe<number>({ signal: stop.signal })
   const seen: number[] = []
@@ -46,14 +46,14 @@ it('ends at once when its signal aborts, whatever is inside', async () => {
   expect(seen).toEqual([1])
 })
 
-it('ends a reader that aborts while it has the last item in hand', async () => {
+it('ends a reader that aborts while it handles the last item', async () => {
   const stop = new AbortController()
   const numbers = pipe<number>({ signal: stop.signal })
   numbers.push(1)
   for await (const _ of numbers) stop.abort()
 })
 
-it('ends a reader that waits when its signal aborts', async () => {
+it('ends a waiting reader when its signal aborts', async () => {
   const stop = new AbortController()
   const reading = readAll(pipe<number>({ signal: stop.signal }))
   await Promise.resolve()
@@ -61,14 +61,14 @@ it('ends a reader that waits when its signal aborts', async () => {
   expect(await reading).toEqual({ items: [], error: undefined })
 })
 
-it('cuts off a reader that is too far behind', async () => {
+it('fails a reader that is too far behind', async () => {
   const numbers = pipe<number>({ signal: new AbortController().signal, itemsMax: 3 })
   for (let item = 0; item < 10; item += 1) numbers.push(item)
   const { items, error } = await readAll(numbers)
   expect([items, String(error)]).toEqual([[0, 1, 2, 3], 'Error: the reader is too far behind'])
 })
 
-it('closes once and leaves nothing on the signal when the reader walks away', async () => {
+it('closes once and leaves no listener on the signal when the reader stops early', async () => {
   const { signal } = new AbortController()
   let closed = 0
   const numbers = pipe<number>({

@@ -6,11 +6,11 @@ export interface Pipe<T> extends AsyncIterable<T> {
 }
 
 export interface PipeOptions {
-  /** Ends the reading at once, whatever is still inside. */
+  /** Ends the reading at once, even with items inside. */
   readonly signal: AbortSignal
-  /** A reader this far behind is cut off with an error: better to read again than to fill the memory. */
+  /** A reader this far behind fails with an error: reading again is better than filling the memory. */
   readonly itemsMax?: number
-  /** Called once when the reading is over, for whatever reason. */
+  /** Called once when the reading ends for any reason. */
   readonly onClose?: () => void
 }
 
@@ -67,7 +67,7 @@ function throwIfSet(error: unknown): void {
   if (error !== undefined) throw error
 }
 
-/** Looks at the signal after the wake-up is in place, so that no abort falls between. */
+/** Checks the signal after the wake-up is in place, so that no abort is missed. */
 function news<T>(inside: Inside<T>, signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     inside.wake = resolve

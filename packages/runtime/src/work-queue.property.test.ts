@@ -13,7 +13,7 @@ type Step =
   | { do: 'done'; pick: number; againMs: number | null }
   | { do: 'advance'; ms: number }
 
-/** The contract again, as slowly and plainly as possible: one record per key, searched from end to end. */
+/** The contract as a simple, slow model: one record per key, searched linearly. */
 interface Plan {
   rank: number
   at: number
@@ -124,6 +124,6 @@ async function play(steps: readonly Step[]): Promise<void> {
   }
 }
 
-it('behaves as its contract in every order of calls', async () => {
+it('behaves like the model in every order of calls', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 80 }), play), { numRuns: 1_000 })
 })

@@ -23,23 +23,23 @@ const takeAll = () => {
 }
 
 describe('handing out', () => {
-  it('folds repeated news of a key into one hand-out', () => {
+  it('merges repeated changes of a key', () => {
     queue.add('a')
     queue.add('a')
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('serves keys of one rank in the order in which they came', () => {
+  it('serves keys of one rank in the order of their arrival', () => {
     for (const key of ['c', 'a', 'b']) queue.add(key)
     expect(takeAll()).toEqual(['c', 'a', 'b'])
   })
 
-  it('leaves a key its place in the line when more news of it comes', () => {
+  it('keeps the position of a key when more changes arrive', () => {
     for (const key of ['a', 'b', 'a']) queue.add(key)
     expect(takeAll()).toEqual(['a', 'b'])
   })
 
-  it('puts news before requeue before resync', () => {
+  it('serves changes before requeues before resyncs', () => {
     queue.add('requeued')
     queue.done(take(), { afterMs: 0, cause: 'requeue' })
     queue.offer('routine')
@@ -48,7 +48,7 @@ describe('handing out', () => {
     expect(takeAll()).toEqual(['news', 'requeued', 'routine', 'routine too'])
   })
 
-  it('puts what goes first before all other news, also when it was queued as news before', () => {
+  it('serves first whatever goes first, even if it was queued as a change before', () => {
     for (const key of ['a', 'b', 'c']) queue.add(key)
     queue.add('c', { goesFirst: true })
     queue.add('d', { goesFirst: true })
@@ -56,14 +56,14 @@ describe('handing out', () => {
     expect(takeAll()).toEqual(['c', 'd', 'a', 'b'])
   })
 
-  it('moves a routine key up when there is news of it', () => {
+  it('moves a routine key up when it changes', () => {
     queue.offer('a')
     queue.offer('b')
     queue.add('b')
     expect(takeAll()).toEqual(['b', 'a'])
   })
 
-  it('hands a key out to one hand at a time', () => {
+  it('hands a key out once at a time', () => {
     queue.add('a')
     const item = take()
     queue.add('a')
@@ -73,14 +73,14 @@ describe('handing out', () => {
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('refuses a key that comes back twice', () => {
+  it('rejects a key that is returned twice', () => {
     queue.add('a')
     const item = take()
     queue.done(item)
     expect(() => queue.done(item)).toThrow("a was given back but is in nobody's hand")
   })
 
-  it('keeps a change during work even when the work asks for a long wait', () => {
+  it('keeps a change during work even when the work requests a long wait', () => {
     queue.add('a')
     const item = take()
     queue.add('a')
@@ -88,7 +88,7 @@ describe('handing out', () => {
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('says when a key becomes due', async () => {
+  it('reports when a key becomes due', async () => {
     const calls: string[] = []
     const spoken = workQueue({ clock, onDue: () => calls.push('due') })
     spoken.add('a')
@@ -108,7 +108,7 @@ describe('waiting', () => {
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('lets the earliest news win, whichever came first', async () => {
+  it('uses the earliest time, whichever came first', async () => {
     queue.add('a', { afterMs: 500 })
     queue.add('a', { afterMs: 100 })
     queue.add('b', { afterMs: 100 })
@@ -117,7 +117,7 @@ describe('waiting', () => {
     expect(takeAll()).toEqual(['a', 'b'])
   })
 
-  it('lets the work itself ask for an earlier time than the news that came meanwhile', async () => {
+  it('lets the work request an earlier time than a change in the meantime', async () => {
     queue.add('a')
     const item = take()
     queue.add('a', { afterMs: 1_000 })
@@ -126,7 +126,7 @@ describe('waiting', () => {
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('lets news cut a wait short', async () => {
+  it('ends a wait early on a change', async () => {
     queue.add('a')
     queue.done(take(), { afterMs: 32_000, cause: 'retry' })
     queue.add('a', { afterMs: 500 })
@@ -134,7 +134,7 @@ describe('waiting', () => {
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('never lets an offer cut a wait short, nor wakes twice for both', async () => {
+  it('never ends a wait early on an offer, nor wakes twice for both', async () => {
     queue.add('a')
     queue.done(take(), { afterMs: 32_000, cause: 'retry' })
     queue.offer('a')
@@ -146,7 +146,7 @@ describe('waiting', () => {
     expect(takeAll()).toEqual([])
   })
 
-  it('drops an offer made during work when the work asks for a wait', async () => {
+  it('drops an offer made during work when the work requests a wait', async () => {
     queue.add('a')
     const item = take()
     queue.offer('a')
@@ -155,7 +155,7 @@ describe('waiting', () => {
     expect(takeAll()).toEqual([])
   })
 
-  it('keeps an offer made during work when the work asks for nothing', () => {
+  it('keeps an offer made during work when the work requests nothing', () => {
     queue.add('a')
     const item = take()
     queue.offer('a')
@@ -163,7 +163,7 @@ describe('waiting', () => {
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('takes a wait that is no positive number as none', () => {
+  it('treats a wait that is not a positive number as none', () => {
     queue.add('a', { afterMs: Number.NaN })
     queue.add('b', { afterMs: -5 })
     expect(takeAll()).toEqual(['a', 'b'])
@@ -176,7 +176,7 @@ describe('waiting', () => {
     expect(takeAll()).toEqual(['in 200', 'in 300', 'in 400', 'in 500'])
   })
 
-  it('waits on when its timer rings early', async () => {
+  it('keeps waiting when its timer fires early', async () => {
     const hasty = workQueue({ clock: { ...clock, after: (ms, run) => clock.after(ms > 1 ? ms - 1 : ms, run) } })
     hasty.add('a', { afterMs: 10 })
     await clock.advance(9)
@@ -187,7 +187,7 @@ describe('waiting', () => {
 })
 
 describe('copies', () => {
-  it('hands the offered copy over', () => {
+  it('passes on the offered copy', () => {
     queue.offer('a', { copy: 'listed' })
     expect(take().copy).toBe('listed')
   })
@@ -198,19 +198,19 @@ describe('copies', () => {
     expect(take().copy).toBe('new')
   })
 
-  it('drops the copy when news comes after the listing', () => {
+  it('drops the copy when a change arrives after the listing', () => {
     queue.offer('a', { copy: 'listed' })
     queue.add('a')
     expect(take().copy).toBeUndefined()
   })
 
-  it('gives no copy to news that was there before the listing', () => {
+  it('gives no copy to a change from before the listing', () => {
     queue.add('a')
     queue.offer('a', { copy: 'listed' })
     expect(take().copy).toBeUndefined()
   })
 
-  it('drops a copy that was listed while the key was in hand', () => {
+  it('drops a copy that was listed while the key was active', () => {
     queue.add('a')
     const item = take()
     queue.offer('a', { copy: 'listed' })
@@ -218,7 +218,7 @@ describe('copies', () => {
     expect(take().copy).toBeUndefined()
   })
 
-  it('knows which keys were touched while a listing was read', () => {
+  it('records which keys changed while a listing was read', () => {
     queue.add('before')
     const listing = queue.openListing()
     queue.add('news')
@@ -232,7 +232,7 @@ describe('copies', () => {
 })
 
 describe('forgetting', () => {
-  it('drops what is planned', async () => {
+  it('drops plans', async () => {
     queue.add('due')
     queue.add('waiting', { afterMs: 10 })
     queue.forget('due')
@@ -243,7 +243,7 @@ describe('forgetting', () => {
     expect(queue.depth).toBe(0)
   })
 
-  it('drops what the work in hand asks for', async () => {
+  it('drops what the active work requests', async () => {
     queue.add('a')
     const item = take()
     queue.add('a')
@@ -253,7 +253,7 @@ describe('forgetting', () => {
     expect(takeAll()).toEqual([])
   })
 
-  it('keeps news that comes after it', () => {
+  it('keeps a change that arrives later', () => {
     queue.add('a')
     const item = take()
     queue.forget('a')
@@ -262,7 +262,7 @@ describe('forgetting', () => {
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('counts for the work in hand only', async () => {
+  it('affects only the active work', async () => {
     queue.add('a')
     const item = take()
     queue.forget('a')
@@ -273,7 +273,7 @@ describe('forgetting', () => {
     expect(takeAll()).toEqual(['a'])
   })
 
-  it('makes room, as do clearing and the end of work', () => {
+  it('frees capacity, as do clearing and the end of work', () => {
     const small = workQueue({ clock, keysMax: 1 })
     small.add('a')
     small.forget('a')
@@ -286,7 +286,7 @@ describe('forgetting', () => {
     expect(small.depth).toBe(1)
   })
 
-  it('leaves no timer behind when cleared, and drops what the work in hand asks for', () => {
+  it('leaves no timer behind when cleared, and drops what the active work requests', () => {
     queue.add('in hand')
     const item = take()
     queue.add('waiting', { afterMs: 60_000 })
@@ -295,7 +295,7 @@ describe('forgetting', () => {
     expect([clock.timersLeft(), queue.depth]).toEqual([0, 0])
   })
 
-  it('drops all but what is in hand when cleared', async () => {
+  it('drops all but active keys when cleared', async () => {
     queue.add('in hand')
     const item = take()
     queue.add('in hand')
@@ -312,7 +312,7 @@ describe('forgetting', () => {
 })
 
 describe('measures', () => {
-  it('counts keys that wait for a hand, for their time, or for the hand that has them', () => {
+  it('counts keys that are due, delayed, or active with a change', () => {
     queue.add('held')
     take()
     queue.add('held')
@@ -321,7 +321,7 @@ describe('measures', () => {
     expect([queue.depth, queue.due]).toEqual([3, 1])
   })
 
-  it('tells how long the oldest due key has waited', async () => {
+  it('reports how long the oldest due key has waited', async () => {
     expect(queue.oldestAgeMs()).toBe(0)
     queue.offer('old')
     await clock.advance(70)
@@ -340,7 +340,7 @@ describe('measures', () => {
     expect(queue.oldestAgeMs()).toBe(30)
   })
 
-  it('remembers when the first news behind a hand-out came', async () => {
+  it('records when the first change of a key arrived', async () => {
     queue.add('a', { afterMs: 100 })
     await clock.advance(50)
     queue.add('a')
@@ -349,7 +349,7 @@ describe('measures', () => {
     expect(take().newsAt).toBeLessThan(0)
   })
 
-  it('has no news behind what the work asked for, nor behind an offer made meanwhile', () => {
+  it('has no change time for what the work requested, nor for an offer made in the meantime', () => {
     queue.add('a')
     queue.done(take(), { afterMs: 0, cause: 'requeue' })
     expect(take().newsAt).toBeLessThan(0)
@@ -360,7 +360,7 @@ describe('measures', () => {
     expect(take().newsAt).toBeLessThan(0)
   })
 
-  it('counts news during work as news of its own', async () => {
+  it('counts a change during work separately', async () => {
     queue.add('a')
     const item = take()
     await clock.advance(50)
@@ -371,7 +371,7 @@ describe('measures', () => {
 })
 
 describe('the limit', () => {
-  it('refuses one distinct key too many with a clear error, and only that one', () => {
+  it('rejects one distinct key too many with a clear error, and only that one', () => {
     const small = workQueue({ clock, keysMax: 2 })
     small.add('a')
     small.offer('b')
@@ -382,7 +382,7 @@ describe('the limit', () => {
     expect(small.depth).toBe(2)
   })
 
-  it('never refuses what the work in hand asks for', () => {
+  it('never rejects what the active work requests', () => {
     const small = workQueue({ clock, keysMax: 1 })
     small.add('a')
     const item = small.take()

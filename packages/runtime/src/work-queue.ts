@@ -2,45 +2,48 @@ import type { Clock } from './clock.ts'
 import { type IndexedHeap, indexedHeap, NOT_IN_HEAP } from './indexed-heap.ts'
 
 /**
- * A keyed queue with two verbs. `add` is news: the earliest time wins. `offer` is routine: it never cuts a wait short.
- * A key is in one hand at a time; what happens to it meanwhile is kept and handed out after.
+ * A keyed queue with two verbs. `add` is a change: the earliest time wins. `offer` is routine: it never ends a wait
+ * early. A key is active once at a time; changes in the meantime are kept and handed out after.
  */
 export interface WorkQueue<R = unknown> {
   /**
-   * Throws `WorkQueueFull` for one distinct key too many. News drops a copy that was listed before it. With `goesFirst` it is
-   * handed out before all other news.
+   * Throws `WorkQueueFull` for one distinct key too many. A change drops a copy that was listed before it. With
+   * `goesFirst` it is handed out before all other changes.
    */
   add(key: string, options?: { readonly afterMs?: number; readonly cause?: string; readonly goesFirst?: boolean }): void
-  /** Throws `WorkQueueFull` for one distinct key too many. `copy` rides along to the hand-out unless news comes first. */
+  /**
+   * Throws `WorkQueueFull` for one distinct key too many. `copy` is handed out with the key unless a change comes
+   * first.
+   */
   offer(key: string, options?: { readonly copy?: R | undefined; readonly cause?: string }): void
-  /** Drops what is planned for the key, and what the work that has it in hand will ask for. Later news counts. */
+  /** Drops the plans of the key, and what its active work will request. Later changes count. */
   forget(key: string): void
-  /** Hands out the most urgent due key: first news, news, requeue, resync; first come first served within each. */
+  /** Hands out the most urgent due key: goes-first, changes, requeues, resyncs; first come first served within each. */
   take(): WorkItem<R> | undefined
-  /** Gives a key back. */
+  /** Returns a key. */
   done(item: WorkItem<R>, again?: Again): void
-  /** From now until it is closed, remembers which keys were handed out or had news: their listed copies are old. */
+  /** From now until it is closed, records which keys were handed out or changed: their listed copies are stale. */
   openListing(): QueueListing
-  /** Drops all but what is in hand. */
+  /** Drops all but active keys. */
   clear(): void
-  /** Keys that wait for a hand or for their time. */
+  /** Keys that are due or delayed. */
   readonly depth: number
-  /** Keys that wait for nothing but a hand. */
+  /** Keys that are due. */
   readonly due: number
   /** Age of the oldest due key. */
   oldestAgeMs(): number
 }
 
-/** Read it before the first `await`: news during the work is noted in the same place. */
+/** Read it before the first `await`: a change during the work is recorded in the same place. */
 export interface WorkItem<R = unknown> {
   readonly key: string
   readonly cause: string
   readonly copy: R | undefined
-  /** When the first news behind this hand-out came, by the monotonic clock; negative when there was none. */
+  /** When the first change of this key arrived, by the monotonic clock; negative when there was none. */
   readonly newsAt: number
 }
 
-/** When the work itself wants to see its key again. */
+/** When the work wants its key again. */
 export interface Again {
   readonly afterMs: number
   readonly cause: string
@@ -83,7 +86,7 @@ interface Entry<R> {
   isForgotten: boolean
   place: Place
   rank: Rank
-  /** When it becomes due or became so, by the monotonic clock; along a line it only grows, so the first is the oldest. */
+  /** When it becomes or became due, by the monotonic clock; it only grows along a line, so the first is the oldest. */
   at: number
   newsAt: number
   cause: string
@@ -216,7 +219,7 @@ function done<R>(queue: Queue<R>, entry: Entry<R>, again: Again | undefined): vo
   place(queue, entry, now)
 }
 
-/** The work's own wish gives way to news and replaces a resync: a poll must not cut a backoff short. */
+/** A change overrides the work's own request, which replaces a resync: a poll must not end a backoff early. */
 function replan<R>(entry: Entry<R>, at: number, cause: string, hasNews: boolean): void {
   if (hasNews) {
     entry.at = Math.min(entry.at, at)
@@ -324,7 +327,7 @@ function disarm<R>(queue: Queue<R>): void {
   queue.timerAt = Number.POSITIVE_INFINITY
 }
 
-/** Timers may ring early, so only what is due by the clock moves on and the rest is armed again. */
+/** Timers may fire early, so only keys that are due by the clock move on, and the timer is set again for the rest. */
 function ring<R>(queue: Queue<R>): void {
   disarm(queue)
   const now = queue.clock.monotonic()
@@ -348,5 +351,5 @@ function oldestAgeMs<R>({ lines, clock }: Queue<R>): number {
   return Math.max(...RANKS.map(rank => now - (lines[rank].first?.at ?? now)))
 }
 
-/** Anything but a positive number means now: NaN in the heap would spoil its order. */
+/** Anything but a positive number means now: NaN would corrupt the order of the heap. */
 const laterBy = (now: number, afterMs: number) => now + (afterMs > 0 ? afterMs : 0)

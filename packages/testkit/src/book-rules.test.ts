@@ -7,19 +7,19 @@ const declared = { cpu_cores: 4, memory_gb: 16, storage_gb: 10, max_nodes: 20 }
 const none = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }
 const times = (n: number) => ({ cpu_cores: 2 * n, memory_gb: 4 * n, storage_gb: n, nodes: 3 * n })
 
-it('finds nothing wrong with a book that adds up', () => {
+it('finds nothing wrong with consistent reservations', () => {
   const capacity = { declared, reserved: times(2) }
   expect(overbooked(aServingWorker({ capacity, reservations: { a: needs, b: needs } }))).toEqual([])
   expect(overbooked(aServingWorker({ capacity: { declared: null, reserved: none }, reservations: {} }))).toEqual([])
 })
 
-it('finds more room given away than there is', () => {
+it('finds reserved capacity beyond the total', () => {
   const capacity = { declared, reserved: times(3) }
   const worker = aServingWorker({ name: 'w', capacity, reservations: { a: needs, b: needs, c: needs } })
   expect(overbooked(worker)).toEqual(['w has 6 of 4 cpu_cores reserved'])
 })
 
-it('finds room that is counted and not in the book, and sessions where there is no room at all', () => {
+it('finds reserved capacity without a reservation, and sessions on a worker without capacity', () => {
   const miscounted = aServingWorker({ name: 'w', capacity: { declared, reserved: times(1) }, reservations: {} })
   expect(overbooked(miscounted)).toContain('w says that 2 cpu_cores are reserved, and its book 0')
   const bare = aServingWorker({ name: 'w', capacity: { declared: null, reserved: none }, reservations: { a: needs } })

@@ -2,7 +2,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 
 const HAIR = 1e-6
 
-/** What must hold of the room in a worker's book: nobody has more than there is, and what it says is what is in the book. */
+/** Rules of a worker's reservations: they fit into its capacity, and its counters match them. */
 export function overbooked(worker: Pick<Worker, 'name' | 'capacity' | 'reservations'>): string[] {
   const { name, reservations } = worker
   const { declared, reserved } = worker.capacity
@@ -26,7 +26,7 @@ export function overbooked(worker: Pick<Worker, 'name' | 'capacity' | 'reservati
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0)
 
-/** No port of a worker leads to two things. */
+/** No port of a worker is used twice. */
 export function sharedPorts({ name, ports }: Pick<Worker, 'name' | 'ports'>): string[] {
   const all = Object.values(ports).flatMap(each => Object.values(each))
   return new Set(all).size === all.length ? [] : [`${name} has a port twice: ${all.sort((a, b) => a - b)}`]

@@ -103,7 +103,7 @@ export const asView = (worker: Worker): WorkerView => ({
   cost: { spent_usd: 0, per_hour_usd: 0, cause: null },
 })
 
-/** One that labs can be placed on now. */
+/** A worker that labs can be placed on now. */
 export const aServingWorker = (more: Partial<Worker> = {}): Worker =>
   aWorker({
     status: 'RUNNING',
@@ -117,7 +117,7 @@ export const aServingWorker = (more: Partial<Worker> = {}): Worker =>
     ...more,
   })
 
-/** A lab of these nodes, without links; what a node leaves out is that of a router. */
+/** A lab of these nodes, without links; node fields default to those of a router. */
 export const aTopology = (nodes: readonly Partial<TopologyNode>[] = [{}], more: Partial<Topology> = {}): Topology =>
   Topology.parse({
     lab: { version: '0.3.0', title: 'a lab' },

@@ -45,7 +45,7 @@ export interface FaultyDispatch {
   /** Makes requests fail until `heal`. */
   fail(fault: Fault): void
   heal(): void
-  /** Runs before each request is executed: for what others do meanwhile, or to delay it. Replaces the listener before. */
+  /** Runs before each request is executed: for concurrent changes, or to delay it. Replaces the previous listener. */
   beforeRequest(listener: RequestListener): void
 }
 

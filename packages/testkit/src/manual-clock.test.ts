@@ -8,7 +8,7 @@ it('stands still until it is advanced', async () => {
   expect([clock.now(), clock.monotonic()]).toEqual(before)
 })
 
-it('fires timers in the order of their time, and of their setting where that is the same', async () => {
+it('fires timers in the order of their time, then of their creation', async () => {
   const clock = manualClock()
   const fired: string[] = []
   clock.after(20, () => fired.push(`late at ${clock.monotonic()}`))
@@ -19,7 +19,7 @@ it('fires timers in the order of their time, and of their setting where that is 
   expect(fired).toEqual(['first at 10', 'second at 10', 'late at 20'])
 })
 
-it('keeps the order of setting for any number of timers of the same instant', async () => {
+it('keeps the order of creation for any number of timers of the same instant', async () => {
   const clock = manualClock()
   const fired: number[] = []
   const order = Array.from({ length: 20 }, (_, index) => index)
@@ -54,7 +54,7 @@ it('fires timers that were set by timers within the same advance', async () => {
   expect(rounds).toBe(10)
 })
 
-it('does not fire what was canceled', async () => {
+it('does not fire canceled timers', async () => {
   const clock = manualClock()
   let hasFired = false
   const cancel = clock.after(10, () => {

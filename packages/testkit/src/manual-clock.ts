@@ -1,7 +1,7 @@
 import { type SimulatedClock, timeMachine } from './simulated-clock.ts'
 
 export interface ManualClock extends SimulatedClock {
-  /** Fires what is due within `ms`, in order, and lets promises settle in between. `advance(0)` only settles. */
+  /** Fires timers due within `ms`, in order, and lets promises settle in between. `advance(0)` only settles. */
   advance(ms: number): Promise<void>
 }
 

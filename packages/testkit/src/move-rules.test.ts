@@ -5,7 +5,7 @@ import { illegalMovesOfSession, illegalMovesOfWorker } from './move-rules.ts'
 
 const AT = { at: '2026-01-01T00:00:00.000Z', because: reason('not_given') }
 
-it('finds nothing wrong with moves that follow each other', () => {
+it('finds nothing wrong with consecutive transitions', () => {
   const state_history = [
     { from: null, to: 'PENDING', ...AT },
     { from: 'PENDING', to: 'PROVISIONING', ...AT },
@@ -13,7 +13,7 @@ it('finds nothing wrong with moves that follow each other', () => {
   expect(illegalMovesOfWorker(aWorker({ state_history: [...state_history] }))).toEqual([])
 })
 
-it('finds a move that no lifecycle has, and one that does not start at the last status', () => {
+it('finds a transition that no lifecycle allows, and one that does not start at the last status', () => {
   const leap = aWorker({ name: 'w', state_history: [{ from: 'PENDING', to: 'RUNNING', ...AT }] })
   expect(illegalMovesOfWorker(leap)).toEqual(['w moved from PENDING to RUNNING while it was PENDING'])
   const gap = aWorker({
@@ -26,7 +26,7 @@ it('finds a move that no lifecycle has, and one that does not start at the last 
   expect(illegalMovesOfWorker(gap)).toEqual(['w moved from STARTING to RUNNING while it was PENDING'])
 })
 
-it('judges sessions by their own lifecycle', () => {
+it('checks sessions by their own lifecycle', () => {
   const leap = aSession({ id: 'ls-1', state_history: [{ from: 'PENDING', to: 'RUNNING', ...AT }] })
   expect(illegalMovesOfSession(leap)).toEqual(['ls-1 moved from PENDING to RUNNING while it was PENDING'])
 })

@@ -7,7 +7,7 @@ interface Move<S> {
   readonly to: S
 }
 
-/** Moves, the oldest first, that do not begin where the one before ended, or that no lifecycle allows. */
+/** Transitions, oldest first, that do not start where the one before ended, or that no lifecycle allows. */
 function broken<S>(name: string, moves: readonly Move<S>[], isLegal: (from: S, to: S) => boolean): string[] {
   return moves.flatMap(({ from, to }, n) => {
     const before = n === 0 ? from : (moves[n - 1]?.to ?? null)
@@ -19,7 +19,7 @@ function broken<S>(name: string, moves: readonly Move<S>[], isLegal: (from: S, t
 export const illegalWorkerMoves = (name: string, moves: readonly Move<WorkerStatus>[]): string[] =>
   broken(name, moves, canMove)
 
-/** By its own history, since not every version is told. */
+/** Uses the resource's own history, since not every version is published. */
 export const illegalMovesOfWorker = ({ name, state_history }: Pick<Worker, 'name' | 'state_history'>): string[] =>
   illegalWorkerMoves(name, state_history)
 

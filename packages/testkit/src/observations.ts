@@ -3,7 +3,7 @@ import type { Ec2Sight, LicenseSight, Observation } from '@lcm/domain/worker/obs
 import type { Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, anInstance, aWorker } from './builders.ts'
 
-/** A running worker, recorded exactly as `anInstance` shows its machine: a look at it finds nothing to do. */
+/** A running worker, recorded exactly as `anInstance` shows its machine: an observation finds nothing to do. */
 export const onMachine = (more: Partial<Worker> = {}): Worker =>
   aWorker({
     status: 'RUNNING',
@@ -24,7 +24,7 @@ export const aMachineSight = (more: Partial<Instance> = {}): Ec2Sight => ({
   instance: anInstance(more),
 })
 
-/** A server that is registered, and says nothing else of itself. */
+/** A registered server without further fields. */
 export const aLicenseSight = (
   more: Partial<Extract<LicenseSight, { kind: 'seen' }>> = {},
 ): Extract<LicenseSight, { kind: 'seen' }> => ({
@@ -38,7 +38,7 @@ export const aLicenseSight = (
   ...more,
 })
 
-/** A look at a machine that runs, and at nothing else. */
+/** An observation of a running machine only. */
 export const anObservation = (more: Partial<Observation> = {}): Observation => ({
   ec2: aMachineSight(),
   cml: null,
@@ -53,7 +53,7 @@ export const anObservation = (more: Partial<Observation> = {}): Observation => (
   ...more,
 })
 
-/** A look at a worker's load that found out nothing. */
+/** An empty observation of a worker's load. */
 export const NO_METRICS = {
   cpu_utilization: null,
   memory_utilization: null,

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { recordingLogger } from './recording-logger.ts'
 
-it('keeps what it and its children say, with the bound fields', () => {
+it('records its own lines and those of its children, with the bound fields', () => {
   const logger = recordingLogger()
   logger.info({ a: 1 }, 'one')
   logger.child({ key: 'w-1' }).child({ epoch: 2 }).warn({ a: 3 }, 'two')

@@ -7,7 +7,7 @@ export interface LogLine {
 }
 
 export interface RecordingLogger extends Logger {
-  /** What this logger and its children have said, oldest first. */
+  /** Lines of this logger and its children, oldest first. */
   readonly lines: readonly LogLine[]
   messages(level: LogLine['level']): readonly string[]
 }

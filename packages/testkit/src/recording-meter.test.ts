@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { recordingMeter } from './recording-meter.ts'
 
-it('keeps counters, gauges and observations by series', () => {
+it('records counters, gauges and observations by series', () => {
   const meter = recordingMeter()
   const counter = meter.counter('c', '', ['result'])
   counter.add()
@@ -14,7 +14,7 @@ it('keeps counters, gauges and observations by series', () => {
   expect(meter.value('unknown')).toBeUndefined()
 })
 
-it('refuses one name twice', () => {
+it('rejects a duplicate name', () => {
   const meter = recordingMeter()
   meter.gauge('g', '')
   expect(() => meter.counter('g', '')).toThrow('g is registered twice')

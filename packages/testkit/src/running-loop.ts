@@ -19,7 +19,7 @@ export interface Start<R> {
   readonly listed: R | undefined
 }
 
-/** A loop on a manual clock that notes every reconcile it starts. */
+/** A loop on a manual clock that records every reconcile it starts. */
 export interface RunningLoop<R> {
   readonly clock: ManualClock
   readonly logger: RecordingLogger
@@ -28,13 +28,13 @@ export interface RunningLoop<R> {
   readonly starts: readonly Start<R>[]
   /** When reconciles of `key` started. */
   startsOf(key: string): readonly number[]
-  /** The hands of a trigger in the current term, to play one by hand. */
+  /** Functions of a trigger in the current term, to add keys directly. */
   readonly hands: TriggerContext<R>
-  /** Begins a term with the next epoch; the loop must be at rest. */
+  /** Begins a term with the next epoch; the loop must be idle. */
   begin(): void
-  /** Asks for a clean stop; resolves when the term is over. */
+  /** Requests a clean stop; resolves when the term is over. */
   stop(): Promise<void>
-  /** Takes leadership away; resolves when the term is over. */
+  /** Ends leadership; resolves when the term is over. */
   lose(): Promise<void>
 }
 

@@ -1,21 +1,21 @@
 import { type Pipe, pipe, WatchCompacted, type WatchEntry, type WatchMessage, type WatchSource } from '@lcm/runtime'
 
-/** A watch source that a test plays by hand: it changes, breaks, falls silent and forgets when told to. */
+/** A watch source that a test controls: it changes, breaks, falls silent and compacts on demand. */
 export interface ScriptedWatchSource<Hint> extends WatchSource<Hint> {
   put(key: string, hint: Hint): void
   delete(key: string): void
-  /** A sign of life on every open stream. */
+  /** Sends a heartbeat on every open stream. */
   progress(): void
   breakStreams(error?: Error): void
-  /** Calls of list and watch reject until it is told otherwise. */
+  /** Makes calls of list and watch reject until it is reset. */
   refuse(isRefusing: boolean): void
-  /** Streams opened from now on stay open without a word, and lists never answer. */
+  /** Streams opened from now on stay open without messages, and lists never respond. */
   silence(isSilent: boolean): void
-  /** Forgets the history: whoever resumes must list again. */
+  /** Compacts the history: clients that resume must list again. */
   compact(): void
-  /** As a rebuilt store: the keys stay, the revisions start over. */
+  /** Like a rebuilt store: the keys stay, the revisions start over. */
   restartHistory(): void
-  /** What was asked of it, such as `list` and `watch after 3`. */
+  /** Calls so far, such as `list` and `watch after 3`. */
   readonly asked: readonly string[]
   readonly openStreams: number
 }

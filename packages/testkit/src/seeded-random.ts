@@ -1,4 +1,4 @@
-/** The same seed gives the same answers on every machine. */
+/** The same seed gives the same values on every machine. */
 export interface SeededRandom {
   /** At least 0, below 1. */
   float(): number
@@ -31,7 +31,7 @@ function sfc32(seed: number): () => number {
     c = (((c << 21) | (c >>> 11)) + sum) | 0
     return sum >>> 0
   }
-  // Near seeds begin alike; twelve rounds drive them apart.
+  // Similar seeds start alike; twelve rounds separate them.
   for (let round = 0; round < 12; round += 1) next()
   return next
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { timeMachine } from './simulated-clock.ts'
 
-it('fails aloud instead of hanging when time stands still', async () => {
+it('fails with an error instead of hanging when time stands still', async () => {
   const { clock, move } = timeMachine(() => 0)
   const again = () => void clock.after(0, again)
   again()

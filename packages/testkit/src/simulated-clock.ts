@@ -1,19 +1,19 @@
 import { type Clock, sleepOn } from '@lcm/runtime/clock'
 import { indexedHeap, NOT_IN_HEAP, type Slotted } from '@lcm/runtime/indexed-heap'
 
-/** A clock whose time moves only when it is told to, timer by timer. */
+/** A clock that advances only on demand, timer by timer. */
 export interface SimulatedClock extends Clock {
-  /** The wall clock jumps, as by an operator or NTP; deadlines and timers do not notice. */
+  /** The wall clock jumps, as by an operator or NTP; deadlines and timers are not affected. */
   jumpWallClock(ms: number): void
-  /** Timers that may still fire: what a stopped service left behind would keep a real process alive. */
+  /** Timers that may still fire: those of a stopped service would keep a real process alive. */
   timersLeft(): number
 }
 
 export interface TimeMachine {
   readonly clock: SimulatedClock
   /**
-   * Fires the timers of the next `ms` in order, each in a turn of its own, so that everything it set in motion has
-   * come to rest before time moves on. Ends early, between two timers, once `isEnough` holds.
+   * Fires the timers of the next `ms` in order, each in its own macrotask, so that its promises settle before time
+   * advances. Ends early, between two timers, once `isEnough` holds.
    */
   move(ms: number, isEnough?: () => boolean): Promise<void>
 }
@@ -24,10 +24,10 @@ interface Timer extends Slotted {
   readonly run: () => void
 }
 
-/** Some Thursday at midnight, so that dates in traces read well. */
+/** A Thursday at midnight, so that dates in traces are easy to read. */
 export const WALL_CLOCK_START_MS = Date.UTC(2026, 0, 1)
 
-/** A loop that waits for 0 ms again and again would otherwise hang the test without a word. */
+/** A loop that waits for 0 ms again and again would otherwise hang the test silently. */
 const TIMERS_PER_INSTANT_MAX = 250_000
 
 /** `nextTie` orders timers of the same instant: the lower goes first. */
@@ -71,5 +71,5 @@ export function timeMachine(nextTie: () => number, wallClockStartMs = WALL_CLOCK
   return { clock, move }
 }
 
-/** One macrotask turn: promises that can settle have done so when it is over. */
+/** One macrotask: all promises that can settle have settled when it is over. */
 const turn = () => new Promise<void>(resolve => setImmediate(resolve))

@@ -38,7 +38,7 @@ describe('one seed', () => {
     expect(orders.size).toBe(6)
   })
 
-  it('keeps chance apart from the number of timers', async () => {
+  it('keeps random values independent of the number of timers', async () => {
     const [few, many] = [virtualTime(7), virtualTime(7)]
     for (let count = 0; count < 10; count += 1) many.clock.after(1, () => undefined)
     expect(many.random.float()).toBe(few.random.float())
@@ -46,7 +46,7 @@ describe('one seed', () => {
 })
 
 describe('running', () => {
-  it('moves on only when nothing can run any more', async () => {
+  it('advances only when nothing can run any more', async () => {
     const { clock, runFor } = virtualTime(1)
     const times: number[] = []
     clock.after(10, async () => {
@@ -68,13 +68,13 @@ describe('running', () => {
     expect(clock.monotonic()).toBe(500)
   })
 
-  it('says so when the condition did not come to hold in time', async () => {
+  it('returns false when the condition does not hold in time', async () => {
     const { clock, runUntil } = virtualTime(1)
     expect(await runUntil(() => false, 10_000)).toBe(false)
     expect(clock.monotonic()).toBe(10_000)
   })
 
-  it('goes through a day of timers in no time', async () => {
+  it('runs a day of timers immediately', async () => {
     const { clock, runFor } = virtualTime(1)
     let ticks = 0
     const tick = () => {
@@ -97,7 +97,7 @@ describe('the trace', () => {
     expect(one.traceHash()).not.toBe(other.traceHash())
   })
 
-  it('bears the virtual time', async () => {
+  it('contains the virtual time', async () => {
     const time = virtualTime(1)
     await time.runFor(250)
     time.trace('launched')

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import { type SimulatedClock, timeMachine } from './simulated-clock.ts'
 
-/** Time, chance and a trace from one seed: the same seed gives the same run. */
+/** Time, random values and a trace from one seed: the same seed gives the same run. */
 export interface VirtualTime {
   readonly seed: number
   readonly clock: SimulatedClock
   readonly random: SeededRandom
   runFor(ms: number): Promise<void>
-  /** Runs until `condition` holds, looking between any two timers; false when it did not within `limitMs`. */
+  /** Runs until `condition` holds, checking between any two timers; false when it did not within `limitMs`. */
   runUntil(condition: () => boolean, limitMs: number): Promise<boolean>
-  /** Notes what happened, with the virtual time. Two runs are the same when their hashes are. */
+  /** Adds a line with the virtual time. Two runs are the same when their hashes are. */
   trace(line: string): void
   traceHash(): string
   /** Notes one observable effect: a call with its status, a status of a resource, a change of the cloud. Holds no wording. */
@@ -30,7 +30,7 @@ export interface VirtualTime {
 
 const TRACE_LINES_KEPT_MAX = 1_000
 
-/** Timers of the same instant fire in an order drawn from the seed, so that no order is relied upon by accident. */
+/** Timers of the same instant fire in an order drawn from the seed, so that no test relies on an order by accident. */
 export function virtualTime(seed: number, wallClockStartMs?: number): VirtualTime {
   // Ties have a stream of their own: one more timer must not change what the simulated people do.
   const ties = seededRandom(seed + 0.5 * 2 ** 52)

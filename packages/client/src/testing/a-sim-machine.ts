@@ -1,6 +1,6 @@
 import type { SimMachine } from '../sim-client.ts'
 
-/** Runs, and its CML serves. */
+/** A running machine whose CML is ready. */
 export const aSimMachine = (changes: Partial<SimMachine> = {}): SimMachine => ({
   instance_id: 'i-1',
   region: 'us-east-1',

@@ -4,7 +4,10 @@ import type { MachineReading } from '@lcm/cloud/metrics'
 export const PERIOD_MS = 300_000
 const PERIODS = 3
 
-/** A metric of the agent. CloudWatch knows it by its exact set of dimensions, to which `InstanceId` is always added. */
+/**
+ * A metric of the agent. CloudWatch identifies it by its exact set of dimensions, to which `InstanceId` is always
+ * added.
+ */
 export interface AgentMetric {
   readonly name: string
   readonly dimensions: Readonly<Record<string, string>>
@@ -58,7 +61,7 @@ export function sourcesOf({ namespace, memory, disk }: AgentMetrics): Sources {
   }
 }
 
-/** The last periods that are over. CloudWatch answers faster when they are asked for from border to border. */
+/** The last complete periods. CloudWatch responds faster when start and end are aligned to periods. */
 export interface Window {
   readonly startMs: number
   readonly endMs: number
@@ -69,7 +72,7 @@ export function lastPeriods(nowMs: number): Window {
   return { startMs: endMs - PERIODS * PERIOD_MS, endMs }
 }
 
-/** The name of a query within one call: which measure of the how-manieth machine. */
+/** Id of a query within one call: metric and machine number. */
 export const queryId = (measure: Measure, machine: number): string => `${measure}_${machine}`
 
 export const queriesFor = (sources: Sources, instanceIds: readonly string[]): MetricDataQuery[] =>
@@ -117,7 +120,7 @@ export function readingOf(sources: Sources, pointsOf: (measure: Measure) => Poin
   return { at: Number.isFinite(newestMs) ? new Date(newestMs + PERIOD_MS).toISOString() : null, ...measured }
 }
 
-/** A period that is not over yet, or too long over, says nothing about now; nor does a value that can not be one. */
+/** An incomplete or old period is ignored, and so is an impossible value. */
 function newestPoint(points: Points, { startMs, endMs }: Window): { atMs: number; value: number } | null {
   const usable = [...points].filter(
     ([atMs, value]) => atMs >= startMs && atMs + PERIOD_MS <= endMs && Number.isFinite(value) && value >= 0,

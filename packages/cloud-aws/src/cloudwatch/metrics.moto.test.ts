@@ -13,7 +13,7 @@ const PERIOD = 5 * MINUTE
 const NOW = Date.parse('2026-03-01T12:02:00Z')
 const NEWEST_COMPLETE = Date.parse('2026-03-01T11:55:00Z')
 const RUNNING = NEWEST_COMPLETE + PERIOD
-/** More queries than one call may hold, whatever is asked of each. */
+/** More queries than one call may hold, for any number of metrics. */
 const FLEET_SIZE = 600
 /** CloudWatch's limit for one call. */
 const POINTS_MAX = 500
@@ -50,7 +50,7 @@ describe('machine metrics on moto', () => {
   const latest = (ids: readonly string[], region = REGION) => metrics.latest(region, ids, new AbortController().signal)
   const reading = async () => (await latest([MACHINE])).get(MACHINE)
 
-  it('reads the newest complete period, each measure in its own way', async () => {
+  it('reads the newest complete period, each metric with its own statistic', async () => {
     await put('AWS/EC2', [
       { name: 'CPUUtilization', value: 40, atMs: NEWEST_COMPLETE },
       { name: 'CPUUtilization', value: 60, atMs: NEWEST_COMPLETE + MINUTE },
@@ -86,7 +86,7 @@ describe('machine metrics on moto', () => {
     expect(await reading()).toEqual({ ...NO_READING, at: '2026-03-01T11:55:00.000Z', cpu_utilization: 0.1 })
   })
 
-  it('knows nothing of machines that nothing was measured of, nor of those elsewhere', async () => {
+  it('has no values for machines without metrics, nor for those in other regions', async () => {
     await put('AWS/EC2', [{ name: 'CPUUtilization', value: 10, atMs: NEWEST_COMPLETE }])
     const unknown = 'i-0a000000000000002'
     expect((await latest([unknown])).get(unknown)).toEqual(NO_READING)

@@ -64,7 +64,7 @@ const json = (body: object, status = 200, headers: Readonly<Record<string, strin
   body: JSON.stringify(body),
 })
 const results = (...given: readonly Result[]) => json({ MetricDataResults: given, Messages: [] })
-/** The cpu of the first machine, period by period before 12:00. */
+/** CPU of the first machine in each period before 12:00. */
 const cpu = (...values: readonly number[]): Result => ({
   Id: 'cpu_utilization_0',
   StatusCode: 'Complete',
@@ -73,8 +73,8 @@ const cpu = (...values: readonly number[]): Result => ({
 })
 const bytesIn = (value: number): Result => ({ ...cpu(value), Id: 'network_in_bytes_0' })
 
-describe('what CloudWatch is asked for', () => {
-  it('is three whole periods of every measure, by the exact dimensions', async () => {
+describe('requests to CloudWatch', () => {
+  it('name three whole periods of every metric, with the exact dimensions', async () => {
     const agent = {
       namespace: 'Ours',
       memory: { name: 'mem', dimensions: { host: 'h' } },
@@ -118,13 +118,13 @@ describe('what CloudWatch is asked for', () => {
     ])
   })
 
-  it('is at most five hundred measures in a call', async () => {
+  it('name at most five hundred metrics each', async () => {
     const { latest, bodies } = await cloudWatchThatAnswers(() => results())
     await latest(Array.from({ length: 150 }, (_, n) => `i-${n}`))
     expect(bodies.map(body => JSON.parse(body).MetricDataQueries.length)).toEqual([497, 497, 56])
   })
 
-  it('goes on page by page, and joins what belongs together', async () => {
+  it('continue page by page, and join the values of a metric', async () => {
     const { read, bodies } = await cloudWatchThatAnswers((_call, body) =>
       body.includes('"NextToken":"two"')
         ? results(bytesIn(7), { ...cpu(), Timestamps: [PERIOD_END_S - 300], Values: [50] })
@@ -135,8 +135,8 @@ describe('what CloudWatch is asked for', () => {
   })
 })
 
-describe('what CloudWatch answers', () => {
-  it('counts by its newest period that is over', async () => {
+describe('responses of CloudWatch', () => {
+  it('count by their newest complete period', async () => {
     const soon = { ...cpu(), Timestamps: [PERIOD_END_S, PERIOD_END_S - 600, PERIOD_END_S - 300], Values: [99, 10, 25] }
     const { read } = await cloudWatchThatAnswers(() => results(soon))
     expect(await read()).toMatchObject({ cpu_utilization: 0.25, at: '2026-03-01T12:00:00.000Z' })
@@ -157,17 +157,17 @@ describe('what CloudWatch answers', () => {
         { ...bytesIn(0), Id: 'other' },
       ],
     ],
-  ])('is no measure when it is %s', async (_name, given) => {
+  ])('have no value when it is %s', async (_name, given) => {
     const { read } = await cloudWatchThatAnswers(() => results(...given))
     expect(await read()).toMatchObject({ cpu_utilization: null, network_in_bytes: null, at: null })
   })
 
-  it('keeps the measures beside one that failed', async () => {
+  it('keep the metrics next to a failed one', async () => {
     const { read } = await cloudWatchThatAnswers(() => results({ ...cpu(5), StatusCode: 'InternalError' }, bytesIn(0)))
     expect(await read()).toMatchObject({ cpu_utilization: null, network_in_bytes: 0 })
   })
 
-  it('never makes a share of more than all', async () => {
+  it('never yield a utilization above 1', async () => {
     const { read } = await cloudWatchThatAnswers(() => results(cpu(100.4)))
     expect(await read()).toMatchObject({ cpu_utilization: 1 })
   })
@@ -185,7 +185,7 @@ describe('what CloudWatch answers', () => {
     await expect(read()).rejects.toMatchObject({ name: 'CloudError', errorClass })
   })
 
-  it('is asked for again by itself after a passing fault', async () => {
+  it('are requested again after a transient fault', async () => {
     const fault = json({ __type: 'com.amazonaws.cloudwatch#InternalServiceFault', message: 'no' }, 500)
     const { read, bodies } = await cloudWatchThatAnswers(call => (call === 1 ? fault : results(cpu(5))))
     expect(await read()).toMatchObject({ cpu_utilization: 0.05 })

@@ -28,7 +28,7 @@ const MACHINES_PER_CALL_MAX = Math.floor(QUERIES_PER_CALL_MAX / MEASURES.length)
 /** A call may take several pages with retries. */
 const DEADLINE_MS = 60_000
 
-/** The metrics port on CloudWatch: a whole region in few calls, since each metric that is asked for costs money. */
+/** The metrics port on CloudWatch: a whole region in few calls, since each requested metric costs money. */
 export function awsMetrics(options: AwsMetricsOptions): MachineMetrics & { close(): void } {
   const clients = cloudWatchClients(options)
   const sources = sourcesOf(options.agent ?? AGENT_DEFAULTS)
@@ -74,7 +74,7 @@ export function awsMetrics(options: AwsMetricsOptions): MachineMetrics & { close
   }
 }
 
-/** A query may be answered over several pages. One that CloudWatch did not answer, or not in its own words, has no points. */
+/** A result may span several pages. A query without a valid result has no points. */
 function pointsByQuery(results: readonly MetricDataResult[]): ReadonlyMap<string, Points> {
   refuseWholeFailure(results)
   const byQuery = new Map<string, Map<number, number>>()
@@ -92,11 +92,11 @@ function pointsByQuery(results: readonly MetricDataResult[]): ReadonlyMap<string
 
 /** Missing metrics alone would hide a missing permission. */
 function refuseWholeFailure(results: readonly MetricDataResult[]): void {
-  const said = (code: string) => results.filter(({ StatusCode }) => StatusCode === code).length
-  if (said('Forbidden') > 0) {
+  const countOf = (code: string) => results.filter(({ StatusCode }) => StatusCode === code).length
+  if (countOf('Forbidden') > 0) {
     throw new CloudError('auth', { code: 'Forbidden', action: ACTION, message: 'reading a metric is not permitted' })
   }
-  if (results.length > 0 && said('InternalError') === results.length) {
+  if (results.length > 0 && countOf('InternalError') === results.length) {
     throw new CloudError('transient', { code: 'InternalError', action: ACTION, message: 'no metric could be read' })
   }
 }

@@ -3,8 +3,8 @@ import { admissionGate, mapConcurrently } from './admission-gate.ts'
 
 const never = () => new AbortController().signal
 
-describe('a turnstile', () => {
-  it('lets in as many as may, then in the order of coming', async () => {
+describe('an admission gate', () => {
+  it('admits up to its limit, then in order of arrival', async () => {
     const { enter, isEmpty } = admissionGate(2)
     const leaveFirst = await enter(never())
     const leaveSecond = await enter(never())
@@ -28,7 +28,7 @@ describe('a turnstile', () => {
     expect(isEmpty()).toBe(true)
   })
 
-  it('lets go those who give up, and lets nobody in for them', async () => {
+  it('drops aborted callers without admitting another one in their place', async () => {
     const { enter, isEmpty } = admissionGate(1)
     const leave = await enter(never())
     const abort = new AbortController()
@@ -41,8 +41,8 @@ describe('a turnstile', () => {
   })
 })
 
-describe('each within a bound', () => {
-  it('answers in order and runs no more than may at once', async () => {
+describe('bounded concurrency', () => {
+  it('returns results in order and runs no more than the limit at once', async () => {
     let running = 0
     let most = 0
     const answers = await mapConcurrently([1, 2, 3, 4, 5, 6, 7], 3, async item => {
@@ -56,7 +56,7 @@ describe('each within a bound', () => {
     expect(most).toBe(3)
   })
 
-  it('begins nothing more after a failure', async () => {
+  it('starts nothing more after a failure', async () => {
     const begun: number[] = []
     const work = async (item: number) => {
       begun.push(item)

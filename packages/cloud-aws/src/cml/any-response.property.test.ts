@@ -13,7 +13,7 @@ import { atEnd, closeAll, PASSWORD } from './testing/stub-cml.ts'
 
 afterEach(closeAll)
 
-/** Member names that the readers look for, so that generated answers come near to real ones. */
+/** Member names that the readers use, so that generated responses are similar to real ones. */
 const NAMES = [
   ...['computes', 'stats', 'all', 'cpu', 'count', 'percent', 'memory', 'disk', 'used', 'total', 'dominfo', 'valid'],
   ...[
@@ -42,7 +42,7 @@ const { json } = fc.letrec<{ json: unknown }>(tie => ({
   ),
 }))
 
-it('no JSON makes a reader throw, or say more than it should', () => {
+it('no JSON makes a reader throw, or return an invalid value', () => {
   fc.assert(
     fc.property(json, answer => {
       const value: unknown = JSON.parse(JSON.stringify(answer))
@@ -65,11 +65,11 @@ const LOGGED_IN = `HTTP/1.1 200 OK\r\ncontent-length: ${TOKEN.length}\r\nconnect
 
 interface Written {
   readonly bytes: Uint8Array
-  /** Otherwise logins are answered with the same bytes. */
+  /** Whether logins succeed; otherwise they get the same bytes. */
   readonly letsIn: boolean
 }
 
-/** A server that writes what it is given after every request, and then hangs up. */
+/** A server that writes the given bytes after every request, and then closes the connection. */
 async function writingServer() {
   let written: Written = { bytes: new Uint8Array(), letsIn: false }
   const server = createServer(socket => {
@@ -115,12 +115,12 @@ const answerBytes = fc.oneof(
     .map(([code, head, content]) => Buffer.concat([Buffer.from(`HTTP/1.1 ${code} X\r\n${head}\r\n`), content])),
 )
 
-it('no bytes from a server make a call fail otherwise than as a CloudError, or hang', { timeout: 60_000 }, async () => {
+it('no bytes from a server make a call hang, or fail with anything but a CloudError', { timeout: 60_000 }, async () => {
   const { login, write } = await writingServer()
   const never = new AbortController().signal
   const property = fc.asyncProperty(answerBytes, fc.boolean(), async (bytes, letsIn) => {
     write({ bytes, letsIn })
-    // New ones each time: a session or a pause of the one before would hide what this answer does.
+    // New clients each time: an earlier session or pause would hide the effect of this response.
     const system = cmlSystemClient({ clock: systemClock, verify: 'off' })
     const labs = cmlLabsClient({ clock: systemClock, verify: 'off' })
     const ends = await Promise.allSettled([

@@ -4,7 +4,7 @@ import type { HttpResponse } from './http-client.ts'
 import { jsonIn, listOf, recordIn, textIn } from './json-readers.ts'
 
 const WORDS_CHARS_MAX = 500
-/** Shorter ones are in every text. */
+/** Shorter secrets would match in any text. */
 const SECRET_CHARS_MIN = 4
 const HIDDEN = '***'
 
@@ -18,7 +18,7 @@ export function redactSecrets(text: string, secrets: Secrets): string {
     .reduce((cut, secret) => cut.replaceAll(secret, HIDDEN), text)
 }
 
-/** Any failure as a CloudError. It has no cause, because errors of the network may hold what was sent. */
+/** Any failure as a CloudError. It has no cause, because network errors may contain the request. */
 export function toCmlError(action: string, error: unknown, secrets: Secrets): CloudError {
   if (error instanceof CloudError) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -37,11 +37,11 @@ export const malformedResponse = (action: string, message: string): CloudError =
 export interface Refusal {
   readonly action: string
   readonly secrets: Secrets
-  /** The ids that the request named. Only a 404 that names one of them says that it is not there. */
+  /** Ids in the request. Only a 404 that names one of them proves that it is missing. */
   readonly ids: readonly string[]
 }
 
-/** The answer of a call that did not succeed, as an error. */
+/** Error of an unsuccessful response. */
 export function errorFromResponse(answer: HttpResponse, { action, secrets, ids }: Refusal): CloudError {
   const words = cmlMessage(answer)
   const message = shown(words ?? `answered ${answer.status}`, secrets)
@@ -49,14 +49,14 @@ export function errorFromResponse(answer: HttpResponse, { action, secrets, ids }
   const code = `HTTP${answer.status}`
   if (answer.status === 404) {
     const isNamed = ids.some(id => words?.toLowerCase().includes(id.toLowerCase()))
-    // Without ids in the request, it is the call itself that this server does not support.
+    // Without ids in the request, this server does not support the call itself.
     const isUnknownCall = ids.length === 0 && words !== null
     return new CloudError(isNamed ? 'not_found' : isUnknownCall ? 'invalid' : 'transient', { code, action, message })
   }
   return new CloudError(classOf(answer.status, words !== null || isEmpty), { code, action, message })
 }
 
-/** A page of a gateway decides nothing but what gateways decide. */
+/** A gateway's page counts only for gateway errors. */
 function classOf(status: number, isOfCml: boolean): CloudErrorClass {
   if (status === 429) return 'throttled'
   if (status === 413) return 'invalid'
@@ -66,27 +66,27 @@ function classOf(status: number, isOfCml: boolean): CloudErrorClass {
   return status >= 400 && status < 500 && status !== 408 ? 'invalid' : 'transient'
 }
 
-/** CML's own words in an answer, or null when it holds none. */
+/** CML's message in a response, or null. */
 export function cmlMessage({ text }: HttpResponse): string | null {
   const description = textIn(jsonIn(text), 'description')
   return description === null ? null : validationWords(description)
 }
 
-/** Failed validations are told as JSON within the text. */
+/** Validation errors are JSON within the text. */
 function validationWords(description: string): string {
   const groups = recordIn(jsonIn(description))
   if (groups === null) return description
-  const told = Object.entries(groups).map(([title, problems]) => {
+  const messages = Object.entries(groups).map(([title, problems]) => {
     const each = listOf(problems).map(problem => {
       const place = listOf(recordIn(problem)?.location).filter(part => typeof part !== 'object')
       return [place.join('.'), textIn(problem, 'message') ?? ''].filter(part => part !== '').join(': ')
     })
     return `${title}: ${each.join('; ')}`
   })
-  return told.join('; ')
+  return messages.join('; ')
 }
 
-/** One line of bounded length. The secrets are cut out first, lest half of one stays at the end. */
+/** One line of bounded length. Secrets are removed first, so that no part of one remains at the end. */
 function shown(text: string, secrets: Secrets): string {
   const line = redactSecrets(text, secrets)
     .replaceAll(/[\s\p{Cc}]+/gu, ' ')

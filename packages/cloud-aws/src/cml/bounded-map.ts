@@ -1,7 +1,7 @@
-/** Servers come and go; of those that are gone nobody tells. */
+/** Bounds the map, since removed servers are never reported. */
 const ENTRIES_MAX = 10_000
 
-/** Sets an entry as the newest one. Beyond `max` the oldest goes. */
+/** Sets an entry as the newest one. Beyond `max` the oldest is removed. */
 export function setBounded<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max = ENTRIES_MAX): void {
   map.delete(key)
   map.set(key, value)

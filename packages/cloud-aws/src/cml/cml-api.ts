@@ -17,12 +17,12 @@ export const LARGE_BYTES_MAX = 20 * 1024 * 1024
 /** Characters of a CML id. Nothing else may become part of a path. */
 export const ID = /^[\w-]{1,128}$/
 
-/** One exchange as it went, for metrics: nothing in it is secret or unbounded. */
+/** One exchange, for metrics: contains no secrets and no unbounded values. */
 export interface CmlCall {
   readonly method: string
   /** With names in braces for ids, such as `/labs/{lab_id}`. */
   readonly path: string
-  /** Null when there was no answer. */
+  /** Null without a response. */
   readonly status: number | null
   readonly ms: number
 }
@@ -30,7 +30,7 @@ export interface CmlCall {
 export interface CmlClientOptions {
   readonly clock: Clock
   readonly onCall?: (call: CmlCall) => void
-  /** `pin` unless said. */
+  /** `pin` by default. */
   readonly verify?: Trust['verify']
   /** PEM of an authority to trust besides the public ones. */
   readonly ca?: string
@@ -45,25 +45,25 @@ export interface CmlRequest {
   readonly ids?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly json?: unknown
-  /** Instead of `json`; sent without a type, as the official client does. */
+  /** Instead of `json`; sent without a content type, as the official client does. */
   readonly text?: string
   readonly deadlineMs?: number
   readonly bytesMax?: number
-  /** Statuses that are answers too, not failures. */
+  /** Status codes that count as success besides 2xx. */
   readonly expected?: readonly number[]
-  /** To be cut out of whatever is told, besides the login's own. */
+  /** Secrets to remove from messages, besides the login's own. */
   readonly secrets?: readonly string[]
 }
 
 export interface CmlApi {
-  /** Resolves with a 2xx or an expected answer; rejects with a CloudError only. */
+  /** Resolves with a 2xx or an expected status; rejects only with a CloudError. */
   call(login: CmlLogin, request: CmlRequest, signal: AbortSignal): Promise<HttpResponse>
   /** Id of our user on that server. */
   ownUserId(login: CmlLogin, signal: AbortSignal): Promise<string | null>
   close(): Promise<void>
 }
 
-/** Calls to CML servers as somebody who has logged in, each within its deadline. */
+/** Authenticated calls to CML servers, each within its deadline. */
 export function cmlApi(options: CmlClientOptions): CmlApi {
   const { clock } = options
   const closing = new AbortController()
@@ -208,7 +208,7 @@ function judged(answer: HttpResponse, request: CmlRequest, secrets: readonly str
   })
 }
 
-/** The JSON of an answer, which may not be null. */
+/** The JSON of a response, which may not be null. */
 export function jsonOf(answer: HttpResponse, request: CmlRequest): NonNullable<unknown> {
   return jsonIn(answer.text) ?? throwMalformed(request, 'not with the JSON of CML')
 }

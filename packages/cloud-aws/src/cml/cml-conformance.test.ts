@@ -12,7 +12,7 @@ import { cmlSystemClient } from './cml-system.ts'
 const SILENT = { info: () => undefined, warn: () => undefined }
 const TURNS_MAX = 10_000
 
-/** Opening and closing a port takes a few turns of the event loop. */
+/** Opening and closing a port takes a few iterations of the event loop. */
 async function portsFollow(server: SimServer, model: SimModel, turn: () => Promise<void>): Promise<void> {
   const wanted = JSON.stringify(model.machines().map(machine => machine.stage !== 'NOTHING'))
   for (let count = 0; count < TURNS_MAX; count++) {
@@ -26,7 +26,7 @@ async function portsFollow(server: SimServer, model: SimModel, turn: () => Promi
 
 async function open(): Promise<CmlServerFixture> {
   const clock = manualClock()
-  // Another run on this machine must not meet ours at the same addresses.
+  // Another run on this machine must not use the same addresses.
   const model = openSimModel({ seed: process.pid, clock })
   const server = await startSimServer({ model, clock, log: SILENT })
   const cml = cmlSystemClient({ clock: systemClock })

@@ -9,7 +9,7 @@ afterEach(closeAll)
 const never = () => new AbortController().signal
 const LAB = '11111111-2222-4333-8444-555555555555'
 
-/** A server that answers by `method path`. */
+/** A server that responds by `method path`. */
 async function server(answers: Readonly<Record<string, StubAnswer | ((request: StubRequest) => StubAnswer)>>) {
   const stub = await stubCml(request => {
     const answer = answers[`${request.method} ${request.path}`]
@@ -37,7 +37,7 @@ const lab = (id: string) => ({
 })
 
 describe('the labs of a server', () => {
-  it('are those of everybody, read a few at a time', async () => {
+  it('include those of all users, read a few at a time', async () => {
     const ids = Array.from({ length: 40 }, (_, index) => `lab-${index}`)
     const details = Object.fromEntries(ids.map(id => [`GET /labs/${id}`, ok(lab(id))]))
     const { labs, login, requests, connectionCount } = await server({ 'GET /labs': ok(ids), ...details })
@@ -57,7 +57,7 @@ describe('the labs of a server', () => {
     })
   })
 
-  it('leave out one that went meanwhile, but fail with one that could not be read', async () => {
+  it('leave out one that was deleted meanwhile, but fail with one that could not be read', async () => {
     const gone = { 'GET /labs/b': refused(404, 'Lab not found: b') }
     const some = await server({ 'GET /labs': ok(['a', 'b']), 'GET /labs/a': ok(lab('a')), ...gone })
     expect((await some.labs.list(some.login, never())).map(({ lab_id }) => lab_id)).toEqual(['a'])
@@ -69,14 +69,14 @@ describe('the labs of a server', () => {
     })
   })
 
-  it.each([[{}], [[7]], [['../users']], [['a/b']], [null]])('are not believed as %j', async answer => {
+  it.each([[{}], [[7]], [['../users']], [['a/b']], [null]])('are rejected as %j', async answer => {
     const { labs, login } = await server({ 'GET /labs': ok(answer) })
     await expect(labs.list(login, never())).rejects.toMatchObject({ errorClass: 'transient', code: 'MalformedAnswer' })
   })
 })
 
 describe('a lab', () => {
-  it('is absent only if the server says so of this lab', async () => {
+  it('is missing only if the server says so about this lab', async () => {
     for (const [answer, errorClass] of [
       [refused(404, `Lab not found: ${LAB}`), 'not_found'],
       [refused(404, `Lab not found: ${LAB.toUpperCase()}`), 'not_found'],
@@ -91,7 +91,7 @@ describe('a lab', () => {
     }
   })
 
-  it('can not be named so that another path is asked for', async () => {
+  it("can't be named so that another path is requested", async () => {
     const { labs, login, asked } = await server({})
     for (const id of ['../licensing', '', 'a?b', 'a/b', '%2e']) {
       await expect(labs.delete(login, id, never())).rejects.toMatchObject({ errorClass: 'invalid', code: 'InvalidId' })
@@ -99,7 +99,7 @@ describe('a lab', () => {
     expect(asked()).toEqual([])
   })
 
-  it('is changed by the older path on a server that does not know the newer one', async () => {
+  it('is changed by the older path on a server that does not support the newer one', async () => {
     const { labs, login, asked } = await server({
       [`GET /labs/${LAB}`]: ok(lab(LAB)),
       [`PUT /labs/${LAB}/state/stop`]: DONE,
@@ -108,7 +108,7 @@ describe('a lab', () => {
     expect(asked()).toEqual([`PUT /labs/${LAB}/stop`, `GET /labs/${LAB}`, `PUT /labs/${LAB}/state/stop`])
   })
 
-  it('that is not there is not changed by the older path', async () => {
+  it('that is missing is not changed by the older path', async () => {
     const { labs, login, asked } = await server({ [`PUT /labs/${LAB}/start`]: refused(404, `Lab not found: ${LAB}`) })
     await expect(labs.start(login, LAB, never())).rejects.toMatchObject({ errorClass: 'not_found' })
     expect(asked()).toEqual([`PUT /labs/${LAB}/start`])
@@ -124,7 +124,7 @@ describe('a lab', () => {
 })
 
 describe('importing a lab', () => {
-  it('sends the text as it is, without a type', async () => {
+  it('sends the text unchanged, without a content type', async () => {
     const warnings = ['**unknown image**', 7]
     const { labs, login, requests } = await server({ 'POST /import': ok({ id: LAB, warnings }) })
     const topology = 'lab:\n  title: ä\n'
@@ -138,7 +138,7 @@ describe('importing a lab', () => {
     expect(sent?.headers).not.toHaveProperty('content-type')
   })
 
-  it('tells why CML refused it, part by part', async () => {
+  it('reports each reason why CML rejected it', async () => {
     const problems = [
       { location: ['body', 'nodes', 0, 'x'], type: 'missing', message: 'Field required' },
       { location: ['body', 'lab'], type: 'missing', message: 'Field required' },
@@ -153,7 +153,7 @@ describe('importing a lab', () => {
     })
   })
 
-  it('does not send what no server takes', async () => {
+  it('does not send a topology that every server rejects', async () => {
     const { labs, login, requests } = await server({})
     const topology = 'x'.repeat(20 * 1024 * 1024 + 1)
     await expect(labs.import(login, { title: 't', topology }, never())).rejects.toMatchObject({ errorClass: 'invalid' })
@@ -165,13 +165,13 @@ describe('the nodes of a lab', () => {
   const node = { id: 'n1', label: 'r1', node_definition: 'iosv', state: 'BOOTED', tags: ['pat:2000:22', 7], cpus: 1 }
   const read = { node_id: 'n1', label: 'r1', node_definition: 'iosv', state: 'BOOTED', tags: ['pat:2000:22'] }
 
-  it('come all at once, without their configurations', async () => {
+  it('are read in one call, without their configurations', async () => {
     const { labs, login, requests } = await server({ [`GET /labs/${LAB}/nodes`]: ok([node]) })
     expect(await labs.nodes(login, LAB, never())).toEqual([read])
     expect(requests.at(-1)?.query).toBe('data=true&exclude_configurations=true')
   })
 
-  it('come one by one from a server that sends ids', async () => {
+  it('are read one by one from a server that sends ids', async () => {
     const { labs, login } = await server({
       [`GET /labs/${LAB}/nodes`]: ok(['n1']),
       [`GET /labs/${LAB}/nodes/n1`]: ok(node),
@@ -179,7 +179,7 @@ describe('the nodes of a lab', () => {
     expect(await labs.nodes(login, LAB, never())).toEqual([read])
   })
 
-  it('do not make the lab a missing one when one of them goes meanwhile', async () => {
+  it('do not make the lab a missing one when one of them is deleted meanwhile', async () => {
     const { labs, login } = await server({
       [`GET /labs/${LAB}/nodes`]: ok(['n1']),
       [`GET /labs/${LAB}/nodes/n1`]: refused(404, 'Node not found: n1'),
@@ -187,7 +187,7 @@ describe('the nodes of a lab', () => {
     await expect(labs.nodes(login, LAB, never())).rejects.toMatchObject({ errorClass: 'transient' })
   })
 
-  it('are not believed when one is half', async () => {
+  it('are rejected when one is incomplete', async () => {
     const { labs, login } = await server({ [`GET /labs/${LAB}/nodes`]: ok([node, { id: 'n2' }]) })
     await expect(labs.nodes(login, LAB, never())).rejects.toMatchObject({ code: 'MalformedAnswer' })
   })
@@ -199,7 +199,7 @@ describe('downloading a lab', () => {
     return labs.download(login, LAB, never())
   }
 
-  it('gives the text, also where it comes as a JSON string', async () => {
+  it('returns the text, also if it is sent as a JSON string', async () => {
     const topology = 'lab:\n  title: x\nnodes: []\n'
     expect(await download({ status: 200, text: topology })).toBe(topology)
     expect(await download(ok(topology))).toBe(topology)
@@ -209,12 +209,12 @@ describe('downloading a lab', () => {
     ['a page', { status: 200, text: '<!doctype html>' }],
     ['a page of that type', { status: 200, text: 'nodes', headers: { 'content-type': 'Text/HTML; charset=utf-8' } }],
     ['nothing', { status: 200, text: '' }],
-  ])('does not give %s', async (_name, answer) => {
+  ])('rejects %s', async (_name, answer) => {
     await expect(download(answer)).rejects.toMatchObject({ errorClass: 'transient', code: 'MalformedAnswer' })
   })
 })
 
-it('tells the node quota, which may be none', async () => {
+it('returns the node quota, which may be unlimited', async () => {
   const { labs, login } = await server({ 'GET /diagnostics/licensing': ok({ quota: null, started: 4, user_quota: 3 }) })
   expect(await labs.nodeQuota(login, never())).toEqual({ quota: null, started: 4 })
 })

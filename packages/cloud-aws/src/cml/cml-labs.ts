@@ -21,7 +21,7 @@ import { labIn, nodeIn } from './lab-readers.ts'
 
 const AT_ONCE_MAX = 8
 const TITLE_CHARS_MAX = 64
-/** Every topology names its nodes, if only an empty list of them. */
+/** Every topology has a list of nodes, which may be empty. */
 const NODES = /\bnodes\b/
 
 const LIST: CmlRequest = { method: 'GET', path: '/labs', query: { show_all: 'true' } }
@@ -78,7 +78,7 @@ async function idsIn(answer: HttpResponse, request: CmlRequest): Promise<readonl
   )
 }
 
-/** A lab that goes while the others are read is not there any more. */
+/** A lab that is deleted while the others are read is left out. */
 async function list(api: CmlApi, login: CmlLogin, signal: AbortSignal): Promise<readonly CmlLab[]> {
   const ids = await idsIn(await api.call(login, LIST, signal), LIST)
   const labs = await mapConcurrently(ids, AT_ONCE_MAX, labId => unlessGone(get({ api, login, labId, signal })))
@@ -117,7 +117,9 @@ async function importLab(api: CmlApi, login: CmlLogin, { title, topology, signal
   return { lab_id, warnings }
 }
 
-/** Servers before 2.3 know the change by another path. A 404 that does not name the lab leaves open which of the two it means. */
+/**
+ * Servers before 2.3 have another path for the change. A 404 that does not name the lab may mean the path or the lab.
+ */
 async function change(act: 'start' | 'stop' | 'wipe', lab: OneLab): Promise<void> {
   const { api, login, labId, signal } = lab
   try {
@@ -139,7 +141,7 @@ async function isConverged({ api, login, labId, signal }: OneLab): Promise<boole
   return typeof answer === 'boolean' ? answer : throwMalformed(request, 'neither with true nor with false')
 }
 
-/** Servers that do not know `data` answer with ids. One that is gone when it is asked for says nothing of the lab. */
+/** Servers that do not support `data` return ids. A node that is deleted meanwhile proves nothing about the lab. */
 async function nodes(lab: OneLab): Promise<readonly CmlNode[]> {
   const { api, login, labId, signal } = lab
   const query = { data: 'true', exclude_configurations: 'true' }
@@ -164,7 +166,7 @@ async function node({ api, login, labId, signal }: OneLab, nodeId: string): Prom
   return nodeIn(answer) ?? throwMalformed(request, 'with half a node')
 }
 
-/** YAML on the wire, although the API document promises a JSON string. */
+/** YAML, although the API document promises a JSON string. */
 async function download({ api, login, labId, signal }: OneLab): Promise<string> {
   const limits = { deadlineMs: LONG_DEADLINE_MS, bytesMax: LARGE_BYTES_MAX }
   const request = { ...aboutLab('GET', '/download', labId), ...limits }

@@ -13,7 +13,7 @@ const never = () => new AbortController().signal
 
 type Answers = Readonly<Record<string, StubAnswer | ((request: StubRequest) => StubAnswer)>>
 
-/** A server that answers by `method path`. */
+/** A server that responds by `method path`. */
 async function server(answers: Answers) {
   const stub = await stubCml(request => {
     const answer = answers[`${request.method} ${request.path}`]
@@ -40,7 +40,7 @@ describe('the stats of a server', () => {
     },
   })
 
-  it('are those of all hosts together, as shares', async () => {
+  it('are those of all hosts together, as fractions', async () => {
     const computes = {
       a: host(30, 10, { running_nodes: 3, running_orphans: 1, total_nodes: 5 }),
       b: host(10, 50, { running_nodes: 2, running_orphans: null }),
@@ -58,12 +58,12 @@ describe('the stats of a server', () => {
     })
   })
 
-  it('are null where nothing was said, never nought', async () => {
+  it('are null when they are not reported, never zero', async () => {
     const { cml, login } = await server({ 'GET /system_stats': ok({ computes: { a: { stats: { cpu: null } } } }) })
     expect(new Set(Object.values(await cml.stats(login, never())))).toEqual(new Set([null]))
   })
 
-  it('are between 0 and 1, whatever was said', async () => {
+  it('are between 0 and 1 for any response', async () => {
     const odd = { cpu: { count: 0, percent: 250 }, memory: { used: 9, total: 3 }, disk: { used: 5, total: 0 } }
     const { cml, login } = await server({ 'GET /system_stats': ok({ all: odd }) })
     const stats = await cml.stats(login, never())
@@ -71,7 +71,7 @@ describe('the stats of a server', () => {
   })
 })
 
-it('tells the health of a server and of its hosts, in any version', async () => {
+it('reads the health of a server and of its hosts, in any version', async () => {
   const compute = { kvm_vmx_enabled: false, enough_cpus: true, hostname: 'cml', admission_state: 'READY', valid: false }
   const answer = { valid: false, is_licensed: null, is_enterprise: true, computes: { a: compute }, controller: {} }
   const { cml, login } = await server({ 'GET /system_health': ok({ ...answer, added_later: { cpu_overload: true } }) })
@@ -101,7 +101,7 @@ const licensing = (about: { status?: string; failure?: string; active?: string; 
 })
 const unregistered = ok(licensing({}))
 
-describe('a call that the server says no to', () => {
+describe('a call that the server rejects', () => {
   const page = (status: number): StubAnswer => ({
     status,
     text: '<html>no</html>',
@@ -125,7 +125,7 @@ describe('a call that the server says no to', () => {
     expect(refusedPart(error, 'telemetry')).toBe(part)
   })
 
-  it('is a refused login where it gets no session', async () => {
+  it('is a rejected login when it gets no session', async () => {
     const { cml, login } = await server({ 'POST /auth_extended': refused(403, 'Authentication failed!') })
     const error = await cml.activity(login, never()).catch(each => each)
     expect([refusedPart(error, 'telemetry'), error.words]).toEqual(['login', 'Authentication failed!'])
@@ -133,7 +133,7 @@ describe('a call that the server says no to', () => {
 })
 
 describe('the license of a server', () => {
-  it('is told in its own words', async () => {
+  it("is reported in CML's own terms", async () => {
     const { cml, login } = await server({ 'GET /licensing': ok(licensing({ status: 'COMPLETED' })) })
     expect(await cml.licensing(login, never())).toEqual({
       registration: 'COMPLETED',
@@ -154,7 +154,7 @@ describe('the license of a server', () => {
     expect((await cml.licensing(login, never())).udi).toEqual(expected)
   })
 
-  it('tells why it failed, without the token', async () => {
+  it('reports why it failed, without the token', async () => {
     const token = 'short-token'
     const unknownToken = 'NGY4ZjQ2ZDQtZmJm'.repeat(4)
     const failure = `The token '${token}' or '${unknownToken}' is not valid.`
@@ -166,7 +166,7 @@ describe('the license of a server', () => {
     expect((await cml.licensing(login, never())).failure).toBe("The token '***' or '***' is not valid.")
   })
 
-  it('is not believed when the answer is half', async () => {
+  it('is rejected when the response is incomplete', async () => {
     const { cml, login } = await server({
       'GET /licensing': ok({ registration: {}, authorization: { status: 'INIT' } }),
     })
@@ -206,13 +206,13 @@ describe('registering', () => {
     expect(count).toEqual([{ id: 'regid.2099-01.com.cisco.CML_NODE_COUNT,2.0_new', count: 40 }])
   })
 
-  it('leaves a product that is active already, and counts nodes for Enterprise only', async () => {
+  it('keeps a product that is active already, and sets nodes for Enterprise only', async () => {
     const { cml, login, asked } = await server({ 'GET /licensing': unregistered, 'POST /licensing/registration': DONE })
     await cml.register(login, { ...request, product: 'CML_Personal' }, never())
     expect(asked()).toEqual(['GET /licensing', 'POST /licensing/registration'])
   })
 
-  it('does not mind if somebody else has set the product in between', async () => {
+  it('succeeds if another client has set the product in between', async () => {
     let active = 'CML_Personal'
     const { cml, login, asked } = await server({
       'GET /licensing': () => ok(licensing({ active })),
@@ -227,7 +227,7 @@ describe('registering', () => {
     expect(asked()).toContain('POST /licensing/registration')
   })
 
-  it('ends where CML refuses', async () => {
+  it('stops when CML rejects a step', async () => {
     const { cml, login, asked } = await server({
       'GET /licensing': unregistered,
       'PUT /licensing/product_license': refused(400, 'Unknown product: CML_Enterprise'),
@@ -238,7 +238,7 @@ describe('registering', () => {
   })
 })
 
-describe('giving a license back', () => {
+describe('returning a license', () => {
   it.each([
     ['done', DONE, 'returned'],
     ['done, as 2.11 says it', ok(licensing({})), 'returned'],
@@ -250,7 +250,7 @@ describe('giving a license back', () => {
     expect(await cml.deregister(login, never())).toBe(expected)
   })
 
-  it('is not done while the server still says that it is registered', async () => {
+  it('is not complete while the server still reports that it is registered', async () => {
     const { cml, login } = await server({
       'DELETE /licensing/deregistration': refused(400, 'Cannot deregister'),
       'GET /licensing': ok(licensing({ status: 'COMPLETED' })),
@@ -258,7 +258,7 @@ describe('giving a license back', () => {
     await expect(cml.deregister(login, never())).rejects.toMatchObject({ errorClass: 'invalid', code: 'HTTP400' })
   })
 
-  it('is refused for now', async () => {
+  it('is rejected for now', async () => {
     const { cml, login } = await server({ 'DELETE /licensing/deregistration': refused(409, 'Labs are running') })
     await expect(cml.deregister(login, never())).rejects.toMatchObject({ errorClass: 'state' })
   })
@@ -278,7 +278,7 @@ describe('giving a license back', () => {
 describe('activity on a server', () => {
   const event = (timestamp: unknown) => ({ category: 'user_activity', timestamp, data: { user_id: 'u1' } })
 
-  it('has its moments in one spelling', async () => {
+  it('has its timestamps in one format', async () => {
     const { cml, login } = await server({
       'GET /telemetry': ok({ opt_in: true, show_modal: false }),
       'GET /telemetry/events': ok([
@@ -303,7 +303,7 @@ describe('activity on a server', () => {
     expect(asked()).toEqual(['GET /telemetry'])
   })
 
-  it.each(['yesterday', '', null, 7, '2026-13-45T00:00:00Z'])('is not believed with an event of %j', async moment => {
+  it.each(['yesterday', '', null, 7, '2026-13-45T00:00:00Z'])('is rejected with an event of %j', async moment => {
     const { cml, login } = await server({
       'GET /telemetry': ok({ opt_in: true }),
       'GET /telemetry/events': ok([event('2026-01-02T03:04:05Z'), event(moment)]),

@@ -59,13 +59,16 @@ async function listRead(
   return Array.isArray(answer) ? answer : throwMalformed(request, 'not with a list')
 }
 
-/** One event that can't be read may be the one that shows somebody at work. */
+/** An event that can't be read may be the one that shows user activity. */
 async function eventsRead(api: CmlApi, login: CmlLogin, signal: AbortSignal): Promise<CmlActivity['events']> {
   const events = await listRead(api, EVENTS, { login, signal })
   return events.map(event => eventIn(event) ?? throwMalformed(EVENTS, 'with an event that has no readable time'))
 }
 
-/** Probes have a limit of their own, so that many servers that hang hold up nothing else. Waiting for it is not hanging. */
+/**
+ * Probes have a limit of their own, so that many hung servers block nothing else. Waiting for it does not count as
+ * hanging.
+ */
 function cmlProbes(options: CmlClientOptions) {
   const { clock, onCall } = options
   const closing = new AbortController()

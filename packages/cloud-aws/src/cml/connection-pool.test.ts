@@ -23,7 +23,7 @@ const hanging = () => stubCml(({ path }) => (path === '/hang' ? 'hang' : { statu
 const pathsAsked = (stub: StubCml) => stub.requests.map(({ path }) => path)
 
 describe('connections to CML servers', () => {
-  it('are used again, and closed when nobody has used them for a while', async () => {
+  it('are reused, and closed when they are idle for a while', async () => {
     const stub = await answering()
     const { clock, connections } = opened()
     for (const path of ['/a', '/b', '/c']) await connections.send(stub.login, request(path), never())
@@ -38,7 +38,7 @@ describe('connections to CML servers', () => {
     expect(stub.connectionCount()).toBe(2)
   })
 
-  it('are made anew when the server has hung up', async () => {
+  it('are opened again when the server has closed them', async () => {
     const stub = await answering()
     const { connections } = opened()
     await connections.send(stub.login, request('/a'), never())
@@ -48,7 +48,7 @@ describe('connections to CML servers', () => {
     expect(text).toBe('ok')
   })
 
-  it('are at most eight to one server, and those who wait can give up', async () => {
+  it('are at most eight to one server, and waiting callers can abort', async () => {
     const stub = await hanging()
     const { connections } = opened()
     const abort = new AbortController()
@@ -66,7 +66,7 @@ describe('connections to CML servers', () => {
     expect(pathsAsked(stub)).not.toContain('/later')
   })
 
-  it('are bounded over all servers: idle ones make room, and busy ones make wait', async () => {
+  it('are limited over all servers: idle ones are closed for new ones, and callers wait for busy ones', async () => {
     const stubs = await Promise.all([hanging(), hanging(), hanging()])
     const { connections } = opened({ openMax: 2 })
     for (const { login } of stubs) await connections.send(login, request('/a'), never())
@@ -108,7 +108,7 @@ describe('connections to CML servers', () => {
 describe('the certificate of a server', () => {
   const named = (stub: StubCml) => ({ url: stub.login.url.replace('127.0.0.1', 'localhost'), certificate_sha256: null })
 
-  it('must chain to an authority when that is asked for', async () => {
+  it('must chain to an authority when that is configured', async () => {
     const stub = await answering()
     const { connections } = opened({ trust: { verify: 'ca', ca: null } })
     const call = connections.send(named(stub), request('/a'), never())
@@ -116,7 +116,7 @@ describe('the certificate of a server', () => {
     expect(stub.requests).toEqual([])
   })
 
-  it('is good when our own authority has signed it for that host, whatever is pinned', async () => {
+  it('is valid when our own authority has signed it for that host, whatever is pinned', async () => {
     const stub = await answering()
     const { connections } = opened({ trust: { verify: 'ca', ca: IDENTITY.certificate_pem } })
     const renewed = { ...named(stub), certificate_sha256: 'f'.repeat(64) }
@@ -127,7 +127,7 @@ describe('the certificate of a server', () => {
     expect(pathsAsked(stub)).toEqual(['/a'])
   })
 
-  it('does not matter only when all checks are off', async () => {
+  it('is ignored only when all checks are off', async () => {
     const stub = await answering()
     const { connections } = opened({ trust: { verify: 'off', ca: null } })
     const wrong = { url: stub.login.url, certificate_sha256: 'f'.repeat(64) }

@@ -5,13 +5,13 @@ import { type AdmissionGate, admissionGate } from './admission-gate.ts'
 import { type HttpRequest, type HttpResponse, loadHttpClient, type NewHttpClient, sendRequest } from './http-client.ts'
 import { type TlsConnection, type Trust, tlsConnection } from './tls-connection.ts'
 
-/** Below what servers keep (nginx 75 s, Node 5 s), so that we never write into a connection that is being closed. */
+/** Below the keep-alive of servers (nginx 75 s, Node 5 s), so that we never write to a connection that is closing. */
 const IDLE_MS = 4_000
 const PER_SERVER_MAX = 8
 const OPEN_MAX = 256
 
 export interface CmlConnectionPool {
-  /** One request and its answer, on a connection that was used before if there is one. */
+  /** One request and its response, on an idle connection if there is one. */
   send(endpoint: CmlEndpoint, request: HttpRequest, signal: AbortSignal): Promise<HttpResponse>
   /** Connections that are open or being opened. */
   openCount(): number
@@ -31,10 +31,10 @@ interface Connection {
   destroy(): Promise<void>
 }
 
-/** At most eight connections to one server and `openMax` altogether; those that idle are closed to make room. */
+/** At most eight connections to one server and `openMax` in total; idle ones are closed to stay below it. */
 export function cmlConnectionPool({ clock, trust, openMax = OPEN_MAX }: CmlConnectionsOptions): CmlConnectionPool {
   const all = new Set<Connection>()
-  /** The longest idle first, each with what stops its timer. */
+  /** Longest idle first, each with a function that stops its timer. */
   const idle = new Map<Connection, () => void>()
   const doors = new Map<string, AdmissionGate>()
   const everywhere = admissionGate(openMax)
@@ -107,7 +107,7 @@ interface Asked {
   readonly request: HttpRequest
 }
 
-/** The pin belongs to it: a connection that was opened on less trust must not serve a caller who asks for more. */
+/** The key includes the pin: a connection with fewer checks must not serve a caller that requires more. */
 const keyOf = (endpoint: CmlEndpoint) => `${originOf(endpoint).origin} ${endpoint.certificate_sha256}`
 
 export function originOf({ url }: CmlEndpoint): URL {
@@ -125,7 +125,7 @@ interface Opening {
 function newConnection(key: string, { newClient, endpoint, trust }: Opening): Connection {
   const url = originOf(endpoint)
   let staged: TlsConnection | undefined
-  // A client whose server has hung up connects again by itself, and is judged again then.
+  // A client whose server has closed the connection reconnects by itself, and checks the certificate again.
   const client = newClient(url.origin, () => {
     staged = tlsConnection(trust)
     return staged.open(url, endpoint.certificate_sha256)

@@ -19,7 +19,7 @@ function clients() {
   return { cml, labs }
 }
 
-it.each([301, 302, 303, 307, 308])('a redirect by %s carries no password, session or token elsewhere', async status => {
+it.each([301, 302, 303, 307, 308])('a redirect by %s sends no password, session or token elsewhere', async status => {
   const foreign = await stubCml(() => undefined)
   const redirect: StubAnswer = { status, text: '', headers: { location: `${foreign.login.url}/api/v0/auth_extended` } }
   const { cml, labs } = clients()
@@ -32,7 +32,7 @@ it.each([301, 302, 303, 307, 308])('a redirect by %s carries no password, sessio
   expect([foreign.connectionCount(), foreign.requests]).toEqual([0, []])
 })
 
-it('a server whose certificate is not the one that was pinned is sent nothing', async () => {
+it('a server with another certificate than the pinned one gets no request', async () => {
   const server = await stubCml(() => undefined)
   const login = { ...server.login, certificate_sha256: 'ab'.repeat(32) }
   const { cml, labs } = clients()

@@ -24,7 +24,7 @@ function clients(clock = systemClock) {
   return { system, labs }
 }
 
-/** Every call that reads, so that each reader meets every answer. */
+/** Every call that reads, so that each reader gets every response. */
 function calls({ system, labs }: ReturnType<typeof clients>, login: CmlLogin): readonly Promise<unknown>[] {
   return [
     system.stats(login, never()),
@@ -72,7 +72,7 @@ const HOSTILE: ReadonlyArray<readonly [string, StubAnswer]> = [
   ['a null', { status: 200, json: null }],
 ]
 
-describe('an answer that is no answer', () => {
+describe('an invalid response', () => {
   it.each(HOSTILE)('fails as transient: %s', async (_name, answer) => {
     const stub = await stubCml(({ path }) => (path === '/auth_extended' ? undefined : answer))
     for (const end of await Promise.allSettled(calls(clients(), stub.login))) {
@@ -94,7 +94,7 @@ describe('an answer that is no answer', () => {
       'full of prototypes',
       '{"__proto__":{"state":"STARTED","computes":{"__proto__":{}}},"constructor":{"prototype":{"x":1}}}',
     ],
-  ])('does no harm when it is %s', async (_name, text) => {
+  ])('is ignored when it is %s', async (_name, text) => {
     const answer = { status: 200, text, headers: { 'content-type': 'application/json' } }
     const stub = await stubCml(({ path }) => (path === '/auth_extended' ? undefined : answer))
     const ends = await Promise.allSettled(calls(clients(), stub.login))
@@ -104,7 +104,7 @@ describe('an answer that is no answer', () => {
   })
 })
 
-/** A server that writes on and on after a request, and as slowly as it is read. */
+/** A server that writes endlessly after a request, as slowly as it is read. */
 async function endlessServer(head: string, piece: string): Promise<{ login: CmlLogin; flowing: Promise<Socket> }> {
   const server = createServer({ cert: IDENTITY.certificate_pem, key: IDENTITY.key_pem })
   const flowing = new Promise<Socket>(resolve => {
@@ -128,7 +128,7 @@ async function endlessServer(head: string, piece: string): Promise<{ login: CmlL
   return { login: { url, certificate_sha256: IDENTITY.sha256, username: 'admin', password: PASSWORD }, flowing }
 }
 
-describe('an answer that never ends', () => {
+describe('a response that never ends', () => {
   it.each([
     ['headers', 'HTTP/1.1 200 OK\r\n', 'x-more: and more\r\n'],
     ['early hints', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],

@@ -16,19 +16,19 @@ async function exchanged(answer: StubAnswer, bytesMax = 10) {
 }
 
 describe('an exchange', () => {
-  it('tells status, type and text, and asks for no compression', async () => {
+  it('returns status, type and text, and requests no compression', async () => {
     const headers = { 'content-type': 'Text/Plain; charset=utf-8', 'retry-after': '3' }
     const { asked, ...answer } = await exchanged({ status: 418, text: 'häh', headers })
     expect(answer).toEqual({ status: 418, contentType: 'text/plain', retryAfter: '3', text: 'häh' })
     expect(asked?.headers['accept-encoding']).toBe('identity')
   })
 
-  it('takes a body up to its bound and none beyond', async () => {
+  it('accepts a body up to its limit and none beyond', async () => {
     expect((await exchanged({ status: 200, text: 'x'.repeat(10) })).text).toHaveLength(10)
     await expect(exchanged({ status: 200, text: 'x'.repeat(11) })).rejects.toThrow('longer than 10 bytes')
   })
 
-  it('takes no compressed body, which could be of any size', async () => {
+  it('rejects a compressed body, which could be of any size', async () => {
     const body = gzipSync('x').toString('latin1')
     const compressed = { status: 200, text: body, headers: { 'content-encoding': 'gzip' } }
     await expect(exchanged(compressed, 1000)).rejects.toThrow('encoded')

@@ -7,20 +7,20 @@ export interface HttpRequest {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | null
-  /** Of the answer's body. */
+  /** Maximum size of the response body. */
   readonly bytesMax: number
 }
 
 export interface HttpResponse {
   readonly status: number
-  /** Without parameters, lower case; empty when not said. */
+  /** Without parameters, in lower case; empty without a header. */
   readonly contentType: string
   readonly retryAfter: string | null
   /** Null when the bytes are not UTF-8. */
   readonly text: string | null
 }
 
-/** The answer is not what HTTP or our bounds allow. */
+/** The response violates HTTP or our limits. */
 export class InvalidResponse extends Error {
   override readonly name = 'AnswerRefused'
   readonly code = 'MalformedAnswer'
@@ -34,7 +34,7 @@ export async function loadHttpClient(): Promise<NewHttpClient> {
   const { Client } = await import('undici')
   return (origin, open) =>
     new Client(origin, {
-      // undici overlooks a connector that calls back at once.
+      // undici ignores a connector that calls back synchronously.
       connect: (_options, callback) => {
         open().then(
           socket => callback(null, socket),
@@ -48,10 +48,10 @@ export async function loadHttpClient(): Promise<NewHttpClient> {
     })
 }
 
-/** Longer than we keep idle connections; a server that asks for less is obeyed. */
+/** Longer than we keep idle connections; a shorter time of the server takes precedence. */
 const KEEP_ALIVE_MS = 60_000
 
-/** Redirects are not followed: they are answers like others. */
+/** Redirects are not followed: they are returned like other responses. */
 export async function sendRequest(client: Client, request: HttpRequest, signal: AbortSignal): Promise<HttpResponse> {
   const { method, path, body, bytesMax } = request
   const headers = { ...request.headers, 'accept-encoding': 'identity' }

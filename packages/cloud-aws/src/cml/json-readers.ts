@@ -1,8 +1,8 @@
 import { toInstant } from '@lcm/domain/instant'
 
 /**
- * Readers of what a server sent. They never throw, and what is missing or of another kind is null: servers of many
- * versions answer, and not all that answers is CML. Only a value's own members count, whatever they are called.
+ * Readers of untrusted responses. They never throw, and a missing or invalid value is null: servers have many versions,
+ * and not every server is CML. Only own members count, whatever their names.
  */
 export function jsonIn(text: string | null): unknown {
   try {
@@ -27,7 +27,7 @@ export function textIn(value: unknown, name: string): string | null {
   return typeof field === 'string' ? field : null
 }
 
-/** Finite and not negative: nothing that CML counts is. */
+/** Finite and not negative, as all counts of CML. */
 export function numberIn(value: unknown, name: string): number | null {
   const field = fieldOf(value, name)
   return typeof field === 'number' && Number.isFinite(field) && field >= 0 ? field : null
@@ -38,7 +38,7 @@ export function flagIn(value: unknown, name: string): boolean | null {
   return typeof field === 'boolean' ? field : null
 }
 
-/** Empty for what is no list. */
+/** Empty for a value that is not a list. */
 export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** The values of an object that is keyed by id; some versions send a list instead. */
@@ -49,7 +49,7 @@ export function valuesOf(value: unknown): readonly unknown[] {
 
 const MOMENT = /^(\d{4}-\d{2}-\d{2})[T ](\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?) ?(Z|[+-]\d{2}:?\d{2})?$/i
 
-/** CML writes moments in several ways, often without a zone, and means UTC then. */
+/** CML writes timestamps in several formats, often without a zone, which means UTC. */
 export function instantIn(value: unknown, name: string): string | null {
   const [, day, time, zone = 'Z'] = MOMENT.exec(textIn(value, name) ?? '') ?? []
   const ms = Date.parse(`${day}T${time}${zone.toUpperCase().replace(/^([+-]\d{2})(\d{2})$/, '$1:$2')}`)

@@ -1,7 +1,7 @@
 import type { CmlLab, CmlNode } from '@lcm/cloud/cml-labs'
 import { fieldOf, instantIn, listOf, numberIn, textIn } from './json-readers.ts'
 
-/** Null when the answer does not tell the state. */
+/** Null when the response lacks the state. */
 export function labIn(answer: unknown, labId: string): CmlLab | null {
   const state = textIn(answer, 'state')
   if (state === null) return null
@@ -17,7 +17,7 @@ export function labIn(answer: unknown, labId: string): CmlLab | null {
   }
 }
 
-/** Null when it can't be told which node it is or how it is. */
+/** Null without an id or a state. */
 export function nodeIn(value: unknown): CmlNode | null {
   const node_id = textIn(value, 'id')
   const state = textIn(value, 'state')

@@ -62,7 +62,8 @@ export function cmlLicense(api: CmlApi): CmlLicense {
       const answer = await api.call(login, DEREGISTRATION, signal)
       if (answer.status === 202) return 'left_behind'
       if (answer.status !== 400) return 'returned'
-      // It may mean more than that there was no license, and a license that is taken for returned is lost.
+      // The response may have another meaning than "no license", and a license that is wrongly assumed returned is
+      // lost.
       const { licensing } = await read(login, signal)
       if (WITHOUT_LICENSE.includes(licensing.registration)) return 'not_registered'
       throw errorFromResponse(answer, {
@@ -81,7 +82,7 @@ interface Context {
   read(login: CmlLogin, signal: AbortSignal): Promise<LicenseAnswer>
 }
 
-/** CML refuses to set a product that is active already; another one may have set it since we looked. */
+/** CML rejects a product that is already active; another client may have set it since our read. */
 async function setProduct(product: string | null, active: string | null, context: Context): Promise<void> {
   if (product === null || product === active) return
   const { api, login, signal, read } = context

@@ -31,7 +31,7 @@ async function listening(server: Server): Promise<string> {
   return `https://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
 }
 
-/** An HTTPS server that writes these bytes for an answer. */
+/** An HTTPS server that responds with these bytes. */
 async function serverThatWrites(bytes: string) {
   let requestCount = 0
   const server = createHttpsServer({ cert: IDENTITY.certificate_pem, key: IDENTITY.key_pem })
@@ -95,19 +95,19 @@ describe('a probe', () => {
     expect(await probe(url, IDENTITY.sha256)).toMatchObject({ stage: 'READY' })
   })
 
-  it('of a port that does not speak TLS', async () => {
+  it('fails on a port that does not speak TLS', async () => {
     const url = await listening(createTcpServer(socket => socket.end('SSH-2.0-OpenSSH_9.6\r\n')))
     expect(await probe(url)).toMatchObject({ stage: 'TCP', certificate_sha256: null })
   })
 
-  it('of a port where nobody listens, a bad address and a name that nobody has', async () => {
+  it('fails on a closed port, a bad address and an unknown name', async () => {
     expect(await probe('https://127.0.0.1:1')).toMatchObject({ stage: 'NOTHING', detail: 'connection refused' })
     expect(await probe('https://')).toMatchObject({ stage: 'NOTHING' })
     expect(await probe('ftp://127.0.0.1')).toMatchObject({ stage: 'NOTHING' })
     expect(await probe('https://no-such-host.invalid')).toMatchObject({ stage: 'NOTHING' })
   })
 
-  it('of a plain http endpoint works, but not with a pin', async () => {
+  it('works on a plain http endpoint, but not with a pin', async () => {
     const server = createTcpServer(socket => socket.once('data', () => socket.end(http('200 OK', INFORMATION))))
     const url = (await listening(server)).replace('https', 'http')
     expect(await probe(url)).toMatchObject({ stage: 'READY', certificate_sha256: null })
@@ -123,7 +123,7 @@ describe('a probe of a server that hangs', () => {
     return { clock, client, abort, seen: client.probe({ url, certificate_sha256: null }, abort.signal) }
   }
 
-  it('ends after three seconds, however far it came', async () => {
+  it('ends after three seconds at any stage', async () => {
     const server = createTcpServer()
     const url = await listening(server)
     const { clock, seen } = begin(url)

@@ -28,8 +28,8 @@ export interface ProbeResult {
 }
 
 /**
- * Looks once. Each probe opens a connection of its own, since it is to prove every step from TCP on; a kept one would
- * answer for a server that no longer accepts anybody.
+ * Probes once. Each probe opens a new connection, since it must prove every step from TCP on; a pooled one would hide a
+ * server that no longer accepts connections.
  */
 export async function probeOnce(endpoint: CmlEndpoint, trust: Trust, limits: CallLimits): Promise<ProbeResult> {
   const connection = tlsConnection(trust)
@@ -61,7 +61,7 @@ async function ask(endpoint: CmlEndpoint, connection: TlsConnection, signal: Abo
   }
 }
 
-/** Whatever answers HTTP without being CML's controller counts as the gateway in front of it. */
+/** Any HTTP server other than CML's controller counts as the gateway in front of it. */
 function judged({ status, text }: HttpResponse, connection: TlsConnection): CmlProbe {
   const seen = (stage: CmlStage, detail: string, version: string | null = null): CmlProbe => ({
     stage,

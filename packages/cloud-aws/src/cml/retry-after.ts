@@ -5,13 +5,15 @@ import { setBounded } from './bounded-map.ts'
 const FIRST_MS = 2_000
 const LONGEST_MS = 60_000
 
-/** Servers that have asked for patience are left alone by everybody. Nothing waits here: callers are told to come later. */
+/**
+ * Pauses all calls to a server that requested it. Callers do not wait here: they get an error with the time to retry.
+ */
 export interface RetryAfterPauses {
-  /** Throws while the server is to be left alone. */
+  /** Throws during a pause. */
   refuseDuring(server: string, action: string): void
   /** Each pause in a row is twice as long, unless the server names a time. */
   begin(server: string, retryAfter: string | null): void
-  /** It has answered, so the next pause is a short one again. */
+  /** The server has responded, so the next pause is short again. */
   end(server: string): void
 }
 
@@ -33,7 +35,7 @@ export function retryAfterPauses(clock: Clock): RetryAfterPauses {
       setBounded(pauses, server, { untilMs: nowMs + lengthMs, lengthMs })
     },
     end(server) {
-      // An answer that was under way before the pause does not end it.
+      // A response to a request from before the pause does not end it.
       if ((pauses.get(server)?.untilMs ?? 0) <= clock.monotonic()) pauses.delete(server)
     },
   }

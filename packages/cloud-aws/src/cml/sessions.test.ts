@@ -39,7 +39,7 @@ function withSessions(loggingIn: (request: StubRequest) => StubAnswer | undefine
 }
 
 describe('a session with a CML server', () => {
-  it('is begun once for many calls at the same time, and kept', async () => {
+  it('is opened once for concurrent calls, and reused', async () => {
     const stub = await withSessions().stub
     const { cml } = client()
     const all = await Promise.all(Array.from({ length: 20 }, () => cml.stats(stub.login, never())))
@@ -50,7 +50,7 @@ describe('a session with a CML server', () => {
     expect(stub.requests.slice(1).map(tokenOf)).toEqual(Array(21).fill('session-1'))
   })
 
-  it('survives a caller who gives up while it begins', async () => {
+  it('survives a caller that aborts while it is opened', async () => {
     const stub = await withSessions().stub
     const { cml } = client()
     const abort = new AbortController()
@@ -62,7 +62,7 @@ describe('a session with a CML server', () => {
     expect(stub.loginCount()).toBe(1)
   })
 
-  it('that the server has forgotten is begun again, once for all who notice', async () => {
+  it('that the server no longer knows is opened again, once for all callers', async () => {
     const { stub: starting, end } = withSessions()
     const stub = await starting
     const { cml } = client()
@@ -72,7 +72,7 @@ describe('a session with a CML server', () => {
     expect(stub.loginCount()).toBe(2)
   })
 
-  it('is begun again only once per call when the server takes no session at all', async () => {
+  it('is opened again only once per call when the server accepts no session at all', async () => {
     const stub = await stubCml(request => (isLogin(request) ? undefined : refused(401, 'Invalid token')))
     const { cml } = client()
     await expect(cml.stats(stub.login, never())).rejects.toMatchObject({ errorClass: 'auth', code: 'HTTP401' })
@@ -94,7 +94,7 @@ describe('a session with a CML server', () => {
     expect(stub.loginCount()).toBe(4)
   })
 
-  it('is begun the older way where the newer is not known, and still tells who we are', async () => {
+  it('is opened by the older call if the newer one is missing, and still names our user', async () => {
     const claims = Buffer.from(JSON.stringify({ sub: USER_ID })).toString('base64url')
     const stub = await stubCml(({ path }) => {
       if (path === '/auth_extended') return refused(404, 'Not Found')
@@ -111,22 +111,22 @@ describe('a session with a CML server', () => {
     ['a token that no header takes', { token: 'two\r\nlines' }],
     ['a token of another kind', { token: 7 }],
     ['nothing', null],
-  ])('does not begin with %s', async (_name, json) => {
+  ])('is not opened with %s', async (_name, json) => {
     const stub = await stubCml(request => (isLogin(request) ? { status: 200, json } : STATS))
     const { cml } = client()
     await expect(cml.stats(stub.login, never())).rejects.toMatchObject({ code: 'MalformedAnswer' })
     expect(stub.asked()).toEqual([])
   })
 
-  it('is not begun over plain http', async () => {
+  it('is not opened over plain http', async () => {
     const { cml } = client()
     const login = { url: 'http://127.0.0.1:1', certificate_sha256: null, username: 'admin', password: PASSWORD }
     await expect(cml.stats(login, never())).rejects.toMatchObject({ errorClass: 'transient', code: 'PlainHttp' })
   })
 })
 
-describe('a password that is refused', () => {
-  it('is not tried again for a minute, while others go on', async () => {
+describe('a rejected password', () => {
+  it('is not tried again for a minute, while other logins continue', async () => {
     const stub = await withSessions(({ body }) =>
       body.includes('wrong') ? refused(403, 'Authentication failed') : undefined,
     ).stub
@@ -142,7 +142,7 @@ describe('a password that is refused', () => {
     expect(stub.loginCount()).toBe(3)
   })
 
-  it('is tried less and less often, so that it locks no account, and at once when it works or is another', async () => {
+  it('is retried with growing delays, so that it locks no account, and at once when it changes', async () => {
     let isRight = false
     const stub = await withSessions(() => (isRight ? undefined : refused(403, 'Authentication failed'))).stub
     const { clock, cml } = client()
@@ -160,7 +160,7 @@ describe('a password that is refused', () => {
     expect((await cml.stats({ ...stub.login, password: 'other' }, never())).cpu_count).toBe(4)
   })
 
-  it('is one only if CML says so, not a gateway', async () => {
+  it('counts only if CML rejects it, not a gateway', async () => {
     const page = { status: 403, text: '<html>403 Forbidden</html>', headers: { 'content-type': 'text/html' } }
     const stub = await stubCml(() => page)
     const { cml } = client()
@@ -171,8 +171,8 @@ describe('a password that is refused', () => {
   })
 })
 
-describe('a server that asks for patience', () => {
-  it('is left alone by everybody, longer each time', async () => {
+describe('a server that requests a pause', () => {
+  it('gets no calls from any caller, longer each time', async () => {
     const stub = await stubCml(() => ({ status: 429, text: '' }))
     const { clock, cml } = client()
     const throttled = (code: string) =>
@@ -202,8 +202,8 @@ describe('a server that asks for patience', () => {
   })
 })
 
-describe('what is told about calls', () => {
-  it('names each exchange by its template, without anything secret', async () => {
+describe('reports about calls', () => {
+  it('name each exchange by its template, without secrets', async () => {
     const calls: CmlCall[] = []
     const stub = await stubCml(request => (isLogin(request) ? undefined : STATS))
     const { cml } = client(call => calls.push(call))
@@ -218,7 +218,7 @@ describe('what is told about calls', () => {
     ])
   })
 
-  it('holds neither password nor tokens, even when CML repeats them', async () => {
+  it('contain neither password nor tokens, even when CML repeats them', async () => {
     const stub = await stubCml(request => {
       if (isLogin(request)) return undefined
       if (request.path === '/licensing') {
@@ -231,8 +231,8 @@ describe('what is told about calls', () => {
     const request = { product: null, token, extra_nodes: null }
     const refusal: unknown = await cml.register(stub.login, request, never()).catch(error => error)
     expect(refusal).toMatchObject({ errorClass: 'invalid', message: expect.stringContaining('no: ') })
-    const told = `${refusal instanceof Error ? refusal.message + refusal.stack : ''} ${JSON.stringify(refusal)}`
-    for (const secret of [token, PASSWORD, 'session-1']) expect(told).not.toContain(secret)
+    const shown = `${refusal instanceof Error ? refusal.message + refusal.stack : ''} ${JSON.stringify(refusal)}`
+    for (const secret of [token, PASSWORD, 'session-1']) expect(shown).not.toContain(secret)
     expect(refusal).not.toHaveProperty('cause', expect.anything())
   })
 })

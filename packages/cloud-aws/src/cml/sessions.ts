@@ -7,7 +7,10 @@ import { setBounded } from './bounded-map.ts'
 import type { HttpResponse } from './http-client.ts'
 import { jsonIn, recordIn, textIn } from './json-readers.ts'
 
-/** From the first pause, which doubles, to the last. A refused login counts against the account, and people correct it slowly. */
+/**
+ * First and last pause; each one doubles. A rejected login counts against the account, and operators need time to fix
+ * it.
+ */
 const REFUSAL_PAUSE_MS = { first: 60_000, last: 5 * 60_000 }
 /** Characters allowed in a header. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/
@@ -19,11 +22,13 @@ export interface Session {
 }
 
 export interface CmlSessions {
-  /** Logs in if there is no session yet. Callers of the same login share one attempt, which no single one can cancel. */
+  /**
+   * Logs in if there is no session yet. Callers of the same login share one attempt, which no single caller can cancel.
+   */
   current(login: CmlLogin): Promise<Session>
   /** The server no longer knows `stale`. */
   renewed(login: CmlLogin, stale: Session): Promise<Session>
-  /** Ends what `current` gave; the next caller logs in. */
+  /** Ends the session of `current`; the next caller logs in. */
   forget(login: CmlLogin, session: Session): void
 }
 
@@ -33,7 +38,7 @@ export type LoginPath = '/auth_extended' | '/authenticate'
 interface Entry {
   session: Session | null
   attempt: Promise<Session> | null
-  /** A refused password stays refused for a while, so that a wrong one in a configuration makes no storm of logins. */
+  /** A rejected password is not retried for a while, so that a wrong configuration does not cause a storm of logins. */
   refusal: { readonly error: CloudError; readonly pauseMs: number; readonly untilMs: number } | null
 }
 
@@ -92,7 +97,7 @@ function keyOf({ url, certificate_sha256, username, password }: CmlLogin): strin
   return `${url} ${certificate_sha256} ${secret}`
 }
 
-/** `authenticate` is the older way, which does not tell who we are. */
+/** `authenticate` is the older call, which does not name our user. */
 async function loggedIn(login: CmlLogin, send: SendLogin): Promise<Session> {
   const { username, password } = login
   const body = JSON.stringify({ username, password })
@@ -110,7 +115,7 @@ function sessionIn(path: LoginPath, answer: HttpResponse, password: string): Ses
   return { token, userId: textIn(value, 'id') ?? subjectOf(token) }
 }
 
-/** A session token names its user. Nothing is believed because of it, so its signature does not matter. */
+/** A session token names its user. It is not used for trust, so its signature is not checked. */
 function subjectOf(token: string): string | null {
   const claims = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
   return textIn(recordIn(jsonIn(claims)), 'sub')

@@ -2,7 +2,7 @@ import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats } fr
 import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
 import { fieldOf, flagIn, instantIn, numberIn, textIn, valuesOf } from './json-readers.ts'
 
-/** The sums that CML makes over its hosts do not tell what a summed percentage means, so we make our own. */
+/** CML's sums over its hosts don't define summed percentages, so we compute our own. */
 export function statsIn(answer: unknown): CmlStats {
   const computes = valuesOf(fieldOf(answer, 'computes')).map(compute => fieldOf(compute, 'stats'))
   const hosts = computes.length > 0 ? computes : [fieldOf(answer, 'all')]
@@ -19,7 +19,7 @@ export function statsIn(answer: unknown): CmlStats {
   }
 }
 
-/** Of those that say it; null when none does. */
+/** Of the hosts that report it; null when none does. */
 function sum(parts: readonly unknown[], name: string): number | null {
   const numbers = parts.map(part => numberIn(part, name)).filter(number => number !== null)
   return numbers.length === 0 ? null : numbers.reduce((a, b) => a + b, 0)
@@ -62,7 +62,7 @@ const computeHealthIn = (compute: unknown): CmlComputeHealth => ({
   admission_state: textIn(compute, 'admission_state'),
 })
 
-/** Null when the answer does not even tell whether the server is registered. */
+/** Null when the response lacks the registration status. */
 export function licensingIn(answer: unknown): CmlLicensing | null {
   const registration = fieldOf(answer, 'registration')
   const status = textIn(registration, 'status')
@@ -77,7 +77,7 @@ export function licensingIn(answer: unknown): CmlLicensing | null {
   }
 }
 
-/** CML writes OK there when nothing failed. A token is long and of no use to anybody, so what looks like one is cut out. */
+/** CML writes OK when nothing failed. Anything that looks like a token is removed. */
 function failureIn(registerTime: unknown): string | null {
   const failure = textIn(registerTime, 'failure')?.trim() ?? ''
   if (failure === '' || failure.toUpperCase() === 'OK' || textIn(registerTime, 'success') === 'SUCCESS') return null
@@ -96,7 +96,7 @@ function udiIn(udi: unknown): CmlLicensing['udi'] {
   return product_uuid === null ? null : { hostname: textIn(udi, 'hostname') ?? '', product_uuid }
 }
 
-/** Null for an event that can't be placed in time. */
+/** Null for an event without a valid time. */
 export function eventIn(value: unknown): CmlEvent | null {
   const category = textIn(value, 'category')
   const at = instantIn(value, 'timestamp')

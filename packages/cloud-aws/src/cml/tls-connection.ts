@@ -19,7 +19,7 @@ export interface Trust {
   readonly ca: string | null
 }
 
-/** The server may be another one than we think. */
+/** The server may not be the expected one. */
 export class CertificateError extends Error {
   override readonly name = 'CertificateRefused'
   readonly code: 'PinMismatch' | 'UntrustedCertificate'
@@ -33,13 +33,13 @@ export class CertificateError extends Error {
 export interface TlsConnection {
   readonly progress: ConnectionProgress
   open(url: URL, pin: string | null): Promise<Socket>
-  /** Ends the connection wherever it is; also one that is still being opened. */
+  /** Closes the connection at any stage, even while it is being opened. */
   destroy(): void
 }
 
 /**
- * Opens one connection step by step, so that a failure tells how far it came. The certificate is judged before a byte of
- * the request can be sent.
+ * Opens one connection step by step, so that a failure reports its stage. The certificate is checked before any byte of
+ * the request is sent.
  */
 export function tlsConnection(trust: Trust): TlsConnection {
   const progress: ConnectionProgress = { stage: 'NOTHING', certificate_sha256: null }
@@ -98,7 +98,7 @@ function fingerprintOf(tls: TLSSocket): string {
   return createHash('sha256').update(raw).digest('hex')
 }
 
-/** Errors after this are nobody's: the request reports its own. */
+/** Later errors are ignored: the request reports its own. */
 function settled(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
   return new Promise((resolve, reject) => {
     socket.once(event, () => resolve())

@@ -44,7 +44,7 @@ async function open(): Promise<OpenCompute> {
   return {
     compute,
     place,
-    // Everything happens at once there.
+    // State changes are immediate in moto.
     advance: async () => undefined,
     async plant(count, tags) {
       const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }))

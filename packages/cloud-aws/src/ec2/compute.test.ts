@@ -12,7 +12,7 @@ const CREDENTIALS = { accessKeyId: 'AKIDSIMULATED', secretAccessKey: 'none' }
 const SILENT = { info: () => undefined, warn: () => undefined }
 const signal = () => new AbortController().signal
 
-/** The real SDK over real HTTP; only the cloud's own time is moved by hand. */
+/** The real SDK over real HTTP; only the simulated time is controlled by the test. */
 async function openWire(onCall?: (call: AwsCall) => void) {
   const clock = manualClock()
   const model = openSimModel({ seed: 7, clock })

@@ -19,7 +19,7 @@ export type { AwsCall, AwsCredentials, AwsOptions } from '../aws-clients.ts'
 /** A listing may take several pages with retries. A change is one attempt, a little longer than its own timeouts. */
 const DEADLINES_MS = { read: 60_000, mutate: 20_000 } as const
 
-/** The compute port on EC2. No region is talked to before it is named. */
+/** The compute port on EC2. Regions are contacted on first use. */
 export function awsCompute(options: AwsOptions): Compute & { close(): void } {
   const clients = ec2Clients(options)
   const calling =
@@ -59,7 +59,7 @@ async function tagInstance({ client, sdk, signal }: Ec2Call, id: string, tags: R
   await client.send(new sdk.CreateTagsCommand({ Resources: [id], Tags }), { abortSignal: signal })
 }
 
-/** Without the owner anybody's public image of that name could win. */
+/** Without the owner, a public image of another account with that name could win. */
 export async function newestImage(ec2: Ec2Call, wanted: ImageQuery): Promise<Image | null> {
   const pages = imagesOf(ec2, {
     Owners: [wanted.owner],
@@ -107,7 +107,7 @@ const POWER_ACTIONS: Readonly<Record<PowerAction, string>> = {
   terminate: 'TerminateInstances',
 }
 
-/** Success is judged by what the answer says of each machine, never by the status alone. */
+/** Success depends on the state of each machine in the response, never on the status code alone. */
 async function powerInstances(ec2: Ec2Call, act: PowerAction, ids: readonly string[]): Promise<PowerStates> {
   const changes = await changesOf(ec2, act, ids)
   if (!Array.isArray(changes)) throw malformedResponse(POWER_ACTIONS[act], 'an answer without a list')

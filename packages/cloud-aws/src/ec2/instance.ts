@@ -19,9 +19,7 @@ import { allPages, malformedResponse } from '../cloud-call.ts'
 
 const METADATA_HOPS = 2
 
-/**
- * The same request for the same launch, to the byte: EC2 compares parameters when a token comes again.
- */
+/** Byte-identical for the same launch: EC2 compares the parameters when a token is repeated. */
 export function runInput({ client_token, parameters, user_data }: LaunchRequest): RunInstancesCommandInput {
   const tags = tagList(parameters.tags)
   return {
@@ -58,8 +56,8 @@ export function runInput({ client_token, parameters, user_data }: LaunchRequest)
 }
 
 /**
- * The subnet stays at the top level, where it makes the token zonal, unless something is to be said of the address: that is
- * a matter of the interface, and EC2 takes a subnet in only one of the two places.
+ * The subnet stays at the top level, where it makes the token zonal, unless the address option is set: that option
+ * belongs to the interface, and EC2 accepts a subnet in only one of the two places.
  */
 function networkOf({
   subnet_id,
@@ -71,7 +69,7 @@ function networkOf({
   return { NetworkInterfaces: [{ ...addressed, SubnetId: subnet_id, Groups: security_group_ids }] }
 }
 
-/** The SDK lists the types it knew at its birth; EC2 alone decides which there are. */
+/** The SDK lists the types of its release; EC2 decides which exist. */
 const instanceType = (name: string) => name as NonNullable<RunInstancesCommandInput['InstanceType']>
 
 const profile = (nameOrArn: string) => (nameOrArn.startsWith('arn:') ? { Arn: nameOrArn } : { Name: nameOrArn })
@@ -104,7 +102,7 @@ export function toInstance(action: string, instance: Ec2Instance): Instance {
   }
 }
 
-/** Parsing a page of 200 blocks the event loop for about 40 ms; larger pages would hold up lease renewals. */
+/** Parsing a page of 200 blocks the event loop for about 40 ms; larger pages would delay lease renewals. */
 const PAGE_SIZE = LISTED_PER_CALL
 
 export async function listInstances(ec2: Ec2Call, filter: InstanceFilter): Promise<readonly Instance[]> {
@@ -148,7 +146,10 @@ export async function describeInstances(ec2: Ec2Call, ids: readonly string[]): P
   return { found: wanted.flatMap(id => known.get(id) ?? []), missing: wanted.filter(id => !known.has(id)) }
 }
 
-/** One unknown id fails the whole batch: first the ids that EC2 names are left out, and if it names none, halves are asked. */
+/**
+ * One unknown id fails the whole batch: the ids that EC2 names are left out, and if it names none, the batch is split
+ * in halves.
+ */
 async function knownAmong(ec2: Ec2Call, ids: readonly string[]): Promise<readonly Instance[]> {
   if (ids.length === 0) return []
   try {

@@ -7,13 +7,13 @@ export interface S3Address {
   readonly protocol: string
   readonly hostname: string
   readonly port: number | null
-  /** As it stands in the `host` header. */
+  /** Value of the `host` header. */
   readonly host: string
   /** Escaped, as it is sent and signed. */
   readonly path: string
 }
 
-/** By name of the bucket at AWS; by path elsewhere, and for names with dots, which no certificate covers. */
+/** Virtual-hosted style at AWS; path style elsewhere, and for names with dots, which no certificate covers. */
 export function s3Address({ bucket, key }: ObjectLocation, region: string, endpoint?: string): S3Address {
   const isInPath = endpoint !== undefined || bucket.includes('.')
   const aws = awsHost('s3', region)
@@ -29,6 +29,6 @@ export function s3Address({ bucket, key }: ObjectLocation, region: string, endpo
   }
 }
 
-/** All but what RFC 3986 leaves alone. */
+/** Escapes everything but the unreserved characters of RFC 3986. */
 const escaped = (segment: string): string =>
   encodeURIComponent(segment).replaceAll(/[!'()*]/g, sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)

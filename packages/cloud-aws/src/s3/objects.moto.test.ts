@@ -26,11 +26,11 @@ const read = (bucket: string, key: string) =>
     never,
   )
 
-it('reads what somebody else keeps', async () => {
+it('reads an object of another client', async () => {
   expect(String(await read('labs', KEY))).toBe('a package')
 })
 
-it('knows what is not there', async () => {
+it('reports a missing object', async () => {
   await expect(read('labs', 'nothing')).rejects.toMatchObject({ errorClass: 'not_found', code: 'NoSuchKey' })
   await expect(read('nobody', KEY)).rejects.toMatchObject({ errorClass: 'not_found', code: 'NoSuchBucket' })
 })

@@ -35,7 +35,7 @@ const failure = (reading: Promise<unknown>): Promise<CloudError> =>
     error => error,
   )
 
-it('asks by a signed GET of the path, and answers the whole', async () => {
+it('sends a signed GET of the path, and returns the whole object', async () => {
   expect(String(await read())).toBe('a package')
   const [request] = asked
   expect([request?.method, request?.url]).toEqual(['GET', '/labs/2026/bgp%20basics%20%281%29.zip'])
@@ -50,7 +50,7 @@ it('asks by a signed GET of the path, and answers the whole', async () => {
   expect(signature).toMatch(/^Signature=[0-9a-f]{64}$/)
 })
 
-it('asks once more where the bucket is said to be', async () => {
+it('retries once in the actual region of the bucket', async () => {
   answer = (response, call) =>
     call === 1 ? response.writeHead(301, { 'x-amz-bucket-region': 'us-west-2' }).end() : response.end('there')
   expect(String(await read())).toBe('there')
@@ -60,7 +60,7 @@ it('asks once more where the bucket is said to be', async () => {
 const refusing = (status: number, code: string) => (response: ServerResponse) =>
   response.writeHead(status).end(`<Error><Code>${code}</Code><Message>so it is</Message></Error>`)
 
-describe('what is refused', () => {
+describe('a rejected request', () => {
   it.each([
     [403, 'AccessDenied', 'auth'],
     [404, 'NoSuchKey', 'not_found'],
@@ -73,18 +73,18 @@ describe('what is refused', () => {
     expect([error.errorClass, error.message]).toEqual([errorClass, `GetObject: ${code}: so it is`])
   })
 
-  it('is told by its status, however long the page is that comes with it', async () => {
+  it('is classified by its status, for an error page of any length', async () => {
     answer = response => response.writeHead(502).end('x'.repeat(30_000))
     expect(await failure(read())).toMatchObject({ errorClass: 'transient', code: 'HTTP502' })
   })
 
-  it('leads nowhere else', async () => {
+  it('does not follow redirects', async () => {
     answer = response => response.writeHead(302, { location: 'http://169.254.169.254/' }).end()
     expect((await failure(read())).message).toContain('HTTP302')
     expect(asked).toHaveLength(1)
   })
 
-  it('is too large', async () => {
+  it('fails for an object that is too large', async () => {
     answer = response => response.end('x'.repeat(101))
     expect(await failure(read())).toMatchObject({
       errorClass: 'invalid',
@@ -93,14 +93,14 @@ describe('what is refused', () => {
   })
 })
 
-it('ends with its caller', async () => {
+it('ends when its caller aborts', async () => {
   const caller = new AbortController()
   answer = () => caller.abort(new Error('enough'))
   await expect(read('x', caller.signal)).rejects.toThrow('enough')
   server.closeAllConnections()
 })
 
-it('names the bucket by host at AWS, and by path where no certificate would fit', () => {
+it('uses virtual-hosted style at AWS, and path style if no certificate would match', () => {
   const at = (bucket: string, region: string) => {
     const { origin, path } = s3Address({ bucket, key: 'a/b c' }, region)
     return origin + path

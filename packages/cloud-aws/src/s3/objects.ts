@@ -17,7 +17,7 @@ export interface S3Options extends Pick<AwsOptions, 'clock' | 'credentials'> {
   readonly fetch: typeof globalThis.fetch
 }
 
-/** One signed GET: all that we need of S3, whose client would bring megabytes. */
+/** One signed GET: all that LCM needs of S3, whose client has megabytes. */
 export function s3Objects(options: S3Options): Objects {
   const credentials = options.credentials ?? defaultCredentials()
   return {
@@ -42,7 +42,7 @@ export function s3Objects(options: S3Options): Objects {
 
 type Credentials = AwsCredentials | (() => Promise<AwsCredentials>)
 
-/** The SDK's own chain; loaded once somebody needs it. */
+/** The SDK's own chain; loaded on first use. */
 function defaultCredentials(): () => Promise<AwsCredentials> {
   let chain: (() => Promise<AwsCredentials>) | null = null
   return () => {
@@ -69,11 +69,11 @@ async function signedGet(
   const { SignatureV4 } = sdk<typeof import('@smithy/signature-v4')>('@smithy/signature-v4')
   const { Sha256Node: sha256 } = sdk<typeof import('@smithy/core/checksum')>('@smithy/core/checksum')
   const address = s3Address(place, region, endpoint)
-  // The path is signed as it is sent: S3 alone among the services does not escape it twice.
+  // The path is signed as it is sent: unlike other services, S3 does not escape it twice.
   const signer = new SignatureV4({ service: 's3', region, credentials, sha256, uriEscapePath: false })
   const { headers } = await signer.sign(requestOf(address), { signingDate: new Date(clock.now()) })
   const { host: _, ...sent } = headers
-  // Redirects of a signed request are not followed: the signature is for this host alone.
+  // Redirects of a signed request are not followed: the signature is valid for this host only.
   return fetch(`${address.origin}${address.path}`, { headers: sent, redirect: 'manual', signal })
 }
 
@@ -115,7 +115,7 @@ async function refusal(response: Response): Promise<CloudError> {
   return new CloudError(errorClass, { code, action: ACTION, message })
 }
 
-/** A gateway on the way may refuse by a long page. */
+/** A gateway may reject with a long page. */
 async function beginningOf({ body }: Response): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

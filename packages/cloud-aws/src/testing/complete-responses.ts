@@ -1,4 +1,4 @@
-/** Answers with everything that is read of them, so that damage meets every reader. */
+/** Responses with every member that is read, so that damage affects every reader. */
 const machineXml = (id: string): string => `<item><instanceId>${id}</instanceId><imageId>ami-0a1b</imageId>
 <instanceState><code>16</code><name>running</name></instanceState><privateIpAddress>10.0.0.7</privateIpAddress>
 <ipAddress>198.51.100.7</ipAddress><instanceType>m5zn.metal</instanceType><launchTime>2026-03-01T12:00:00.000Z</launchTime>
@@ -34,7 +34,7 @@ ${changeXml('i-1')}${changeXml('i-2')}</instancesSet></StopInstancesResponse>`
 export const REFUSED_XML = `${HEAD}<Response><Errors><Error><Code>InvalidInstanceID.NotFound</Code>
 <Message>The instance IDs 'i-1, i-3' do not exist</Message></Error></Errors><RequestID>q</RequestID></Response>`
 
-/** The beginnings of the periods that are over at this moment. */
+/** Start times of the complete periods. */
 export const METRICS_NOW_MS = Date.parse('2026-03-01T12:02:00Z')
 const PERIODS = [1, 2].map(n => Date.parse('2026-03-01T12:00:00Z') / 1000 - 300 * n)
 

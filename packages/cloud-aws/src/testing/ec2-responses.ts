@@ -1,4 +1,4 @@
-/** The least that EC2 would say, as the SDK reads it. */
+/** Minimal responses of EC2, as the SDK parses them. */
 export const instanceXml = (id: string, state = 'running') =>
   `<item><instanceId>${id}</instanceId><instanceState><code>16</code><name>${state}</name></instanceState></item>`
 

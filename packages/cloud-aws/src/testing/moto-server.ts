@@ -3,10 +3,10 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** An AWS that we did not write, in memory on the loopback interface. */
+/** A third-party AWS mock, in memory on the loopback interface. */
 export interface MotoServer {
   readonly url: string
-  /** Forgets everything that was made since it started. */
+  /** Deletes everything that was created since it started. */
   reset(): Promise<void>
   close(): Promise<void>
 }
@@ -17,11 +17,11 @@ const TOOL = fileURLToPath(new URL('../../../../tools/interop/moto.mjs', import.
 export const MOTO_CREDENTIALS = { accessKeyId: 'AKIDMOTO', secretAccessKey: 'none' }
 
 export async function startMoto(): Promise<MotoServer> {
-  // By running it, since nothing imports the tools.
+  // Run as a process, because nothing may import the tools.
   const { stdout } = await promisify(execFile)(process.execPath, [TOOL])
   const found: { command: string[] } = JSON.parse(stdout)
   const [command = '', ...args] = found.command
-  // It ends with its input, so it never outlives this process, however that ends.
+  // It ends with its stdin, so it never outlives this process.
   const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const ended = new Promise<void>(resolve => child.once('close', () => resolve()))
   const url = await firstLine(child)

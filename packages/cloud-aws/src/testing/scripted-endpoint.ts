@@ -14,12 +14,12 @@ export type Script = (call: number, body: string) => Answer
 export interface Endpoint {
   readonly url: string
   readonly bodies: readonly string[]
-  /** Resolves when the first request has come. */
+  /** Resolves when the first request has arrived. */
   readonly asked: Promise<void>
   close(): Promise<void>
 }
 
-/** A server on loopback that says what a test wants to be said. */
+/** A server on loopback with scripted responses. */
 export async function scriptedEndpoint(script: Script): Promise<Endpoint> {
   const bodies: string[] = []
   let tellAsked: () => void = () => undefined
@@ -47,7 +47,7 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return text
 }
 
-/** A server that speaks no HTTP of its own: for what an HTTP server would never send. */
+/** A raw TCP server: for bytes that an HTTP server would never send. */
 export async function rawEndpoint(speak: (socket: Socket) => void): Promise<Pick<Endpoint, 'url' | 'close'>> {
   const sockets = new Set<Socket>()
   const server = createTcpServer(socket => {

@@ -58,9 +58,9 @@ describe('an exhausted quota', () => {
     failure = error('quota', 'VcpuLimitExceeded')
     expect(await failed(launch())).toBe(failure)
     const refused = 'AWS refuses RunInstances of m5zn.metal in us-east-1 since 2026-01-01T00:00:00.000Z'
-    const said = 'VcpuLimitExceeded: You have asked for too much'
+    const awsMessage = 'VcpuLimitExceeded: You have asked for too much'
     expect(breaker.problems()).toMatchObject([
-      { code: 'aws_refuses_call', message: `${refused}: ${said}; next try at 2026-01-01T00:05:00.000Z` },
+      { code: 'aws_refuses_call', message: `${refused}: ${awsMessage}; next try at 2026-01-01T00:05:00.000Z` },
     ])
     failure = null
     await clock.advance(5 * MINUTE_MS)

@@ -6,7 +6,7 @@ import { loopMetrics, type ReconcileContext } from './loop.ts'
 import { reconciliation } from './reconciliation.ts'
 import { gone, type ReconciliationResult, requeue, retry, skip, success } from './resource-state.ts'
 
-/** A reconcile that stays in hand until the test lets it go. */
+/** A reconcile that stays active until the test releases it. */
 function gated() {
   const gates: ((result: ReconciliationResult) => void)[] = []
   return {
@@ -15,7 +15,7 @@ function gated() {
   }
 }
 
-/** Answers one result after the other, then successes. */
+/** Returns the results in order, then successes. */
 const answering =
   (...results: (ReconciliationResult | Error)[]) =>
   async () => {
@@ -32,7 +32,7 @@ describe('outcomes', () => {
     expect(startsOf('w-1').map(at => at / 1_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183])
   })
 
-  it('takes a thrown error as a retry', async () => {
+  it('treats a thrown error as a retry', async () => {
     const { hands, clock, startsOf, logger } = runningLoop({ reconcile: answering(new Error('boom')) })
     hands.add('w-1', 'test')
     await clock.advance(1_000)
@@ -40,7 +40,7 @@ describe('outcomes', () => {
     expect(logger.lines.find(line => line.level === 'warn')?.fields).toMatchObject({ key: 'w-1', message: 'boom' })
   })
 
-  it('takes an error thrown before the first await as a retry too', async () => {
+  it('treats an error thrown before the first await as a retry too', async () => {
     const { hands, clock, startsOf } = runningLoop({
       reconcile() {
         throw new Error('boom')
@@ -61,7 +61,7 @@ describe('outcomes', () => {
     ])
   })
 
-  it('looks again at once after a requeue of 0 ms, without the debounce', async () => {
+  it('reconciles again at once after a requeue of 0 ms, without the debounce', async () => {
     const { hands, clock, startsOf } = runningLoop({ reconcile: answering(requeue('announced', 0)) })
     hands.add('w-1', 'test')
     await clock.advance(0)
@@ -69,7 +69,7 @@ describe('outcomes', () => {
   })
 
   const rests = [success(), requeue('waiting', 3_600_000), skip('nothing to do')]
-  it.each(rests)('counts the retries from zero again after $status', async rest => {
+  it.each(rests)('resets the retry count after $status', async rest => {
     const { hands, clock, startsOf } = runningLoop({ reconcile: answering(retry('1'), retry('2'), rest, retry('3')) })
     hands.add('w-1', 'test')
     await clock.advance(4_000)
@@ -86,7 +86,7 @@ describe('outcomes', () => {
     expect(starts).toHaveLength(2)
   })
 
-  it('lets news cut a backoff short and keeps counting the failures', async () => {
+  it('reconciles on a change during a backoff and keeps counting the failures', async () => {
     const { hands, clock, startsOf } = runningLoop({ reconcile: async () => retry('no') })
     hands.add('w-1', 'test')
     await clock.advance(3_000)
@@ -97,7 +97,7 @@ describe('outcomes', () => {
 })
 
 describe('hand-outs', () => {
-  it('never has one key in two hands and keeps a change that comes during work', async () => {
+  it('never reconciles one key twice at a time and keeps a change that arrives during work', async () => {
     const { reconcile, release } = gated()
     const { hands, clock, startsOf } = runningLoop({ reconcile })
     hands.add('w-1', 'test')
@@ -114,14 +114,14 @@ describe('hand-outs', () => {
     expect(startsOf('w-1')).toHaveLength(2)
   })
 
-  it('folds a burst of one turn into one reconcile', async () => {
+  it('merges a burst within one tick into one reconcile', async () => {
     const { hands, clock, starts } = runningLoop()
     for (let count = 0; count < 5; count += 1) hands.add('w-1', 'test')
     await clock.advance(0)
     expect(starts).toHaveLength(1)
   })
 
-  it('has ten keys in hand by default and no more', async () => {
+  it('reconciles ten keys at a time by default and no more', async () => {
     const { reconcile, release } = gated()
     const { hands, clock, starts } = runningLoop({ reconcile })
     for (let index = 0; index < 30; index += 1) hands.add(`w-${index}`, 'test')
@@ -132,7 +132,7 @@ describe('hand-outs', () => {
     expect(starts).toHaveLength(11)
   })
 
-  it('gives a free hand to news first, then to requeues, then to routine', async () => {
+  it('serves changes first, then requeues, then routine keys', async () => {
     const { reconcile, release } = gated()
     const { hands, clock, starts } = runningLoop({ reconcile, concurrency: 1 })
     hands.add('requeued', 'test')
@@ -147,7 +147,7 @@ describe('hand-outs', () => {
     expect(starts.map(start => start.key)).toEqual(['requeued', 'news', 'requeued', 'routine'])
   })
 
-  /** Reconciles forty keys, each of which keeps the thread busy for as long as it is told to; notes its rests. */
+  /** Reconciles forty keys, each of which blocks the thread for the given time; records when the loop yields. */
   async function busyLoop(busyMsOf: (count: number) => number) {
     const clock = manualClock()
     const restsAfter: number[] = []
@@ -176,11 +176,11 @@ describe('hand-outs', () => {
     return restsAfter
   }
 
-  it('lets timers have the thread though no reconcile ever waits', async () => {
+  it('yields the thread to timers even if no reconcile ever waits', async () => {
     expect(await busyLoop(() => 5)).toEqual([16, 32])
   })
 
-  it('does not rest when it was not busy, nor again right after a rest', async () => {
+  it('does not yield when it was not busy, nor again right after it yielded', async () => {
     expect(await busyLoop(() => 0)).toEqual([])
     expect(await busyLoop(count => (count <= 16 ? 5 : 0))).toEqual([16])
   })
@@ -225,11 +225,11 @@ describe('the log line of an outcome', () => {
     return logger.lines.map(line => line.level)
   }
 
-  it('is quiet for a success that says nothing', async () => {
+  it('is at debug for a success without a message', async () => {
     expect(await levelsOf(success())).toEqual(['debug'])
   })
 
-  it('is at info for what says something new, and quiet when it only repeats itself', async () => {
+  it('is at info for a new message, and at debug when it repeats', async () => {
     expect(await levelsOf(requeue('booting', 9_000), requeue('booting', 9_000), success('running'))).toEqual([
       'info',
       'debug',
@@ -237,7 +237,7 @@ describe('the log line of an outcome', () => {
     ])
   })
 
-  it('is a warning for a failure, quiet while it repeats itself, and at info when that is over', async () => {
+  it('is a warning for a failure, at debug while it repeats, and at info when that is over', async () => {
     const levels = await levelsOf(success('running'), retry('no'), retry('no'), retry('other'), success('running'))
     expect(levels).toEqual(['info', 'warn', 'debug', 'warn', 'info'])
   })
@@ -272,7 +272,7 @@ describe('the log line of an outcome', () => {
   })
 })
 
-describe('what is known of a key', () => {
+describe('the state of a key', () => {
   it('follows its outcomes', async () => {
     const { reconcile, release } = gated()
     const { hands, clock } = runningLoop({ reconcile })
@@ -293,7 +293,7 @@ describe('what is known of a key', () => {
     expect(hands.seen('w-1')).toMatchObject(last)
   })
 
-  it('is forgotten when the reconcile finds the resource gone, but not news that came meanwhile', async () => {
+  it('is dropped when the reconcile finds the resource deleted, but a change in the meantime is kept', async () => {
     const { reconcile, release } = gated()
     const { hands, clock, loop, starts } = runningLoop({ reconcile })
     hands.add('w-1', 'test')
@@ -308,7 +308,7 @@ describe('what is known of a key', () => {
     expect(loop.health().resources_managed).toBe(0)
   })
 
-  it('is forgotten with its plans when a trigger says so, also while the key is in hand', async () => {
+  it('is dropped with its plans when a trigger forgets the key, even during a reconcile', async () => {
     const { reconcile, release } = gated()
     const { hands, clock, startsOf, loop } = runningLoop({ reconcile })
     hands.add('w-1', 'test')
@@ -337,7 +337,7 @@ describe('a slow call outside the slot', () => {
     return { ...world, hands: world.hands, events }
   }
 
-  it('leaves the slot to other keys, and its own key in hand', async () => {
+  it('leaves the slot to other keys, while its own key stays active', async () => {
     const { hands, clock, events, loop } = oneSlot(30_000)
     for (const key of ['slow-1', 'slow-2', 'quick']) hands.add(key, 'test')
     hands.add('slow-1', 'test')
@@ -351,7 +351,7 @@ describe('a slow call outside the slot', () => {
     expect(events.slice(4).toSorted()).toEqual(['slow-1 begins', 'slow-1 ends', 'slow-2 ends'])
   })
 
-  it('takes a slot again before it goes on, ahead of keys that have not begun', async () => {
+  it('takes a slot again before it continues, ahead of keys that have not started', async () => {
     const { clock, hands, starts } = runningLoop({
       concurrency: 1,
       async reconcile(key, context) {
@@ -370,7 +370,7 @@ describe('a slow call outside the slot', () => {
     expect(starts.map(({ key }) => key)).toEqual(['slow', 'a', 'b'])
   })
 
-  it('gives the slot back once, whatever the call does: one that fails, one within another, one that outlives its reconcile', async () => {
+  it('releases the slot once: after a failed call, a nested call, and a call that outlives its reconcile', async () => {
     const odd = runningLoop({
       concurrency: 1,
       async reconcile(key, context) {
@@ -389,7 +389,7 @@ describe('a slow call outside the slot', () => {
     for (let n = 0; n < 3; n += 1) expect(odd.startsOf(`w-${n}`)).toHaveLength(1)
   })
 
-  it('gives the slot back that it gets after its reconcile has ended', async () => {
+  it('releases the slot that it gets after its reconcile has ended', async () => {
     const { clock, hands, startsOf } = runningLoop({
       concurrency: 1,
       async reconcile(key, context) {
@@ -408,7 +408,7 @@ describe('a slow call outside the slot', () => {
     expect(startsOf('next')).toEqual([30])
   })
 
-  it('is waited for at a clean stop, like all work in flight', async () => {
+  it('is awaited at a clean stop, like all active work', async () => {
     const { clock, hands, stop, events } = oneSlot(5_000)
     hands.add('slow-1', 'test')
     await clock.advance(0)
@@ -418,7 +418,7 @@ describe('a slow call outside the slot', () => {
     expect(events).toEqual(['slow-1 begins', 'slow-1 ends'])
   })
 
-  it('is not begun for more than a thousand keys', async () => {
+  it('is not started for more than a thousand keys', async () => {
     const { clock, hands, starts } = oneSlot(60_000)
     for (let n = 0; n < 1_200; n += 1) hands.add(`slow-${n}`, 'test')
     await clock.advance(1_000)
@@ -428,7 +428,7 @@ describe('a slow call outside the slot', () => {
   })
 })
 
-it('makes the four results and the one that says a resource is gone', () => {
+it('creates the four results and the one for a deleted resource', () => {
   const error = new Error('no')
   expect([
     success(),
@@ -490,7 +490,7 @@ it('counts reconciles by result, and retries', async () => {
   expect(meter.value('reconciliation_retries_total')).toBe(2)
 })
 
-it('measures how long reconciles take and how long news waited for them, the debounce included', async () => {
+it('measures the duration of reconciles and the delay of changes, including the debounce', async () => {
   const { clock, hands, meter } = runningLoop({
     reconcile: async () => {
       await clock.sleep(250)

@@ -11,18 +11,18 @@ import { type Known, type ReconciliationResult, type ResourceStates, retry } fro
 export interface ReconcileContext<R = unknown> {
   /** Aborts at once when leadership is lost; on a clean stop only after the shutdown deadline. */
   readonly signal: AbortSignal
-  /** The fencing token of the term this work belongs to; 0 without an election. */
+  /** Fencing token of the term of this work; 0 without an election. */
   readonly epoch: number
   readonly leadership: Leadership
   /** Event that woke the key. For logs only: a reconcile observes the resource, not the event. */
   readonly cause: string
   /** Has the key bound. */
   readonly logger: Logger
-  /** The copy that a listing of this cycle has just read, if nothing was heard of the key since. */
+  /** The copy that a listing of this cycle has just read, if the key has not changed since. */
   readonly listed: R | undefined
   /**
-   * Runs a slow call without holding a slot: other keys are reconciled meanwhile, this one stays in hand. It takes a slot again
-   * before it goes on.
+   * Runs a slow call without holding a slot: other keys are reconciled in the meantime, this one stays active. It takes
+   * a slot again before it continues.
    */
   withoutSlot<Answer>(work: () => Promise<Answer>): Promise<Answer>
 }
@@ -31,20 +31,20 @@ export interface ReconciliationOptions<R = unknown> {
   readonly name: string
   readonly clock: Clock
   readonly triggers: readonly Trigger<R>[]
-  /** Acts or looks, persists, and says when to come back. Slow calls go through `withoutSlot`: slots are few. */
+  /** Acts or observes, persists, and returns when to run again. Slow calls go through `withoutSlot`: slots are few. */
   reconcile(key: string, context: ReconcileContext<R>): Promise<ReconciliationResult>
   readonly concurrency?: number
   readonly backoff?: Backoff
   /** Deadline for reconciles in progress after a clean stop. */
   readonly shutdownDeadlineMs?: number
-  /** The most distinct keys that may be queued. */
+  /** Maximum number of distinct queued keys. */
   readonly keysMax?: number
   readonly logger?: Logger
   readonly meter?: Meter
   readonly metricPrefix?: string
 }
 
-/** Lives as long as the service. The queue outlives terms, so that a key left in hand is not handed out twice. */
+/** Lives as long as the service. The queue outlives terms, so that an active key is not handed out twice. */
 export interface Loop<R> {
   readonly options: Required<ReconciliationOptions<R>>
   readonly queue: WorkQueue<R>
@@ -54,22 +54,22 @@ export interface Loop<R> {
   lastSweptAt: number | null
 }
 
-/** One stretch of running: from winning leadership, or from the start, to its end. */
+/** One run of the loop: from winning leadership, or from the start, to its end. */
 export interface Term {
-  /** Aborts when no new work may begin. */
+  /** Aborts when no new work may start. */
   readonly signal: AbortSignal
   readonly leadership: Leadership
-  /** Aborts the work in flight. */
+  /** Aborts active work. */
   readonly work: LinkedAbort
   readonly logger: Logger
   readonly states: ResourceStates
-  /** Keys in hand. */
+  /** Keys being reconciled. */
   active: number
   /** Active keys that hold a slot; the others wait for a slow call. */
   slotsTaken: number
   /** Reconciles whose slow call has ended, in the order in which they get a slot again. */
   readonly resuming: (() => void)[]
-  /** No hand-outs while false: stopping, or letting others have the thread. */
+  /** False while no key may be handed out: stopping, or yielding the thread. */
   isOpen: boolean
   isPumpPlanned: boolean
   handOuts: number
@@ -78,13 +78,13 @@ export interface Term {
   onIdle: () => void
 }
 
-/** The loop lets timers and sockets have the thread this often, looking at the clock every few hand-outs. */
+/** The loop yields to timers and sockets this often, checking the clock every few keys. */
 const REST_EVERY_MS = 20
 const REST_CHECK_HAND_OUTS = 16
-/** The most keys in hand, slots or not: a cloud that never answers must not collect every key there is. */
+/** Maximum number of active keys, with or without a slot: a cloud that never responds must not collect all keys. */
 const IN_HAND_MAX = 1_000
 
-/** Something is due. Hand-outs wait for the end of the turn, so that a burst is folded and the urgent come first. */
+/** A key is due. Keys are handed out at the end of the tick, so that a burst is merged and urgent keys come first. */
 export function planPump<R>(loop: Loop<R>): void {
   const { term } = loop
   if (term === undefined || term.isPumpPlanned || !hasSlot(loop, term)) return
@@ -99,21 +99,21 @@ const hasSlot = <R>(loop: Loop<R>, term: Term) => term.isOpen && term.active < I
 
 const isSlotFree = <R>({ options }: Loop<R>, { slotsTaken }: Term) => slotsTaken < options.concurrency
 
-/** One of the loop's few slots, as one reconcile has it: from its start to its end, but for the slow calls between. */
+/** One of the loop's few slots, held by one reconcile from start to end, except during slow calls. */
 interface Slot {
   state: 'held' | 'lent' | 'over'
 }
 
 const isOver = ({ state }: Slot) => state === 'over'
 
-/** The slot goes to other keys while `work` waits. Work whose call has ended goes before keys that have not begun. */
+/** Other keys use the slot while `work` waits. Work whose call has ended goes before keys that have not started. */
 async function withoutSlot<R, Answer>(
   loop: Loop<R>,
   term: Term,
   slot: Slot,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
-  // A call within a call has no slot to lend.
+  // A nested call holds no slot to release.
   if (slot.state !== 'held') return work()
   slot.state = 'lent'
   freeSlot(loop, term)
@@ -123,14 +123,14 @@ async function withoutSlot<R, Answer>(
     if (slot.state === 'lent') {
       if (isSlotFree(loop, term)) term.slotsTaken += 1
       else await new Promise<void>(resolve => term.resuming.push(resolve))
-      // The reconcile may have ended without waiting for this call, and has no use for the slot.
+      // The reconcile may have ended without waiting for this call, and no longer needs the slot.
       if (isOver(slot)) freeSlot(loop, term)
       else slot.state = 'held'
     }
   }
 }
 
-/** The slot passes on to work that waits to resume, or is free for the next key. */
+/** The slot goes to work that waits to resume, or becomes free for the next key. */
 function freeSlot<R>(loop: Loop<R>, term: Term): void {
   const resume = term.resuming.shift()
   if (resume) {
@@ -153,7 +153,7 @@ function pump<R>(loop: Loop<R>, term: Term, nowMs: number): void {
   }
 }
 
-/** Reconciles that never touch a socket would otherwise run on in microtasks and starve everything else. */
+/** Reconciles without I/O would otherwise continue in microtasks and starve everything else. */
 function restIfBusy<R>(loop: Loop<R>, term: Term, nowMs: number): void {
   if (!term.isOpen || nowMs - term.restedAt < REST_EVERY_MS) return
   const { clock } = loop.options
@@ -215,7 +215,7 @@ export function forgetKey<R>(loop: Loop<R>, term: Term, key: string): void {
   term.states.forget(key)
 }
 
-/** Work that outlived its term only gives the key back: it has no say in the next one. */
+/** Work that outlived its term only returns the key: its result does not count in the next term. */
 function giveBack<R>(loop: Loop<R>, term: Term, item: WorkItem<R>, outcome: Outcome): void {
   term.active -= 1
   if (loop.term !== term) loop.queue.done(item)
@@ -277,7 +277,7 @@ interface LoopMetrics {
   readonly watchDegraded: Gauge
 }
 
-/** All instruments of a loop, registered at once and counted from zero, so that an absent series is a fault. */
+/** All instruments of a loop, registered at once with zero values, so that an absent series is a fault. */
 export function loopMetrics(meter: Meter, prefix: string): LoopMetrics {
   const gauge = (name: string, help: string) => meter.gauge(`${prefix}_${name}`, help)
   const total = meter.counter(`${prefix}_reconcile_total`, 'Reconciles by result', ['result'])
@@ -309,7 +309,7 @@ export function loopMetrics(meter: Meter, prefix: string): LoopMetrics {
   }
 }
 
-/** Labels are made once: the loop is too busy to make them per count. */
+/** Labels are created once, for speed. */
 function counted(counter: Counter, labels: Labels): () => void {
   counter.add(0, labels)
   return () => counter.add(1, labels)

@@ -8,7 +8,7 @@ import type { ReconcileContext } from './loop.ts'
 import { reconciliation } from './reconciliation.ts'
 import { requeue, retry, success } from './resource-state.ts'
 
-/** Reconciles that take `ms`; with `heeds` they give up when told to. */
+/** Reconciles that take `ms`; with `heeds` they end when aborted. */
 function slow(ms: number, { heeds = true } = {}) {
   const events: string[] = []
   const reconcile = async (key: string, context: ReconcileContext) => {
@@ -22,7 +22,7 @@ function slow(ms: number, { heeds = true } = {}) {
   return { ...world, hands: world.hands, events }
 }
 
-/** Notes that a promise has settled. */
+/** Records that a promise has settled. */
 function settled(promise: Promise<void>) {
   const state = { isOver: false }
   void promise.then(() => {
@@ -38,7 +38,7 @@ const listOf = (...keys: string[]) =>
 const sweepOf = (...keys: string[]) => startupSweep({ list: listOf(...keys), keyOf: key => key })
 
 describe('a clean stop', () => {
-  it('hands out nothing new and lets work in flight finish', async () => {
+  it('hands out no new key and lets active work finish', async () => {
     const { clock, hands, stop, events, starts } = slow(5_000)
     for (const key of ['w-1', 'w-2', 'w-3']) hands.add(key, 'test')
     await clock.advance(1_000)
@@ -52,7 +52,7 @@ describe('a clean stop', () => {
     expect(starts).toHaveLength(2)
   })
 
-  it('aborts the work that is still going after 20 seconds, and not before', async () => {
+  it('aborts work that is still active after 20 seconds, and not before', async () => {
     const { clock, hands, stop, events } = slow(60_000)
     hands.add('w-1', 'test')
     await clock.advance(0)
@@ -64,7 +64,7 @@ describe('a clean stop', () => {
     expect(over.isOver).toBe(true)
   })
 
-  it('leaves behind, loudly, what does not heed its signal within 5 more seconds', async () => {
+  it('abandons work with an error log that ignores its signal for 5 more seconds', async () => {
     const { clock, hands, stop, logger } = slow(3_600_000, { heeds: false })
     hands.add('w-1', 'test')
     await clock.advance(0)
@@ -76,7 +76,7 @@ describe('a clean stop', () => {
     expect(logger.messages('error')).toEqual(['work that ignores its signal is left behind'])
   })
 
-  it('is over at once when nothing is in flight, and leaves no timer behind', async () => {
+  it('is over at once when no work is active, and leaves no timer behind', async () => {
     const { clock, hands, stop } = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
     hands.add('w-1', 'test')
     await clock.advance(0)
@@ -85,7 +85,7 @@ describe('a clean stop', () => {
     expect([over.isOver, clock.timersLeft()]).toEqual([true, 0])
   })
 
-  it('turns into an abort when leadership is lost meanwhile', async () => {
+  it('becomes an abort when leadership is lost in the meantime', async () => {
     const { clock, hands, stop, lose, events } = slow(60_000)
     hands.add('w-1', 'test')
     await clock.advance(0)
@@ -106,7 +106,7 @@ describe('a clean stop', () => {
 })
 
 describe('losing leadership', () => {
-  it('aborts the work in flight in the same instant and hands out nothing more', async () => {
+  it('aborts active work at once and hands out no more keys', async () => {
     const { clock, hands, lose, events, starts } = slow(60_000)
     for (const key of ['w-1', 'w-2', 'w-3']) hands.add(key, 'test')
     await clock.advance(0)
@@ -116,7 +116,7 @@ describe('losing leadership', () => {
     expect(starts).toHaveLength(2)
   })
 
-  it('drops the flag before the work hears of it', async () => {
+  it('clears the flag before the work is aborted', async () => {
     let wasHeld: boolean | undefined
     const { clock, hands, lose } = runningLoop({
       reconcile: async (_, { signal, leadership }) => {
@@ -133,7 +133,7 @@ describe('losing leadership', () => {
     expect(wasHeld).toBe(false)
   })
 
-  it('does not count what it aborted as a failure', async () => {
+  it('does not count aborted work as a failure', async () => {
     const { clock, hands, lose, meter, logger } = runningLoop({
       reconcile: async (_, { signal }) => {
         await aborted(signal)
@@ -148,7 +148,7 @@ describe('losing leadership', () => {
     expect(logger.lines).toMatchObject([{ level: 'debug', message: 'reconcile aborted', fields: { ms: 40 } }])
   })
 
-  it('ends what is known of the keys, and the next term sweeps everything again with its own epoch', async () => {
+  it('drops the state of all keys, and the next term sweeps everything again with its own epoch', async () => {
     const epochs: number[] = []
     const { clock, begin, lose, hands, starts } = runningLoop({
       triggers: [sweepOf('w-1', 'w-2')],
@@ -171,7 +171,7 @@ describe('losing leadership', () => {
     ])
   })
 
-  it('gives keys that were in hand free for the next term once their work has given up', async () => {
+  it('releases active keys for the next term once their work has ended', async () => {
     const { clock, hands, lose, begin, startsOf, loop } = slow(60_000)
     hands.add('w-1', 'test')
     await clock.advance(0)
@@ -182,7 +182,7 @@ describe('losing leadership', () => {
     expect(startsOf('w-1')).toEqual([0, 0])
   })
 
-  it('keeps a key out of the next term while the old term still has it in hand', async () => {
+  it('keeps a key out of the next term while work of the old term is active', async () => {
     const { clock, hands, lose, begin, startsOf, ...world } = slow(30_000, { heeds: false })
     hands.add('w-1', 'test')
     await clock.advance(0)
@@ -196,7 +196,7 @@ describe('losing leadership', () => {
     expect(startsOf('w-1')).toEqual([0, 30_000])
   })
 
-  it('gives a key that outlived its term no say in the next', async () => {
+  it('ignores the result of a key that outlived its term', async () => {
     const results = [retry('from the old term'), success()]
     const { clock, hands, lose, begin, loop, starts } = runningLoop({
       reconcile: async () => {
@@ -225,14 +225,14 @@ describe('triggers', () => {
     },
   })
 
-  it('start in the order in which they are given', async () => {
+  it('start in the given order', async () => {
     const order: string[] = []
     const named = (name: string): Trigger => ({ name, run: async () => void order.push(name) })
     runningLoop({ triggers: [named('watch'), named('sweep'), named('poll')] })
     expect(order).toEqual(['watch', 'sweep', 'poll'])
   })
 
-  it('that fail neither end the loop nor stay dead', async () => {
+  it('that fail neither end the loop nor stay stopped', async () => {
     const runs: number[] = []
     const { clock, hands, starts, logger } = runningLoop({ triggers: [broken(2, runs)] })
     await clock.advance(0)
@@ -243,7 +243,7 @@ describe('triggers', () => {
     expect(logger.messages('error')).toHaveLength(2)
   })
 
-  it('that fail because the term ends are nothing to complain about', async () => {
+  it('that fail because the term ends are not reported', async () => {
     const ending: Trigger = {
       name: 'ending',
       async run({ signal }) {
@@ -256,7 +256,7 @@ describe('triggers', () => {
     expect(logger.lines).toEqual([])
   })
 
-  it('that are late to notice the end of the term can do nothing any more', async () => {
+  it('that notice the end of the term late have no effect', async () => {
     const { clock, hands, stop, begin, starts, loop } = runningLoop()
     await stop()
     hands.add('w-1', 'too late')
@@ -274,7 +274,7 @@ describe('triggers', () => {
 })
 
 describe('from outside', () => {
-  it('adds everything at once when an admin asks, also what is in backoff, and forgets nothing', async () => {
+  it('adds everything at once when an admin requests it, including keys in backoff, and forgets nothing', async () => {
     const world = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
     await world.clock.advance(2_000)
     expect(world.loop.triggerNow()).toBe(true)
@@ -290,7 +290,7 @@ describe('from outside', () => {
     expect(starts).toMatchObject([{ key: 'w-1', cause: 'discovery' }])
   })
 
-  it('refuses both while no term runs here', async () => {
+  it('rejects both while no term runs here', async () => {
     const { clock, loop, stop, starts } = runningLoop({ triggers: [sweepOf('w-1')] })
     await stop()
     expect([loop.triggerNow(), loop.wake('w-1', 'discovery')]).toEqual([false, false])
@@ -298,7 +298,7 @@ describe('from outside', () => {
     expect(starts).toEqual([])
   })
 
-  it('says no when nothing can list', () => {
+  it('returns false when no trigger can list', () => {
     expect(runningLoop().loop.triggerNow()).toBe(false)
   })
 })
@@ -315,7 +315,7 @@ describe('running', () => {
     return { clock, loop, contexts }
   }
 
-  it('needs no election: the epoch is 0 then, and nothing is ever lost', async () => {
+  it('needs no election: the epoch is 0 then, and leadership is never lost', async () => {
     const { clock, loop, contexts } = bare()
     const stop = new AbortController()
     const over = loop.run(stop.signal)
@@ -326,14 +326,14 @@ describe('running', () => {
     expect([contexts[0]?.leadership.isHeld(), contexts[0]?.signal.aborted]).toEqual([true, false])
   })
 
-  it('does nothing when it is already asked to stop', async () => {
+  it('does nothing when it is already stopped', async () => {
     const { clock, loop, contexts } = bare()
     await loop.run(AbortSignal.abort())
     await clock.advance(60_000)
     expect([contexts, loop.health().running]).toEqual([[], false])
   })
 
-  it('leaves nothing on the signal of a leadership that outlives it', async () => {
+  it('leaves no listener on the signal of a leadership that outlives it', async () => {
     const { loop } = bare()
     const [stop, { signal }] = [new AbortController(), new AbortController()]
     const over = loop.run(stop.signal, { epoch: 1, signal, isHeld: () => true })
@@ -342,7 +342,7 @@ describe('running', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 
-  it('refuses to run twice at the same time', async () => {
+  it('rejects running twice at the same time', async () => {
     const { loop } = bare()
     const stop = new AbortController()
     const over = loop.run(stop.signal)
@@ -352,24 +352,24 @@ describe('running', () => {
   })
 })
 
-it('says aloud, but does not throw, when a trigger invents more keys than there is room for', async () => {
+it('logs an error, but does not throw, when a trigger adds more keys than the queue holds', async () => {
   const { hands, clock, starts, logger } = runningLoop({ keysMax: 3 })
   for (let index = 0; index < 1_500; index += 1) hands.add(`w-${index}`, 'test')
   await clock.advance(0)
   expect(starts.map(start => start.key)).toEqual(['w-0', 'w-1', 'w-2'])
-  const said = logger.lines.filter(line => line.level === 'error')
-  expect(said.map(line => line.fields.key)).toEqual(['w-3', 'w-1003'])
-  expect(String(said[0]?.fields.err)).toContain('no room for w-3: 3 distinct keys are queued')
+  const errors = logger.lines.filter(line => line.level === 'error')
+  expect(errors.map(line => line.fields.key)).toEqual(['w-3', 'w-1003'])
+  expect(String(errors[0]?.fields.err)).toContain('no room for w-3: 3 distinct keys are queued')
 })
 
-it('says so for a listing that finds no room too', async () => {
+it('logs the same error for a listing', async () => {
   const { hands, logger } = runningLoop({ keysMax: 1 })
   const listing = hands.openListing('poll')
   for (const key of ['w-1', 'w-2']) listing.offer(key, undefined)
   expect(logger.lines).toMatchObject([{ level: 'error', fields: { key: 'w-2' } }])
 })
 
-it('holds a listing up while thousands of keys wait, so that copies do not pile up', async () => {
+it('delays a listing while thousands of keys wait, so that copies do not pile up', async () => {
   let pagesRead = 0
   const { clock, loop, starts } = runningLoop<string>({
     reconcile: async () => {
@@ -395,7 +395,7 @@ it('holds a listing up while thousands of keys wait, so that copies do not pile 
   expect(starts).toHaveLength(20_000)
 })
 
-it('shows a loop at work', async () => {
+it('shows a busy loop', async () => {
   const { clock, hands, loop, meter } = runningLoop({
     concurrency: 1,
     reconcile: async key => {
@@ -428,7 +428,7 @@ it('shows a loop at work', async () => {
   ).toEqual([1, 2, 1, 0.7, 1, 1])
 })
 
-it('shows a loop at rest, standing by', async () => {
+it('shows an idle loop on standby', async () => {
   const { clock, hands, loop, stop, meter } = runningLoop()
   hands.add('w-1', 'test')
   await clock.advance(0)

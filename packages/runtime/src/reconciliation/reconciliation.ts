@@ -10,19 +10,21 @@ import { forgetKey, type Loop, loopMetrics, planPump, type ReconciliationOptions
 import { resourceStates } from './resource-state.ts'
 
 export interface Reconciliation extends HostedService {
-  /** Adds everything, by the first trigger that can list. False when no term runs here: nothing was triggered. */
+  /** Adds everything, with the first trigger that can list. False when no term runs here: nothing was triggered. */
   triggerNow(): boolean
-  /** News about one key from outside the triggers, such as discovery. False when no term runs here. */
+  /** A change of one key from outside the triggers, such as discovery. False when no term runs here. */
   wake(key: string, cause: string): boolean
-  /** A snapshot. The gauges are set to the same numbers, so ask before a scrape. */
+  /** A snapshot. The gauges are set to the same numbers, so call it before a scrape. */
   health(): ReconciliationHealth
 }
 
 const SHUTDOWN_DEADLINE_MS = 20_000
-/** Work that was aborted and still has not ended after this is left behind; its keys stay in hand until it does. */
+/** Aborted work that has not ended after this is abandoned; its keys stay active until it ends. */
 const ABORT_GRACE_MS = 5_000
 
-/** The loop: triggers fill the queue, `concurrency` hands empty it, and each outcome says when to look again. */
+/**
+ * The loop: triggers fill the queue, up to `concurrency` reconciles empty it, and each outcome says when to run again.
+ */
 export function reconciliation<R = unknown>(given: ReconciliationOptions<R>): Reconciliation {
   const options = withDefaults(given)
   const metrics = loopMetrics(options.meter, options.metricPrefix)
@@ -55,7 +57,7 @@ const withDefaults = <R>(given: ReconciliationOptions<R>): Required<Reconciliati
   ...given,
 })
 
-/** Without an election there is nobody to lose to. */
+/** Leadership without an election is never lost. */
 const unelected = (): Leadership => ({ epoch: 0, signal: new AbortController().signal, isHeld: () => true })
 
 async function runTerm<R>(loop: Loop<R>, signal: AbortSignal, leadership: Leadership): Promise<void> {
@@ -91,7 +93,7 @@ const openTerm = <R>(loop: Loop<R>, signal: AbortSignal, leadership: Leadership)
   onIdle: () => undefined,
 })
 
-/** A trigger that fails is said aloud and started again: it must neither end the loop nor stay dead unnoticed. */
+/** A failed trigger is logged and restarted: it must neither end the loop nor stay stopped unnoticed. */
 async function keepRunning<R>(trigger: Trigger<R>, context: TriggerContext<R>): Promise<void> {
   for (let failures = 0; !context.signal.aborted; failures += 1) {
     try {
@@ -104,7 +106,7 @@ async function keepRunning<R>(trigger: Trigger<R>, context: TriggerContext<R>): 
   }
 }
 
-/** Work in flight may finish within the deadline; after that, and at once when leadership was lost, it is aborted. */
+/** Active work may finish within the deadline; after that, and at once when leadership was lost, it is aborted. */
 async function drain<R>(loop: Loop<R>, term: Term, triggers: readonly Promise<void>[]): Promise<void> {
   const { clock, shutdownDeadlineMs } = loop.options
   const idle = new Promise<void>(resolve => {
@@ -144,10 +146,10 @@ const runningContext = <R>(loop: Loop<R>) =>
 /** A listing waits while more keys than this are due. */
 const LISTING_BACKLOG_MAX = 5_000
 const LISTING_BACKLOG_CHECK_MS = 50
-/** A full queue refuses key after key; one line per this many says it well enough. */
+/** A full queue rejects key after key; one log line per this many is enough. */
 const OVERFLOWS_PER_LOG_LINE = 1_000
 
-/** Everything here checks that the term still runs, since a trigger may be late to notice its end. */
+/** Every function checks that the term still runs, since a trigger may notice its end late. */
 function triggerContext<R>(loop: Loop<R>, term: Term): TriggerContext<R> {
   const { clock, backoff } = loop.options
   return {
@@ -186,7 +188,7 @@ function offer<R>(loop: Loop<R>, term: Term, key: string, routine: { cause: stri
   }
 }
 
-/** A key that finds no room is lost to this trigger and said aloud; the next listing brings it again. */
+/** A key that a full queue rejects is logged and lost to this trigger; the next listing adds it again. */
 function noteOverflow(term: Term, key: string, err: unknown): void {
   if (term.overflows % OVERFLOWS_PER_LOG_LINE === 0) term.logger.error({ key, err }, 'key could not be queued')
   term.overflows += 1
@@ -212,12 +214,12 @@ function openListing<R>(loop: Loop<R>, term: Term, cause: string): Listing<R> {
 /** Health of a loop, for the health route, the heartbeat and the statistics page. */
 export interface ReconciliationHealth {
   readonly name: string
-  /** Degraded while a watch is: polling carries on, changes are noticed late. */
+  /** Degraded while a watch is: polling continues, and changes are noticed late. */
   readonly status: 'healthy' | 'degraded'
   readonly running: boolean
   readonly epoch: number | null
   readonly last_reconciliation: string | null
-  /** The last time everything there is was listed to the end. */
+  /** The last complete listing of everything. */
   readonly last_sweep: string | null
   readonly resources_managed: number
   readonly resources_pending: number

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { gone, requeue, resourceStates, retry, skip, success } from './resource-state.ts'
 
-it('knows nothing of a key before its first reconcile', () => {
+it('has no state of a key before its first reconcile', () => {
   expect(resourceStates().read('w-1')).toBeUndefined()
 })
 
-it('counts failures in a row and forgets them with the first rest', () => {
+it('counts failures in a row and resets them with the first other outcome', () => {
   const states = resourceStates()
   const known = states.begin('w-1')
   states.settle(known, retry('no'), 1_000, 500)
@@ -26,14 +26,14 @@ it('keeps the time of the last success only', () => {
   expect(states.read('w-1')?.last_reconciled_at).toBe(1_000)
 })
 
-it('tells whether an outcome says something that the last did not', () => {
+it('reports whether an outcome differs from the last one', () => {
   const states = resourceStates()
   const known = states.begin('w-1')
   const messages = [success(), success('a'), success('a'), requeue('a', 1), requeue('b', 1)]
   expect(messages.map(result => states.settle(known, result, 0))).toEqual([false, true, false, false, true])
 })
 
-it('forgets a resource that is gone, with its retries', () => {
+it('forgets a deleted resource, with its retries', () => {
   const states = resourceStates()
   const known = states.begin('w-1')
   states.settle(known, retry('no'), 0)
@@ -48,7 +48,7 @@ it('forgets on demand, with the retries', () => {
   expect([states.size, states.retrying, states.read('w-1')]).toEqual([0, 0, undefined])
 })
 
-it('ignores the outcome of a key that was forgotten meanwhile, even if it is known again', () => {
+it('ignores the outcome of a key that was forgotten in the meantime, even if it is known again', () => {
   const states = resourceStates()
   const before = states.begin('w-1')
   states.forget('w-1')
@@ -57,7 +57,7 @@ it('ignores the outcome of a key that was forgotten meanwhile, even if it is kno
   expect([states.read('w-1')?.status, states.retrying]).toEqual(['IN_PROGRESS', 0])
 })
 
-it('keeps what a newer listing has seen, though an older and slower one sees it last', () => {
+it('keeps what a newer listing has seen, even if an older and slower one sees it last', () => {
   const states = resourceStates()
   states.settle(states.begin('k'), retry('no', new Error('no')), 0, 1000)
   const slow = states.openListing()
@@ -68,7 +68,7 @@ it('keeps what a newer listing has seen, though an older and slower one sees it 
   expect(states.read('k')?.retry_count).toBe(1)
 })
 
-it('purges after a full listing what was known before and not listed', () => {
+it('purges keys after a full listing that were known before and not listed', () => {
   const states = resourceStates()
   for (const key of ['listed', 'missing', 'in hand']) states.begin(key)
   for (const key of ['listed', 'missing']) states.settle(states.begin(key), success(), 0)

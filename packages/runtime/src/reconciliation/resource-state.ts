@@ -7,16 +7,16 @@ export type ReconciliationResult =
 
 export const success = (message?: string): ReconciliationResult =>
   message === undefined ? { status: 'SUCCESS' } : { status: 'SUCCESS', message }
-/** Waiting is not failing: look again after `afterMs`, without backoff. */
+/** Waiting, not failing: run again after `afterMs`, without backoff. */
 export const requeue = (message: string, afterMs: number): ReconciliationResult => ({
   status: 'REQUEUE',
   message,
   afterMs,
 })
-/** Failed for now: look again after the backoff. */
+/** Failed for now: run again after the backoff. */
 export const retry = (message: string, error?: unknown): ReconciliationResult => ({ status: 'RETRY', message, error })
 export const skip = (message: string): ReconciliationResult => ({ status: 'SKIP', message })
-/** There is no such resource any more: a skip after which the loop forgets the key. */
+/** The resource was deleted: a skip after which the loop forgets the key. */
 export const gone = (message: string): ReconciliationResult => ({ status: 'SKIP', message, isGone: true })
 
 export type ResourceStatus = 'PENDING' | 'IN_PROGRESS' | 'SUCCESS' | 'FAILED'
@@ -38,22 +38,22 @@ export interface ResourceStates {
   read(key: string): ResourceState | undefined
   begin(key: string): Known
   /**
-   * Notes an outcome, unless the key was forgotten meanwhile. Answers whether it is worth a line in the log: a failure that no other
-   * key has now, or another message than the key had before.
+   * Records an outcome, unless the key was forgotten in the meantime. Returns whether to log it: a failure that no
+   * other key has now, or another message than the key had before.
    */
   settle(known: Known, result: ReconciliationResult, nowMs: number, retryAfterMs?: number): boolean
   forget(key: string): void
   openListing(): StateListing
 }
 
-/** One reading of everything there is. */
+/** One listing of everything. */
 export interface StateListing {
   mark(key: string): void
-  /** Forgets every key that was known before and is not in the list; answers how many. Only for a list read to its end. */
+  /** Forgets every key that was known before and is not in the list; returns how many. Only for a complete list. */
   purge(): number
 }
 
-/** Kept small and flat: a million of them may be at rest. Zero stands for never. */
+/** Small and flat: there may be a million of them. Zero means never. */
 export interface Known {
   readonly key: string
   isForgotten: boolean
@@ -205,5 +205,5 @@ function openListing(table: Table): StateListing {
   }
 }
 
-/** A key in hand is left alone: its reconcile finds out for itself. */
+/** An active key is left alone: its reconcile notices by itself. */
 const isGone = (known: Known, listing: number) => known.listedIn < listing && known.status !== 'IN_PROGRESS'

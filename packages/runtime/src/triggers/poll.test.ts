@@ -11,7 +11,7 @@ interface Worker {
 const aWorker = (id: string, status = 'RUNNING'): Worker => ({ id, status })
 const keyOf = (worker: Worker) => worker.id
 
-/** A list that a test can change, fail and hold up. */
+/** A list that a test can change, fail and delay. */
 function aFleet(...workers: Worker[]) {
   const fleet = {
     workers,
@@ -41,7 +41,7 @@ describe('poll', () => {
     expect(startsOf('w-1')).toEqual([5_000, 35_000, 65_000])
   })
 
-  it('hands the listed copies over', async () => {
+  it('passes on the listed copies', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2', 'STOPPED'))
     const { clock, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf })] })
     await clock.advance(5_000)
@@ -49,7 +49,7 @@ describe('poll', () => {
     expect(starts.map(start => start.cause)).toEqual(['poll', 'poll'])
   })
 
-  it('offers only what needs attention, so that a quiet fleet costs one listing', async () => {
+  it('offers only keys that need attention, so that an idle fleet costs one listing', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2', 'STARTING'))
     const needsAttention = (worker: Worker) => worker.status === 'STARTING'
     const { clock, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf, needsAttention })] })
@@ -58,7 +58,7 @@ describe('poll', () => {
     expect(starts.map(start => start.key)).toEqual(['w-2', 'w-2'])
   })
 
-  it('tells needsAttention what was seen of the key, and the time', async () => {
+  it('passes the known state of the key and the time to needsAttention', async () => {
     const asked: unknown[] = []
     const needsAttention = (_: Worker, seen: unknown, nowMs: number) => {
       asked.push({ seen, sinceStart: nowMs - startedAt })
@@ -73,7 +73,7 @@ describe('poll', () => {
     ])
   })
 
-  it('looks at a resource on which needsAttention throws, and at all others', async () => {
+  it('reconciles a resource for which needsAttention throws, and all others', async () => {
     const needsAttention = (worker: Worker) => {
       if (worker.id === 'w-1') throw new Error('unforeseen')
       return true
@@ -107,7 +107,7 @@ describe('poll', () => {
 })
 
 describe('a copy', () => {
-  it('is dropped when news comes between the listing and the hand-out', async () => {
+  it('is dropped when a change arrives between the listing and the reconcile', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
     const { clock, hands, starts } = runningLoop<Worker>({
       concurrency: 1,
@@ -126,7 +126,7 @@ describe('a copy', () => {
     ])
   })
 
-  it('is dropped when news came, and was even handled, while the page was being read', async () => {
+  it('is dropped when a change arrived, and was even handled, while the page was being read', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
     const { clock, hands, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf })] })
     fleet.beforeLastPage = () => clock.sleep(100)
@@ -140,7 +140,7 @@ describe('a copy', () => {
     ])
   })
 
-  it('is dropped when our own reconcile had the key in hand while the page was being read', async () => {
+  it('is dropped when our own reconcile was active while the page was being read', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
     const { clock, hands, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf })] })
     fleet.beforeLastPage = () => clock.sleep(100)
@@ -151,7 +151,7 @@ describe('a copy', () => {
 })
 
 describe('a failed list', () => {
-  it('is said aloud and read again with backoff', async () => {
+  it('is logged and read again with backoff', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
     fleet.failures = 3
     const { clock, startsOf, logger } = runningLoop({ triggers: [poll({ list: fleet.list, keyOf })] })
@@ -162,7 +162,7 @@ describe('a failed list', () => {
     ])
   })
 
-  it('is never taken as an empty or short one: nothing known is forgotten', async () => {
+  it('never counts as an empty or short one: no known key is forgotten', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
     const { clock, loop } = runningLoop({ triggers: [poll({ list: fleet.list, keyOf, listsEverything: true })] })
     await clock.advance(5_000)
@@ -171,7 +171,7 @@ describe('a failed list', () => {
     expect(loop.health().resources_managed).toBe(2)
   })
 
-  it('does not complain about the end of the term', async () => {
+  it('does not log the end of the term', async () => {
     const { clock, stop, logger } = runningLoop({
       triggers: [
         startupSweep<Worker>({
@@ -191,7 +191,7 @@ describe('a failed list', () => {
 })
 
 describe('a listing', () => {
-  it('reads no further when the term ends, even if its list does not heed the signal', async () => {
+  it('reads no further when the term ends, even if its list ignores the signal', async () => {
     let pages = 0
     async function* list() {
       for (; pages < 100; pages += 1) {
@@ -238,7 +238,7 @@ describe('startup sweep', () => {
     expect(starts).toEqual(fleet.workers.map(listed => ({ key: listed.id, at: 2_000, cause: 'sweep', listed })))
   })
 
-  it('tries again until the list was read to its end', async () => {
+  it('retries until the list was read to its end', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
     fleet.failures = 2
     const { clock, startsOf, loop } = runningLoop({ triggers: [startupSweep({ list: fleet.list, keyOf })] })
@@ -265,7 +265,7 @@ describe('a complete list of everything', () => {
     return { fleet, ...runningLoop({ triggers: [every({ list: fleet.list, keyOf, intervalMs: 1_000 })] }) }
   }
 
-  it('purges what is known of keys that it lacks', async () => {
+  it('purges the state of keys that it lacks', async () => {
     const { fleet, clock, loop } = sweeping(aWorker('w-1'), aWorker('w-2'))
     await clock.advance(1_000)
     expect(loop.health().resources_managed).toBe(2)
@@ -274,7 +274,7 @@ describe('a complete list of everything', () => {
     expect(loop.health().resources_managed).toBe(1)
   })
 
-  it('keeps what is known of keys that it holds but that need nothing', async () => {
+  it('keeps the state of keys that it holds but that need no attention', async () => {
     const fleet = aFleet(aWorker('w-1'))
     const needsAttention = (_: Worker, seen: unknown) => seen === undefined
     const everything = poll({ list: fleet.list, keyOf, needsAttention, listsEverything: true })
@@ -283,7 +283,7 @@ describe('a complete list of everything', () => {
     expect([loop.health().resources_managed, starts.length]).toEqual([1, 1])
   })
 
-  it('leaves a key alone that turned up while the list was being read', async () => {
+  it('keeps a key that appeared while the list was being read', async () => {
     const fleet = aFleet(aWorker('w-1'))
     const { clock, hands, loop } = runningLoop({ triggers: [every({ list: fleet.list, keyOf, intervalMs: 1_000 })] })
     fleet.beforeLastPage = () => clock.sleep(100)
@@ -293,7 +293,7 @@ describe('a complete list of everything', () => {
     expect(loop.health().resources_managed).toBe(2)
   })
 
-  it('purges nothing when the poll sees only a part', async () => {
+  it('purges nothing when the poll lists only a part', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
     const { clock, loop } = runningLoop({ triggers: [poll({ list: fleet.list, keyOf })] })
     await clock.advance(5_000)

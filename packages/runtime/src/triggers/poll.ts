@@ -4,7 +4,7 @@ import type { Listing, Trigger, TriggerContext } from './trigger.ts'
 /** Resources on one page of a list. */
 export const LIST_PAGE_SIZE = 1_000
 
-/** Pages until the end of the list. It throws rather than end early, and soon after `signal` aborts. */
+/** Pages until the end of the list. It throws rather than end early, and ends soon after `signal` aborts. */
 export type ListPages<R> = (signal: AbortSignal) => AsyncIterable<readonly R[]>
 
 export interface ListOptions<R> {
@@ -15,13 +15,13 @@ export interface ListOptions<R> {
 export interface PollOptions<R> extends ListOptions<R> {
   readonly intervalMs?: number
   readonly initialDelayMs?: number
-  /** Pure. Keys for which it does not hold are passed over, so a quiet fleet costs one listing. Default: all of them. */
+  /** Pure. Keys for which it is false are skipped, so an idle fleet costs one listing. Default: true for all. */
   needsAttention?(resource: R, seen: ResourceState | undefined, nowMs: number): boolean
-  /** Says that a key missing from this list is gone. Leave it out where the list holds only some. */
+  /** Declares that a key missing from this list is deleted. Leave it out for a partial list. */
   readonly listsEverything?: boolean
 }
 
-/** Lists again and again and offers what needs attention: the safety net under every other trigger. */
+/** Lists periodically and offers what needs attention: the safety net under every other trigger. */
 export function poll<R>(options: PollOptions<R>): Trigger<R> {
   const { intervalMs = 30_000, initialDelayMs = 5_000, listsEverything = false } = options
   return {
@@ -40,7 +40,7 @@ export function poll<R>(options: PollOptions<R>): Trigger<R> {
   }
 }
 
-/** Offers everything once per term, `delayMs` after its start; a list that fails is read again until it succeeds. */
+/** Offers everything once per term, `delayMs` after its start; a failed list is read again until it succeeds. */
 export function startupSweep<R>(options: ListOptions<R> & { readonly delayMs?: number }): Trigger<R> {
   return {
     name: 'startup sweep',
@@ -52,7 +52,7 @@ export function startupSweep<R>(options: ListOptions<R> & { readonly delayMs?: n
   }
 }
 
-/** Offers everything each `intervalMs`: the slow sweep that finds drift in what the poll passes over. */
+/** Offers everything each `intervalMs`: the slow sweep that finds drift in what the poll skips. */
 export function every<R>(options: ListOptions<R> & { readonly intervalMs: number }): Trigger<R> {
   return {
     name: 'full sweep',
@@ -84,7 +84,7 @@ function offerIfDue<R>(options: PollOptions<R>, context: TriggerContext<R>, list
   else listing.mark(key)
 }
 
-/** A predicate that throws on one resource must not keep the poll from the others: looking is always safe. */
+/** A predicate that throws on one resource must not keep the poll from the others: reconciling is always safe. */
 function isDue<R>(options: PollOptions<R>, context: TriggerContext<R>, key: string, resource: R): boolean {
   try {
     return options.needsAttention?.(resource, context.seen(key), context.clock.now()) ?? true
@@ -99,7 +99,7 @@ interface Reading<R> {
   readonly listsEverything: boolean
 }
 
-/** A failed list is said aloud and read again after a backoff. It is never taken as an empty one. */
+/** A failed list is logged and read again after a backoff. It never counts as an empty one. */
 async function readUntilDone<R>(list: ListPages<R>, context: TriggerContext<R>, cause: string, reading: Reading<R>) {
   for (let failures = 0; !context.signal.aborted; failures += 1) {
     try {

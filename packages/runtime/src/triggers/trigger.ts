@@ -3,12 +3,12 @@ import type { Clock } from '../clock.ts'
 import type { Logger } from '../logger.ts'
 import type { ResourceState } from '../reconciliation/resource-state.ts'
 
-/** Something that wants keys looked at. It only adds keys: it never acts and never throws. */
+/** Adds keys to reconcile. It never acts and never throws. */
 export interface Trigger<R = unknown> {
   readonly name: string
-  /** Runs for one term; ends soon after `context.signal` aborts, or earlier when it has nothing more to add. */
+  /** Runs for one term; ends soon after `context.signal` aborts, or earlier when it has no more keys to add. */
   run(context: TriggerContext<R>): Promise<void>
-  /** Adds everything there is, once. Only triggers that can list have it. */
+  /** Adds all keys, once. Only triggers that can list have it. */
   runNow?(context: TriggerContext<R>): Promise<void>
   watchHealth?(monotonicMs: number): WatchHealth
 }
@@ -16,44 +16,46 @@ export interface Trigger<R = unknown> {
 export interface WatchHealth {
   readonly name: string
   readonly connected: boolean
-  /** Set after too many failed attempts in a row; the attempts go on. */
+  /** Set after too many failed attempts in a row; the attempts continue. */
   readonly degraded: boolean
   readonly attempts: number
-  /** Time since the last sign of life; null before the first. */
+  /** Time since the last message; null before the first. */
   readonly age_ms: number | null
   readonly revision: number | null
 }
 
 export interface AddOptions {
   readonly afterMs?: number
-  /** Before all other news. */
+  /** Before all other changes. */
   readonly goesFirst?: boolean
 }
 
-/** A trigger's hands for one term. Nothing here throws, and after the term nothing here does anything. */
+/** Functions of a trigger for one term. None of them throws, and after the term none has any effect. */
 export interface TriggerContext<R = unknown> {
   readonly signal: AbortSignal
   readonly clock: Clock
   readonly logger: Logger
   readonly backoff: Backoff
-  /** News: the key is due after `afterMs` or earlier, whatever it was waiting for. */
+  /** A change: the key is due after `afterMs` or earlier, even during a backoff. */
   add(key: string, cause: string, when?: AddOptions): void
-  /** The key is gone: what was planned and known for it is dropped. */
+  /** The resource was deleted: plans and state of the key are dropped. */
   forget(key: string): void
   seen(key: string): ResourceState | undefined
   openListing(cause: string): Listing<R>
-  /** Resolves when there is room for another page, so that a big listing does not pile up copies. */
+  /** Resolves when the queue can hold another page, so that a big listing does not pile up copies. */
   waitForCapacity(): Promise<void>
   countWatchEvent(type: 'put' | 'delete'): void
 }
 
 /** One reading of a list, page by page. */
 export interface Listing<R> {
-  /** Routine: the key is looked at unless it already waits. The copy rides along unless the key was touched meanwhile. */
+  /**
+   * Routine: the key is reconciled unless it already waits. The copy is used unless the key changes in the meantime.
+   */
   offer(key: string, copy: R): void
-  /** The key exists, though nothing needs doing. */
+  /** The key exists, but needs no reconcile. */
   mark(key: string): void
-  /** The list was read to its end and holds everything: what is known beyond it is forgotten. */
+  /** The list is complete: known keys that it lacks are forgotten. */
   completeSweep(): void
   close(): void
 }

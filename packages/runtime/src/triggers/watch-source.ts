@@ -25,10 +25,10 @@ export interface WatchEntry<Hint> {
 export type WatchMessage<Hint> =
   | { readonly type: 'put'; readonly key: string; readonly hint: Hint; readonly revision: number }
   | { readonly type: 'delete'; readonly key: string; readonly revision: number }
-  /** A sign of life: everything up to `revision` has been delivered. */
+  /** A heartbeat: everything up to `revision` has been delivered. */
   | { readonly type: 'progress'; readonly revision: number }
 
-/** The history after the asked revision is gone: list again. */
+/** The history after the requested revision is compacted: list again. */
 export class WatchCompacted extends Error {
   readonly code = 'watch_compacted'
   constructor(afterRevision: number) {

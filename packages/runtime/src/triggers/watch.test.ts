@@ -22,7 +22,7 @@ interface Script {
   readonly options?: Partial<WatchOptions<Hint>>
 }
 
-/** A loop that watches a scripted source; `prepare` plays before the watch opens. */
+/** A loop that watches a scripted source; `prepare` runs before the watch opens. */
 async function watching({ prepare, options }: Script = {}) {
   const source = scriptedWatchSource<Hint>()
   prepare?.(source)
@@ -36,7 +36,7 @@ async function watching({ prepare, options }: Script = {}) {
   return { ...world, source, health }
 }
 
-/** Signs of life each second, for tests that let time pass. */
+/** Heartbeats each second, for tests that advance time. */
 async function live({ clock, source }: Awaited<ReturnType<typeof watching>>, ms: number) {
   for (let left = ms; left > 0; left -= 1_000) {
     source.progress()
@@ -57,7 +57,7 @@ describe('opening', () => {
     expect(starts).toMatchObject([{ key: 'w-2', at: 0, cause: 'watch list' }])
   })
 
-  it('adds nothing when nothing is said to be urgent', async () => {
+  it('adds nothing when no hint is urgent', async () => {
     const source = scriptedWatchSource<Hint>()
     source.put('/lcm/workers/w-1', differing)
     const { clock, starts } = runningLoop({ triggers: [watch({ source, parseKey })] })
@@ -65,7 +65,7 @@ describe('opening', () => {
     expect(starts).toEqual([])
   })
 
-  it('passes over an entry that cannot be read', async () => {
+  it('skips an entry that cannot be read', async () => {
     const { starts, logger } = await watching({
       prepare: scripted => {
         scripted.put('/lcm/workers/w-1', differing)
@@ -84,7 +84,7 @@ describe('opening', () => {
 })
 
 describe('changes', () => {
-  it('of a quiet key are handled at once', async () => {
+  it('of an idle key are handled at once', async () => {
     const { source, clock, starts, logger } = await watching()
     await clock.advance(700)
     source.put('/lcm/workers/w-1', atRest)
@@ -93,7 +93,7 @@ describe('changes', () => {
     expect(logger.messages('info')).toEqual([])
   })
 
-  it('in a burst are folded into one more reconcile half a second after the first', async () => {
+  it('in a burst are merged into one more reconcile half a second after the first', async () => {
     const { source, clock, startsOf } = await watching()
     for (let count = 0; count < 5; count += 1) {
       source.put('/lcm/workers/w-1', atRest)
@@ -103,7 +103,7 @@ describe('changes', () => {
     expect(startsOf('w-1')).toEqual([0, 500])
   })
 
-  it('that go first pass the debounce and every other key that is due', async () => {
+  it('that go first skip the debounce and pass every other due key', async () => {
     const source = scriptedWatchSource<Hint>()
     const { clock, starts } = runningLoop({
       triggers: [watch({ source, parseKey, goesFirst: isUrgent })],
@@ -120,7 +120,7 @@ describe('changes', () => {
     expect(starts.map(({ key }) => key)).toEqual(['w-1', 'w-3', 'w-2'])
   })
 
-  it('cut a backoff short', async () => {
+  it('end a backoff early', async () => {
     const source = scriptedWatchSource<Hint>()
     const { clock, startsOf, hands } = runningLoop({
       triggers: [watch({ source, parseKey })],
@@ -133,7 +133,7 @@ describe('changes', () => {
     expect(startsOf('w-1')).toEqual([0, 1_000, 3_000, 3_100])
   })
 
-  it('of other kinds of keys wake nobody', async () => {
+  it('of other kinds of keys are ignored', async () => {
     const { source, clock, starts, meter } = await watching()
     source.put('/lcm/capacity/w-1', atRest)
     await clock.advance(1_000)
@@ -141,7 +141,7 @@ describe('changes', () => {
     expect(meter.value('reconciliation_watch_events_total', { type: 'put' })).toBe(0)
   })
 
-  it('wake only for hints that the trigger asks for', async () => {
+  it('wake only for hints that the trigger accepts', async () => {
     const { source, clock, starts } = await watching({ options: { wakes: hint => hint.status === 'PENDING' } })
     source.put('/lcm/workers/w-1', atRest)
     source.put('/lcm/workers/w-2', { status: 'PENDING', desired: 'RUNNING' })
@@ -149,7 +149,7 @@ describe('changes', () => {
     expect(starts.map(start => start.key)).toEqual(['w-2'])
   })
 
-  it('that delete a key make it forgotten', async () => {
+  it('that delete a key drop its state', async () => {
     const { source, clock, hands, loop } = await watching()
     hands.add('w-1', 'test')
     await clock.advance(0)
@@ -169,7 +169,7 @@ describe('changes', () => {
     expect([counted('put'), counted('delete')]).toEqual([1, 2])
   })
 
-  it('that cannot be read do not stop the ones behind them', async () => {
+  it('that cannot be read do not stop later ones', async () => {
     const { source, clock, starts } = await watching({
       options: {
         wakes: hint => {
@@ -196,7 +196,7 @@ describe('changes', () => {
 })
 
 describe('a broken stream', () => {
-  it('resumes where it was, so that nothing is missed', async () => {
+  it('resumes where it was, so that no change is missed', async () => {
     const { source, clock, starts } = await watching()
     source.put('/lcm/workers/w-1', atRest)
     await clock.advance(0)
@@ -245,7 +245,7 @@ describe('a broken stream', () => {
     expect(clock.timersLeft()).toBe(0)
   })
 
-  it('is opened again after 1, 2, 3 seconds and so on, at most 10, for ever', async () => {
+  it('is opened again after 1, 2, 3 seconds and so on, at most 10, forever', async () => {
     const { source, clock } = await watching({ prepare: scripted => scripted.refuse(true) })
     const triedAt: number[] = []
     for (let second = 0; second < 100; second += 1) {
@@ -271,7 +271,7 @@ describe('a broken stream', () => {
     expect(health().connected).toBe(true)
   })
 
-  it('that ends without an error is broken too, and does not spin', async () => {
+  it('that ends without an error counts as broken too, and does not spin', async () => {
     let opened = 0
     async function* ending() {
       opened += 1
@@ -302,7 +302,7 @@ describe('a broken stream', () => {
 })
 
 describe('the age of a watch', () => {
-  it('counts from the last sign of life, however often it tries to connect', async () => {
+  it('counts from the last message, however often it tries to connect', async () => {
     const { source, clock, health, meter, loop } = await watching()
     source.refuse(true)
     source.breakStreams()
@@ -312,7 +312,7 @@ describe('the age of a watch', () => {
     expect(meter.value('reconciliation_watch_age_seconds')).toBe(60)
   })
 
-  it('begins with the answer to the list', async () => {
+  it('starts with the response to the list', async () => {
     const { list } = scriptedWatchSource<Hint>()
     const silent = scriptedWatchSource<Hint>()
     silent.silence(true)
@@ -328,7 +328,7 @@ describe('the age of a watch', () => {
 })
 
 describe('compaction', () => {
-  it('is answered by a new list at once, which adds all that changed since and nothing else', async () => {
+  it('is followed by a new list at once, which adds all that changed since and nothing else', async () => {
     const { source, clock, starts } = await watching({
       prepare: scripted => {
         scripted.put('/lcm/workers/w-missed', atRest)
@@ -363,7 +363,7 @@ describe('compaction', () => {
     expect(starts.map(start => start.key)).toEqual(['w-1'])
   })
 
-  it('is answered at once each time that the stream has worked in between', async () => {
+  it('is followed by a list at once each time that the stream has worked in between', async () => {
     const { source, clock, startsOf } = await watching()
     for (let count = 0; count < 2; count += 1) {
       source.breakStreams(new WatchCompacted(0))
@@ -384,7 +384,7 @@ describe('compaction', () => {
     expect(starts).toEqual([])
   })
 
-  it('that comes again and again is not answered in a spin', async () => {
+  it('that repeats does not spin', async () => {
     const source = scriptedWatchSource<Hint>()
     source.put('/lcm/workers/w-1', atRest)
     source.compact()
@@ -394,7 +394,7 @@ describe('compaction', () => {
     expect(source.asked).toHaveLength(4)
   })
 
-  it('is assumed when revisions go back, as after a rebuilt etcd, and everything is looked at', async () => {
+  it('is assumed when revisions go back, as after a rebuilt etcd, and every key is reconciled', async () => {
     const { source, clock, starts } = await watching({
       prepare: scripted => {
         for (let count = 0; count < 9; count += 1) scripted.put('/lcm/workers/w-1', atRest)
@@ -409,7 +409,7 @@ describe('compaction', () => {
 })
 
 describe('a silent stream', () => {
-  it('is torn down and opened again after 10 seconds without a sign of life', async () => {
+  it('is closed and opened again after 10 seconds without a message', async () => {
     const { source, clock, health, logger } = await watching()
     await clock.advance(9_999)
     expect([source.openStreams, health().age_ms]).toEqual([1, 9_999])
@@ -421,14 +421,14 @@ describe('a silent stream', () => {
     expect(String(logger.lines.find(line => line.message === 'watch is broken')?.fields.err)).toContain('10000 ms')
   })
 
-  it('is left alone while it gives signs of life', async () => {
+  it('is kept open while it sends heartbeats', async () => {
     const world = await watching()
     await live(world, 60_000)
     expect(world.source.asked).toEqual(['list', 'watch after 0'])
     expect(world.health().age_ms).toBe(1_000)
   })
 
-  it('is noticed ten seconds after its last sign, not after its first', async () => {
+  it('is noticed ten seconds after its last message, not after its first', async () => {
     const world = await watching()
     await live(world, 15_000)
     await world.clock.advance(8_999)
@@ -437,7 +437,7 @@ describe('a silent stream', () => {
     expect(world.source.openStreams).toBe(0)
   })
 
-  it('includes a list that never answers', async () => {
+  it('includes a list that never responds', async () => {
     const { source, clock, starts, health } = await watching({ prepare: scripted => scripted.silence(true) })
     expect(health().connected).toBe(false)
     await clock.advance(10_000)
@@ -448,7 +448,7 @@ describe('a silent stream', () => {
     expect(starts.map(start => start.key)).toEqual(['w-1'])
   })
 
-  it('is let go at the end of the term, and the next term opens with a list of its own', async () => {
+  it('is closed at the end of the term, and the next term opens with a list of its own', async () => {
     const { source, clock, stop, begin, loop, logger } = await watching()
     await stop()
     expect([source.openStreams, loop.health().watches, logger.lines]).toEqual([0, [], []])
@@ -458,36 +458,36 @@ describe('a silent stream', () => {
   })
 })
 
-/** When each event of one key has its turn. */
+/** When each event of one key is handled. */
 function turnsOf(times: readonly number[], windowMs = 500) {
   const debounce = leadingEdge(windowMs)
   return times.map(now => now + debounce.delayMs('w-1', now))
 }
 
-it('lets a quiet key through at once', () => {
+it('passes an idle key at once', () => {
   expect(turnsOf([0, 500, 1_200])).toEqual([0, 500, 1_200])
 })
 
-it('folds a burst into the end of the window that its first event opened', () => {
+it('merges a burst into the end of the window that its first event opened', () => {
   expect(turnsOf([0, 0, 100, 200, 499])).toEqual([0, 500, 500, 500, 500])
 })
 
-it('gives a key that is never quiet one turn per window', () => {
+it('handles a key that is never idle once per window', () => {
   const times = Array.from({ length: 100 }, (_, index) => index * 50)
   expect([...new Set(turnsOf(times))]).toEqual([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000])
 })
 
-it('keeps keys apart', () => {
+it('separates keys', () => {
   const debounce = leadingEdge(500)
   debounce.delayMs('w-1', 0)
   expect(debounce.delayMs('w-2', 100)).toBe(0)
 })
 
-it('lets everything through when the window is zero', () => {
+it('passes everything when the window is zero', () => {
   expect(turnsOf([0, 0, 1], 0)).toEqual([0, 0, 1])
 })
 
-it('remembers no key for longer than it must, whatever the others do', () => {
+it('remembers no key for longer than necessary', () => {
   const debounce = leadingEdge(500)
   for (let now = 0; now < 100_000; now += 10) {
     debounce.delayMs('busy', now)

@@ -4,20 +4,23 @@ import { isCompacted, WatchCompacted, type WatchEntry, type WatchMessage, type W
 
 export interface WatchOptions<Hint> {
   readonly source: WatchSource<Hint>
-  /** The key of the resource that a change key is about, or null when it is about none of ours. */
+  /** The resource key of a change key, or null for a change key of another kind. */
   parseKey(changeKey: string): string | null
-  /** Whether the list that opens the watch adds this key at once: transitional, or not as desired. Default: none. */
+  /** Whether the list that opens the watch adds this key at once: transitional, or not as desired. Default: no key. */
   isUrgent?(hint: Hint): boolean
   /** Whether a put wakes the key. Default: every put does. */
   wakes?(hint: Hint): boolean
-  /** Whether a change goes before all other work, and without debounce: a wish that nothing serves yet. Default: none. */
+  /**
+   * Whether a change goes before all other work, and without debounce: a request that no controller serves yet.
+   * Default: none.
+   */
   goesFirst?(hint: Hint): boolean
   readonly name?: string
   readonly debounceMs?: number
   readonly reconnectDelayMs?: number
   readonly reconnectDelayMaxMs?: number
   readonly reconnectAttemptsMax?: number
-  /** A stream without a sign of life for this long is torn down and opened again. */
+  /** A stream without a message for this long is closed and opened again. */
   readonly stallMs?: number
 }
 
@@ -100,7 +103,7 @@ async function keepWatching<Hint>(watching: Watching<Hint>): Promise<void> {
   }
 }
 
-/** Compaction is no fault of the stream, so the list follows at once; but one after another must not spin. */
+/** Compaction is not a fault of the stream, so the list follows at once; but repeated compaction must not spin. */
 function isFirstCompaction(view: View, broken: unknown): boolean {
   const isFirst = isCompacted(broken) && !view.wasCompacted
   view.wasCompacted = isCompacted(broken)
@@ -125,7 +128,7 @@ function report<Hint>({ options, context, view }: Watching<Hint>, err: unknown, 
   else context.logger.warn(fields, 'watch is broken')
 }
 
-/** One stream from its opening to its end; answers what ended it. */
+/** One stream from its opening to its end; returns what ended it. */
 async function follow<Hint>(watching: Watching<Hint>): Promise<unknown> {
   const { options, context, view } = watching
   const stream = linkedAbort(context.signal)
@@ -147,7 +150,7 @@ async function follow<Hint>(watching: Watching<Hint>): Promise<unknown> {
   }
 }
 
-/** Revisions that go back mean another history, such as a rebuilt etcd: no revision of ours says anything in it. */
+/** Revisions that go back mean another history, such as a rebuilt etcd: our revisions mean nothing in it. */
 function historyReplaced(view: View, after: number): WatchCompacted {
   view.seenRevision = -1
   return new WatchCompacted(after)
@@ -169,7 +172,7 @@ async function openWithList<Hint>(watching: Watching<Hint>, signal: AbortSignal,
   return revision
 }
 
-/** The first list of a term wakes what is urgent; a list after compaction wakes what changed while nobody looked. */
+/** The first list of a term wakes urgent keys; a list after compaction wakes keys that changed during the gap. */
 function isListedNews<Hint>({ options, view }: Watching<Hint>, { hint, revision }: WatchEntry<Hint>): boolean {
   return view.seenRevision === null ? options.isUrgent(hint) : revision > view.seenRevision && options.wakes(hint)
 }
@@ -200,7 +203,7 @@ function handle<Hint>({ options, context, debounce }: Watching<Hint>, message: C
 
 type ChangeOf<Hint> = Exclude<WatchMessage<Hint>, { type: 'progress' }>
 
-/** A change that cannot be read is passed over: the stream would otherwise break on it for ever. Never logs the hint. */
+/** A change that cannot be read is skipped: the stream would otherwise break on it forever. Never logs the hint. */
 function guarded<Hint>({ options, context }: Watching<Hint>, changeKey: string, run: () => void): void {
   try {
     run()
@@ -214,7 +217,7 @@ interface StallGuard {
   stop(): void
 }
 
-/** Calls `onStall` once `stallMs` pass without a sign of life. Signs are noted, not timed, since they are many. */
+/** Calls `onStall` once `stallMs` pass without a message. Messages only set a flag, since they are many. */
 function stallGuard<Hint>({ options, context, view }: Watching<Hint>, onStall: () => void): StallGuard {
   const { clock } = context
   let lastAliveAt = clock.monotonic()
@@ -241,8 +244,8 @@ interface Debounce {
 }
 
 /**
- * Leading edge: a quiet key waits for nothing; news within `windowMs` of the key's last turn waits for the end of that
- * window, where it is folded into one more turn. Remembers only keys that were not quiet lately.
+ * Leading edge: an idle key is not delayed; a change within `windowMs` of the key's last event waits for the end of
+ * that window, where changes are merged. Remembers only recently changed keys.
  */
 export function leadingEdge(windowMs: number): Debounce {
   const turns = new Map<string, number>()
@@ -265,7 +268,7 @@ function nextTurn(turn: number | undefined, nowMs: number, windowMs: number): nu
   return nowMs < turn ? turn : turn + windowMs
 }
 
-/** The map is in order of use, so that looking at its front is enough. */
+/** The map is in order of use, so that checking its front is enough. */
 function dropQuiet(turns: Map<string, number>, quietSinceMs: number): void {
   for (const [key, turn] of turns) {
     if (turn > quietSinceMs) return

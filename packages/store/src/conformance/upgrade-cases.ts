@@ -104,12 +104,15 @@ export function upgradeCases(open: OpenStore): void {
     it('are upgraded once, by the missing steps only', () =>
       withOld(async ({ reopen }) => {
         const from: number[] = []
-        const told = (schema: StoreSchema) => ({ ...schema, onUpgrade: (number: number) => void from.push(number) })
-        await reopen(told(FIRST))
-        const first = await reopen(told(FIRST))
+        const withUpgradeLog = (schema: StoreSchema) => ({
+          ...schema,
+          onUpgrade: (number: number) => void from.push(number),
+        })
+        await reopen(withUpgradeLog(FIRST))
+        const first = await reopen(withUpgradeLog(FIRST))
         await first.collection(PARTS).insert({ ...upgradedA, id: 'c', names: ['c'] })
-        await reopen(told(SECOND))
-        const store = await reopen(told(SECOND))
+        await reopen(withUpgradeLog(SECOND))
+        const store = await reopen(withUpgradeLog(SECOND))
         expect(from).toEqual([0, 1])
         const parts = await store.collection(PARTS).list({ limit: 9 })
         expect(parts.map(({ names }) => names.join(' '))).toEqual(['red box more', 'blue box more', 'c more'])

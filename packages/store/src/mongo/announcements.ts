@@ -45,12 +45,12 @@ async function pendingOf(kind: RegisteredKind, limit: number): Promise<Change[]>
 /** A tombstone is deleted here, or by the outbox flush, whichever comes last. */
 async function doneOf(kind: RegisteredKind, changes: readonly Change[]): Promise<void> {
   if (changes.length === 0) return
-  const told = changes.map(({ id, version }) => ({
+  const published = changes.map(({ id, version }) => ({
     updateOne: { filter: { _id: id, version }, update: { $unset: { announce: '' as const } } },
   }))
   const removals = changes.filter(({ deleted }) => deleted)
   const finished = removals.map(({ id, version }) => ({
     deleteOne: { filter: { _id: id, version, ...EXPIRED_TOMBSTONE } },
   }))
-  await (await kind.documents()).bulkWrite([...told, ...finished], { ordered: true })
+  await (await kind.documents()).bulkWrite([...published, ...finished], { ordered: true })
 }

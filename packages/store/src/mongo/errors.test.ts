@@ -17,7 +17,7 @@ async function refusal(uri: string): Promise<string> {
 }
 
 describe('the message of a failure', () => {
-  const told = (error: unknown) =>
+  const messageOf = (error: unknown) =>
     guardWith(['hunter2'])(() => Promise.reject(error)).catch((thrown: StoreError) => thrown.message)
   const named = (name: string, message: string, code?: unknown) => Object.assign(new Error(message), { name, code })
 
@@ -31,16 +31,16 @@ describe('the message of a failure', () => {
     [named('MongoWriteConcernError', 'waiting for replication timed out', 64), /^MongoDB failed: waiting/],
     ['a text', /^MongoDB failed: a text/],
   ])('has advice about %s', async (error, sentence) => {
-    expect(await told(error)).toMatch(sentence)
+    expect(await messageOf(error)).toMatch(sentence)
   })
 
   it('hides secrets', async () => {
-    const sentence = await told(new Error('no user hunter2, really: hunter2'))
+    const sentence = await messageOf(new Error('no user hunter2, really: hunter2'))
     expect(sentence).toBe('MongoDB failed: no user ***, really: ***')
   })
 
   it('leaves a StoreError unchanged', async () => {
-    expect(await told(new StoreError('as it is'))).toBe('as it is')
+    expect(await messageOf(new StoreError('as it is'))).toBe('as it is')
   })
 })
 

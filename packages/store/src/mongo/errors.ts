@@ -30,12 +30,12 @@ export function guardWith(secrets: readonly string[]): Guard {
 
 function sentenceFor(error: unknown, secrets: readonly string[]): string {
   const { name, message, code }: DriverError = isDriverError(error) ? error : new Error(String(error))
-  const said = secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), message)
+  const redacted = secrets.reduce((text, secret) => text.replaceAll(secret, HIDDEN), message)
   if (code === AUTHENTICATION_FAILED || code === UNAUTHORIZED)
-    return `MongoDB rejected the user: ${said}. Check user and password in LCM_STORE, and that the user may read and write the database`
+    return `MongoDB rejected the user: ${redacted}. Check user and password in LCM_STORE, and that the user may read and write the database`
   if (UNREACHABLE.test(name) || isSystemCode(code))
-    return `MongoDB can't be reached: ${said}. Check that it runs and that LCM_STORE has its address`
-  return `MongoDB failed: ${said}`
+    return `MongoDB can't be reached: ${redacted}. Check that it runs and that LCM_STORE has its address`
+  return `MongoDB failed: ${redacted}`
 }
 
 /** Codes of the operating system, such as ENOTFOUND and ECONNRESET. */

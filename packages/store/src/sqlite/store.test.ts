@@ -169,8 +169,8 @@ describe('a full disk', () => {
       things.insert({ id: 'b', version: 1, text: 'same text' }),
       things.insert({ id: 'c', version: 1, text: LARGE }),
     ]
-    const told = await Promise.allSettled(together)
-    expect(told.map(each => each.status === 'rejected' && each.reason instanceof StoreError)).toEqual([
+    const results = await Promise.allSettled(together)
+    expect(results.map(each => each.status === 'rejected' && each.reason instanceof StoreError)).toEqual([
       true,
       true,
       true,

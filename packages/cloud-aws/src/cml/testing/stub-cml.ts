@@ -20,7 +20,7 @@ export type StubAnswer =
   | { readonly status: number; readonly json?: unknown; readonly headers?: Readonly<Record<string, string>> }
   | { readonly status: number; readonly text: string; readonly headers?: Readonly<Record<string, string>> }
   | 'hang'
-  /** Written as it is, and then the connection ends. */
+  /** Written unchanged, and then the connection is closed. */
   | { readonly bytes: string | Uint8Array }
 
 export interface StubCml {
@@ -30,7 +30,7 @@ export interface StubCml {
   asked(): readonly string[]
   loginCount(): number
   openSockets(): number
-  /** Connections that were ever made. */
+  /** Connections opened so far. */
   connectionCount(): number
   hangUp(): void
   /** Resolves when a condition holds that requests and sockets may change. */
@@ -39,7 +39,7 @@ export interface StubCml {
 
 const closers: (() => Promise<void>)[] = []
 
-/** For `afterEach`. What was opened last is closed first. */
+/** For `afterEach`. Closes in reverse order. */
 export async function closeAll(): Promise<void> {
   for (const close of closers.splice(0).reverse()) await close()
 }
@@ -51,7 +51,7 @@ export const refused = (status: number, description: string): StubAnswer => ({
   json: { code: status, description },
 })
 
-/** A server that lets everybody in, each time with a new token, and answers the rest as it is told. */
+/** A server that accepts every login, each time with a new token, and has scripted responses. */
 export async function stubCml(
   answer: (request: StubRequest, stub: StubCml) => StubAnswer | undefined,
 ): Promise<StubCml> {

@@ -88,7 +88,7 @@ function needOf(context: CmlServerContext, node: LabNode): LaunchNeed {
   }
 }
 
-/** A share of a processor makes booting slower. */
+/** A lower CPU limit makes booting slower. */
 function bootMs(context: CmlServerContext, node: LabNode): number {
   const { faults } = context
   const timeoutS = nodeDefinition(node.node_definition)?.boot_timeout_s ?? 60

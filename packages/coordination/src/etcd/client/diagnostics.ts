@@ -47,14 +47,14 @@ async function examineMember(text: string, options: EtcdCheckOptions): Promise<E
       ask('GET', '/health'),
       ask('POST', '/v3/maintenance/status', {}),
     ])
-    const said = {
+    const reported = {
       version: wordIn(version.body, 'etcdserver'),
       atMs: version.atMs,
       hasLeader: hasLeader(health, status),
       alarms: alarmsIn(health, status),
     }
     const denial = await denialOf(ask, options)
-    return { endpoint: name, problem: denial === null ? null : refused(denial.details, denial.code), ...said }
+    return { endpoint: name, problem: denial === null ? null : refused(denial.details, denial.code), ...reported }
   } catch (error) {
     return { endpoint: name, problem: refused(wordsOf(error), UNAVAILABLE), ...NOTHING }
   }
@@ -131,8 +131,8 @@ function hasLeader(health: Answer, { status, body }: Answer): boolean | null {
 /** Newer releases list alarms in their health, older ones only in their status. */
 function alarmsIn(health: Answer, status: Answer): readonly string[] {
   const errors = partOf(status.body, 'errors')
-  const told = [wordIn(health.body, 'reason') ?? '', ...(Array.isArray(errors) ? errors.map(String) : [])]
-  const named = told.flatMap(text => ['NOSPACE', 'CORRUPT'].filter(alarm => text.includes(alarm)))
+  const messages = [wordIn(health.body, 'reason') ?? '', ...(Array.isArray(errors) ? errors.map(String) : [])]
+  const named = messages.flatMap(text => ['NOSPACE', 'CORRUPT'].filter(alarm => text.includes(alarm)))
   return [...new Set(named)]
 }
 
