@@ -34,7 +34,7 @@ async function bareRound(): Promise<number> {
 function openLoop() {
   let left = 0
   let finish: () => void = () => undefined
-  let hands: TriggerContext | undefined
+  let trigger: TriggerContext | undefined
   const stop = new AbortController()
   const loop = reconciliation({
     name: 'bench',
@@ -43,7 +43,7 @@ function openLoop() {
       {
         name: 'bench',
         run: async context => {
-          hands = context
+          trigger = context
         },
       },
     ],
@@ -60,7 +60,7 @@ function openLoop() {
       finish = resolve
     })
     const startedAt = systemClock.monotonic()
-    for (const key of keys) hands?.add(key, 'bench')
+    for (const key of keys) trigger?.add(key, 'bench')
     await finished
     return systemClock.monotonic() - startedAt
   }

@@ -29,7 +29,7 @@ export interface RunningLoop<R> {
   /** When reconciles of `key` started. */
   startsOf(key: string): readonly number[]
   /** Functions of a trigger in the current term, to add keys directly. */
-  readonly hands: TriggerContext<R>
+  readonly trigger: TriggerContext<R>
   /** Begins a term with the next epoch; the loop must be idle. */
   begin(): void
   /** Requests a clean stop; resolves when the term is over. */
@@ -41,11 +41,11 @@ export interface RunningLoop<R> {
 export function runningLoop<R = unknown>(options: Partial<ReconciliationOptions<R>> = {}): RunningLoop<R> {
   const [clock, logger, meter] = [manualClock(), recordingLogger(), recordingMeter()]
   const starts: Start<R>[] = []
-  let hands: TriggerContext<R> | undefined
+  let trigger: TriggerContext<R> | undefined
   const byHand: Trigger<R> = {
     name: 'by hand',
     async run(context) {
-      hands = context
+      trigger = context
     },
   }
   const inner = options.reconcile ?? (async () => success())
@@ -71,9 +71,9 @@ export function runningLoop<R = unknown>(options: Partial<ReconciliationOptions<
     loop,
     starts,
     startsOf: key => starts.filter(start => start.key === key).map(start => start.at),
-    get hands() {
-      if (hands === undefined) throw new Error('no term has begun')
-      return hands
+    get trigger() {
+      if (trigger === undefined) throw new Error('no term has begun')
+      return trigger
     },
   }
 }

@@ -26,34 +26,34 @@ const answering =
 
 describe('outcomes', () => {
   it('retries after 1, 2, 4, 8, 16, 32 and then every 60 seconds', async () => {
-    const { hands, clock, startsOf } = runningLoop({ reconcile: async () => retry('no capacity') })
-    hands.add('w-1', 'test')
+    const { trigger, clock, startsOf } = runningLoop({ reconcile: async () => retry('no capacity') })
+    trigger.add('w-1', 'test')
     await clock.advance(183_000)
     expect(startsOf('w-1').map(at => at / 1_000)).toEqual([0, 1, 3, 7, 15, 31, 63, 123, 183])
   })
 
   it('treats a thrown error as a retry', async () => {
-    const { hands, clock, startsOf, logger } = runningLoop({ reconcile: answering(new Error('boom')) })
-    hands.add('w-1', 'test')
+    const { trigger, clock, startsOf, logger } = runningLoop({ reconcile: answering(new Error('boom')) })
+    trigger.add('w-1', 'test')
     await clock.advance(1_000)
     expect(startsOf('w-1')).toEqual([0, 1_000])
     expect(logger.lines.find(line => line.level === 'warn')?.fields).toMatchObject({ key: 'w-1', message: 'boom' })
   })
 
   it('treats an error thrown before the first await as a retry too', async () => {
-    const { hands, clock, startsOf } = runningLoop({
+    const { trigger, clock, startsOf } = runningLoop({
       reconcile() {
         throw new Error('boom')
       },
     })
-    hands.add('w-1', 'test')
+    trigger.add('w-1', 'test')
     await clock.advance(1_000)
     expect(startsOf('w-1')).toEqual([0, 1_000])
   })
 
   it('looks again after the time a requeue asks for, with no poll to help', async () => {
-    const { hands, clock, starts } = runningLoop({ reconcile: answering(requeue('booting', 5_000)) })
-    hands.add('w-1', 'test')
+    const { trigger, clock, starts } = runningLoop({ reconcile: answering(requeue('booting', 5_000)) })
+    trigger.add('w-1', 'test')
     await clock.advance(60_000)
     expect(starts.map(({ at, cause }) => [at, cause])).toEqual([
       [0, 'test'],
@@ -62,35 +62,35 @@ describe('outcomes', () => {
   })
 
   it('reconciles again at once after a requeue of 0 ms, without the debounce', async () => {
-    const { hands, clock, startsOf } = runningLoop({ reconcile: answering(requeue('announced', 0)) })
-    hands.add('w-1', 'test')
+    const { trigger, clock, startsOf } = runningLoop({ reconcile: answering(requeue('announced', 0)) })
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     expect(startsOf('w-1')).toEqual([0, 0])
   })
 
   const rests = [success(), requeue('waiting', 3_600_000), skip('nothing to do')]
   it.each(rests)('resets the retry count after $status', async rest => {
-    const { hands, clock, startsOf } = runningLoop({ reconcile: answering(retry('1'), retry('2'), rest, retry('3')) })
-    hands.add('w-1', 'test')
+    const { trigger, clock, startsOf } = runningLoop({ reconcile: answering(retry('1'), retry('2'), rest, retry('3')) })
+    trigger.add('w-1', 'test')
     await clock.advance(4_000)
-    hands.add('w-1', 'news')
+    trigger.add('w-1', 'news')
     await clock.advance(60_000)
     expect(startsOf('w-1')).toEqual([0, 1_000, 3_000, 4_000, 5_000])
   })
 
   it('neither retries nor requeues after a success or a skip', async () => {
-    const { hands, clock, starts } = runningLoop({ reconcile: answering(success(), skip('not ours')) })
-    hands.add('w-1', 'test')
-    hands.add('w-2', 'test')
+    const { trigger, clock, starts } = runningLoop({ reconcile: answering(success(), skip('not ours')) })
+    trigger.add('w-1', 'test')
+    trigger.add('w-2', 'test')
     await clock.advance(3_600_000)
     expect(starts).toHaveLength(2)
   })
 
   it('reconciles on a change during a backoff and keeps counting the failures', async () => {
-    const { hands, clock, startsOf } = runningLoop({ reconcile: async () => retry('no') })
-    hands.add('w-1', 'test')
+    const { trigger, clock, startsOf } = runningLoop({ reconcile: async () => retry('no') })
+    trigger.add('w-1', 'test')
     await clock.advance(3_000)
-    hands.add('w-1', 'news')
+    trigger.add('w-1', 'news')
     await clock.advance(8_000)
     expect(startsOf('w-1')).toEqual([0, 1_000, 3_000, 3_000, 11_000])
   })
@@ -99,11 +99,11 @@ describe('outcomes', () => {
 describe('hand-outs', () => {
   it('never reconciles one key twice at a time and keeps a change that arrives during work', async () => {
     const { reconcile, release } = gated()
-    const { hands, clock, startsOf } = runningLoop({ reconcile })
-    hands.add('w-1', 'test')
+    const { trigger, clock, startsOf } = runningLoop({ reconcile })
+    trigger.add('w-1', 'test')
     await clock.advance(10)
-    hands.add('w-1', 'news')
-    hands.add('w-1', 'more news')
+    trigger.add('w-1', 'news')
+    trigger.add('w-1', 'more news')
     await clock.advance(10)
     expect(startsOf('w-1')).toEqual([0])
     release()
@@ -115,16 +115,16 @@ describe('hand-outs', () => {
   })
 
   it('merges a burst within one tick into one reconcile', async () => {
-    const { hands, clock, starts } = runningLoop()
-    for (let count = 0; count < 5; count += 1) hands.add('w-1', 'test')
+    const { trigger, clock, starts } = runningLoop()
+    for (let count = 0; count < 5; count += 1) trigger.add('w-1', 'test')
     await clock.advance(0)
     expect(starts).toHaveLength(1)
   })
 
   it('reconciles ten keys at a time by default and no more', async () => {
     const { reconcile, release } = gated()
-    const { hands, clock, starts } = runningLoop({ reconcile })
-    for (let index = 0; index < 30; index += 1) hands.add(`w-${index}`, 'test')
+    const { trigger, clock, starts } = runningLoop({ reconcile })
+    for (let index = 0; index < 30; index += 1) trigger.add(`w-${index}`, 'test')
     await clock.advance(0)
     expect(starts).toHaveLength(10)
     release()
@@ -134,12 +134,12 @@ describe('hand-outs', () => {
 
   it('serves changes first, then requeues, then routine keys', async () => {
     const { reconcile, release } = gated()
-    const { hands, clock, starts } = runningLoop({ reconcile, concurrency: 1 })
-    hands.add('requeued', 'test')
+    const { trigger, clock, starts } = runningLoop({ reconcile, concurrency: 1 })
+    trigger.add('requeued', 'test')
     await clock.advance(0)
-    hands.openListing('poll').offer('routine', undefined)
+    trigger.openListing('poll').offer('routine', undefined)
     release(requeue('waiting', 0))
-    hands.add('news', 'test')
+    trigger.add('news', 'test')
     for (let count = 0; count < 3; count += 1) {
       await clock.advance(0)
       release()
@@ -189,16 +189,16 @@ describe('hand-outs', () => {
 describe('the context of a reconcile', () => {
   const contextOf = async () => {
     let context: ReconcileContext | undefined
-    const world = runningLoop({
+    const running = runningLoop({
       reconcile: async (_, given) => {
         context = given
         given.logger.info({}, 'from inside')
         return success()
       },
     })
-    world.hands.add('w-1', 'test')
-    await world.clock.advance(0)
-    return { ...world, context }
+    running.trigger.add('w-1', 'test')
+    await running.clock.advance(0)
+    return { ...running, context }
   }
 
   it('carries signal, epoch, leadership and cause', async () => {
@@ -217,9 +217,9 @@ describe('the context of a reconcile', () => {
 
 describe('the log line of an outcome', () => {
   const levelsOf = async (...results: ReconciliationResult[]) => {
-    const { hands, clock, logger } = runningLoop({ reconcile: answering(...results) })
+    const { trigger, clock, logger } = runningLoop({ reconcile: answering(...results) })
     for (const _ of results) {
-      hands.add('w-1', 'test')
+      trigger.add('w-1', 'test')
       await clock.advance(0)
     }
     return logger.lines.map(line => line.level)
@@ -245,25 +245,25 @@ describe('the log line of an outcome', () => {
   it('is one warning when many keys fail with the same message, as in an outage', async () => {
     let isOut = true
     const reconcile = async () => (isOut ? retry('EC2 does not answer') : success('running'))
-    const { hands, clock, logger } = runningLoop({ reconcile })
+    const { trigger, clock, logger } = runningLoop({ reconcile })
     const keys = Array.from({ length: 100 }, (_, n) => `w-${n}`)
-    for (const key of keys) hands.add(key, 'test')
+    for (const key of keys) trigger.add(key, 'test')
     await clock.advance(600_000)
     expect(logger.messages('warn')).toEqual(['reconcile failed'])
     isOut = false
-    for (const key of keys) hands.add(key, 'test')
+    for (const key of keys) trigger.add(key, 'test')
     await clock.advance(0)
     isOut = true
-    for (const key of keys) hands.add(key, 'test')
+    for (const key of keys) trigger.add(key, 'test')
     await clock.advance(600_000)
     expect(logger.messages('warn'), 'the next outage is logged again').toEqual(['reconcile failed', 'reconcile failed'])
   })
 
   it('holds key, cause, status, message and time', async () => {
     const { reconcile, release } = gated()
-    const { hands, clock, logger } = runningLoop({ reconcile })
+    const { trigger, clock, logger } = runningLoop({ reconcile })
     await clock.advance(500)
-    hands.add('w-1', 'test')
+    trigger.add('w-1', 'test')
     await clock.advance(40)
     release(success('done'))
     await clock.advance(0)
@@ -275,45 +275,45 @@ describe('the log line of an outcome', () => {
 describe('the state of a key', () => {
   it('follows its outcomes', async () => {
     const { reconcile, release } = gated()
-    const { hands, clock } = runningLoop({ reconcile })
-    expect(hands.seen('w-1')).toBeUndefined()
-    hands.add('w-1', 'test')
+    const { trigger, clock } = runningLoop({ reconcile })
+    expect(trigger.seen('w-1')).toBeUndefined()
+    trigger.add('w-1', 'test')
     await clock.advance(0)
-    expect(hands.seen('w-1')).toMatchObject({ resource_id: 'w-1', status: 'IN_PROGRESS', retry_count: 0 })
+    expect(trigger.seen('w-1')).toMatchObject({ resource_id: 'w-1', status: 'IN_PROGRESS', retry_count: 0 })
     release(retry('no'))
     await clock.advance(0)
     const nextRetryAt = clock.now() + 1_000
-    expect(hands.seen('w-1')).toMatchObject({ status: 'FAILED', retry_count: 1, next_retry_at: nextRetryAt })
+    expect(trigger.seen('w-1')).toMatchObject({ status: 'FAILED', retry_count: 1, next_retry_at: nextRetryAt })
     await clock.advance(1_000)
     release(requeue('soon', 1_000))
     await clock.advance(1_000)
     release(success())
     await clock.advance(0)
     const last = { status: 'SUCCESS', retry_count: 0, next_retry_at: null, last_reconciled_at: clock.now() }
-    expect(hands.seen('w-1')).toMatchObject(last)
+    expect(trigger.seen('w-1')).toMatchObject(last)
   })
 
   it('is dropped when the reconcile finds the resource deleted, but a change in the meantime is kept', async () => {
     const { reconcile, release } = gated()
-    const { hands, clock, loop, starts } = runningLoop({ reconcile })
-    hands.add('w-1', 'test')
+    const { trigger, clock, loop, starts } = runningLoop({ reconcile })
+    trigger.add('w-1', 'test')
     await clock.advance(0)
-    hands.add('w-1', 'created again')
+    trigger.add('w-1', 'created again')
     release(gone('no such worker'))
     await clock.advance(0)
     expect(starts.map(start => start.cause)).toEqual(['test', 'created again'])
     release(gone('no such worker'))
     await clock.advance(0)
-    expect(hands.seen('w-1')).toBeUndefined()
+    expect(trigger.seen('w-1')).toBeUndefined()
     expect(loop.health().resources_managed).toBe(0)
   })
 
   it('is dropped with its plans when a trigger forgets the key, even during a reconcile', async () => {
     const { reconcile, release } = gated()
-    const { hands, clock, startsOf, loop } = runningLoop({ reconcile })
-    hands.add('w-1', 'test')
+    const { trigger, clock, startsOf, loop } = runningLoop({ reconcile })
+    trigger.add('w-1', 'test')
     await clock.advance(0)
-    hands.forget('w-1')
+    trigger.forget('w-1')
     release(retry('no such worker'))
     await clock.advance(60_000)
     expect(startsOf('w-1')).toEqual([0])
@@ -325,25 +325,25 @@ describe('a slow call outside the slot', () => {
   /** One slot. `slow-*` keys make a slow call of `ms` without it; every other key ends at once. */
   function oneSlot(ms: number) {
     const events: string[] = []
-    const world = runningLoop({
+    const running = runningLoop({
       concurrency: 1,
       async reconcile(key, context) {
         events.push(`${key} begins`)
-        if (key.startsWith('slow')) await context.withoutSlot(() => world.clock.sleep(ms, context.signal))
+        if (key.startsWith('slow')) await context.withoutSlot(() => running.clock.sleep(ms, context.signal))
         events.push(`${key} ends`)
         return success()
       },
     })
-    return { ...world, hands: world.hands, events }
+    return { ...running, trigger: running.trigger, events }
   }
 
   it('leaves the slot to other keys, while its own key stays active', async () => {
-    const { hands, clock, events, loop } = oneSlot(30_000)
-    for (const key of ['slow-1', 'slow-2', 'quick']) hands.add(key, 'test')
-    hands.add('slow-1', 'test')
+    const { trigger, clock, events, loop } = oneSlot(30_000)
+    for (const key of ['slow-1', 'slow-2', 'quick']) trigger.add(key, 'test')
+    trigger.add('slow-1', 'test')
     await clock.advance(0)
     expect(events).toEqual(['slow-1 begins', 'slow-2 begins', 'quick begins', 'quick ends'])
-    hands.add('slow-1', 'news')
+    trigger.add('slow-1', 'news')
     await clock.advance(29_999)
     expect(events.filter(event => event === 'slow-1 begins')).toHaveLength(1)
     expect(loop.health()).toMatchObject({ active_reconciles: 2 })
@@ -352,7 +352,7 @@ describe('a slow call outside the slot', () => {
   })
 
   it('takes a slot again before it continues, ahead of keys that have not started', async () => {
-    const { clock, hands, starts } = runningLoop({
+    const { clock, trigger, starts } = runningLoop({
       concurrency: 1,
       async reconcile(key, context) {
         if (key === 'slow') await context.withoutSlot(() => clock.sleep(1_000))
@@ -362,7 +362,7 @@ describe('a slow call outside the slot', () => {
       },
     })
     const order: string[] = []
-    for (const key of ['slow', 'a', 'b']) hands.add(key, 'test')
+    for (const key of ['slow', 'a', 'b']) trigger.add(key, 'test')
     await clock.advance(1_499)
     expect(order).toEqual([])
     await clock.advance(1)
@@ -380,17 +380,17 @@ describe('a slow call outside the slot', () => {
         return success()
       },
     })
-    for (const key of ['fails', 'nested', 'outlived']) odd.hands.add(key, 'test')
+    for (const key of ['fails', 'nested', 'outlived']) odd.trigger.add(key, 'test')
     await odd.clock.advance(900)
     for (const key of ['fails', 'nested', 'outlived']) expect(odd.startsOf(key)).toEqual([0])
     await odd.clock.advance(10_000)
-    for (let n = 0; n < 3; n += 1) odd.hands.add(`w-${n}`, 'test')
+    for (let n = 0; n < 3; n += 1) odd.trigger.add(`w-${n}`, 'test')
     await odd.clock.advance(0)
     for (let n = 0; n < 3; n += 1) expect(odd.startsOf(`w-${n}`)).toHaveLength(1)
   })
 
   it('releases the slot that it gets after its reconcile has ended', async () => {
-    const { clock, hands, startsOf } = runningLoop({
+    const { clock, trigger, startsOf } = runningLoop({
       concurrency: 1,
       async reconcile(key, context) {
         if (key === 'outlived') {
@@ -401,16 +401,16 @@ describe('a slow call outside the slot', () => {
         return success()
       },
     })
-    for (const key of ['outlived', 'slow']) hands.add(key, 'test')
+    for (const key of ['outlived', 'slow']) trigger.add(key, 'test')
     await clock.advance(30)
-    hands.add('next', 'test')
+    trigger.add('next', 'test')
     await clock.advance(0)
     expect(startsOf('next')).toEqual([30])
   })
 
   it('is awaited at a clean stop, like all active work', async () => {
-    const { clock, hands, stop, events } = oneSlot(5_000)
-    hands.add('slow-1', 'test')
+    const { clock, trigger, stop, events } = oneSlot(5_000)
+    trigger.add('slow-1', 'test')
     await clock.advance(0)
     const stopped = stop()
     await clock.advance(5_000)
@@ -419,8 +419,8 @@ describe('a slow call outside the slot', () => {
   })
 
   it('is not started for more than a thousand keys', async () => {
-    const { clock, hands, starts } = oneSlot(60_000)
-    for (let n = 0; n < 1_200; n += 1) hands.add(`slow-${n}`, 'test')
+    const { clock, trigger, starts } = oneSlot(60_000)
+    for (let n = 0; n < 1_200; n += 1) trigger.add(`slow-${n}`, 'test')
     await clock.advance(1_000)
     expect(starts).toHaveLength(1_000)
     await clock.advance(60_000)
@@ -477,30 +477,30 @@ it('has every gauge at zero from the start', () => {
 })
 
 it('counts reconciles by result, and retries', async () => {
-  const { clock, hands, meter } = runningLoop({
+  const { clock, trigger, meter } = runningLoop({
     reconcile: async key => {
       if (key === 'error') throw new Error('boom')
       return { success: success(), requeue: requeue('', 9e9), skip: skip('') }[key] ?? retry('no')
     },
   })
   const results = ['success', 'requeue', 'skip', 'retry', 'error']
-  for (const key of results) hands.add(key, 'test')
+  for (const key of results) trigger.add(key, 'test')
   await clock.advance(0)
   expect(results.map(result => meter.value('reconciliation_reconcile_total', { result }))).toEqual([1, 1, 1, 1, 1])
   expect(meter.value('reconciliation_retries_total')).toBe(2)
 })
 
 it('measures the duration of reconciles and the delay of changes, including the debounce', async () => {
-  const { clock, hands, meter } = runningLoop({
+  const { clock, trigger, meter } = runningLoop({
     reconcile: async () => {
       await clock.sleep(250)
       return success()
     },
   })
-  hands.add('w-0', 'test')
+  trigger.add('w-0', 'test')
   await clock.advance(5_000)
-  hands.add('w-1', 'test', { afterMs: 500 })
-  hands.openListing('poll').offer('w-2', undefined)
+  trigger.add('w-1', 'test', { afterMs: 500 })
+  trigger.openListing('poll').offer('w-2', undefined)
   await clock.advance(1_000)
   expect(meter.observations('reconciliation_reconcile_duration_seconds')).toEqual([0.25, 0.25, 0.25])
   expect(meter.observations('reconciliation_event_to_reconcile_seconds')).toEqual([0, 0.5])

@@ -19,7 +19,7 @@ function slow(ms: number, { heeds = true } = {}) {
     return success()
   }
   const world = runningLoop({ reconcile, concurrency: 2 })
-  return { ...world, hands: world.hands, events }
+  return { ...world, trigger: world.trigger, events }
 }
 
 /** Records that a promise has settled. */
@@ -39,11 +39,11 @@ const sweepOf = (...keys: string[]) => startupSweep({ list: listOf(...keys), key
 
 describe('a clean stop', () => {
   it('hands out no new key and lets active work finish', async () => {
-    const { clock, hands, stop, events, starts } = slow(5_000)
-    for (const key of ['w-1', 'w-2', 'w-3']) hands.add(key, 'test')
+    const { clock, trigger, stop, events, starts } = slow(5_000)
+    for (const key of ['w-1', 'w-2', 'w-3']) trigger.add(key, 'test')
     await clock.advance(1_000)
     const over = settled(stop())
-    hands.add('w-4', 'test')
+    trigger.add('w-4', 'test')
     await clock.advance(3_999)
     expect(over.isOver).toBe(false)
     await clock.advance(1)
@@ -53,8 +53,8 @@ describe('a clean stop', () => {
   })
 
   it('aborts work that is still active after 20 seconds, and not before', async () => {
-    const { clock, hands, stop, events } = slow(60_000)
-    hands.add('w-1', 'test')
+    const { clock, trigger, stop, events } = slow(60_000)
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     const over = settled(stop())
     await clock.advance(19_999)
@@ -65,8 +65,8 @@ describe('a clean stop', () => {
   })
 
   it('abandons work with an error log that ignores its signal for 5 more seconds', async () => {
-    const { clock, hands, stop, logger } = slow(3_600_000, { heeds: false })
-    hands.add('w-1', 'test')
+    const { clock, trigger, stop, logger } = slow(3_600_000, { heeds: false })
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     const over = settled(stop())
     await clock.advance(24_999)
@@ -77,8 +77,8 @@ describe('a clean stop', () => {
   })
 
   it('is over at once when no work is active, and leaves no timer behind', async () => {
-    const { clock, hands, stop } = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
-    hands.add('w-1', 'test')
+    const { clock, trigger, stop } = runningLoop({ triggers: [sweepOf('w-1')], reconcile: async () => retry('no') })
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     const over = settled(stop())
     await clock.advance(0)
@@ -86,8 +86,8 @@ describe('a clean stop', () => {
   })
 
   it('becomes an abort when leadership is lost in the meantime', async () => {
-    const { clock, hands, stop, lose, events } = slow(60_000)
-    hands.add('w-1', 'test')
+    const { clock, trigger, stop, lose, events } = slow(60_000)
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     void stop()
     await clock.advance(1_000)
@@ -96,8 +96,8 @@ describe('a clean stop', () => {
   })
 
   it('waits for no timer afterwards: plans of the term are dropped', async () => {
-    const { clock, hands, stop, starts } = runningLoop({ reconcile: async () => requeue('later', 1_000) })
-    hands.add('w-1', 'test')
+    const { clock, trigger, stop, starts } = runningLoop({ reconcile: async () => requeue('later', 1_000) })
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     await stop()
     await clock.advance(60_000)
@@ -107,8 +107,8 @@ describe('a clean stop', () => {
 
 describe('losing leadership', () => {
   it('aborts active work at once and hands out no more keys', async () => {
-    const { clock, hands, lose, events, starts } = slow(60_000)
-    for (const key of ['w-1', 'w-2', 'w-3']) hands.add(key, 'test')
+    const { clock, trigger, lose, events, starts } = slow(60_000)
+    for (const key of ['w-1', 'w-2', 'w-3']) trigger.add(key, 'test')
     await clock.advance(0)
     const over = lose()
     expect(events).toEqual(['w-1 aborted', 'w-2 aborted'])
@@ -118,7 +118,7 @@ describe('losing leadership', () => {
 
   it('clears the flag before the work is aborted', async () => {
     let wasHeld: boolean | undefined
-    const { clock, hands, lose } = runningLoop({
+    const { clock, trigger, lose } = runningLoop({
       reconcile: async (_, { signal, leadership }) => {
         signal.addEventListener('abort', () => {
           wasHeld = leadership.isHeld()
@@ -127,21 +127,21 @@ describe('losing leadership', () => {
         return success()
       },
     })
-    hands.add('w-1', 'test')
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     await lose()
     expect(wasHeld).toBe(false)
   })
 
   it('does not count aborted work as a failure', async () => {
-    const { clock, hands, lose, meter, logger } = runningLoop({
+    const { clock, trigger, lose, meter, logger } = runningLoop({
       reconcile: async (_, { signal }) => {
         await aborted(signal)
         throw new Error('aborted')
       },
     })
     await clock.advance(500)
-    hands.add('w-1', 'test')
+    trigger.add('w-1', 'test')
     await clock.advance(40)
     await lose()
     expect(meter.value('reconciliation_reconcile_total', { result: 'error' })).toBe(0)
@@ -150,7 +150,7 @@ describe('losing leadership', () => {
 
   it('drops the state of all keys, and the next term sweeps everything again with its own epoch', async () => {
     const epochs: number[] = []
-    const { clock, begin, lose, hands, starts } = runningLoop({
+    const { clock, begin, lose, trigger, starts } = runningLoop({
       triggers: [sweepOf('w-1', 'w-2')],
       reconcile: async (_, { epoch }) => {
         epochs.push(epoch)
@@ -158,7 +158,7 @@ describe('losing leadership', () => {
       },
     })
     await clock.advance(2_500)
-    expect(hands.seen('w-1')?.retry_count).toBe(1)
+    expect(trigger.seen('w-1')?.retry_count).toBe(1)
     await lose()
     await clock.advance(10_000)
     expect(starts).toHaveLength(2)
@@ -172,8 +172,8 @@ describe('losing leadership', () => {
   })
 
   it('releases active keys for the next term once their work has ended', async () => {
-    const { clock, hands, lose, begin, startsOf, loop } = slow(60_000)
-    hands.add('w-1', 'test')
+    const { clock, trigger, lose, begin, startsOf, loop } = slow(60_000)
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     await lose()
     begin()
@@ -183,8 +183,8 @@ describe('losing leadership', () => {
   })
 
   it('keeps a key out of the next term while work of the old term is active', async () => {
-    const { clock, hands, lose, begin, startsOf, ...world } = slow(30_000, { heeds: false })
-    hands.add('w-1', 'test')
+    const { clock, trigger, lose, begin, startsOf, ...world } = slow(30_000, { heeds: false })
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     void lose()
     await clock.advance(5_000)
@@ -198,13 +198,13 @@ describe('losing leadership', () => {
 
   it('ignores the result of a key that outlived its term', async () => {
     const results = [retry('from the old term'), success()]
-    const { clock, hands, lose, begin, loop, starts } = runningLoop({
+    const { clock, trigger, lose, begin, loop, starts } = runningLoop({
       reconcile: async () => {
         await clock.sleep(30_000)
         return results.shift() ?? success()
       },
     })
-    hands.add('w-1', 'test')
+    trigger.add('w-1', 'test')
     await clock.advance(0)
     void lose()
     await clock.advance(5_000)
@@ -234,9 +234,9 @@ describe('triggers', () => {
 
   it('that fail neither end the loop nor stay stopped', async () => {
     const runs: number[] = []
-    const { clock, hands, starts, logger } = runningLoop({ triggers: [broken(2, runs)] })
+    const { clock, trigger, starts, logger } = runningLoop({ triggers: [broken(2, runs)] })
     await clock.advance(0)
-    hands.add('w-2', 'test')
+    trigger.add('w-2', 'test')
     await clock.advance(3_000)
     expect(runs).toEqual([0, 1_000, 3_000])
     expect(starts.map(start => start.cause)).toEqual(['test', 'mended'])
@@ -257,11 +257,11 @@ describe('triggers', () => {
   })
 
   it('that notice the end of the term late have no effect', async () => {
-    const { clock, hands, stop, begin, starts, loop } = runningLoop()
+    const { clock, trigger, stop, begin, starts, loop } = runningLoop()
     await stop()
-    hands.add('w-1', 'too late')
-    hands.openListing('poll').offer('w-2', undefined)
-    const stale = hands
+    trigger.add('w-1', 'too late')
+    trigger.openListing('poll').offer('w-2', undefined)
+    const stale = trigger
     begin()
     loop.wake('w-3', 'of this term')
     stale.add('w-1', 'much too late')
@@ -280,7 +280,7 @@ describe('from outside', () => {
     expect(world.loop.triggerNow()).toBe(true)
     await world.clock.advance(0)
     expect(world.startsOf('w-1')).toEqual([2_000, 2_000])
-    expect(world.hands.seen('w-1')?.retry_count).toBe(2)
+    expect(world.trigger.seen('w-1')?.retry_count).toBe(2)
   })
 
   it('wakes one key', async () => {
@@ -353,8 +353,8 @@ describe('running', () => {
 })
 
 it('logs an error, but does not throw, when a trigger adds more keys than the queue holds', async () => {
-  const { hands, clock, starts, logger } = runningLoop({ keysMax: 3 })
-  for (let index = 0; index < 1_500; index += 1) hands.add(`w-${index}`, 'test')
+  const { trigger, clock, starts, logger } = runningLoop({ keysMax: 3 })
+  for (let index = 0; index < 1_500; index += 1) trigger.add(`w-${index}`, 'test')
   await clock.advance(0)
   expect(starts.map(start => start.key)).toEqual(['w-0', 'w-1', 'w-2'])
   const errors = logger.lines.filter(line => line.level === 'error')
@@ -363,8 +363,8 @@ it('logs an error, but does not throw, when a trigger adds more keys than the qu
 })
 
 it('logs the same error for a listing', async () => {
-  const { hands, logger } = runningLoop({ keysMax: 1 })
-  const listing = hands.openListing('poll')
+  const { trigger, logger } = runningLoop({ keysMax: 1 })
+  const listing = trigger.openListing('poll')
   for (const key of ['w-1', 'w-2']) listing.offer(key, undefined)
   expect(logger.lines).toMatchObject([{ level: 'error', fields: { key: 'w-2' } }])
 })
@@ -396,14 +396,14 @@ it('delays a listing while thousands of keys wait, so that copies do not pile up
 })
 
 it('shows a busy loop', async () => {
-  const { clock, hands, loop, meter } = runningLoop({
+  const { clock, trigger, loop, meter } = runningLoop({
     concurrency: 1,
     reconcile: async key => {
       if (key === 'slow') await clock.sleep(60_000)
       return key === 'failing' ? retry('no') : success()
     },
   })
-  for (const key of ['fine', 'failing', 'slow', 'waiting']) hands.add(key, 'test')
+  for (const key of ['fine', 'failing', 'slow', 'waiting']) trigger.add(key, 'test')
   await clock.advance(700)
   expect(loop.health()).toEqual({
     name: 'loop',
@@ -429,8 +429,8 @@ it('shows a busy loop', async () => {
 })
 
 it('shows an idle loop on standby', async () => {
-  const { clock, hands, loop, stop, meter } = runningLoop()
-  hands.add('w-1', 'test')
+  const { clock, trigger, loop, stop, meter } = runningLoop()
+  trigger.add('w-1', 'test')
   await clock.advance(0)
   await stop()
   expect(loop.health()).toMatchObject({ running: false, epoch: null, resources_managed: 0, resources_pending: 0 })

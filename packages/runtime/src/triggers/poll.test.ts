@@ -109,7 +109,7 @@ describe('poll', () => {
 describe('a copy', () => {
   it('is dropped when a change arrives between the listing and the reconcile', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
-    const { clock, hands, starts } = runningLoop<Worker>({
+    const { clock, trigger, starts } = runningLoop<Worker>({
       concurrency: 1,
       triggers: [poll({ list: fleet.list, keyOf })],
       reconcile: async () => {
@@ -118,7 +118,7 @@ describe('a copy', () => {
       },
     })
     await clock.advance(5_500)
-    hands.add('w-2', 'news')
+    trigger.add('w-2', 'news')
     await clock.advance(1_000)
     expect(starts.map(({ key, listed }) => [key, listed?.id])).toEqual([
       ['w-1', 'w-1'],
@@ -128,10 +128,10 @@ describe('a copy', () => {
 
   it('is dropped when a change arrived, and was even handled, while the page was being read', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
-    const { clock, hands, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf })] })
+    const { clock, trigger, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf })] })
     fleet.beforeLastPage = () => clock.sleep(100)
     await clock.advance(5_050)
-    hands.add('w-2', 'news')
+    trigger.add('w-2', 'news')
     await clock.advance(50)
     expect(starts.map(({ key, cause, listed }) => [key, cause, listed?.id])).toEqual([
       ['w-1', 'poll', 'w-1'],
@@ -142,9 +142,9 @@ describe('a copy', () => {
 
   it('is dropped when our own reconcile was active while the page was being read', async () => {
     const fleet = aFleet(aWorker('w-1'), aWorker('w-2'))
-    const { clock, hands, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf })] })
+    const { clock, trigger, starts } = runningLoop<Worker>({ triggers: [poll({ list: fleet.list, keyOf })] })
     fleet.beforeLastPage = () => clock.sleep(100)
-    hands.add('w-2', 'requeue in the midst', { afterMs: 5_050 })
+    trigger.add('w-2', 'requeue in the midst', { afterMs: 5_050 })
     await clock.advance(5_100)
     expect(starts.at(-1)).toMatchObject({ key: 'w-2', cause: 'poll', listed: undefined })
   })
@@ -285,10 +285,10 @@ describe('a complete list of everything', () => {
 
   it('keeps a key that appeared while the list was being read', async () => {
     const fleet = aFleet(aWorker('w-1'))
-    const { clock, hands, loop } = runningLoop({ triggers: [every({ list: fleet.list, keyOf, intervalMs: 1_000 })] })
+    const { clock, trigger, loop } = runningLoop({ triggers: [every({ list: fleet.list, keyOf, intervalMs: 1_000 })] })
     fleet.beforeLastPage = () => clock.sleep(100)
     await clock.advance(1_050)
-    hands.add('w-new', 'news')
+    trigger.add('w-new', 'news')
     await clock.advance(100)
     expect(loop.health().resources_managed).toBe(2)
   })

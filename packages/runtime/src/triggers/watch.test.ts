@@ -122,11 +122,11 @@ describe('changes', () => {
 
   it('end a backoff early', async () => {
     const source = scriptedWatchSource<Hint>()
-    const { clock, startsOf, hands } = runningLoop({
+    const { clock, startsOf, trigger } = runningLoop({
       triggers: [watch({ source, parseKey })],
       reconcile: async () => retry('no'),
     })
-    hands.add('w-1', 'test')
+    trigger.add('w-1', 'test')
     await clock.advance(3_100)
     source.put('/lcm/workers/w-1', atRest)
     await clock.advance(0)
@@ -150,10 +150,10 @@ describe('changes', () => {
   })
 
   it('that delete a key drop its state', async () => {
-    const { source, clock, hands, loop } = await watching()
-    hands.add('w-1', 'test')
+    const { source, clock, trigger, loop } = await watching()
+    trigger.add('w-1', 'test')
     await clock.advance(0)
-    hands.add('w-1', 'later', { afterMs: 60_000 })
+    trigger.add('w-1', 'later', { afterMs: 60_000 })
     source.delete('/lcm/workers/w-1')
     await clock.advance(0)
     expect(loop.health()).toMatchObject({ resources_managed: 0, resources_pending: 0 })
@@ -233,8 +233,8 @@ describe('a broken stream', () => {
   })
 
   it('leaves no listener and no timer behind, however often it breaks', async () => {
-    const { source, clock, hands, stop } = await watching()
-    const listeners = () => getEventListeners(hands.signal, 'abort').length
+    const { source, clock, trigger, stop } = await watching()
+    const listeners = () => getEventListeners(trigger.signal, 'abort').length
     const before = listeners()
     for (let count = 0; count < 5; count += 1) {
       source.breakStreams()
