@@ -12,7 +12,7 @@ import {
   type RouteSpec,
 } from '@lcm/contract/routes'
 
-/** The API refused. `problem.code` says why in one word, `message` in a sentence. */
+/** The API rejected the request. `problem.code` is for programs, `message` for people. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly problem: Problem
@@ -23,7 +23,7 @@ export class ApiError extends Error {
   }
 }
 
-/** No answer, a late one, or one that is not LCM's. The request may or may not have had its effect. */
+/** No response, a late one, or one that is not LCM's. The request may or may not have had its effect. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
@@ -31,7 +31,7 @@ export class UnreachableError extends Error {
 export const isProblem = (error: unknown, ...codes: readonly string[]): error is ApiError =>
   error instanceof ApiError && codes.includes(error.problem.code)
 
-/** Null when there is no such thing. */
+/** Null for a missing resource. */
 export async function unlessMissing<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading
@@ -181,10 +181,10 @@ function problemIn(text: string, status: number): Problem {
   }
 }
 
-/** Several times the largest event. What is longer never ends, and must not fill the memory. */
+/** Several times the largest event. A longer one never ends, and must not fill the memory. */
 const MESSAGE_CHARS_MAX = 32 * 1024 * 1024
 
-/** Reads server-sent events from chunks that may be cut anywhere. Comments and unknown fields are passed over. */
+/** Reads server-sent events from chunks that may be split anywhere. Comments and unknown fields are ignored. */
 export async function* readSse(chunks: AsyncIterable<string>): AsyncGenerator<SseMessage> {
   let buffer = ''
   for await (const chunk of chunks) {
