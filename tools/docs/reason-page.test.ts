@@ -11,6 +11,7 @@ const page = readFileSync(`${root}/${REASON_PAGE}`, 'utf8')
 it('the reference lists every reason code with its message, and no other', () => {
   expect(page, 'run `npm run docs`').toBe(reasonPage())
   const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, code]) => code)
+  expect(page).not.toMatch(/undefined|NaN|\[object/)
   expect(listed.toSorted()).toEqual(Object.keys(REASONS).toSorted())
 })
 

@@ -10,9 +10,9 @@ import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
 import { overdrawnLicenses, wrongLicenseStatus } from './license/owned-licenses.ts'
 import type { Mutation } from './mutation.ts'
 import type { RequestedState } from './requested-state.ts'
+import { orphanBrake } from './worker/orphan-brake.ts'
 import { unreportedRefusals } from './worker/refused-logins.ts'
 import { unreportedPowerRefusals } from './worker/refused-power.ts'
-import { stopBrake } from './worker/stop-brake.ts'
 import { stopsWithinCooldown } from './worker/stop-cooldown.ts'
 
 /** How long a live machine of the fleet may exist without a worker record. */
@@ -68,7 +68,7 @@ export function invariants(parts: InvariantParts): Invariants {
   const since = new Map<string, number>()
   let checkedMs = Number.NEGATIVE_INFINITY
   const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
-  const brake = stopBrake(parts)
+  const brake = orphanBrake(parts)
   const licenses = lostLicenses(parts)
   const accepted: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()

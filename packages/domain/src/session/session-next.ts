@@ -128,10 +128,10 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
       return labWait(facts)
     case 'tear_down':
       if (session.status === 'STOPPING') return stepWait(facts)
-      return wait(NOT_DECIDED_YET, 'lablet-controller has not decided about it yet', endOf(session, facts.nowMs))
+      return wait(NOT_DECIDED_YET, notDecided('lablet-controller'), endOf(session, facts.nowMs))
     case 'cancel':
     case 'close':
-      return wait(NOT_DECIDED_YET, 'lablet-controller has not decided about it yet', endOf(session, facts.nowMs))
+      return wait(NOT_DECIDED_YET, notDecided('lablet-controller'), endOf(session, facts.nowMs))
     case 'expire':
       return wait(NOT_DECIDED_YET, reason('timeslot_over_before_lab_start').message, timeslot.end)
     case 'lost': {
@@ -154,7 +154,7 @@ function placementWait({ session, plan }: SessionNextFacts): Blockage {
   const lasting = unschedulableBecause(waiting_reason)
   if (lasting !== null) return { kind: 'block', code: 'Unschedulable', message: lasting.message, since }
   if (waiting_reason !== null) return { kind: 'block', code: 'NoPlacement', message: waiting_reason.message, since }
-  const message = plan?.because.message ?? 'resource-scheduler has not decided about it yet'
+  const message = plan?.because.message ?? notDecided('resource-scheduler')
   return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
 }
 
@@ -169,7 +169,7 @@ function scheduledWait(facts: SessionNextFacts): Blockage {
   if (isEarly) return { kind: 'wait', code: 'BeforeSlot', message: `the timeslot starts at ${timeslot.start}`, since }
   const held = workerWait(facts)
   if (held !== null) return held
-  const message = (waiting_reason ?? plan?.because)?.message ?? 'lablet-controller has not decided about it yet'
+  const message = (waiting_reason ?? plan?.because)?.message ?? notDecided('lablet-controller')
   return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
 }
 
@@ -248,3 +248,5 @@ export const sessionNextText = (next: Next<SessionNextCode>, words: NextWords): 
     words,
     next.next === 'begin' || next.next === 'use' ? 'in' : undefined,
   )
+
+const notDecided = (service: string): string => reason('not_decided_yet', { service }).message

@@ -285,7 +285,7 @@ it('names what blocks a worker that has not reached its desired status', async (
     }),
   )
   const asked = await why()
-  expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not decided about it yet')
+  expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not made a decision yet')
   expect(asked).toContain('  worker-controller left it unchanged 2h ago: running, as wanted.')
   expect(asked.join()).not.toMatch(/nothing/i)
   api.decide(

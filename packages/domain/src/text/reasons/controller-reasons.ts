@@ -1,3 +1,4 @@
+import { countText } from '../amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 type Cause = { readonly cause: NestedReason }
@@ -49,7 +50,7 @@ export const CONTROLLER_REASONS = {
   lab_being_deleted: ({ lab }: Lab) => `${lab} is being deleted`,
   labs_in_teardown: ({ causes }: { causes: readonly NestedReason[] }) =>
     causes.map(({ message }) => message).join(', '),
-  lab_ports_differ: () => 'the tags of the lab name other ports; it is imported again',
+  lab_ports_differ: () => 'the reused lab has tags for other ports; LCM deleted it and imports a new one',
   lab_gone_from_cml: ({ lab_id }: { lab_id: string }) => `CML has no lab ${lab_id} any more`,
   lab_of_ended_session: ({ session_id }: { session_id: string }) => `created for session ${session_id}, which is over`,
   earlier_lab_pending: ({ action }: Action) => `an earlier lab of the session has a pending ${action}`,
@@ -59,10 +60,11 @@ export const CONTROLLER_REASONS = {
   lab_not_in_scan: () => 'a complete scan of the worker did not find the lab',
   lab_machine_gone: () => 'the machine of the lab is gone',
 
-  attempt_not_sent: ({ attempt }: { attempt: number }) => `launch attempt ${attempt} was not sent yet`,
-  instance_not_listed: ({ seconds }: { seconds: number }) => `EC2 has not listed the instance for ${seconds} s`,
+  attempt_not_sent: ({ attempt }: { attempt: number }) => `launch attempt ${attempt} has not been sent yet`,
+  instance_not_listed: ({ seconds }: { seconds: number }) =>
+    `the instance has been missing from EC2's list for ${seconds} s`,
   many_instances_not_listed: ({ seconds, others }: { seconds: number; others: number }) =>
-    `EC2 has not listed the instance for ${seconds} s, and ${others} others vanished within the hour: check the AWS account`,
+    `the instance has been missing from EC2's list for ${seconds} s, and ${others} others vanished within the hour: check the AWS account`,
   ec2_read_failed: ({ action, aws_code }: { action: string; aws_code: string }) =>
     `EC2 could not be read: ${action} failed with ${aws_code}`,
   ec2_refuses_access: (p: { action: string; region: string; aws_code: string; since: string }) =>
@@ -74,7 +76,7 @@ export const CONTROLLER_REASONS = {
   orphan_held: ({ cause, refusal }: Cause & { refusal: NestedReason }) => `${cause.message}; ${refusal.message}`,
 
   assignment_failed: () => 'the assignment failed',
-  capacity_taken: ({ cause }: Cause) => `the capacity was taken meanwhile: ${cause.message}`,
+  capacity_taken: ({ cause }: Cause) => `the capacity was taken in the meantime: ${cause.message}`,
   placed_ahead: ({ minutes }: { minutes: number }) => `sessions are placed ${minutes} min before they begin`,
   scale_up_refused: ({ cause, refusal }: Cause & { refusal: NestedReason }) => `${cause.message}; ${refusal.message}`,
 
@@ -85,5 +87,5 @@ export const CONTROLLER_REASONS = {
   scale_up_in_progress: ({ workers }: { workers: number }) =>
     `${workers} ${workers === 1 ? 'worker' : 'workers'} of the last scale-up ${workers === 1 ? 'is' : 'are'} still starting`,
   region_limit: (p: { region: string; workers: number; count: number; limit: number }) =>
-    `${p.region} has ${p.workers} workers; ${p.count} more would exceed max_workers_per_region (${p.limit})`,
+    `${p.region} has ${countText(p.workers, 'worker')}; ${p.count} more would exceed max_workers_per_region (${p.limit})`,
 }

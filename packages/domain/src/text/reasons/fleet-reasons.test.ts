@@ -39,10 +39,10 @@ const ROWS: readonly [Reason, string][] = [
   [reason('orphan_permit_granted'), 'the hourly limit allows one more termination'],
   [
     reason('orphan_limit_reached', { limit: 2, machines: 10 }),
-    'at most 2 of 10 machines may be terminated within an hour',
+    'the limit of 2 terminations per hour is reached (fleet of 10 machines); LCM tries again later',
   ],
   [reason('fleet_held'), 'the fleet is on hold until every worker has been checked'],
-  [reason('stop_already_requested'), 'the worker is no longer requested to run'],
+  [reason('stop_already_requested'), 'a stop or termination of the worker was already requested'],
   [
     reason('idle_unknown', { telemetry: 'no_credentials' }),
     "LCM has no credentials for CML, so the idle policy can't judge the worker",
@@ -84,7 +84,7 @@ const ROWS: readonly [Reason, string][] = [
     reason('idle_snoozed', { seconds: 1800 }),
     'the worker was started recently; the idle policy ignores it for another 1800 s',
   ],
-  [reason('status_held', { seconds: 90 }), 'a user requested this status for another 90 s'],
+  [reason('status_held', { seconds: 90 }), 'a user asked to keep this status; policies may change it in 90 s'],
   [reason('min_workers_reached', { running: 2, min_workers: 2 }), '2 workers are running, and min_workers is 2'],
   [
     reason('scale_down_cooldown', { elapsed_seconds: 30, cooldown_seconds: 600 }),

@@ -32,7 +32,8 @@ const ORPHAN_REASONS = {
     `${cause.message}; it was launched less than ${spanText(seconds)} ago`,
   orphan_permit_granted: () => 'the hourly limit allows one more termination',
   orphan_limit_reached: ({ limit, machines }: { limit: number; machines: number }) =>
-    `at most ${limit} of ${countText(machines, 'machine')} may be terminated within an hour`,
+    `the limit of ${countText(limit, 'termination')} per hour is reached (fleet of ${countText(machines, 'machine')}); ` +
+    'LCM tries again later',
   fleet_held: () => 'the fleet is on hold until every worker has been checked',
 }
 
@@ -46,7 +47,7 @@ const UNREADABLE_TEXTS = {
 
 /** Why a worker is not stopped, by the guard that failed; and why it is. */
 const IDLE_REASONS = {
-  stop_already_requested: () => 'the worker is no longer requested to run',
+  stop_already_requested: () => 'a stop or termination of the worker was already requested',
   idle_unknown: ({ telemetry }: { telemetry: keyof typeof UNREADABLE_TEXTS }) =>
     `${UNREADABLE_TEXTS[telemetry]}, so the idle policy can't judge the worker`,
   telemetry_unreadable: () => 'telemetry could not be read',
@@ -73,7 +74,8 @@ const IDLE_REASONS = {
   },
   idle_snoozed: ({ seconds }: { seconds: number }) =>
     `the worker was started recently; the idle policy ignores it for another ${seconds} s`,
-  status_held: ({ seconds }: { seconds: number }) => `a user requested this status for another ${seconds} s`,
+  status_held: ({ seconds }: { seconds: number }) =>
+    `a user asked to keep this status; policies may change it in ${seconds} s`,
   min_workers_reached: ({ running, min_workers }: { running: number; min_workers: number }) =>
     `${countText(running, 'worker')} ${running === 1 ? 'is' : 'are'} running, and min_workers is ${min_workers}`,
   scale_down_cooldown: ({ elapsed_seconds, cooldown_seconds }: { elapsed_seconds: number; cooldown_seconds: number }) =>
@@ -86,7 +88,7 @@ const IDLE_REASONS = {
     worker: string
     idle_seconds: number
     timeout_seconds: number
-  }) => `${worker} has been idle for ${Math.floor(idle_seconds / 60)} min; the timeout is ${timeout_seconds / 60} min`,
+  }) => `${worker} has been idle for ${Math.floor(idle_seconds / 60)} min; the timeout is ${spanText(timeout_seconds)}`,
 }
 
 /** Reasons about fleet policies: idle detection, discovery, orphans, scale-up. */

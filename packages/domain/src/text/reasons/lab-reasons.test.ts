@@ -18,7 +18,7 @@ const ROWS: readonly [Reason, string][] = [
   ],
   [
     reason('lab_stopped_by_restart', { worker: 'nested-1', restarted_at: '2026-01-02T03:04:05.678Z' }),
-    'nested-1 was restarted at 2026-01-02T03:04:05.678Z; the lab is started again',
+    'nested-1 was restarted at 2026-01-02T03:04:05.678Z; LCM starts the lab again',
   ],
   [
     reason('lab_restart_failed', { step: 'lab_start', error: 'no license' }),

@@ -7,7 +7,7 @@ export const LAB_REASONS = {
   lab_state_unknown: ({ worker, status }: { worker: string; status: string }) =>
     `the state of the lab is unknown: CML on ${worker} (${status}) does not answer`,
   lab_stopped_by_restart: ({ worker, restarted_at }: { worker: string; restarted_at: string }) =>
-    `${worker} was restarted at ${restarted_at}; the lab is started again`,
+    `${worker} was restarted at ${restarted_at}; LCM starts the lab again`,
   lab_restart_failed: ({ step, error }: { step: string; error: string }) =>
     `the lab could not be started again: step ${step}: ${error}`,
   lab_stopped_by_termination: ({ worker }: { worker: string }) => `the lab is stopped because ${worker} is TERMINATING`,

@@ -12,10 +12,10 @@ const ROWS: readonly (readonly [Reason, string])[] = [
     'attempt 2: m5.metal in subnet-a',
   ],
   [reason('launch_attempt_open', { attempt: 2 }), 'attempt 2 is open and EC2 shows no instance of it yet'],
-  [reason('launch_attempt_unresolved', { attempt: 2 }), 'attempt 2 may still show an instance'],
+  [reason('launch_attempt_unresolved', { attempt: 2 }), 'EC2 may still report an instance of launch attempt 2'],
   [reason('launch_attempt_died', { ...LAUNCHED, state: 'terminated' }), 'i-1 of attempt 2 is terminated'],
   [reason('launch_attempt_spent', ERROR), "attempt 2 can't launch any more: no"],
-  [reason('launch_attempt_mismatch', ERROR), 'EC2 knows attempt 2 with other parameters: no'],
+  [reason('launch_attempt_mismatch', ERROR), 'EC2 has already received launch attempt 2 with different parameters: no'],
   [reason('launch_attempt_closed', { ...ERROR, state: 'refused' }), 'attempt 2 was refused: no'],
   [reason('launch_paused', ERROR), 'pausing before the next attempt: no'],
   [

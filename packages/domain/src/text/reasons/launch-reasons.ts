@@ -41,12 +41,13 @@ export const LAUNCH_REASONS = {
   }) => `attempt ${attempt}: ${instance_type} in ${subnet_id}`,
   launch_attempt_open: ({ attempt }: { attempt: number }) =>
     `attempt ${attempt} is open and EC2 shows no instance of it yet`,
-  launch_attempt_unresolved: ({ attempt }: { attempt: number }) => `attempt ${attempt} may still show an instance`,
+  launch_attempt_unresolved: ({ attempt }: { attempt: number }) =>
+    `EC2 may still report an instance of launch attempt ${attempt}`,
   launch_attempt_died: ({ instance_id, attempt, state }: LaunchedInstance & { state: string }) =>
     `${instance_id} of attempt ${attempt} is ${state}`,
   launch_attempt_spent: ({ attempt, error }: LaunchError) => `attempt ${attempt} can't launch any more: ${error}`,
   launch_attempt_mismatch: ({ attempt, error }: LaunchError) =>
-    `EC2 knows attempt ${attempt} with other parameters: ${error}`,
+    `EC2 has already received launch attempt ${attempt} with different parameters: ${error}`,
   launch_attempt_closed: ({ attempt, state, error }: LaunchError & { state: string }) =>
     `attempt ${attempt} was ${state}: ${error}`,
   launch_paused: ({ error }: { attempt: number; error: string | null }) =>

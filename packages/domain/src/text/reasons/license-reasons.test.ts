@@ -44,7 +44,7 @@ const ROWS: readonly (readonly [Reason, string])[] = [
     'CML returned its license; LCM checks that before the termination',
   ],
   [reason('license_already_gone'), 'CML reports that it no longer holds a license'],
-  [reason('license_released_until_start'), 'the license is returned until the worker is started again'],
+  [reason('license_released_until_start'), 'the license was returned; LCM registers it again when the worker starts'],
   [reason('license_return_refused', { error: 'labs run' }), 'CML refuses to return its license: labs run'],
   [reason('license_return_needs_boot'), 'the instance must boot once more to return its license'],
   [

@@ -52,7 +52,7 @@ export const LICENSE_REASONS = {
   license_returned: ({ confirmed }: { confirmed: boolean }) =>
     confirmed ? 'CML returned its license' : 'CML returned its license; LCM checks that before the termination',
   license_already_gone: () => 'CML reports that it no longer holds a license',
-  license_released_until_start: () => 'the license is returned until the worker is started again',
+  license_released_until_start: () => 'the license was returned; LCM registers it again when the worker starts',
   license_return_refused: ({ error }: { error: string }) => `CML refuses to return its license: ${error}`,
   license_return_needs_boot: () => 'the instance must boot once more to return its license',
   license_return_needs_login: ({ worker_id, hours }: { worker_id: string; hours: number }) =>

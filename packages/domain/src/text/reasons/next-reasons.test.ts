@@ -9,10 +9,10 @@ const ROWS: readonly (readonly [Reason, string])[] = [
   [reason('controller_down', { service }), 'no worker-controller is running'],
   [reason('controller_without_leader', { service }), 'no replica of worker-controller is the leader'],
   [reason('controller_silent', { service }), 'the leader of worker-controller does not answer'],
-  [reason('not_decided_yet', { service }), 'worker-controller has not decided about it yet'],
+  [reason('not_decided_yet', { service }), 'worker-controller has not made a decision yet'],
   [reason('waiting_for_ec2', { state: 'stopped' }), 'waiting for EC2 to report the instance as stopped'],
   [reason('worker_not_running', { status: 'STOPPED' }), 'the worker is STOPPED'],
-  [reason('license_not_confirmed'), 'CML has not confirmed it yet'],
+  [reason('license_not_confirmed'), 'CML has not confirmed the license change yet'],
   [
     reason('drain_deadline', { ...DRAIN, spared: null }),
     '1 session on the worker; the drain ends at 2026-01-02T04:00:00.000Z at the latest',

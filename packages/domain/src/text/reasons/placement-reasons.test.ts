@@ -64,7 +64,10 @@ const ROWS: readonly [Reason, string][] = [
     reason('waiting_for_node_definitions', { worker: 'nested-1' }),
     'waiting for nested-1, whose node definitions are not known yet',
   ],
-  [reason('waiting_for_resume', { worker: 'nested-1' }), 'waiting for nested-1, which is started for the session'],
+  [
+    reason('waiting_for_resume', { worker: 'nested-1' }),
+    'waiting for nested-1, which is being started for the session',
+  ],
   [
     reason('waiting_for_sessions_to_end', { worker: 'nested-1', sessions: 2 }),
     'waiting for 2 sessions on nested-1 to end',

@@ -71,7 +71,8 @@ const WAIT_REASONS = {
     `waiting for the license of ${worker}, which is ${license_status}`,
   waiting_for_node_definitions: ({ worker }: { worker: string }) =>
     `waiting for ${worker}, whose node definitions are not known yet`,
-  waiting_for_resume: ({ worker }: { worker: string }) => `waiting for ${worker}, which is started for the session`,
+  waiting_for_resume: ({ worker }: { worker: string }) =>
+    `waiting for ${worker}, which is being started for the session`,
   waiting_for_sessions_to_end: ({ worker, sessions }: { worker: string; sessions: number }) =>
     `waiting for ${countText(sessions, 'session')} on ${worker} to end`,
   waiting_for_capacity: ({ worker, cause }: { worker: string; cause: NestedReason }) =>

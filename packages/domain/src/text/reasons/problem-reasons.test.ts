@@ -25,19 +25,19 @@ const MESSAGES: readonly (readonly [Reason, string])[] = [
   ],
   [
     reason('cml_refuses_on_workers', { ...refusing, count: 2 }),
-    `CML refuses LCM's login on metal-1, metal-2 since ${SINCE}`,
+    `CML refuses LCM's login on metal-1, metal-2, since ${SINCE}`,
   ],
   [
     reason('cml_refuses_on_workers', { ...refusing, count: 5 }),
-    `CML refuses LCM's login on metal-1, metal-2 and 3 more since ${SINCE}`,
+    `CML refuses LCM's login on metal-1, metal-2 and 3 more, since ${SINCE}`,
   ],
   [
     reason('aws_refuses_call', call),
-    `AWS refuses RunInstances of m5zn.metal in us-east-1 since ${SINCE}: VcpuLimitExceeded: no; next try at 2026-01-02T03:05:05.678Z`,
+    `AWS has refused RunInstances of m5zn.metal in us-east-1 since ${SINCE}: VcpuLimitExceeded: no; next try at 2026-01-02T03:05:05.678Z`,
   ],
   [
     reason('aws_refuses_call', { ...call, instance_type: null }),
-    `AWS refuses RunInstances in us-east-1 since ${SINCE}: VcpuLimitExceeded: no; next try at 2026-01-02T03:05:05.678Z`,
+    `AWS has refused RunInstances in us-east-1 since ${SINCE}: VcpuLimitExceeded: no; next try at 2026-01-02T03:05:05.678Z`,
   ],
   [
     reason('etcd_problem', { etcd_code: 'etcd_slow', since: SINCE, error: 'etcd is slow', advice: 'check its load' }),
@@ -45,7 +45,7 @@ const MESSAGES: readonly (readonly [Reason, string])[] = [
   ],
   [
     reason('epoch_regressed', { service: 'worker-controller' }),
-    'the API has seen a newer term; run `lcm services reset-term worker-controller`',
+    'the API has registered a newer leader. If no old worker-controller is running, run `lcm services reset-term worker-controller`',
   ],
   [reason('watch_degraded'), 'the watch is degraded; LCM polls instead'],
   [reason('waiting_for', { dependency: 'the store' }), 'waiting for the store'],

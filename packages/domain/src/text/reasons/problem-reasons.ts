@@ -10,16 +10,16 @@ export const PROBLEM_REASONS = {
     `CML of ${silent} of ${running} running workers has not answered since ${since}`,
   cml_refuses_on_workers: ({ part, workers, count, since }: RefusingWorkers) => {
     const more = count > workers.length ? ` and ${count - workers.length} more` : ''
-    return `${CML_REFUSALS[part]} on ${workers.join(', ')}${more} since ${since}`
+    return `${CML_REFUSALS[part]} on ${workers.join(', ')}${more}, since ${since}`
   },
   aws_refuses_call: ({ operation, instance_type, region, since, error, next_try_at }: RefusedCall) => {
     const call = `${operation}${instance_type === null ? '' : ` of ${instance_type}`} in ${region}`
-    return `AWS refuses ${call} since ${since}: ${error}; next try at ${next_try_at}`
+    return `AWS has refused ${call} since ${since}: ${error}; next try at ${next_try_at}`
   },
   etcd_problem: ({ etcd_code, since, error }: Since & { etcd_code: string; error: string; advice: string }) =>
     `${etcd_code} since ${since}: ${error}`,
   epoch_regressed: ({ service }: { service: string }) =>
-    `the API has seen a newer term; run \`lcm services reset-term ${service}\``,
+    `the API has registered a newer leader. If no old ${service} is running, run \`lcm services reset-term ${service}\``,
   watch_degraded: () => 'the watch is degraded; LCM polls instead',
   waiting_for: ({ dependency }: { dependency: string }) => `waiting for ${dependency}`,
 }

@@ -18,7 +18,7 @@ const ROWS: readonly [Reason, string][] = [
   [reason('starting_lab'), 'starting the lab'],
   [reason('lab_ready'), 'the lab is ready'],
   [reason('session_in_use'), 'the session is in use'],
-  [reason('session_placed_again', { cause: CAUSE }), 'there are no workers; the session is placed again'],
+  [reason('session_placed_again', { cause: CAUSE }), 'there are no workers; the session will be placed again'],
   [reason('tearing_down_lab'), 'tearing down the lab'],
   [reason('lab_torn_down'), 'the lab was torn down'],
   [reason('session_completed'), 'the session ended as planned'],
@@ -43,15 +43,15 @@ const ROWS: readonly [Reason, string][] = [
   ],
   [
     reason('worker_lost', { worker: 'nested-1', status: 'RUNNING', seconds: 600 }),
-    'nested-1 is RUNNING, but CML has not been ready for 10 min',
+    'nested-1 is RUNNING, but CML has not been ready for at least 10 min',
   ],
   [
     reason('worker_lost', { worker: 'nested-1', status: 'STARTING', seconds: 600 }),
-    'EC2 has not been able to start nested-1 for 10 min',
+    'EC2 has not been able to start nested-1 for at least 10 min',
   ],
   [
     reason('worker_lost', { worker: 'nested-1', status: 'UNKNOWN', seconds: 600 }),
-    'nested-1 has been UNKNOWN for 10 min',
+    'nested-1 has been UNKNOWN for at least 10 min',
   ],
   [reason('worker_not_serving', { worker: 'nested-1' }), 'CML on nested-1 is not available'],
   [reason('worker_not_serving', { worker: null }), 'CML on the worker is not available'],

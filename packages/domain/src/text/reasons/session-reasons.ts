@@ -17,7 +17,7 @@ const LIFECYCLE_REASONS = {
   starting_lab: () => 'starting the lab',
   lab_ready: () => 'the lab is ready',
   session_in_use: () => 'the session is in use',
-  session_placed_again: ({ cause }: { cause: NestedReason }) => `${cause.message}; the session is placed again`,
+  session_placed_again: ({ cause }: { cause: NestedReason }) => `${cause.message}; the session will be placed again`,
   tearing_down_lab: () => 'tearing down the lab',
   lab_torn_down: () => 'the lab was torn down',
   session_completed: () => 'the session ended as planned',
@@ -55,11 +55,11 @@ const HOST_REASONS = {
       case 'RUNNING':
       case 'DRAINING':
       case 'TERMINATING':
-        return `${worker} is ${status}, but CML has not been ready for ${minutesOf(seconds)}`
+        return `${worker} is ${status}, but CML has not been ready for at least ${minutesOf(seconds)}`
       case 'STARTING':
-        return `EC2 has not been able to start ${worker} for ${minutesOf(seconds)}`
+        return `EC2 has not been able to start ${worker} for at least ${minutesOf(seconds)}`
       default:
-        return `${worker} has been ${status} for ${minutesOf(seconds)}`
+        return `${worker} has been ${status} for at least ${minutesOf(seconds)}`
     }
   },
   worker_not_serving: ({ worker }: { worker: string | null }) => `CML on ${workerOr(worker)} is not available`,

@@ -151,7 +151,7 @@ const ROWS: readonly (readonly [Reason, string])[] = [
   [reason('fleet_tag_foreign', { fleet: 'theirs' }), 'the instance has the tag of fleet theirs'],
   [
     reason('fleet_tag_missing', { tag: 'lcm:fleet', value: 'lcm' }),
-    'the instance lost the tag lcm:fleet=lcm; restore it if LCM should terminate the instance',
+    "the instance lost the tag lcm:fleet=lcm; LCM can't terminate the instance until the tag is restored",
   ],
   [reason('tags_changed'), 'the tags of the instance have changed'],
   [reason('name_tag_differs', { tag: 'Name', name: 'ada' }), 'the tag Name of the instance is not "ada"'],

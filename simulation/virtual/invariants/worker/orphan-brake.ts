@@ -9,7 +9,7 @@ export interface BrakeParts {
 }
 
 /** Limits how many machines without a record are terminated within an hour. */
-export function stopBrake({ latest, now }: BrakeParts): (mutation: Mutation) => readonly string[] {
+export function orphanBrake({ latest, now }: BrakeParts): (mutation: Mutation) => readonly string[] {
   const terminatedAt = new Map<string, number>()
   let largest = 0
   return ({ act, machine, worker }) => {
