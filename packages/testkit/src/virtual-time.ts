@@ -21,7 +21,7 @@ export interface VirtualTime {
   history(resource: string, state: string): void
   /**
    * Hashes the states of each resource in their order, without time and without the order between resources; a repeated state
-   * counts once. Unlike `behaviorHash` it seldom changes when concurrent tasks of the same millisecond swap.
+   * counts once. In short runs it mostly stays the same when concurrent tasks of the same millisecond swap.
    */
   historyHash(): string
   /** The newest lines, oldest first. */
