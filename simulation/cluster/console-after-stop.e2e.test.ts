@@ -45,7 +45,12 @@ it('book, chaos stop, and the console answers again', { timeout: LIMIT_MS }, asy
       conditions: [{ type: 'LabStopped', status: false }],
     })
     const { items } = await client.call('getSessionDecisions', { params: { id }, query: { limit: 100 } })
-    expect(items.map(({ because }) => because).join('\n')).toContain(`${name} was started again at`)
+    expect(items.map(({ because }) => because)).toContainEqual(
+      expect.objectContaining({
+        code: 'lab_stopped_by_restart',
+        params: expect.objectContaining({ worker: name }),
+      }),
+    )
   } finally {
     stop.abort()
     await ended

@@ -88,7 +88,7 @@ export const sessionMutants: readonly Mutant[] = [
     acts: [at(0, 'create'), at(15, 'book', { amount: 0.45 }), at(20, 'stop a machine')],
     defects: () => ({
       requests: changeRequests(REPORT, body =>
-        JSON.parse(JSON.stringify(body).replaceAll('"WorkerRestarted"', '"STOPPED"')),
+        JSON.parse(JSON.stringify(body).replaceAll('"lab_stopped_by_restart"', '"lab_stopped_on_cml"')),
       ),
     }),
   },

@@ -52,7 +52,7 @@ describe('an etcd with authentication', () => {
     expect(await a.client.changeKeys.publish(KEY, hint(1))).toBe(true)
     await expect(a.client.changeKeys.publish('/other/w-1', hint(1))).rejects.toMatchObject({
       code: 'etcd_permission_denied',
-      message: expect.stringContaining('grant the user read and write under the key prefix'),
+      advice: expect.stringContaining('grant the user read and write under the key prefix'),
     })
     expect(await a.client.changeKeys.publish(KEY, hint(2))).toBe(true)
     expect(a.client.health().state).toBe('healthy')

@@ -72,6 +72,8 @@ export function healthTracker(endpoints: readonly string[], clock: Clock, logger
   }
 }
 
+const logText = ({ message, advice }: EtcdError): string => `${message}; ${advice}`
+
 function noteAnswer({ endpoints, logger }: Tracker, endpoint: string): void {
   if (endpoints.get(endpoint) && endpoints.size > 1) logger.info({ endpoint }, `etcd at ${endpoint} responds again`)
   endpoints.set(endpoint, null)
@@ -82,7 +84,7 @@ function noteAnswer({ endpoints, logger }: Tracker, endpoint: string): void {
  */
 function noteMiss({ endpoints, logger }: Tracker, error: EtcdError): void {
   const isNew = !endpoints.get(error.endpoint)
-  if (isNew && endpoints.size > 1) logger.warn({ endpoint: error.endpoint, code: error.code }, error.message)
+  if (isNew && endpoints.size > 1) logger.warn({ endpoint: error.endpoint, code: error.code }, logText(error))
   endpoints.set(error.endpoint, error)
 }
 
@@ -102,7 +104,7 @@ function noteProblem(tracker: Tracker, kind: CallKind, error: EtcdError): void {
   const { clock, logger, problem } = tracker
   const nowMs = clock.monotonic()
   const isLogged = problem === null || nowMs - problem.loggedAtMs >= silenceMs(problem, error)
-  if (isLogged) logger.error({ endpoint: error.endpoint, code: error.code }, error.message)
+  if (isLogged) logger.error({ endpoint: error.endpoint, code: error.code }, logText(error))
   tracker.hasStarted = true
   tracker.problem = {
     // Alarms show whether etcd is full, without a write.
