@@ -356,7 +356,7 @@ describe('a session that is up', () => {
     expect(decide('RUNNING', { worker: away, nowMs }).action).toEqual({ kind: 'wait', afterMs })
     expect(changesOf(decide('RUNNING', { worker: away, nowMs: START + WORKER_LOST_MS }))).toMatchObject({
       status: 'STOPPING',
-      last_error: 'worker_lost: metal-1 has been STOPPED for 10 min',
+      last_error: 'worker_lost: metal-1 has been STOPPED for at least 10 min',
     })
   })
 
