@@ -100,7 +100,7 @@ export const decisionBody = (n: number): object => ({
   service: 'worker-controller',
   epoch: 3,
   action: n % 3 === 0 ? 'report' : 'wait',
-  because: 'the CML controller behind the web server does not answer yet; it has 11 min left of 20 min',
+  because: reason('boot_stage_waiting', { stage: 'ApiAnswers', detail: '502' }),
   cause: 'timer',
   seen: { version: n, status: 'STARTING', desired_status: 'RUNNING', ec2_state: 'running', stage: 'GATEWAY' },
   guards: [

@@ -28,7 +28,8 @@ const RUNS = [
 const OPTIONS = process.platform === 'linux' ? [] : ['--exclude-checks=ignored_auth']
 
 const TERM = { epoch: 1_000_000, instance_id: 'schemathesis' }
-const LEAK = { worker_id: 'w-gone', udi: null, hostname: null, product: null, reason: 'the machine was lost' }
+const LOST = { code: 'text', message: 'the machine was lost', params: { text: 'the machine was lost' } }
+const LEAK = { worker_id: 'w-gone', udi: null, hostname: null, product: null, reason: LOST }
 
 /** Resolves with the Python that has schemathesis. Rejects with one sentence. */
 export function ensureSchemathesis() {
