@@ -78,6 +78,7 @@ describe('a page that can not be drawn', () => {
     await go('Audit')
     await heading('Audit')
     await go('Overview')
+    await heading("This page can't be shown")
     await page.evaluate(() => dispatchEvent(new Event('fixed')))
     await page.getByRole('button', { name: 'Try again' }).click()
     await heading('Overview')
