@@ -35,7 +35,7 @@ export type FaultValue = number | string | boolean | null
 export interface FaultState {
   readonly preset: string
   readonly plan: Readonly<Record<string, FaultValue>>
-  readonly scarce: readonly { availability_zone: string; instance_type: string; room: number }[]
+  readonly scarce: readonly { availability_zone: string; instance_type: string; available: number }[]
   readonly scripted: readonly ScriptedFault[]
 }
 

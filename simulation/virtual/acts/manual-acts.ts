@@ -69,8 +69,8 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   },
   'use up a zone'({ manual, world }, { target, forMs }) {
     const { zone, type } = pick(OFFERINGS, target)
-    manual.setRoom(zone, type, 0)
-    world.time.clock.after(forMs, () => ignoreMissing(() => manual.setRoom(zone, type, null)))
+    manual.setCapacity(zone, type, 0)
+    world.time.clock.after(forMs, () => ignoreMissing(() => manual.setCapacity(zone, type, null)))
   },
 }
 

@@ -86,8 +86,8 @@ export function manualChangesOf({ cloud, worker, noteUse }: World) {
     stopLab: (machine: string, lab: string) => asAdmin(cloud, machine, `PUT /labs/${lab}/stop`),
     /** Licenses that the Smart Account counts, by machine. */
     seats: () => cloud.cml.smartAccount().map(seat => seat.instance_id),
-    setRoom: (zone: string, type: string, room: number | null) =>
-      cloud.faults.setCapacity({ availability_zone: zone, instance_type: type }, room),
+    setCapacity: (zone: string, type: string, available: number | null) =>
+      cloud.faults.setCapacity({ availability_zone: zone, instance_type: type }, available),
   }
 }
 

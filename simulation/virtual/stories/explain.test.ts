@@ -58,7 +58,7 @@ it('why names what blocks a start, and a worker whose instance is lost', async (
   const { id, availability_zone, instance_type } = await operator.createAndRun('metal-1')
   await operator.stop(id)
   await world.until(id, 'STOPPED')
-  manual.setRoom(availability_zone ?? '', instance_type ?? '', 0)
+  manual.setCapacity(availability_zone ?? '', instance_type ?? '', 0)
   await operator.start(id)
   await world.runFor(30 * MINUTE_MS)
   expect(await whyOf(story, id)).toMatchObject({

@@ -74,7 +74,7 @@ it('a discovered machine runs without the fleet password and with its own creden
 it('a machine that an attacker launched with a launch token of LCM gets no secret', async () => {
   const { world, operator, manual, done } = await aStory(934)
   const places = ['us-east-1a', 'us-east-1b'].flatMap(zone => ['m5zn.metal', 'm5.metal'].map(type => ({ zone, type })))
-  for (const { zone, type } of places) manual.setRoom(zone, type, 0)
+  for (const { zone, type } of places) manual.setCapacity(zone, type, 0)
   const id = await operator.create('metal-1', { license: { product: 'CML_Enterprise', token: 'token-of-the-account' } })
   await world.untilTrue('refused everywhere', () =>
     world.workers().some(({ launch, conditions }) => launch?.state === 'refused' && conditions.length > 0),

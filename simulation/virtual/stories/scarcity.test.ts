@@ -9,10 +9,10 @@ const THROTTLED = { code: 'RequestLimitExceeded', status: 503, message: 'Request
 describe('without capacity', () => {
   it('the next subnet is tried, then the next instance type', async () => {
     const { world, operator, manual, done } = await aStory(601)
-    manual.setRoom('us-east-1a', 'm5zn.metal', 0)
+    manual.setCapacity('us-east-1a', 'm5zn.metal', 0)
     const first = await operator.createAndRun('metal-1')
     expect(first).toMatchObject({ availability_zone: 'us-east-1b', instance_type: 'm5zn.metal' })
-    manual.setRoom('us-east-1b', 'm5zn.metal', 0)
+    manual.setCapacity('us-east-1b', 'm5zn.metal', 0)
     const second = await operator.createAndRun('metal-2')
     expect(second).toMatchObject({ availability_zone: 'us-east-1a', instance_type: 'm5.metal' })
     expect(world.cloud.machines()).toHaveLength(2)
@@ -21,7 +21,7 @@ describe('without capacity', () => {
 
   it('a worker waits with a reason and is launched when there is capacity', async () => {
     const { world, operator, manual, done } = await aStory(602)
-    for (const zone of ZONES) for (const type of TYPES) manual.setRoom(zone, type, 0)
+    for (const zone of ZONES) for (const type of TYPES) manual.setCapacity(zone, type, 0)
     const id = await operator.create('metal-1')
     await world.runFor(30 * MINUTE_MS)
     const waiting = await world.worker(id)
@@ -36,7 +36,7 @@ describe('without capacity', () => {
     const tries = world.mutations.length
     expect(tries).toBeGreaterThanOrEqual(20)
     expect(tries).toBeLessThanOrEqual(60)
-    manual.setRoom('us-east-1b', 'm5.metal', 1)
+    manual.setCapacity('us-east-1b', 'm5.metal', 1)
     const running = await world.until(id, 'RUNNING', 10 * MINUTE_MS)
     expect(running.conditions.map(({ type }) => type)).not.toContain('LaunchBlocked')
     expect(world.cloud.machines()).toHaveLength(1)
@@ -48,13 +48,13 @@ describe('without capacity', () => {
     const { id, availability_zone, instance_type } = await operator.createAndRun('metal-1')
     await operator.stop(id)
     await world.until(id, 'STOPPED')
-    manual.setRoom(availability_zone ?? '', instance_type ?? '', 0)
+    manual.setCapacity(availability_zone ?? '', instance_type ?? '', 0)
     await operator.start(id)
     await world.runFor(120 * MINUTE_MS)
     expect((await world.worker(id)).status).toBe('STARTING')
     const decisions = await operator.decisions(id)
     expect(decisions.map(({ outcome }) => outcome).join()).toMatch(/InsufficientInstanceCapacity/)
-    manual.setRoom(availability_zone ?? '', instance_type ?? '', null)
+    manual.setCapacity(availability_zone ?? '', instance_type ?? '', null)
     await world.until(id, 'RUNNING', 10 * MINUTE_MS)
     await done()
   })

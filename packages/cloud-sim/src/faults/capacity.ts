@@ -4,7 +4,7 @@ import { INSTANCE_TYPES, regionNamed, vcpusOf } from '../ec2/regions.ts'
 import type { SimState } from '../sim-state.ts'
 import { type CapacityShortage, sameOffering } from './fault-injector.ts'
 
-type Offering = Omit<CapacityShortage, 'room'>
+type Offering = Omit<CapacityShortage, 'available'>
 
 /** Duration of a random capacity shortage. */
 const SHORTAGE_S = 180
@@ -12,7 +12,7 @@ const SHORTAGE_S = 180
 /** Number of machines of the type that still fit into the zone. */
 export function freeCapacityFor(sim: SimState, offering: Offering): number {
   const shortage = sim.faults.state().scarce.find(each => sameOffering(each, offering))
-  if (shortage) return shortage.room
+  if (shortage) return shortage.available
   const { capacity_error_rate: rate } = sim.faults.plan()
   if (rate === 0) return Number.POSITIVE_INFINITY
   const window = Math.floor((sim.now() * sim.speed) / (SHORTAGE_S * 1000))

@@ -16,9 +16,19 @@ describe('the fault plan', () => {
     expect(open(store).faults.state()).toEqual({
       preset: 'hostile',
       plan: { ...PRESETS.hostile, lost_answer_rate: 0.5 },
-      scarce: [{ availability_zone: 'us-east-1a', instance_type: 'c5.metal', room: 3 }],
+      scarce: [{ availability_zone: 'us-east-1a', instance_type: 'c5.metal', available: 3 }],
       scripted: [{ action: 'RunInstances', times: 2, fault: 'empty' }],
     })
+  })
+
+  it('drops the shortages of a version that did not store what is available', () => {
+    const store = memorySimStore()
+    const { faults } = open(store)
+    const offering = { availability_zone: 'us-east-1a', instance_type: 'c5.metal' }
+    faults.setCapacity(offering, 3)
+    const older = { ...faults.state(), scarce: [offering] }
+    store.commit([{ kind: 'faults', key: 'book', value: JSON.stringify(older) }])
+    expect(open(store).faults.state().scarce).toEqual([])
   })
 
   it('is that of the preset until it is changed', () => {

@@ -8,7 +8,7 @@ export interface CapacityShortage {
   readonly availability_zone: string
   readonly instance_type: string
   /** Number of machines that still fit. */
-  readonly room: number
+  readonly available: number
 }
 
 export const DELIVERIES = ['lost_request', 'lost_answer', 'held', 'empty', 'truncated', 'html'] as const
@@ -46,7 +46,7 @@ export interface FaultInjector {
   /** Resets to the preset: no scarcity, no scripted faults. */
   reset(): void
   /** Null restores the zone's capacity. */
-  setCapacity(offering: Omit<CapacityShortage, 'room'>, room: number | null): void
+  setCapacity(offering: Omit<CapacityShortage, 'available'>, available: number | null): void
   script(fault: ScriptedFault): void
   /** Scripted fault for this call; reading it consumes it. */
   takeScripted(action: string): ScriptedFault['fault'] | null
@@ -55,7 +55,7 @@ export interface FaultInjector {
   /** A new draw, at least 0 and below 1. */
   draw(...purpose: readonly string[]): number
   /** Scarcities after this many machines were launched, to be stored with them. */
-  capacityTaken(offering: Omit<CapacityShortage, 'room'>, count: number): readonly SimChange[]
+  capacityTaken(offering: Omit<CapacityShortage, 'available'>, count: number): readonly SimChange[]
 }
 
 /** The part of the state that the fault injector needs. */
@@ -89,7 +89,7 @@ export function faultInjector(sim: FaultStorage, preset: PresetName): FaultInjec
     patch,
     usePreset: preset => patch({ preset }),
     reset: () => put({ plan: PRESETS[state().preset], scarce: [], scripted: [] }),
-    setCapacity: (offering, room) => put({ scarce: withCapacity(state().scarce, offering, room) }),
+    setCapacity: (offering, available) => put({ scarce: withCapacity(state().scarce, offering, available) }),
     script: fault => put({ scripted: [...state().scripted, fault] }),
     takeScripted(action) {
       const found = state().scripted.find(each => each.action === action)
@@ -103,12 +103,14 @@ export function faultInjector(sim: FaultStorage, preset: PresetName): FaultInjec
     capacityTaken(offering, count) {
       const found = state().scarce.find(each => sameOffering(each, offering))
       if (!found || count === 0) return []
-      return [changed(state(), { scarce: withCapacity(state().scarce, offering, Math.max(0, found.room - count)) })]
+      return [
+        changed(state(), { scarce: withCapacity(state().scarce, offering, Math.max(0, found.available - count)) }),
+      ]
     },
   }
 }
 
-/** The stored state, parsed only when it has changed. A plan of an older version lacks newer members. */
+/** The stored state, parsed only when it has changed. A plan of an older version lacks newer members; shortages without `available` are dropped. */
 function remembered(first: FaultState, text: () => string | undefined): () => FaultState {
   let read: string | undefined
   let state = first
@@ -126,7 +128,8 @@ function remembered(first: FaultState, text: () => string | undefined): () => Fa
 function parsed(text: string): FaultState {
   try {
     const value: FaultState = JSON.parse(text)
-    return { ...value, plan: { ...PRESETS.calm, ...value.plan } }
+    const scarce = value.scarce.filter(({ available }) => available !== undefined)
+    return { ...value, plan: { ...PRESETS.calm, ...value.plan }, scarce }
   } catch (cause) {
     throw new SimStoreError('the stored fault plan is damaged', { cause })
   }
@@ -138,15 +141,15 @@ const changed = (state: FaultState, changes: Partial<FaultState>): SimChange => 
   value: JSON.stringify({ ...state, ...changes }),
 })
 
-export const sameOffering = (a: Omit<CapacityShortage, 'room'>, b: Omit<CapacityShortage, 'room'>): boolean =>
+export const sameOffering = (a: Omit<CapacityShortage, 'available'>, b: Omit<CapacityShortage, 'available'>): boolean =>
   a.availability_zone === b.availability_zone && a.instance_type === b.instance_type
 
 function withCapacity(
   scarce: readonly CapacityShortage[],
-  offering: Omit<CapacityShortage, 'room'>,
-  room: number | null,
+  offering: Omit<CapacityShortage, 'available'>,
+  available: number | null,
 ) {
   const others = scarce.filter(each => !sameOffering(each, offering))
   const { availability_zone, instance_type } = offering
-  return room === null ? others : [...others, { availability_zone, instance_type, room }]
+  return available === null ? others : [...others, { availability_zone, instance_type, available }]
 }

@@ -106,13 +106,15 @@ describe('faults', () => {
 
   it('remove and restore capacity', () => {
     const offering = { availability_zone: 'us-east-1a', instance_type: 'm5zn.metal' }
-    expect(ask('PUT', '/capacity', { ...offering, room: 0 }).body).toMatchObject({ scarce: [{ ...offering, room: 0 }] })
+    expect(ask('PUT', '/capacity', { ...offering, available: 0 }).body).toMatchObject({
+      scarce: [{ ...offering, available: 0 }],
+    })
     expect(() => plantMachines(model, 1, {})).toThrow('sufficient')
-    expect(ask('PUT', '/capacity', { ...offering, room: null }).body).toMatchObject({ scarce: [] })
+    expect(ask('PUT', '/capacity', { ...offering, available: null }).body).toMatchObject({ scarce: [] })
     plantMachines(model, 1, {})
     expect(ask('PUT', '/capacity', { ...offering, availability_zone: 'mars' }).status).toBe(400)
     expect(ask('PUT', '/capacity', { ...offering, instance_type: 'm1' }).status).toBe(400)
-    expect(ask('PUT', '/capacity', { ...offering, room: -1 }).status).toBe(400)
+    expect(ask('PUT', '/capacity', { ...offering, available: -1 }).status).toBe(400)
   })
 })
 

@@ -71,9 +71,9 @@ function setCapacity(faults: FaultInjector, body: JsonText): void {
   const types = INSTANCE_TYPES.map(type => type.name)
   if (!types.includes(offering.instance_type))
     throw new FaultPlanError(`instance_type must be one of ${types.join(', ')}`)
-  const room = body.has('room') ? body.number('room') : null
-  if (room !== null && (!Number.isInteger(room) || room < 0)) {
-    throw new FaultPlanError('room must be a whole number of machines that still fit, or null for no limit')
+  const available = body.has('available') ? body.number('available') : null
+  if (available !== null && (!Number.isInteger(available) || available < 0)) {
+    throw new FaultPlanError('available must be a whole number of machines that still fit, or null for no limit')
   }
-  faults.setCapacity(offering, room)
+  faults.setCapacity(offering, available)
 }

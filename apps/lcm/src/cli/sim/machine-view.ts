@@ -34,7 +34,7 @@ export function faultLines(faults: FaultState): string[] {
     `Preset: ${preset}${isTrue ? ', no faults' : ''}`,
     ...named.map(([name, value]) => `  ${name} ${value}`),
     ...scarce.map(
-      ({ availability_zone: zone, instance_type: type, room }) => `  capacity for ${room} ${type} in ${zone}`,
+      ({ availability_zone: zone, instance_type: type, available }) => `  capacity for ${available} ${type} in ${zone}`,
     ),
     ...scripted.map(fault => `  ${scriptText(fault)}`),
   ]
