@@ -376,7 +376,7 @@ describe('the limit', () => {
     small.add('a')
     small.offer('b')
     expect(() => small.add('c')).toThrow(WorkQueueFull)
-    expect(() => small.offer('c')).toThrow('no room for c: 2 distinct keys are queued')
+    expect(() => small.offer('c')).toThrow("can't queue c: 2 distinct keys are queued")
     small.add('a')
     small.offer('b')
     expect(small.depth).toBe(2)

@@ -66,7 +66,7 @@ export const WORK_QUEUE_KEYS_MAX = 1_000_000
 export class WorkQueueFull extends Error {
   readonly code = 'work_queue_full'
   constructor(key: string, keysMax: number) {
-    super(`no room for ${key}: ${keysMax} distinct keys are queued, more than there can be resources`)
+    super(`can't queue ${key}: ${keysMax} distinct keys are queued, more than there can be resources`)
     this.name = 'WorkQueueFull'
   }
 }

@@ -23,7 +23,7 @@ it('finds reserved capacity without a reservation, and sessions on a worker with
   const miscounted = aServingWorker({ name: 'w', capacity: { declared, reserved: times(1) }, reservations: {} })
   expect(overbooked(miscounted)).toContain('w says that 2 cpu_cores are reserved, and its book 0')
   const bare = aServingWorker({ name: 'w', capacity: { declared: null, reserved: none }, reservations: { a: needs } })
-  expect(overbooked(bare)).toEqual(['w declares no room and has sessions'])
+  expect(overbooked(bare)).toEqual(['w declares no capacity and has sessions'])
 })
 
 it('finds a port that two labs have', () => {

@@ -7,7 +7,7 @@ export function overbooked(worker: Pick<Worker, 'name' | 'capacity' | 'reservati
   const { name, reservations } = worker
   const { declared, reserved } = worker.capacity
   const held = Object.values(reservations)
-  if (declared === null) return held.length > 0 ? [`${name} declares no room and has sessions`] : []
+  if (declared === null) return held.length > 0 ? [`${name} declares no capacity and has sessions`] : []
   const sums = {
     cpu_cores: [sum(held.map(each => each.cpu_cores)), declared.cpu_cores],
     memory_gb: [sum(held.map(each => each.memory_gb)), declared.memory_gb],
@@ -15,10 +15,10 @@ export function overbooked(worker: Pick<Worker, 'name' | 'capacity' | 'reservati
     nodes: [sum(held.map(each => each.nodes)), declared.max_nodes],
   } as const
   return (['cpu_cores', 'memory_gb', 'storage_gb', 'nodes'] as const).flatMap(what => {
-    const [taken, room] = sums[what]
+    const [taken, limit] = sums[what]
     const isMiscounted = Math.abs(taken - reserved[what]) > HAIR
     return [
-      ...(taken > room + HAIR ? [`${name} has ${taken} of ${room} ${what} reserved`] : []),
+      ...(taken > limit + HAIR ? [`${name} has ${taken} of ${limit} ${what} reserved`] : []),
       ...(isMiscounted ? [`${name} says that ${reserved[what]} ${what} are reserved, and its book ${taken}`] : []),
     ]
   })

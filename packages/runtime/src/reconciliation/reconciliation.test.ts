@@ -359,7 +359,7 @@ it('logs an error, but does not throw, when a trigger adds more keys than the qu
   expect(starts.map(start => start.key)).toEqual(['w-0', 'w-1', 'w-2'])
   const errors = logger.lines.filter(line => line.level === 'error')
   expect(errors.map(line => line.fields.key)).toEqual(['w-3', 'w-1003'])
-  expect(String(errors[0]?.fields.err)).toContain('no room for w-3: 3 distinct keys are queued')
+  expect(String(errors[0]?.fields.err)).toContain("can't queue w-3: 3 distinct keys are queued")
 })
 
 it('logs the same error for a listing', async () => {
