@@ -50,6 +50,11 @@ describe('a reason of 0.1.0', () => {
   })
 })
 
+it('flights become purchases', () => {
+  const flights = { 'metal/us-east-1': { key: 'k1', count: 1, worker_ids: ['w-1'] } }
+  expect(upgrade('fleet_scaling', { flights })).toEqual({ purchases: flights, stop_permits: {} })
+})
+
 describe('the reason why a session of 0.1.0 waits', () => {
   const waiting = (waiting_reason: string | null) => upgrade('session', { waiting_reason }).waiting_reason
 

@@ -67,7 +67,7 @@ function pause(value: unknown): object {
   return { ...before, reason: typeof before.reason === 'string' ? wordOrText(before.reason) : null }
 }
 
-/** Reasons become data. The words of people, such as `desired_reason`, stay texts. */
+/** Reasons become data, except texts of users such as `desired_reason`. `flights` become `purchases`. */
 export const FROM_0_1_0: Upgrade = {
   worker: worker => ({
     ...worker,
@@ -87,8 +87,9 @@ export const FROM_0_1_0: Upgrade = {
     plan: listOf(instance.plan).map(step => ({ ...step, because: textOf(step.because) })),
     problems: listOf(instance.problems).map(textOf),
   }),
-  fleet_scaling: scaling => ({
+  fleet_scaling: ({ flights, ...scaling }) => ({
     ...scaling,
+    purchases: flights,
     stop_permits: Object.fromEntries(
       mapOf(scaling.stop_permits).map(([id, permit]) => [id, { ...permit, reason: textOf(permit.reason) }]),
     ),

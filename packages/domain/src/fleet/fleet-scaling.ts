@@ -6,8 +6,8 @@ import { Reason } from '../reason.ts'
 export const FLEET_SCALING_ID = 'fleet'
 
 /**
- * What spans workers. Every automatic stop or purchase is decided by compare-and-set on this one document, so two of them can
- * never both be granted where only one is allowed.
+ * The state that spans workers. Every automatic stop or purchase is decided by compare-and-set on this one document, so two of
+ * them can never both be granted where only one is allowed.
  */
 export const FleetScaling = z.object({
   id: z.literal(FLEET_SCALING_ID),
@@ -15,16 +15,16 @@ export const FleetScaling = z.object({
   created_at: Instant,
   updated_at: Instant,
   last_scale_down_at: Instant.nullable(),
-  /** By worker id: workers that may be stopped although their own documents do not say so yet. */
+  /** By worker id: workers that may be stopped, before their own documents say so. */
   stop_permits: z.record(z.string(), z.object({ at: Instant, reason: Reason })),
-  /** By `<template>/<region>`: the workers that were bought last, and for what. */
-  flights: z.record(
+  /** By `<template>/<region>`: the last purchase and its workers. */
+  purchases: z.record(
     z.string(),
     z.object({ key: z.string(), count: z.int(), worker_ids: z.array(z.string()), at: Instant }),
   ),
-  /** By instance id: machines that no record stood for, and when it was allowed to terminate them. */
+  /** By instance id: machines without a worker, and when their termination was allowed. */
   orphan_terminations: z.record(z.string(), Instant).default({}),
-  /** Nothing automatic is done until every worker has been looked at since then; null in ordinary times. */
+  /** Automatic stops and purchases wait until every worker has been observed since then; null if they don't wait. */
   held_since: Instant.nullable(),
   fence: Fence.default({}),
 })
@@ -37,7 +37,7 @@ export const newFleetScaling = (now: Instant): FleetScaling => ({
   updated_at: now,
   last_scale_down_at: null,
   stop_permits: {},
-  flights: {},
+  purchases: {},
   orphan_terminations: {},
   held_since: null,
   fence: {},

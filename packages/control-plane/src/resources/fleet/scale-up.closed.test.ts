@@ -22,14 +22,14 @@ function blindStore(): { store: Store; isBlindFor: Set<string> } {
 }
 
 it.each(['worker list', 'settings get', 'fleet_scaling get'])(
-  'D-18: nothing is bought while a %s fails, and one flight once it does not',
+  'D-18: nothing is bought while a %s fails, and one purchase once it does not',
   async blind => {
     const { store, isBlindFor } = blindStore()
     const fleet = aFleet({ store })
     await fleet.send('POST', 'worker-templates', { json: METAL })
-    const flight = { template_name: 'metal', aws_region: 'us-east-1', count: 2, session_ids: ['ls-1'] }
+    const purchase = { template_name: 'metal', aws_region: 'us-east-1', count: 2, session_ids: ['ls-1'] }
     const buy = (key: string) =>
-      fleet.fenced('POST', 'workers/scale-up', { ...flight, key }, { by: 'resource-scheduler' })
+      fleet.fenced('POST', 'workers/scale-up', { ...purchase, key }, { by: 'resource-scheduler' })
     const count = async () => (await fleet.send('GET', 'workers')).json.items.length
     expect((await buy('k1')).status).toBe(201)
     for (const { id } of (await fleet.send('GET', 'workers')).json.items)

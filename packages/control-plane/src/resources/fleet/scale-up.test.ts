@@ -10,9 +10,9 @@ beforeEach(async () => {
   await fleet.send('POST', 'worker-templates', { json: { ...METAL, name: 'small' } })
 })
 
-const FLIGHT = { template_name: 'metal', aws_region: 'us-east-1', count: 2, session_ids: ['ls-1', 'ls-2'] }
+const PURCHASE = { template_name: 'metal', aws_region: 'us-east-1', count: 2, session_ids: ['ls-1', 'ls-2'] }
 const buy = (key: string, more: object = {}) =>
-  fleet.fenced('POST', 'workers/scale-up', { ...FLIGHT, ...more, key }, { by: 'resource-scheduler' })
+  fleet.fenced('POST', 'workers/scale-up', { ...PURCHASE, ...more, key }, { by: 'resource-scheduler' })
 const set = (json: object) => fleet.send('PATCH', 'settings', { json })
 const workers = async () => (await fleet.send('GET', 'workers')).json.items
 const idsOf = ({ json }: { json: { workers: { id: string }[] } }) => json.workers.map(worker => worker.id).sort()
@@ -39,7 +39,7 @@ describe('a purchase', () => {
       })
     const [entry] = await fleet.journal('scaling', 'fleet_scaling:fleet')
     expect(entry?.body).toMatchObject({
-      ...FLIGHT,
+      ...PURCHASE,
       outcome: 'scale_up_accepted',
       key: 'k1',
       worker_ids: idsOf({ json }),
@@ -65,7 +65,7 @@ describe('a purchase', () => {
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', skip, run: crash })
     expect((await buy('k1')).status).toBe(503)
     expect(await workers()).toHaveLength(skip)
-    const planned = (await fleet.scaling())?.flights['metal/us-east-1']?.worker_ids
+    const planned = (await fleet.scaling())?.purchases['metal/us-east-1']?.worker_ids
     const again = await buy('k1')
     expect([again.status, idsOf(again)]).toEqual([200, [...(planned ?? [])].sort()])
     expect((await workers()).map((worker: { id: string }) => worker.id).sort()).toEqual(idsOf(again))
@@ -200,9 +200,9 @@ describe('a request', () => {
   })
 
   it('comes from the leader of the scheduler alone', async () => {
-    expect((await fleet.fenced('POST', 'workers/scale-up', { ...FLIGHT, key: 'k' })).status).toBe(403)
+    expect((await fleet.fenced('POST', 'workers/scale-up', { ...PURCHASE, key: 'k' })).status).toBe(403)
     const at = (epoch: number) =>
-      fleet.fenced('POST', 'workers/scale-up', { ...FLIGHT, key: 'k' }, { by: 'resource-scheduler', epoch })
+      fleet.fenced('POST', 'workers/scale-up', { ...PURCHASE, key: 'k' }, { by: 'resource-scheduler', epoch })
     expect((await at(2)).status).toBe(201)
     expect(await at(1)).toMatchObject({ status: 409, json: { code: 'stale_leader' } })
   })

@@ -17,7 +17,7 @@ import { workerView } from '../worker/worker-view.ts'
 import { changeScaling, fleetScaling } from './fleet-scaling.ts'
 
 type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
-type Flight = FleetScaling['flights'][string]
+type Purchase = FleetScaling['purchases'][string]
 
 /** Workers of an older purchase that don't exist were removed, or will never be created. */
 const MAKING_MS_MAX = 10 * 60_000
@@ -40,21 +40,24 @@ export async function scaleUp(
     api,
     async (current, now) => {
       isNew = false
-      if (current.flights[place]?.key === body.key) return null
+      if (current.purchases[place]?.key === body.key) return null
       const workers = await listAllWorkers(api, { aws_region: body.aws_region })
       const refusal = refusalOf(body, { settings, workers, scaling: current, now })
       if (refusal !== null) throw refusedBy('scale_up_rejected', refusal)
       isNew = true
-      const flight = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
-      const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: flight.worker_ids })]
-      return { scaling: { ...current, flights: { ...current.flights, [place]: flight } }, entries }
+      const purchase = { key: body.key, count: body.count, worker_ids: idsOf(api, body), at: now }
+      const entries = [scalingEntry('scale_up_accepted', now, { ...body, worker_ids: purchase.worker_ids })]
+      return { scaling: { ...current, purchases: { ...current.purchases, [place]: purchase } }, entries }
     },
     request,
   ).catch(error => reject(api, body, error))
-  const flight = scaling.flights[place]
-  const made = await launchFlight(api, request, template, flight)
+  const purchase = scaling.purchases[place]
+  const made = await createWorkers(api, request, template, purchase)
   const views = await Promise.all(made.map(worker => workerView(api, worker)))
-  return { body: { workers: views, because: reason('purchase', { key: body.key, count: flight?.count ?? 0 }) }, isNew }
+  return {
+    body: { workers: views, because: reason('purchase', { key: body.key, count: purchase?.count ?? 0 }) },
+    isNew,
+  }
 }
 
 /** Ids are derived from the key, so that a retry finds the same ones. */
@@ -75,7 +78,7 @@ interface PurchaseContext {
 
 function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): Reason | null {
   const { settings, workers, scaling, now } = context
-  const last = scaling.flights[`${body.template_name}/${body.aws_region}`]
+  const last = scaling.purchases[`${body.template_name}/${body.aws_region}`]
   if (!settings.scale_up_enabled) return reason('scale_up_disabled')
   if (scaling.held_since !== null) return reason('fleet_held')
   const present = presentIn(body.aws_region, context)
@@ -92,10 +95,10 @@ function refusalOf(body: ScaleUpRequest['body'], context: PurchaseContext): Reas
 /** Workers of the region, and granted ones that are still to be created. */
 function presentIn(region: string, { workers, scaling, now }: PurchaseContext): number {
   const known = new Set(workers.map(worker => worker.id))
-  const granted = Object.entries(scaling.flights).filter(
-    ([place, flight]) => place.endsWith(`/${region}`) && toMs(now) - toMs(flight.at) < MAKING_MS_MAX,
+  const granted = Object.entries(scaling.purchases).filter(
+    ([place, purchase]) => place.endsWith(`/${region}`) && toMs(now) - toMs(purchase.at) < MAKING_MS_MAX,
   )
-  const toBeCreated = granted.flatMap(([, flight]) => flight.worker_ids.filter(id => !known.has(id)))
+  const toBeCreated = granted.flatMap(([, purchase]) => purchase.worker_ids.filter(id => !known.has(id)))
   return workers.filter(each => each.status !== 'TERMINATED').length + toBeCreated.length
 }
 
@@ -119,18 +122,18 @@ async function reject(api: Api, body: ScaleUpRequest['body'], error: unknown): P
   throw error
 }
 
-async function launchFlight(
+async function createWorkers(
   api: Api,
   { actor, body, fence }: ScaleUpRequest,
   template: Awaited<ReturnType<typeof usableTemplate>>,
-  flight: Flight | undefined,
+  purchase: Purchase | undefined,
 ): Promise<Worker[]> {
   const made: Worker[] = []
   // Workers that don't exist by then were removed, and are not bought a second time.
-  const isOver = flight === undefined || api.clock.now() - toMs(flight.at) >= MAKING_MS_MAX
-  for (const id of flight?.worker_ids ?? []) {
+  const isOver = purchase === undefined || api.clock.now() - toMs(purchase.at) >= MAKING_MS_MAX
+  for (const id of purchase?.worker_ids ?? []) {
     const worker: Worker = {
-      ...workerOfTemplate(id, template, flight?.at ?? ''),
+      ...workerOfTemplate(id, template, purchase?.at ?? ''),
       origin: 'SCALE_UP',
       aws_region: body.aws_region,
       desired_by: actor.name,

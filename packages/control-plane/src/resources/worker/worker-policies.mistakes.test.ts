@@ -28,16 +28,16 @@ describe('what is known of the last activity', () => {
 describe('a worker that is bought', () => {
   it('is bought where it is asked for, and not where workers are by default', async () => {
     await fleet.send('POST', 'worker-templates', { json: METAL })
-    const flight = { template_name: 'metal', aws_region: 'eu-west-1', count: 1, session_ids: ['ls-1'], key: 'k1' }
-    const { status, json } = await fleet.fenced('POST', 'workers/scale-up', flight, { by: 'resource-scheduler' })
+    const purchase = { template_name: 'metal', aws_region: 'eu-west-1', count: 1, session_ids: ['ls-1'], key: 'k1' }
+    const { status, json } = await fleet.fenced('POST', 'workers/scale-up', purchase, { by: 'resource-scheduler' })
     expect(status).toBe(201)
     expect(json.workers).toMatchObject([{ aws_region: 'eu-west-1' }])
   })
 
   it('has a name of its own, however many are bought at once', async () => {
     await fleet.send('POST', 'worker-templates', { json: METAL })
-    const flight = { template_name: 'metal', aws_region: 'us-east-1', count: 5, session_ids: ['ls-1'], key: 'k1' }
-    const { json } = await fleet.fenced('POST', 'workers/scale-up', flight, { by: 'resource-scheduler' })
+    const purchase = { template_name: 'metal', aws_region: 'us-east-1', count: 5, session_ids: ['ls-1'], key: 'k1' }
+    const { json } = await fleet.fenced('POST', 'workers/scale-up', purchase, { by: 'resource-scheduler' })
     expect(new Set(json.workers.map(({ name }: { name: string }) => name)).size).toBe(5)
   })
 })
