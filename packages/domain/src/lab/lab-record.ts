@@ -137,7 +137,7 @@ const isKeptWhileUp = (status: LabStatus | null): status is 'STOPPING' | 'DELETI
   status === 'STOPPING' || status === 'DELETING' || status === 'ERROR'
 
 export const isGone = (status: LabStatus): boolean => status === 'DELETED'
-/** Whether the lab takes no room on its worker. */
+/** Whether the lab takes no capacity of its worker. */
 export const isQuiet = (status: LabStatus): boolean =>
   status === 'STOPPED' || status === 'WIPED' || status === 'DEFINED' || status === 'DELETED' || status === 'ORPHANED'
 

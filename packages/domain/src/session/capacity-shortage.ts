@@ -3,11 +3,11 @@ import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { bootLeadMs } from './boot-lead.ts'
 import { blockedSinceOf, WORKER_LOST_MS, workerLost } from './decide-session.ts'
+import { expectedCapacity, type FreeCapacity, type FreeResources } from './free-capacity.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { isRead, refusalOf } from './placement.ts'
-import { expectedRoom, type Free, type Room } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
-import { type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
+import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './waiting.ts'
 
 /** How long a new machine takes until labs can be placed on it. */
 export const WORKER_BOOT_MS = 20 * 60_000
@@ -17,35 +17,35 @@ export const WORKER_BOOT_MS = 20 * 60_000
  * more; then a stopped worker that can be started; then a booting worker that is stuck. `left` are the sessions that need a new
  * machine.
  */
-export function withoutRoom(
-  homeless: readonly Waiting[],
-  rooms: Rooms,
+export function waitsForCapacity(
+  unplaced: readonly Waiting[],
+  capacities: CapacityByWorker,
   input: SchedulingInput,
 ): { waits: SchedulingStep[]; left: Waiting[] } {
   const waits: SchedulingStep[] = []
   const left: Waiting[] = []
-  const workers = [...rooms.values()].map(({ worker }) => worker)
-  const onTheirWay = workers.filter(worker => isOnItsWay(worker, input.nowMs))
-  const coming = expected(onTheirWay.filter(worker => !isStuck(worker, input.nowMs)))
-  const stuck = expected(onTheirWay.filter(worker => isStuck(worker, input.nowMs)))
-  const asleep = expected(workers.filter(worker => isResumable(worker, input.nowMs)))
-  const later = new Map(rooms)
+  const workers = [...capacities.values()].map(({ worker }) => worker)
+  const arriving = workers.filter(worker => isArriving(worker, input.nowMs))
+  const onSchedule = expected(arriving.filter(worker => !isStuck(worker, input.nowMs)))
+  const stuck = expected(arriving.filter(worker => isStuck(worker, input.nowMs)))
+  const stopped = expected(workers.filter(worker => isResumable(worker, input.nowMs)))
+  const later = new Map(capacities)
   const ends = new Map(input.sessions.map(session => [session.id, leavesMs(session)]))
-  const woken = new Map<string, string[]>()
+  const resumed = new Map<string, string[]>()
   const wait = ({ session }: Waiting, because: Reason) => waits.push({ kind: 'wait', session, because, forGood: false })
-  for (const each of homeless) {
-    const early = takeFirst(coming, each)
+  for (const each of unplaced) {
+    const early = takeFirst(onSchedule, each)
     const leaving = early === null ? takeLater(later, ends, each, input) : null
-    const sleeper = early === null && leaving === null ? takeFirst(asleep, each) : null
-    const arriving = early ?? (leaving === null && sleeper === null ? takeFirst(stuck, each) : null)
-    if (arriving !== null) wait(each, arrivalOf(rooms.get(arriving.id)?.worker ?? arriving))
+    const resumable = early === null && leaving === null ? takeFirst(stopped, each) : null
+    const awaited = early ?? (leaving === null && resumable === null ? takeFirst(stuck, each) : null)
+    if (awaited !== null) wait(each, arrivalOf(capacities.get(awaited.id)?.worker ?? awaited))
     else if (leaving !== null) wait(each, leaving)
-    else if (sleeper !== null) {
-      woken.set(sleeper.id, [...(woken.get(sleeper.id) ?? []), each.session.id])
-      wait(each, reason('waiting_for_resume', { worker: sleeper.name }))
+    else if (resumable !== null) {
+      resumed.set(resumable.id, [...(resumed.get(resumable.id) ?? []), each.session.id])
+      wait(each, reason('waiting_for_resume', { worker: resumable.name }))
     } else left.push(each)
   }
-  for (const [worker_id, session_ids] of woken)
+  for (const [worker_id, session_ids] of resumed)
     waits.push({
       kind: 'resume',
       worker_id,
@@ -68,7 +68,7 @@ const POWER_MS_MAX = 30 * 60_000
  * Whether a worker is requested to run and not fully available yet. A worker that is lost or does not start is not waited for: a
  * new one may start. A worker without its license or node definitions counts: a new one would wait for them too.
  */
-function isOnItsWay(worker: Worker, nowMs: number): boolean {
+function isArriving(worker: Worker, nowMs: number): boolean {
   if (worker.desired_status !== 'RUNNING') return false
   const forMs = nowMs - toMs(worker.entered_status_at)
   switch (worker.status) {
@@ -108,7 +108,7 @@ const isUnlicensed = ({ license }: Worker): boolean =>
 /** Whether the worker has its license, if it should have one. */
 const isLicensed = ({ license }: Worker): boolean => license.product === null || license.status === 'REGISTERED'
 
-/** The reason to wait for a worker that is on its way. */
+/** The reason to wait for an arriving worker. */
 function arrivalOf(worker: Worker): Reason {
   const { name, status, service_status, license } = worker
   if (status !== 'RUNNING' || service_status !== 'AVAILABLE') return reason('waiting_for_worker', { worker: name })
@@ -117,7 +117,7 @@ function arrivalOf(worker: Worker): Reason {
     : reason('waiting_for_node_definitions', { worker: name })
 }
 
-/** Stopped by a policy, or by hand until a time that has passed. Any other stop by hand holds until a person starts it. */
+/** Stopped by a policy, or by a user until a time that has passed. Any other stop by a user holds until a user starts it. */
 export const isResumable = ({ status, desired_status, desired_until, pause }: Worker, nowMs: number): boolean =>
   (status === 'STOPPED' || status === 'STOPPING') &&
   desired_status === 'STOPPED' &&
@@ -127,7 +127,7 @@ export const isResumable = ({ status, desired_status, desired_until, pause }: Wo
  * The workers as they will be when they are available, the cheapest first. Sessions are found to fit where the purchase packed
  * them, so nothing is bought for them again.
  */
-function expected(workers: readonly Worker[]): Rooms {
+function expected(workers: readonly Worker[]): CapacityByWorker {
   const inOrder = workers.toSorted(
     (a, b) =>
       a.cost_per_hour_usd - b.cost_per_hour_usd ||
@@ -135,45 +135,45 @@ function expected(workers: readonly Worker[]): Rooms {
       compare(a.created_at, b.created_at) ||
       compare(a.id, b.id),
   )
-  return new Map(inOrder.map(worker => [worker.id, expectedRoom(worker)]))
+  return new Map(inOrder.map(worker => [worker.id, expectedCapacity(worker)]))
 }
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** First fit, as new machines are packed. */
-function takeFirst(rooms: Rooms, waiting: Waiting): Worker | null {
-  for (const room of roomsFor(waiting, rooms)) {
-    if (refusalOf(waiting.demand, room) !== null) continue
-    take(rooms, room, waiting)
-    return room.worker
+function takeFirst(capacities: CapacityByWorker, waiting: Waiting): Worker | null {
+  for (const capacity of capacitiesFor(waiting, capacities)) {
+    if (refusalOf(waiting.demand, capacity) !== null) continue
+    take(capacities, capacity, waiting)
+    return capacity.worker
   }
   return null
 }
 
 /** Capacity that other sessions free before it is needed. Waiting for it is free until a new machine would be too late. */
 function takeLater(
-  rooms: Rooms,
+  capacities: CapacityByWorker,
   ends: ReadonlyMap<string, number>,
   waiting: Waiting,
   { settings, nowMs }: SchedulingInput,
 ): Reason | null {
   const neededMs = toMs(waiting.session.timeslot.start) - bootLeadMs(waiting.definition, settings, true)
   if (nowMs >= neededMs - WORKER_BOOT_MS) return null
-  for (const room of roomsFor(waiting, rooms)) {
-    if (room.closed !== null) continue
-    const { count, free } = freeAt(room, ends, neededMs)
-    if (count === 0 || refusalOf(waiting.demand, { ...room, free }) !== null) continue
-    take(rooms, room, waiting)
-    return reason('waiting_for_sessions_to_end', { worker: room.worker.name, sessions: count })
+  for (const capacity of capacitiesFor(waiting, capacities)) {
+    if (capacity.closed !== null) continue
+    const { count, free } = freeAt(capacity, ends, neededMs)
+    if (count === 0 || refusalOf(waiting.demand, { ...capacity, free }) !== null) continue
+    take(capacities, capacity, waiting)
+    return reason('waiting_for_sessions_to_end', { worker: capacity.worker.name, sessions: count })
   }
   return null
 }
 
 /** How many sessions will have ended by then, and the free capacity without them. Their ports become free too. */
 function freeAt(
-  { worker, free }: Room,
+  { worker, free }: FreeCapacity,
   ends: ReadonlyMap<string, number>,
   atMs: number,
-): { count: number; free: Free } {
+): { count: number; free: FreeResources } {
   const later = { ...free }
   let count = 0
   for (const id of Object.keys(worker.reservations)) {

@@ -4,7 +4,7 @@ import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import { lacksLogin } from '../worker/trust.ts'
 import type { Worker } from '../worker/worker.ts'
 
-export interface Free {
+export interface FreeResources {
   readonly cpu_cores: number
   readonly memory_gb: number
   readonly storage_gb: number
@@ -12,13 +12,13 @@ export interface Free {
   readonly ports: number
 }
 
-/** What placement needs to know of a worker, computed once: a cycle compares every worker with every session. */
-export interface Room {
+/** The facts that placement needs about a worker, computed once: a cycle compares every worker with every session. */
+export interface FreeCapacity {
   readonly worker: Worker
-  /** Why no session may be placed on it; null if one may. */
+  /** Why the worker accepts no sessions; null if it does. */
   readonly closed: Reason | null
-  readonly free: Free
-  /** How full it is; the fullest that fits is taken. */
+  readonly free: FreeResources
+  /** How full the worker is. The fullest that fits is taken. */
   readonly score: number
   /** Whether the worker is not available yet, so that unknown facts about its CML don't count against it. */
   readonly isExpected: boolean
@@ -26,7 +26,7 @@ export interface Room {
 
 const PORTS = PORT_POOL.to - PORT_POOL.from + 1
 
-export function roomOf(worker: Worker): Room {
+export function freeCapacityOf(worker: Worker): FreeCapacity {
   const portsTaken = Object.values(worker.ports).reduce((sum, each) => sum + Object.keys(each).length, 0)
   return {
     worker,
@@ -37,12 +37,12 @@ export function roomOf(worker: Worker): Room {
   }
 }
 
-/** A worker's room as it will be when it runs, serves and has the license that it is meant to have. */
-export function expectedRoom(worker: Worker): Room {
+/** The worker's capacity once it runs, serves and has its license. */
+export function expectedCapacity(worker: Worker): FreeCapacity {
   const status = worker.license.product === null ? worker.license.status : 'REGISTERED'
   const license = { ...worker.license, status }
   const serving = { status: 'RUNNING', service_status: 'AVAILABLE', desired_status: 'RUNNING' } as const
-  return { ...roomOf({ ...worker, ...serving, license }), isExpected: true }
+  return { ...freeCapacityOf({ ...worker, ...serving, license }), isExpected: true }
 }
 
 function closedBecause(worker: Worker): Reason | null {
@@ -66,7 +66,7 @@ const LICENSED_NODES: Readonly<Record<string, number>> = {
   CML_NotForResale: 20,
 }
 
-/** How many nodes may run on it at once. */
+/** How many nodes may run on the worker at once. */
 export function nodesMax(worker: Worker): number {
   const declared = worker.capacity.declared?.max_nodes ?? 0
   if (worker.license.status !== 'REGISTERED') return Math.min(declared, FREE_NODES)
@@ -82,7 +82,7 @@ export function licenseLimit(worker: Worker): Pick<Shortage, 'node_limit' | 'lic
 }
 export const NO_LIMIT: Pick<Shortage, 'node_limit' | 'license'> = { node_limit: null, license: null }
 
-export function freeOn(worker: Worker): Omit<Free, 'ports'> {
+export function freeOn(worker: Worker): Omit<FreeResources, 'ports'> {
   const { declared, reserved } = worker.capacity
   return {
     cpu_cores: rounded((declared?.cpu_cores ?? 0) - reserved.cpu_cores),

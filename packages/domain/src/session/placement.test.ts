@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { WORKER_STATUSES } from '../worker/worker.ts'
+import { freeCapacityOf, nodesMax } from './free-capacity.ts'
 import {
   bestOf,
   compareVersions,
@@ -14,7 +15,6 @@ import {
   withoutReservation,
   withReservation,
 } from './placement.ts'
-import { nodesMax, roomOf } from './room.ts'
 
 const NOW = '2026-01-02T03:04:05.000Z'
 const demand = (more: Partial<Demand> = {}): Demand => ({ ...demandOf(aDefinition(), 'ls-1'), ...more })
@@ -259,7 +259,7 @@ describe('the best', () => {
     fc.assert(
       fc.property(fc.array(fc.array(load, { maxLength: 3 }), { maxLength: 8 }), loads => {
         const workers = loads.map((each, n) => loaded(`w${n}`, ...each))
-        const best = bestOf(demand(), workers.map(roomOf))
+        const best = bestOf(demand(), workers.map(freeCapacityOf))
         expect(best?.worker.id).toBe(ranked(...workers)[0])
       }),
     )

@@ -3,7 +3,7 @@ import type { LabNeeds } from '../lab/topology.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Shortage } from '../text/reasons/placement-reasons.ts'
 import type { Worker } from '../worker/worker.ts'
-import { freeOn, licenseLimit, NO_LIMIT, type Room, roomOf, rounded, scoreOf } from './room.ts'
+import { type FreeCapacity, freeCapacityOf, freeOn, licenseLimit, NO_LIMIT, rounded, scoreOf } from './free-capacity.ts'
 
 /** The resources that a session needs on its worker. */
 export interface Demand {
@@ -47,31 +47,29 @@ export interface Placement {
   readonly refusals: readonly Refusal[]
 }
 
-/** Every worker is a candidate or refused with a reason. Full ones come first: an empty worker can be stopped. */
-export const place = (demand: Demand, workers: readonly Worker[]): Placement => placeIn(demand, workers.map(roomOf))
-
-export function placeIn(demand: Demand, rooms: Iterable<Room>): Placement {
-  const fitting: Room[] = []
+/** Every worker is a candidate or refused with a reason. Full workers come first: an empty one can be stopped. */
+export function place(demand: Demand, workers: readonly Worker[]): Placement {
+  const fitting: FreeCapacity[] = []
   const refusals: Refusal[] = []
-  for (const room of rooms) {
-    const refusal = refusalOf(demand, room)
-    if (refusal === null) fitting.push(room)
-    else refusals.push({ worker_id: room.worker.id, category: refusal.category, because: refusal.because })
+  for (const capacity of workers.map(freeCapacityOf)) {
+    const refusal = refusalOf(demand, capacity)
+    if (refusal === null) fitting.push(capacity)
+    else refusals.push({ worker_id: capacity.worker.id, category: refusal.category, because: refusal.because })
   }
-  return { candidates: fitting.sort(byRank).map(room => candidateOf(demand, room)), refusals }
+  return { candidates: fitting.sort(byRank).map(capacity => candidateOf(demand, capacity)), refusals }
 }
 
-/** The first that `place` would name. */
-export function bestOf(demand: Demand, rooms: Iterable<Room>): Room | null {
-  let best: Room | null = null
-  for (const room of rooms)
-    if ((best === null || byRank(room, best) < 0) && refusalOf(demand, room) === null) best = room
+/** The first candidate of `place`. */
+export function bestOf(demand: Demand, capacities: Iterable<FreeCapacity>): FreeCapacity | null {
+  let best: FreeCapacity | null = null
+  for (const capacity of capacities)
+    if ((best === null || byRank(capacity, best) < 0) && refusalOf(demand, capacity) === null) best = capacity
   return best
 }
 
-const byRank = (a: Room, b: Room): number => b.score - a.score || (a.worker.id < b.worker.id ? -1 : 1)
+const byRank = (a: FreeCapacity, b: FreeCapacity): number => b.score - a.score || (a.worker.id < b.worker.id ? -1 : 1)
 
-function candidateOf({ needs }: Demand, { worker, score }: Room): Candidate {
+function candidateOf({ needs }: Demand, { worker, score }: FreeCapacity): Candidate {
   const { declared, reserved } = worker.capacity
   const use = (cpu: number, memory: number) => ({
     cpu: cpu / (declared?.cpu_cores ?? cpu),
@@ -85,30 +83,34 @@ function candidateOf({ needs }: Demand, { worker, score }: Room): Candidate {
   }
 }
 
-export interface RoomRefusal extends Omit<Refusal, 'worker_id'> {
+export interface WorkerRefusal extends Omit<Refusal, 'worker_id'> {
   /** The numbers behind the reason, where capacity is short. */
   readonly shortage: Shortage | null
 }
-const refuse = (category: RefusalCategory, because: Reason): RoomRefusal => ({ category, because, shortage: null })
+const refuse = (category: RefusalCategory, because: Reason): WorkerRefusal => ({ category, because, shortage: null })
 
 /** The first filter that refuses the worker; null if all accept it. */
-export const refusalOf = (demand: Demand, room: Room): RoomRefusal | null =>
-  refusedByStatus(room) ??
-  refusedByLicense(demand, room) ??
-  refusedByCapacity(demand, room) ??
-  refusedByCml(demand, room) ??
-  refusedByPorts(demand, room)
+export const refusalOf = (demand: Demand, capacity: FreeCapacity): WorkerRefusal | null =>
+  refusedByStatus(capacity) ??
+  refusedByLicense(demand, capacity) ??
+  refusedByCapacity(demand, capacity) ??
+  refusedByCml(demand, capacity) ??
+  refusedByPorts(demand, capacity)
 
-const refusedByStatus = ({ closed }: Room): RoomRefusal | null => (closed === null ? null : refuse('status', closed))
+const refusedByStatus = ({ closed }: FreeCapacity): WorkerRefusal | null =>
+  closed === null ? null : refuse('status', closed)
 
-function refusedByLicense({ license_affinity: wanted }: Demand, { worker: { license } }: Room): RoomRefusal | null {
+function refusedByLicense(
+  { license_affinity: wanted }: Demand,
+  { worker: { license } }: FreeCapacity,
+): WorkerRefusal | null {
   if (wanted.length === 0 || (license.status === 'REGISTERED' && wanted.includes(license.product ?? ''))) return null
   const registered = license.status === 'REGISTERED'
   const params = { registered, license: registered ? license.product : null, needed: wanted }
   return refuse('license', reason('license_mismatch', params))
 }
 
-function refusedByCapacity({ needs }: Demand, { worker, free }: Room): RoomRefusal | null {
+function refusedByCapacity({ needs }: Demand, { worker, free }: FreeCapacity): WorkerRefusal | null {
   if (worker.capacity.declared === null) return refuse('capacity', reason('capacity_unknown'))
   return (
     shortOf('memory_gb', needs.memory_gb, free.memory_gb) ??
@@ -123,16 +125,20 @@ function shortOf(
   needed: number,
   free: number,
   limit: Pick<Shortage, 'node_limit' | 'license'> = NO_LIMIT,
-): RoomRefusal | null {
+): WorkerRefusal | null {
   if (needed <= free) return null
   const shortage = { resource, needed, free: Math.max(0, Math.round(free * 100) / 100), ...limit }
   return { category: 'capacity', because: reason('insufficient_capacity', { workers: 1, ...shortage }), shortage }
 }
 
-function refusedByCml({ cml_version: { min, max }, node_definitions }: Demand, room: Room): RoomRefusal | null {
-  const { version, node_definitions: known } = room.worker.cml
+function refusedByCml(
+  { cml_version: { min, max }, node_definitions }: Demand,
+  capacity: FreeCapacity,
+): WorkerRefusal | null {
+  const { version, node_definitions: known } = capacity.worker.cml
   if (version === null) {
-    if ((min !== null || max !== null) && !room.isExpected) return refuse('cml_version', reason('cml_version_unknown'))
+    if ((min !== null || max !== null) && !capacity.isExpected)
+      return refuse('cml_version', reason('cml_version_unknown'))
   } else {
     if (min !== null && compareVersions(version, min) < 0)
       return refuse('cml_version', reason('cml_version_too_old', { version, min }))
@@ -140,8 +146,10 @@ function refusedByCml({ cml_version: { min, max }, node_definitions }: Demand, r
       return refuse('cml_version', reason('cml_version_too_new', { version, max }))
   }
   const asked = node_definitions.filter(each => !BUILT_IN.has(each))
-  if (!isRead(room.worker))
-    return asked.length === 0 || room.isExpected ? null : refuse('node_definitions', reason('node_definitions_unknown'))
+  if (!isRead(capacity.worker))
+    return asked.length === 0 || capacity.isExpected
+      ? null
+      : refuse('node_definitions', reason('node_definitions_unknown'))
   const missing = asked.filter(each => !known.includes(each))
   return missing.length === 0 ? null : refuse('node_definitions', reason('node_definitions_missing', { missing }))
 }
@@ -152,7 +160,7 @@ const BUILT_IN: ReadonlySet<string> = new Set(['external_connector', 'unmanaged_
 /** Whether the node definitions of the worker are known. Without them a missing one would show only when a lab is started. */
 export const isRead = ({ cml }: Worker): boolean => cml.node_definitions.length > 0
 
-/** Number by number, as far as the bound says any: 2.10 comes after 2.9, and 2.9.1+build.7 is a 2.9. */
+/** Compares as many numbers as the bound has: 2.10 comes after 2.9, and 2.9.1+build.7 equals 2.9. */
 export function compareVersions(version: string, bound: string): number {
   const has = version.split('.')
   for (const [index, wanted] of bound.split('.').entries()) {
@@ -162,7 +170,7 @@ export function compareVersions(version: string, bound: string): number {
   return 0
 }
 
-function refusedByPorts({ ports }: Demand, { free }: Room): RoomRefusal | null {
+function refusedByPorts({ ports }: Demand, { free }: FreeCapacity): WorkerRefusal | null {
   return ports <= free.ports ? null : refuse('ports', reason('insufficient_ports', { needed: ports, free: free.ports }))
 }
 
@@ -201,9 +209,9 @@ function withReservations(worker: Worker, reservations: Worker['reservations']):
   return { ...worker, reservations, capacity: { ...worker.capacity, reserved } }
 }
 
-/** The room after one more session was placed in it. */
-export function filled(room: Room, demand: Demand, since: string): Room {
-  const worker = withReservation(room.worker, demand.session_id ?? '', demand.needs, since)
-  const free = { ...freeOn(worker), ports: room.free.ports - demand.ports }
-  return { ...room, worker, free, score: scoreOf(worker) }
+/** The capacity with one more session on the worker. */
+export function filled(capacity: FreeCapacity, demand: Demand, since: string): FreeCapacity {
+  const worker = withReservation(capacity.worker, demand.session_id ?? '', demand.needs, since)
+  const free = { ...freeOn(worker), ports: capacity.free.ports - demand.ports }
+  return { ...capacity, worker, free, score: scoreOf(worker) }
 }

@@ -2,17 +2,17 @@ import { type Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { type Worker, workerOfTemplate } from '../worker/worker.ts'
 import { isResumable } from './capacity-shortage.ts'
-import { type Demand, emptied, filled, type RefusalCategory, type RoomRefusal, refusalOf } from './placement.ts'
-import { expectedRoom, type Room } from './room.ts'
+import { expectedCapacity, type FreeCapacity } from './free-capacity.ts'
+import { type Demand, emptied, filled, type RefusalCategory, refusalOf, type WorkerRefusal } from './placement.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
-import { type Rooms, roomsFor, type Waiting } from './waiting.ts'
+import { type CapacityByWorker, capacitiesFor, type Waiting } from './waiting.ts'
 
 const NEVER = '1970-01-01T00:00:00.000Z'
 
 /** A template, and the capacity of a new worker of it. */
 export interface Offer {
   readonly template: WorkerTemplate
-  readonly room: Room
+  readonly capacity: FreeCapacity
 }
 
 /** The enabled templates, the cheapest first. A new worker is expected to have the CML of the newest one of the same template. */
@@ -26,23 +26,23 @@ export function offersOf(templates: readonly WorkerTemplate[], workers: readonly
   return templates
     .filter(({ enabled }) => enabled)
     .toSorted((a, b) => a.cost_per_hour_usd - b.cost_per_hour_usd || (a.name < b.name ? -1 : 1))
-    .map(template => ({ template, room: freshRoom(template, newest.get(template.name)) }))
+    .map(template => ({ template, capacity: newWorkerCapacity(template, newest.get(template.name)) }))
 }
 
 /** A worker that is older than the last change of the template is no example for new ones. */
-function freshRoom(template: WorkerTemplate, sibling: Worker | undefined): Room {
+function newWorkerCapacity(template: WorkerTemplate, sibling: Worker | undefined): FreeCapacity {
   const fresh = workerOfTemplate(`new-${template.name}`, template, NEVER)
-  const isTelling = sibling !== undefined && sibling.created_at >= template.updated_at
-  return expectedRoom(isTelling ? { ...fresh, cml: sibling.cml } : fresh)
+  const isCurrent = sibling !== undefined && sibling.created_at >= template.updated_at
+  return expectedCapacity(isCurrent ? { ...fresh, cml: sibling.cml } : fresh)
 }
 
 export const cheapestFitting = (demand: Demand, offers: readonly Offer[]): Offer | null =>
-  offers.find(({ room }) => refusalOf(demand, room) === null) ?? null
+  offers.find(({ capacity }) => refusalOf(demand, capacity) === null) ?? null
 
 /** One machine to buy, and the sessions that it is for. */
 interface Bin {
   readonly offer: Offer
-  room: Room
+  capacity: FreeCapacity
   readonly waiting: Waiting[]
 }
 
@@ -57,23 +57,27 @@ export function packed(left: readonly Waiting[], offers: readonly Offer[]): { bi
       unfit.push(waiting)
       continue
     }
-    let bin = bins.find(each => each.offer === offer && refusalOf(demand, each.room) === null)
+    let bin = bins.find(each => each.offer === offer && refusalOf(demand, each.capacity) === null)
     if (bin === undefined) {
-      bin = { offer, room: offer.room, waiting: [] }
+      bin = { offer, capacity: offer.capacity, waiting: [] }
       bins.push(bin)
     }
-    bin.room = filled(bin.room, demand, NEVER)
+    bin.capacity = filled(bin.capacity, demand, NEVER)
     bin.waiting.push(waiting)
   }
   return { bins, unfit }
 }
 
 /** Decides what to buy for the sessions that need a new machine, and the waiting reason of each. */
-export function purchases(left: readonly Waiting[], rooms: Rooms, input: SchedulingInput): SchedulingStep[] {
+export function purchases(
+  left: readonly Waiting[],
+  capacities: CapacityByWorker,
+  input: SchedulingInput,
+): SchedulingStep[] {
   if (left.length === 0) return []
   const offers = offersOf(input.templates, input.workers)
   const { bins, unfit } = packed(left, offers)
-  const hosts = unfit.length === 0 ? [] : withNobody(input)
+  const hosts = unfit.length === 0 ? [] : emptiedWorkers(input)
   const refusal = refusalToBuy(input)
   const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
   const limit =
@@ -87,7 +91,7 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
   return [
     ...unfit.map(each => {
       const because = whyNoneOf(offers, each.demand)
-      const host = hosts.find(room => refusalOf(each.demand, room) === null)
+      const host = hosts.find(capacity => refusalOf(each.demand, capacity) === null)
       return host === undefined
         ? wait(each, because, true)
         : wait(each, reason('waiting_for_capacity', { worker: host.worker.name, cause: because }), false)
@@ -96,16 +100,16 @@ export function purchases(left: readonly Waiting[], rooms: Rooms, input: Schedul
       const template = bin.offer.template.name
       const scale_up = index < granted.length ? reason('scale_up_requested', { template }) : limit
       return bin.waiting.map(each =>
-        wait(each, reason('no_capacity', { cause: mainRefusal(each, rooms), scale_up }), false),
+        wait(each, reason('no_capacity', { cause: mainRefusal(each, capacities), scale_up }), false),
       )
     }),
-    ...flightsOf(granted, input.region),
+    ...scaleUpSteps(granted, input.region),
   ]
 }
 
 /** Workers that serve, boot or can be started, counted as empty: a session that would fit there waits for capacity. */
-const withNobody = ({ workers, nowMs }: SchedulingInput): Room[] =>
-  workers.filter(worker => isToServe(worker, nowMs)).map(worker => expectedRoom(emptied(worker)))
+const emptiedWorkers = ({ workers, nowMs }: SchedulingInput): FreeCapacity[] =>
+  workers.filter(worker => isToServe(worker, nowMs)).map(worker => expectedCapacity(emptied(worker)))
 
 const isToServe = (worker: Worker, nowMs: number): boolean =>
   !GOING.has(worker.status) &&
@@ -123,7 +127,7 @@ const vacancies = ({ workers, region, settings }: SchedulingInput): number => {
 }
 
 /** One purchase per template. */
-function flightsOf(bins: readonly Bin[], aws_region: string): SchedulingStep[] {
+function scaleUpSteps(bins: readonly Bin[], aws_region: string): SchedulingStep[] {
   return [...new Set(bins.map(({ offer }) => offer.template.name))].map(template_name => {
     const ours = bins.filter(({ offer }) => offer.template.name === template_name)
     const session_ids = ours.flatMap(({ waiting }) => waiting.map(({ session }) => session.id))
@@ -133,15 +137,16 @@ function flightsOf(bins: readonly Bin[], aws_region: string): SchedulingStep[] {
 }
 
 /** Why most workers refuse a session. Of those without capacity, the best one is described. */
-function mainRefusal(waiting: Waiting, rooms: Rooms): Reason {
-  const groups = new Map<RefusalCategory, RoomRefusal[]>()
-  for (const room of roomsFor(waiting, rooms)) {
-    const refusal = refusalOf(waiting.demand, room)
+function mainRefusal(waiting: Waiting, capacities: CapacityByWorker): Reason {
+  const groups = new Map<RefusalCategory, WorkerRefusal[]>()
+  for (const capacity of capacitiesFor(waiting, capacities)) {
+    const refusal = refusalOf(waiting.demand, capacity)
     if (refusal !== null) groups.set(refusal.category, [...(groups.get(refusal.category) ?? []), refusal])
   }
   const [largest] = [...groups.values()].toSorted((a, b) => b.length - a.length)
   const last = largest?.at(-1)
-  if (largest === undefined || last === undefined) return reason(rooms.size === 0 ? 'no_workers' : 'no_other_workers')
+  if (largest === undefined || last === undefined)
+    return reason(capacities.size === 0 ? 'no_workers' : 'no_other_workers')
   const workers = largest.length
   if (workers === 1) return last.because
   const { shortage } = largest.reduce((best, each) => (freeShare(each) > freeShare(best) ? each : best))
@@ -150,14 +155,14 @@ function mainRefusal(waiting: Waiting, rooms: Rooms): Reason {
     : reason('insufficient_capacity', { workers, ...shortage })
 }
 
-const freeShare = ({ shortage }: RoomRefusal): number => (shortage === null ? -1 : shortage.free / shortage.needed)
+const freeShare = ({ shortage }: WorkerRefusal): number => (shortage === null ? -1 : shortage.free / shortage.needed)
 
 const TEMPLATES_MAX = 3
 
 function whyNoneOf(offers: readonly Offer[], demand: Demand): Reason {
   if (offers.length === 0) return reason('no_template_enabled')
-  const causes = offers.slice(-TEMPLATES_MAX).flatMap(({ template, room }) => {
-    const refusal = refusalOf(demand, room)
+  const causes = offers.slice(-TEMPLATES_MAX).flatMap(({ template, capacity }) => {
+    const refusal = refusalOf(demand, capacity)
     return refusal === null ? [] : [reason('template_refused', { template: template.name, cause: refusal.because })]
   })
   return reason('no_template_fits', { causes })

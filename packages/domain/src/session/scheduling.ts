@@ -2,13 +2,13 @@ import type { SettingValues } from '../fleet/settings.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { withoutRoom } from './capacity-shortage.ts'
+import { waitsForCapacity } from './capacity-shortage.ts'
+import { type FreeCapacity, freeCapacityOf } from './free-capacity.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { bestOf, demandOf } from './placement.ts'
 import { purchases } from './purchase.ts'
-import { type Room, roomOf } from './room.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
-import { type Rooms, roomsFor, take, type Waiting } from './waiting.ts'
+import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './waiting.ts'
 
 const MINUTE_MS = 60_000
 
@@ -30,9 +30,9 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
   const due = input.sessions.filter(session => isDue(session, settings, nowMs) && !isOver(session)).sort(byStart)
   const over = input.sessions.filter(session => isWaiting(session) && isOver(session))
   const steps: SchedulingStep[] = over.map(session => ({ kind: 'expire', session, because: reason('timeslot_over') }))
-  const rooms: Rooms = new Map(input.workers.map(worker => [worker.id, roomOf(worker)]))
+  const capacities: CapacityByWorker = new Map(input.workers.map(worker => [worker.id, freeCapacityOf(worker)]))
   const holders = holdersOf(input.workers)
-  const homeless: Waiting[] = []
+  const unplaced: Waiting[] = []
   for (const session of due) {
     const definition = input.definitions.get(session.definition.id)
     const left = holders.get(session.id) ?? []
@@ -45,23 +45,23 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
     } else {
       const demand = { ...demandOf(definition, session.id), needs: session.needs }
       const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
-      const room = bestOf(demand, roomsFor(waiting, rooms))
-      if (room === null) homeless.push(waiting)
+      const capacity = bestOf(demand, capacitiesFor(waiting, capacities))
+      if (capacity === null) unplaced.push(waiting)
       else {
-        take(rooms, room, waiting)
-        steps.push({ kind: 'assign', session, worker_id: room.worker.id, because: fullest(room) })
+        take(capacities, capacity, waiting)
+        steps.push({ kind: 'assign', session, worker_id: capacity.worker.id, because: fullest(capacity) })
       }
     }
   }
-  const { waits, left } = withoutRoom(homeless, rooms, input)
-  return [...steps, ...waits, ...purchases(left, rooms, input)]
+  const { waits, left } = waitsForCapacity(unplaced, capacities, input)
+  return [...steps, ...waits, ...purchases(left, capacities, input)]
 }
 
 const byStart = (a: LabletSession, b: LabletSession): number =>
   compare(a.timeslot.start, b.timeslot.start) || compare(a.created_at, b.created_at) || compare(a.id, b.id)
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-const fullest = ({ worker, score }: Room): Reason =>
+const fullest = ({ worker, score }: FreeCapacity): Reason =>
   reason(score > 0 ? 'placed_on_fullest' : 'placed_on_empty', { worker: worker.name })
 
 /** By session id: the workers that hold a reservation for it. */

@@ -1,9 +1,9 @@
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import type { FreeCapacity } from './free-capacity.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { type Demand, filled } from './placement.ts'
-import type { Room } from './room.ts'
 
-/** A session to place, and what it needs. */
+/** A session to place, with its demand. */
 export interface Waiting {
   readonly session: LabletSession
   readonly definition: LabletDefinition
@@ -13,13 +13,13 @@ export interface Waiting {
 }
 
 /** By worker id. */
-export type Rooms = Map<string, Room>
+export type CapacityByWorker = Map<string, FreeCapacity>
 
-/** The rooms that may be given to it. */
-export function* roomsFor({ leftBehindOn }: Waiting, rooms: Rooms): Iterable<Room> {
-  for (const [id, room] of rooms) if (!leftBehindOn.has(id)) yield room
+/** The capacities that the session may take. */
+export function* capacitiesFor({ leftBehindOn }: Waiting, capacities: CapacityByWorker): Iterable<FreeCapacity> {
+  for (const [id, capacity] of capacities) if (!leftBehindOn.has(id)) yield capacity
 }
 
-export function take(rooms: Rooms, room: Room, { session, demand }: Waiting): void {
-  rooms.set(room.worker.id, filled(room, demand, session.updated_at))
+export function take(capacities: CapacityByWorker, capacity: FreeCapacity, { session, demand }: Waiting): void {
+  capacities.set(capacity.worker.id, filled(capacity, demand, session.updated_at))
 }
