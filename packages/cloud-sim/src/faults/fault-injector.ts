@@ -110,7 +110,7 @@ export function faultInjector(sim: FaultStorage, preset: PresetName): FaultInjec
   }
 }
 
-/** The stored state, parsed only when it has changed. A plan of an older version lacks newer members; shortages without `available` are dropped. */
+/** The stored state, parsed only when it has changed. A plan of an older version lacks newer members. */
 function remembered(first: FaultState, text: () => string | undefined): () => FaultState {
   let read: string | undefined
   let state = first
@@ -128,6 +128,7 @@ function remembered(first: FaultState, text: () => string | undefined): () => Fa
 function parsed(text: string): FaultState {
   try {
     const value: FaultState = JSON.parse(text)
+    // Shortages of an older version have another shape.
     const scarce = value.scarce.filter(({ available }) => available !== undefined)
     return { ...value, plan: { ...PRESETS.calm, ...value.plan }, scarce }
   } catch (cause) {
