@@ -91,6 +91,24 @@ describe('the page of a worker', () => {
     await load.getByText(/^Labs: .*Nodes: /).waitFor({ state: 'attached' })
   })
 
+  it('stays as wide as the screen while a chart is wider', async () => {
+    const { page } = await open({ at: '#/workers', isFresh: true })
+    // Charts that never learn of the new size stay as wide as the screen was.
+    await page.addInitScript(() => {
+      window.ResizeObserver.prototype.observe = () => undefined
+    })
+    await page.goto(page.url().replace(/#.*/, `#/workers/metal-1`))
+    await page.reload()
+    await page.locator('.chart .u-over').nth(3).waitFor()
+    await page.setViewportSize(PHONE)
+    const [chart, sideways] = await page.evaluate(() => [
+      document.querySelector('.chart .u-wrap')?.clientWidth ?? 0,
+      document.documentElement.scrollWidth - window.innerWidth,
+    ])
+    expect(chart).toBeGreaterThan(PHONE.width)
+    expect(sideways).toBe(0)
+  })
+
   it('performs all other actions', async () => {
     const { page } = await open({ at: `#/workers/${worker.id}` })
     await pick(page, /^Protect/)
