@@ -4,7 +4,7 @@ import type { AnyKind, Collection, Document, Kind, NewEntry, StoreSchema, WriteR
 import { StoreError } from '../store.ts'
 import { type Guard, takenField } from './errors.ts'
 import { facetsOf, listFilter } from './facets.ts'
-import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry } from './schema.ts'
+import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry, storedJson } from './schema.ts'
 
 export interface CollectionDeps {
   readonly guard: Guard
@@ -27,10 +27,11 @@ export function mongoCollection<T extends Document>(kind: Kind<T>, deps: Collect
   const notNewer = { ...LIVE, schema: { $not: { $gt: number } } } as const
 
   /** Documents of another schema are there only while a process of another release still runs. */
-  function read({ _id, body = 'null', schema: from = 0 }: StoredDocument): T {
+  function read(stored: StoredDocument): T {
+    const { json: body, from } = storedJson(stored)
     if (from === number) return JSON.parse(body)
-    refuseNewer(from, schema, `${kind.name} ${_id}`)
-    return upgraded(kind, { id: _id, body, from }, schema)
+    refuseNewer(from, schema, `${kind.name} ${stored._id}`)
+    return upgraded(kind, { id: stored._id, body, from }, schema)
   }
 
   async function write(work: (docs: MongoCollection<StoredDocument>) => Promise<WriteResult>): Promise<WriteResult> {
@@ -41,13 +42,13 @@ export function mongoCollection<T extends Document>(kind: Kind<T>, deps: Collect
 
   return {
     async get(id) {
-      const found = await guard(async () => (await documents()).findOne({ _id: id, ...LIVE }, BODY_ONLY))
+      const found = await guard(async () => (await documents()).findOne({ _id: id, ...LIVE }, JSON_ONLY))
       return found === null ? null : read(found)
     },
     async list(query) {
       const { limit } = query
       if (limit <= 0) return []
-      const options = { ...BODY_ONLY, sort: { _id: 1 }, limit, batchSize: limit } as const
+      const options = { ...JSON_ONLY, sort: { _id: 1 }, limit, batchSize: limit } as const
       const found = await guard(async () => (await documents()).find(listFilter(query), options).toArray())
       return found.map(read)
     },
@@ -84,7 +85,7 @@ export function mongoCollection<T extends Document>(kind: Kind<T>, deps: Collect
   }
 }
 
-const BODY_ONLY = { projection: { body: 1, schema: 1 } } as const
+const JSON_ONLY = { projection: { json: 1, schema: 1, body: 1 } } as const
 
 async function refusalOr(work: Promise<WriteResult>): Promise<WriteResult> {
   try {
@@ -102,7 +103,7 @@ interface Put {
   readonly outbox: StoredEntry[]
 }
 
-type Fields = Pick<StoredDocument, 'version' | 'body' | 'schema' | 'facets' | 'unique' | 'announce'>
+type Fields = Pick<StoredDocument, 'version' | 'json' | 'schema' | 'facets' | 'unique' | 'announce'>
 
 async function insertNew(docs: MongoCollection<StoredDocument>, { id, fields, outbox }: Put): Promise<WriteResult> {
   await docs.insertOne({ _id: id, ...fields, ...(outbox.length === 0 ? {} : { outbox }) })
@@ -126,7 +127,7 @@ export function fieldsOf(kind: AnyKind, document: Document, { upgrades }: StoreS
   const { facets, unique } = indexed(kind, document)
   return {
     version: document.version,
-    body: JSON.stringify(document),
+    json: JSON.stringify(document),
     schema: upgrades.length,
     facets: facetsOf(facets),
     ...(unique.length === 0 ? {} : { unique: Object.fromEntries(unique) }),
@@ -143,12 +144,17 @@ function outboxOf({ name }: { name: string }, { id, version }: Document, entries
   }))
 }
 
+/** Fields of an earlier write that `$set` would leave. */
+export const unsetBeside = ({ unique }: Fields): { body: ''; unique?: '' } => ({
+  body: '',
+  ...(unique === undefined ? { unique: '' } : {}),
+})
+
 /** One update: pending outbox entries stay, and the new ones follow them. */
 function putUpdate(fields: Fields, outbox: StoredEntry[], clear: { deleted?: '' } = {}): UpdateFilter<StoredDocument> {
-  const $unset = { ...clear, ...(fields.unique === undefined ? { unique: '' as const } : {}) }
   return {
     $set: fields,
-    ...(Object.keys($unset).length === 0 ? {} : { $unset }),
+    $unset: { ...clear, ...unsetBeside(fields) },
     ...(outbox.length === 0 ? {} : { $push: { outbox: { $each: outbox } } }),
   }
 }
@@ -161,7 +167,7 @@ function tombstoneUpdate(
 ): UpdateFilter<StoredDocument> {
   return {
     $set: { version, deleted: true, ...(announced ? { announce: true as const } : {}) },
-    $unset: { body: '', facets: '', unique: '' },
+    $unset: { json: '', body: '', facets: '', unique: '' },
     ...(outbox.length === 0 ? {} : { $push: { outbox: { $each: outbox } } }),
   }
 }

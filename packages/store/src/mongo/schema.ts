@@ -8,9 +8,14 @@ export interface StoredDocument {
    * JSON text: field names inside may contain dots and dollars, and every store returns exactly the same. Absent in a
    * tombstone.
    */
-  body?: string
-  /** Number of the schema that the body has. Absent means 0. */
+  json?: string
+  /** Number of the schema that the JSON has. */
   schema?: number
+  /**
+   * The JSON text as 0.1.0 stores it. 0.1.0 knows no schema number: it can't read a document without this field, and a document
+   * with it was last written by 0.1.0.
+   */
+  body?: string
   facets?: string[]
   unique?: Record<string, string>
   /** Journal entries of this and earlier writes that are not flushed yet. Empty means the same as absent. */
@@ -46,6 +51,10 @@ export interface StoredSample {
 
 /** Path of unique values in a document and prefix of their index names. */
 export const UNIQUE_PATH = 'unique.'
+
+/** JSON text of a document and the number of its schema. */
+export const storedJson = ({ json = 'null', schema = 0, body }: StoredDocument): { json: string; from: number } =>
+  body === undefined ? { json, from: schema } : { json: body, from: 0 }
 
 export const LIVE = { deleted: { $ne: true } } as const
 /** Tests the first element, because servers differ on paths into an empty array. */

@@ -113,8 +113,8 @@ async function newClient(uri: string, options: MongoClientOptions): Promise<Mong
   } catch {
     // The driver's message may quote the address, and the password with it.
     throw new StoreError(
-      'the store address is not a MongoDB address. Write it as mongodb://user:password@host:27017/lcm, with every character' +
-        'of the password that is neither letter nor digit as %XX',
+      'the store address is not a MongoDB address. Write it as mongodb://user:password@host:27017/lcm, with every ' +
+        'character of the password that is neither letter nor digit as %XX',
       { isFinal: true },
     )
   }

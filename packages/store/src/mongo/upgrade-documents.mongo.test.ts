@@ -1,7 +1,9 @@
+import { type Collection, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aThing, next, THINGS, type Thing } from '../conformance/store-fixture.ts'
 import { type Kind, StoreError, type StoreSchema } from '../store.ts'
 import { type MongoServer, startMongo } from '../testing/mongo-server.ts'
+import type { StoredDocument } from './schema.ts'
 import { openMongoStore } from './store.ts'
 
 interface Named extends Thing {
@@ -19,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** A process of an older release that somebody forgot to stop, and one of this release. */
+/** A process of an older release that was not stopped, and one of this release. */
 async function twoReleases() {
   const at = { uri: server.uri, database: server.database() }
   const older = await openMongoStore(at)
@@ -50,6 +52,48 @@ it('upgrades documents that a process of an older release wrote meanwhile, when 
   const again = await openMongoStore({ ...at, schema: SCHEMA })
   expect((await again.collection(NAMED).list({ limit: 9 })).map(({ title }) => title)).toEqual(['the a', 'another'])
   await again.close()
+})
+
+/** Documents as 0.1.0 reads and writes them: it knows no schema number and keeps fields that it doesn't know. */
+async function withDocuments010<T>(
+  at: { uri: string; database: string },
+  work: (documents: Collection<StoredDocument>) => Promise<T>,
+): Promise<T> {
+  const client = new MongoClient(at.uri)
+  try {
+    return await work(client.db(at.database).collection<StoredDocument>('thing'))
+  } finally {
+    await client.close()
+  }
+}
+
+it('keeps 0.1.0 from reading upgraded documents, and upgrades what it still writes', async () => {
+  const at = { uri: server.uri, database: server.database() }
+  const body = (version: number) => JSON.stringify({ ...aThing('a'), version })
+  await withDocuments010(at, things => things.insertOne({ _id: 'a', version: 1, body: body(1) }))
+  const store = await openMongoStore({ ...at, schema: SCHEMA })
+  const named = store.collection(NAMED)
+  const left = await withDocuments010(at, async things => {
+    const found = await things.findOne({ _id: 'a' })
+    await things.updateOne({ _id: 'a', version: 1 }, { $set: { version: 2, body: body(2) } })
+    return found?.body
+  })
+  expect(left).toBeUndefined()
+  expect(await named.get('a')).toEqual({ ...aThing('a'), version: 2, title: 'the a' })
+  expect(await named.replace({ ...aThing('a'), title: 'another', version: 3 })).toEqual({ ok: true })
+  expect(await named.get('a')).toMatchObject({ title: 'another', version: 3 })
+  await store.close()
+})
+
+it('upgrades what 0.1.0 wrote after an interrupted upgrade', async () => {
+  const at = { uri: server.uri, database: server.database() }
+  const body = JSON.stringify({ ...aThing('a'), version: 2 })
+  await withDocuments010(at, things =>
+    things.insertOne({ _id: 'a', version: 2, json: JSON.stringify({ ...aThing('a'), title: 'old' }), schema: 1, body }),
+  )
+  const store = await openMongoStore({ ...at, schema: SCHEMA })
+  expect(await store.collection(NAMED).list({ where: { title: 'the a' }, limit: 9 })).toHaveLength(1)
+  await store.close()
 })
 
 it('upgrades more documents than fit into a page, by several processes at once', async () => {

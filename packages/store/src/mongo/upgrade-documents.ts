@@ -1,10 +1,10 @@
 import type { Db } from 'mongodb'
 import { refuseNewer, upgraded } from '../document-schema.ts'
 import type { AnyKind, Document, StoreSchema } from '../store.ts'
-import { fieldsOf } from './collection.ts'
+import { fieldsOf, unsetBeside } from './collection.ts'
 import type { Guard } from './errors.ts'
 import { kindRegistry, type RegisteredKind } from './kind-registry.ts'
-import { LIVE, type StoredDocument } from './schema.ts'
+import { LIVE, type StoredDocument, storedJson } from './schema.ts'
 
 const META = 'meta'
 const SCHEMA_ID = 'schema'
@@ -61,23 +61,23 @@ async function upgradeKind(open: OpenKind, schema: StoreSchema): Promise<number>
     const writes = page.map(old => {
       // Versions stay and nothing is announced: no resource has changed.
       const { announce: _, ...fields } = fieldsOf(open.kind, documentOf(open, old, schema), schema)
-      const $unset = fields.unique === undefined ? { $unset: { unique: '' as const } } : {}
       const filter = { _id: old._id, version: old.version, ...olderThan(schema) }
-      return { updateOne: { filter, update: { $set: fields, ...$unset } } }
+      return { updateOne: { filter, update: { $set: fields, $unset: unsetBeside(fields) } } }
     })
     await docs.bulkWrite(writes, { ordered: false })
   }
   return found
 }
 
-const documentOf = (
-  { kind }: OpenKind,
-  { _id, body = '', schema: from = 0 }: StoredDocument,
-  schema: StoreSchema,
-): Document => upgraded(kind, { id: _id, body, from }, schema)
+function documentOf({ kind }: OpenKind, old: StoredDocument, schema: StoreSchema): Document {
+  const { json: body, from } = storedJson(old)
+  return upgraded(kind, { id: old._id, body, from }, schema)
+}
 
-/** Matches documents without a number too. */
-const olderThan = ({ upgrades }: StoreSchema) => ({ schema: { $not: { $gte: upgrades.length } } })
+/** Documents that 0.1.0 wrote have a body, and perhaps the number of an earlier write. */
+const olderThan = ({ upgrades }: StoreSchema) => ({
+  $or: [{ body: { $exists: true } }, { schema: { $not: { $gte: upgrades.length } } }],
+})
 
 async function* olderPages({ stored }: OpenKind, schema: StoreSchema): AsyncGenerator<StoredDocument[]> {
   const docs = await stored.documents()
