@@ -1,5 +1,8 @@
 import { Reason } from '@lcm/domain/reason'
 import { unschedulableBecause } from '@lcm/domain/session/unschedulable'
+import { retryDueMs } from '@lcm/domain/worker/decision/failure'
+import { WORKER_POLICY } from '@lcm/domain/worker/observation'
+import { blankWorker, Worker } from '@lcm/domain/worker/worker'
 import type { OldBody } from '@lcm/store/store'
 import { describe, expect, it } from 'vitest'
 import { FROM_0_1_0 } from './from-0-1-0.ts'
@@ -44,6 +47,13 @@ describe('a reason of 0.1.0', () => {
     expect(upgrade('worker', { pause: { by: null, reason: null } }).pause).toEqual({ by: null, reason: null })
   })
 
+  it('is a text also when it has the name of a property that every object has', () => {
+    const moves = ['constructor', '__proto__', 'toString'].map(because => ({ from: 'PENDING', because }))
+    expect(upgrade('session', { state_history: moves, waiting_reason: null }).state_history).toEqual(
+      moves.map(({ because }) => ({ from: 'PENDING', because: text(because) })),
+    )
+  })
+
   it('keeps the words of people', () => {
     const words = { desired_reason: 'course next week', drain: { reason: 'patch day' } }
     expect(upgrade('worker', words)).toMatchObject(words)
@@ -53,6 +63,24 @@ describe('a reason of 0.1.0', () => {
 it('flights become purchases', () => {
   const flights = { 'metal/us-east-1': { key: 'k1', count: 1, worker_ids: ['w-1'] } }
   expect(upgrade('fleet_scaling', { flights })).toEqual({ purchases: flights, stop_permits: {} })
+})
+
+describe('a FAILED worker of 0.1.0', () => {
+  const failed = (reason: string, message: string): Worker => {
+    const now = '2026-01-02T03:04:05.678Z'
+    const { conditions: _, ...worker } = blankWorker('w-1', now)
+    const conditions = [{ type: 'Failed', status: true, reason, message, since: now }]
+    const state_history = [{ from: 'STARTING', to: 'FAILED', at: now, because: message }]
+    return Worker.parse(upgrade('worker', { ...worker, status: 'FAILED', failures: 1, conditions, state_history }))
+  }
+
+  it.each(['timeout', 'InputMissing'])('is still retried after %s', word => {
+    expect(retryDueMs(failed(word, 'template metal is disabled'), WORKER_POLICY)).not.toBeNull()
+  })
+
+  it('is not retried after a refusal that stays', () => {
+    expect(retryDueMs(failed('InvalidAMIID.NotFound', 'EC2 refuses the launch'), WORKER_POLICY)).toBeNull()
+  })
 })
 
 describe('the reason why a session of 0.1.0 waits', () => {

@@ -40,14 +40,14 @@ function conditionReason({ reason: word, message }: OldBody): FirstReason {
 }
 
 /** Words that stood for a code. */
-const CODES: Readonly<Record<string, string>> = {
-  created: 'worker_created',
-  idle: 'worker_idle',
-  external: 'stopped_outside_lcm',
-}
+const CODES: ReadonlyMap<string, string> = new Map([
+  ['created', 'worker_created'],
+  ['idle', 'worker_idle'],
+  ['external', 'stopped_outside_lcm'],
+])
 const wordOrText = (value: unknown): FirstReason => {
   const text = textOf(value)
-  const code = CODES[text.message]
+  const code = CODES.get(text.message)
   return code === undefined ? text : { ...text, code, params: {} }
 }
 
