@@ -1,5 +1,5 @@
 import type { Instance } from '@lcm/domain/worker/instance'
-import type { Ec2Sight, LicenseSight, Observation } from '@lcm/domain/worker/observation'
+import type { Ec2Observation, LicenseObservation, Observation } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, anInstance, aWorker } from './builders.ts'
 
@@ -19,15 +19,15 @@ export const onMachine = (more: Partial<Worker> = {}): Worker =>
     ...more,
   })
 
-export const aMachineSight = (more: Partial<Instance> = {}): Ec2Sight => ({
+export const anEc2Observation = (more: Partial<Instance> = {}): Ec2Observation => ({
   kind: 'instance',
   instance: anInstance(more),
 })
 
 /** A registered server without further fields. */
-export const aLicenseSight = (
-  more: Partial<Extract<LicenseSight, { kind: 'seen' }>> = {},
-): Extract<LicenseSight, { kind: 'seen' }> => ({
+export const aLicenseObservation = (
+  more: Partial<Extract<LicenseObservation, { kind: 'seen' }>> = {},
+): Extract<LicenseObservation, { kind: 'seen' }> => ({
   kind: 'seen',
   registration: 'COMPLETED',
   authorization: 'IN_COMPLIANCE',
@@ -40,7 +40,7 @@ export const aLicenseSight = (
 
 /** An observation of a running machine only. */
 export const anObservation = (more: Partial<Observation> = {}): Observation => ({
-  ec2: aMachineSight(),
+  ec2: anEc2Observation(),
   cml: null,
   license: null,
   isReturnHeard: false,

@@ -116,7 +116,7 @@ const region = (letter: string) => ({
 const SIM_REGIONS: Regions = { 'us-east-1': region('use1'), 'us-west-2': region('usw2'), 'eu-west-1': region('euw1') }
 
 /** Shorter intervals, because time is faster in the simulated cloud. */
-const SIM_POLICY: WorkerPolicy = { ...WORKER_POLICY, lookAgainMs: 500, lookAgainMsMax: 5_000, probeIntervalMs: 1_000 }
+const SIM_POLICY: WorkerPolicy = { ...WORKER_POLICY, requeueMs: 500, requeueMsMax: 5_000, probeIntervalMs: 1_000 }
 
 /** The simulated cloud on loopback, accessed by the same clients as AWS. */
 export async function simulatedCloud(options: SimCloudOptions): Promise<Cloud> {

@@ -14,10 +14,10 @@ export function apiClock(own: Clock): { readonly clock: Clock; hearing(dispatch:
   const now = () => base + own.monotonic()
 
   function hear(date: string | undefined, tookMs: number): void {
-    const saidMs = Date.parse(date ?? '') + 500
-    const aheadMs = now() - saidMs
+    const dateMs = Date.parse(date ?? '') + 500
+    const aheadMs = now() - dateMs
     // A slow response may be as old as it took, so a clock within that range may be right.
-    if (aheadMs < -SKEW_MS_MAX || aheadMs > SKEW_MS_MAX + tookMs) base = saidMs - own.monotonic()
+    if (aheadMs < -SKEW_MS_MAX || aheadMs > SKEW_MS_MAX + tookMs) base = dateMs - own.monotonic()
   }
 
   return {

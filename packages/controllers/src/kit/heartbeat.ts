@@ -15,7 +15,7 @@ import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runti
 import type { Clock } from '@lcm/runtime/clock'
 import type { Outages } from './outages.ts'
 
-const LOOK_MS = 500
+const CHECK_MS = 500
 const API = 'the API'
 /** One heartbeat may fail, such as during a restart of the API. */
 const FAILURE_MS = 3 * HEARTBEAT_INTERVAL_MS
@@ -86,7 +86,7 @@ export function heartbeat(parts: HeartbeatParts): Heartbeat {
       const watching = key.run(signal)
       while (!signal.aborted) {
         if (isDue()) await beatIfPossible(signal)
-        await clock.sleep(LOOK_MS, signal)
+        await clock.sleep(CHECK_MS, signal)
       }
       await watching
     },

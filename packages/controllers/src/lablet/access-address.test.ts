@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
-import { labWorld, MINUTE_MS } from './testing/lab-world.ts'
+import { labRig, MINUTE_MS } from './testing/lab-rig.ts'
 
 /** A machine that was stopped and started has another address; the ways in must not lead to whoever has the old one now. */
 it('the ways into a session that is up follow the address of its worker', async () => {
-  const world = await labWorld()
-  aController(world, 'one')
-  await world.book('ls-1')
-  await world.clock.advance(10 * MINUTE_MS)
-  expect((await world.session('ls-1')).status).toBe('RUNNING')
-  await world.changeWorker({ https_endpoint: 'https://192.0.2.9:8443' })
-  await world.clock.advance(3 * MINUTE_MS)
-  const hosts = new Set((await world.session('ls-1')).access.map(({ host }) => host))
+  const rig = await labRig()
+  aController(rig, 'one')
+  await rig.book('ls-1')
+  await rig.clock.advance(10 * MINUTE_MS)
+  expect((await rig.session('ls-1')).status).toBe('RUNNING')
+  await rig.changeWorker({ https_endpoint: 'https://192.0.2.9:8443' })
+  await rig.clock.advance(3 * MINUTE_MS)
+  const hosts = new Set((await rig.session('ls-1')).access.map(({ host }) => host))
   expect([...hosts]).toEqual(['192.0.2.9'])
 })

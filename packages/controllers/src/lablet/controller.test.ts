@@ -2,29 +2,29 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { reason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
-import { type LabWorld, labWorld, MINUTE_MS } from './testing/lab-world.ts'
+import { type LabRig, labRig, MINUTE_MS } from './testing/lab-rig.ts'
 
-let world: LabWorld
+let rig: LabRig
 
-const statuses = async (id: string) => (await world.session(id)).state_history.map(({ to }) => to)
+const statuses = async (id: string) => (await rig.session(id)).state_history.map(({ to }) => to)
 
 beforeEach(async () => {
-  world = await labWorld()
+  rig = await labRig()
 })
 
 describe('the life of a session', () => {
   it('goes from its place to its end, with one lab while it lasts and nothing left after', async () => {
-    const { controller } = aController(world, 'one')
-    await world.book('ls-1')
-    await world.clock.advance(10 * MINUTE_MS)
-    expect(await world.session('ls-1')).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [] })
-    expect((await world.session('ls-1')).access).toEqual([
+    const { controller } = aController(rig, 'one')
+    await rig.book('ls-1')
+    await rig.clock.advance(10 * MINUTE_MS)
+    expect(await rig.session('ls-1')).toMatchObject({ status: 'RUNNING', last_error: null, conditions: [] })
+    expect((await rig.session('ls-1')).access).toEqual([
       {
         name: 'R1_serial',
         node: 'R1',
         protocol: 'serial',
         inside: null,
-        host: new URL(world.login().url).hostname,
+        host: new URL(rig.login().url).hostname,
         port: 2000,
       },
       {
@@ -32,18 +32,18 @@ describe('the life of a session', () => {
         node: 'R2',
         protocol: 'serial',
         inside: null,
-        host: new URL(world.login().url).hostname,
+        host: new URL(rig.login().url).hostname,
         port: 2001,
       },
     ])
-    const [lab, ...others] = await world.labsThere()
+    const [lab, ...others] = await rig.labsThere()
     expect([lab?.title, lab?.state, others]).toEqual(['Two routers ls-1', 'STARTED', []])
     expect(controller.health()).toEqual({ sessions_managed: 1, labs_managed: 1 })
-    await world.clock.advance(30 * MINUTE_MS)
-    expect(await world.session('ls-1')).toMatchObject({ status: 'ARCHIVED', last_error: null })
+    await rig.clock.advance(30 * MINUTE_MS)
+    expect(await rig.session('ls-1')).toMatchObject({ status: 'ARCHIVED', last_error: null })
     expect(await statuses('ls-1')).toEqual(['INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'ARCHIVED'])
-    expect(await world.labsThere()).toEqual([])
-    expect(await world.worker()).toMatchObject({ reservations: {}, ports: {} })
+    expect(await rig.labsThere()).toEqual([])
+    expect(await rig.worker()).toMatchObject({ reservations: {}, ports: {} })
     expect(controller.stats()).toMatchObject({
       sessions_instantiated_count: 1,
       sessions_ready_count: 1,
@@ -57,25 +57,25 @@ describe('the life of a session', () => {
 it('a scan that comes before the end of the step that removes a lab does not take it for lost', async () => {
   // A scan in the same millisecond as the record of the deletion would count as older.
   const remove: CmlLabs['delete'] = async (...args) => {
-    await world.clock.sleep(5)
-    return world.labs.delete(...args)
+    await rig.clock.sleep(5)
+    return rig.labs.delete(...args)
   }
-  aController(world, 'one', { labs: { ...world.labs, delete: remove } })
-  await world.book('ls-1')
-  await world.clock.advance(10 * MINUTE_MS)
-  await world.cancel('ls-1')
-  while ((await world.labsThere()).length > 0) await world.clock.advance(50)
-  const record = async () => (await world.records()).find(({ session_id }) => session_id === 'ls-1')
-  expect([(await world.session('ls-1')).status, (await record())?.status]).toEqual(['STOPPING', 'DELETED'])
-  await world.clock.advance(MINUTE_MS)
-  expect([(await world.session('ls-1')).status, (await record())?.status]).toEqual(['TERMINATED', 'DELETED'])
+  aController(rig, 'one', { labs: { ...rig.labs, delete: remove } })
+  await rig.book('ls-1')
+  await rig.clock.advance(10 * MINUTE_MS)
+  await rig.cancel('ls-1')
+  while ((await rig.labsThere()).length > 0) await rig.clock.advance(50)
+  const record = async () => (await rig.records()).find(({ session_id }) => session_id === 'ls-1')
+  expect([(await rig.session('ls-1')).status, (await record())?.status]).toEqual(['STOPPING', 'DELETED'])
+  await rig.clock.advance(MINUTE_MS)
+  expect([(await rig.session('ls-1')).status, (await record())?.status]).toEqual(['TERMINATED', 'DELETED'])
 })
 
 describe('what a controller says of itself', () => {
   it('is what it will do next and when, as long as it leads', async () => {
-    const { controller, stop } = aController(world, 'one')
-    const { timeslot } = await world.book('ls-1', 20 * MINUTE_MS)
-    await world.clock.advance(5_000)
+    const { controller, stop } = aController(rig, 'one')
+    const { timeslot } = await rig.book('ls-1', 20 * MINUTE_MS)
+    await rig.clock.advance(5_000)
     const due_at = new Date(Date.parse(timeslot.start) - 10 * MINUTE_MS).toISOString()
     const because = reason('lab_start_scheduled')
     expect(controller.plan()).toEqual([{ resource: 'session:ls-1', action: 'wait', because, due_at }])
@@ -84,12 +84,12 @@ describe('what a controller says of itself', () => {
   })
 
   it('is nothing while another leads', async () => {
-    aController(world, 'one')
-    await world.clock.advance(0)
-    const { controller } = aController(world, 'two')
-    await world.book('ls-1')
-    await world.clock.advance(5 * MINUTE_MS)
-    expect((await world.session('ls-1')).status).toBe('RUNNING')
+    aController(rig, 'one')
+    await rig.clock.advance(0)
+    const { controller } = aController(rig, 'two')
+    await rig.book('ls-1')
+    await rig.clock.advance(5 * MINUTE_MS)
+    expect((await rig.session('ls-1')).status).toBe('RUNNING')
     expect(controller.stats()).toMatchObject({ sessions_instantiated_count: 0, labs_scanned_count: 0 })
   })
 })

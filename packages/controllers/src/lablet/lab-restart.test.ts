@@ -5,88 +5,88 @@ import { reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
-import { type LabWorld, labWorld, MINUTE_MS, never } from './testing/lab-world.ts'
+import { type LabRig, labRig, MINUTE_MS, never } from './testing/lab-rig.ts'
 
 const REGION = 'us-east-1'
-let world: LabWorld
+let rig: LabRig
 let isRefused = false
 let starts = 0
-const session = () => world.session('ls-1')
+const session = () => rig.session('ls-1')
 
 /** What the worker-controller says of it. */
 async function becomes(status: Worker['status'], service_status: Worker['service_status']): Promise<void> {
-  const at = toInstant(world.clock.now())
-  const { status: from, state_history } = await world.worker()
+  const at = toInstant(rig.clock.now())
+  const { status: from, state_history } = await rig.worker()
   const moved = from === status ? [] : [{ from, to: status, at, because: reason('not_given') }]
   const history = [...state_history, ...moved]
-  await world.changeWorker({ status, service_status, entered_status_at: at, state_history: history })
+  await rig.changeWorker({ status, service_status, entered_status_at: at, state_history: history })
 }
 
 /** A person stops the machine, and LCM starts it again. */
 async function machineRestarts(): Promise<void> {
-  const ids = [world.instanceId]
-  world.model.ec2.stopInstances(REGION, { ids, force: true })
-  while (world.model.machine(world.instanceId)?.state !== 'stopped') await world.clock.advance(1_000)
+  const ids = [rig.instanceId]
+  rig.model.ec2.stopInstances(REGION, { ids, force: true })
+  while (rig.model.machine(rig.instanceId)?.state !== 'stopped') await rig.clock.advance(1_000)
   await becomes('STOPPED', 'UNAVAILABLE')
-  world.model.ec2.startInstances(REGION, { ids })
+  rig.model.ec2.startInstances(REGION, { ids })
   await becomes('STARTING', 'STARTING')
-  while (world.model.cml.stageOf(world.instanceId) !== 'READY') await world.clock.advance(1_000)
-  const { url } = world.login()
-  await world.changeWorker({ https_endpoint: url, public_ip: new URL(url).hostname })
+  while (rig.model.cml.stageOf(rig.instanceId) !== 'READY') await rig.clock.advance(1_000)
+  const { url } = rig.login()
+  await rig.changeWorker({ https_endpoint: url, public_ip: new URL(url).hostname })
   await becomes('RUNNING', 'AVAILABLE')
 }
 
 beforeEach(async () => {
-  world = await labWorld()
+  rig = await labRig()
   isRefused = false
   starts = 0
   const refusal = new CloudError('invalid', { code: '400', action: 'start', message: 'no license for 2 nodes' })
   const start: CmlLabs['start'] = (...asked) => {
     starts += 1
-    return isRefused ? Promise.reject(refusal) : world.labs.start(...asked)
+    return isRefused ? Promise.reject(refusal) : rig.labs.start(...asked)
   }
-  aController(world, 'one', { labs: { ...world.labs, start } })
-  await world.book('ls-1')
-  await world.clock.advance(2 * MINUTE_MS)
+  aController(rig, 'one', { labs: { ...rig.labs, start } })
+  await rig.book('ls-1')
+  await rig.clock.advance(2 * MINUTE_MS)
   expect((await session()).status).toBe('RUNNING')
 })
 
 it('a lab that stopped with its machine is started again, as it was, and people reach it where it is now', async () => {
-  const [before] = await world.labsThere()
+  const [before] = await rig.labsThere()
   await machineRestarts()
-  expect(await world.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STOPPED' }])
-  await world.clock.advance(10_000)
+  expect(await rig.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STOPPED' }])
+  await rig.clock.advance(10_000)
   expect((await session()).conditions).toMatchObject([
     { type: 'LabStopped', status: true, reason: { code: 'lab_stopped_by_restart' } },
   ])
-  await world.clock.advance(2 * MINUTE_MS)
-  expect(await world.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STARTED' }])
+  await rig.clock.advance(2 * MINUTE_MS)
+  expect(await rig.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STARTED' }])
   expect(await session()).toMatchObject({ status: 'RUNNING', last_error: null, pipeline: { attempt: 2 } })
   expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: false }])
-  const host = new URL(world.login().url).hostname
+  const host = new URL(rig.login().url).hostname
   expect((await session()).access.map(line => line.host)).toEqual((await session()).access.map(() => host))
 })
 
 it('a lab that can not be started again says why, and is not tried for ever', async () => {
   isRefused = true
   await machineRestarts()
-  await world.clock.advance(3 * MINUTE_MS)
+  await rig.clock.advance(3 * MINUTE_MS)
   expect(await session()).toMatchObject({ status: 'RUNNING', last_error: null, pipeline: { attempt: 2 } })
   const reason = { code: 'lab_restart_failed', params: { step: 'lab_start' } }
   expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: true, reason }])
   expect((await session()).conditions[0]?.reason.params.error).toContain('no license for 2 nodes')
   const { version } = await session()
-  await world.clock.advance(5 * MINUTE_MS)
+  await rig.clock.advance(5 * MINUTE_MS)
   expect([(await session()).version, starts]).toEqual([version, 4])
 })
 
 it('a lab that a person stopped before its machine was restarted stays stopped', async () => {
-  const [lab] = await world.labsThere()
-  await world.labs.stop(world.login(), lab?.lab_id ?? '', never)
-  await world.clock.advance(5 * MINUTE_MS)
+  const [lab] = await rig.labsThere()
+  await rig.labs.stop(rig.login(), lab?.lab_id ?? '', never)
+  await rig.clock.advance(5 * MINUTE_MS)
   await machineRestarts()
-  await world.clock.advance(3 * MINUTE_MS)
-  expect(await world.labsThere()).toMatchObject([{ state: 'STOPPED' }])
+  await rig.clock.advance(3 * MINUTE_MS)
+  expect(await rig.labsThere()).toMatchObject([{ state: 'STOPPED' }])
   expect((await session()).conditions).toMatchObject([
     { type: 'LabStopped', status: true, reason: { code: 'lab_stopped_on_cml' } },
   ])
@@ -98,7 +98,7 @@ it('a lab whose start is refused once is never said to be stopped by a person', 
   await machineRestarts()
   const reasons = new Set<string | undefined>()
   for (let second = 0; second < 60; second += 1) {
-    await world.clock.advance(1_000)
+    await rig.clock.advance(1_000)
     reasons.add((await session()).conditions[0]?.reason.code)
   }
   expect([...reasons]).toEqual(['lab_stopped_by_restart', 'lab_restart_failed'])
@@ -107,48 +107,48 @@ it('a lab whose start is refused once is never said to be stopped by a person', 
 it('a lab that could not be started again is tried once more after the next restart', async () => {
   isRefused = true
   await machineRestarts()
-  await world.clock.advance(5 * MINUTE_MS)
+  await rig.clock.advance(5 * MINUTE_MS)
   expect((await session()).conditions).toMatchObject([
     { status: true, reason: { code: 'lab_restart_failed', params: { step: 'lab_start' } } },
   ])
   isRefused = false
   await machineRestarts()
-  await world.clock.advance(2 * MINUTE_MS)
-  expect(await world.labsThere()).toMatchObject([{ state: 'STARTED' }])
+  await rig.clock.advance(2 * MINUTE_MS)
+  expect(await rig.labsThere()).toMatchObject([{ state: 'STARTED' }])
   expect((await session()).conditions).toMatchObject([
     { status: false, reason: { code: 'lab_running', params: { state: 'STARTED' } } },
   ])
 })
 
 it('a lab that a person stopped, started and stopped again after a restart stays stopped', async () => {
-  const [lab] = await world.labsThere()
+  const [lab] = await rig.labsThere()
   const id = lab?.lab_id ?? ''
-  await world.labs.stop(world.login(), id, never)
-  await world.clock.advance(5 * MINUTE_MS)
+  await rig.labs.stop(rig.login(), id, never)
+  await rig.clock.advance(5 * MINUTE_MS)
   await machineRestarts()
-  await world.labs.start(world.login(), id, never)
-  await world.clock.advance(2 * MINUTE_MS)
+  await rig.labs.start(rig.login(), id, never)
+  await rig.clock.advance(2 * MINUTE_MS)
   expect((await session()).conditions).toMatchObject([{ status: false }])
-  await world.labs.stop(world.login(), id, never)
-  await world.clock.advance(2 * MINUTE_MS)
+  await rig.labs.stop(rig.login(), id, never)
+  await rig.clock.advance(2 * MINUTE_MS)
   expect((await session()).conditions).toMatchObject([{ status: true, reason: { code: 'lab_stopped_on_cml' } }])
   expect(starts).toBe(1)
 })
 
 it('a lab whose machine is restarted again before its nodes are up is started again', async () => {
   await machineRestarts()
-  while ((await session()).pipeline?.steps.converged?.status !== 'running') await world.clock.advance(100)
+  while ((await session()).pipeline?.steps.converged?.status !== 'running') await rig.clock.advance(100)
   await machineRestarts()
-  await world.clock.advance(2 * MINUTE_MS)
-  expect(await world.labsThere()).toMatchObject([{ state: 'STARTED' }])
+  await rig.clock.advance(2 * MINUTE_MS)
+  expect(await rig.labsThere()).toMatchObject([{ state: 'STARTED' }])
   expect(await session()).toMatchObject({ status: 'RUNNING', conditions: [{ type: 'LabStopped', status: false }] })
 })
 
 it('a session whose machine is restarted while its lab comes up gets its lab without a failed attempt', async () => {
-  await world.book('ls-2')
-  const other = () => world.session('ls-2')
-  while ((await other()).pipeline?.steps.converged?.status !== 'running') await world.clock.advance(100)
+  await rig.book('ls-2')
+  const other = () => rig.session('ls-2')
+  while ((await other()).pipeline?.steps.converged?.status !== 'running') await rig.clock.advance(100)
   await machineRestarts()
-  await world.clock.advance(2 * MINUTE_MS)
+  await rig.clock.advance(2 * MINUTE_MS)
   expect(await other()).toMatchObject({ status: 'RUNNING', last_error: null })
 })

@@ -1,7 +1,7 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
-import { canServeLabs, type SessionDecision, type SessionSight } from '@lcm/domain/session/decide-session'
+import { canServeLabs, type SessionDecision, type SessionFacts } from '@lcm/domain/session/decide-session'
 import { isEndUnserved, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { LabletDependencies } from './dependencies.ts'
@@ -10,7 +10,7 @@ import { fetchLab, fetchWorker, labsOnRecord } from './labs/lab-records.ts'
 import { isIdleState } from './labs/lab-teardown.ts'
 import type { SessionReconcile } from './report.ts'
 
-export interface SessionObservation extends SessionSight {
+export interface SessionObservation extends SessionFacts {
   /** The state that CML reports for the lab of a session that is up; null when it is unknown. */
   readonly labState: string | null
 }
@@ -46,12 +46,12 @@ export type LabObservation = Pick<SessionObservation, 'isLabGone' | 'isLabStoppe
 export const NOT_OBSERVED: LabObservation = { isLabGone: false, isLabStopped: false, labState: null }
 
 /** The lab of a session that is up, as CML reports it. A lab is gone only when a complete list lacks it too. */
-export async function observeLab(record: LabRecord | null, hands: FencedLabs): Promise<LabObservation> {
+export async function observeLab(record: LabRecord | null, cmlLabs: FencedLabs): Promise<LabObservation> {
   if (record?.lab_id == null) return NOT_OBSERVED
   const { lab_id } = record
-  const lab = await hands.get(lab_id)
+  const lab = await cmlLabs.get(lab_id)
   if (lab !== null) return { isLabGone: false, labState: lab.state, isLabStopped: isIdleState(lab.state) }
-  const isLabGone = !(await hands.list()).some(each => each.lab_id === lab_id)
+  const isLabGone = !(await cmlLabs.list()).some(each => each.lab_id === lab_id)
   return { ...NOT_OBSERVED, isLabGone }
 }
 
@@ -73,17 +73,17 @@ export const hostOf = (worker: Worker | null): string | null =>
 /** Reads the worker, the boot lead time and the lab. A CML that does not answer leaves the lab unknown. */
 export async function observe(
   parts: LabletDependencies,
-  look: SessionReconcile,
-  { worker, hands }: { worker: Worker | null; hands: FencedLabs | null },
+  context: SessionReconcile,
+  { worker, cmlLabs }: { worker: Worker | null; cmlLabs: FencedLabs | null },
 ): Promise<SessionObservation> {
-  const { session } = look
+  const { session } = context
   const isUp =
     (session.status === 'READY' || session.status === 'RUNNING') &&
     !isEndUnserved(session.status, session.desired_status)
-  const lead = session.status === 'SCHEDULED' ? await leadOf(parts, look, worker) : 0
+  const lead = session.status === 'SCHEDULED' ? await leadOf(parts, context, worker) : 0
   const lab =
-    isUp && hands !== null && canServeLabs(worker)
-      ? await unlessUnknown(observeLab(await namedLab(look), hands))
+    isUp && cmlLabs !== null && canServeLabs(worker)
+      ? await unlessUnknown(observeLab(await namedLab(context), cmlLabs))
       : NOT_OBSERVED
   return { worker, bootLeadMs: lead, nowMs: parts.clock.now(), ...lab }
 }
@@ -99,8 +99,8 @@ async function leadOf(
 }
 
 /** A CML that does not answer leaves the state of its labs unknown. */
-const unlessUnknown = (looking: ReturnType<typeof observeLab>): ReturnType<typeof observeLab> =>
-  looking.catch((error: unknown) => {
+const unlessUnknown = (observing: ReturnType<typeof observeLab>): ReturnType<typeof observeLab> =>
+  observing.catch((error: unknown) => {
     if (error instanceof CloudError) return NOT_OBSERVED
     throw error
   })

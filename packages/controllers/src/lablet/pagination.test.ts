@@ -2,27 +2,27 @@ import { apiClient, type Client } from '@lcm/client/client'
 import type { Dispatch } from '@lcm/contract/route'
 import { expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
-import { type LabWorld, labWorld, MINUTE_MS } from './testing/lab-world.ts'
+import { type LabRig, labRig, MINUTE_MS } from './testing/lab-rig.ts'
 
 const PAGE = 2
 const COUNT = 7
 
 /** An API that gives no more than a few sessions at a time, whatever it is asked for. */
-function frugal({ plane }: LabWorld): Client {
+function frugal({ plane }: LabRig): Client {
   const limited = (url: string) => url.replace(/(?<=\/lablet-sessions\?.*limit=)\d+/, String(PAGE))
   const dispatch: Dispatch = request => plane.dispatch({ ...request, url: limited(request.url) })
   return apiClient(dispatch, { token: 'lablet-controller' })
 }
 
 it('D-37: a session on the last page is looked after, however long those before it stay', async () => {
-  const world = await labWorld()
+  const rig = await labRig()
   // No event announces these sessions: only lists show them.
-  await world.stopAnnouncing()
-  for (let n = 0; n < COUNT; n += 1) await world.book(`ls-${n}`, 30 * MINUTE_MS)
+  await rig.stopAnnouncing()
+  for (let n = 0; n < COUNT; n += 1) await rig.book(`ls-${n}`, 30 * MINUTE_MS)
   const last = `ls-${COUNT - 1}`
-  await world.cancel(last)
-  aController(world, 'one', { client: frugal(world) })
-  await world.clock.advance(3 * MINUTE_MS)
-  expect(world.plane.requestsOf('listSessions').some(({ query }) => query.has('cursor'))).toBe(true)
-  expect((await world.session(last)).status).toBe('TERMINATED')
+  await rig.cancel(last)
+  aController(rig, 'one', { client: frugal(rig) })
+  await rig.clock.advance(3 * MINUTE_MS)
+  expect(rig.plane.requestsOf('listSessions').some(({ query }) => query.has('cursor'))).toBe(true)
+  expect((await rig.session(last)).status).toBe('TERMINATED')
 })

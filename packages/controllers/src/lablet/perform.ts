@@ -16,7 +16,7 @@ const WAITING_ROUNDS_MAX = 2
 /** Performs one decision: one write, or one step. */
 export async function performDecision(
   parts: LabletDependencies,
-  look: SessionReconcile,
+  context: SessionReconcile,
   deciding: ObservedDecision,
 ): Promise<ReconciliationResult> {
   const { action, because } = deciding.decision
@@ -24,47 +24,47 @@ export async function performDecision(
     case 'nothing':
       return success(because.message)
     case 'wait':
-      await writeSights(look, deciding.seen)
+      await writeObservation(context, deciding.seen)
       return requeue(
         because.message,
         Math.min(Math.max(0, action.afterMs), WAITING_ROUNDS_MAX * parts.config.reconcileIntervalMs),
       )
     case 'write':
-      return write(parts, look, deciding, action.changes)
+      return write(parts, context, deciding, action.changes)
     case 'step':
-      return runStep(parts, look, deciding, action.next)
+      return runStep(parts, context, deciding, action.next)
   }
 }
 
 /** Writes changes of the lab state and of the worker's address while the session waits. */
-async function writeSights(
-  look: SessionReconcile,
+async function writeObservation(
+  context: SessionReconcile,
   { labState, isLabStopped, worker, nowMs }: SessionObservation,
 ): Promise<void> {
   const lab = { state: labState ?? '', isStopped: isLabStopped, worker }
-  const conditions = labState === null ? null : labConditions(look.session, lab, toInstant(nowMs))
-  const access = accessAtWorker(look.session, worker)
+  const conditions = labState === null ? null : labConditions(context.session, lab, toInstant(nowMs))
+  const access = accessAtWorker(context.session, worker)
   if (conditions === null && access === null) return
-  const said =
+  const note =
     conditions === null
       ? { action: 'access', because: reason('worker_address_changed') }
       : {
           action: 'condition',
           because: conditions.find(({ type }) => type === LAB_STOPPED)?.reason ?? reason('not_given'),
         }
-  await writeSession(look, { ...(conditions && { conditions }), ...(access && { access }) }, said)
+  await writeSession(context, { ...(conditions && { conditions }), ...(access && { access }) }, note)
 }
 
 async function write(
   parts: LabletDependencies,
-  look: SessionReconcile,
+  context: SessionReconcile,
   { decision, seen }: ObservedDecision,
   changes: SessionChanges,
 ): Promise<ReconciliationResult> {
-  const { session } = look
-  const version = await releaseWorker(look, seen, changes)
-  const said = { action: changes.status ?? 'write', because: decision.because, version }
-  await writeSession(look, changes, said)
+  const { session } = context
+  const version = await releaseWorker(context, seen, changes)
+  const note = { action: changes.status ?? 'write', because: decision.because, version }
+  await writeSession(context, changes, note)
   count(parts, session, changes)
   const moved = changes.status === undefined ? '' : `${session.status} -> ${changes.status}: `
   return requeue(`${moved}${decision.because.message}`, 0)

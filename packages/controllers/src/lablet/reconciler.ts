@@ -27,7 +27,7 @@ import { noteOf, type SessionReconcile } from './report.ts'
 
 const SESSION_KEYS = CHANGE_KEYS.sessions
 /** Retry delay when all slots of a CML are taken. */
-const NO_TURN_MS = 1_000
+const NO_SLOT_MS = 1_000
 
 /** Seeds: LabletReconciler. Watch-triggered, 30 s; the group that it belongs to is run by the leader only. */
 export function sessionReconciler(parts: LabletDependencies): Reconciliation {
@@ -37,7 +37,7 @@ export function sessionReconciler(parts: LabletDependencies): Reconciliation {
       listResources: signal => pagesOf(page => client.call('listSessions', { query: page, signal })),
       keyOf: session => session.id,
       fetchResource: (id, signal) => fetchSession(client, id, signal),
-      reconcile: (session, context) => reconcile(parts, session, context),
+      reconcile: (session, context) => reconcileSession(parts, session, context),
       moreTriggers: [workerWatch(parts)],
       watchSource: prefix => changeKeys.source(prefix),
       parseWatchKey: key => (key.startsWith(SESSION_KEYS) ? key.slice(SESSION_KEYS.length) : null),
@@ -56,20 +56,20 @@ export function sessionReconciler(parts: LabletDependencies): Reconciliation {
   )
 }
 
-async function reconcile(
+async function reconcileSession(
   parts: LabletDependencies,
   session: LabletSession,
-  context: ReconcileContext<LabletSession>,
+  base: ReconcileContext<LabletSession>,
 ): Promise<ReconciliationResult> {
   const { client, clock, election, slots } = parts
   if (isFinal(session.status)) return forget(parts, session)
-  const look: SessionReconcile = { ...context, client, election, session, clock, startedMs: clock.monotonic() }
+  const context: SessionReconcile = { ...base, client, election, session, clock, startedMs: clock.monotonic() }
   const { worker_id } = session
-  const looking = () => lookAndAct(parts, look)
+  const run = () => observeAndAct(parts, context)
   try {
     // The end of a session begins with a write, so it needs no slot of its CML.
-    if (worker_id === null || isToEnd(session)) return await looking()
-    return await (slots.tryWith(worker_id, looking) ?? requeue('others talk to its CML', NO_TURN_MS))
+    if (worker_id === null || isToEnd(session)) return await run()
+    return await (slots.tryWith(worker_id, run) ?? requeue('all slots of its CML are in use', NO_SLOT_MS))
   } catch (error) {
     if (error instanceof SupersededError) return requeue(error.message, 0)
     throw error
@@ -79,24 +79,24 @@ async function reconcile(
 const isToEnd = ({ status, desired_status }: LabletSession): boolean => isEndUnserved(status, desired_status)
 
 /** Observe, decide, then one write or one step. */
-async function lookAndAct(parts: LabletDependencies, look: SessionReconcile): Promise<ReconciliationResult> {
-  const worker = await workerOf(look)
-  const hands = worker === null ? null : handsFor(parts, look, worker)
-  const seen = await observe(parts, look, { worker, hands })
-  const decision = decideSession(look.session, seen)
-  plan(parts, look.session, decision)
-  const result = await performDecision(parts, look, { decision, seen, labs: hands })
+async function observeAndAct(parts: LabletDependencies, context: SessionReconcile): Promise<ReconciliationResult> {
+  const worker = await workerOf(context)
+  const cmlLabs = worker === null ? null : cmlLabsFor(parts, context, worker)
+  const seen = await observe(parts, context, { worker, cmlLabs })
+  const decision = decideSession(context.session, seen)
+  plan(parts, context.session, decision)
+  const result = await performDecision(parts, context, { decision, seen, labs: cmlLabs })
   const { action, because } = decision
-  const name = `session:${look.session.id}`
+  const name = `session:${context.session.id}`
   // A wait has no outcome: the result repeats the reason.
-  if (action.kind === 'wait') parts.decisions.note(name, look.epoch, noteOf(look, { action: 'wait', because }))
+  if (action.kind === 'wait') parts.decisions.note(name, context.epoch, noteOf(context, { action: 'wait', because }))
   if (action.kind === 'write') parts.decisions.written(name, because)
   return result
 }
 
 /** Changes are sent only while the session is as it was when they were announced. */
-function handsFor(parts: LabletDependencies, look: SessionReconcile, worker: Worker): FencedLabs {
-  const { client, session, signal, leadership, withoutSlot } = look
+function cmlLabsFor(parts: LabletDependencies, context: SessionReconcile, worker: Worker): FencedLabs {
+  const { client, session, signal, leadership, withoutSlot } = context
   const confirm = async () => {
     const now = await client.call('getSession', { params: { id: session.id }, signal })
     if (now.version !== session.version) throw new SupersededError()
@@ -122,8 +122,7 @@ function forget({ decisions, memory }: LabletDependencies, { id, status }: Lable
 const WORKER_KEYS = CHANGE_KEYS.workers
 
 /**
- * Looks at the sessions of a worker as soon as that worker does not run any more: while it is away they look often, and find
- * soon that it is back. What this misses is found by the poll.
+ * Reconciles the sessions of a worker as soon as it stops running. The poll finds what this misses.
  */
 export function workerWatch<R>({ client, changeKeys }: { client: Client; changeKeys: ChangeKeys }): Trigger<R> {
   const watched = watch<ChangeHint>({

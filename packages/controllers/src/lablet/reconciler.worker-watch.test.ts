@@ -2,33 +2,33 @@ import { toInstant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
-import { labWorld, MINUTE_MS } from './testing/lab-world.ts'
+import { labRig, MINUTE_MS } from './testing/lab-rig.ts'
 
 it('sessions hear at once that their worker does not run any more, and soon that it is back', async () => {
-  const world = await labWorld()
-  aController(world, 'one')
-  await world.book('ls-1')
-  await world.clock.advance(2 * MINUTE_MS)
-  const session = () => world.session('ls-1')
+  const rig = await labRig()
+  aController(rig, 'one')
+  await rig.book('ls-1')
+  await rig.clock.advance(2 * MINUTE_MS)
+  const session = () => rig.session('ls-1')
   expect((await session()).status).toBe('RUNNING')
 
   async function becomes(status: Worker['status'], more: Partial<Worker>): Promise<void> {
-    await world.changeWorker({ status, ...more })
-    await world.clock.advance(1_000)
+    await rig.changeWorker({ status, ...more })
+    await rig.clock.advance(1_000)
   }
   await becomes('STOPPED', { service_status: 'UNAVAILABLE' })
   await becomes('RUNNING', { service_status: 'AVAILABLE', https_endpoint: 'https://192.0.2.9:8443' })
-  await world.clock.advance(5_000)
+  await rig.clock.advance(5_000)
   expect(new Set((await session()).access.map(({ host }) => host))).toEqual(new Set(['192.0.2.9']))
 })
 
 it('a worker that is unreadable is left to the poll', async () => {
-  const world = await labWorld()
-  aController(world, 'one')
-  await world.book('ls-1')
-  await world.coordination.changeKeys.publish('/lcm/workers/w-none', {
-    ...{ id: 'w-none', version: 1, updated_at: toInstant(world.clock.now()), status: 'STOPPED' },
+  const rig = await labRig()
+  aController(rig, 'one')
+  await rig.book('ls-1')
+  await rig.coordination.changeKeys.publish('/lcm/workers/w-none', {
+    ...{ id: 'w-none', version: 1, updated_at: toInstant(rig.clock.now()), status: 'STOPPED' },
   })
-  await world.clock.advance(2 * MINUTE_MS)
-  expect((await world.session('ls-1')).status).toBe('RUNNING')
+  await rig.clock.advance(2 * MINUTE_MS)
+  expect((await rig.session('ls-1')).status).toBe('RUNNING')
 })

@@ -34,21 +34,21 @@ export interface SessionReconcile extends ReconcileContext<LabletSession>, Write
 
 /** One fenced write; throws SupersededError when the session was changed since it was read. */
 export function writeSession(
-  look: SessionReconcile,
+  context: SessionReconcile,
   changes: ReportedChanges,
-  said: { action: string; because: Reason; version?: number },
+  note: { action: string; because: Reason; version?: number },
 ): Promise<LabletSession> {
-  const { client, election, epoch, signal, session } = look
-  const body = { changes, decision: noteOf(look, said) }
-  const call = { params: { id: session.id }, ifMatch: said.version ?? session.version, epoch, signal, body }
+  const { client, election, epoch, signal, session } = context
+  const body = { changes, decision: noteOf(context, note) }
+  const call = { params: { id: session.id }, ifMatch: note.version ?? session.version, epoch, signal, body }
   return fencedWrite(election, () => client.call('reportSession', call))
 }
 
-export function noteOf(look: SessionReconcile, said: { action: string; because: Reason }): DecisionNote {
-  const { session, cause, clock, startedMs } = look
+export function noteOf(context: SessionReconcile, note: { action: string; because: Reason }): DecisionNote {
+  const { session, cause, clock, startedMs } = context
   return {
-    action: said.action,
-    because: said.because,
+    action: note.action,
+    because: note.because,
     cause: cause.slice(0, 200),
     seen: {
       version: session.version,

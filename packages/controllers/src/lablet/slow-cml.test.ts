@@ -3,16 +3,16 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { CloudError } from '@lcm/cloud/errors'
 import { describe, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
-import { type LabWorld, labWorld, MINUTE_MS } from './testing/lab-world.ts'
+import { type LabRig, labRig, MINUTE_MS } from './testing/lab-rig.ts'
 
 const SLOW = 30
 const SILENT_MS = 5 * MINUTE_MS
 
-const isEnded = async ({ session }: LabWorld, id: string) =>
+const isEnded = async ({ session }: LabRig, id: string) =>
   ['STOPPING', 'TERMINATED'].includes((await session(id)).status)
 
 /** Servers but the one of the world take a connection and answer nothing until the caller gives up. */
-function withSilentServers({ labs, clock, login }: LabWorld): CmlLabs {
+function withSilentServers({ labs, clock, login }: LabRig): CmlLabs {
   const { url } = login()
   const silent = async (action: string): Promise<never> => {
     await clock.sleep(SILENT_MS)
@@ -32,24 +32,24 @@ function withSilentServers({ labs, clock, login }: LabWorld): CmlLabs {
 }
 
 it('thirty CML servers that answer nothing keep no session elsewhere from its lab', async () => {
-  const world = await labWorld()
+  const rig = await labRig()
   for (let n = 0; n < SLOW; n += 1) {
     const id = `w-slow-${n}`
     const mine = { id, ec2_instance_id: `i-slow-${n}`, https_endpoint: `https://127.66.0.${n + 1}` }
-    await world.plane.put('workers', { ...(await world.worker()), ...mine })
-    await world.book(`ls-slow-${n}`, 0, id)
+    await rig.plane.put('workers', { ...(await rig.worker()), ...mine })
+    await rig.book(`ls-slow-${n}`, 0, id)
   }
-  aController(world, 'one', { labs: withSilentServers(world) })
-  await world.clock.advance(10_000)
-  await world.book('ls-quick')
-  await world.clock.advance(4 * MINUTE_MS)
-  expect((await world.session('ls-slow-0')).status).toBe('INSTANTIATING')
-  expect((await world.session('ls-quick')).status).toBe('RUNNING')
+  aController(rig, 'one', { labs: withSilentServers(rig) })
+  await rig.clock.advance(10_000)
+  await rig.book('ls-quick')
+  await rig.clock.advance(4 * MINUTE_MS)
+  expect((await rig.session('ls-slow-0')).status).toBe('INSTANTIATING')
+  expect((await rig.session('ls-quick')).status).toBe('RUNNING')
 })
 
 describe('a session that its owner cancels while CML is silent', () => {
   /** The server of the world falls silent when it is told to. */
-  function fallingSilent({ labs, clock }: LabWorld) {
+  function fallingSilent({ labs, clock }: LabRig) {
     const state = { isSilent: false }
     const unlessSilent =
       <Asked extends unknown[], Answer>(call: (...asked: Asked) => Promise<Answer>) =>
@@ -61,29 +61,29 @@ describe('a session that its owner cancels while CML is silent', () => {
     return { state, labs: { ...labs, ...slow } }
   }
   it('begins to end at once though its lab can not be seen', async () => {
-    const world = await labWorld()
-    const { state, labs } = fallingSilent(world)
-    aController(world, 'one', { labs })
-    await world.book('ls-up')
-    await world.clock.advance(4 * MINUTE_MS)
-    expect((await world.session('ls-up')).status).toBe('RUNNING')
+    const rig = await labRig()
+    const { state, labs } = fallingSilent(rig)
+    aController(rig, 'one', { labs })
+    await rig.book('ls-up')
+    await rig.clock.advance(4 * MINUTE_MS)
+    expect((await rig.session('ls-up')).status).toBe('RUNNING')
     state.isSilent = true
-    await world.cancel('ls-up')
-    await world.clock.advance(1_000)
-    expect(await isEnded(world, 'ls-up')).toBe(true)
+    await rig.cancel('ls-up')
+    await rig.clock.advance(1_000)
+    expect(await isEnded(rig, 'ls-up')).toBe(true)
   })
 
   it('begins to end at once though others have all the turns at its CML', async () => {
-    const world = await labWorld()
-    const { state, labs } = fallingSilent(world)
+    const rig = await labRig()
+    const { state, labs } = fallingSilent(rig)
     state.isSilent = true
-    aController(world, 'one', { labs })
-    for (let n = 0; n < 8; n += 1) await world.book(`ls-${n}`)
-    await world.clock.advance(10_000)
-    const waiting = await world.session('ls-7')
+    aController(rig, 'one', { labs })
+    for (let n = 0; n < 8; n += 1) await rig.book(`ls-${n}`)
+    await rig.clock.advance(10_000)
+    const waiting = await rig.session('ls-7')
     expect(waiting.status).toBe('SCHEDULED')
-    await world.cancel('ls-7')
-    await world.clock.advance(1_000)
-    expect(await isEnded(world, 'ls-7')).toBe(true)
+    await rig.cancel('ls-7')
+    await rig.clock.advance(1_000)
+    expect(await isEnded(rig, 'ls-7')).toBe(true)
   })
 })

@@ -1,25 +1,25 @@
 import { toInstant } from '@lcm/domain/instant'
 import { describe, expect, it } from 'vitest'
-import { type LabWorld, labWorld, MINUTE_MS } from './testing/lab-world.ts'
+import { type LabRig, labRig, MINUTE_MS } from './testing/lab-rig.ts'
 import { type Happening, story, undisturbed } from './testing/story.ts'
 
 /** Virtual time has no wall-clock limits: a story ends by itself. */
 const NO_TIMEOUT = 0
 
-const becomes = (world: LabWorld, status: 'RUNNING' | 'STOPPED' | 'TERMINATED') =>
-  world.changeWorker({
+const becomes = (rig: LabRig, status: 'RUNNING' | 'STOPPED' | 'TERMINATED') =>
+  rig.changeWorker({
     status,
     service_status: status === 'RUNNING' ? 'AVAILABLE' : 'UNAVAILABLE',
-    entered_status_at: toInstant(world.clock.now()),
+    entered_status_at: toInstant(rig.clock.now()),
   })
 
-const isTerminated: Happening = async world => {
-  await becomes(world, 'TERMINATED')
+const isTerminated: Happening = async rig => {
+  await becomes(rig, 'TERMINATED')
   return 'goes on'
 }
-const isAwayForAWhile: Happening = async world => {
-  await becomes(world, 'STOPPED')
-  world.clock.after(40 * MINUTE_MS, () => void becomes(world, 'RUNNING'))
+const isAwayForAWhile: Happening = async rig => {
+  await becomes(rig, 'STOPPED')
+  rig.clock.after(40 * MINUTE_MS, () => void becomes(rig, 'RUNNING'))
   return 'goes on'
 }
 
@@ -28,12 +28,12 @@ describe('a worker that is lost at any change', () => {
     'for good, ends what ran on it, has what was about to placed anew, and keeps no room',
     async () => {
       for (const index of (await undisturbed()).keys()) {
-        const world = await labWorld()
-        const { session } = await story(world, { at: index + 1, when: 'before' }, isTerminated)
+        const rig = await labRig()
+        const { session } = await story(rig, { at: index + 1, when: 'before' }, isTerminated)
         const hadBegun = session.state_history.some(({ to }) => to === 'READY')
         expect(['PENDING', 'TERMINATED', 'ARCHIVED']).toContain(session.status)
         expect(session.status === 'PENDING').toBe(!hadBegun)
-        expect((await world.worker()).reservations).toEqual({})
+        expect((await rig.worker()).reservations).toEqual({})
       }
     },
     NO_TIMEOUT,
@@ -43,11 +43,11 @@ describe('a worker that is lost at any change', () => {
     'for a while, has its labs removed when it is back, and their room given back then',
     async () => {
       for (const index of (await undisturbed()).keys()) {
-        const world = await labWorld()
-        const { session } = await story(world, { at: index + 1, when: 'before' }, isAwayForAWhile, 90 * MINUTE_MS)
+        const rig = await labRig()
+        const { session } = await story(rig, { at: index + 1, when: 'before' }, isAwayForAWhile, 90 * MINUTE_MS)
         expect(['PENDING', 'TERMINATED', 'ARCHIVED']).toContain(session.status)
-        expect([index, await world.labsThere()]).toEqual([index, []])
-        expect([index, (await world.worker()).reservations]).toEqual([index, {}])
+        expect([index, await rig.labsThere()]).toEqual([index, []])
+        expect([index, (await rig.worker()).reservations]).toEqual([index, {}])
       }
     },
     NO_TIMEOUT,

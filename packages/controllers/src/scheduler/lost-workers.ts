@@ -12,13 +12,13 @@ export interface LostWorkersParts extends ReportParts {
 /** Unassigns sessions from lost or leaving workers, so they are placed in the same cycle. Returns all sessions. */
 export async function unassignLostWorkers(
   parts: LostWorkersParts,
-  turn: CycleReport,
+  cycle: CycleReport,
   bookings: Demand,
   nowMs: number,
 ): Promise<readonly LabletSession[]> {
   const returned = new Map<string, LabletSession>()
   for (const lost of lostSessions(bookings, nowMs)) {
-    const session = await takeOff(parts, turn, lost)
+    const session = await takeOff(parts, cycle, lost)
     if (session !== null) returned.set(session.id, session)
   }
   return bookings.sessions.map(each => returned.get(each.id) ?? each)
@@ -46,17 +46,17 @@ function lostSessions({ sessions, workers: hosts }: Demand, nowMs: number): Lost
  */
 async function takeOff(
   { client, counters, memory }: LostWorkersParts,
-  turn: CycleReport,
+  cycle: CycleReport,
   { session, because }: Lost,
 ): Promise<LabletSession | null> {
   const seen = { version: session.version, worker: session.worker_id }
-  const decision = turn.note({
+  const decision = cycle.note({
     action: 'return_to_pending',
     because: reason('session_placed_again', { cause: because }),
     seen,
   })
   const body = { changes: { status: 'PENDING' as const, worker_id: null, waiting_reason: because }, decision }
-  const written = await turn.write(
+  const written = await cycle.write(
     call => client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
     MOVED_ON,
   )

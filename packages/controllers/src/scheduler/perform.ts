@@ -27,20 +27,20 @@ export interface Performed {
 /** Expires, assigns, resumes workers, requests purchases, and last writes the waiting reasons of all other sessions. */
 export async function performSteps(
   parts: PerformParts,
-  turn: CycleReport,
+  cycle: CycleReport,
   steps: readonly SchedulingStep[],
 ): Promise<Performed> {
   const reasons = new Map<string, Reason>()
-  await inParallel(ofKind(steps, 'expire'), bySession, step => expire(parts, turn, step))
+  await inParallel(ofKind(steps, 'expire'), bySession, step => expire(parts, cycle, step))
   await inParallel(ofKind(steps, 'assign'), byWorker, async step => {
-    const lost = await assign(parts, turn, step)
+    const lost = await assign(parts, cycle, step)
     if (lost !== null) reasons.set(step.session.id, lost)
   })
   const held: string[] = []
-  for (const step of ofKind(steps, 'resume')) if (await isHeld(parts, turn, step)) held.push(step.worker_id)
+  for (const step of ofKind(steps, 'resume')) if (await isHeld(parts, cycle, step)) held.push(step.worker_id)
   const bought = new Map<string, Purchase>()
   for (const step of ofKind(steps, 'scale_up')) {
-    const purchase = await parts.purchases.ask(turn, step)
+    const purchase = await parts.purchases.ask(cycle, step)
     for (const id of step.session_ids) bought.set(id, purchase)
   }
   await inParallel(ofKind(steps, 'wait'), bySession, async step => {
@@ -48,7 +48,7 @@ export async function performSteps(
     const because = reasonOf(step, purchase?.kind === 'refused' ? purchase.because : null)
     reasons.set(step.session.id, because)
     // A cycle that is repeated at once, or an unknown purchase, gives no final reason yet.
-    if (held.length === 0 && purchase?.kind !== 'left') await tell(parts, turn, step.session, because)
+    if (held.length === 0 && purchase?.kind !== 'left') await writeReason(parts, cycle, step.session, because)
   })
   return { reasons, held }
 }
@@ -63,11 +63,11 @@ const bySession = {
 const byWorker = { atOnce: WRITES_AT_ONCE, laneOf: ({ worker_id }: StepOf<'assign'>): string => worker_id }
 
 /** Null when it was placed or needs no placement any more; else why it was not placed. */
-async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assign'>): Promise<Reason | null> {
+async function assign(parts: PerformParts, cycle: CycleReport, step: StepOf<'assign'>): Promise<Reason | null> {
   const { session, worker_id } = step
   const seen = { version: session.version, start: session.timeslot.start, worker: worker_id }
-  const body = { worker_id, decision: turn.note({ action: 'assign', because: step.because, seen }) }
-  const written = await turn.write(
+  const body = { worker_id, decision: cycle.note({ action: 'assign', because: step.because, seen }) }
+  const written = await cycle.write(
     call => parts.client.call('assignSession', { ...call, params: { id: session.id }, body }),
     ['no_capacity', ...MOVED_ON],
   )
@@ -80,19 +80,19 @@ async function assign(parts: PerformParts, turn: CycleReport, step: StepOf<'assi
   if (written.code !== 'no_capacity') return null
   parts.counters.add('lost_races')
   const because = reason('capacity_taken', { cause: written.because })
-  parts.decisions.note(`session:${session.id}`, turn.epoch, turn.note({ action: 'wait', because, seen }))
+  parts.decisions.note(`session:${session.id}`, cycle.epoch, cycle.note({ action: 'wait', because, seen }))
   return because
 }
 
 async function expire(
   { client, counters, memory }: PerformParts,
-  turn: CycleReport,
+  cycle: CycleReport,
   step: StepOf<'expire'>,
 ): Promise<void> {
   const { session, because } = step
   const seen = { version: session.version, end: session.timeslot.end }
-  const body = { changes: { status: 'EXPIRED' as const }, decision: turn.note({ action: 'expire', because, seen }) }
-  const written = await turn.write(
+  const body = { changes: { status: 'EXPIRED' as const }, decision: cycle.note({ action: 'expire', because, seen }) }
+  const written = await cycle.write(
     call => client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
     MOVED_ON,
   )
@@ -103,27 +103,32 @@ async function expire(
 
 async function isHeld(
   { client, counters, decisions }: PerformParts,
-  turn: CycleReport,
+  cycle: CycleReport,
   { worker_id, session_ids, because }: StepOf<'resume'>,
 ): Promise<boolean> {
   const body = { session_ids: session_ids.slice(0, SESSION_IDS_MAX), reason: because }
-  const written = await turn.write(
+  const written = await cycle.write(
     call => client.call('resumeWorker', { ...call, params: { id: worker_id }, body }),
     ['worker_held', 'worker_terminating', 'not_found'],
   )
   if (written === null) return false
   const outcome = written.kind === 'taken' ? '' : written.because.message
-  decisions.note(`worker:${worker_id}`, turn.epoch, turn.note({ action: 'resume_for_session', because, outcome }))
+  decisions.note(`worker:${worker_id}`, cycle.epoch, cycle.note({ action: 'resume_for_session', because, outcome }))
   if (written.kind === 'taken') counters.add('resumed')
   return written.kind === 'refused'
 }
 
 /** Writes the waiting reason only when it changed. */
-async function tell(parts: PerformParts, turn: CycleReport, session: LabletSession, because: Reason): Promise<void> {
+async function writeReason(
+  parts: PerformParts,
+  cycle: CycleReport,
+  session: LabletSession,
+  because: Reason,
+): Promise<void> {
   if (!isNewReason(session.waiting_reason, because)) return
-  const decision = turn.note({ action: 'wait', because, seen: { version: session.version } })
+  const decision = cycle.note({ action: 'wait', because, seen: { version: session.version } })
   const body = { changes: { waiting_reason: because }, decision }
-  const written = await turn.write(
+  const written = await cycle.write(
     call => parts.client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
     MOVED_ON,
   )

@@ -20,7 +20,7 @@ export type Purchase =
 
 export interface Purchases {
   /** Requests the workers of one purchase. */
-  ask(turn: CycleReport, step: ScaleUpStep): Promise<Purchase>
+  ask(cycle: CycleReport, step: ScaleUpStep): Promise<Purchase>
 }
 
 /**
@@ -28,17 +28,17 @@ export interface Purchases {
  * when all workers of that purchase have started or ended do the same sessions request another; the API decides.
  */
 export function purchases({ client, counters, decisions }: ReportParts): Purchases {
-  const flights = new Map<string, number>()
+  const numbers = new Map<string, number>()
 
-  async function askFor(turn: CycleReport, step: ScaleUpStep, key: string): Promise<Purchase | 'over'> {
+  async function askFor(cycle: CycleReport, step: ScaleUpStep, key: string): Promise<Purchase | 'over'> {
     const body = bodyOf(step, key)
-    const written = await turn.write(call => client.call('scaleUp', { ...call, body }), REFUSALS)
+    const written = await cycle.write(call => client.call('scaleUp', { ...call, body }), REFUSALS)
     if (written === null) return { kind: 'left' }
     const resource = `fleet:${placeOf(step)}`
     const seen = { count: body.count, sessions: step.session_ids.length, key }
     if (written.kind === 'refused') {
       counters.add('scale_up_refused')
-      decisions.note(resource, turn.epoch, turn.note({ action: 'wait', because: written.because, seen }))
+      decisions.note(resource, cycle.epoch, cycle.note({ action: 'wait', because: written.because, seen }))
       return { kind: 'refused', because: written.because }
     }
     const { workers, because } = written.answer
@@ -46,22 +46,22 @@ export function purchases({ client, counters, decisions }: ReportParts): Purchas
     counters.add('scale_up_requested')
     decisions.note(
       resource,
-      turn.epoch,
-      turn.note({ action: 'scale_up', because: step.because, outcome: because.message, seen }),
+      cycle.epoch,
+      cycle.note({ action: 'scale_up', because: step.because, outcome: because.message, seen }),
     )
     return { kind: 'granted' }
   }
 
   return {
-    async ask(turn, step) {
+    async ask(cycle, step) {
       // Failed writes put the observation in doubt, so nothing is bought.
-      if (turn.failures() > 0) return { kind: 'left' }
+      if (cycle.failures() > 0) return { kind: 'left' }
       const name = `${placeOf(step)} ${keyOf(step)}`
-      const flight = flights.get(name) ?? 1
-      const asked = await askFor(turn, step, `${keyOf(step)}:${flight}`)
+      const number = numbers.get(name) ?? 1
+      const asked = await askFor(cycle, step, `${keyOf(step)}:${number}`)
       if (asked !== 'over') return asked
-      flights.set(name, flight + 1)
-      const again = await askFor(turn, step, `${keyOf(step)}:${flight + 1}`)
+      numbers.set(name, number + 1)
+      const again = await askFor(cycle, step, `${keyOf(step)}:${number + 1}`)
       return again === 'over' ? { kind: 'left' } : again
     },
   }

@@ -38,7 +38,7 @@ export interface CycleParts extends PerformParts {
 export async function cycle(parts: CycleParts, context: ReconcileContext): Promise<ReconciliationResult> {
   const { clock, memory, counters, config } = parts
   const startedMs = clock.monotonic()
-  const turn = cycleReport(parts, context, () => Math.round(clock.monotonic() - startedMs))
+  const cycle = cycleReport(parts, context, () => Math.round(clock.monotonic() - startedMs))
   memory.cycleBegins()
   try {
     const bookings = await readDemand(parts.client, context.signal)
@@ -47,14 +47,14 @@ export async function cycle(parts: CycleParts, context: ReconcileContext): Promi
       counters.add('cycles')
       return success('no session waits for a place')
     }
-    const { sessions, reasons, isToBeRepeated } = await carried(parts, turn, bookings)
+    const { sessions, reasons, isToBeRepeated } = await carried(parts, cycle, bookings)
     memory.cycleEnds({ sessions, settings: bookings.settings, reasons, nowMs: clock.now() })
     counters.add('cycles')
-    if (turn.failures() > 0) return retry(`${turn.failures()} writes failed`)
+    if (cycle.failures() > 0) return retry(`${cycle.failures()} writes failed`)
     if (isToBeRepeated) return requeue('a worker that was counted on is held', 0)
     const pending = sessions.filter(isPending).length
-    const said = `${pending} sessions were PENDING, ${reasons.size} have no place yet`
-    return pending > 0 ? requeue(said, config.reconcileIntervalMs) : success(said)
+    const message = `${pending} sessions were PENDING, ${reasons.size} have no place yet`
+    return pending > 0 ? requeue(message, config.reconcileIntervalMs) : success(message)
   } catch (error) {
     memory.cycleFails()
     throw error
@@ -69,19 +69,19 @@ interface Carried {
   readonly isToBeRepeated: boolean
 }
 
-async function carried(parts: CycleParts, turn: CycleReport, bookings: Demand): Promise<Carried> {
+async function carried(parts: CycleParts, cycle: CycleReport, bookings: Demand): Promise<Carried> {
   const { client, clock, config, definitions } = parts
   const held = parts.memory.heldWorkers
   const { settings } = bookings
   const nowMs = clock.now()
-  const sessions = await unassignLostWorkers(parts, turn, bookings, nowMs)
+  const sessions = await unassignLostWorkers(parts, cycle, bookings, nowMs)
   if (!sessions.some(session => isDue(session, settings, nowMs)))
     return { sessions, reasons: new Map(), isToBeRepeated: false }
-  const supply = await readSupply(client, definitions, { sessions, signal: turn.signal })
+  const supply = await readSupply(client, definitions, { sessions, signal: cycle.signal })
   forgetChanged(held, supply.workers)
   const workers = supply.workers.filter(({ id }) => !held.has(id))
   const steps = schedule({ ...supply, workers, sessions, settings, region: config.region, nowMs })
-  const done = await performSteps(parts, turn, steps)
+  const done = await performSteps(parts, cycle, steps)
   for (const { id, version } of supply.workers) if (done.held.includes(id)) held.set(id, version)
   return { sessions, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }
 }

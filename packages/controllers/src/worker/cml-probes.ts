@@ -4,7 +4,7 @@ import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
-import type { LicenseSight } from '@lcm/domain/worker/observation'
+import type { LicenseObservation } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { SettingsCache } from '../kit/settings-cache.ts'
@@ -21,7 +21,7 @@ const DEFINITION_CHARS_MAX = 128
 
 /** Result of a probe; null where CML did not answer. */
 export interface CmlProbe {
-  readonly license: LicenseSight
+  readonly license: LicenseObservation
   readonly nodeDefinitions: readonly string[] | null
 }
 

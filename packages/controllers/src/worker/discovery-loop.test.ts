@@ -44,7 +44,7 @@ describe('when it looks', () => {
   })
 
   it('lists the cloud before the records, so that a new record is seen', async () => {
-    await found.looks()
+    await found.discover()
     expect(found.order.lastIndexOf('list machines')).toBeLessThan(found.order.indexOf('listWorkers'))
     expect(found.order.filter(each => each === 'list machines')).toHaveLength(2)
   })
@@ -58,7 +58,7 @@ describe('a machine that nobody knows', () => {
   ])('is recorded also where it is called %j', async (called, name) => {
     const machine = await fleet.launch({ tags: { ...MANAGED, [TAG.name]: called } })
     await fleet.clock.advance(BOOTED_MS)
-    await found.looks()
+    await found.discover()
     expect(fleet.plane.requestsOf('importWorker')).toMatchObject([{ body: { name: name ?? machine.instance_id } }])
   })
 
@@ -67,7 +67,7 @@ describe('a machine that nobody knows', () => {
     const machine = await fleet.launch({ tags })
     await fleet.clock.advance(BOOTED_MS)
     const seen = await fleet.see(machine)
-    await found.looks()
+    await found.discover()
     expect(fleet.plane.requestsOf('importWorker')).toMatchObject([
       {
         epoch: EPOCH,
@@ -97,7 +97,7 @@ describe('a machine that nobody knows', () => {
     await fleet.clock.advance(BOOTED_MS)
     await fleet.compute.power(OTHER_REGION, 'stop', [stopped.instance_id], never)
     await fleet.clock.advance(BOOTED_MS)
-    await found.looks()
+    await found.discover()
     expect(found.imported()).toMatchObject([
       {
         aws_region: OTHER_REGION,
@@ -113,7 +113,7 @@ describe('a machine that nobody knows', () => {
   it('is recorded once, however often it is found', async () => {
     await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
-    await found.looks(3)
+    await found.discover(3)
     expect(found.imported()).toHaveLength(1)
     expect(found.loop.orphans()).toEqual([])
   })
@@ -125,7 +125,7 @@ describe('a machine that nobody knows', () => {
     fleet.plane.beforeRequest(async ({ route }) => {
       if (route === 'importWorker') await fleet.plane.put('workers', known)
     })
-    await found.looks()
+    await found.discover()
     expect([found.woken, (await fleet.plane.all('workers')).length, found.log.messages('warn')]).toEqual([
       ['w-7'],
       1,
@@ -135,7 +135,7 @@ describe('a machine that nobody knows', () => {
 
   it('is left alone for its first two minutes', async () => {
     await fleet.launch({ tags: MANAGED })
-    await found.looks()
+    await found.discover()
     expect(found.imported()).toEqual([])
     await fleet.clock.advance(INTERVAL_MS)
     expect(found.imported()).toHaveLength(1)
@@ -150,7 +150,7 @@ describe('a machine that nobody knows', () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     const machine = await fleet.launch({ tags })
     await fleet.clock.advance(BOOTED_MS)
-    await found.looks(3)
+    await found.discover(3)
     expect([found.imported(), found.woken, found.notes, found.loop.orphans()]).toEqual([[], [], [], []])
     expect(await stateOf(machine)).toBe('running')
   })
@@ -159,11 +159,11 @@ describe('a machine that nobody knows', () => {
     await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
     found = aDiscovery(fleet, {}, { discoveryAmiFilter: 'cml-2.8.*' })
-    await found.looks()
+    await found.discover()
     expect(found.imported()).toEqual([])
     found.end()
     found = aDiscovery(fleet, {}, { discoveryAmiFilter: 'cml-2.9.?-*' })
-    await found.looks()
+    await found.discover()
     expect(found.imported()).toHaveLength(1)
   })
 
@@ -172,7 +172,7 @@ describe('a machine that nobody knows', () => {
     await fleet.launch({ tags: ourTags('w-gone') })
     await fleet.clock.advance(BOOTED_MS)
     found = aDiscovery(fleet, {}, { autoImportEnabled: false })
-    await found.looks()
+    await found.discover()
     expect([found.imported(), found.actions()]).toEqual([[], ['orphan_mark']])
   })
 
@@ -181,7 +181,7 @@ describe('a machine that nobody knows', () => {
     await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
     fleet.plane.fail({ route: 'importWorker', effect: 'region_not_configured', times: 1 })
-    await found.looks()
+    await found.discover()
     expect([found.imported().length, (await fleet.plane.all('workers')).length]).toEqual([2, 1])
     expect(found.log.messages('warn')).toEqual(['could not import a machine'])
   })
@@ -194,7 +194,7 @@ describe('a machine that nobody knows', () => {
       return fleet.cml.probe(endpoint, signal)
     }
     found = aDiscovery(fleet, { cml: { ...fleet.cml, probe } })
-    await found.looks()
+    await found.discover()
     await fleet.clock.advance(3_000)
     expect(found.imported()).toHaveLength(20)
   })
@@ -205,7 +205,7 @@ describe('a machine of a worker that is known', () => {
     await fleet.launch({ tags: ourTags('w-1') })
     await fleet.plane.put('workers', aWorker())
     await fleet.clock.advance(BOOTED_MS)
-    await found.looks()
+    await found.discover()
     expect([found.woken, found.imported(), found.loop.orphans()]).toEqual([['w-1'], [], []])
   })
 
@@ -213,7 +213,7 @@ describe('a machine of a worker that is known', () => {
     const machine = await fleet.launch({ tags: ourTags('w-1') })
     await fleet.clock.advance(BOOTED_MS)
     await fleet.plane.put('workers', await fleet.workerOn(machine, { status, desired_status: 'RUNNING' }))
-    await found.looks(2)
+    await found.discover(2)
     expect(new Set(fleet.plane.requests.map(({ route }) => route))).toEqual(new Set(['listWorkers', 'getSettings']))
     expect([found.woken, found.notes]).toEqual([[], []])
   })
@@ -245,7 +245,7 @@ describe('a cycle that could not see everything', () => {
       { machines: { ...fleet.machines, ...broken(fleet.machines) } },
       { discoveryAmiFilter: '*' },
     )
-    await found.looks(3)
+    await found.discover(3)
     expect([found.imported(), found.loop.orphans(), found.notes]).toEqual([[], [], []])
     expect(await stateOf(orphan)).toBe('running')
     expect(found.log.messages('warn')).toHaveLength(4)
@@ -254,7 +254,7 @@ describe('a cycle that could not see everything', () => {
   it('for want of the records does nothing at all, and looks again', async () => {
     const orphan = await anOrphanAndAStranger()
     fleet.plane.fail({ route: 'listWorkers', effect: 'store_unavailable', times: 3 })
-    await found.looks(2)
+    await found.discover(2)
     expect([found.imported(), found.loop.orphans()]).toEqual([[], []])
     expect(await stateOf(orphan)).toBe('running')
     await fleet.clock.advance(INTERVAL_MS)

@@ -35,19 +35,19 @@ async function setUp() {
   const there: BatchedCompute = {
     ...machines,
     list: (...asked) => meet(`list ${asked[0]}`, () => machines.list(...asked)),
-    describeOne: (...asked) => meet(`look ${asked[0]}`, () => machines.describeOne(...asked)),
+    describeOne: (...asked) => meet(`read ${asked[0]}`, () => machines.describeOne(...asked)),
     newestImage: (...asked) => meet(`newestImage ${asked[0]}`, () => machines.newestImage(...asked)),
   }
   const reads = ec2Outages({ clock, outages: tracker, wake: id => void woken.push(id) })
   const ending = new AbortController()
   void reads.run(ending.signal)
   const guarded = reads.guard(there)
-  const look = (id = 'w-1', region = REGION) =>
+  const read = (id = 'w-1', region = REGION) =>
     guarded.describeOne(region, 'i-0123456789abcdef0', never).catch((error: CloudError) => ({
       ...reads.unreadable({ id, aws_region: region }, 'instances', error),
     }))
   return {
-    ...{ clock, logger, tracker, woken, calls, reads, guarded, look, ending },
+    ...{ clock, logger, tracker, woken, calls, reads, guarded, read, ending },
     fail: (errorClass: CloudErrorClass | null) => {
       failing = errorClass
       isHanging = false
@@ -58,20 +58,20 @@ async function setUp() {
   }
 }
 
-let world: Awaited<ReturnType<typeof setUp>>
+let rig: Awaited<ReturnType<typeof setUp>>
 beforeEach(async () => {
-  world = await setUp()
+  rig = await setUp()
 })
 
 describe('a region that does not answer', () => {
   it('is asked by one probe at a time, ever less often, however many workers ask', async () => {
-    const { clock, calls, fail, look } = world
+    const { clock, calls, fail, read } = rig
     fail('transient')
     const perMinute: number[] = []
     for (let minute = 0; minute < 10; minute += 1) {
       const before = calls.length
       for (let second = 0; second < 60; second += 1) {
-        await Promise.all(Array.from({ length: 100 }, (_, n) => look(`w-${n}`)))
+        await Promise.all(Array.from({ length: 100 }, (_, n) => read(`w-${n}`)))
         await clock.advance(1_000)
       }
       perMinute.push(calls.length - before)
@@ -82,13 +82,13 @@ describe('a region that does not answer', () => {
   })
 
   it('has the same reason for the whole outage, whatever the words of EC2', async () => {
-    const { clock, fail, look } = world
+    const { clock, fail, read } = rig
     fail('transient')
     const sinceMs = clock.now()
-    await look()
+    await read()
     const seen = new Set<string>()
     for (let second = 0; second < 600; second += 1) {
-      seen.add(JSON.stringify(await look()))
+      seen.add(JSON.stringify(await read()))
       await clock.advance(1_000)
     }
     const because = reason('ec2_not_responding', { service: `EC2 in ${REGION}`, since: toInstant(sinceMs) })
@@ -96,21 +96,21 @@ describe('a region that does not answer', () => {
   })
 
   it('wakes the workers that could not be seen within 30 s of its recovery', async () => {
-    const { clock, woken, fail, look } = world
+    const { clock, woken, fail, read } = rig
     fail('transient')
-    await Promise.all([look('w-1'), look('w-2'), look('w-3', OTHER_REGION)])
+    await Promise.all([read('w-1'), read('w-2'), read('w-3', OTHER_REGION)])
     await clock.advance(600_000)
     woken.length = 0
     fail(null)
     await clock.advance(30_000)
     expect(woken.toSorted()).toEqual(['w-1', 'w-2', 'w-3'])
-    expect(await look()).toBeNull()
+    expect(await read()).toBeNull()
   })
 
   it('wakes the workers that could not be seen once the outage has lasted 30 s, so that each says so', async () => {
-    const { clock, woken, fail, look } = world
+    const { clock, woken, fail, read } = rig
     fail('transient')
-    await Promise.all([look('w-1'), look('w-2')])
+    await Promise.all([read('w-1'), read('w-2')])
     await clock.advance(29_000)
     expect(woken).toEqual([])
     await clock.advance(10_000)
@@ -120,24 +120,24 @@ describe('a region that does not answer', () => {
   })
 
   it('has not answered since the calls were sent that it left hanging', async () => {
-    const { clock, tracker, hang, look } = world
+    const { clock, tracker, hang, read } = rig
     hang()
     const sinceMs = clock.now()
-    const looks = Promise.all([look('w-1'), look('w-2')])
+    const reads = Promise.all([read('w-1'), read('w-2')])
     await clock.advance(CALL_MS)
-    await looks
+    await reads
     const since = toInstant(sinceMs)
     expect(tracker.problems()).toMatchObject([
       { code: 'dependency_outage', params: { dependency: `EC2 in ${REGION}`, since } },
     ])
     const because = reason('ec2_not_responding', { service: `EC2 in ${REGION}`, since })
-    expect(await look('w-1')).toEqual({ because, sinceMs })
+    expect(await read('w-1')).toEqual({ because, sinceMs })
   })
 
   it('is a problem and a line in the log after 30 s, and none once it answers', async () => {
-    const { clock, logger, tracker, fail, look } = world
+    const { clock, logger, tracker, fail, read } = rig
     fail('transient')
-    await look()
+    await read()
     await clock.advance(29_000)
     expect(tracker.problems()).toEqual([])
     await clock.advance(30_000)
@@ -154,17 +154,17 @@ describe('a region that does not answer', () => {
   })
 
   it('does not keep the reads of another region back', async () => {
-    const { fail, look } = world
+    const { fail, read } = rig
     fail('transient')
-    await look()
+    await read()
     fail(null)
-    expect(await look('w-2', OTHER_REGION)).toBeNull()
+    expect(await read('w-2', OTHER_REGION)).toBeNull()
   })
 
   it('is asked no more by an instance that leads no longer', async () => {
-    const { clock, calls, tracker, fail, look, ending } = world
+    const { clock, calls, tracker, fail, read, ending } = rig
     fail('transient')
-    await look()
+    await read()
     await clock.advance(60_000)
     ending.abort()
     const before = calls.length
@@ -175,29 +175,29 @@ describe('a region that does not answer', () => {
 
 describe('what is no outage of a region', () => {
   it('one failed call: the next is made as ever, and the worker waits for its own backoff', async () => {
-    const { clock, woken, tracker, fail, look, calls } = world
+    const { clock, woken, tracker, fail, read, calls } = rig
     fail('transient')
-    const pending = look()
+    const pending = read()
     fail(null)
     expect(await pending).toEqual({
-      because: reason('ec2_read_failed', { action: `look ${REGION}`, aws_code: 'RequestTimeout' }),
+      because: reason('ec2_read_failed', { action: `read ${REGION}`, aws_code: 'RequestTimeout' }),
       sinceMs: null,
     })
     await clock.advance(0)
-    expect(await look()).toBeNull()
-    expect(calls).toEqual([`look ${REGION}`, `list ${REGION}`, `look ${REGION}`])
+    expect(await read()).toBeNull()
+    expect(calls).toEqual([`read ${REGION}`, `list ${REGION}`, `read ${REGION}`])
     expect([woken, tracker.problems()]).toEqual([[], []])
   })
 
   it('calls that hang while others are answered', async () => {
-    const { clock, tracker, fail, hang, look } = world
+    const { clock, tracker, fail, hang, read } = rig
     hang()
-    const looks = Promise.all([look('w-1'), look('w-2')])
+    const reads = Promise.all([read('w-1'), read('w-2')])
     fail(null)
     await clock.advance(CALL_MS - 1_000)
-    expect(await look('w-3')).toBeNull()
+    expect(await read('w-3')).toBeNull()
     await clock.advance(1_000)
-    expect(await looks).toEqual([
+    expect(await reads).toEqual([
       expect.objectContaining({ sinceMs: null }),
       expect.objectContaining({ sinceMs: null }),
     ])
@@ -206,30 +206,30 @@ describe('what is no outage of a region', () => {
   })
 
   it.each<CloudErrorClass>(['throttled', 'invalid', 'not_found'])('%s', async errorClass => {
-    const { clock, calls, tracker, fail, look } = world
+    const { clock, calls, tracker, fail, read } = rig
     fail(errorClass)
-    expect(await look()).toMatchObject({ sinceMs: null })
+    expect(await read()).toMatchObject({ sinceMs: null })
     await clock.advance(60_000)
-    expect(await look()).toMatchObject({ sinceMs: null })
+    expect(await read()).toMatchObject({ sinceMs: null })
     expect(calls).toHaveLength(2)
     expect(tracker.problems()).toEqual([])
   })
 
   it('a refusal of the account: it has a problem of its own, and the reason names it', async () => {
-    const { clock, tracker, fail, look } = world
+    const { clock, tracker, fail, read } = rig
     fail('auth')
     const sinceMs = clock.now()
-    await look()
+    await read()
     await clock.advance(60_000)
     const call = { action: `list ${REGION}`, region: REGION, aws_code: 'RequestTimeout' }
     const because = reason('ec2_refuses_access', { ...call, since: toInstant(sinceMs) })
-    expect(await look()).toEqual({ because, sinceMs })
+    expect(await read()).toEqual({ because, sinceMs })
     expect(tracker.problems()).toEqual([])
   })
 })
 
 it('images that can not be listed keep no machine from being seen', async () => {
-  const { clock, guarded, fail, look, calls, reads, woken } = world
+  const { clock, guarded, fail, read, calls, reads, woken } = rig
   fail('transient')
   await expect(guarded.newestImage(REGION, IMAGE, never)).rejects.toMatchObject({ errorClass: 'transient' })
   reads.unreadable(
@@ -238,7 +238,7 @@ it('images that can not be listed keep no machine from being seen', async () => 
     await guarded.newestImage(REGION, IMAGE, never).catch(e => e),
   )
   fail(null)
-  expect(await look()).toBeNull()
+  expect(await read()).toBeNull()
   await clock.advance(30_000)
   expect(woken).toEqual(['w-9'])
   expect(calls.filter(name => name.startsWith('list'))).toEqual([])

@@ -72,19 +72,19 @@ function newSilence(name: string, { clock, outages, wake }: Parts): Silence {
   let answeredMs = Number.NEGATIVE_INFINITY
   let sinceMs: number | null = null
   let outage: Outage | null = null
-  let isTold = false
+  let isReported = false
 
   function confirmed(error: CloudError): void {
     outage = { error, sinceMs: sinceMs ?? clock.now() }
-    if (isTold || clock.now() - outage.sinceMs < OUTAGE_MS) return
-    isTold = true
+    if (isReported || clock.now() - outage.sinceMs < OUTAGE_MS) return
+    isReported = true
     for (const worker of unseen) wake(worker)
   }
 
   function forget(): void {
     sinceMs = null
     outage = null
-    isTold = false
+    isReported = false
     unseen.clear()
   }
 

@@ -15,7 +15,7 @@ let board: FleetBoard
 
 const REST = nothing(reason('at_desired_status', { status: 'RUNNING' }))
 const running = (id: string) => aWorker({ id, status: 'RUNNING', service_status: 'AVAILABLE' })
-const look = (decision: Decision = REST, drift: DriftType | null = null, ec2 = 'running') => ({
+const observation = (decision: Decision = REST, drift: DriftType | null = null, ec2 = 'running') => ({
   decision,
   drift,
   ec2,
@@ -30,8 +30,8 @@ beforeEach(() => {
 
 describe('the plan', () => {
   it('says what is due for each worker, when and why', () => {
-    board.looked(running('w-1'), look(wait(5_000, reason('ec2_reports', { state: 'stopping' }))))
-    board.looked(running('w-2'), look(perform({ kind: 'terminate' }, textReason('x'.repeat(2_000)))))
+    board.reconciled(running('w-1'), observation(wait(5_000, reason('ec2_reports', { state: 'stopping' }))))
+    board.reconciled(running('w-2'), observation(perform({ kind: 'terminate' }, textReason('x'.repeat(2_000)))))
     const stopping = reason('ec2_reports', { state: 'stopping' })
     const long = textReason('x'.repeat(1_000))
     expect(board.plan()).toEqual([
@@ -44,25 +44,28 @@ describe('the plan', () => {
     ['it is at rest', REST],
     ['only a visit is due', perform({ kind: 'survey' }, textReason('it is time'))],
   ])('says nothing of a worker any more once %s', (_, decision) => {
-    board.looked(running('w-1'), look(wait(1, textReason('a wait'))))
-    board.looked(running('w-1'), look(decision))
+    board.reconciled(running('w-1'), observation(wait(1, textReason('a wait'))))
+    board.reconciled(running('w-1'), observation(decision))
     expect(board.plan()).toEqual([])
   })
 
   it('says why EC2 refused what is tried again', () => {
     const refused = { type: 'StopBlocked', status: true, reason: textReason('EC2 refuses to stop i-1'), since: '' }
     const stopping = aWorker({ id: 'w-1', status: 'STOPPING', desired_status: 'STOPPED', conditions: [refused] })
-    board.looked(stopping, look(perform({ kind: 'stop', force: false }, reason('ec2_reports', { state: 'running' }))))
+    board.reconciled(
+      stopping,
+      observation(perform({ kind: 'stop', force: false }, reason('ec2_reports', { state: 'running' }))),
+    )
     expect(board.plan()).toMatchObject([{ action: 'stop', because: refused.reason }])
   })
 
   it('says what only a person can change: a wish that is not fulfilled is never nothing to do', () => {
     const because = reason('failed_and_stopped')
-    board.looked(aWorker({ id: 'w-1', status: 'FAILED' }), look(nothing(because)))
+    board.reconciled(aWorker({ id: 'w-1', status: 'FAILED' }), observation(nothing(because)))
     expect(board.plan()).toEqual([{ resource: 'worker:w-1', action: 'manual', because, due_at: null }])
-    board.looked(
+    board.reconciled(
       aWorker({ id: 'w-1', status: 'PENDING', desired_status: 'STOPPED' }),
-      look(nothing(reason('at_desired_status', { status: 'STOPPED' }))),
+      observation(nothing(reason('at_desired_status', { status: 'STOPPED' }))),
     )
     expect(board.plan()).toEqual([])
   })
@@ -70,17 +73,17 @@ describe('the plan', () => {
 
 describe('the counts', () => {
   it('are of what the last look at each worker found', () => {
-    board.looked(running('w-1'), look(REST, 'state'))
-    board.looked(running('w-1'), look(REST, 'address'))
-    board.looked(running('w-2'), look(REST, 'type'))
-    board.looked(running('w-2'), look(REST))
-    board.looked(aWorker({ id: 'w-3', status: 'STOPPED' }), look())
+    board.reconciled(running('w-1'), observation(REST, 'state'))
+    board.reconciled(running('w-1'), observation(REST, 'address'))
+    board.reconciled(running('w-2'), observation(REST, 'type'))
+    board.reconciled(running('w-2'), observation(REST))
+    board.reconciled(aWorker({ id: 'w-3', status: 'STOPPED' }), observation())
     expect([board.workersManaged(), board.workersWithDrift(), board.runningWorkers()]).toEqual([3, 1, 2])
   })
 
   it('are over with the worker, and with the term', () => {
-    board.looked(running('w-1'), look(wait(1, textReason('a wait')), 'state'))
-    board.looked(running('w-2'), look(wait(1, textReason('a wait')), 'state'))
+    board.reconciled(running('w-1'), observation(wait(1, textReason('a wait')), 'state'))
+    board.reconciled(running('w-2'), observation(wait(1, textReason('a wait')), 'state'))
     board.forget('w-1')
     expect([board.workersManaged(), board.workersWithDrift(), board.plan().length]).toEqual([1, 1, 1])
     board.clear()
@@ -92,8 +95,8 @@ describe('the counts', () => {
 describe('the numbers', () => {
   it('are kept for each worker', () => {
     const licensed = { ...NO_LICENSE, status: 'REGISTERED', product: 'CML_Enterprise' } as const
-    board.looked({ ...running('w-1'), license: licensed }, look(REST, 'license'))
-    board.looked({ ...running('w-1'), license: licensed }, look(REST, 'license'))
+    board.reconciled({ ...running('w-1'), license: licensed }, observation(REST, 'license'))
+    board.reconciled({ ...running('w-1'), license: licensed }, observation(REST, 'license'))
     const worker_id = 'w-1'
     expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([0.2, 0.2])
     expect(meter.value('worker_drift_detected_total', { worker_id, drift_type: 'license' })).toBe(2)
@@ -108,15 +111,15 @@ describe('the numbers', () => {
   })
 
   it('show only the state that EC2 named last', () => {
-    board.looked(running('w-1'), look(REST, null, 'running'))
-    board.looked(running('w-1'), look(REST, null, 'stopping'))
+    board.reconciled(running('w-1'), observation(REST, null, 'running'))
+    board.reconciled(running('w-1'), observation(REST, null, 'stopping'))
     expect(meter.value('worker_ec2_state', { worker_id: 'w-1', state: 'running' })).toBeUndefined()
     expect(meter.value('worker_ec2_state', { worker_id: 'w-1', state: 'stopping' })).toBe(1)
     expect(meter.value('worker_cml_license_status', { worker_id: 'w-1', tier: 'none' })).toBe(0)
   })
 
   it('are dropped with the worker', () => {
-    board.looked(running('w-1'), look(REST, 'state'))
+    board.reconciled(running('w-1'), observation(REST, 'state'))
     board.forget('w-1')
     const worker_id = 'w-1'
     expect(meter.value('worker_ec2_state', { worker_id, state: 'running' })).toBeUndefined()
@@ -126,7 +129,7 @@ describe('the numbers', () => {
   })
 
   it('are dropped with the term: nobody would say when a worker is gone', () => {
-    board.looked(running('w-1'), look(REST, 'state'))
+    board.reconciled(running('w-1'), observation(REST, 'state'))
     board.clear()
     const worker_id = 'w-1'
     expect(meter.value('worker_drift_detected_total', { worker_id, drift_type: 'state' })).toBeUndefined()
@@ -134,16 +137,16 @@ describe('the numbers', () => {
   })
 
   it('are those of all together beyond five hundred workers, and nothing stale is left', () => {
-    for (let n = 0; n < SERIES_MAX; n += 1) board.looked(running(`w-${n}`), look())
+    for (let n = 0; n < SERIES_MAX; n += 1) board.reconciled(running(`w-${n}`), observation())
     expect(meter.value('worker_ec2_state', { worker_id: 'w-499', state: 'running' })).toBe(1)
-    board.looked(running('one-more'), look(REST, 'state'))
+    board.reconciled(running('one-more'), observation(REST, 'state'))
     expect(meter.value('worker_series_folded')).toBe(1)
     expect(meter.value('worker_drift_detected_total', { worker_id: '_all', drift_type: 'state' })).toBe(1)
     expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id: '_all' })).toEqual([0.2])
     expect(meter.value('worker_ec2_state', { worker_id: 'one-more', state: 'running' })).toBeUndefined()
     expect(meter.value('worker_ec2_state', { worker_id: 'w-499', state: 'running' })).toBeUndefined()
     board.forget('one-more')
-    board.looked(running('w-0'), look())
+    board.reconciled(running('w-0'), observation())
     expect(meter.value('worker_series_folded')).toBe(0)
     expect(meter.value('worker_ec2_state', { worker_id: 'w-0', state: 'running' })).toBe(1)
   })

@@ -15,7 +15,7 @@ const EVERYBODY = '_all'
 
 /** The last observation of each worker, for plan, health and metrics. */
 export interface FleetBoard {
-  looked(worker: Worker, look: { decision: Decision; drift: DriftType | null; ec2: string; seconds: number }): void
+  reconciled(worker: Worker, found: { decision: Decision; drift: DriftType | null; ec2: string; seconds: number }): void
   forget(workerId: string): void
   /** Drops the observations of a term. */
   clear(): void
@@ -44,10 +44,10 @@ export function fleetBoard({
   const board = planBoard()
   const series = fleetSeries(meter, workerSeriesMax)
   return {
-    looked(worker, { decision, drift, ec2, seconds }) {
+    reconciled(worker, { decision, drift, ec2, seconds }) {
       entries.set(worker.id, { status: worker.status, drift })
       board.set(`worker:${worker.id}`, plannedFor(worker, decision, clock.now()))
-      series.looked(worker, { drift, ec2, seconds, workers: entries.size })
+      series.reconciled(worker, { drift, ec2, seconds, workers: entries.size })
     },
     forget(workerId) {
       entries.delete(workerId)
@@ -105,13 +105,14 @@ interface Shown {
 
 /** Prometheus series per worker, up to a limit. Series of removed workers are dropped. */
 function fleetSeries(meter: Meter, workerSeriesMax: number) {
-  const duration = meter.histogram('worker_reconciliation_duration_seconds', 'how long a look at a worker takes', [
+  const duration = meter.histogram('worker_reconciliation_duration_seconds', 'duration of one reconcile of a worker', [
     'worker_id',
   ])
-  const drifts = meter.counter('worker_drift_detected_total', 'looks that found the world to differ from the record', [
-    'worker_id',
-    'drift_type',
-  ])
+  const drifts = meter.counter(
+    'worker_drift_detected_total',
+    'reconciles that found EC2 or CML to differ from the worker record',
+    ['worker_id', 'drift_type'],
+  )
   const states = meter.gauge('worker_ec2_state', '1 for the state that EC2 last named', ['worker_id', 'state'])
   const licenses = meter.gauge('worker_cml_license_status', '1 while its CML is registered', ['worker_id', 'tier'])
   const folded = meter.gauge('worker_series_folded', '1 when there are too many workers to name each in the numbers')
@@ -139,7 +140,7 @@ function fleetSeries(meter: Meter, workerSeriesMax: number) {
   return {
     clear,
     drop,
-    looked(
+    reconciled(
       worker: Worker,
       { drift, ec2, seconds, workers }: { drift: DriftType | null; ec2: string; seconds: number; workers: number },
     ): void {

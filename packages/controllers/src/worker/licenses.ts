@@ -4,7 +4,7 @@ import type { CmlLicensing, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { reason, textReason } from '@lcm/domain/reason'
 import { type LicenseOutcome, releasesLicense } from '@lcm/domain/worker/decision/license-operation'
-import type { LicenseSight, WorkerPolicy } from '@lcm/domain/worker/observation'
+import type { LicenseObservation, WorkerPolicy } from '@lcm/domain/worker/observation'
 import { isTrusted } from '@lcm/domain/worker/trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 
@@ -34,7 +34,7 @@ export async function readLicense(
   worker: Worker,
   url: string,
   signal: AbortSignal,
-): Promise<LicenseSight> {
+): Promise<LicenseObservation> {
   try {
     const { udi, ...seen } = await cml.licensing(await logins.resolve(worker, url, signal), signal)
     return { kind: 'seen', ...seen, udi: udi?.product_uuid ?? null, hostname: nameIn(udi) }

@@ -117,14 +117,14 @@ function readingsByRegion(
   return readings
 }
 
-interface ServerSight {
+interface ServerObservation {
   readonly stats: CmlStats | null
   readonly health: CmlHealth | null
   readonly version: string | null
 }
 
 /** A worker without an address has no values; that is no failure. */
-async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSignal): Promise<ServerSight> {
+async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSignal): Promise<ServerObservation> {
   const url = recordedEndpoint(worker)
   if (url === null) return { stats: null, health: null, version: null }
   const { certificate_sha256 } = worker.cml
@@ -137,7 +137,7 @@ async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSign
   return inside === 'unasked' || inside === null ? { stats: null, health: null, version } : { ...inside, version }
 }
 
-type Inside = Omit<ServerSight, 'version'>
+type Inside = Omit<ServerObservation, 'version'>
 
 /** `unasked` where no login is known; null where CML did not answer. */
 async function askInside(
@@ -171,7 +171,7 @@ const healthOf = (
 const percentOf = (share: number | null | undefined): number | null => (share == null ? null : share * 100)
 
 /** Values of CML win over those of CloudWatch. */
-function sampleOf(reading: MachineReading | undefined, server: ServerSight, now: string): WorkerSample {
+function sampleOf(reading: MachineReading | undefined, server: ServerObservation, now: string): WorkerSample {
   const { stats, health, version } = server
   return {
     collected_at: now,

@@ -11,8 +11,8 @@ import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/doma
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type {
-  CmlSight,
-  Ec2Sight,
+  CmlObservation,
+  Ec2Observation,
   LaunchInputs,
   Observation,
   Unreadable,
@@ -89,7 +89,7 @@ const needsLaunch = (worker: Worker): boolean =>
   ((worker.status === 'PENDING' && worker.launch?.state !== 'open') ||
     (worker.status === 'FAILED' && worker.ec2_instance_id === null))
 
-async function observeEc2(parts: ObserveParts, worker: Worker, signal: AbortSignal): Promise<Ec2Sight> {
+async function observeEc2(parts: ObserveParts, worker: Worker, signal: AbortSignal): Promise<Ec2Observation> {
   if (worker.ec2_instance_id === null && worker.launch?.state !== 'open') {
     return { kind: 'absent', confirmed: true, because: reason('nothing_launched') }
   }
@@ -146,7 +146,7 @@ async function observeCml(
   worker: Worker,
   url: string | null,
   signal: AbortSignal,
-): Promise<CmlSight | null> {
+): Promise<CmlObservation | null> {
   if (!awaitsCml(worker, observations)) {
     observations.forgetCml(worker.id)
     return null
@@ -155,8 +155,8 @@ async function observeCml(
   // Monotonic: a wall clock set back would make the last probe look recent.
   const recent = observations.recentCml(worker.id, url, clock.monotonic())
   if (recent) return recent
-  const look = await cml.probe({ url, certificate_sha256: worker.cml.certificate_sha256 }, signal)
-  return observations.sawCml(worker.id, url, look, clock.monotonic())
+  const probe = await cml.probe({ url, certificate_sha256: worker.cml.certificate_sha256 }, signal)
+  return observations.sawCml(worker.id, url, probe, clock.monotonic())
 }
 
 type Inside = Pick<Observation, 'license' | 'nodeDefinitions'>

@@ -31,7 +31,7 @@ describe('a machine of ours that no record stands for', () => {
   })
 
   it('is marked, confirmed by the next look, and then told of once', async () => {
-    await found.looks()
+    await found.discover()
     expect(found.loop.orphans()).toMatchObject([
       {
         resource: `fleet:${orphan.instance_id}`,
@@ -59,7 +59,7 @@ describe('a machine of ours that no record stands for', () => {
       'workers',
       await fleet.workerOn(orphan, { status: 'TERMINATED', desired_status: 'TERMINATED' }),
     )
-    await found.looks()
+    await found.discover()
     const cause = { code: 'worker_terminated', params: { worker: 'metal-1', state: 'running' } }
     expect(found.loop.orphans()).toMatchObject([
       { because: { code: 'orphan', params: { cause: { code: 'orphan_found', params: { cause } } } } },
@@ -68,7 +68,7 @@ describe('a machine of ours that no record stands for', () => {
 
   it('is terminated only where that is asked for, and that is said', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
-    await found.looks()
+    await found.discover()
     expect(await stateOf(orphan)).toBe('running')
     await fleet.clock.advance(INTERVAL_MS)
     expect(await stateOf(orphan)).toBe('shutting-down')
@@ -82,7 +82,7 @@ describe('a machine of ours that no record stands for', () => {
 
   it('is marked anew by a new term: a new leader is slower to act, never quicker', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
-    await found.looks()
+    await found.discover()
     found.end()
     await fleet.clock.advance(INTERVAL_MS)
     const begun = found.lead()
@@ -97,7 +97,7 @@ describe('a machine of ours that no record stands for', () => {
 
   it('is forgotten when it was adopted in between', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
-    await found.looks()
+    await found.discover()
     await fleet.plane.put('workers', await fleet.workerOn(orphan, { id: 'w-gone' }))
     await fleet.clock.advance(INTERVAL_MS)
     await fleet.plane.remove('workers', 'w-gone')
@@ -108,7 +108,7 @@ describe('a machine of ours that no record stands for', () => {
   it('is kept where somebody has said so on it', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     fleet.model.ec2.createTags(REGION, { ids: [orphan.instance_id], tags: { 'lcm:keep': 'true' } })
-    await found.looks(3)
+    await found.discover(3)
     expect([found.actions(), await stateOf(orphan)]).toEqual([['orphan_report'], 'running'])
   })
 
@@ -117,14 +117,14 @@ describe('a machine of ours that no record stands for', () => {
     const power = () =>
       Promise.reject(new CloudError('protected', { code: 'P', action: 'T', message: 'it is protected' }))
     found = aDiscovery(fleet, { machines: { ...fleet.machines, powerOne: power } })
-    await found.looks(1)
+    await found.discover(1)
     expect(found.log.messages('warn')).toEqual(['could not terminate an orphan'])
     expect(found.actions()).toEqual(['orphan_terminate'])
   })
 
   it('is left alone while nobody can say how many have gone', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
-    await found.looks()
+    await found.discover()
     fleet.plane.fail({ route: 'permitOrphanTermination', effect: 'store_unavailable', times: 1 })
     await fleet.clock.advance(INTERVAL_MS)
     expect(await stateOf(orphan)).toBe('running')
@@ -136,7 +136,7 @@ describe('a machine of ours that no record stands for', () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     for (let n = 0; n < 4; n += 1) await fleet.launch({ tags: ourTags(`w-gone-${n}`) })
     await fleet.clock.advance(BOOTED_MS)
-    await found.looks(1)
+    await found.discover(1)
     const live = async () => {
       const listed = await fleet.compute.list(REGION, { tags: { [TAG.fleet]: FLEET } }, never)
       return listed.filter(({ state }) => state === 'running').length
@@ -151,7 +151,7 @@ describe('a machine of ours that no record stands for', () => {
     ])
     found.end()
     found = aDiscovery(fleet)
-    await found.looks(2)
+    await found.discover(2)
     expect(found.actions(), 'another process remembers').toEqual(['orphan_hold', 'orphan_hold', 'orphan_hold'])
     await fleet.clock.advance(9 * INTERVAL_MS)
     expect(await live()).toBe(3)

@@ -13,7 +13,7 @@ import { judgeLicense } from '@lcm/domain/worker/decision/license-operation'
 import { judgePower } from '@lcm/domain/worker/decision/power-refusal'
 import { endpointOf } from '@lcm/domain/worker/endpoint'
 import type { LaunchParameters } from '@lcm/domain/worker/instance'
-import { lookAgain, type WorkerPolicy } from '@lcm/domain/worker/observation'
+import { requeueAfterMs, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { LaunchAttempt, Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import { type ReconciliationResult, requeue, retry, success } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -42,7 +42,7 @@ export async function performDecision(
   parts: PerformParts,
   worker: Worker,
   decision: Decision,
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   const { action, because } = decision
   switch (action.kind) {
@@ -51,40 +51,40 @@ export async function performDecision(
     case 'wait':
       return requeue(because.message, action.afterMs)
     case 'retry':
-      return retryAfterWrite(parts, worker, { changes: action.changes, decision }, look)
+      return retryAfterWrite(parts, worker, { changes: action.changes, decision }, context)
     case 'write':
-      return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, look)
+      return report(parts, worker, { changes: action.changes, afterMs: action.afterMs, decision }, context)
     case 'open_attempt': {
       const attempt = openAttempt(worker, action, { nowMs: parts.clock.now(), ...parts.config })
-      const result = await announceAttempt(parts, worker, { attempt, decision }, look)
+      const result = await announceAttempt(parts, worker, { attempt, decision }, context)
       parts.memory.launches.opened(worker.id, attempt.client_token)
       return result
     }
     case 'launch':
-      return launchAndReport(parts, worker, look)
+      return launchAndReport(parts, worker, context)
     case 'register_license':
     case 'deregister_license':
-      return changeLicenseAndReport(parts, worker, action.kind, look)
+      return changeLicenseAndReport(parts, worker, action.kind, context)
     case 'record_leak':
-      return recordLeak(parts, worker, { changes: action.changes, decision }, look)
+      return recordLeak(parts, worker, { changes: action.changes, decision }, context)
     case 'stop_labs': {
       const body = { reason: because }
       await parts.client.call('stopWorkerLabs', {
         params: { id: worker.id },
         body,
-        epoch: look.epoch,
-        signal: look.signal,
+        epoch: context.epoch,
+        signal: context.signal,
       })
       return requeue(because.message, action.afterMs)
     }
     case 'survey':
       parts.memory.probes.requested(worker.id, parts.clock.monotonic())
-      parts.probes.request(worker, look.epoch)
+      parts.probes.request(worker, context.epoch)
       return success(because.message)
     case 'tag':
-      return tag(parts, worker, action, look)
+      return tag(parts, worker, action, context)
     default:
-      return change(parts, worker, action, look)
+      return change(parts, worker, action, context)
   }
 }
 
@@ -93,43 +93,43 @@ async function retryAfterWrite(
   parts: PerformParts,
   worker: Worker,
   { changes, decision }: { changes: WorkerChanges | null; decision: Decision },
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   if (changes === null) return retry(decision.because.message)
-  const written = await report(parts, worker, { changes, afterMs: null, decision }, look)
+  const written = await report(parts, worker, { changes, afterMs: null, decision }, context)
   return written.status === 'SUCCESS' ? retry(decision.because.message) : written
 }
 
 async function launchAndReport(
   parts: PerformParts,
   worker: Worker,
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   assert(worker.launch, `${worker.id} has no attempt to launch`)
   const { user_data_ref: ref } = worker.launch.parameters
-  const userData = ref === null ? null : await userDataOf(parts, worker, ref, look.signal)
+  const userData = ref === null ? null : await userDataOf(parts, worker, ref, context.signal)
   if (ref !== null && userData === null)
     return requeue(
       'the user data of this attempt is gone; it is given up once no machine of it shows',
-      parts.policy.lookAgainMsMax,
+      parts.policy.requeueMsMax,
     )
-  const outcome = await launchOnce(parts, worker, userData, look)
+  const outcome = await launchOnce(parts, worker, userData, context)
   if (outcome.kind === 'refused' && outcome.errorClass === 'capacity')
     parts.memory.launches.refused(worker.aws_region, worker.launch, parts.clock.now())
   const at = { policy: parts.policy, nowMs: parts.clock.now() }
-  return performDecision(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), look)
+  return performDecision(parts, worker, judgeLaunch(worker, worker.launch, outcome, at), context)
 }
 
 async function launchOnce(
   { machines, memory }: PerformParts,
   worker: Worker,
   userData: string | null,
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<LaunchOutcome> {
   memory.observations.launchSent(worker.id)
   const wasUnsent = memory.launches.sending(worker.id)
   try {
-    return await look.withoutSlot(() => launch(machines, worker, userData, look.signal))
+    return await context.withoutSlot(() => launch(machines, worker, userData, context.signal))
   } catch (error) {
     // An attempt that was sent before may have a machine, although its retry was not sent.
     if (isRateLimited(error) && wasUnsent && worker.launch)
@@ -153,18 +153,18 @@ async function change(
   parts: PerformParts,
   worker: Worker,
   action: MachineAction,
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   try {
-    const state = await look.withoutSlot(() => changeMachine(parts.machines, worker, action, look.signal))
-    return requeue(`${action.kind}: EC2 says ${state}`, lookAgain(worker, parts.policy, parts.clock.now()))
+    const state = await context.withoutSlot(() => changeMachine(parts.machines, worker, action, context.signal))
+    return requeue(`${action.kind}: EC2 says ${state}`, requeueAfterMs(worker, parts.policy, parts.clock.now()))
   } catch (error) {
     if (!(error instanceof CloudError) || isRateLimited(error)) throw error
     const at = { policy: parts.policy, nowMs: parts.clock.now() }
     const refused = judgePower(worker, action.kind, error, at)
-    if (refused !== null) return performDecision(parts, worker, refused, look)
+    if (refused !== null) return performDecision(parts, worker, refused, context)
     const expected = ['throttled', 'state', 'capacity', 'not_found'].includes(error.errorClass)
-    return expected ? requeue(error.message, parts.policy.lookAgainMsMax) : retry(error.message, error)
+    return expected ? requeue(error.message, parts.policy.requeueMsMax) : retry(error.message, error)
   }
 }
 
@@ -173,12 +173,12 @@ async function tag(
   { machines, memory, clock }: PerformParts,
   worker: Worker,
   { tags, afterMs }: Extract<Decision['action'], { kind: 'tag' }>,
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   const { aws_region: region, ec2_instance_id: id } = worker
   assert(id !== null, `${worker.id} has no machine to tag`)
   try {
-    await look.withoutSlot(() => machines.tag(region, id, tags, look.signal))
+    await context.withoutSlot(() => machines.tag(region, id, tags, context.signal))
     memory.tags.sent(worker, clock.monotonic())
     return requeue(`tag: ${JSON.stringify(tags)}`, afterMs)
   } catch (error) {
@@ -192,21 +192,23 @@ async function changeLicenseAndReport(
   parts: PerformParts,
   worker: Worker,
   kind: 'register_license' | 'deregister_license',
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   // The present address: a machine that boots only to return its license has none on record.
-  const instance = look.seen.ec2.kind === 'instance' ? look.seen.ec2.instance : null
+  const instance = context.seen.ec2.kind === 'instance' ? context.seen.ec2.instance : null
   const url = instance && endpointOf(instance, parts.policy.cmlAddress)
-  if (instance === null || url === null) return requeue('CML has no address yet', parts.policy.lookAgainMs)
+  if (instance === null || url === null) return requeue('CML has no address yet', parts.policy.requeueMs)
   // The last check before a change that no compare-and-set guards.
   const permit = () => {
-    if (!look.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
+    if (!context.leadership.isHeld()) throw new NotLeadingError(`${kind} was not sent: this instance leads no longer`)
   }
   parts.memory.returnedLicenses.delete(worker.id)
-  const outcome = await look.withoutSlot(() => changeLicense(parts, worker, { act: kind, url, permit }, look.signal))
+  const outcome = await context.withoutSlot(() =>
+    changeLicense(parts, worker, { act: kind, url, permit }, context.signal),
+  )
   if (outcome.kind === 'returned') parts.memory.returnedLicenses.add(worker.id)
   const at = { policy: parts.policy, instance, nowMs: parts.clock.now() }
-  return performDecision(parts, worker, judgeLicense(worker, outcome, at), look)
+  return performDecision(parts, worker, judgeLicense(worker, outcome, at), context)
 }
 
 /** Reports the leak before the status is written: a leak that is reported twice counts once. */
@@ -214,7 +216,7 @@ async function recordLeak(
   parts: PerformParts,
   worker: Worker,
   { changes, decision }: { changes: WorkerChanges; decision: Decision },
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
   const { udi, hostname, product } = worker.license
   const body = {
@@ -224,8 +226,8 @@ async function recordLeak(
     product,
     reason: decision.because,
   }
-  await parts.client.call('reportLicenseLeak', { body, epoch: look.epoch, signal: look.signal })
-  return report(parts, worker, { changes, afterMs: 0, decision }, look)
+  await parts.client.call('reportLicenseLeak', { body, epoch: context.epoch, signal: context.signal })
+  return report(parts, worker, { changes, afterMs: 0, decision }, context)
 }
 
 /** The attempt as it is stored before the cloud is asked, with its token, which people who may launch machines can't compute. */

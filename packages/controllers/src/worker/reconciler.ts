@@ -60,7 +60,7 @@ export function workerReconciler(parts: WorkerReconcilerParts): Reconciliation {
       keyOf: worker => worker.id,
       fetchResource: (id, signal) => fetchWorker(client, id, signal),
       needsAttention,
-      reconcile: (worker, context) => reconcile(parts, worker, context),
+      reconcile: (worker, context) => reconcileWorker(parts, worker, context),
       watchSource: prefix => changeKeys.source(prefix),
       parseWatchKey: key => (key.startsWith(WORKER_KEYS) ? key.slice(WORKER_KEYS.length) : null),
       isUrgent: hint => hint.status !== hint.desired_status,
@@ -87,34 +87,34 @@ const fetchWorker = (client: Client, id: string, signal: AbortSignal): Promise<W
   unlessMissing(client.call('getWorker', { params: { id }, signal }))
 
 /** Observe, decide, then either announce, or perform and report. At most one write; none when nothing changed. */
-async function reconcile(
+async function reconcileWorker(
   parts: WorkerReconcilerParts,
   worker: Worker,
-  context: ReconcileContext<Worker>,
+  base: ReconcileContext<Worker>,
 ): Promise<ReconciliationResult> {
   if (worker.status === 'TERMINATED') return forget(parts, worker)
   const { clock } = parts
   const memory = parts.memory.current()
   const startedMs = clock.monotonic()
-  const policy = currentPolicy(parts.config, await parts.settings.read(context.signal))
-  const seen = await context.withoutSlot(() => observeRefreshed({ ...parts, memory }, worker, policy, context.signal))
-  const look = { ...context, seen, durationMs: () => Math.round(clock.monotonic() - startedMs) }
+  const policy = currentPolicy(parts.config, await parts.settings.read(base.signal))
+  const seen = await base.withoutSlot(() => observeRefreshed({ ...parts, memory }, worker, policy, base.signal))
+  const context = { ...base, seen, durationMs: () => Math.round(clock.monotonic() - startedMs) }
   const decision = decideWorker(worker, seen, policy, clock.now())
-  const seconds = look.durationMs() / 1000
-  parts.board.looked(worker, { decision, drift: driftOf(worker, seen, policy), ec2: ec2Of(seen), seconds })
+  const seconds = context.durationMs() / 1000
+  parts.board.reconciled(worker, { decision, drift: driftOf(worker, seen, policy), ec2: ec2Of(seen), seconds })
   const name = `worker:${worker.id}`
   let result: ReconciliationResult
   try {
-    result = await performDecision({ ...parts, memory, policy }, worker, decision, look)
+    result = await performDecision({ ...parts, memory, policy }, worker, decision, context)
   } catch (error) {
     if (!isRateLimited(error)) throw error
-    parts.decisions.note(name, look.epoch, { ...noteOf(worker, decision, look, error.message), action: 'wait' })
+    parts.decisions.note(name, context.epoch, { ...noteOf(worker, decision, context, error.message), action: 'wait' })
     return requeue(error.message, error.retryAfterMs)
   }
   // The write of its condition reports an outage once.
   if (decision.action.kind === 'retry') return result
   if (!isWritten(decision))
-    parts.decisions.note(name, look.epoch, noteOf(worker, decision, look, outcomeOf(decision, result)))
+    parts.decisions.note(name, context.epoch, noteOf(worker, decision, context, outcomeOf(decision, result)))
   else if (decision.action.kind !== 'survey') parts.decisions.written(name, decision.because)
   return result
 }

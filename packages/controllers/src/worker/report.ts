@@ -63,10 +63,10 @@ export async function report(
   parts: ReportParts,
   worker: Worker,
   { changes, afterMs, decision }: Report,
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
-  const body = { changes, decision: noteOf(worker, decision, look) }
-  const lost = await guarded(parts, worker, look, call => parts.client.call('reportWorkerStatus', { ...call, body }))
+  const body = { changes, decision: noteOf(worker, decision, context) }
+  const lost = await guarded(parts, worker, context, call => parts.client.call('reportWorkerStatus', { ...call, body }))
   if (lost !== null) return lost
   count(parts.counters, worker, withChanges(worker, changes), decision)
   const moved = changes.status === undefined ? '' : `${worker.status} -> ${changes.status}: `
@@ -81,10 +81,10 @@ export async function announceAttempt(
   parts: ReportParts,
   worker: Worker,
   { attempt, decision }: { attempt: LaunchAttempt; decision: Decision },
-  look: WorkerReconcile,
+  context: WorkerReconcile,
 ): Promise<ReconciliationResult> {
-  const body = { attempt, decision: noteOf(worker, decision, look) }
-  const lost = await guarded(parts, worker, look, call => parts.client.call('openLaunchAttempt', { ...call, body }))
+  const body = { attempt, decision: noteOf(worker, decision, context) }
+  const lost = await guarded(parts, worker, context, call => parts.client.call('openLaunchAttempt', { ...call, body }))
   return lost ?? requeue(decision.because.message, 0)
 }
 
@@ -130,21 +130,21 @@ function count(counters: WorkerCounters, before: Worker, after: Worker, { action
 }
 
 /** The decision with its inputs, for the journal. */
-export const noteOf = (worker: Worker, decision: Decision, look: WorkerReconcile, outcome = ''): DecisionNote => ({
+export const noteOf = (worker: Worker, decision: Decision, context: WorkerReconcile, outcome = ''): DecisionNote => ({
   action: decision.action.kind,
   because: decision.because,
-  cause: look.cause.slice(0, 200),
+  cause: context.cause.slice(0, 200),
   seen: {
     version: worker.version,
     status: worker.status,
     desired_status: worker.desired_status,
-    ec2: ec2Of(look.seen),
-    cml: look.seen.cml?.stage ?? null,
-    license: look.seen.license?.kind === 'seen' ? look.seen.license.registration : null,
+    ec2: ec2Of(context.seen),
+    cml: context.seen.cml?.stage ?? null,
+    license: context.seen.license?.kind === 'seen' ? context.seen.license.registration : null,
   },
   guards: decision.guards.map(guard => ({ ...guard })),
   outcome: outcome.slice(0, OUTCOME_CHARS_MAX),
-  duration_ms: look.durationMs(),
+  duration_ms: context.durationMs(),
 })
 
 export const ec2Of = ({ ec2 }: Observation): string => (ec2.kind === 'instance' ? ec2.instance.state : ec2.kind)

@@ -2,7 +2,7 @@ import { type Losses, mayLose, recentLosses } from '@lcm/domain/fleet/brake'
 import { toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import { offerKey } from '@lcm/domain/worker/decision/launch'
-import type { CmlSight, Ec2Sight, WorkerPolicy } from '@lcm/domain/worker/observation'
+import type { CmlObservation, Ec2Observation, WorkerPolicy } from '@lcm/domain/worker/observation'
 import { CONDITION, type LaunchAttempt, type Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { type CmlOutages, cmlOutages } from './cml-outages.ts'
@@ -191,13 +191,13 @@ const SILENCES = 3
  */
 export interface ObservationMemory {
   /** The machine was missing in a complete response. Confirmed only after an earlier miss and the grace period of its launch. */
-  missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Sight
+  missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Observation
   found(workerId: string): void
   /** A launch was just sent, so the absence is counted from now. */
   launchSent(workerId: string): void
   /** The last probe of this address, if it is too recent to repeat. */
-  recentCml(workerId: string, url: string, nowMs: number): CmlSight | null
-  sawCml(workerId: string, url: string, look: Omit<CmlSight, 'ready_streak'>, nowMs: number): CmlSight
+  recentCml(workerId: string, url: string, nowMs: number): CmlObservation | null
+  sawCml(workerId: string, url: string, probe: Omit<CmlObservation, 'ready_streak'>, nowMs: number): CmlObservation
   /** Drops the last probe: nothing waits for CML now. */
   forgetCml(workerId: string): void
   /** Notes whether CML answered another request. */
@@ -207,33 +207,33 @@ export interface ObservationMemory {
   forget(workerId: string): void
 }
 
-interface Look {
+interface CmlMemory {
   readonly url: string
   readonly atMs: number
-  readonly sight: CmlSight
+  readonly observation: CmlObservation
 }
 
 export function observationMemory(policy: Pick<WorkerPolicy, 'probeIntervalMs' | 'missesApartMs'>): ObservationMemory {
   const { probeIntervalMs } = policy
   const absences = absentMachines(policy.missesApartMs)
-  const looks = new Map<string, Look>()
+  const probed = new Map<string, CmlMemory>()
   const silences = new Map<string, number>()
   return {
     ...absences,
     recentCml(workerId, url, nowMs) {
-      const last = looks.get(workerId)
+      const last = probed.get(workerId)
       // A timer may fire slightly early, which must not cost a whole interval.
-      return last?.url === url && nowMs - last.atMs < probeIntervalMs * 0.9 ? last.sight : null
+      return last?.url === url && nowMs - last.atMs < probeIntervalMs * 0.9 ? last.observation : null
     },
-    sawCml(workerId, url, look, nowMs) {
-      const last = looks.get(workerId)
-      const before = last?.url === url ? last.sight.ready_streak : 0
-      const sight = { ...look, ready_streak: look.stage === 'READY' ? before + 1 : 0 }
-      looks.set(workerId, { url, atMs: nowMs, sight })
-      if (look.stage === 'READY') silences.delete(workerId)
-      return sight
+    sawCml(workerId, url, probe, nowMs) {
+      const last = probed.get(workerId)
+      const before = last?.url === url ? last.observation.ready_streak : 0
+      const observation = { ...probe, ready_streak: probe.stage === 'READY' ? before + 1 : 0 }
+      probed.set(workerId, { url, atMs: nowMs, observation })
+      if (probe.stage === 'READY') silences.delete(workerId)
+      return observation
     },
-    forgetCml: workerId => void looks.delete(workerId),
+    forgetCml: workerId => void probed.delete(workerId),
     heardCml(workerId, answered) {
       if (answered) silences.delete(workerId)
       else silences.set(workerId, (silences.get(workerId) ?? 0) + 1)
@@ -241,7 +241,7 @@ export function observationMemory(policy: Pick<WorkerPolicy, 'probeIntervalMs' |
     isSilent: workerId => (silences.get(workerId) ?? 0) >= SILENCES,
     forget(workerId) {
       absences.forget(workerId)
-      looks.delete(workerId)
+      probed.delete(workerId)
       silences.delete(workerId)
     },
   }
@@ -266,7 +266,7 @@ function absentMachines(missesApartMs: number) {
   }
 
   return {
-    missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Sight {
+    missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Observation {
       // Monotonic: a wall clock set ahead must not make two misses look far apart.
       const atMs = clock.monotonic()
       const first = firstMissAt.get(worker.id) ?? atMs

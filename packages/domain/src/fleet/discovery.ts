@@ -75,12 +75,12 @@ function judgeOurs(instance: Instance, known: KnownWorkers, recorded: Worker | u
   if (status === 'TERMINATED') return ended(worker)
   if (ec2_instance_id !== null)
     return orphan(reason('worker_has_other_instance', { worker: name, instance_id: ec2_instance_id }))
-  if (!looksForMachine(worker)) return orphan(reason('worker_not_launching', { worker: name, status }))
+  if (!awaitsMachine(worker)) return orphan(reason('worker_not_launching', { worker: name, status }))
   return { kind: 'wake', instance, workerId: worker.id }
 }
 
 /** Whether the worker looks for a machine with its tag, now or before its next launch; other workers would never adopt one. */
-const looksForMachine = ({ status, desired_status, launch }: Worker): boolean =>
+const awaitsMachine = ({ status, desired_status, launch }: Worker): boolean =>
   launch?.state === 'open' || (status === 'PENDING' && desired_status === 'RUNNING')
 
 /** The status of an imported worker: the state of its machine, which is also its desired status. */

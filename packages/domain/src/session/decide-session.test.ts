@@ -11,7 +11,7 @@ import {
   INSTANTIATE_ATTEMPTS_MAX,
   type SessionAction,
   type SessionDecision,
-  type SessionSight,
+  type SessionFacts,
   WORKER_LOST_MS,
   workerLost,
 } from './decide-session.ts'
@@ -32,7 +32,7 @@ const START = toMs(aSession().timeslot.start)
 const END = toMs(aSession().timeslot.end)
 
 const worker = aServingWorker({ entered_status_at: toInstant(START - 60 * MINUTE) })
-const seeing = (more: Partial<SessionSight> = {}): SessionSight => ({
+const seeing = (more: Partial<SessionFacts> = {}): SessionFacts => ({
   worker,
   isLabGone: false,
   isLabStopped: false,
@@ -85,7 +85,7 @@ describe('over every status, desired status, worker, pipeline and time', () => {
     bootLeadMs: fc.constantFrom(0, 20 * MINUTE),
     nowMs: fc.constantFrom(START - 120 * MINUTE, START - 15 * MINUTE, START, START + MINUTE, END, END + 90 * MINUTE),
   })
-  const always = (check: (session: LabletSession, sight: SessionSight, decision: SessionDecision) => void) =>
+  const always = (check: (session: LabletSession, sight: SessionFacts, decision: SessionDecision) => void) =>
     fc.assert(
       fc.property(session, sight, (more, seen) => {
         const booked = aSession(more)
@@ -160,7 +160,7 @@ describe('a session that is not placed', () => {
   })
 })
 
-it.each<[string, Partial<LabletSession>, Partial<SessionSight>, object]>([
+it.each<[string, Partial<LabletSession>, Partial<SessionFacts>, object]>([
   ['is over', { status: 'ARCHIVED' }, {}, { code: 'status_is_final', params: { status: 'ARCHIVED' } }],
   ['is placed early', { status: 'SCHEDULED' }, { nowMs: START - 50 * MINUTE }, { code: 'lab_start_scheduled' }],
   ['is due', { status: 'SCHEDULED' }, {}, { code: 'starting_lab' }],
@@ -203,7 +203,7 @@ it('a session that is INSTANTIATING does not wait for the end of a worker that g
 })
 
 describe('a session that is SCHEDULED', () => {
-  const decide = (more: Partial<SessionSight>) => decideSession(on('SCHEDULED'), seeing(more))
+  const decide = (more: Partial<SessionFacts>) => decideSession(on('SCHEDULED'), seeing(more))
 
   it('waits exactly until its lab is to be started', () => {
     expect(decide({ nowMs: START - 50 * MINUTE }).action).toEqual({ kind: 'wait', afterMs: 30 * MINUTE })
@@ -241,7 +241,7 @@ describe('a session that is SCHEDULED', () => {
 })
 
 describe('a session that is INSTANTIATING', () => {
-  const decide = (more: Partial<LabletSession>, sight: Partial<SessionSight> = {}) =>
+  const decide = (more: Partial<LabletSession>, sight: Partial<SessionFacts> = {}) =>
     decideSession(on('INSTANTIATING', { pipeline: newPipeline('instantiate', 1), ...more }), seeing(sight))
 
   it('goes step by step, and is READY after the last', () => {
@@ -329,7 +329,7 @@ describe('a session that is INSTANTIATING', () => {
 })
 
 describe('a session that is up', () => {
-  const decide = (status: 'READY' | 'RUNNING', more: Partial<SessionSight>) =>
+  const decide = (status: 'READY' | 'RUNNING', more: Partial<SessionFacts>) =>
     decideSession(on(status, { pipeline: UP }), seeing(more))
 
   it('is RUNNING from the moment in which its slot begins', () => {
@@ -388,7 +388,7 @@ describe('a session that is EXPIRED', () => {
 })
 
 describe('a teardown', () => {
-  const decide = (pipeline: Pipeline | null, more: Partial<SessionSight> = {}) =>
+  const decide = (pipeline: Pipeline | null, more: Partial<SessionFacts> = {}) =>
     decideSession(on('STOPPING', { pipeline }), seeing(more))
 
   it('takes the place of a start that was under way', () => {

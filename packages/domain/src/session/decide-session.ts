@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000
 /** A worker that is away for longer than this counts as lost. */
 export const WORKER_LOST_MS = 10 * MINUTE_MS
 export const INSTANTIATE_ATTEMPTS_MAX = 3
-const LOOK_AGAIN_MS = 5_000
+const REQUEUE_MS = 5_000
 
 /** The fields of a session that a controller may write; omitted fields stay. */
 export interface SessionChanges {
@@ -42,7 +42,7 @@ export interface SessionDecision {
   readonly because: Reason
 }
 
-export interface SessionSight {
+export interface SessionFacts {
   /** The worker that it is on; null when there is none, or no record of it. */
   readonly worker: Worker | null
   /** Whether its lab was looked for and is gone. */
@@ -61,23 +61,23 @@ const write = (changes: SessionChanges, because: Reason): SessionDecision => ({
 })
 
 /** Decides what lablet-controller does next with a session. Its desired status comes first, then its slot, then its lab. */
-export function decideSession(session: LabletSession, sight: SessionSight): SessionDecision {
+export function decideSession(session: LabletSession, facts: SessionFacts): SessionDecision {
   switch (session.status) {
     case 'PENDING':
       return isUnwanted(session)
         ? write({ status: 'TERMINATED' }, canceled(session))
         : nothing(reason('waiting_for_placement'))
     case 'SCHEDULED':
-      return decideScheduled(session, sight)
+      return decideScheduled(session, facts)
     case 'INSTANTIATING':
-      return decideInstantiating(session, sight)
+      return decideInstantiating(session, facts)
     case 'READY':
     case 'RUNNING':
-      return decideUp(session, sight)
+      return decideUp(session, facts)
     case 'EXPIRED':
-      return decideExpired(session, sight)
+      return decideExpired(session, facts)
     case 'STOPPING':
-      return decideTeardown(session, sight)
+      return decideTeardown(session, facts)
     case 'STOPPED':
       return decideStopped(session)
     case 'ARCHIVED':
@@ -142,18 +142,18 @@ const canStartLabs = (worker: Worker | null): boolean => canServeLabs(worker) &&
 
 const notServing = (worker: Worker | null): Reason => reason('worker_not_serving', { worker: worker?.name ?? null })
 
-function decideScheduled(session: LabletSession, { worker, bootLeadMs, nowMs }: SessionSight): SessionDecision {
+function decideScheduled(session: LabletSession, { worker, bootLeadMs, nowMs }: SessionFacts): SessionDecision {
   if (isUnwanted(session)) return write({ status: 'TERMINATED' }, canceled(session))
   if (toMs(session.timeslot.end) <= nowMs) return write({ status: 'EXPIRED' }, reason('timeslot_over_before_lab_start'))
   const dueInMs = toMs(session.timeslot.start) - bootLeadMs - nowMs
   if (dueInMs > 0) return wait(dueInMs, reason('lab_start_scheduled'))
-  if (!canStartLabs(worker)) return wait(LOOK_AGAIN_MS, workerLost(worker, nowMs) ?? notServing(worker))
+  if (!canStartLabs(worker)) return wait(REQUEUE_MS, workerLost(worker, nowMs) ?? notServing(worker))
   return write({ status: 'INSTANTIATING', pipeline: newPipeline('instantiate', 1) }, reason('starting_lab'))
 }
 
 const NEVER_READY = 'the timeslot ended before the lab was ready'
 
-function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionSight): SessionDecision {
+function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionFacts): SessionDecision {
   if (isUnwanted(session)) return stopping(session, canceled(session), null)
   if (toMs(session.timeslot.end) <= nowMs) return stopping(session, reason('timeslot_over'), NEVER_READY)
   // No lab is started on a worker that is TERMINATING, which may take hours.
@@ -186,7 +186,7 @@ function heldUp(pipeline: Pipeline | null, because: Reason, nowMs: number): Sess
   const next = pipeline === null ? null : nextStep(pipeline, nowMs)
   const isStep = next !== null && next.kind !== 'done' && next.kind !== 'failed'
   const held = pipeline !== null && isStep ? blocked(pipeline, next.step, because) : null
-  return held === null ? wait(LOOK_AGAIN_MS, because) : write({ pipeline: held }, because)
+  return held === null ? wait(REQUEUE_MS, because) : write({ pipeline: held }, because)
 }
 
 const stepOf = (next: Exclude<NextStep, { kind: 'done' }>): SessionDecision =>
@@ -219,8 +219,8 @@ function tryAgain(
   )
 }
 
-function decideUp(session: LabletSession, sight: SessionSight): SessionDecision {
-  const { worker, isLabGone, nowMs } = sight
+function decideUp(session: LabletSession, facts: SessionFacts): SessionDecision {
+  const { worker, isLabGone, nowMs } = facts
   if (isUnwanted(session)) return stopping(session, canceled(session), null)
   const [startsInMs, endsInMs] = [toMs(session.timeslot.start) - nowMs, toMs(session.timeslot.end) - nowMs]
   if (endsInMs <= 0) return stopping(session, reason('timeslot_over'), null)
@@ -233,9 +233,9 @@ function decideUp(session: LabletSession, sight: SessionSight): SessionDecision 
   const isEarly = session.status === 'READY'
   if (isEarly && startsInMs <= 0) return write({ status: 'RUNNING' }, reason('timeslot_started'))
   // Once its worker serves again its lab may have to be started again.
-  const backInMs = canServeLabs(worker) ? Number.POSITIVE_INFINITY : LOOK_AGAIN_MS
+  const backInMs = canServeLabs(worker) ? Number.POSITIVE_INFINITY : REQUEUE_MS
   const untilMs = Math.min(isEarly ? startsInMs : endsInMs, lostInMs(worker, nowMs), backInMs)
-  const restart = decideRestart(session, worker, nowMs) ?? restartAfterWorker(session, sight)
+  const restart = decideRestart(session, worker, nowMs) ?? restartAfterWorker(session, facts)
   if (restart === null)
     return wait(untilMs, labDown(worker) ?? reason(isEarly ? 'waiting_for_timeslot' : 'session_in_use'))
   const { action, because } = restart
@@ -265,7 +265,7 @@ function decideRestart({ pipeline }: LabletSession, worker: Worker | null, nowMs
 /** A lab that stopped with its machine is started again, once per restart of the machine, as if its owner had requested it. */
 function restartAfterWorker(
   session: LabletSession,
-  { worker, isLabStopped, nowMs }: SessionSight,
+  { worker, isLabStopped, nowMs }: SessionFacts,
 ): SessionDecision | null {
   const { pipeline, conditions } = session
   if (worker === null || pipeline === null || !isLabStopped || !canStartLabs(worker)) return null
@@ -287,7 +287,7 @@ const stopping = (session: LabletSession, because: Reason, last_error: string | 
   )
 
 /** A session without a pipeline never had a lab. */
-function decideExpired(session: LabletSession, { nowMs }: SessionSight): SessionDecision {
+function decideExpired(session: LabletSession, { nowMs }: SessionFacts): SessionDecision {
   const { pipeline, lab_record_id, state_history } = session
   if (pipeline === null && lab_record_id === null) {
     if (isUnwanted(session)) return write({ status: 'TERMINATED' }, canceled(session))
@@ -299,7 +299,7 @@ function decideExpired(session: LabletSession, { nowMs }: SessionSight): Session
   return stopping(session, reason('timeslot_over'), wasUp ? null : NEVER_READY)
 }
 
-function decideTeardown({ pipeline }: LabletSession, { nowMs }: SessionSight): SessionDecision {
+function decideTeardown({ pipeline }: LabletSession, { nowMs }: SessionFacts): SessionDecision {
   if (pipeline === null || pipeline.name !== 'teardown')
     return write({ pipeline: newPipeline('teardown', 1) }, reason('tearing_down_lab'))
   const next = nextStep(pipeline, nowMs)

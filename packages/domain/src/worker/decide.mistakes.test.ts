@@ -1,5 +1,5 @@
 import { aWorker } from '@lcm/testkit/builders'
-import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
@@ -7,15 +7,15 @@ import { costCauseOf } from './cost.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
 import { judgeStart } from './decision/launch.ts'
-import { type Ec2Sight, type LaunchInputs, type Observation, WORKER_POLICY } from './observation.ts'
+import { type Ec2Observation, type LaunchInputs, type Observation, WORKER_POLICY } from './observation.ts'
 import { CONDITION, type Worker } from './worker.ts'
 
 const ENTERED = aWorker().entered_status_at
 const MINUTE_MS = 60_000
 const later = (minutes: number): number => toMs(ENTERED) + minutes * MINUTE_MS
 
-const machine = (state: string): Ec2Sight => aMachineSight({ state })
-const decide = (worker: Worker, ec2: Ec2Sight, minutes = 1, more: Partial<Observation> = {}): Decision =>
+const machine = (state: string): Ec2Observation => anEc2Observation({ state })
+const decide = (worker: Worker, ec2: Ec2Observation, minutes = 1, more: Partial<Observation> = {}): Decision =>
   decideWorker(worker, anObservation({ ec2, ...more }), WORKER_POLICY, later(minutes))
 const changesOf = ({ action }: Decision) => (action.kind === 'write' ? action.changes : {})
 const NO_CAPACITY = { errorClass: 'capacity', code: 'InsufficientInstanceCapacity', message: '' }
@@ -29,7 +29,7 @@ const FULL = reason('ec2_no_capacity', {
 const named = (type: string, because: Reason) => ({ type, status: true, reason: because, since: ENTERED })
 
 describe('the inputs of a launch are waited for, with a new timeout each time', () => {
-  const NOTHING: Ec2Sight = { kind: 'absent', confirmed: true, because: textReason('nothing was launched') }
+  const NOTHING: Ec2Observation = { kind: 'absent', confirmed: true, because: textReason('nothing was launched') }
   const gone: LaunchInputs = { template: null, region: null, image: null, scarce: new Map(), problem: null }
 
   it('also after an hour of waiting for capacity', () => {

@@ -1,28 +1,29 @@
 import { anInstance, aWorker } from '@lcm/testkit/builders'
-import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { reason, textReason } from '../reason.ts'
 import { bootReached, withBoot } from './boot.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
-import { type Ec2Sight, type Observation, WORKER_POLICY } from './observation.ts'
+import { type Ec2Observation, type Observation, WORKER_POLICY } from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
 
 const ENTERED = aWorker().entered_status_at
 const SOON = toMs(ENTERED) + 10_000
 
-const ec2 = (state: string): Ec2Sight => aMachineSight({ state, ...(state === 'running' ? {} : { public_ip: null }) })
-const GONE: Ec2Sight = { kind: 'absent', confirmed: true, because: textReason('gone') }
-const LICENSED = aLicenseSight()
-const UNLICENSED = aLicenseSight({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
+const ec2 = (state: string): Ec2Observation =>
+  anEc2Observation({ state, ...(state === 'running' ? {} : { public_ip: null }) })
+const GONE: Ec2Observation = { kind: 'absent', confirmed: true, because: textReason('gone') }
+const LICENSED = aLicenseObservation()
+const UNLICENSED = aLicenseObservation({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
 
-const decide = (worker: Worker, sight: Ec2Sight, more: Partial<Observation> = {}): Decision =>
+const decide = (worker: Worker, sight: Ec2Observation, more: Partial<Observation> = {}): Decision =>
   decideWorker(worker, anObservation({ ec2: sight, ...more }), WORKER_POLICY, SOON)
 
-type Seeing = readonly [Ec2Sight, Partial<Observation>?]
+type Seeing = readonly [Ec2Observation, Partial<Observation>?]
 
 /** The result in one word: the new status, else the action. */
 function doneBy({ action }: Decision): string {
@@ -30,7 +31,7 @@ function doneBy({ action }: Decision): string {
 }
 
 /** What comes of it when every announcement is taken, one look after the other, until the cloud is changed or nothing is left. */
-function pathOf(worker: Worker, sight: Ec2Sight, more: Partial<Observation> = {}): string {
+function pathOf(worker: Worker, sight: Ec2Observation, more: Partial<Observation> = {}): string {
   const path: string[] = []
   let now = worker
   for (let looks = 0; looks < 5; looks += 1) {
@@ -157,7 +158,7 @@ describe('readiness', () => {
 describe('the way down', () => {
   const stopping = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
 
-  it.each<[string, Worker, Ec2Sight, string]>([
+  it.each<[string, Worker, Ec2Observation, string]>([
     ['without a machine', aWorker({ status: 'STOPPING', desired_status: 'STOPPED' }), GONE, 'STOPPED'],
     ['its machine gone: its disk is gone too', stopping, GONE, 'TERMINATED'],
     ['EC2 stopped', stopping, ec2('stopped'), 'STOPPED'],
@@ -178,7 +179,7 @@ describe('the way down', () => {
     expect(doneBy(decide({ ...ran, ...changes } as Worker, ec2('stopping')))).toBe('wait')
   })
 
-  it.each<[string, Ec2Sight, string]>([
+  it.each<[string, Ec2Observation, string]>([
     ['EC2 running, a session lives', ec2('running'), 'wait'],
     ['EC2 stopping: others do that', ec2('stopping'), 'write'],
     ['EC2 shutting-down', ec2('shutting-down'), 'TERMINATING'],
@@ -199,7 +200,7 @@ describe('the way down', () => {
 describe('the way out', () => {
   const ending = onMachine({ status: 'TERMINATING', desired_status: 'TERMINATED' })
 
-  it.each<[string, Worker, Ec2Sight, string]>([
+  it.each<[string, Worker, Ec2Observation, string]>([
     ['without a machine', aWorker({ status: 'TERMINATING', desired_status: 'TERMINATED' }), GONE, 'TERMINATED'],
     ['its machine gone', ending, GONE, 'TERMINATED'],
     ['EC2 terminated', ending, ec2('terminated'), 'TERMINATED'],
@@ -224,7 +225,7 @@ describe('RUNNING: the checks, each before those below it', () => {
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const drain: Worker['drain'] = { requested_at: ENTERED, by: 'ann', reason: '', then: 'STOPPED', deadline: ENTERED }
   const everythingDue = { license: UNLICENSED, isSurveyDue: true } as const
-  const moved: Ec2Sight = { kind: 'instance', instance: anInstance({ public_ip: '127.64.0.9' }) }
+  const moved: Ec2Observation = { kind: 'instance', instance: anInstance({ public_ip: '127.64.0.9' }) }
   const silent = { stage: 'TCP', ready_streak: 0, version: null, certificate_sha256: null, detail: 'refused' } as const
 
   it.each<[string, string, Worker, Seeing]>([
@@ -281,7 +282,7 @@ describe('the sweep of a new leader, of a worker on record as STOPPED', () => {
   const stopped = (more: Partial<Worker> = {}) =>
     onMachine({ status: 'STOPPED', service_status: 'UNAVAILABLE', public_ip: null, https_endpoint: null, ...more })
 
-  it.each<[string, string, Worker, Ec2Sight]>([
+  it.each<[string, string, Worker, Ec2Observation]>([
     ['EC2 terminated', 'TERMINATED', stopped({ desired_status: 'STOPPED' }), ec2('terminated')],
     ['its machine gone', 'TERMINATED', stopped({ desired_status: 'STOPPED' }), GONE],
     ['EC2 running, STOPPED is wanted', 'RUNNING STOPPING stop', stopped({ desired_status: 'STOPPED' }), ec2('running')],
@@ -320,7 +321,7 @@ describe('a CML that has gone silent', () => {
   it('is asked less often the longer it lasts, and as often as ever once it answers', () => {
     expect(silentFor(5_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.probeIntervalMs })
     expect(silentFor(80_000)).toEqual({ kind: 'wait', afterMs: 20_000 })
-    expect(silentFor(3_600_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.lookAgainMsMax })
+    expect(silentFor(3_600_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.requeueMsMax })
     const answers = { ...silent, stage: 'API', detail: '' } as const
     expect(silentFor(3_600_000, answers)).toMatchObject({ kind: 'write', afterMs: WORKER_POLICY.probeIntervalMs })
   })

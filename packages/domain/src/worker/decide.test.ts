@@ -1,5 +1,5 @@
 import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
-import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { reason, textReason } from '../reason.ts'
@@ -8,7 +8,13 @@ import { decideWorker, needsAttention } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
 import { EC2_STATES } from './instance.ts'
 import { canMove } from './lifecycle.ts'
-import { type CmlSight, type Ec2Sight, type LicenseSight, lookAgain, WORKER_POLICY } from './observation.ts'
+import {
+  type CmlObservation,
+  type Ec2Observation,
+  type LicenseObservation,
+  requeueAfterMs,
+  WORKER_POLICY,
+} from './observation.ts'
 import { NO_LICENSE } from './parts.ts'
 import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges, withChanges } from './worker.ts'
 
@@ -16,10 +22,11 @@ const ENTERED = aWorker().entered_status_at
 const soon = toMs(ENTERED) + 10_000
 const minutesLater = (minutes: number) => toMs(ENTERED) + minutes * 60_000
 
-const ec2 = (state: string): Ec2Sight => aMachineSight({ state, ...(state === 'running' ? {} : { public_ip: null }) })
-const UNKNOWN: Ec2Sight = { kind: 'unknown', because: textReason('EC2 did not answer'), sinceMs: null }
-const ABSENT: Ec2Sight = { kind: 'absent', confirmed: true, because: textReason('gone') }
-const MISSED: Ec2Sight = { kind: 'absent', confirmed: false, because: textReason('not seen for 5 s') }
+const ec2 = (state: string): Ec2Observation =>
+  anEc2Observation({ state, ...(state === 'running' ? {} : { public_ip: null }) })
+const UNKNOWN: Ec2Observation = { kind: 'unknown', because: textReason('EC2 did not answer'), sinceMs: null }
+const ABSENT: Ec2Observation = { kind: 'absent', confirmed: true, because: textReason('gone') }
+const MISSED: Ec2Observation = { kind: 'absent', confirmed: false, because: textReason('not seen for 5 s') }
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
 const DRAIN: Worker['drain'] = {
   requested_at: ENTERED,
@@ -38,24 +45,24 @@ const GIVEN_UP: Worker['conditions'] = [
   },
   { type: 'InstanceStopped', status: false, reason: reason('stopping_after_failure'), since: ENTERED },
 ]
-const NO_ANSWER: LicenseSight = { kind: 'unknown', because: textReason('CML did not answer') }
-const cmlAt = (stage: CmlSight['stage'], ready_streak = 0): CmlSight => ({
+const NO_ANSWER: LicenseObservation = { kind: 'unknown', because: textReason('CML did not answer') }
+const cmlAt = (stage: CmlObservation['stage'], ready_streak = 0): CmlObservation => ({
   stage,
   ready_streak,
   version: stage === 'API' || stage === 'READY' ? '2.9.1' : null,
   certificate_sha256: stage === 'NOTHING' || stage === 'TCP' ? null : 'ab'.repeat(32),
   detail: '',
 })
-const decide = (worker: Worker, sight: Ec2Sight, cml: CmlSight | null = null, nowMs = soon): Decision =>
+const decide = (worker: Worker, sight: Ec2Observation, cml: CmlObservation | null = null, nowMs = soon): Decision =>
   decideWorker(worker, anObservation({ ec2: sight, cml }), WORKER_POLICY, nowMs)
 const movesTo = (decision: Decision) => (decision.action.kind === 'write' ? decision.action.changes.status : undefined)
 
 describe('over every status, intent and sight', () => {
-  const sights: readonly Ec2Sight[] = [...[...EC2_STATES, 'rebooting'].map(ec2), UNKNOWN, ABSENT, MISSED]
+  const sights: readonly Ec2Observation[] = [...[...EC2_STATES, 'rebooting'].map(ec2), UNKNOWN, ABSENT, MISSED]
   const cmls = [null, cmlAt('NOTHING'), cmlAt('API'), cmlAt('READY', 1), cmlAt('READY', 3)]
   const times = [soon, minutesLater(60)]
-  const unlicensed = aLicenseSight({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
-  const licenses = [null, unlicensed, aLicenseSight(), NO_ANSWER]
+  const unlicensed = aLicenseObservation({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
+  const licenses = [null, unlicensed, aLicenseObservation(), NO_ANSWER]
   const workers = WORKER_STATUSES.flatMap(status =>
     DesiredStatus.options.flatMap(desired_status => [
       onMachine({ status, desired_status }),
@@ -242,7 +249,7 @@ describe('starting up', () => {
   })
 
   it('fails when its instance stops again after each start, with the state reason of EC2', () => {
-    const stopped = (launched_at: string): Ec2Sight => ({
+    const stopped = (launched_at: string): Ec2Observation => ({
       kind: 'instance',
       instance: anInstance({ state: 'stopped', state_reason: 'Client.InternalError', launched_at }),
     })
@@ -351,7 +358,7 @@ describe('changes outside LCM', () => {
 
   it('records a changed type of a stopped instance: EC2 allows the change only there', () => {
     const stopped = onMachine({ status: 'STOPPED', desired_status: 'STOPPED', public_ip: null, https_endpoint: null })
-    const changed: Ec2Sight = {
+    const changed: Ec2Observation = {
       kind: 'instance',
       instance: anInstance({ state: 'stopped', public_ip: null, instance_type: 'm5.metal' }),
     }
@@ -411,7 +418,7 @@ describe('at rest', () => {
 
 it('looks at young changes often and at old ones less so', () => {
   const ages = [0, 40_000, 600_000].map(ageMs =>
-    lookAgain(aWorker({ entered_status_at: toInstant(0) }), WORKER_POLICY, ageMs),
+    requeueAfterMs(aWorker({ entered_status_at: toInstant(0) }), WORKER_POLICY, ageMs),
   )
   expect(ages).toEqual([5_000, 10_000, 30_000])
 })

@@ -26,7 +26,14 @@ import { withNameTag } from './drift.ts'
 import { factsOf, isEmpty } from './endpoint.ts'
 import { EC2_STATES } from './instance.ts'
 import { statusOfEc2State } from './lifecycle.ts'
-import { ageOf, type CmlSight, lookAgain, type Observation, type Seen, type WorkerPolicy } from './observation.ts'
+import {
+  ageOf,
+  type CmlObservation,
+  type Observation,
+  requeueAfterMs,
+  type Seen,
+  type WorkerPolicy,
+} from './observation.ts'
 import { CONDITION, type Condition, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
 
 /**
@@ -66,7 +73,7 @@ function decideAbsent(
   policy: WorkerPolicy,
   nowMs: number,
 ): Decision {
-  if (!ec2.confirmed) return wait(policy.lookAgainMsMax, ec2.because)
+  if (!ec2.confirmed) return wait(policy.requeueMsMax, ec2.because)
   if (worker.ec2_instance_id !== null || worker.desired_status === 'TERMINATED') return decideGone(worker, ec2.because)
   switch (worker.status) {
     case 'PROVISIONING':
@@ -92,14 +99,14 @@ function decideDead(seen: Seen): Decision | null {
   if (instance.state === 'shutting-down') {
     const neverRan = worker.status === 'PROVISIONING' && worker.desired_status === 'RUNNING'
     return neverRan
-      ? wait(lookAgain(worker, policy, nowMs), why)
+      ? wait(requeueAfterMs(worker, policy, nowMs), why)
       : decideDying(seen, terminationReason(worker, instance))
   }
   if (EC2_STATES.some(known => known === state)) return null
   // A termination does not wait until EC2 reports a known state.
   if (worker.desired_status === 'TERMINATED') return null
-  if (worker.status === 'UNKNOWN') return wait(policy.lookAgainMsMax, why)
-  return write({ status: 'UNKNOWN' }, policy.lookAgainMsMax, why)
+  if (worker.status === 'UNKNOWN') return wait(policy.requeueMsMax, why)
+  return write({ status: 'UNKNOWN' }, policy.requeueMsMax, why)
 }
 
 /** An instance that was terminated before it ever ran is a failed attempt, not the end of the worker. */
@@ -120,7 +127,7 @@ function decideAlive(seen: Seen): Decision {
   const { worker, instance, policy, nowMs } = seen
   if (isForeign(instance, policy)) {
     const because = reason('owned_by_other_fleet', { instance_id: instance.instance_id })
-    return hold(worker, { type: CONDITION.notOurs, reason: because }, policy.lookAgainMsMax, nowMs)
+    return hold(worker, { type: CONDITION.notOurs, reason: because }, policy.requeueMsMax, nowMs)
   }
   const conditions = ownershipConditions(seen)
   if (conditions !== null) {
@@ -132,7 +139,7 @@ function decideAlive(seen: Seen): Decision {
   if (worker.desired_status === 'TERMINATED') return decideTermination(seen, requested(worker))
   switch (worker.status) {
     case 'TERMINATING':
-      return wait(policy.lookAgainMsMax, reason('termination_not_requested'))
+      return wait(policy.requeueMsMax, reason('termination_not_requested'))
     case 'STOPPING':
       return decideStopping(seen)
     case 'UNKNOWN':
@@ -159,9 +166,9 @@ function decideStopping(seen: Seen): Decision {
       if (bootDiffers(worker.conditions, 0) || holds(worker.conditions, CONDITION.stopBlocked))
         return announce({ conditions: withBoot(unblocked(worker), 0, nowMs) }, ec2Reports(seen))
       if (overdue) return perform({ kind: 'stop', force: true }, reason('stop_overdue'))
-      return wait(lookAgain(worker, policy, nowMs), ec2Reports(seen))
+      return wait(requeueAfterMs(worker, policy, nowMs), ec2Reports(seen))
     default:
-      return wait(lookAgain(worker, policy, nowMs), reason('not_stoppable_yet', { state: instance.state }))
+      return wait(requeueAfterMs(worker, policy, nowMs), reason('not_stoppable_yet', { state: instance.state }))
   }
 }
 
@@ -172,7 +179,7 @@ function decideStop(seen: Seen): Decision {
     if (instance.state === 'stopped' && !isEmpty(drift))
       return write(drift, null, reason('ec2_facts_changed', { fields: Object.keys(drift) }))
     if (instance.state === 'stopped') return nothing(reason('at_desired_status', { status: 'STOPPED' }))
-    if (instance.state === 'stopping') return wait(policy.lookAgainMs, ec2Reports(seen))
+    if (instance.state === 'stopping') return wait(policy.requeueMs, ec2Reports(seen))
     return announce(truth(seen), reason('started_outside_lcm', { state: instance.state }))
   }
   if (instance.state === 'stopped') return write(truth(seen), null, ec2Reports(seen))
@@ -189,7 +196,7 @@ function decideRun(seen: Seen): Decision {
       if (holds(worker.conditions, CONDITION.blocked))
         return announce({ conditions: unblocked(worker) }, reason('start_accepted', { state: instance.state }))
       if (instance.state === 'running') return decideBoot(seen)
-      return overdue(seen, policy.startingMsMax) ?? wait(lookAgain(worker, policy, nowMs), ec2Reports(seen))
+      return overdue(seen, policy.startingMsMax) ?? wait(requeueAfterMs(worker, policy, nowMs), ec2Reports(seen))
     case 'RUNNING':
       if (instance.state === 'stopping') return decideStoppingByOthers(seen)
       return instance.state === 'running' ? decideRunning(seen) : announce(truth(seen), ec2Reports(seen))
@@ -199,7 +206,7 @@ function decideRun(seen: Seen): Decision {
     case 'STOPPED':
       if (instance.state === 'stopped')
         return announce({ status: 'STARTING', service_status: 'STARTING' }, requested(worker))
-      if (instance.state === 'stopping') return wait(policy.lookAgainMs, ec2Reports(seen))
+      if (instance.state === 'stopping') return wait(policy.requeueMs, ec2Reports(seen))
       return announce(truth(seen), ec2Reports(seen))
     default:
       assert(worker.status === 'PROVISIONING', `${worker.status} is decided elsewhere`)
@@ -210,8 +217,8 @@ function decideRun(seen: Seen): Decision {
 /** The instance is being stopped outside LCM. Once it has stopped it is started again. */
 function decideStoppingByOthers({ worker, policy }: Seen): Decision {
   const because = reason('stopping_outside_lcm')
-  if (worker.service_status === 'UNAVAILABLE') return wait(policy.lookAgainMs, because)
-  return write({ service_status: 'UNAVAILABLE' }, policy.lookAgainMs, because)
+  if (worker.service_status === 'UNAVAILABLE') return wait(policy.requeueMs, because)
+  return write({ service_status: 'UNAVAILABLE' }, policy.requeueMs, because)
 }
 
 function decideProvisioning(seen: Seen): Decision {
@@ -224,7 +231,7 @@ function decideProvisioning(seen: Seen): Decision {
     case 'stopped':
       return announce(truth(seen), ec2Reports(seen))
     default:
-      return overdue(seen, policy.provisioningMsMax) ?? wait(lookAgain(worker, policy, nowMs), ec2Reports(seen))
+      return overdue(seen, policy.provisioningMsMax) ?? wait(requeueAfterMs(worker, policy, nowMs), ec2Reports(seen))
   }
 }
 
@@ -233,7 +240,7 @@ function decideBoot(seen: Seen): Decision {
   const { worker, instance, cml, policy } = seen
   const address = factsOf(worker, instance, policy.cmlAddress)
   if (!isEmpty(address)) return announce(address, reason('address_known'))
-  if (cml === null) return overdue(seen, policy.startingMsMax) ?? wait(policy.lookAgainMs, reason('no_address_yet'))
+  if (cml === null) return overdue(seen, policy.startingMsMax) ?? wait(policy.requeueMs, reason('no_address_yet'))
   const changes = bootChanges(seen, cml)
   if (cml.ready_streak >= policy.readyAnswers) {
     return write(
@@ -250,7 +257,7 @@ function decideBoot(seen: Seen): Decision {
   return wait(policy.probeIntervalMs, because, [streak])
 }
 
-function bootChanges({ worker, nowMs }: Seen, cml: CmlSight): WorkerChanges {
+function bootChanges({ worker, nowMs }: Seen, cml: CmlObservation): WorkerChanges {
   const reached = bootReached(cml.stage)
   const known = {
     version: cml.version ?? worker.cml.version,
@@ -346,7 +353,7 @@ function decideService(seen: Seen): Decision | null {
 function askSilent({ worker, policy, nowMs }: Seen): number {
   const since = worker.conditions.find(({ type }) => type === 'CmlReady')?.since
   const silentMs = since === undefined ? 0 : nowMs - toMs(since)
-  return Math.min(policy.lookAgainMsMax, Math.max(policy.probeIntervalMs, silentMs / 4))
+  return Math.min(policy.requeueMsMax, Math.max(policy.probeIntervalMs, silentMs / 4))
 }
 
 const unblocked = (worker: Worker): Condition[] =>

@@ -1,5 +1,5 @@
 import { anInstance, aWorker } from '@lcm/testkit/builders'
-import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { reason, textReason } from '../reason.ts'
 import { decideWorker } from './decide.ts'
@@ -10,8 +10,8 @@ import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
 
 const seeing = (instance: Partial<Instance>, license: Observation['license'] = null): Observation =>
-  anObservation({ ec2: aMachineSight(instance), license })
-const licensed = (registration: string) => aLicenseSight({ registration })
+  anObservation({ ec2: anEc2Observation(instance), license })
+const licensed = (registration: string) => aLicenseObservation({ registration })
 
 it.each<[string, Worker, Observation, string | null]>([
   ['nothing', onMachine(), seeing({}), null],
@@ -59,7 +59,7 @@ const OURS = { 'lcm:fleet': 'lcm' }
 const NOW_MS = Date.parse('2026-01-02T03:04:15.000Z')
 
 const decide = (worker: Partial<Worker>, instance: Partial<Instance> = {}, seen: Partial<Observation> = {}) =>
-  decideWorker(onMachine(worker), anObservation({ ec2: aMachineSight(instance), ...seen }), WORKER_POLICY, NOW_MS)
+  decideWorker(onMachine(worker), anObservation({ ec2: anEc2Observation(instance), ...seen }), WORKER_POLICY, NOW_MS)
 const isTagged = (worker: Partial<Worker>, instance: Partial<Instance> = {}) =>
   decide(worker, instance).action.kind === 'tag'
 
@@ -75,7 +75,7 @@ const stopped = { state: 'stopped', public_ip: null } as const
 describe('the tag Name of an instance that LCM launched', () => {
   it('becomes the name of its worker', () => {
     expect(decide(RENAMED)).toEqual({
-      action: { kind: 'tag', tags: { Name: 'ada' }, afterMs: WORKER_POLICY.lookAgainMsMax },
+      action: { kind: 'tag', tags: { Name: 'ada' }, afterMs: WORKER_POLICY.requeueMsMax },
       because: reason('name_tag_differs', { tag: 'Name', name: 'ada' }),
       guards: [],
     })
@@ -100,7 +100,7 @@ describe('the tag Name of an instance that LCM launched', () => {
         private_ip: null,
       },
     )
-    expect(booting.action).toMatchObject({ kind: 'tag', afterMs: WORKER_POLICY.lookAgainMs })
+    expect(booting.action).toMatchObject({ kind: 'tag', afterMs: WORKER_POLICY.requeueMs })
   })
 
   it.each<[string, Partial<Worker>, Partial<Instance>]>([
@@ -124,7 +124,7 @@ describe('the tag Name of an instance that LCM launched', () => {
     const paused = { tagPauseMs: 600_000 }
     expect(decide(RENAMED, {}, paused).action).toEqual({ kind: 'wait', afterMs: 600_000 })
     const pending = decide({ ...RENAMED, status: 'PROVISIONING' }, { state: 'pending' }, paused)
-    expect(pending.action).toMatchObject({ kind: 'wait', afterMs: WORKER_POLICY.lookAgainMs })
+    expect(pending.action).toMatchObject({ kind: 'wait', afterMs: WORKER_POLICY.requeueMs })
     expect(pending.because).toMatchObject({
       code: 'name_tag_retry',
       params: { tag: 'Name', cause: { code: 'ec2_reports', params: { state: 'pending' } } },

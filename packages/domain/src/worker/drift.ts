@@ -30,9 +30,9 @@ export function driftOf(worker: Worker, { ec2, license }: Observation, policy: W
 const haveTagsDrifted = (worker: Worker, instance: Instance, policy: WorkerPolicy): boolean =>
   !isDead(instance) && (tagDrift(worker, instance, policy) !== null || isMisnamed(worker, instance, policy.fleet))
 
-function isLicenseAstray({ license }: Worker, sight: Observation['license']): boolean {
-  if (sight?.kind !== 'seen' || license.pending_operation !== null) return false
-  return (license.status === 'REGISTERED') !== (sight.registration === 'COMPLETED')
+function isLicenseAstray({ license }: Worker, observed: Observation['license']): boolean {
+  if (observed?.kind !== 'seen' || license.pending_operation !== null) return false
+  return (license.status === 'REGISTERED') !== (observed.registration === 'COMPLETED')
 }
 
 /**
@@ -50,7 +50,7 @@ export function withNameTag({ worker, instance, policy, tagPauseMs }: Seen, deci
   const { action, because } = decision
   if (action.kind !== 'nothing' && action.kind !== 'wait') return decision
   if (!isMisnamed(worker, instance, policy.fleet)) return decision
-  const againMs = Math.min(action.kind === 'wait' ? action.afterMs : policy.lookAgainMsMax, policy.lookAgainMsMax)
+  const againMs = Math.min(action.kind === 'wait' ? action.afterMs : policy.requeueMsMax, policy.requeueMsMax)
   if (tagPauseMs === 0) {
     const tags = { [TAG.name]: worker.name }
     return perform(

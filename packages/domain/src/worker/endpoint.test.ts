@@ -1,5 +1,5 @@
 import { anInstance, aWorker } from '@lcm/testkit/builders'
-import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { decideWorker } from './decide.ts'
@@ -64,7 +64,7 @@ describe('a worker whose instance is tagged with a foreign endpoint', () => {
   const decide = (worker: Worker, instance: Partial<Instance>) =>
     decideWorker(
       worker,
-      anObservation({ ec2: aMachineSight(instance) }),
+      anObservation({ ec2: anEc2Observation(instance) }),
       policy,
       toMs(aWorker().entered_status_at) + 1000,
     )

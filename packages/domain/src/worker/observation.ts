@@ -7,7 +7,7 @@ import { type Instance, TAG } from './instance.ts'
 import type { Worker } from './worker.ts'
 
 /** What EC2 reported about a worker's instance. */
-export type Ec2Sight =
+export type Ec2Observation =
   | { readonly kind: 'instance'; readonly instance: Instance }
   /**
    * Not in a complete answer. `confirmed` only after two reads, far enough apart, and past the grace period after its launch:
@@ -25,7 +25,7 @@ export interface Unreadable {
   readonly sinceMs: number | null
 }
 
-export interface CmlSight {
+export interface CmlObservation {
   readonly stage: CmlStage
   /** How many times in a row the server has said that it is ready. It may say so once and then reboot. */
   readonly ready_streak: number
@@ -72,7 +72,7 @@ export interface LaunchInputs {
 }
 
 /** What CML reports about its license. `unknown`: it could not be read, which proves nothing. */
-export type LicenseSight =
+export type LicenseObservation =
   | {
       readonly kind: 'seen'
       /** As CML reports them, such as COMPLETED and IN_COMPLIANCE. */
@@ -86,11 +86,11 @@ export type LicenseSight =
   | { readonly kind: 'unknown'; readonly because: Reason }
 
 export interface Observation {
-  readonly ec2: Ec2Sight
+  readonly ec2: Ec2Observation
   /** Null when there was no address to look at, or no need to. */
-  readonly cml: CmlSight | null
+  readonly cml: CmlObservation | null
   /** Null when nothing depended on it. */
-  readonly license: LicenseSight | null
+  readonly license: LicenseObservation | null
   /** Whether CML confirmed in this term that it returned its license; the record may not show it yet. */
   readonly isReturnHeard: boolean
   /** Null unless the worker still has to be launched. */
@@ -118,8 +118,8 @@ export interface Seen extends Omit<Observation, 'ec2'> {
 export const ageOf = (worker: Worker, nowMs: number): number => nowMs - toMs(worker.entered_status_at)
 
 /** Young changes are looked at often, old ones less so. */
-export const lookAgain = (worker: Worker, policy: WorkerPolicy, nowMs: number): number =>
-  Math.min(policy.lookAgainMsMax, Math.max(policy.lookAgainMs, ageOf(worker, nowMs) / 4))
+export const requeueAfterMs = (worker: Worker, policy: WorkerPolicy, nowMs: number): number =>
+  Math.min(policy.requeueMsMax, Math.max(policy.requeueMs, ageOf(worker, nowMs) / 4))
 
 /** The numbers and rules that decisions depend on. */
 export interface WorkerPolicy {
@@ -131,8 +131,8 @@ export interface WorkerPolicy {
   readonly licenseOnTerminate: 'boot' | 'record'
   readonly licenseOnStop: 'keep' | 'release'
   /** How soon a change in progress is looked at again: from the first, growing with its age, to the second. */
-  readonly lookAgainMs: number
-  readonly lookAgainMsMax: number
+  readonly requeueMs: number
+  readonly requeueMsMax: number
   readonly probeIntervalMs: number
   readonly readyAnswers: number
   /** How far apart two misses of a machine must be, so that they are not one hiccup. */
@@ -165,8 +165,8 @@ export const WORKER_POLICY: WorkerPolicy = {
   cmlAddress: 'public',
   licenseOnTerminate: 'boot',
   licenseOnStop: 'keep',
-  lookAgainMs: 5_000,
-  lookAgainMsMax: 30_000,
+  requeueMs: 5_000,
+  requeueMsMax: 30_000,
   probeIntervalMs: 10_000,
   readyAnswers: 3,
   missesApartMs: MINUTE_MS,

@@ -1,5 +1,5 @@
 import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
-import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { reason } from '../reason.ts'
@@ -123,7 +123,7 @@ describe('a boot', () => {
 
   it('waits for an address, and records it', () => {
     const addressless = { public_ip: null, private_ip: null }
-    const sight = { ec2: aMachineSight(addressless) }
+    const sight = { ec2: anEc2Observation(addressless) }
     const empty = onMachine({ status: 'STARTING', ...addressless, https_endpoint: null })
     expect(decide(empty, sight).because.code).toBe('no_address_yet')
     expect(decide(empty).because.code).toBe('address_known')
@@ -133,7 +133,7 @@ describe('a boot', () => {
 describe('an instance that is terminated', () => {
   const terminated = (state: string, state_reason: string | null, more: Partial<Worker> = {}) =>
     decide(onMachine(more), {
-      ec2: aMachineSight({ state, state_reason }),
+      ec2: anEc2Observation({ state, state_reason }),
     }).because
 
   it.each([
@@ -170,12 +170,12 @@ describe('an instance that is terminated', () => {
 describe('the reason of a decision', () => {
   const STOPPED = { status: 'STOPPED', desired_status: 'STOPPED', public_ip: null, https_endpoint: null } as const
   const ec2 = (state: string) => ({
-    ec2: aMachineSight({ state, ...(state === 'running' ? {} : { public_ip: null }) }),
+    ec2: anEc2Observation({ state, ...(state === 'running' ? {} : { public_ip: null }) }),
   })
   const GONE = { ec2: { kind: 'absent', confirmed: true, because: reason('nothing_launched') } } as const
   const READY = { stage: 'READY', ready_streak: 3, version: '2.9.0', certificate_sha256: null, detail: '' } as const
   const SILENT = { ...READY, stage: 'TCP', ready_streak: 0, detail: 'timeout' } as const
-  const FOREIGN = { ec2: aMachineSight({ tags: { ...anInstance().tags, 'lcm:fleet': 'theirs' } }) }
+  const FOREIGN = { ec2: anEc2Observation({ tags: { ...anInstance().tags, 'lcm:fleet': 'theirs' } }) }
   const held = { ...NO_LICENSE, status: 'UNKNOWN' } as const
   const terminating = { status: 'TERMINATING', desired_status: 'TERMINATED' } as const
 
@@ -217,7 +217,7 @@ describe('the reason of a decision', () => {
       'node_definitions_changed',
       { count: 2, cause: reason('cml_license_state', { registration: 'COMPLETED', authorization: 'IN_COMPLIANCE' }) },
       {},
-      { nodeDefinitions: ['iosv', 'nxos'], license: aLicenseSight() },
+      { nodeDefinitions: ['iosv', 'nxos'], license: aLicenseObservation() },
     ],
     ['owned_by_other_fleet', { instance_id: 'i-1' }, {}, FOREIGN],
     [
@@ -233,13 +233,13 @@ describe('the reason of a decision', () => {
       'license_return_needs_login',
       { worker_id: 'w-1', hours: 2 },
       { ...terminating, license: held, launch: null },
-      { license: aLicenseSight() },
+      { license: aLicenseObservation() },
     ],
     [
       'cml_license_state',
       { registration: 'COMPLETED', authorization: null },
       terminating,
-      { license: aLicenseSight() },
+      { license: aLicenseObservation() },
     ],
   ])('%s %j', (code, params, worker, observed) => {
     expect(decide(onMachine(worker), observed).because).toEqual({ code, params, message: expect.any(String) })

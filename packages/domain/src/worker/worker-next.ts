@@ -128,7 +128,7 @@ function blockageOf(next: WorkerNextCode, facts: WorkerNextFacts): Blockage | nu
   return (
     controllerBlockage(controller, lastActAt, nowMs) ??
     conditionBlockage(EVERY_STEP, worker) ??
-    sightBlockage(facts) ??
+    observationBlockage(facts) ??
     conditionBlockage(isAbout(next, worker) ? (BLOCKS[next] ?? []) : [], worker) ??
     waitOf(next, facts) ??
     (next === 'idle' ? null : decisionWait(facts))
@@ -166,14 +166,14 @@ function conditionBlockage(types: readonly string[], { conditions }: Worker): Bl
 }
 
 /** What the newest decisions of the controller saw of EC2: no answer, or no instance. Since the first in an unbroken row. */
-function sightBlockage(facts: WorkerNextFacts): Blockage | null {
-  const looks = ofController(facts)
-  const [newest] = looks
-  const sight = newest?.seen.ec2
-  const isAbsent = sight === 'absent' && facts.worker.status !== 'PENDING'
-  if (newest === undefined || (sight !== 'unknown' && !isAbsent)) return null
-  const end = looks.findIndex(({ seen }) => seen.ec2 !== sight)
-  const first = looks[(end === -1 ? looks.length : end) - 1] ?? newest
+function observationBlockage(facts: WorkerNextFacts): Blockage | null {
+  const decisions = ofController(facts)
+  const [newest] = decisions
+  const ec2 = newest?.seen.ec2
+  const isAbsent = ec2 === 'absent' && facts.worker.status !== 'PENDING'
+  if (newest === undefined || (ec2 !== 'unknown' && !isAbsent)) return null
+  const end = decisions.findIndex(({ seen }) => seen.ec2 !== ec2)
+  const first = decisions[(end === -1 ? decisions.length : end) - 1] ?? newest
   const code = isAbsent ? 'InstanceNotVisible' : CONDITION.ec2Unreachable
   return { kind: 'block', code, message: newest.because.message, since: first.at }
 }

@@ -1,9 +1,9 @@
 import { beforeEach, expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
-import { type LabWorld, labWorld, MINUTE_MS } from '../testing/lab-world.ts'
+import { type LabRig, labRig, MINUTE_MS } from '../testing/lab-rig.ts'
 import { ContentError } from './content-sources.ts'
 
-let world: LabWorld
+let rig: LabRig
 let id: string
 let reads: string[]
 
@@ -13,7 +13,7 @@ const topology = (title: string) =>
     nodes: [{ id: 'n0', label: 'R1', node_definition: 'alpine', x: 0, y: 0 }],
     links: [],
   })
-const definition = () => world.plane.get('definitions', id)
+const definition = () => rig.plane.get('definitions', id)
 const sources = {
   async read(source: string) {
     reads.push(source)
@@ -23,21 +23,21 @@ const sources = {
 }
 /** An author says where the topology is. */
 const define = async (source: string) => {
-  const made = await world.plane.others().call('createDefinition', { body: { name: 'remote', source } })
+  const made = await rig.plane.others().call('createDefinition', { body: { name: 'remote', source } })
   id = made.id
 }
 const redefine = (source: string) =>
-  world.plane.others().call('putDefinition', { params: { id }, body: { source }, ifMatch: 1 })
+  rig.plane.others().call('putDefinition', { params: { id }, body: { source }, ifMatch: 1 })
 
 beforeEach(async () => {
-  world = await labWorld()
+  rig = await labRig()
   reads = []
 })
 
 it('content that somebody asked for is fetched once', async () => {
   await define('https://a/good')
-  const { controller } = aController(world, 'one', { sources })
-  await world.clock.advance(30 * MINUTE_MS)
+  const { controller } = aController(rig, 'one', { sources })
+  await rig.clock.advance(30 * MINUTE_MS)
   expect(reads).toEqual(['https://a/good'])
   expect(await definition()).toMatchObject({
     status: 'ACTIVE',
@@ -57,22 +57,22 @@ it('content that was edited while it was fetched is fetched again, from where it
       return Buffer.from(topology(source))
     },
   }
-  aController(world, 'one', { sources: edited })
-  await world.clock.advance(30 * MINUTE_MS)
+  aController(rig, 'one', { sources: edited })
+  await rig.clock.advance(30 * MINUTE_MS)
   expect(reads).toEqual(['https://a/old', 'https://a/new'])
   expect(await definition()).toMatchObject({ topology: topology('https://a/new'), sync: { status: 'success' } })
 })
 
 it('what stood in the way is told, and not tried again before somebody asks', async () => {
   await define('https://a/bad')
-  aController(world, 'one', { sources })
-  await world.clock.advance(30 * MINUTE_MS)
+  aController(rig, 'one', { sources })
+  await rig.clock.advance(30 * MINUTE_MS)
   expect(reads).toHaveLength(1)
   expect((await definition()).sync).toMatchObject({ status: 'failed', error: 'it answered with status 404' })
 })
 
 it('content that nobody asked for is left alone', async () => {
-  aController(world, 'one', { sources })
-  await world.clock.advance(30 * MINUTE_MS)
+  aController(rig, 'one', { sources })
+  await rig.clock.advance(30 * MINUTE_MS)
   expect(reads).toEqual([])
 })

@@ -3,13 +3,13 @@ import { NotLeadingError } from '@lcm/cloud/errors'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SupersededError } from '../../kit/fenced-write.ts'
-import { never } from '../testing/lab-world.ts'
+import { never } from '../testing/lab-rig.ts'
 import { type FencedLabs, fencedLabs } from './fenced-labs.ts'
 
 let sent: string[]
 let isHeld: boolean
 let isWanted: boolean
-let hands: FencedLabs
+let cmlLabs: FencedLabs
 
 beforeEach(() => {
   sent = []
@@ -34,7 +34,7 @@ beforeEach(() => {
   }
   const url = 'https://192.0.2.1'
   const login = { url, certificate_sha256: null, username: 'lcm', password: 'lcm' }
-  hands = fencedLabs(
+  cmlLabs = fencedLabs(
     { labs, logins: { resolve: async () => login, forget: () => undefined } },
     {
       worker: aWorker({ https_endpoint: url, public_ip: '192.0.2.1' }),
@@ -49,11 +49,11 @@ beforeEach(() => {
 })
 
 const CHANGES: readonly [string, () => Promise<unknown>][] = [
-  ['import', () => hands.import({ title: 'lab', topology: '' })],
-  ['start', () => hands.start('lab')],
-  ['stop', () => hands.stop('lab')],
-  ['wipe', () => hands.wipe('lab')],
-  ['delete', () => hands.delete('lab')],
+  ['import', () => cmlLabs.import({ title: 'lab', topology: '' })],
+  ['start', () => cmlLabs.start('lab')],
+  ['stop', () => cmlLabs.stop('lab')],
+  ['wipe', () => cmlLabs.wipe('lab')],
+  ['delete', () => cmlLabs.delete('lab')],
 ]
 
 describe('D-2: what no compare-and-set guards', () => {
@@ -78,5 +78,5 @@ describe('D-2: what no compare-and-set guards', () => {
 it('looking is free', async () => {
   isHeld = false
   isWanted = false
-  expect([await hands.list(), await hands.nodes('lab'), await hands.isConverged('lab')]).toEqual([[], [], true])
+  expect([await cmlLabs.list(), await cmlLabs.nodes('lab'), await cmlLabs.isConverged('lab')]).toEqual([[], [], true])
 })

@@ -6,9 +6,9 @@ import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Leadership, ReconcileContext } from '@lcm/runtime'
 
-/** The labs of one worker, for one look at one thing. Before each change it is asked whether the change is still wanted. */
+/** The labs of one worker, for one reconcile. Each change is confirmed before it is sent. */
 export interface FencedLabs {
-  /** The name that owns what we import. */
+  /** The owner of the labs that LCM imports. */
   ownName(): Promise<string>
   list(): Promise<readonly CmlLab[]>
   /** Null for a lab that is not there. */
@@ -33,14 +33,14 @@ export interface LabFence {
   readonly leadership: Leadership
   /** Calls to CML may be slow, so they go outside the slot of the reconcile. */
   readonly withoutSlot: ReconcileContext['withoutSlot']
-  /** Throws SupersededError when what was announced does not hold any more. */
+  /** Throws SupersededError when the announced change is out of date. */
   confirm(): Promise<void>
 }
 
 export function fencedLabs({ labs, logins }: FencedLabsParts, asked: LabFence): FencedLabs {
   const { worker, signal, leadership, confirm, withoutSlot } = asked
   const login = () => loginTo(logins, worker, signal)
-  /** The last questions before something is changed that no compare-and-set guards. */
+  /** The last checks before a change that no compare-and-set guards. */
   async function allowed(act: string): Promise<CmlLogin> {
     const known = await login()
     await confirm()
@@ -69,11 +69,11 @@ export function fencedLabs({ labs, logins }: FencedLabsParts, asked: LabFence): 
   }
 }
 
-/** Never at an address that is not the worker's own. */
+/** Logs in only at the worker's own address. */
 export async function loginTo(logins: CmlLoginResolver, worker: Worker, signal: AbortSignal): Promise<CmlLogin> {
   const url = recordedEndpoint(worker)
   if (url !== null) return logins.resolve(worker, url, signal)
-  const message = `${worker.name} has no address of its own on record`
+  const message = `${worker.name} has no recorded address of its own`
   throw new CloudError('transient', { code: 'NoAddress', action: 'authenticate', message })
 }
 

@@ -3,125 +3,125 @@ import { toInstant } from '@lcm/domain/instant'
 import type { LabAction, LabRecord } from '@lcm/domain/lab/lab-record'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
-import { type LabWorld, labWorld, MINUTE_MS, never } from '../testing/lab-world.ts'
+import { type LabRig, labRig, MINUTE_MS, never } from '../testing/lab-rig.ts'
 
 const TOPOLOGY = JSON.stringify({
   lab: { version: '0.3.0' },
   nodes: [{ id: 'n0', label: 'X', node_definition: 'alpine', x: 0, y: 0 }],
   links: [],
 })
-let world: LabWorld
+let rig: LabRig
 let labId: string
 
 const record = async (): Promise<LabRecord> => {
-  const [found] = await world.records()
+  const [found] = await rig.records()
   if (found === undefined) throw new Error('there is no record')
   return found
 }
 const ROUTE = { start: 'startLab', stop: 'stopLab', wipe: 'wipeLab', delete: 'deleteLab' } as const
 const ask = async (action: LabAction) =>
-  world.plane.others().call(ROUTE[action], { params: { id: (await record()).id }, body: {} })
+  rig.plane.others().call(ROUTE[action], { params: { id: (await record()).id }, body: {} })
 
 beforeEach(async () => {
-  world = await labWorld()
-  labId = (await world.labs.import(world.login(), { title: 'theirs', topology: TOPOLOGY }, never)).lab_id
+  rig = await labRig()
+  labId = (await rig.labs.import(rig.login(), { title: 'theirs', topology: TOPOLOGY }, never)).lab_id
 })
 
 describe('a scan', () => {
   it('puts labs of others on record, and says when they are gone', async () => {
-    const { controller } = aController(world, 'one')
-    await world.clock.advance(MINUTE_MS)
+    const { controller } = aController(rig, 'one')
+    await rig.clock.advance(MINUTE_MS)
     expect(await record()).toMatchObject({ lab_id: labId, title: 'theirs', source: 'DISCOVERY', status: 'DEFINED' })
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 1 })
-    await world.labs.delete(world.login(), labId, never)
-    await world.clock.advance(29 * MINUTE_MS)
+    await rig.labs.delete(rig.login(), labId, never)
+    await rig.clock.advance(29 * MINUTE_MS)
     expect((await record()).status).toBe('DEFINED')
-    await world.clock.advance(3 * MINUTE_MS)
+    await rig.clock.advance(3 * MINUTE_MS)
     expect((await record()).status).toBe('ORPHANED')
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
   })
 
   it('says what nodes they have, and asks again only when something changed', async () => {
     let asked = 0
-    const nodes: typeof world.labs.nodes = (...args) => {
+    const nodes: typeof rig.labs.nodes = (...args) => {
       asked += 1
-      return world.labs.nodes(...args)
+      return rig.labs.nodes(...args)
     }
-    aController(world, 'one', { labs: { ...world.labs, nodes } })
-    await world.clock.advance(65 * MINUTE_MS)
+    aController(rig, 'one', { labs: { ...rig.labs, nodes } })
+    await rig.clock.advance(65 * MINUTE_MS)
     expect((await record()).nodes).toEqual([{ label: 'X', node_definition: 'alpine', state: 'DEFINED_ON_CORE' }])
     expect(asked).toBe(1)
-    await world.labs.start(world.login(), labId, never)
-    await world.clock.advance(35 * MINUTE_MS)
+    await rig.labs.start(rig.login(), labId, never)
+    await rig.clock.advance(35 * MINUTE_MS)
     expect((await record()).nodes).toMatchObject([{ state: 'BOOTED' }])
     expect(asked).toBe(2)
   })
 
   it('that does not learn of nodes tells of their lab all the same', async () => {
     const away = new CloudError('transient', { code: 'HTTP502', action: 'GET /nodes', message: 'bad gateway' })
-    aController(world, 'one', { labs: { ...world.labs, nodes: () => Promise.reject(away) } })
-    await world.clock.advance(MINUTE_MS)
+    aController(rig, 'one', { labs: { ...rig.labs, nodes: () => Promise.reject(away) } })
+    await rig.clock.advance(MINUTE_MS)
     expect(await record()).toMatchObject({ title: 'theirs', nodes: [] })
   })
 
   it('that fails says nothing of any lab', async () => {
     const away = new CloudError('transient', { code: 'HTTP502', action: 'GET /labs', message: 'bad gateway' })
     let isAway = false
-    aController(world, 'one', {
-      labs: { ...world.labs, list: (...args) => (isAway ? Promise.reject(away) : world.labs.list(...args)) },
+    aController(rig, 'one', {
+      labs: { ...rig.labs, list: (...args) => (isAway ? Promise.reject(away) : rig.labs.list(...args)) },
     })
-    await world.clock.advance(MINUTE_MS)
+    await rig.clock.advance(MINUTE_MS)
     isAway = true
-    await world.labs.delete(world.login(), labId, never)
-    await world.clock.advance(60 * MINUTE_MS)
+    await rig.labs.delete(rig.login(), labId, never)
+    await rig.clock.advance(60 * MINUTE_MS)
     expect((await record()).status).toBe('DEFINED')
   })
 
   it('comes soon after somebody asked for a look at the worker, also when others have looked since', async () => {
-    const { controller } = aController(world, 'one')
-    await world.clock.advance(5 * MINUTE_MS)
-    await world.changeWorker({ service_status: 'UNAVAILABLE', labs_refresh_requested_at: toInstant(world.clock.now()) })
-    await world.clock.advance(2 * MINUTE_MS)
+    const { controller } = aController(rig, 'one')
+    await rig.clock.advance(5 * MINUTE_MS)
+    await rig.changeWorker({ service_status: 'UNAVAILABLE', labs_refresh_requested_at: toInstant(rig.clock.now()) })
+    await rig.clock.advance(2 * MINUTE_MS)
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 1 })
-    await world.changeWorker({ service_status: 'AVAILABLE' })
-    await world.clock.advance(2 * MINUTE_MS)
+    await rig.changeWorker({ service_status: 'AVAILABLE' })
+    await rig.clock.advance(2 * MINUTE_MS)
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
-    expect((await world.worker()).labs_refresh_requested_at).toBeNull()
-    await world.clock.advance(5 * MINUTE_MS)
+    expect((await rig.worker()).labs_refresh_requested_at).toBeNull()
+    await rig.clock.advance(5 * MINUTE_MS)
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
   })
 })
 
 describe('a lab with the title of a session that is over', () => {
-  const importAgain = () => world.labs.import(world.login(), { title: 'Two routers ls-1', topology: TOPOLOGY }, never)
+  const importAgain = () => rig.labs.import(rig.login(), { title: 'Two routers ls-1', topology: TOPOLOGY }, never)
 
   it('is removed when it can only be an import of ours that came too late', async () => {
-    aController(world, 'one')
-    await world.book('ls-1')
-    await world.clock.advance(5_000)
-    await world.cancel('ls-1')
-    await world.clock.advance(3 * MINUTE_MS)
-    expect((await world.session('ls-1')).status).toBe('TERMINATED')
+    aController(rig, 'one')
+    await rig.book('ls-1')
+    await rig.clock.advance(5_000)
+    await rig.cancel('ls-1')
+    await rig.clock.advance(3 * MINUTE_MS)
+    expect((await rig.session('ls-1')).status).toBe('TERMINATED')
     await importAgain()
-    await world.clock.advance(35 * MINUTE_MS)
-    expect((await world.labsThere()).map(({ title }) => title)).toEqual(['theirs'])
+    await rig.clock.advance(35 * MINUTE_MS)
+    expect((await rig.labsThere()).map(({ title }) => title)).toEqual(['theirs'])
   })
 
   it('is left alone when a person may have copied it', async () => {
-    aController(world, 'one')
-    await world.book('ls-1')
-    await world.clock.advance(10 * MINUTE_MS)
+    aController(rig, 'one')
+    await rig.book('ls-1')
+    await rig.clock.advance(10 * MINUTE_MS)
     await importAgain()
-    await world.clock.advance(90 * MINUTE_MS)
-    expect((await world.session('ls-1')).status).toBe('ARCHIVED')
-    expect((await world.labsThere()).map(({ title }) => title)).toEqual(['theirs', 'Two routers ls-1'])
+    await rig.clock.advance(90 * MINUTE_MS)
+    expect((await rig.session('ls-1')).status).toBe('ARCHIVED')
+    expect((await rig.labsThere()).map(({ title }) => title)).toEqual(['theirs', 'Two routers ls-1'])
   })
 })
 
 describe('what people ask of a lab', () => {
   it('is done, one after another, each to its end', async () => {
-    const { controller } = aController(world, 'one')
-    await world.clock.advance(MINUTE_MS)
+    const { controller } = aController(rig, 'one')
+    await rig.clock.advance(MINUTE_MS)
     for (const [action, status, state] of [
       ['start', 'BOOTED', 'STARTED'],
       ['stop', 'STOPPED', 'STOPPED'],
@@ -129,57 +129,57 @@ describe('what people ask of a lab', () => {
       ['start', 'BOOTED', 'STARTED'],
     ] as const) {
       await ask(action)
-      await world.clock.advance(5 * MINUTE_MS)
+      await rig.clock.advance(5 * MINUTE_MS)
       expect(await record()).toMatchObject({ status, pending_action: null, last_error: null })
-      expect(await world.labs.get(world.login(), labId, never)).toMatchObject({ state })
+      expect(await rig.labs.get(rig.login(), labId, never)).toMatchObject({ state })
     }
     await ask('delete')
-    await world.clock.advance(5 * MINUTE_MS)
+    await rig.clock.advance(5 * MINUTE_MS)
     expect(await record()).toMatchObject({ status: 'DELETED', pending_action: null })
-    expect(await world.labsThere()).toEqual([])
+    expect(await rig.labsThere()).toEqual([])
     expect(controller.stats()).toMatchObject({ actions_done_count: 5, labs_deleted_count: 1 })
   })
 
   it('counts as running until it is stopped, also where it is to be wiped', async () => {
     const refused = new CloudError('state', { code: 'HTTP400', action: 'PUT stop', message: 'it does not stop' })
     let isStuck = true
-    const stop: typeof world.labs.stop = (...args) => (isStuck ? Promise.reject(refused) : world.labs.stop(...args))
-    aController(world, 'one', { labs: { ...world.labs, stop } })
-    await world.clock.advance(MINUTE_MS)
+    const stop: typeof rig.labs.stop = (...args) => (isStuck ? Promise.reject(refused) : rig.labs.stop(...args))
+    aController(rig, 'one', { labs: { ...rig.labs, stop } })
+    await rig.clock.advance(MINUTE_MS)
     await ask('start')
-    await world.clock.advance(MINUTE_MS)
+    await rig.clock.advance(MINUTE_MS)
     await ask('wipe')
-    await world.clock.advance(MINUTE_MS / 4)
+    await rig.clock.advance(MINUTE_MS / 4)
     expect(await record()).toMatchObject({ status: 'STOPPING', pending_action: { action: 'wipe' } })
     isStuck = false
-    await world.clock.advance(5 * MINUTE_MS)
+    await rig.clock.advance(5 * MINUTE_MS)
     expect(await record()).toMatchObject({ status: 'WIPED', pending_action: null })
   })
 
   it('does not count as running where it was stopped before it is wiped', async () => {
     const seen = new Set<string>()
-    const wipe: typeof world.labs.wipe = async (...args) => {
+    const wipe: typeof rig.labs.wipe = async (...args) => {
       seen.add((await record()).status)
-      return world.labs.wipe(...args)
+      return rig.labs.wipe(...args)
     }
-    aController(world, 'one', { labs: { ...world.labs, wipe } })
-    await world.clock.advance(MINUTE_MS)
+    aController(rig, 'one', { labs: { ...rig.labs, wipe } })
+    await rig.clock.advance(MINUTE_MS)
     for (const action of ['start', 'stop', 'wipe'] as const) {
       await ask(action)
-      await world.clock.advance(5 * MINUTE_MS)
+      await rig.clock.advance(5 * MINUTE_MS)
     }
     expect([...seen, (await record()).status]).toEqual(['STOPPED', 'WIPED'])
   })
 
   it('before there was a controller is picked up by it', async () => {
-    const first = aController(world, 'one')
-    await world.clock.advance(MINUTE_MS)
+    const first = aController(rig, 'one')
+    await rig.clock.advance(MINUTE_MS)
     await first.stop()
     await ask('delete')
-    await world.clock.advance(24 * 60 * MINUTE_MS)
-    aController(world, 'two')
-    await world.clock.advance(5 * MINUTE_MS)
-    expect([(await record()).status, await world.labsThere()]).toEqual(['DELETED', []])
+    await rig.clock.advance(24 * 60 * MINUTE_MS)
+    aController(rig, 'two')
+    await rig.clock.advance(5 * MINUTE_MS)
+    expect([(await record()).status, await rig.labsThere()]).toEqual(['DELETED', []])
   })
 
   it('and fails five times is given up with the error', async () => {
@@ -189,25 +189,25 @@ describe('what people ask of a lab', () => {
       tries += 1
       throw refused
     }
-    aController(world, 'one', { labs: { ...world.labs, start } })
-    await world.clock.advance(MINUTE_MS)
+    aController(rig, 'one', { labs: { ...rig.labs, start } })
+    await rig.clock.advance(MINUTE_MS)
     await ask('start')
-    await world.clock.advance(MINUTE_MS / 4)
+    await rig.clock.advance(MINUTE_MS / 4)
     expect(await record()).toMatchObject({
       status: 'STARTING',
       pending_action: { error: 'PUT start: HTTP400: no license' },
     })
-    await world.clock.advance(5 * MINUTE_MS)
+    await rig.clock.advance(5 * MINUTE_MS)
     expect([tries, (await record()).pending_action]).toEqual([5, null])
     expect((await record()).last_error).toBe('start: PUT start: HTTP400: no license')
   })
 
   it('of a worker that is gone is over: removed is what was to be removed', async () => {
-    const first = aController(world, 'one')
-    await world.clock.advance(MINUTE_MS)
-    await world.changeWorker({ status: 'TERMINATED' })
+    const first = aController(rig, 'one')
+    await rig.clock.advance(MINUTE_MS)
+    await rig.changeWorker({ status: 'TERMINATED' })
     await ask('delete')
-    await world.clock.advance(MINUTE_MS)
+    await rig.clock.advance(MINUTE_MS)
     expect(await record()).toMatchObject({ status: 'DELETED', pending_action: null })
     await first.stop()
   })

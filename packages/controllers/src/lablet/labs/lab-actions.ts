@@ -29,7 +29,7 @@ const UNDER_WAY_MS = 3_000
 const REST_MS = 10_000
 const REST_MS_MAX = 10 * 60_000
 const WAITING_MS = 30_000
-const NO_TURN_MS = 1_000
+const NO_SLOT_MS = 1_000
 const ATTEMPTS_MAX = 5
 /** An attempt fails after this time. */
 const TRY_MS_MAX = 15 * 60_000
@@ -46,7 +46,7 @@ interface Doing {
   readonly restsUntilMs: number
 }
 
-interface ActionLook extends ReconcileContext<LabRecord> {
+interface ActionContext extends ReconcileContext<LabRecord> {
   readonly record: LabRecord
   readonly pending: Pending
 }
@@ -81,7 +81,7 @@ async function reconcile(
   parts: LabActionParts,
   doings: Map<string, Doing>,
   record: LabRecord,
-  context: ReconcileContext<LabRecord>,
+  base: ReconcileContext<LabRecord>,
 ): Promise<ReconciliationResult> {
   const { pending_action: pending } = record
   const { plan } = parts.memory.current()
@@ -99,10 +99,10 @@ async function reconcile(
     because: reason('lab_action_requested_by', { by: pending.by }),
     due_at: toInstant(parts.clock.now()),
   })
-  const looking = parts.slots.tryWith(record.worker_id, () => look(parts, doings, { ...context, record, pending }))
-  if (looking === null) return requeue('others talk to its CML', NO_TURN_MS)
+  const action = parts.slots.tryWith(record.worker_id, () => performAction(parts, doings, { ...base, record, pending }))
+  if (action === null) return requeue('all slots of its CML are in use', NO_SLOT_MS)
   try {
-    return await looking
+    return await action
   } catch (error) {
     if (error instanceof SupersededError) return requeue(error.message, 0)
     throw error
@@ -111,14 +111,14 @@ async function reconcile(
 
 const runOf = (epoch: number, { action, at, attempts }: Pending): string => `${epoch}:${action}:${at}:${attempts}`
 
-async function look(
+async function performAction(
   parts: LabActionParts,
   doings: Map<string, Doing>,
-  looking: ActionLook,
+  context: ActionContext,
 ): Promise<ReconciliationResult> {
-  const { record, pending, epoch, signal } = looking
+  const { record, pending, epoch, signal } = context
   const worker = await fetchWorker(parts.client, record.worker_id, signal)
-  if (worker === null || worker.status === 'TERMINATED') return withoutWorker(parts, looking)
+  if (worker === null || worker.status === 'TERMINATED') return withoutWorker(parts, context)
   if (!canServeLabs(worker)) return requeue(`${worker.name} does not serve`, WAITING_MS)
   const run = runOf(epoch, pending)
   const doing = doings.get(record.id)
@@ -128,20 +128,20 @@ async function look(
     // Written by this term before anything is changed, so that an older one can't report on it any more.
     const next = { ...pending, attempts: pending.attempts + 1 }
     const changes = { status: underWay(pending.action, record.status), pending_action: next }
-    await write(parts, looking, changes, reason('lab_action_started', { action: pending.action }))
+    await write(parts, context, changes, reason('lab_action_started', { action: pending.action }))
     const begun = { run: runOf(epoch, next), sinceMs: parts.clock.monotonic(), asked: new Set<string>() }
     doings.set(record.id, { ...begun, failures: doing?.failures ?? 0, restsUntilMs: 0 })
     return requeue(`${pending.action} is announced`, 0)
   }
-  const hands = handsFor(parts, looking, worker)
+  const cmlLabs = cmlLabsFor(parts, context, worker)
   try {
-    const waitsFor = await actOn(hands, looking, doing.asked)
-    if (waitsFor === null) return finish(parts, looking)
+    const waitsFor = await actOn(cmlLabs, context, doing.asked)
+    if (waitsFor === null) return finish(parts, context)
     if (parts.clock.monotonic() - doing.sinceMs < TRY_MS_MAX) return requeue(waitsFor.message, UNDER_WAY_MS)
-    return failedOnce(parts, doings, looking, `timeout: ${waitsFor.message}`)
+    return failedOnce(parts, doings, context, `timeout: ${waitsFor.message}`)
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
-    return failedOnce(parts, doings, looking, error.message)
+    return failedOnce(parts, doings, context, error.message)
   }
 }
 
@@ -162,8 +162,8 @@ const REACHED: Readonly<Record<LabAction, LabStatus>> = {
   delete: 'DELETED',
 }
 
-function handsFor(parts: LabActionParts, look: ActionLook, worker: Worker): FencedLabs {
-  const { record, signal, leadership, withoutSlot } = look
+function cmlLabsFor(parts: LabActionParts, context: ActionContext, worker: Worker): FencedLabs {
+  const { record, signal, leadership, withoutSlot } = context
   const confirm = async () => {
     const now = await fetchLab(parts.client, record.id, signal)
     if (now?.version !== record.version) throw new SupersededError()
@@ -172,63 +172,67 @@ function handsFor(parts: LabActionParts, look: ActionLook, worker: Worker): Fenc
 }
 
 /** Null once it is done. A lab that is not there is as good as removed, and can't be anything else. */
-async function actOn(hands: FencedLabs, { record, pending }: ActionLook, asked: Set<string>): Promise<Reason | null> {
+async function actOn(
+  cmlLabs: FencedLabs,
+  { record, pending }: ActionContext,
+  asked: Set<string>,
+): Promise<Reason | null> {
   const { action } = pending
-  const lab = record.lab_id === null ? await byTitle(hands, record) : await hands.get(record.lab_id)
+  const lab = record.lab_id === null ? await byTitle(cmlLabs, record) : await cmlLabs.get(record.lab_id)
   if (lab === null) {
     if (action === 'delete') return null
     throw new CloudError('not_found', { code: 'LabGone', action, message: `${record.title} is not on its worker` })
   }
-  if (action !== 'start') return takeDownOrWait(hands, lab, { action, asked })
+  if (action !== 'start') return takeDownOrWait(cmlLabs, lab, { action, asked })
   if (lab.state !== 'STARTED' && !asked.has('start')) {
-    await hands.start(lab.lab_id)
+    await cmlLabs.start(lab.lab_id)
     asked.add('start')
     return reason('lab_starting', { lab: record.title })
   }
-  return (await hands.isConverged(lab.lab_id)) ? null : reason('lab_booting', { lab: record.title })
+  return (await cmlLabs.isConverged(lab.lab_id)) ? null : reason('lab_booting', { lab: record.title })
 }
 
 /** An import whose answer was lost is known by its title alone. */
-const byTitle = async (hands: FencedLabs, { title }: LabRecord) =>
-  (await hands.list()).find(lab => lab.title === title) ?? null
+const byTitle = async (cmlLabs: FencedLabs, { title }: LabRecord) =>
+  (await cmlLabs.list()).find(lab => lab.title === title) ?? null
 
 async function takeDownOrWait(
-  hands: FencedLabs,
+  cmlLabs: FencedLabs,
   lab: NonNullable<Awaited<ReturnType<FencedLabs['get']>>>,
   { action, asked }: { action: Exclude<LabAction, 'start'>; asked: Set<string> },
 ): Promise<Reason | null> {
-  const waitsFor = await tearDownLab(hands, lab, { depth: action, asked })
+  const waitsFor = await tearDownLab(cmlLabs, lab, { depth: action, asked })
   if (waitsFor !== null || action !== 'delete') return waitsFor
   // A deletion counts once CML shows it.
-  return (await hands.get(lab.lab_id)) === null ? null : reason('lab_being_deleted', { lab: lab.title })
+  return (await cmlLabs.get(lab.lab_id)) === null ? null : reason('lab_being_deleted', { lab: lab.title })
 }
 
-async function finish(parts: LabActionParts, looking: ActionLook): Promise<ReconciliationResult> {
-  const { record, pending } = looking
+async function finish(parts: LabActionParts, context: ActionContext): Promise<ReconciliationResult> {
+  const { record, pending } = context
   const changes: LabChanges = { status: REACHED[pending.action], pending_action: null, last_error: null }
-  await write(parts, looking, changes, reason('lab_action_done', { action: pending.action }))
+  await write(parts, context, changes, reason('lab_action_done', { action: pending.action }))
   parts.counters.add('actions_done')
   if (pending.action === 'delete') parts.counters.add('labs_deleted')
   parts.labsChanged(record.worker_id)
   return success(`${pending.action} is done`)
 }
 
-async function withoutWorker(parts: LabActionParts, looking: ActionLook): Promise<ReconciliationResult> {
-  const { pending } = looking
+async function withoutWorker(parts: LabActionParts, context: ActionContext): Promise<ReconciliationResult> {
+  const { pending } = context
   const isDone = pending.action === 'delete'
   const last_error = isDone ? null : `${pending.action}: the worker is gone`
   const changes: LabChanges = { status: isDone ? 'DELETED' : 'ORPHANED', pending_action: null, last_error }
-  await write(parts, looking, changes, reason('worker_gone'))
+  await write(parts, context, changes, reason('worker_gone'))
   return success('the worker is gone')
 }
 
 async function failedOnce(
   parts: LabActionParts,
   doings: Map<string, Doing>,
-  looking: ActionLook,
+  context: ActionContext,
   message: string,
 ): Promise<ReconciliationResult> {
-  const { record, pending } = looking
+  const { record, pending } = context
   const error = message.slice(0, 1000)
   const failures = (doings.get(record.id)?.failures ?? 0) + 1
   const restMs = Math.min(REST_MS * 2 ** (failures - 1), REST_MS_MAX)
@@ -239,14 +243,14 @@ async function failedOnce(
     ? { status: 'ERROR', pending_action: null, last_error: `${pending.action}: ${error}`.slice(0, 1000) }
     : { pending_action: { ...pending, error } }
   const attempt = { action: pending.action, attempt: pending.attempts, attempts_max: ATTEMPTS_MAX, error }
-  await write(parts, looking, changes, reason('lab_action_failed', attempt))
+  await write(parts, context, changes, reason('lab_action_failed', attempt))
   if (isLast) parts.labsChanged(record.worker_id)
   return isLast ? success(error) : requeue(error, restMs)
 }
 
 const write = (
   { client, election }: LabActionParts,
-  { record, pending, epoch, signal }: ActionLook,
+  { record, pending, epoch, signal }: ActionContext,
   changes: LabChanges,
   because: Reason,
 ) => {

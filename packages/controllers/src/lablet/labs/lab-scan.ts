@@ -31,7 +31,7 @@ export type LabScanParts = Omit<LabletDependencies, 'memory' | 'definitions' | '
 
 /** However many ask for it, a worker's labs are not listed more often. */
 const APART_MS = 60_000
-const NO_TURN_MS = 5_000
+const NO_SLOT_MS = 5_000
 
 /** Seeds: LabRecordReconciler, its scan. Records the labs of a worker and releases capacity that no lab uses. */
 export function labScan(parts: LabScanParts): Reconciliation {
@@ -57,7 +57,7 @@ export function labScan(parts: LabScanParts): Reconciliation {
         const waitMs = last?.epoch === context.epoch ? last.atMs + APART_MS - clock.monotonic() : 0
         if (waitMs > 0) return requeue('its labs were listed just now', waitMs)
         const scanning = parts.slots.tryWith(worker.id, () => scan(parts, worker, context))
-        if (scanning === null) return requeue('others talk to its CML', NO_TURN_MS)
+        if (scanning === null) return requeue('all slots of its CML are in use', NO_SLOT_MS)
         const result = await scanning
         if (result.status === 'SUCCESS') scanned.set(worker.id, { epoch: context.epoch, atMs: clock.monotonic() })
         return result
@@ -84,44 +84,48 @@ async function scan(
     const login = await loginTo(parts.logins, worker, signal)
     const labs = await withoutSlot(() => parts.labs.list(login, signal))
     const known = await labsOnRecord(parts.client, { worker_id: worker.id }, signal)
-    const sights = await withoutSlot(() => sightsOf(parts, { login, signal, known }, labs))
-    const body = { worker_id: worker.id, began_at, is_complete: true, labs: sights }
+    const scanned = await withoutSlot(() => scanLabs(parts, { login, signal, known }, labs))
+    const body = { worker_id: worker.id, began_at, is_complete: true, labs: scanned }
     await fencedWrite(parts.election, () => parts.client.call('discoverLabs', { body, epoch, signal }))
     parts.counters.add('labs_scanned')
     const seen = { worker, labs, epoch, signal, ourName: login.username }
     await condemnStrays(parts, seen)
     const released = await releaseQuarantined(parts, seen)
-    return success(`${labs.length} labs${released === 0 ? '' : `, and room of ${released} sessions that are over`}`)
+    return success(`${labs.length} labs${released === 0 ? '' : `, and capacity of ${released} sessions that are over`}`)
   } catch (error) {
     if (error instanceof CloudError) return retry(error.message, error)
     throw error
   }
 }
 
-interface Looking {
+interface ScanContext {
   readonly login: CmlLogin
   readonly signal: AbortSignal
   readonly known: readonly LabRecord[]
 }
 
-type Sight = BodyInput<'discoverLabs'>['labs'][number]
+type ScannedLab = BodyInput<'discoverLabs'>['labs'][number]
 
-/** More than this is left for the next look, or one request would grow too long. */
-const NODES_PER_LOOK_MAX = 10_000
+/** More than this is left for the next scan, or one request would grow too long. */
+const NODES_PER_SCAN_MAX = 10_000
 
-async function sightsOf(parts: LabScanParts, looking: Looking, labs: readonly CmlLab[]): Promise<Sight[]> {
-  const sights: Sight[] = []
+async function scanLabs(parts: LabScanParts, context: ScanContext, labs: readonly CmlLab[]): Promise<ScannedLab[]> {
+  const scanned: ScannedLab[] = []
   let nodes = 0
   for (const lab of labs) {
-    const sight = nodes < NODES_PER_LOOK_MAX ? await sightOf(parts, looking, lab) : asDiscovered(lab)
-    nodes += sight.nodes?.length ?? 0
-    sights.push(sight)
+    const scannedLab = nodes < NODES_PER_SCAN_MAX ? await scanLab(parts, context, lab) : asDiscovered(lab)
+    nodes += scannedLab.nodes?.length ?? 0
+    scanned.push(scannedLab)
   }
-  return sights
+  return scanned
 }
 
 /** Nodes are read only where they may have changed: that is one more request per lab. */
-async function sightOf({ labs }: LabScanParts, { login, signal, known }: Looking, lab: CmlLab): Promise<Sight> {
+async function scanLab(
+  { labs }: LabScanParts,
+  { login, signal, known }: ScanContext,
+  lab: CmlLab,
+): Promise<ScannedLab> {
   const record = known.find(({ lab_id }) => lab_id === lab.lab_id)
   const isAsBefore = record?.raw_state === lab.state && record.nodes.length === Math.min(lab.node_count ?? 0, NODES_MAX)
   const nodes = isAsBefore ? null : await nodesUnlessUnknown(labs.nodes(login, lab.lab_id, signal))
@@ -137,7 +141,7 @@ const nodesUnlessUnknown = (asking: Promise<readonly CmlNode[]>): Promise<readon
 
 const asNode = ({ label, node_definition, state }: CmlNode) => ({ label, node_definition, state })
 
-const asDiscovered = (lab: CmlLab): Sight => ({
+const asDiscovered = (lab: CmlLab): ScannedLab => ({
   lab_id: lab.lab_id,
   title: lab.title.slice(0, 256),
   owner: lab.owner?.slice(0, 128) ?? null,

@@ -19,19 +19,19 @@ export function nextTeardownAct(state: string, depth: Depth): TeardownAct {
 
 /** Sends one request, or checks on the last one. Returns what it waits for; null once the teardown is complete or the lab is gone. */
 export async function tearDownLab(
-  hands: FencedLabs,
+  cmlLabs: FencedLabs,
   lab: CmlLab,
   { depth, asked }: { depth: Depth; asked: Set<string> },
 ): Promise<Reason | null> {
   const act = nextTeardownAct(lab.state, depth)
-  if (act === 'done') return (await hands.isConverged(lab.lab_id)) ? null : reason('lab_settling', { lab: lab.title })
+  if (act === 'done') return (await cmlLabs.isConverged(lab.lab_id)) ? null : reason('lab_settling', { lab: lab.title })
   if (act === 'delete') {
-    await hands.delete(lab.lab_id)
+    await cmlLabs.delete(lab.lab_id)
     return null
   }
   const key = `${lab.lab_id}:${act}`
   if (!asked.has(key)) {
-    await hands[act](lab.lab_id)
+    await cmlLabs[act](lab.lab_id)
     asked.add(key)
   }
   return reason(act === 'stop' ? 'lab_being_stopped' : 'lab_being_wiped', { lab: lab.title })

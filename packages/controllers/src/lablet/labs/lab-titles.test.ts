@@ -2,7 +2,7 @@ import type { CmlLab } from '@lcm/cloud/cml-labs'
 import { textReason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { aDefinition, labWorld } from '../testing/lab-world.ts'
+import { aDefinition, labRig } from '../testing/lab-rig.ts'
 import { isOurs, labTitle, sessionInTitle } from './lab-titles.ts'
 
 const NOW = '2026-01-02T03:04:05.000Z'
@@ -10,7 +10,7 @@ const LATER = '2026-01-02T03:14:05.000Z'
 let session: LabletSession
 
 beforeAll(async () => {
-  session = await (await labWorld()).book('ls-5gc7thf69kr32')
+  session = await (await labRig()).book('ls-5gc7thf69kr32')
 })
 
 describe('the title of a lab', () => {

@@ -11,21 +11,21 @@ import { completed, failed, type StepContext, type StepResult, unlessLate } from
 import { topologyToImport } from './topology-import.ts'
 
 /** The lab is there, wiped, and its tags name the ports that were given out. */
-export async function prepareLab(scene: StepContext): Promise<StepResult> {
-  const record = await scene.record()
+export async function prepareLab(context: StepContext): Promise<StepResult> {
+  const record = await context.record()
   if (record === null) return failed('the lab record is gone', { definite: true })
-  const lab = await ownLab(scene, record)
-  if (lab?.lab_id !== record.lab_id) await forgetLabId(scene, record)
-  if (lab === null) return importLab(scene)
-  if (lab.lab_id !== record.lab_id) await putOnRecord(scene, lab.lab_id)
+  const lab = await ownLab(context, record)
+  if (lab?.lab_id !== record.lab_id) await forgetLabId(context, record)
+  if (lab === null) return importLab(context)
+  if (lab.lab_id !== record.lab_id) await putOnRecord(context, lab.lab_id)
   // Another session, or an earlier attempt, may have used the lab.
-  const waitsFor = await tearDownLab(scene.labs, lab, { depth: 'wipe', asked: scene.asked })
-  if (waitsFor !== null) return unlessLate(scene, waitsFor)
-  const isUsedAgain = lab.title !== labTitle(scene.session, await scene.definition())
-  if (isUsedAgain && !leadsTo(await scene.labs.nodes(lab.lab_id), portsOf(scene))) {
+  const waitsFor = await tearDownLab(context.labs, lab, { depth: 'wipe', asked: context.asked })
+  if (waitsFor !== null) return unlessLate(context, waitsFor)
+  const isUsedAgain = lab.title !== labTitle(context.session, await context.definition())
+  if (isUsedAgain && !leadsTo(await context.labs.nodes(lab.lab_id), portsOf(context))) {
     // Its tags lead elsewhere, and a new lab is made in its place with the next look.
-    await scene.labs.delete(lab.lab_id)
-    return unlessLate(scene, reason('lab_ports_differ'))
+    await context.labs.delete(lab.lab_id)
+    return unlessLate(context, reason('lab_ports_differ'))
   }
   return completed({ lab_id: lab.lab_id })
 }
@@ -42,32 +42,32 @@ const leadsTo = (nodes: readonly CmlNode[], ports: Readonly<Record<string, numbe
 }
 
 /** By its id, else by its title: an import whose answer was lost is found by what it was called. */
-async function ownLab(scene: StepContext, { lab_id }: LabRecord): Promise<CmlLab | null> {
-  const known = lab_id === null ? null : await scene.labs.get(lab_id)
+async function ownLab(context: StepContext, { lab_id }: LabRecord): Promise<CmlLab | null> {
+  const known = lab_id === null ? null : await context.labs.get(lab_id)
   if (known !== null) return known
-  const title = labTitle(scene.session, await scene.definition())
-  return (await scene.labs.list()).find(lab => lab.title === title) ?? null
+  const title = labTitle(context.session, await context.definition())
+  return (await context.labs.list()).find(lab => lab.title === title) ?? null
 }
 
 /** A record has one lab: the one that is not there any more makes way for the next. */
-async function forgetLabId(scene: StepContext, { id, lab_id }: LabRecord): Promise<void> {
+async function forgetLabId(context: StepContext, { id, lab_id }: LabRecord): Promise<void> {
   if (lab_id === null) return
-  await reportLab(scene, id, {
+  await reportLab(context, id, {
     changes: { lab_id: null },
-    action: scene.plan.name,
+    action: context.plan.name,
     because: reason('lab_gone_from_cml', { lab_id }),
   })
 }
 
-async function importLab(scene: StepContext): Promise<StepResult> {
-  const definition = await scene.definition()
-  const title = labTitle(scene.session, definition)
+async function importLab(context: StepContext): Promise<StepResult> {
+  const definition = await context.definition()
+  const title = labTitle(context.session, definition)
   try {
-    const topology = await topologyToImport(definition, portsOf(scene), () => scene.clock.sleep(0))
-    const { lab_id } = await scene.labs.import({ title, topology })
-    scene.counters.add('labs_imported')
-    scene.labsChanged()
-    await putOnRecord(scene, lab_id)
+    const topology = await topologyToImport(definition, portsOf(context), () => context.clock.sleep(0))
+    const { lab_id } = await context.labs.import({ title, topology })
+    context.counters.add('labs_imported')
+    context.labsChanged()
+    await putOnRecord(context, lab_id)
     return completed({ lab_id })
   } catch (error) {
     // CML would refuse the same topology again.

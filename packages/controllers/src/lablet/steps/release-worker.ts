@@ -8,18 +8,19 @@ import type { SessionReconcile } from '../report.ts'
 
 /** Releases the capacity or schedules the deletion of the lab before a session leaves its worker. Returns the new version. */
 export async function releaseWorker(
-  look: SessionReconcile,
+  context: SessionReconcile,
   { worker }: SessionObservation,
   changes: SessionChanges,
 ): Promise<number> {
-  const { session } = look
+  const { session } = context
   const isLeft = changes.worker_id === null
   const endsWithoutLab = changes.status === 'TERMINATED' && session.status !== 'STOPPED'
   if (session.worker_id === null || !(isLeft || endsWithoutLab)) return session.version
   const mayHaveLab = isLeft && worker !== null && worker.status !== 'TERMINATED'
-  if (!mayHaveLab) return releaseCapacity(look, isLeft ? 'the worker is gone' : 'the session ended before it had a lab')
+  if (!mayHaveLab)
+    return releaseCapacity(context, isLeft ? 'the worker is gone' : 'the session ended before it had a lab')
   // Its capacity stays reserved until a scan has seen the lab gone.
-  await scheduleLabDeletion(look, reason('session_left_worker', { worker: worker.name }))
+  await scheduleLabDeletion(context, reason('session_left_worker', { worker: worker.name }))
   return session.version
 }
 
@@ -31,10 +32,10 @@ async function releaseCapacity(
   return (await fencedWrite(election, () => client.call('releaseSession', call))).version
 }
 
-export async function scheduleLabDeletion(look: SessionReconcile, because: Reason): Promise<void> {
-  const record = await recordOf(look)
+export async function scheduleLabDeletion(context: SessionReconcile, because: Reason): Promise<void> {
+  const record = await recordOf(context)
   if (record === null || record.pending_action?.action === 'delete') return
-  const at = toInstant(look.clock.now())
+  const at = toInstant(context.clock.now())
   const pending_action = { action: 'delete', by: 'lablet-controller', at, attempts: 0, error: null } as const
-  await reportLab(look, record.id, { changes: { pending_action }, action: 'delete', because })
+  await reportLab(context, record.id, { changes: { pending_action }, action: 'delete', because })
 }

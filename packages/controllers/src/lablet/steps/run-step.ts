@@ -29,8 +29,8 @@ import { TEARDOWN } from './teardown.ts'
 const UNDER_WAY_MS = 3_000
 
 /**
- * Ports come before the import, so that a lab is never on CML without them: what is called `tags` is where a new lab is
- * imported, and where one that is used again is wiped and looked at.
+ * Ports are allocated before the import, so that a lab is never on CML without them. `tags` imports a new lab, or wipes and
+ * checks a reused one.
  */
 const INSTANTIATE: Readonly<Record<string, RunStep>> = {
   lab_resolve: resolveLab,
@@ -47,27 +47,27 @@ const STEPS: Readonly<Record<Pipeline['name'], Readonly<Record<string, RunStep>>
   teardown: TEARDOWN,
 }
 
-type StepTurn = Exclude<NextStep, { kind: 'rest' | 'done' }>
+type DueStep = Exclude<NextStep, { kind: 'rest' | 'done' }>
 
 /** Announces a step; the next reconcile runs it. A step that an earlier leader announced is announced again first. */
 export async function runStep(
   parts: LabletDependencies,
-  look: SessionReconcile,
+  context: SessionReconcile,
   deciding: ObservedDecision,
-  next: StepTurn,
+  next: DueStep,
 ): Promise<ReconciliationResult> {
-  const { pipeline } = look.session
+  const { pipeline } = context.session
   assert(pipeline !== null, 'a step without a pipeline')
-  if (next.kind === 'failed') return giveUp(parts, look, deciding, next)
+  if (next.kind === 'failed') return giveUp(parts, context, deciding, next)
   const { step: plan } = next
   const now = toInstant(parts.clock.now())
-  if (next.kind === 'begin') return announce(parts, look, { pipeline: begun(pipeline, plan, now), plan })
-  const asked = parts.memory.current().steps.requestsOf(look.session.id, runOf(pipeline, plan))
+  if (next.kind === 'begin') return announce(parts, context, { pipeline: begun(pipeline, plan, now), plan })
+  const asked = parts.memory.current().steps.requestsOf(context.session.id, runOf(pipeline, plan))
   // An earlier leader announced it: after a write of this term that leader can't report on it any more.
-  if (asked === null) return announce(parts, look, { pipeline, plan })
+  if (asked === null) return announce(parts, context, { pipeline, plan })
   const step = pipeline.steps[plan.name] ?? UNTOUCHED
-  const scene = sceneOf(parts, look, deciding, { plan, step, asked })
-  return conclude(parts, look, scene, await carryOut(STEPS[pipeline.name][plan.name], scene))
+  const stepContext = stepContextOf(parts, context, deciding, { plan, step, asked })
+  return conclude(parts, context, stepContext, await carryOut(STEPS[pipeline.name][plan.name], stepContext))
 }
 
 /** One try of one step. */
@@ -76,72 +76,72 @@ const runOf = ({ name, attempt, steps }: Pipeline, { name: step }: StepPlan): st
 
 async function announce(
   { memory }: LabletDependencies,
-  look: SessionReconcile,
+  context: SessionReconcile,
   { pipeline, plan }: { pipeline: Pipeline; plan: StepPlan },
 ): Promise<ReconciliationResult> {
-  await writeSession(look, { pipeline }, { action: plan.name, because: reason('step_started', { step: plan.name }) })
-  memory.current().steps.announced(look.session.id, runOf(pipeline, plan))
+  await writeSession(context, { pipeline }, { action: plan.name, because: reason('step_started', { step: plan.name }) })
+  memory.current().steps.announced(context.session.id, runOf(pipeline, plan))
   return requeue(`${plan.name} is announced`, 0)
 }
 
-function sceneOf(
+function stepContextOf(
   parts: LabletDependencies,
-  look: SessionReconcile,
-  { seen, labs: hands }: ObservedDecision,
+  context: SessionReconcile,
+  { seen, labs: cmlLabs }: ObservedDecision,
   at: Pick<StepContext, 'plan' | 'step' | 'asked'>,
 ): StepContext {
-  const { session, signal } = look
+  const { session, signal } = context
   return {
-    ...look,
+    ...context,
     ...at,
     counters: parts.counters,
     worker: seen.worker,
-    labs: hands ?? NO_HANDS,
+    labs: cmlLabs ?? NO_WORKER,
     definition: () => parts.definitions.get(session.definition.id, signal),
-    record: () => recordOf(look),
+    record: () => recordOf(context),
     labsChanged: () => parts.labsChanged(session.worker_id ?? ''),
   }
 }
 
-const nobody = async (): Promise<never> => {
+const noWorker = async (): Promise<never> => {
   throw new Error('there is no worker to ask')
 }
-const NO_HANDS: FencedLabs = {
-  ownName: nobody,
-  list: nobody,
-  get: nobody,
-  nodes: nobody,
-  isConverged: nobody,
-  import: nobody,
-  start: nobody,
-  stop: nobody,
-  wipe: nobody,
-  delete: nobody,
+const NO_WORKER: FencedLabs = {
+  ownName: noWorker,
+  list: noWorker,
+  get: noWorker,
+  nodes: noWorker,
+  isConverged: noWorker,
+  import: noWorker,
+  start: noWorker,
+  stop: noWorker,
+  wipe: noWorker,
+  delete: noWorker,
 }
 
 /** Whether it may help to ask CML the same thing again. */
 const PASSING: ReadonlySet<string> = new Set(['throttled', 'transient', 'state', 'not_found'])
 
-async function carryOut(run: RunStep | undefined, scene: StepContext): Promise<StepResult> {
-  assert(run !== undefined, `nobody knows the step ${scene.plan.name}`)
+async function carryOut(run: RunStep | undefined, stepContext: StepContext): Promise<StepResult> {
+  assert(run !== undefined, `unknown step ${stepContext.plan.name}`)
   try {
-    return await run(scene)
+    return await run(stepContext)
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
     if (!PASSING.has(error.errorClass)) return failed(error.message, { definite: false })
-    return unlessLate(scene, textReason(error.message))
+    return unlessLate(stepContext, textReason(error.message))
   }
 }
 
 /** One write holds the outcome of the step and the next one. */
 async function conclude(
   parts: LabletDependencies,
-  look: SessionReconcile,
+  context: SessionReconcile,
   { plan, step }: StepContext,
   result: StepResult,
 ): Promise<ReconciliationResult> {
   const { outcome, access, progress, version } = result
-  const { pipeline } = look.session
+  const { pipeline } = context.session
   assert(pipeline !== null, 'a step without a pipeline')
   const now = toInstant(parts.clock.now())
   const after = concluded(pipeline, plan, outcome, now)
@@ -149,26 +149,26 @@ async function conclude(
     const because = 'because' in outcome ? outcome.because : null
     const isNews = progress !== undefined && JSON.stringify(progress) !== JSON.stringify(step.output)
     if (isNews) {
-      const told = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
+      const written = { ...pipeline, steps: { ...pipeline.steps, [plan.name]: { ...step, output: progress } } }
       await writeSession(
-        look,
-        { pipeline: told },
+        context,
+        { pipeline: written },
         { action: plan.name, because: because ?? reason('step_in_progress', { step: plan.name }) },
       )
     } else if (because !== null) {
       // No write holds what it waits for, such as a CML that does not answer.
-      parts.decisions.note(`session:${look.session.id}`, look.epoch, noteOf(look, { action: 'wait', because }))
+      parts.decisions.note(`session:${context.session.id}`, context.epoch, noteOf(context, { action: 'wait', because }))
     }
     return requeue(`${plan.name}: ${because?.message ?? ''}`, UNDER_WAY_MS)
   }
   const next = nextStep(after, parts.clock.now())
   const isFailure = outcome.kind === 'failed'
   const follows = next.kind === 'begin' && !isFailure ? next.step : null
-  const told = follows === null ? after : begun(after, follows, now)
-  const changes: ReportedChanges = { pipeline: told, ...(access === undefined ? {} : { access }) }
+  const written = follows === null ? after : begun(after, follows, now)
+  const changes: ReportedChanges = { pipeline: written, ...(access === undefined ? {} : { access }) }
   const because = reasonOf(plan, outcome)
-  await writeSession(look, changes, { action: plan.name, because, ...(version === undefined ? {} : { version }) })
-  if (follows !== null) parts.memory.current().steps.announced(look.session.id, runOf(told, follows))
+  await writeSession(context, changes, { action: plan.name, because, ...(version === undefined ? {} : { version }) })
+  if (follows !== null) parts.memory.current().steps.announced(context.session.id, runOf(written, follows))
   return requeue(`${plan.name}: ${because.message}`, 0)
 }
 
@@ -183,23 +183,24 @@ function reasonOf({ name: step }: StepPlan, outcome: StepOutcome): Reason {
  */
 async function giveUp(
   parts: LabletDependencies,
-  look: SessionReconcile,
+  context: SessionReconcile,
   { seen }: ObservedDecision,
   { step, error }: Extract<NextStep, { kind: 'failed' }>,
 ): Promise<ReconciliationResult> {
   const because = reason('step_failed', { step: step.name, error })
   const last_error = because.message
-  const record = await recordOf(look)
-  if (record !== null && workerLost(seen.worker, parts.clock.now()) !== null) await scheduleLabDeletion(look, because)
+  const record = await recordOf(context)
+  if (record !== null && workerLost(seen.worker, parts.clock.now()) !== null)
+    await scheduleLabDeletion(context, because)
   else if (record !== null)
-    await reportLab(look, record.id, {
+    await reportLab(context, record.id, {
       changes: { status: 'ERROR', last_error },
       action: step.name,
       because,
     })
   await writeSession(
-    look,
-    { status: 'STOPPED', last_error: look.session.last_error ?? last_error },
+    context,
+    { status: 'STOPPED', last_error: context.session.last_error ?? last_error },
     { action: 'STOPPED', because: reason('teardown_given_up', { step: step.name, error }) },
   )
   parts.counters.add('sessions_stopped')

@@ -14,10 +14,10 @@ const NODES_NAMED_MAX = 20
 
 /** The record's lab and its id, or why there is none. */
 async function withLab(
-  scene: StepContext,
+  context: StepContext,
   work: (lab: { recordId: string; labId: string }) => Promise<StepResult>,
 ): Promise<StepResult> {
-  const record = await scene.record()
+  const record = await context.record()
   if (record?.lab_id == null) return failed('the lab record is gone', { definite: true })
   try {
     return await work({ recordId: record.id, labId: record.lab_id })
@@ -27,31 +27,31 @@ async function withLab(
   }
 }
 
-const report = (scene: StepContext, recordId: string, changes: LabChanges, because: Reason) =>
-  reportLab(scene, recordId, { changes, action: scene.plan.name, because })
+const report = (context: StepContext, recordId: string, changes: LabChanges, because: Reason) =>
+  reportLab(context, recordId, { changes, action: context.plan.name, because })
 
-export const startLab = (scene: StepContext): Promise<StepResult> =>
-  withLab(scene, async ({ recordId, labId }) => {
-    const lab = await scene.labs.get(labId)
+export const startLab = (context: StepContext): Promise<StepResult> =>
+  withLab(context, async ({ recordId, labId }) => {
+    const lab = await context.labs.get(labId)
     if (lab === null) return failed('the lab is gone from CML', { definite: true })
     // On record first: a start whose answer is lost may run, and would use capacity that counts as free.
-    await report(scene, recordId, { status: 'STARTING' }, reason('session_needs_lab'))
-    if (isIdleState(lab.state)) await scene.labs.start(labId)
-    const topology = await topologyOf(await scene.definition(), () => scene.clock.sleep(0))
+    await report(context, recordId, { status: 'STARTING' }, reason('session_needs_lab'))
+    if (isIdleState(lab.state)) await context.labs.start(labId)
+    const topology = await topologyOf(await context.definition(), () => context.clock.sleep(0))
     return completed({ [BOOT_SECONDS]: bootSecondsOf(topology) })
   })
 
 /** Waits until every node has booted. Progress has counts and the names of missing nodes. */
-export const awaitLab = (scene: StepContext): Promise<StepResult> =>
-  withLab(scene, async ({ recordId, labId }) => {
-    const isConverged = await scene.labs.isConverged(labId)
-    const nodes = await scene.labs.nodes(labId)
+export const awaitLab = (context: StepContext): Promise<StepResult> =>
+  withLab(context, async ({ recordId, labId }) => {
+    const isConverged = await context.labs.isConverged(labId)
+    const nodes = await context.labs.nodes(labId)
     const missing = nodes.filter(({ state }) => state !== 'BOOTED')
     const progress = { booted: nodes.length - missing.length, nodes: nodes.length, waits_for: named(missing) }
     if (missing.length === 0 && isConverged) {
       const states = nodes.map(({ label, node_definition, state }) => ({ label, node_definition, state }))
       await report(
-        scene,
+        context,
         recordId,
         { status: 'BOOTED', raw_state: 'STARTED', nodes: states.slice(0, 300) },
         reason('lab_booted'),
@@ -59,7 +59,7 @@ export const awaitLab = (scene: StepContext): Promise<StepResult> =>
       return completed(progress)
     }
     if (isConverged) return failed(`nodes did not boot: ${named(missing)}`, { definite: true })
-    const late = unlessLate(scene, reason('nodes_not_booted', { nodes: named(missing) }))
+    const late = unlessLate(context, reason('nodes_not_booted', { nodes: named(missing) }))
     if (late.outcome.kind === 'failed') return late
     return { ...again(reason('nodes_booting', { booted: progress.booted, nodes: progress.nodes })), progress }
   })
@@ -70,11 +70,11 @@ const named = (nodes: readonly CmlNode[]): string => {
 }
 
 /** Says where people get in: on the worker's own address, by the ports that were given out. */
-export async function publishAccess(scene: StepContext): Promise<StepResult> {
-  const { port_template } = await scene.definition()
-  const given = scene.session.pipeline?.steps.ports_alloc?.output ?? {}
-  const host = hostOf(scene.worker)
-  if (host === null) return blockedUnlessLate(scene, reason('worker_has_no_address'))
+export async function publishAccess(context: StepContext): Promise<StepResult> {
+  const { port_template } = await context.definition()
+  const given = context.session.pipeline?.steps.ports_alloc?.output ?? {}
+  const host = hostOf(context.worker)
+  if (host === null) return blockedUnlessLate(context, reason('worker_has_no_address'))
   const access = port_template.flatMap(({ name, node, protocol, inside: listens }): Access[] => {
     const port = given[name]
     const inside = protocol === 'serial' ? null : listens

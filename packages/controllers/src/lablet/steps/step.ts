@@ -11,7 +11,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { FencedLabs } from '../labs/fenced-labs.ts'
 import type { LabletCounters } from '../report.ts'
 
-/** All that one step of a session may touch. */
+/** Everything that one step of a session may use. */
 export interface StepContext {
   readonly client: Client
   readonly election: Election
@@ -44,7 +44,7 @@ export interface StepResult {
   readonly version?: number
 }
 
-export type RunStep = (scene: StepContext) => Promise<StepResult>
+export type RunStep = (context: StepContext) => Promise<StepResult>
 
 export const completed = (output: Step['output'] = {}): StepResult => ({ outcome: { kind: 'completed', output } })
 export const skipped = (why: string): StepResult => ({ outcome: { kind: 'skipped', output: { why } } })
@@ -53,12 +53,13 @@ export const failed = (error: string, { definite }: { definite: boolean }): Step
   outcome: { kind: 'failed', error: error.slice(0, 1000), definite },
 })
 
-/** Counted as a failure once it takes too long; how often that may happen is bounded. */
-export const unlessLate = (scene: StepContext, because: Reason): StepResult => orLate(scene, again(because), because)
+/** A step that takes too long counts as failed. The number of failures is bounded. */
+export const unlessLate = (context: StepContext, because: Reason): StepResult =>
+  orLate(context, again(because), because)
 
-/** The same for what is not in the hands of the step. */
-export const blockedUnlessLate = (scene: StepContext, because: Reason): StepResult =>
-  orLate(scene, { outcome: { kind: 'blocked', because } }, because)
+/** The same for a cause outside the step. */
+export const blockedUnlessLate = (context: StepContext, because: Reason): StepResult =>
+  orLate(context, { outcome: { kind: 'blocked', because } }, because)
 
 function orLate({ clock, step, plan, session }: StepContext, inTime: StepResult, because: Reason): StepResult {
   const elapsedMs = clock.now() - toMs(step.started_at ?? session.updated_at)

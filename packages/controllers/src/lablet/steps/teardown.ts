@@ -27,72 +27,73 @@ export const TEARDOWN: Readonly<Record<string, RunStep>> = {
 
 /** A lab that is gone, or whose worker is, is as down as it can be. */
 function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
-  return async scene => {
-    const record = await scene.record()
+  return async context => {
+    const record = await context.record()
     if (record === null) return skipped('the session has no lab')
-    const { worker } = scene
+    const { worker } = context
     if (worker === null || worker.status === 'TERMINATED') {
-      await report(scene, record, 'DELETED', reason('worker_gone'))
+      await report(context, record, 'DELETED', reason('worker_gone'))
       return skipped('the worker is gone')
     }
-    if (!canServeLabs(worker)) return notServing(scene)
-    const lab = record.lab_id === null ? null : await scene.labs.get(record.lab_id)
+    if (!canServeLabs(worker)) return notServing(context)
+    const lab = record.lab_id === null ? null : await context.labs.get(record.lab_id)
     if (lab === null) return completed({ why: 'the lab is gone from CML' })
-    const waitsFor = await tearDownLab(scene.labs, lab, { depth, asked: scene.asked })
-    if (waitsFor !== null) return unlessLate(scene, waitsFor)
-    await report(scene, record, reached, BECAUSE_OVER)
+    const waitsFor = await tearDownLab(context.labs, lab, { depth, asked: context.asked })
+    if (waitsFor !== null) return unlessLate(context, waitsFor)
+    await report(context, record, reached, BECAUSE_OVER)
     return completed()
   }
 }
 
-function notServing(scene: StepContext): StepResult {
-  const lost = workerLost(scene.worker, scene.clock.now())
+function notServing(context: StepContext): StepResult {
+  const lost = workerLost(context.worker, context.clock.now())
   return lost === null
-    ? blockedUnlessLate(scene, reason('worker_not_serving', { worker: scene.worker?.name ?? null }))
+    ? blockedUnlessLate(context, reason('worker_not_serving', { worker: context.worker?.name ?? null }))
     : failed(lost.message, { definite: true })
 }
 
 /** The lab on record and whatever else was made for the session, such as what a lost answer left behind. */
-async function labsOf({ labs: hands, session }: StepContext, record: LabRecord): Promise<readonly CmlLab[]> {
-  const ourName = await hands.ownName()
-  return (await hands.list()).filter(lab => lab.lab_id === record.lab_id || isOurs(lab, session, ourName))
+async function labsOf({ labs: cmlLabs, session }: StepContext, record: LabRecord): Promise<readonly CmlLab[]> {
+  const ourName = await cmlLabs.ownName()
+  return (await cmlLabs.list()).filter(lab => lab.lab_id === record.lab_id || isOurs(lab, session, ourName))
 }
 
 /** With reuse the lab on record stays, wiped, for the next one; one that failed is of no use to anybody. */
-async function deleteLab(scene: StepContext): Promise<StepResult> {
-  const { session, worker, labs: hands } = scene
-  const record = await scene.record()
+async function deleteLab(context: StepContext): Promise<StepResult> {
+  const { session, worker, labs: cmlLabs } = context
+  const record = await context.record()
   if (record === null) return skipped('the session has no lab')
   if (worker === null || worker.status === 'TERMINATED') return skipped('the worker is gone')
-  if (!canServeLabs(worker)) return notServing(scene)
-  const isKept = (await scene.definition()).lab_reuse && session.last_error === null
-  const labs = await labsOf(scene, record)
+  if (!canServeLabs(worker)) return notServing(context)
+  const isKept = (await context.definition()).lab_reuse && session.last_error === null
+  const labs = await labsOf(context, record)
   const superfluous = labs.filter(lab => !(isKept && lab.lab_id === record.lab_id))
   // Else a scan that comes before the end of this step would take the lab for lost.
-  if (superfluous.some(({ lab_id }) => lab_id === record.lab_id)) await report(scene, record, 'DELETING', BECAUSE_OVER)
+  if (superfluous.some(({ lab_id }) => lab_id === record.lab_id))
+    await report(context, record, 'DELETING', BECAUSE_OVER)
   const waitsFor: Reason[] = []
   for (const lab of superfluous) {
-    const waits = await tearDownLab(hands, lab, { depth: 'delete', asked: scene.asked })
-    if (waits === null) scene.counters.add('labs_deleted')
+    const waits = await tearDownLab(cmlLabs, lab, { depth: 'delete', asked: context.asked })
+    if (waits === null) context.counters.add('labs_deleted')
     waitsFor.push(waits ?? reason('lab_being_deleted', { lab: lab.title }))
   }
   if (waitsFor.length > 0) {
-    scene.labsChanged()
+    context.labsChanged()
     // A deletion counts once CML shows it.
     return unlessLate(
-      scene,
+      context,
       waitsFor.length === 1 && waitsFor[0] ? waitsFor[0] : reason('labs_in_teardown', { causes: waitsFor }),
     )
   }
   if (isKept && labs.length > 0) return skipped('the lab is kept for reuse')
-  await report(scene, record, 'DELETED', BECAUSE_OVER)
+  await report(context, record, 'DELETED', BECAUSE_OVER)
   return completed()
 }
 
 const BECAUSE_OVER = reason('session_over')
 
-const report = (scene: StepContext, record: LabRecord, status: LabStatus, because: Reason) =>
-  reportLab(scene, record.id, { changes: { status }, action: scene.plan.name, because })
+const report = (context: StepContext, record: LabRecord, status: LabStatus, because: Reason) =>
+  reportLab(context, record.id, { changes: { status }, action: context.plan.name, because })
 
 /** Releases capacity and ports once the lab is confirmed to be down. */
 async function release({ client, election, session, epoch, signal }: StepContext): Promise<StepResult> {

@@ -7,7 +7,7 @@ import { registeredElection } from '../../kit/registered-election.ts'
 import { LABLET_CONTROLLER_DEFAULTS, type LabletControllerConfig } from '../config.ts'
 import type { ContentSources } from '../content/content-sources.ts'
 import { labletController } from '../controller.ts'
-import type { LabWorld } from './lab-world.ts'
+import type { LabRig } from './lab-rig.ts'
 
 export interface AController {
   readonly controller: Controller
@@ -20,7 +20,7 @@ const NO_SOURCES: ContentSources = { read: async source => Promise.reject(new Er
 
 /** A controller that leads as soon as it can. */
 export function aController(
-  { plane, labs, clock, coordination }: LabWorld,
+  { plane, labs, clock, coordination }: LabRig,
   instance: string,
   more: {
     client?: Client

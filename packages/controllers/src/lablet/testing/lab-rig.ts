@@ -43,7 +43,7 @@ export function aDefinition(now: string, more: Partial<LabletDefinition> = {}): 
 }
 
 /** One worker whose CML serves, on a manual clock, with the real API beside it. */
-export interface LabWorld {
+export interface LabRig {
   readonly clock: ManualClock
   readonly model: SimModel
   readonly labs: CmlLabs
@@ -71,7 +71,7 @@ export interface LabWorld {
 
 export const WORKER = 'w-1'
 
-export async function labWorld(): Promise<LabWorld> {
+export async function labRig(): Promise<LabRig> {
   const plane = aControlPlane()
   const { clock, coordination } = plane
   const model = openSimModel({ seed: 11, clock })

@@ -7,7 +7,7 @@ const isChange = (name: string): boolean =>
 
 export type Fate = 'dies' | 'goes on'
 
-export interface Turn {
+export interface CrashPoint {
   /** At which of its changes, from 1; never when there are not so many. */
   readonly at: number
   readonly when: 'before' | 'after'
@@ -18,12 +18,16 @@ export interface Mortal {
   readonly labs: CmlLabs
   /** The changes that it sent, by name, in order. */
   readonly sent: string[]
-  /** Whether its turn came. */
+  /** Whether its point came. */
   isReached(): boolean
 }
 
 /** A process that something happens to at one of its own changes. The dead neither send nor hear anything any more. */
-export function mortal(world: { client: Client; labs: CmlLabs }, turn: Turn, happens: () => Promise<Fate>): Mortal {
+export function mortal(
+  rig: { client: Client; labs: CmlLabs },
+  point: CrashPoint,
+  happens: () => Promise<Fate>,
+): Mortal {
   const sent: string[] = []
   let isDead = false
   let isReached = false
@@ -36,17 +40,17 @@ export function mortal(world: { client: Client; labs: CmlLabs }, turn: Turn, hap
   async function pass<Answer>(name: string, send: () => Promise<Answer>): Promise<Answer> {
     if (isDead) return silence()
     if (isChange(name)) sent.push(name)
-    const isTheOne = isChange(name) && sent.length === turn.at
-    if (isTheOne && turn.when === 'before') await reach()
+    const isTheOne = isChange(name) && sent.length === point.at
+    if (isTheOne && point.when === 'before') await reach()
     if (isDead) return silence()
     const [outcome] = await Promise.allSettled([send()])
-    if (isTheOne && turn.when === 'after') await reach()
+    if (isTheOne && point.when === 'after') await reach()
     if (isDead) return silence()
     if (outcome.status === 'rejected') throw outcome.reason
     return outcome.value
   }
 
-  const { client, labs } = world
+  const { client, labs } = rig
   return {
     sent,
     isReached: () => isReached,

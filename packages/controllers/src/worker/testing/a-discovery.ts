@@ -22,7 +22,7 @@ export interface ADiscovery {
   lead(): Promise<void>
   end(): void
   /** The first look of a new term, and `more` after it. */
-  looks(more?: number): Promise<void>
+  discover(more?: number): Promise<void>
   imported(): readonly Readonly<Record<string, unknown>>[]
   actions(): readonly string[]
 }
@@ -77,7 +77,7 @@ export function aDiscovery(
     order,
     lead,
     end: () => stop.abort(),
-    async looks(times = 0) {
+    async discover(times = 0) {
       void lead()
       await clock.advance(5_000 + times * INTERVAL_MS)
     },

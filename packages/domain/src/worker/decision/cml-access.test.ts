@@ -1,5 +1,5 @@
 import { aWorker } from '@lcm/testkit/builders'
-import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { reason } from '../../reason.ts'
@@ -91,7 +91,7 @@ describe('a CML that refuses what LCM needs', () => {
   })
 
   it('comes after drift', () => {
-    const moved = aMachineSight({ public_ip: '127.64.0.9' })
+    const moved = anEc2Observation({ public_ip: '127.64.0.9' })
     expect(decide(onMachine(), { login: REFUSED }, { ec2: moved }).because).toMatchObject({
       code: 'ec2_facts_changed',
       params: { fields: ['public_ip', 'https_endpoint'] },

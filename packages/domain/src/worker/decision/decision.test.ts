@@ -1,5 +1,5 @@
 import { aWorker } from '@lcm/testkit/builders'
-import { aLicenseSight, aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { reason, textReason } from '../../reason.ts'
@@ -53,15 +53,17 @@ describe('a worker that was not measured for too long', () => {
     })
     expect(
       decide(onMachine({ conditions: [STALE] }), {
-        ec2: aMachineSight({ state: 'stopped', public_ip: null }),
+        ec2: anEc2Observation({ state: 'stopped', public_ip: null }),
       }).action,
     ).toMatchObject({ changes: { status: 'STOPPED', conditions: expect.not.arrayContaining([STALE]) } })
   })
 
   it('comes after drift, and before the license', () => {
-    const moved = aMachineSight({ public_ip: '127.64.0.9' })
+    const moved = anEc2Observation({ public_ip: '127.64.0.9' })
     expect(decide(onMachine(), { ec2: moved, metricsSilentSince: silentSince }).because.code).toBe('ec2_facts_changed')
-    expect(decide(onMachine(), { license: aLicenseSight(), metricsSilentSince: silentSince }).action).toMatchObject({
+    expect(
+      decide(onMachine(), { license: aLicenseObservation(), metricsSilentSince: silentSince }).action,
+    ).toMatchObject({
       changes: { conditions: [STALE] },
     })
   })
@@ -127,19 +129,19 @@ describe('ec2 outage', () => {
     const unreachable = (more: Partial<Worker> = {}) => onMachine({ conditions: [OTHER, UNREACHABLE], ...more })
 
     it('loses the condition when there is nothing else to do, and is at rest', () => {
-      const { action, because } = decide(unreachable(), { ec2: aMachineSight() })
+      const { action, because } = decide(unreachable(), { ec2: anEc2Observation() })
       expect(action).toEqual({ kind: 'write', changes: { conditions: [OTHER] }, afterMs: null })
       expect(because).toMatchObject({ code: 'at_desired_status', params: { status: 'RUNNING' } })
     })
 
     it('loses it with the write of the next step', () => {
-      const { action } = decide(unreachable({ desired_status: 'STOPPED' }), { ec2: aMachineSight() })
+      const { action } = decide(unreachable({ desired_status: 'STOPPED' }), { ec2: anEc2Observation() })
       expect(action).toMatchObject({ kind: 'write', changes: { status: 'STOPPING', conditions: [OTHER] }, afterMs: 0 })
     })
 
     it('loses it before its instance is changed', () => {
       const stopping = unreachable({ status: 'STOPPING', desired_status: 'STOPPED' })
-      expect(decide(stopping, { ec2: aMachineSight() }).action).toEqual({
+      expect(decide(stopping, { ec2: anEc2Observation() }).action).toEqual({
         kind: 'write',
         changes: { conditions: [OTHER] },
         afterMs: 0,

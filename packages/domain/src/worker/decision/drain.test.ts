@@ -1,5 +1,5 @@
 import { aWorker } from '@lcm/testkit/builders'
-import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { withBoot } from '../boot.ts'
@@ -22,7 +22,7 @@ const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: EN
 const worker = (more: Partial<Worker>): Worker =>
   onMachine({ status: 'DRAINING', service_status: 'AVAILABLE', ...more })
 const decide = (drained: Worker, state = 'running') =>
-  decideWorker(drained, anObservation({ ec2: aMachineSight({ state }), isSurveyDue: true }), WORKER_POLICY, NOW)
+  decideWorker(drained, anObservation({ ec2: anEc2Observation({ state }), isSurveyDue: true }), WORKER_POLICY, NOW)
 
 describe('a drain', () => {
   it('is announced by the status before any other check', () => {

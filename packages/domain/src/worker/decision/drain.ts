@@ -16,7 +16,7 @@ export function decideDraining(seen: Seen, drain: Drain): Decision {
   ]
   if (over === null) {
     const because = reason('drain_waiting', { sessions: sessionsOn(worker), minutes_left: minutes(leftMs) })
-    return wait(Math.min(policy.lookAgainMsMax, Math.max(leftMs, policy.lookAgainMs)), because, guards)
+    return wait(Math.min(policy.requeueMsMax, Math.max(leftMs, policy.requeueMs)), because, guards)
   }
   const status = endOf(worker, drain) === 'TERMINATED' ? 'TERMINATING' : 'STOPPING'
   return { ...announce({ status }, over), guards }

@@ -1,10 +1,10 @@
 import { anAttempt, aTemplate, aWorker } from '@lcm/testkit/builders'
-import { aMachineSight, anObservation } from '@lcm/testkit/observations'
+import { anEc2Observation, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { type Reason, reason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
-import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from '../observation.ts'
+import { type Ec2Observation, type LaunchInputs, WORKER_POLICY } from '../observation.ts'
 import { STATE_HISTORY_MAX, type Worker } from '../worker.ts'
 
 const ENTERED = aWorker().entered_status_at
@@ -22,9 +22,9 @@ const failed = (more: Partial<Worker> = {}): Worker =>
     conditions: because(TIMEOUT),
     ...more,
   })
-const machine = (state: string): Ec2Sight => aMachineSight({ state })
-const NO_MACHINE: Ec2Sight = { kind: 'absent', confirmed: true, because: reason('nothing_launched') }
-const decide = (worker: Worker, ec2: Ec2Sight, minutes = 1, launch: LaunchInputs | null = null) =>
+const machine = (state: string): Ec2Observation => anEc2Observation({ state })
+const NO_MACHINE: Ec2Observation = { kind: 'absent', confirmed: true, because: reason('nothing_launched') }
+const decide = (worker: Worker, ec2: Ec2Observation, minutes = 1, launch: LaunchInputs | null = null) =>
   decideWorker(worker, anObservation({ ec2, launch }), WORKER_POLICY, toMs(ENTERED) + minutes * MINUTE_MS)
 
 describe('a failure that may pass', () => {

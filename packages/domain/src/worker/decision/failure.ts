@@ -76,7 +76,7 @@ function decideGivenUp(seen: Seen): Decision {
   }
   if (worker.origin === 'SCALE_UP' && !hasRun(worker))
     return announce({ status: 'TERMINATING' }, reason('scale_up_never_ran'))
-  if (instance.state !== 'running') return wait(policy.lookAgainMsMax, reason('ec2_reports', { state: instance.state }))
+  if (instance.state !== 'running') return wait(policy.requeueMsMax, reason('ec2_reports', { state: instance.state }))
   const because = reason('stopping_after_failure')
   if (known === undefined) return announce(stopNote(seen, false), because)
   return perform({ kind: 'stop', force: false }, because)

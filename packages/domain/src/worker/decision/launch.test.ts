@@ -1,17 +1,17 @@
 import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
-import { aMachineSight, anObservation } from '@lcm/testkit/observations'
+import { anEc2Observation, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../../instant.ts'
 import { reason, textReason } from '../../reason.ts'
 import { RegionConfig } from '../../template/worker-template.ts'
 import { decideWorker } from '../decide.ts'
-import { type Ec2Sight, type LaunchInputs, WORKER_POLICY } from '../observation.ts'
+import { type Ec2Observation, type LaunchInputs, WORKER_POLICY } from '../observation.ts'
 import { Tags, type Worker } from '../worker.ts'
 import type { Decision } from './decision.ts'
 import { judgeLaunch } from './launch.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 1_000
-const NOTHING_THERE: Ec2Sight = { kind: 'absent', confirmed: false, because: textReason('not seen') }
+const NOTHING_THERE: Ec2Observation = { kind: 'absent', confirmed: false, because: textReason('not seen') }
 const REGION: RegionConfig = {
   security_group_ids: ['sg-1'],
   subnets: ['subnet-a', 'subnet-b'],
@@ -28,7 +28,7 @@ const inputs = (more: Partial<LaunchInputs> = {}): LaunchInputs => ({
 })
 const decide = (
   worker: Worker,
-  sight: Ec2Sight = NOTHING_THERE,
+  sight: Ec2Observation = NOTHING_THERE,
   launch: LaunchInputs | null = inputs(),
   nowMs = NOW,
 ): Decision =>
@@ -95,7 +95,7 @@ describe('launching exactly once', () => {
 
   it('adopts the instance that a predecessor launched', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
-    const { action, because } = decide(open, aMachineSight({ state: 'pending' }))
+    const { action, because } = decide(open, anEc2Observation({ state: 'pending' }))
     expect(action).toMatchObject({
       changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1', launch: { n: 1, state: 'launched' } },
     })
@@ -105,7 +105,7 @@ describe('launching exactly once', () => {
   it('adopts an instance that is tagged as its own, and does not trust it as launched by LCM', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
     for (const client_token of [null, 'b'.repeat(64)]) {
-      const { action, because } = decide(open, aMachineSight({ client_token }))
+      const { action, because } = decide(open, anEc2Observation({ client_token }))
       expect(action).toMatchObject({ changes: { ec2_instance_id: 'i-1', launch: { n: 1, state: 'adopted' } } })
       expect(because).toMatchObject({ code: 'launch_token_missing', params: { instance_id: 'i-1', attempt: 1 } })
     }
@@ -113,7 +113,7 @@ describe('launching exactly once', () => {
 
   it('does not trust an instance that carries its token and runs another image: the token can be computed', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
-    const { action, because } = decide(open, aMachineSight({ image_id: 'ami-of-a-stranger' }))
+    const { action, because } = decide(open, anEc2Observation({ image_id: 'ami-of-a-stranger' }))
     expect(action).toMatchObject({ changes: { ec2_instance_id: 'i-1', launch: { n: 1, state: 'adopted' } } })
     expect(because).toMatchObject({
       code: 'launch_image_differs',
@@ -123,7 +123,7 @@ describe('launching exactly once', () => {
 
   it('closes an attempt whose instance is dead and opens the next one with another offer', () => {
     const open = aWorker({ launch: anAttempt({ state: 'open' }) })
-    const dead = decide(open, aMachineSight({ state: 'terminated' }))
+    const dead = decide(open, anEc2Observation({ state: 'terminated' }))
     expect(dead).toMatchObject({
       action: { changes: { launch: { n: 1, state: 'spent' } }, afterMs: 0 },
       because: { code: 'launch_attempt_died', params: { instance_id: 'i-1', attempt: 1, state: 'terminated' } },
@@ -224,7 +224,7 @@ describe('a launch that is no longer requested', () => {
   })
 
   it('records an instance that shows up, so that it can be terminated', () => {
-    const found = decide(unwanted(anAttempt({ state: 'open' })), aMachineSight())
+    const found = decide(unwanted(anAttempt({ state: 'open' })), anEc2Observation())
     expect(found.action).toMatchObject({ changes: { status: 'PROVISIONING', ec2_instance_id: 'i-1' } })
   })
 

@@ -66,7 +66,7 @@ function decideUnwanted(worker: Worker, seen: Observation, policy: WorkerPolicy,
   const attempt = worker.launch
   if (attempt?.state === 'open') {
     if (seen.ec2.kind === 'absent' && seen.ec2.confirmed) return spend(attempt, reason('nothing_launched'))
-    return wait(policy.lookAgainMsMax, reason('launch_attempt_unresolved', { attempt: attempt.n }))
+    return wait(policy.requeueMsMax, reason('launch_attempt_unresolved', { attempt: attempt.n }))
   }
   if (worker.desired_status === 'TERMINATED') return write({ status: 'TERMINATED' }, null, reason('nothing_launched'))
   return hold(worker, { type: CONDITION.held, reason: reason('stopped_before_launch') }, null, nowMs)
@@ -91,7 +91,7 @@ function decideNextAttempt(worker: Worker, inputs: LaunchInputs | null, policy: 
   const offer = nextOffer(offers, worker.launch, ready.scarce, nowMs)
   if (offer === null) {
     const freeAtMs = Math.min(...offers.map(each => ready.scarce.get(offerKey(each)) ?? nowMs))
-    return waitForCapacity(worker, offers, Math.max(policy.lookAgainMs, freeAtMs - nowMs), { policy, nowMs })
+    return waitForCapacity(worker, offers, Math.max(policy.requeueMs, freeAtMs - nowMs), { policy, nowMs })
   }
   const parameters = render(worker, ready, { ...offer, fleet: policy.fleet })
   return perform({ kind: 'open_attempt', n, parameters }, reason('launch_attempt', { attempt: n, ...offer }))
@@ -124,7 +124,7 @@ function waitForInputs(worker: Worker, cause: Reason, policy: WorkerPolicy, nowM
   if (known === undefined || nowMs - toMs(known.since) < policy.inputsWaitMs) {
     // The timeout starts with this condition, however long the worker waited for something else before.
     const conditions = known === undefined ? withoutCondition(worker.conditions, CONDITION.blocked) : worker.conditions
-    return hold({ ...worker, conditions }, { type: CONDITION.blocked, reason: because }, policy.lookAgainMsMax, nowMs)
+    return hold({ ...worker, conditions }, { type: CONDITION.blocked, reason: because }, policy.requeueMsMax, nowMs)
   }
   const conditions = withCondition(worker.conditions, failed(because), nowMs)
   return write({ status: 'FAILED', conditions }, null, reason('launch_input_timeout', { cause }))
@@ -281,9 +281,9 @@ export function judgeLaunch(
     case 'attempt_spent':
       return spend(attempt, reason('launch_attempt_spent', about), error)
     case 'attempt_mismatch':
-      return wait(at.policy.lookAgainMs, reason('launch_attempt_mismatch', about))
+      return wait(at.policy.requeueMs, reason('launch_attempt_mismatch', about))
     case 'throttled':
-      return wait(at.policy.lookAgainMs, reason('launch_throttled', about))
+      return wait(at.policy.requeueMs, reason('launch_throttled', about))
     case 'quota':
     case 'auth':
       return hold(

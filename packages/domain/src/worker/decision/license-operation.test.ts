@@ -1,10 +1,10 @@
 import { anInstance, aWorker } from '@lcm/testkit/builders'
-import { aLicenseSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { aLicenseObservation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { reason, textReason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
-import { type LicenseSight, WORKER_POLICY } from '../observation.ts'
+import { type LicenseObservation, WORKER_POLICY } from '../observation.ts'
 import { NO_LICENSE } from '../parts.ts'
 import { type Worker, withChanges } from '../worker.ts'
 import type { Decision } from './decision.ts'
@@ -14,11 +14,11 @@ const ENTERED = toMs(aWorker().entered_status_at)
 const STARTED = toInstant(ENTERED + 10_000)
 const withLicense = (license: Partial<Worker['license']>, more: Partial<Worker> = {}): Worker =>
   onMachine({ license: { ...NO_LICENSE, ...license }, ...more })
-const says = (registration: string, authorization = 'INIT', more: object = {}): LicenseSight =>
-  aLicenseSight({ registration, authorization, product: 'CML_Enterprise', ...more })
+const says = (registration: string, authorization = 'INIT', more: object = {}): LicenseObservation =>
+  aLicenseObservation({ registration, authorization, product: 'CML_Enterprise', ...more })
 const LICENSED = says('COMPLETED', 'IN_COMPLIANCE')
 const OTHER = says('COMPLETED', 'IN_COMPLIANCE', { product: 'CML_Personal' })
-const decide = (worker: Worker, license: LicenseSight | null, afterMs = 20_000, policy = WORKER_POLICY) =>
+const decide = (worker: Worker, license: LicenseObservation | null, afterMs = 20_000, policy = WORKER_POLICY) =>
   decideWorker(worker, anObservation({ license }), policy, ENTERED + afterMs)
 /** The worker with what the decision writes of it. */
 const written = (worker: Worker, { action }: Decision): Worker =>
@@ -29,7 +29,7 @@ describe('an instance that LCM did not launch', () => {
     withLicense(license, { origin: 'DISCOVERY', launch: null, ...more })
   const asked = { product: 'CML_Enterprise', pending_operation: 'register' } as const
 
-  it.each<[string, Worker, LicenseSight]>([
+  it.each<[string, Worker, LicenseObservation]>([
     ['whose license is unknown', found({ ...asked, status: 'UNKNOWN' }), says('NOT_REGISTERED')],
     ['that holds another license', found({ ...asked, status: 'REGISTERED' }), OTHER],
     [
@@ -184,7 +184,7 @@ describe('registering', () => {
   })
 
   it('is kept as it is while CML does not answer, however long', () => {
-    const silent: LicenseSight = { kind: 'unknown', because: textReason('no answer') }
+    const silent: LicenseObservation = { kind: 'unknown', because: textReason('no answer') }
     expect(decide(begun, silent, 10 * 3_600_000).action.kind).toBe('wait')
   })
 })
@@ -457,7 +457,7 @@ describe('fleets with fewer licenses than workers', () => {
   })
 
   it('do not keep an instance running forever because of it', () => {
-    const silent: LicenseSight = { kind: 'unknown', because: textReason('no answer') }
+    const silent: LicenseObservation = { kind: 'unknown', because: textReason('no answer') }
     expect(decide(stopping, silent, 1_000, release).action.kind).toBe('wait')
     expect(decide(stopping, silent, 11 * 60_000, release).action).toEqual({ kind: 'stop', force: false })
   })

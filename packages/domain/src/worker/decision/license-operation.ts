@@ -4,13 +4,13 @@ import type { LostLicense } from '../../text/reasons/license-reasons.ts'
 import { withCondition } from '../boot.ts'
 import { factsOf, isEmpty } from '../endpoint.ts'
 import type { Instance } from '../instance.ts'
-import { ageOf, type LicenseSight, type Seen, type WorkerPolicy } from '../observation.ts'
+import { ageOf, type LicenseObservation, type Seen, type WorkerPolicy } from '../observation.ts'
 import type { License } from '../parts.ts'
 import { isTrusted } from '../trust.ts'
 import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
 
-export type SeenLicense = Extract<LicenseSight, { kind: 'seen' }>
+export type SeenLicense = Extract<LicenseObservation, { kind: 'seen' }>
 
 /** How often CML is asked how its registration goes. */
 const POLL_MS = 5_000
@@ -25,20 +25,20 @@ export const releasesLicense = (worker: Worker, { licenseOnStop }: WorkerPolicy)
 
 /** The next step of the requested operation, or null when there is none, or nothing has changed. */
 export function decideLicense(seen: Seen): Decision | null {
-  const { worker, license: sight } = seen
+  const { worker, license: observed } = seen
   const { pending_operation } = worker.license
-  if (sight === null) return null
+  if (observed === null) return null
   // Before a license that it holds is returned for this one.
   if (pending_operation === 'register' && worker.license.unsettled !== 'register' && !isTrusted(worker))
     return withholdToken(worker)
-  if (sight.kind === 'unknown') return pending_operation === null ? null : wait(POLL_MS, sight.because)
-  const doubt = doubtOf(seen, sight)
+  if (observed.kind === 'unknown') return pending_operation === null ? null : wait(POLL_MS, observed.because)
+  const doubt = doubtOf(seen, observed)
   // One that failed by itself may come back by itself: nothing is lost until something is done to it.
-  if (doubt !== null && (pending_operation !== null || isUnregistered(sight))) return leakInDoubt(worker, doubt)
-  if (pending_operation === 'register') return decideRegister(seen, sight)
-  if (pending_operation === 'deregister') return decideDeregister(seen, sight)
-  const noticed = noticedChanges(worker, sight)
-  return noticed === null ? null : announce(noticed, fullLicenseState(sight))
+  if (doubt !== null && (pending_operation !== null || isUnregistered(observed))) return leakInDoubt(worker, doubt)
+  if (pending_operation === 'register') return decideRegister(seen, observed)
+  if (pending_operation === 'deregister') return decideDeregister(seen, observed)
+  const noticed = noticedChanges(worker, observed)
+  return noticed === null ? null : announce(noticed, fullLicenseState(observed))
 }
 
 /** The license that CML holds stays as it is. */
@@ -54,30 +54,31 @@ export const licenseState = ({ registration }: SeenLicense): Reason =>
 const fullLicenseState = ({ registration, authorization }: SeenLicense): Reason =>
   reason('cml_license_state', { registration, authorization })
 
-const isLicensed = (sight: SeenLicense): boolean =>
-  sight.registration === 'COMPLETED' && sight.authorization === 'IN_COMPLIANCE'
-const isUnregistered = (sight: SeenLicense): boolean => sight.registration === 'NOT_REGISTERED'
+const isLicensed = (observed: SeenLicense): boolean =>
+  observed.registration === 'COMPLETED' && observed.authorization === 'IN_COMPLIANCE'
+const isUnregistered = (observed: SeenLicense): boolean => observed.registration === 'NOT_REGISTERED'
 /** A registration that failed holds nothing, and there is nothing to return. */
-export const holdsNothing = (sight: SeenLicense): boolean => isUnregistered(sight) || sight.registration === 'FAILED'
+export const holdsNothing = (observed: SeenLicense): boolean =>
+  isUnregistered(observed) || observed.registration === 'FAILED'
 
 /** Why it can't be known, now or later, whether a license that was held is still counted; null where it is known. */
-export function doubtOf({ worker: { license }, isReturnHeard }: Seen, sight: SeenLicense): Reason | null {
-  if (license.unsettled === 'deregister' && isUnregistered(sight) && !isReturnHeard)
+export function doubtOf({ worker: { license }, isReturnHeard }: Seen, observed: SeenLicense): Reason | null {
+  if (license.unsettled === 'deregister' && isUnregistered(observed) && !isReturnHeard)
     return reason('license_return_unconfirmed')
-  const isReplaced = license.status === 'REGISTERED' && sight.registration === 'FAILED'
+  const isReplaced = license.status === 'REGISTERED' && observed.registration === 'FAILED'
   return isReplaced ? reason('license_replaced_outside_lcm') : null
 }
 
 /** Changes that were made outside LCM, and the identity by which the Smart Account knows this server. */
-function noticedChanges(worker: Worker, sight: SeenLicense): WorkerChanges | null {
+function noticedChanges(worker: Worker, observed: SeenLicense): WorkerChanges | null {
   const { license } = worker
-  const hasNone = isUnregistered(sight) || (license.status === 'UNKNOWN' && holdsNothing(sight))
-  const status = isLicensed(sight) ? 'REGISTERED' : hasNone ? 'UNREGISTERED' : license.status
-  const known = identityIn(sight)
+  const hasNone = isUnregistered(observed) || (license.status === 'UNKNOWN' && holdsNothing(observed))
+  const status = isLicensed(observed) ? 'REGISTERED' : hasNone ? 'UNREGISTERED' : license.status
+  const known = identityIn(observed)
   const isKnown = Object.entries(known).every(([name, value]) => license[name as keyof typeof known] === value)
   // A failure stays visible until the next try.
   const shown = license.status === 'FAILED' && status === 'UNREGISTERED' ? 'FAILED' : status
-  const isSettledNow = license.unsettled !== null && (isLicensed(sight) || holdsNothing(sight))
+  const isSettledNow = license.unsettled !== null && (isLicensed(observed) || holdsNothing(observed))
   if (shown === license.status && isKnown && !isSettledNow) return null
   return { license: { status: shown, ...known, ...(isSettledNow ? { unsettled: null } : {}) } }
 }
@@ -89,82 +90,83 @@ export const identityIn = ({ udi, hostname }: SeenLicense): Partial<Pick<License
 })
 
 /** Re-reads first, so that a new leader takes over whatever the last one has begun. */
-function decideRegister(seen: Seen, sight: SeenLicense): Decision {
+function decideRegister(seen: Seen, observed: SeenLicense): Decision {
   const { worker, policy, nowMs } = seen
   const { license } = worker
-  if (isLicensed(sight) && isSameProduct(license, sight)) {
-    return over({ status: 'REGISTERED', last_error: null }, sight, reason('license_registered'))
+  if (isLicensed(observed) && isSameProduct(license, observed)) {
+    return over({ status: 'REGISTERED', last_error: null }, observed, reason('license_registered'))
   }
-  if (license.operation_started_at === null) return begun('REGISTERING', sight, nowMs)
+  if (license.operation_started_at === null) return begun('REGISTERING', observed, nowMs)
   // Before CML has accepted this request, its failure is that of an earlier one.
   const isTaken = license.unsettled === 'register'
-  if (isTaken && sight.registration === 'FAILED') {
-    const failed = reason('license_registration_failed', { error: sight.failure })
-    return over({ status: 'FAILED', last_error: sight.failure ?? failed.message }, sight, failed)
+  if (isTaken && observed.registration === 'FAILED') {
+    const failed = reason('license_registration_failed', { error: observed.failure })
+    return over({ status: 'FAILED', last_error: observed.failure ?? failed.message }, observed, failed)
   }
-  const because = isSameProduct(license, sight)
-    ? fullLicenseState(sight)
-    : reason('license_product_differs', { held: sight.product, requested: license.product })
-  if (isInTheWay(license, sight)) return giveBack(worker, sight, because)
+  const because = isSameProduct(license, observed)
+    ? fullLicenseState(observed)
+    : reason('license_product_differs', { held: observed.product, requested: license.product })
+  if (isInTheWay(license, observed)) return giveBack(worker, observed, because)
   // A worker that was stopped meanwhile could not continue the operation.
   const sinceMs = Math.max(toMs(license.operation_started_at), toMs(worker.entered_status_at))
   const isLate = sinceMs + policy.licenseMsMax <= nowMs
   if (!isLate)
-    return isStillToBeAsked(license, sight) ? perform({ kind: 'register_license' }, because) : wait(POLL_MS, because)
-  if (holdsNothing(sight)) {
+    return isStillToBeAsked(license, observed) ? perform({ kind: 'register_license' }, because) : wait(POLL_MS, because)
+  if (holdsNothing(observed)) {
     const idle = reason('license_registration_not_started')
-    return over({ status: 'FAILED', last_error: idle.message }, sight, idle)
+    return over({ status: 'FAILED', last_error: idle.message }, observed, idle)
   }
-  const { registration, authorization, failure } = sight
+  const { registration, authorization, failure } = observed
   const seconds = policy.licenseMsMax / 1000
   const late = reason('license_registration_timeout', { registration, authorization, seconds, failure })
-  return over({ status: 'FAILED', last_error: late.message, unsettled: 'register' }, sight, late)
+  return over({ status: 'FAILED', last_error: late.message, unsettled: 'register' }, observed, late)
 }
 
 /**
  * CML holds a license that it held before. It could register over it, but if that failed, it could not be known whether the one
  * before is still counted. Right after a registration CML reports INIT: that may be ours, whose answer was lost.
  */
-const isInTheWay = (license: License, sight: SeenLicense): boolean =>
-  sight.registration === 'COMPLETED' &&
+const isInTheWay = (license: License, observed: SeenLicense): boolean =>
+  observed.registration === 'COMPLETED' &&
   license.unsettled !== 'register' &&
-  (sight.authorization !== 'INIT' || !isSameProduct(license, sight))
+  (observed.authorization !== 'INIT' || !isSameProduct(license, observed))
 
 /** CML refuses while it is registering, and it may have forgotten a request that it accepted. */
-const isStillToBeAsked = (license: License, sight: SeenLicense): boolean =>
-  holdsNothing(sight) && (license.unsettled !== 'register' || isUnregistered(sight))
+const isStillToBeAsked = (license: License, observed: SeenLicense): boolean =>
+  holdsNothing(observed) && (license.unsettled !== 'register' || isUnregistered(observed))
 
 /** A CML that does not name its product may have the requested one. */
-const isSameProduct = (license: License, sight: SeenLicense): boolean =>
-  license.product === null || sight.product === null || license.product === sight.product
+const isSameProduct = (license: License, observed: SeenLicense): boolean =>
+  license.product === null || observed.product === null || license.product === observed.product
 
-function decideDeregister({ worker, nowMs }: Seen, sight: SeenLicense): Decision {
-  if (holdsNothing(sight)) return over({ status: 'UNREGISTERED', last_error: null }, sight, licenseState(sight))
-  if (worker.license.operation_started_at === null) return begun('DEREGISTERING', sight, nowMs)
-  return giveBack(worker, sight, licenseState(sight))
+function decideDeregister({ worker, nowMs }: Seen, observed: SeenLicense): Decision {
+  if (holdsNothing(observed))
+    return over({ status: 'UNREGISTERED', last_error: null }, observed, licenseState(observed))
+  if (worker.license.operation_started_at === null) return begun('DEREGISTERING', observed, nowMs)
+  return giveBack(worker, observed, licenseState(observed))
 }
 
 /** The request is recorded before it is sent, since the answer of CML may be lost. */
-export const giveBack = (worker: Worker, sight: SeenLicense, because: Reason): Decision =>
+export const giveBack = (worker: Worker, observed: SeenLicense, because: Reason): Decision =>
   worker.license.unsettled === 'deregister'
     ? perform({ kind: 'deregister_license' }, because)
-    : announce({ license: { unsettled: 'deregister', ...identityIn(sight) } }, because)
+    : announce({ license: { unsettled: 'deregister', ...identityIn(observed) } }, because)
 
-function begun(status: 'REGISTERING' | 'DEREGISTERING', sight: SeenLicense, nowMs: number): Decision {
+function begun(status: 'REGISTERING' | 'DEREGISTERING', observed: SeenLicense, nowMs: number): Decision {
   const unsettled = status === 'DEREGISTERING' ? 'deregister' : null
-  const license = { status, operation_started_at: toInstant(nowMs), unsettled, ...identityIn(sight) } as const
+  const license = { status, operation_started_at: toInstant(nowMs), unsettled, ...identityIn(observed) } as const
   return announce({ license }, reason('license_operation_started', { status }))
 }
 
 function over(
   result: Pick<License, 'status' | 'last_error'> & Partial<Pick<License, 'unsettled'>>,
-  sight: SeenLicense,
+  observed: SeenLicense,
   because: Reason,
 ): Decision {
   const ended = {
     unsettled: null,
     ...result,
-    ...identityIn(sight),
+    ...identityIn(observed),
     pending_operation: null,
     operation_started_at: null,
   }
@@ -226,7 +228,7 @@ function judgeRefusal(worker: Worker, { errorClass, message: error }: LicenseRef
   // Most likely labs run: the requester must see it, since only a person can stop them.
   if (isAwaitedReturn(worker) && worker.license.last_error !== error)
     return announce({ license: { last_error: error } }, because)
-  return wait(at.policy.lookAgainMsMax, because)
+  return wait(at.policy.requeueMsMax, because)
 }
 
 const isAwaitedReturn = ({ license }: Worker): boolean =>
@@ -258,21 +260,23 @@ function decideRefusedReturn(worker: Worker, error: string, { policy, instance, 
       : { conditions: withCondition(worker.conditions, condition, nowMs) }),
   }
   if (!isEmpty(changes)) return announce(changes, because)
-  return perform({ kind: 'stop_labs', afterMs: policy.lookAgainMsMax }, because)
+  return perform({ kind: 'stop_labs', afterMs: policy.requeueMsMax }, because)
 }
 
 /** Returns the license before the instance stops, where there are fewer licenses than workers. Null: nothing to do. */
 export function decideRelease(seen: Seen): Decision | null {
-  const { worker, instance, policy, license: sight, nowMs } = seen
+  const { worker, instance, policy, license: observed, nowMs } = seen
   const isDue = releasesLicense(worker, policy) && instance.state === 'running'
   // The other half of the stop timeout is for EC2.
   if (!isDue || ageOf(worker, nowMs) > policy.stoppingMsMax / 2) return null
-  if (sight === null || sight.kind === 'unknown') return wait(POLL_MS, sight?.because ?? reason('no_address_yet'))
-  if (!holdsNothing(sight)) return giveBack(worker, sight, reason('license_return_started', { before: 'stop' }))
-  const doubt = doubtOf(seen, sight)
+  if (observed === null || observed.kind === 'unknown')
+    return wait(POLL_MS, observed?.because ?? reason('no_address_yet'))
+  if (!holdsNothing(observed)) return giveBack(worker, observed, reason('license_return_started', { before: 'stop' }))
+  const doubt = doubtOf(seen, observed)
   if (doubt !== null) return leakInDoubt(worker, doubt)
-  if (worker.license.status === 'UNKNOWN') return announce({ license: { status: 'UNREGISTERED' } }, licenseState(sight))
-  if (worker.license.unsettled === 'register') return announce({ license: { unsettled: null } }, licenseState(sight))
+  if (worker.license.status === 'UNKNOWN')
+    return announce({ license: { status: 'UNREGISTERED' } }, licenseState(observed))
+  if (worker.license.unsettled === 'register') return announce({ license: { unsettled: null } }, licenseState(observed))
   const license = { status: 'UNREGISTERED', pending_operation: 'register', unsettled: null } as const
   return announce({ license }, reason('license_released_until_start'))
 }

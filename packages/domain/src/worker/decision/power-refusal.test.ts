@@ -1,4 +1,4 @@
-import { aMachineSight, anObservation, onMachine } from '@lcm/testkit/observations'
+import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { reason } from '../../reason.ts'
@@ -81,7 +81,7 @@ describe('the condition of a refused action is over when EC2 has accepted the ac
     ['TERMINATING', 'TERMINATED', 'TerminateBlocked', 'shutting-down'],
   ] as const)('%s, desired %s: no %s once EC2 reports %s', (status, desired_status, type, state) => {
     const worker = onMachine({ status, desired_status, conditions: blocked(type) })
-    const { action } = decideWorker(worker, anObservation({ ec2: aMachineSight({ state }) }), WORKER_POLICY, NOW)
+    const { action } = decideWorker(worker, anObservation({ ec2: anEc2Observation({ state }) }), WORKER_POLICY, NOW)
     const changes = action.kind === 'write' ? action.changes : {}
     expect(changes.conditions?.map(each => each.type)).not.toContain(type)
     expect(changes.conditions).toBeDefined()

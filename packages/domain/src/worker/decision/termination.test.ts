@@ -1,10 +1,10 @@
 import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
-import { aLicenseSight, aMachineSight, anObservation } from '@lcm/testkit/observations'
+import { aLicenseObservation, anEc2Observation, anObservation } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../../instant.ts'
 import { textReason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
-import { type Ec2Sight, type LicenseSight, type Observation, WORKER_POLICY } from '../observation.ts'
+import { type Ec2Observation, type LicenseObservation, type Observation, WORKER_POLICY } from '../observation.ts'
 import { NO_LICENSE } from '../parts.ts'
 import { type Worker, withChanges } from '../worker.ts'
 import type { Decision } from './decision.ts'
@@ -24,11 +24,12 @@ const condemned = (more: Partial<Worker> = {}): Worker =>
     license: REGISTERED,
     ...more,
   })
-const licensed = (registration: string): LicenseSight => aLicenseSight({ registration })
+const licensed = (registration: string): LicenseObservation => aLicenseObservation({ registration })
 const SILENT_BECAUSE = textReason('CML did not answer')
-const SILENT: LicenseSight = { kind: 'unknown', because: SILENT_BECAUSE }
-const seeing = (ec2: Ec2Sight, license: LicenseSight | null = null): Observation => anObservation({ ec2, license })
-const machine = (state: string, tags = anInstance().tags): Ec2Sight => aMachineSight({ state, tags })
+const SILENT: LicenseObservation = { kind: 'unknown', because: SILENT_BECAUSE }
+const seeing = (ec2: Ec2Observation, license: LicenseObservation | null = null): Observation =>
+  anObservation({ ec2, license })
+const machine = (state: string, tags = anInstance().tags): Ec2Observation => anEc2Observation({ state, tags })
 const decide = (
   worker: Worker,
   observed: Observation,

@@ -1,7 +1,7 @@
 import { type Reason, reason } from '../../reason.ts'
 import { holds, withCondition, withoutCondition } from '../boot.ts'
 import type { Instance } from '../instance.ts'
-import { lookAgain, type Seen, type WorkerPolicy } from '../observation.ts'
+import { requeueAfterMs, type Seen, type WorkerPolicy } from '../observation.ts'
 import { hasLogin } from '../trust.ts'
 import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
 import { announce, type Decision, hold, perform, wait, write } from './decision.ts'
@@ -50,7 +50,7 @@ export function decideTermination(seen: Seen, because: Reason): Decision {
   if (worker.status !== 'TERMINATING') return announce({ status: 'TERMINATING' }, because)
   if (!isOurs(worker, instance, policy)) {
     const missing = reason('ownership_tag_missing', { instance_id: instance.instance_id })
-    return hold(worker, { type: CONDITION.notOurs, reason: missing }, policy.lookAgainMsMax, nowMs)
+    return hold(worker, { type: CONDITION.notOurs, reason: missing }, policy.requeueMsMax, nowMs)
   }
   if (holdsLicense(worker)) return decideReturn(seen)
   return decideFoundLicense(seen) ?? decideDestruction(seen, because)
@@ -70,7 +70,7 @@ function decideReturn(seen: Seen): Decision {
   if (oursForMs(worker, nowMs) > policy.returnLicenseMsMax)
     return leakLicense(reason('license_return_timeout', { hours: hoursToReturn(policy) }))
   const waiting = (because: Reason): Decision =>
-    hold(worker, { type: CONDITION.returningLicense, reason: because }, lookAgain(worker, policy, nowMs), nowMs)
+    hold(worker, { type: CONDITION.returningLicense, reason: because }, requeueAfterMs(worker, policy, nowMs), nowMs)
   switch (instance.state) {
     case 'stopped':
       if (policy.licenseOnTerminate === 'record') return leakLicense(reason('license_of_stopped_worker'))
@@ -80,7 +80,7 @@ function decideReturn(seen: Seen): Decision {
     case 'running':
       if (!hasLogin(worker)) return waiting(withoutLogin(seen))
       if (license === null) return waiting(reason('no_address_yet'))
-      if (license.kind === 'unknown') return decideFirstSight(seen) ?? waiting(license.because)
+      if (license.kind === 'unknown') return decideFirstObservation(seen) ?? waiting(license.because)
       return decideSeenReturn(seen, license)
     default:
       return waiting(reason('ec2_reports', { state: instance.state }))
@@ -91,17 +91,18 @@ const hoursToReturn = ({ returnLicenseMsMax }: WorkerPolicy): number => returnLi
 const withoutLogin = ({ worker, policy }: Seen): Reason =>
   reason('license_return_needs_login', { worker_id: worker.id, hours: hoursToReturn(policy) })
 
-function decideSeenReturn(seen: Seen, sight: SeenLicense): Decision {
+function decideSeenReturn(seen: Seen, observed: SeenLicense): Decision {
   const { worker } = seen
-  const doubt = doubtOf(seen, sight)
+  const doubt = doubtOf(seen, observed)
   if (doubt !== null) return leakInDoubt(worker, doubt)
-  if (!holdsNothing(sight)) return giveBack(worker, sight, reason('license_return_started', { before: 'termination' }))
+  if (!holdsNothing(observed))
+    return giveBack(worker, observed, reason('license_return_started', { before: 'termination' }))
   const ended = { status: 'UNREGISTERED', pending_operation: null, unsettled: null } as const
   return announce({ license: ended }, reason('cml_holds_no_license'))
 }
 
 /** A server that LCM has not reached before, such as one that was found stopped: its certificate is recorded before it is asked. */
-function decideFirstSight({ worker, cml }: Seen): Decision | null {
+function decideFirstObservation({ worker, cml }: Seen): Decision | null {
   const certificate_sha256 = cml?.certificate_sha256 ?? null
   if (worker.cml.certificate_sha256 !== null || certificate_sha256 === null) return null
   return announce({ cml: { certificate_sha256 } }, reason('cml_first_answer'))
@@ -129,6 +130,6 @@ export function decideDying(seen: Seen, because: Reason): Decision {
   if (holdsLicense(worker)) return leakLicense(licenseLost(worker, because))
   if (worker.status === 'TERMINATING' && holds(worker.conditions, CONDITION.terminateBlocked))
     return announce({ conditions: withoutCondition(worker.conditions, CONDITION.terminateBlocked) }, because)
-  if (worker.status === 'TERMINATING') return wait(lookAgain(worker, policy, nowMs), because)
-  return write(gone('TERMINATING'), policy.lookAgainMs, because)
+  if (worker.status === 'TERMINATING') return wait(requeueAfterMs(worker, policy, nowMs), because)
+  return write(gone('TERMINATING'), policy.requeueMs, because)
 }
