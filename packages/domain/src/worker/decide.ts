@@ -26,14 +26,7 @@ import { withNameTag } from './drift.ts'
 import { factsOf, isEmpty } from './endpoint.ts'
 import { EC2_STATES } from './instance.ts'
 import { statusOfEc2State } from './lifecycle.ts'
-import {
-  ageOf,
-  type CmlObservation,
-  type Observation,
-  requeueAfterMs,
-  type Seen,
-  type WorkerPolicy,
-} from './observation.ts'
+import { ageOf, type Observation, requeueAfterMs, type Seen, type WorkerPolicy } from './observation.ts'
 import { CONDITION, type Condition, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
 
 /**
@@ -257,7 +250,7 @@ function decideBoot(seen: Seen): Decision {
   return wait(policy.probeIntervalMs, because, [streak])
 }
 
-function bootChanges({ worker, nowMs }: Seen, cml: CmlObservation): WorkerChanges {
+function bootChanges({ worker, nowMs }: Seen, cml: NonNullable<Observation['cml']>): WorkerChanges {
   const reached = bootReached(cml.stage)
   const known = {
     version: cml.version ?? worker.cml.version,
@@ -394,7 +387,7 @@ function timedOut(worker: Worker, because: Reason, nowMs: number): Decision {
   return write({ status: 'FAILED', service_status: 'ERROR', conditions }, null, because)
 }
 
-/** Whether a routine look is worth it. News about a worker is always looked at. */
+/** Whether the poll reconciles the worker. Changes of a worker are always reconciled. */
 export function needsAttention(worker: Worker): boolean {
   const { status, desired_status: desired } = worker
   const atRest =
