@@ -29,7 +29,7 @@ EVERYWHERE = {
 BETWEEN_FIELDS = {
     "tcp and udp need a port of the node",
     "each name once",
-    "say a topology, or where to fetch it from, not both",
+    "give a topology or a location to fetch it from, not both",
     "a name and password do not belong into an address",
 }
 

@@ -66,7 +66,7 @@ async function pathsOf(name: RouteName, path: string): Promise<string[]> {
 /** Changes with the fields of any stored document and with the names of their indexes. */
 const FORMAT_SHA256 = '9e2d7ec44884927bedfb05c9a3f71d47ab18cc849cd3a7d1f20dabe0ffe5c2ca'
 
-it('has an upgrade for every change of what is stored', async () => {
+it('has an upgrade for every change of the stored schema', async () => {
   const format: unknown[] = [STORE_SCHEMA.upgrades.length]
   for (const name of NAMES) {
     const { schema, ...kind } = RESOURCES[name]
@@ -91,14 +91,14 @@ describe('a store of 0.1.0', () => {
     expect(new Set(old.streams)).toEqual(new Set(Object.values(STREAMS)))
   })
 
-  it.each(NAMES)('gives %s that have exactly the fields of today', async name => {
+  it.each(NAMES)('has the current fields in every %s', async name => {
     const kind = RESOURCES[name]
     const documents = await old.store.collection<{ id: string; version: number }>(kind as never).list({ limit: ALL })
     expect(documents).toHaveLength(old.kinds.filter(each => each === kind.name).length)
     for (const document of documents) expect(kind.parse(document)).toEqual(document)
   })
 
-  it.each(answered)('answers %s as the contract says', async (name, { path, access, answer, file }) => {
+  it.each(answered)('answers %s according to the contract', async (name, { path, access, answer, file }) => {
     const as = typeof access === 'object' && 'roles' in access ? 'admin' : 'controller'
     const paths = await pathsOf(name, path)
     expect(paths.length).toBeGreaterThan(0)
@@ -111,17 +111,17 @@ describe('a store of 0.1.0', () => {
 
   it('has the British spelling in texts only', async () => {
     const found: string[] = []
-    const look = (value: unknown, path: string): void => {
+    const visit = (value: unknown, path: string): void => {
       if (typeof value === 'string' && /^[\w.-]*licen[c]e[\w.-]*$/i.test(value)) found.push(`${path}: ${value}`)
       if (typeof value !== 'object' || value === null) return
       for (const [name, each] of Object.entries(value)) {
         if (/licen[c]e/i.test(name)) found.push(`${path}.${name}`)
-        look(each, `${path}.${name}`)
+        visit(each, `${path}.${name}`)
       }
     }
     for (const [name, { path, access }] of answered) {
       const as = typeof access === 'object' && 'roles' in access ? 'admin' : 'controller'
-      for (const each of await pathsOf(name, path)) look((await get(each, as)).json, each)
+      for (const each of await pathsOf(name, path)) visit((await get(each, as)).json, each)
     }
     expect(found).toEqual([])
     const facts = sqliteRows(old.file, "SELECT body FROM journal WHERE stream = 'decision'").map(({ body }) =>
@@ -168,7 +168,7 @@ describe('a store of 0.1.0', () => {
     expect(secrets.map(({ json }) => json.license_token)).toContain('token-of-the-account')
   })
 
-  it('has the indexes that its documents would have today', () => {
+  it('has the indexes of today', () => {
     const table = (columns: string, name: string) =>
       sqliteRows(old.file, `SELECT ${columns} FROM ${name}`).map(row => Object.values(row).join(' '))
     const facets: string[] = []
@@ -184,7 +184,7 @@ describe('a store of 0.1.0', () => {
     expect(table('kind, field, value, id', 'unique_values').sort()).toEqual(unique.sort())
   })
 
-  it('is refused by 0.1.0 afterwards, which knows tables up to version 3', () => {
+  it('is refused by 0.1.0 afterwards, which supports tables up to version 3', () => {
     const [{ user_version } = {}] = sqliteRows(old.file, 'PRAGMA user_version')
     expect(user_version).toBeGreaterThan(3)
   })

@@ -30,7 +30,7 @@ function follow(stream: AsyncIterable<string>) {
 }
 
 describe('a stream', () => {
-  it('goes on while its caller may have it, and ends within five seconds after', async () => {
+  it('continues while the caller has access, and ends within five seconds after the access is revoked', async () => {
     let isAllowed = true
     let checks = 0
     const check = async () => {
@@ -47,7 +47,7 @@ describe('a stream', () => {
     expect([parts.length, checks]).toEqual([15, 3])
   })
 
-  it('ends with its caller, and is not rechecked any more', async () => {
+  it('ends when the caller disconnects, and is no longer rechecked', async () => {
     let checks = 0
     const check = async () => {
       checks += 1
@@ -60,7 +60,7 @@ describe('a stream', () => {
     expect(checks).toBe(0)
   })
 
-  it('is not rechecked when its reader stops', async () => {
+  it('is not rechecked after the reader stops', async () => {
     let checks = 0
     const check = async () => {
       checks += 1
@@ -75,7 +75,7 @@ describe('a stream', () => {
     expect([checks, signal.aborted, caller.signal.aborted]).toEqual([0, true, false])
   })
 
-  it('that can not be opened is refused as any other request is', async () => {
+  it('is refused like any other request when it can’t be opened', async () => {
     const open = async () => {
       throw new Error('no such position')
     }
@@ -118,14 +118,14 @@ describe('the event stream', () => {
     expect(stream.hasEnded()).toBe(true)
   })
 
-  it('is one request, however long it is open', async () => {
+  it('counts as one request for as long as it is open', async () => {
     const plane = aControlPlane({ limits: { requestsPerSecond: 0.001, burst: 1 } })
     const stream = await events(plane, { authorization: 'Bearer user' }, '10.0.0.1')
     await plane.clock.advance(60_000)
     expect(stream.hasEnded()).toBe(false)
   })
 
-  it('ends when its token is over', async () => {
+  it('ends when its token expires', async () => {
     const plane = aControlPlane()
     const expires_at = new Date(plane.clock.now() + 7_000).toISOString()
     const token = (await plane.send('POST', 'tokens', { json: { name: 'x', role: 'user', expires_at } })).json
@@ -136,7 +136,7 @@ describe('the event stream', () => {
     expect(stream.hasEnded()).toBe(true)
   })
 
-  it('ends with the session of the browser', async () => {
+  it('ends with the browser session', async () => {
     const plane = aControlPlane()
     const { url } = (await plane.send('POST', 'login-links')).json
     const login = await plane.send('GET', url, { headers: { host: HOST } })

@@ -19,39 +19,39 @@ const ACTOR = { id: 'token:tk-1', name: 'ci', role: 'operator', service: null }
 
 let clock: ReturnType<typeof manualClock>
 let stored: Map<string, Token>
-let looked: number
+let reads: number
 let tokens: BearerTokens
 beforeEach(() => {
   clock = manualClock()
   stored = new Map([[SECRET, TOKEN]])
-  looked = 0
-  const look = async (find: () => Token | undefined) => {
-    looked += 1
+  reads = 0
+  const read = async (find: () => Token | undefined) => {
+    reads += 1
     return find() ?? null
   }
   tokens = bearerTokens({
     clock,
-    findToken: secret => look(() => stored.get(secret)),
-    getToken: id => look(() => [...stored.values()].find(token => token.id === id)),
+    findToken: secret => read(() => stored.get(secret)),
+    getToken: id => read(() => [...stored.values()].find(token => token.id === id)),
   })
 })
 
 describe('a stored token', () => {
-  it('is an actor who keeps its identity when it is renamed', async () => {
+  it('resolves to an actor that keeps its identity when the token is renamed', async () => {
     expect(await tokens.stored(SECRET)).toEqual(ACTOR)
   })
 
-  it('is looked up once a second, also when many ask at once', async () => {
+  it('is read from the store once a second, also for concurrent requests', async () => {
     await Promise.all([tokens.stored(SECRET), tokens.stored(SECRET)])
     await clock.advance(999)
     await tokens.stored(SECRET)
-    expect(looked).toBe(1)
+    expect(reads).toBe(1)
     await clock.advance(1)
     await tokens.stored(SECRET)
-    expect(looked).toBe(2)
+    expect(reads).toBe(2)
   })
 
-  it('is gone a second after it was revoked elsewhere, and at once when here', async () => {
+  it('is refused a second after another replica revoked it, and at once when this one did', async () => {
     await tokens.stored(SECRET)
     stored.clear()
     await clock.advance(999)
@@ -66,7 +66,7 @@ describe('a stored token', () => {
     expect(await tokens.stored(SECRET)).toBeNull()
   })
 
-  it('is over to the millisecond', async () => {
+  it('expires to the millisecond', async () => {
     stored.set(SECRET, { ...TOKEN, expires_at: new Date(clock.now() + 500).toISOString() })
     expect(await tokens.stored(SECRET)).toEqual(ACTOR)
     await clock.advance(499)
@@ -75,7 +75,7 @@ describe('a stored token', () => {
     expect(await tokens.stored(SECRET)).toBeNull()
   })
 
-  it('is looked up again after the store did not answer', async () => {
+  it('is read again after the store failed', async () => {
     let isDown = true
     tokens = bearerTokens({
       clock,
@@ -90,15 +90,15 @@ describe('a stored token', () => {
     expect(await tokens.stored(SECRET)).toEqual(ACTOR)
   })
 
-  it('costs no lookup when it can not be one', async () => {
+  it('is not read from the store when it can’t be a token', async () => {
     for (const secret of ['', 'x', 'lcm_short', `lcm_${'s'.repeat(44)}`, `${SECRET}\n`, `lcm_${'$'.repeat(43)}`]) {
       expect(await tokens.stored(secret)).toBeNull()
     }
-    expect(looked).toBe(0)
+    expect(reads).toBe(0)
   })
 })
 
-it('knows what the logins of an actor hang on', async () => {
+it('returns the credentials that the logins of an actor depend on', async () => {
   expect(await tokens.keyOf('admin')).toBeNull()
   tokens.grant('one', { id: 'admin', name: 'admin', role: 'admin', service: null })
   const first = await tokens.keyOf('admin')

@@ -38,10 +38,10 @@ export function bearerTokens(options: {
   const keys = new Map<string, string>()
   const lookups = boundedMap<Lookup>(CACHE_MAX)
 
-  async function cached(name: string, look: () => Promise<Token | null>): Promise<Token | null> {
+  async function cached(name: string, read: () => Promise<Token | null>): Promise<Token | null> {
     const known = lookups.get(name)
     if (known && clock.monotonic() - known.sinceMs < CACHE_MS) return unlessExpired(await known.token)
-    const lookup = { token: look(), sinceMs: clock.monotonic() }
+    const lookup = { token: read(), sinceMs: clock.monotonic() }
     lookups.set(name, lookup)
     try {
       return unlessExpired(await lookup.token)

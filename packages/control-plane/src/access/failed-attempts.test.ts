@@ -27,25 +27,25 @@ async function fail(remote: string, times: number) {
 }
 
 describe('wrong secrets from one address', () => {
-  it('are refused unread after too many, until a minute is over', async () => {
+  it('are refused without a check after too many, until a minute has passed', async () => {
     await fail('a', 3)
-    let looked = 0
-    const look = async () => {
-      looked += 1
+    let checks = 0
+    const check = async () => {
+      checks += 1
     }
     await clock.advance(20_500)
-    await expect(attempts.guard('a', look)).rejects.toMatchObject({ code: 'too_many_attempts', retryAfterSeconds: 40 })
-    expect(looked).toBe(0)
+    await expect(attempts.guard('a', check)).rejects.toMatchObject({ code: 'too_many_attempts', retryAfterSeconds: 40 })
+    expect(checks).toBe(0)
     await clock.advance(39_500)
     expect(await codeOf(attempts.guard('a', right))).toBe('right')
   })
 
-  it('do not count against others', async () => {
+  it('do not count against other addresses', async () => {
     await fail('a', 3)
     expect(await codeOf(attempts.guard('b', right))).toBe('right')
   })
 
-  it('are not made good by a right one, and right ones do not count', async () => {
+  it('are not offset by a valid one, and valid ones do not count', async () => {
     for (let i = 0; i < 10; i++) expect(await codeOf(attempts.guard('a', right))).toBe('right')
     await fail('a', 2)
     expect(await codeOf(attempts.guard('a', right))).toBe('right')
@@ -53,7 +53,7 @@ describe('wrong secrets from one address', () => {
     expect(await codeOf(attempts.guard('a', right))).toBe('too_many_attempts')
   })
 
-  it('are not what a store or a provider that does not answer is', async () => {
+  it('do not include errors of the store or the provider', async () => {
     const down = async () => {
       throw new ProblemError('identity_provider_unavailable', 'no')
     }
@@ -61,21 +61,21 @@ describe('wrong secrets from one address', () => {
     expect(await codeOf(attempts.guard('a', right))).toBe('right')
   })
 
-  it('are counted also when they come all at once', async () => {
-    let looked = 0
-    const look = async () => {
-      looked += 1
+  it('are counted also when they arrive at the same time', async () => {
+    let checks = 0
+    const check = async () => {
+      checks += 1
       await clock.sleep(10)
       return wrong()
     }
-    const answers = Array.from({ length: 50 }, () => codeOf(attempts.guard('a', look)))
+    const answers = Array.from({ length: 50 }, () => codeOf(attempts.guard('a', check)))
     await clock.advance(100)
     const codes = await Promise.all(answers)
-    expect(looked).toBe(3)
+    expect(checks).toBe(3)
     expect(codes.filter(code => code === 'too_many_attempts')).toHaveLength(47)
   })
 
-  it('hold up right ones that come with them, but do not lose any', async () => {
+  it('delay valid ones that arrive with them, but lose none', async () => {
     const slow = async () => {
       await clock.sleep(10)
       return 'right'
@@ -85,14 +85,14 @@ describe('wrong secrets from one address', () => {
     expect(new Set(await Promise.all(answers))).toEqual(new Set(['right']))
   })
 
-  it('are remembered of a bounded number of addresses', async () => {
+  it('are tracked for a limited number of addresses', async () => {
     await fail('a', 3)
     await fail('b', 1)
     await fail('c', 1)
     expect(await codeOf(attempts.guard('a', right))).toBe('right')
   })
 
-  it('leave nobody waiting when the minute passes meanwhile', async () => {
+  it('leave no request waiting when the minute ends meanwhile', async () => {
     const two = failedAttempts(clock, { ...ACCESS_LIMITS, failuresPerMinute: 2 })
     const wrong2 = () => two.guard('a', wrong).catch(() => 'refused')
     await wrong2()
@@ -105,7 +105,7 @@ describe('wrong secrets from one address', () => {
     expect(await Promise.all([slow, ...waiting])).toEqual(['slow', 'second', 'third'])
   })
 
-  it('are nothing within a process', async () => {
+  it('do not count within a process', async () => {
     for (let i = 0; i < 10; i++) expect(await codeOf(attempts.guard(undefined, wrong))).toBe('unauthenticated')
   })
 })
@@ -127,7 +127,7 @@ describe('through the API', () => {
   const ask = (plane: ReturnType<typeof aControlPlane>, token: string) =>
     plane.send('GET', 'info', { remote, headers: { authorization: `Bearer ${token}` } })
 
-  it('a known caller is not locked out by a stranger at the same address', async () => {
+  it('an authenticated caller is not locked out by a stranger at the same address', async () => {
     const plane = aControlPlane()
     expect((await ask(plane, 'operator')).status).toBe(200)
     for (let i = 0; i < 20; i++) expect((await ask(plane, 'wrong')).status).toBe(401)
@@ -135,7 +135,7 @@ describe('through the API', () => {
     expect((await ask(plane, 'wrong')).status).toBe(429)
   })
 
-  it('a token that was never seen before has to wait as well', async () => {
+  it('a token that was never used before has to wait as well', async () => {
     const plane = aControlPlane()
     for (let i = 0; i < 20; i++) expect((await ask(plane, 'wrong')).status).toBe(401)
     expect(await ask(plane, 'admin')).toMatchObject({
@@ -147,7 +147,7 @@ describe('through the API', () => {
     expect((await ask(plane, 'admin')).status).toBe(200)
   })
 
-  it('login links are tried no more often', async () => {
+  it('login links are limited in the same way', async () => {
     const plane = aControlPlane()
     const open = () => plane.send('GET', '/login?code=guess', { remote })
     for (let i = 0; i < 20; i++) expect((await open()).status).toBe(303)

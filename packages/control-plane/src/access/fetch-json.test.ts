@@ -5,12 +5,12 @@ import { type Fetch, fetchJson } from './fetch-json.ts'
 const clock = manualClock()
 const answering = (body: string, init?: ResponseInit) => async () => new Response(body, init)
 
-it('answers status and body', async () => {
+it('returns status and body', async () => {
   const fetch = answering('{"a":1}', { status: 400 })
   expect(await fetchJson({ fetch, clock }, 'http://x')).toEqual({ status: 400, json: { a: 1 } })
 })
 
-it('follows no redirect', async () => {
+it('does not follow redirects', async () => {
   let init: RequestInit = {}
   const fetch: Fetch = async (_, given) => {
     init = given
@@ -20,7 +20,7 @@ it('follows no redirect', async () => {
   expect(init).toMatchObject({ method: 'POST', redirect: 'error' })
 })
 
-it('waits no longer than five seconds', async () => {
+it('times out after five seconds', async () => {
   const fetch: Fetch = (_, { signal }) =>
     new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('too late'))))
   const answer = fetchJson({ fetch, clock }, 'http://x').catch(String)
@@ -28,7 +28,7 @@ it('waits no longer than five seconds', async () => {
   expect(await answer).toBe('Error: too late')
 })
 
-it('reads no more than it should', async () => {
+it('stops reading at the size limit', async () => {
   const huge = `"${'x'.repeat(256 * 1024)}"`
   await expect(fetchJson({ fetch: answering(huge), clock }, 'http://x')).rejects.toThrow('more than')
   await expect(fetchJson({ fetch: answering('<html>'), clock }, 'http://x')).rejects.toThrow()

@@ -18,6 +18,6 @@ it.each([
   [{}, 'roles', null],
   [{}, 'constructor.name', null],
   [{}, '__proto__', null],
-])('in %j at %s it finds %s', (claims, path, role) => {
+])('finds in %j at %s the role %s', (claims, path, role) => {
   expect(roleIn(claims, path)).toBe(role)
 })

@@ -23,7 +23,7 @@ const refused = async (token: Promise<string> | string, code = 'unauthenticated'
   expect(provider.personOf(await token)).rejects.toMatchObject({ code })
 
 describe('a token for the API', () => {
-  it('speaks for a person', async () => {
+  it('authenticates a person', async () => {
     expect(await personOf()).toEqual({ id: 'oidc:u-1', name: 'ada', role: 'operator', service: null })
   })
 
@@ -32,15 +32,15 @@ describe('a token for the API', () => {
     [{ preferred_username: undefined }, 'u-1'],
     [{ preferred_username: 7, email: '' }, 'u-1'],
     [{ preferred_username: 'a\u001b[2Jda' }, 'u-1'],
-  ])('names whom it can: %j', async (claims, name) => {
+  ])('takes the name from the claims: %j', async (claims, name) => {
     expect(await personOf(claims)).toMatchObject({ id: 'oidc:u-1', name })
   })
 
-  it('may be made out to several', async () => {
+  it('may have several audiences', async () => {
     expect(await personOf({ aud: ['account', OIDC.audience] })).toMatchObject({ name: 'ada' })
   })
 
-  it('may be signed in any way that only the provider can', async () => {
+  it('may be signed with any asymmetric algorithm', async () => {
     for (const alg of ['RS256', 'PS256', 'ES384', 'EdDSA']) {
       key = await aKey(alg, alg)
       fake.state.keys = [key]
@@ -55,7 +55,7 @@ describe('a token for the API', () => {
     ['another audience', { aud: 'another-api' }],
     ['the audience of the console', { aud: OIDC.clientId }],
     ['no audience', { aud: undefined }],
-    ['nobody', { sub: undefined }],
+    ['no subject', { sub: undefined }],
     ['an empty subject', { sub: '' }],
     ['a subject with control characters', { sub: 'u\u00001' }],
     ['a subject too long', { sub: 'u'.repeat(256) }],
@@ -64,14 +64,14 @@ describe('a token for the API', () => {
     await refused(fake.token(key, claims))
   })
 
-  it('is good for half a minute around its time, for clocks that differ', async () => {
+  it('is accepted half a minute before and after its validity, for clocks that differ', async () => {
     expect(await personOf({ exp: fake.seconds() - 29 })).toMatchObject({ name: 'ada' })
     expect(await personOf({ nbf: fake.seconds() + 29 })).toMatchObject({ name: 'ada' })
     await refused(fake.token(key, { exp: fake.seconds() - 31 }))
     await refused(fake.token(key, { nbf: fake.seconds() + 31 }))
   })
 
-  it('is refused when anybody could have made it', async () => {
+  it('is refused when it is unsigned, forged or signed with a public key', async () => {
     const claims = { iss: OIDC.issuer, aud: OIDC.audience, sub: 'u-1', exp: fake.seconds() + 60, roles: ['admin'] }
     const spki = new TextEncoder().encode(await exportSPKI(key.publicKey))
     const shared = new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid: 'k1' }).sign(spki)
@@ -86,11 +86,11 @@ describe('a token for the API', () => {
     await refused('eyJ.eyJ.eyJ')
   })
 
-  it('is refused when another key of the same name signed it', async () => {
+  it('is refused when another key with the same id signed it', async () => {
     await refused(fake.token(await aKey('k1')))
   })
 
-  it('brings no key along', async () => {
+  it('cannot bring its own key', async () => {
     const own = await aKey('mine')
     await refused(fake.token(own, {}, { jku: 'https://evil.example/keys', jwk: { kty: 'EC' } }))
     expect(fake.state.asked.filter(url => !url.startsWith(OIDC.issuer))).toEqual([])
@@ -98,7 +98,7 @@ describe('a token for the API', () => {
 })
 
 describe('the role', () => {
-  it('must be one of LCM, and the refusal says where it is looked for', async () => {
+  it('must be a role of LCM, and the refusal names the claim', async () => {
     for (const realm_access of [undefined, { roles: [] }, { roles: ['controller'] }, { roles: 'root' }]) {
       await refused(fake.token(key, { realm_access }), 'forbidden')
     }
@@ -109,7 +109,7 @@ describe('the role', () => {
 })
 
 describe('the keys', () => {
-  it('are fetched once for ten minutes', async () => {
+  it('are fetched once in ten minutes', async () => {
     await Promise.all([personOf(), personOf()])
     await clock.advance(10 * 60_000 - 1)
     await personOf()
@@ -131,7 +131,7 @@ describe('the keys', () => {
     await refused(fake.token(key))
   })
 
-  it('are not fetched for every unknown name', async () => {
+  it('are not fetched again for every unknown key id', async () => {
     await personOf()
     const before = fake.state.asked.length
     await clock.advance(30_000)
@@ -139,7 +139,7 @@ describe('the keys', () => {
     expect(fake.state.asked.length - before).toBe(1)
   })
 
-  it('that are known go on working while the provider does not answer', async () => {
+  it('stay valid while the provider does not respond', async () => {
     await personOf()
     fake.state.isDown = true
     await clock.advance(59 * 60_000)
@@ -149,7 +149,7 @@ describe('the keys', () => {
   })
 })
 
-describe('a provider that can not be used', () => {
+describe('a provider with a bad configuration', () => {
   it.each([
     ['calls itself otherwise', { issuer: 'https://id.example/realm/' }],
     ['has an endpoint without TLS', { jwks_uri: 'http://id.example/realm/keys' }],
@@ -165,7 +165,7 @@ describe('a provider that can not be used', () => {
     await expect(personOf()).rejects.toMatchObject(refusal)
   })
 
-  it('is asked again after two seconds', async () => {
+  it('is queried again after two seconds', async () => {
     fake.state.isDown = true
     await refused(fake.token(key), 'identity_provider_unavailable')
     fake.state.isDown = false
@@ -196,7 +196,7 @@ describe('signing in', () => {
     })
   })
 
-  it('ends with an exchange of the code, without a secret', async () => {
+  it('ends by exchanging the code, without a client secret', async () => {
     fake.state.idToken = await idToken({})
     expect(await provider.redeem(ANSWER)).toEqual({ id: 'oidc:u-1', name: 'ada', role: 'operator', service: null })
     expect(Object.fromEntries(fake.state.form)).toEqual({
@@ -214,13 +214,13 @@ describe('signing in', () => {
     ['for the API instead of the console', { aud: OIDC.audience }, 'unauthenticated'],
     ['given to another client', { aud: [OIDC.clientId, 'other'], azp: 'other' }, 'unauthenticated'],
     ['that is over', { exp: 1 }, 'unauthenticated'],
-    ['of somebody without a role', { realm_access: {} }, 'forbidden'],
+    ['of a person without a role', { realm_access: {} }, 'forbidden'],
   ])('is refused with a token %s', async (_, claims, code) => {
     fake.state.idToken = await idToken(claims)
     await expect(provider.redeem(ANSWER)).rejects.toMatchObject({ code })
   })
 
-  it('is refused when the provider does not take the code, and can be repeated when it does not answer', async () => {
+  it('is refused when the provider rejects the code, and can be repeated when the provider does not respond', async () => {
     await expect(provider.redeem(ANSWER)).rejects.toMatchObject({ code: 'unauthenticated' })
     fake.state.isDown = true
     await expect(provider.redeem(ANSWER)).rejects.toMatchObject({ code: 'identity_provider_unavailable' })

@@ -107,7 +107,7 @@ function refusal(error: unknown, { issuer, log }: Expected): ProblemError {
 
 function personIn(claims: JWTPayload, roleClaim: string): Actor {
   const subject = Subject.safeParse(claims.sub)
-  if (!subject.success) throw new ProblemError('unauthenticated', 'the token names nobody')
+  if (!subject.success) throw new ProblemError('unauthenticated', 'the token has no subject')
   const name = [claims.preferred_username, claims.email].find(isName) ?? subject.data
   const role = roleIn(claims, roleClaim)
   if (role !== null) return { id: `oidc:${subject.data}`, name, role, service: null }

@@ -31,7 +31,7 @@ const whoIs = async (session: string, on = plane) => {
 }
 
 describe('a login link', () => {
-  it('becomes a session that scripts can not read and other sites can not use', async () => {
+  it('creates a session that scripts can’t read and other sites can’t use', async () => {
     const answer = await browse('GET', await linkFor())
     expect(answer).toMatchObject({ status: 303, headers: { location: '/' } })
     expect(answer.headers['set-cookie']).toMatch(
@@ -54,7 +54,7 @@ describe('a login link', () => {
     expect((await browse('GET', link)).headers['set-cookie']).toBeUndefined()
   })
 
-  it('does not work when it is made up', async () => {
+  it('is refused when its code is made up', async () => {
     for (const url of ['/login', '/login?code=', '/login?code=guess', `/login?code=${'a'.repeat(32)}`]) {
       const answer = await browse('GET', url)
       expect(answer).toMatchObject({ status: 303, headers: { location: '/#/login-failed' } })
@@ -67,11 +67,11 @@ describe('a login link', () => {
     expect(await whoIs(cookieOf(await browse('GET', url)))).toMatchObject({ name: 'operator', role: 'operator' })
   })
 
-  it('is not made for a controller', async () => {
+  it('is not created for a controller', async () => {
     await expect(plane.access.createLoginCode(actor('controller'))).rejects.toMatchObject({ code: 'forbidden' })
   })
 
-  it('works on another replica, and still only once', async () => {
+  it('works once on another replica too', async () => {
     const secretKey = new Uint8Array(32).fill(7)
     const store = openSqliteStore(':memory:')
     const [one, two] = [aControlPlane({ store, secretKey }), aControlPlane({ store, secretKey })]
@@ -83,7 +83,7 @@ describe('a login link', () => {
       expect(await whoIs(cookies[0] ?? '', on)).toMatchObject({ name: 'admin', role: 'admin' })
   })
 
-  it('leaves the code nowhere, and goes when it is over or one of too many', async () => {
+  it('stores no code, and is deleted when it expires or exceeds the limit', async () => {
     const codes = plane.store.collection(RESOURCES.loginCodes)
     const kept = () => codes.list({ limit: 1000 })
     const first = await plane.access.createLoginCode(actor('admin'))
@@ -98,7 +98,7 @@ describe('a login link', () => {
   })
 })
 
-it('too many links of one actor remove only its own', async () => {
+it('an actor over the limit of links loses only its own', async () => {
   const mine = await plane.access.createLoginCode(actor('admin'))
   await plane.clock.advance(1)
   for (let i = 0; i < 101; i++) await plane.access.createLoginCode(actor('operator'))
@@ -116,7 +116,7 @@ describe('a browser session', () => {
     expect(await whoIs(session)).toBe(401)
   })
 
-  it('is refused when it was tampered with', async () => {
+  it('is refused when it was modified', async () => {
     const [name, sealed = ''] = (await cookie()).split('=')
     const swapped = sealed.startsWith('A') ? `B${sealed.slice(1)}` : `A${sealed.slice(1)}`
     expect(await whoIs(`${name}=${sealed}`)).toMatchObject({ name: 'admin' })
@@ -125,11 +125,11 @@ describe('a browser session', () => {
     }
   })
 
-  it('is of this installation', async () => {
+  it('is valid in this installation only', async () => {
     expect(await whoIs(await cookie(), aControlPlane({ secretKey: new Uint8Array(32) }))).toBe(401)
   })
 
-  it('stays apart from that of another LCM on the same machine', async () => {
+  it('is separate from the one of another LCM on the same machine', async () => {
     const other = await cookie({ host: 'localhost:9000' })
     expect(other).toMatch(/^lcm_session_9000=/)
     expect(await whoIs(other)).toBe(401)
@@ -137,7 +137,7 @@ describe('a browser session', () => {
     expect(await cookie({ host: 'lcm.example' })).toMatch(/^lcm_session=/)
   })
 
-  it('changes something only from the console itself', async () => {
+  it('can change things only from the console itself', async () => {
     const session = await cookie()
     const act = (headers: Record<string, string>) =>
       browse('POST', '/api/v1/login-links', { cookie: session, ...headers })
@@ -148,12 +148,12 @@ describe('a browser session', () => {
     expect((await act(ORIGIN)).status).toBe(201)
   })
 
-  it('gives way to a token, so that a command line is never stopped by a cookie', async () => {
+  it('is ignored when a request has a token, so that a cookie never blocks a command', async () => {
     const headers = { cookie: await cookie(), authorization: 'Bearer admin' }
     expect((await browse('POST', '/api/v1/login-links', headers)).status).toBe(201)
   })
 
-  it('ends with the token that it came from', async () => {
+  it('ends with the token that created it', async () => {
     const token = (await plane.send('POST', 'tokens', { json: { name: 'tmp', role: 'admin' } })).json
     const link = await linkFor({ authorization: `Bearer ${token.secret}` })
     const unused = await linkFor({ authorization: `Bearer ${token.secret}` })
@@ -164,7 +164,7 @@ describe('a browser session', () => {
     expect((await browse('GET', unused)).headers.location).toBe('/#/login-failed')
   })
 
-  it('ends when the process is given another token for its actor', async () => {
+  it('ends when the process gets another token for the same actor', async () => {
     const session = await cookie()
     plane.access.grant('a new one', actor('admin'))
     expect(await whoIs(session)).toBe(401)
@@ -178,13 +178,13 @@ describe('a browser session', () => {
     ['https://lcm.example', 'http', false],
     ['http://lcm.example', 'https', false],
     [null, 'https', false],
-  ])('is for https alone when it came that way: public %s, forwarded %s', async (publicUrl, proto, secure) => {
+  ])('has a Secure cookie when it came over https: public %s, forwarded %s', async (publicUrl, proto, secure) => {
     plane = aControlPlane({ publicUrl })
     const answer = await browse('GET', await linkFor(), { 'x-forwarded-proto': proto })
     expect(answer.headers['set-cookie']?.endsWith('; Secure')).toBe(secure)
   })
 
-  it('acts from the public address when a proxy asks under another name', async () => {
+  it('accepts the public address behind a proxy that uses another name', async () => {
     plane = aControlPlane({ publicUrl: 'https://lcm.example' })
     const headers = { cookie: await cookie(), host: HOST }
     const act = (origin: string) => browse('POST', '/api/v1/login-links', { ...headers, origin })
@@ -194,13 +194,13 @@ describe('a browser session', () => {
 })
 
 describe('logging out', () => {
-  it('takes the cookie away', async () => {
+  it('deletes the cookie', async () => {
     const answer = await browse('POST', '/logout', { cookie: await cookie(), ...ORIGIN })
     expect(answer).toMatchObject({ status: 204, body: null })
     expect(answer.headers['set-cookie']).toBe('lcm_session_8080=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0')
   })
 
-  it('is nothing that another site can do', async () => {
+  it('is refused for another site', async () => {
     const session = await cookie()
     for (const headers of [{}, { origin: 'https://evil.example' }]) {
       const answer = await browse('POST', '/logout', { cookie: session, ...headers })
@@ -212,12 +212,12 @@ describe('logging out', () => {
 })
 
 describe('the metrics', () => {
-  it('are for those with a token or a session', async () => {
+  it('require a token or a session', async () => {
     expect((await browse('GET', '/metrics')).status).toBe(401)
     expect((await browse('GET', '/metrics', { cookie: await cookie() })).status).toBe(200)
   })
 
-  it('are for everybody when that is wanted', async () => {
+  it('are public when the setting says so', async () => {
     plane = aControlPlane({ metricsPublic: true })
     expect(await browse('GET', '/metrics')).toMatchObject({ status: 200, body: expect.stringContaining('# metrics\n') })
   })

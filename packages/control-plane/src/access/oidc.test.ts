@@ -43,7 +43,7 @@ describe('with a real provider', () => {
     return { path: pathOf(back), cookie: cookiesOf(begun)[0] ?? '' }
   }
 
-  it('a person signs in by the browser', async () => {
+  it('a person signs in with the browser', async () => {
     const { path, cookie } = await toCallback('operator')
     const answer = await browse(plane, path, { cookie })
     expect(answer).toMatchObject({ status: 200, headers: { 'content-type': 'text/html; charset=utf-8' } })
@@ -62,7 +62,7 @@ describe('with a real provider', () => {
     expect(await browse(plane, path)).toMatchObject(FAILED)
   })
 
-  it('a callback works in the browser that began it alone', async () => {
+  it('a callback works only in the browser that began the login', async () => {
     const [one, other] = [await toCallback('user'), await toCallback('user')]
     expect(await browse(plane, one.path, { cookie: other.cookie })).toMatchObject(FAILED)
     const url = new URL(one.path, CALLBACK)
@@ -70,15 +70,15 @@ describe('with a real provider', () => {
     expect(await browse(plane, url.pathname + url.search, { cookie: one.cookie })).toMatchObject(FAILED)
   })
 
-  it('the code of one login is no use with the secrets of another', async () => {
+  it('the code of one login is refused with the secrets of another', async () => {
     const [one, other] = [await toCallback('user'), await toCallback('user')]
     const url = new URL(one.path, CALLBACK)
     url.searchParams.set('code', new URL(other.path, CALLBACK).searchParams.get('code') ?? '')
     expect(await browse(plane, url.pathname + url.search, { cookie: one.cookie })).toMatchObject(FAILED)
   })
 
-  it('a person without a role stays outside', async () => {
-    const { path, cookie } = await toCallback('nobody')
+  it('a person without a role is refused', async () => {
+    const { path, cookie } = await toCallback('no-role')
     expect(await browse(plane, path, { cookie })).toMatchObject(FAILED)
   })
 
@@ -88,7 +88,7 @@ describe('with a real provider', () => {
     expect(await browse(plane, `/login/callback?state=${state}&error=access_denied`, { cookie })).toMatchObject(FAILED)
   })
 
-  it('an access token is good for the API', async () => {
+  it('an access token is valid for the API', async () => {
     const verifier = 'v'.repeat(43)
     const url = new URL((await browse(plane, '/login')).headers.location ?? '')
     url.searchParams.set('code_challenge', createHash('sha256').update(verifier).digest('base64url'))
@@ -102,7 +102,7 @@ describe('with a real provider', () => {
   })
 })
 
-describe('with a provider in the process', () => {
+describe('with a provider in the same process', () => {
   let fake: ReturnType<typeof fakeProvider>
   let plane: Plane
   beforeEach(async () => {
@@ -129,7 +129,7 @@ describe('with a provider in the process', () => {
     return browse(plane, `/login/callback?code=c&state=${searchParams.get('state')}`, { cookie })
   }
 
-  it('keeps the secrets of a login from scripts and for ten minutes', async () => {
+  it('keeps the secrets of a login from scripts, for ten minutes', async () => {
     const begun = await browse(plane, '/login')
     expect(begun.headers['set-cookie']).toMatch(
       /^lcm_sign_in_8080=[\w-]+; Path=\/login; HttpOnly; SameSite=Lax; Max-Age=600$/,
@@ -138,7 +138,7 @@ describe('with a provider in the process', () => {
     expect(await callback({}, 10 * 60_000)).toMatchObject(FAILED)
   })
 
-  it('does not take the cookie of a login for one of a session', async () => {
+  it('does not accept the cookie of a login as a session', async () => {
     const [cookie = ''] = cookiesOf(await browse(plane, '/login'))
     const session = cookie.replace('lcm_sign_in', 'lcm_session')
     expect((await browse(plane, '/api/v1/info', { cookie: session })).status).toBe(401)
@@ -153,13 +153,13 @@ describe('with a provider in the process', () => {
     expect(begun.headers['set-cookie']).toMatch(/; Secure$/)
   })
 
-  it('refuses a login whose token belongs to another', async () => {
+  it('refuses a login whose ID token has another nonce or audience', async () => {
     expect((await callback()).status).toBe(200)
     expect(await callback({ nonce: 'another' })).toMatchObject(FAILED)
     expect(await callback({ aud: OIDC.audience })).toMatchObject(FAILED)
   })
 
-  it('proves with the code that it began the login', async () => {
+  it('proves with the code verifier that it began the login', async () => {
     const begun = await browse(plane, '/login')
     const { searchParams } = new URL(begun.headers.location ?? '')
     const [cookie = ''] = cookiesOf(begun)
@@ -182,7 +182,7 @@ describe('with a provider in the process', () => {
     expect((await browse(one, '/api/v1/info', { cookie: session })).status).toBe(200)
   })
 
-  it('answers 503 to tokens while the provider does not answer, and lets its own in', async () => {
+  it('answers 503 for tokens of a provider that does not respond, and accepts its own tokens', async () => {
     fake.state.isDown = true
     expect(await ask()).toMatchObject({
       status: 503,
@@ -193,7 +193,7 @@ describe('with a provider in the process', () => {
     expect((await plane.send('GET', 'info')).status).toBe(200)
   })
 
-  it('says which claim has no role', async () => {
+  it('names the claim that has no role', async () => {
     expect(await ask({ realm_access: { roles: ['controller'] } })).toMatchObject({
       status: 403,
       json: { code: 'forbidden', detail: expect.stringContaining('realm_access.roles') },
@@ -206,18 +206,18 @@ describe('with a provider in the process', () => {
     expect(JSON.parse(String(body))).toMatchObject({ code: 'unauthenticated', sign_in: '/login' })
   })
 
-  it('takes a login link as before', async () => {
+  it('accepts a login link too', async () => {
     const { url } = (await plane.send('POST', 'login-links')).json
     expect((await browse(plane, url)).headers.location).toBe('/')
   })
 
-  it('finds the sessions of a person, however long the provider calls them', async () => {
+  it('finds the sessions of a person with an id of any length', async () => {
     const sub = 'u'.repeat(255)
     const { actor } = (await ask({ sub })).json
     expect(await plane.send('GET', `lablet-sessions?owner=${actor.id}`)).toMatchObject({ status: 200 })
   })
 
-  it('makes no link for a person of the provider, whose role would outlive what the provider says', async () => {
+  it('creates no login link for a person of the provider, whose role would outlive the claim', async () => {
     const [cookie = ''] = cookiesOf(await callback())
     const link = (headers: Record<string, string>) => browse(plane, '/api/v1/login-links', headers, 'POST')
     for (const headers of [{ authorization: `Bearer ${await signed()}` }, { cookie, origin: `http://${HOST}` }]) {
@@ -226,7 +226,7 @@ describe('with a provider in the process', () => {
     }
   })
 
-  it('ends the sessions of a provider that is no longer set up', async () => {
+  it('ends the sessions of a provider that is no longer configured', async () => {
     const secretKey = new Uint8Array(32).fill(3)
     plane = aControlPlane({ oidc: OIDC, fetch: fake.fetch, secretKey })
     const [cookie = ''] = cookiesOf(await callback())
@@ -238,7 +238,7 @@ describe('with a provider in the process', () => {
   })
 })
 
-it('without a provider nothing asks one', async () => {
+it('sends no request to a provider when none is configured', async () => {
   const plane = aControlPlane()
   expect(await browse(plane, '/login')).toMatchObject(FAILED)
   expect((await browse(plane, '/login/callback?code=c&state=s')).status).toBe(404)

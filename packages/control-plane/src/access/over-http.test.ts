@@ -9,7 +9,7 @@ afterEach(() => server.close())
 
 const HERE = { clock: systemClock, host: 'localhost', port: 0, hostnames: ['localhost'], consoleDir: null }
 
-it('counts wrong tokens by the address that they come from', async () => {
+it('counts wrong tokens by client address', async () => {
   server = await startServer({ ...HERE, dispatch: aControlPlane().dispatch })
   const ask = (token: string) => fetch(`${server.url}/api/v1/info`, { headers: { authorization: `Bearer ${token}` } })
   const answers = await Promise.all(Array.from({ length: 30 }, () => ask('wrong')))
@@ -30,7 +30,7 @@ it('logs in and out', async () => {
   expect([logout.status, logout.headers.getSetCookie()[0]]).toEqual([204, expect.stringContaining('Max-Age=0')])
 })
 
-it('sets several cookies, and tells where a request came from', async () => {
+it('sets several cookies, and passes on the client address of a request', async () => {
   const seen: ApiRequest[] = []
   const dispatch = async (request: ApiRequest): Promise<ApiResponse> => {
     seen.push(request)

@@ -27,7 +27,7 @@ const secrets: string[] = [LICENSE, NEW_LICENSE, PASSWORD, USER_DATA, BEARER, WR
 const folder = mkdtempSync(join(tmpdir(), 'lcm-planted-'))
 const file = join(folder, 'lcm.db')
 const log = recordingLogger()
-const said: string[] = []
+const responses: string[] = []
 let fleet: Fleet
 let ids: Record<string, string>
 let streams: Awaited<ReturnType<Fleet['follow']>>[]
@@ -57,7 +57,7 @@ const found = (where: string, texts: readonly string[] = secrets) =>
 /** Every response is kept, except those that are meant to carry a secret. */
 async function ask(method: string, path: string, more: Parameters<Fleet['send']>[2] = {}, isSecret = false) {
   const answer = await fleet.send(method, path, more)
-  if (!isSecret) said.push(JSON.stringify({ ...answer, json: null }))
+  if (!isSecret) responses.push(JSON.stringify({ ...answer, json: null }))
   return answer
 }
 const bearer = { authorization: `Bearer ${BEARER}` }
@@ -66,8 +66,8 @@ async function plant(): Promise<Record<string, string>> {
   const key = { ...bearer, 'idempotency-key': 'planting' }
   const template = { ...METAL, name: 'planted', description: CANARY, user_data: USER_DATA }
   await ask('POST', 'worker-templates', { headers: key, json: template })
-  const { name: _, ...anew } = template
-  await ask('PUT', 'worker-templates/planted', { headers: bearer, json: { ...anew, cost_per_hour_usd: 5 } })
+  const { name: _, ...changes } = template
+  await ask('PUT', 'worker-templates/planted', { headers: bearer, json: { ...changes, cost_per_hour_usd: 5 } })
   const license = { product: 'CML_Enterprise', token: LICENSE }
   const worker = { template_name: 'planted', name: CANARY, license }
   const { id } = (await ask('POST', 'workers', { headers: key, json: worker })).json
@@ -170,7 +170,7 @@ afterAll(async () => {
 })
 
 describe('a secret', () => {
-  it('would be found however it is written', () => {
+  it('is found in every encoding', () => {
     for (const text of [CANARY, BEARER]) {
       const wrapped = [`"${text}"`, `x${text}x`, `xy${text}`].flatMap(each => {
         const bytes = Buffer.from(each)
@@ -182,15 +182,15 @@ describe('a secret', () => {
     expect(found('zQ7x', [CANARY])).toEqual([])
   })
 
-  it('is where it belongs: controllers can read it', async () => {
+  it('can be read by controllers', async () => {
     const { json } = await fleet.send('GET', `workers/${ids.id}/secrets`, { as: 'controller' })
     expect(json).toMatchObject({ license_token: NEW_LICENSE, cml_username: 'u', cml_password: PASSWORD })
     const userData = await fleet.send('GET', 'worker-templates/planted/user-data', { as: 'controller' })
     expect(userData.json.user_data).toBe(USER_DATA)
   })
 
-  it('is in no answer to what was asked or refused so far', () => {
-    const all = said.join('\n')
+  it('is in no response so far', () => {
+    const all = responses.join('\n')
     expect(found(all, [CANARY])).toEqual([CANARY])
     expect(found(all)).toEqual([])
   })
@@ -198,7 +198,7 @@ describe('a secret', () => {
   const tellsSecrets: readonly RouteName[] = ['getWorkerSecrets', 'getTemplateUserData']
   const roles = ['admin', 'operator', 'author', 'user', 'worker-controller', 'resource-scheduler', 'lablet-controller']
 
-  it.each(roles)('is in nothing that %s can read', async role => {
+  it.each(roles)('is in no response that %s can read', async role => {
     const headers = { authorization: `Bearer ${role}` }
     const answers: string[] = []
     for (const [name, spec] of Object.entries<RouteSpec>(ROUTES)) {
@@ -242,7 +242,7 @@ describe('a secret', () => {
     expect(found(log.lines.map(line => inspect(line, { depth: 20, showHidden: true })).join('\n'))).toEqual([])
   })
 
-  it('is in no document, entry or sample', async () => {
+  it('is in no stored document, entry or sample', async () => {
     expect(kindNames.length).toBeGreaterThanOrEqual(11)
     const all: string[] = []
     for (const name of kindNames) {
@@ -257,7 +257,7 @@ describe('a secret', () => {
     expect(found(text)).toEqual([])
   })
 
-  it('is in no byte of the files', async () => {
+  it('is in no byte of the database files', async () => {
     const backup = join(folder, 'backup.db')
     await fleet.store.backup?.(backup)
     const files = [file, `${file}-wal`, `${file}-shm`, backup].filter(each => existsSync(each))

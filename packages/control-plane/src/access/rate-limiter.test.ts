@@ -27,7 +27,7 @@ function taken(rate: ReturnType<typeof rateLimiter>, actor: Actor): number {
 }
 
 describe('the rate of one caller', () => {
-  it('may run ahead by the burst and then goes on at its pace', async () => {
+  it('allows the burst first and the configured rate after it', async () => {
     const rate = rateLimiter(clock, LIMITS)
     expect(taken(rate, ONE)).toBe(4)
     await clock.advance(499)
@@ -38,25 +38,25 @@ describe('the rate of one caller', () => {
     expect(taken(rate, ONE)).toBe(4)
   })
 
-  it('is not used up by others, and is higher for controllers', () => {
+  it('is separate for each caller, and higher for controllers', () => {
     const rate = rateLimiter(clock, LIMITS)
     taken(rate, ONE)
     expect(taken(rate, OTHER)).toBe(4)
     expect(taken(rate, CONTROLLER)).toBe(40)
   })
 
-  it('says when to come back', () => {
+  it('comes with the time to wait', () => {
     const rate = rateLimiter(clock, { ...LIMITS, requestsPerSecond: 0.1, burst: 1 })
     taken(rate, ONE)
     expect(() => rate.take(ONE)).toThrow(expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: 10 }))
   })
 
-  it('can be without limit', () => {
+  it('can be unlimited', () => {
     const limits = { ...LIMITS, requestsPerSecond: Number.POSITIVE_INFINITY, burst: Number.POSITIVE_INFINITY }
     expect(taken(rateLimiter(clock, limits), ONE)).toBe(1000)
   })
 
-  it('is kept for a bounded number of callers', () => {
+  it('is kept for a limited number of callers', () => {
     const rate = rateLimiter(clock, { ...LIMITS, actorsMax: 1 })
     taken(rate, ONE)
     taken(rate, OTHER)
@@ -64,7 +64,7 @@ describe('the rate of one caller', () => {
   })
 })
 
-it('is answered with 429 and the time to wait, to callers from outside', async () => {
+it('returns 429 and the time to wait to callers from outside', async () => {
   const plane = aControlPlane({ limits: { requestsPerSecond: 1, burst: 2 } })
   const ask = (remote?: string) => plane.send('GET', 'info', remote === undefined ? {} : { remote })
   expect([(await ask('10.0.0.1')).status, (await ask('10.0.0.2')).status]).toEqual([200, 200])
@@ -78,7 +78,7 @@ it('is answered with 429 and the time to wait, to callers from outside', async (
   expect((await ask('10.0.0.1')).status).toBe(200)
 })
 
-it('forgets the oldest when it is full', () => {
+it('drops the oldest caller when it is full', () => {
   const map = boundedMap<number>(2)
   map.set('a', 1)
   map.set('b', 2)

@@ -149,17 +149,17 @@ describe('access', () => {
     }
   }
 
-  it('is declared for every route and no other', () => {
+  it('is declared for every route and for no other', () => {
     expect(Object.keys(EXPECTED).sort()).toEqual(Object.keys(ROUTES).sort())
   })
 
-  it('speaks for its own service only', async () => {
+  it('allows a controller to write for its own service only', async () => {
     const report = await ask('PUT', 'services/lablet-controller/term', 'w', { epoch: 1, instance_id: 'one' })
     expect(report).toMatchObject({ status: 403, json: { code: 'forbidden' } })
   })
 })
 
-describe('paths beside the contract', () => {
+describe('paths outside the contract', () => {
   const paths: Readonly<Record<string, string>> = {
     '/health': 'anyone',
     '/ready': 'anyone',
@@ -171,7 +171,7 @@ describe('paths beside the contract', () => {
   }
   for (const [path, who] of Object.entries(paths)) {
     it(`${path} is open to ${who}`, async () => {
-      const stranger = await plane.send('GET', path, { headers: { authorization: 'Bearer nobody' } })
+      const stranger = await plane.send('GET', path, { headers: { authorization: 'Bearer unknown' } })
       expect(stranger.status).toBe(who === 'anyone' ? 200 : 401)
       for (const letter of Object.keys(CALLERS)) expect((await ask('GET', path, letter)).status).toBe(200)
     })

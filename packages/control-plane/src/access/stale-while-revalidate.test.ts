@@ -19,7 +19,7 @@ beforeEach(() => {
 })
 
 describe('a value that is kept fresh', () => {
-  it('is loaded once, also when many ask at once', async () => {
+  it('is loaded once, also for concurrent callers', async () => {
     expect(await Promise.all([kept.get(), kept.get(), kept.renew()])).toEqual([1, 1, 1])
     await clock.advance(99)
     expect(await kept.get()).toBe(1)
@@ -27,7 +27,7 @@ describe('a value that is kept fresh', () => {
     expect(await kept.get()).toBe(2)
   })
 
-  it('is renewed when asked, but not again and again', async () => {
+  it('is refreshed on read, at most once per interval', async () => {
     await kept.get()
     await clock.advance(29)
     expect(await kept.renew()).toBe(1)
@@ -36,7 +36,7 @@ describe('a value that is kept fresh', () => {
     expect(await kept.renew()).toBe(2)
   })
 
-  it('is used a while longer when it can not be loaded again', async () => {
+  it('is used longer when it can’t be loaded again', async () => {
     await kept.get()
     isDown = true
     await clock.advance(999)
@@ -45,7 +45,7 @@ describe('a value that is kept fresh', () => {
     await expect(kept.get()).rejects.toThrow('down')
   })
 
-  it('keeps nobody waiting for what is out of reach', async () => {
+  it('is returned without waiting while its source is unreachable', async () => {
     let answer = Promise.resolve(1)
     kept = staleWhileRevalidate(clock, () => answer, { freshMs: 100, staleMs: 1_000, renewMs: 30, retryMs: 10 })
     await kept.get()
@@ -63,7 +63,7 @@ describe('a value that is kept fresh', () => {
     expect(await kept.get()).toBe(2)
   })
 
-  it('is not asked for again right after a failure', async () => {
+  it('is not loaded again right after a failure', async () => {
     isDown = true
     await expect(kept.get()).rejects.toThrow('down')
     isDown = false

@@ -47,10 +47,10 @@ it('publishes missing and outdated keys at its start, and no others', async () =
   await running(again, () => again.clock.advance(0))
   expect(published).toEqual([])
 
-  const anew = recorded(someKeys())
-  const rebuilt = aControlPlane({ store, changeKeys: anew.keys })
+  const empty = recorded(someKeys())
+  const rebuilt = aControlPlane({ store, changeKeys: empty.keys })
   await running(rebuilt, () => rebuilt.clock.advance(0))
-  expect(anew.published.filter(key => key.startsWith('/lcm/workers/')).toSorted()).toEqual(
+  expect(empty.published.filter(key => key.startsWith('/lcm/workers/')).toSorted()).toEqual(
     ids.map(id => `/lcm/workers/${id}`).toSorted(),
   )
 })
@@ -68,7 +68,7 @@ it('publishes new commits while it restores old keys', async () => {
   await running(plane, async () => {
     await plane.clock.advance(0)
     const { id } = await plane.create()
-    for (let turn = 0; turn < 100; turn += 1) {
+    for (let n = 0; n < 100; n += 1) {
       await clock.advance(10)
       await plane.clock.advance(0)
     }

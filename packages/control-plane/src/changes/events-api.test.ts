@@ -41,7 +41,7 @@ it('starts with a heartbeat and then sends every change', async () => {
   await stream.stop()
 })
 
-it('carries the resource itself, as a read would give it', async () => {
+it('carries the resource as a read would return it', async () => {
   const stream = follow()
   await stream.seen()
   const worker = await plane.create()

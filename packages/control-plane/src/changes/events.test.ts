@@ -60,7 +60,7 @@ describe('samples', () => {
     await stream.stop()
   })
 
-  it('come at most once a second however many there are, and each once', async () => {
+  it('come at most once a second, and each once', async () => {
     const { id } = await fleet.running()
     const stream = await fleet.follow('types=metrics')
     for (let n = 0; n < 100; n += 1) {
@@ -78,7 +78,7 @@ describe('samples', () => {
     await stream.stop()
   })
 
-  it('of more workers than one page are all sent', async () => {
+  it('are all sent when they fill more than one page', async () => {
     const { id } = await fleet.running()
     const stream = await fleet.follow('types=metrics')
     const at = toInstant(fleet.clock.now())
@@ -107,7 +107,7 @@ describe('decisions', () => {
     await stream.stop()
   })
 
-  it('and samples have no position: they are not part of what is resumed', async () => {
+  it('and samples have no position: they can’t be resumed', async () => {
     const { id } = await fleet.running()
     await fleet.clock.advance(10_000)
     const stream = await fleet.follow()
@@ -120,7 +120,7 @@ describe('decisions', () => {
     await stream.stop()
   })
 
-  it('that are written slightly late are sent, old ones are not', async () => {
+  it('are sent when they are written slightly late, but not when they are old', async () => {
     const { id } = await fleet.create()
     const stream = await fleet.follow('types=decision')
     await fleet.clock.advance(10_000)
@@ -131,7 +131,7 @@ describe('decisions', () => {
     await stream.stop()
   })
 
-  it('from before the subscription are not sent', async () => {
+  it('are not sent when they are older than the subscription', async () => {
     const { id } = await fleet.create()
     await decide('before', `worker:${id}`)
     await fleet.clock.advance(60_000)
@@ -177,13 +177,13 @@ describe('a filter', () => {
   })
 
   it.each(['work', 'worker.', 'worker,', 'nonsense'])(
-    'types=%s is refused, since nothing would ever come',
+    'with types=%s is refused, since it matches no event',
     async types => {
       expect((await fleet.send('GET', `events?types=${types}`)).json).toMatchObject({ code: 'validation_failed' })
     },
   )
 
-  it.each(['types=', 'types=a,', 'types=A', 'id=', `id=${'x'.repeat(65)}`])('?%s is refused', async query => {
+  it.each(['types=', 'types=a,', 'types=A', 'id=', `id=${'x'.repeat(65)}`])('of ?%s is refused', async query => {
     expect(await fleet.send('GET', `events?${query}`)).toMatchObject({ status: 400 })
   })
 

@@ -11,7 +11,7 @@ import { namesOf, nearlyRight, oddText } from '../testing/malformed-requests.ts'
 const RUNS = 25
 const SECRET = 'zQ9-never-to-be-quoted-e5'
 /** A refusal names the error and doesn't repeat a long request. */
-const SAID_MAX = 20_000
+const PROBLEM_LENGTH_MAX = 20_000
 
 let plane: ReturnType<typeof aControlPlane>
 let ids: string[]
@@ -87,14 +87,14 @@ function callsOf(spec: RouteSpec) {
 }
 
 /** The whole response. A stream is closed once it has started, and must then end by itself. */
-async function saidIn({ body, file }: ApiResponse, leave: AbortController): Promise<string> {
+async function textOf({ body, file }: ApiResponse, leave: AbortController): Promise<string> {
   if (typeof body === 'string') return body
-  const said: (string | Uint8Array)[] = []
+  const parts: (string | Uint8Array)[] = []
   for await (const part of file ?? body ?? []) {
-    said.push(part)
+    parts.push(part)
     leave.abort()
   }
-  return Buffer.concat(said.map(part => Buffer.from(part))).toString()
+  return Buffer.concat(parts.map(part => Buffer.from(part))).toString()
 }
 
 describe.each(Object.entries<RouteSpec>(ROUTES))('%s', (_name, spec) => {
@@ -109,12 +109,12 @@ describe.each(Object.entries<RouteSpec>(ROUTES))('%s', (_name, spec) => {
         body: spec.body === undefined ? null : text,
         signal: leave.signal,
       })
-      const said = await saidIn(answer, leave)
-      expect({ status: answer.status, said: answer.status < 500 ? '' : said }).toMatchObject({ said: '' })
-      expect(`${JSON.stringify(answer.headers)} ${said}`).not.toContain(SECRET)
+      const response = await textOf(answer, leave)
+      expect({ status: answer.status, response: answer.status < 500 ? '' : response }).toMatchObject({ response: '' })
+      expect(`${JSON.stringify(answer.headers)} ${response}`).not.toContain(SECRET)
       if (answer.status < 400) return
       expect(answer.json).toMatchObject({ status: answer.status, code: expect.any(String) })
-      expect(said.length).toBeLessThan(SAID_MAX)
+      expect(response.length).toBeLessThan(PROBLEM_LENGTH_MAX)
     })
     await fc.assert(property, { numRuns: RUNS })
   })

@@ -14,9 +14,9 @@ beforeEach(() => {
 
 const pathOf = (route: RouteSpec) => `/api/v1${route.path.replaceAll(/\{\w+\}/g, 'x')}`
 
-describe('strangers', () => {
+describe('unauthenticated callers', () => {
   for (const [name, route] of Object.entries<RouteSpec>(ROUTES)) {
-    it(`${name} keeps out strangers`, async () => {
+    it(`${name} refuses unauthenticated callers`, async () => {
       for (const headers of [
         { authorization: 'Bearer wrong' },
         { authorization: 'Basic YTpi' },
@@ -31,11 +31,11 @@ describe('strangers', () => {
   }
 })
 
-describe('a store that refuses', () => {
+describe('a store error', () => {
   it.each([
     [{}, 'the store does not answer; try again in a moment'],
     [{ advice: 'the disk is full' }, 'the disk is full'],
-  ])('is told with what to do, and never with its own words: %j', async (options, detail) => {
+  ])('is answered with advice, never with the driver’s message: %j', async (options, detail) => {
     const store = interruptibleStore(openSqliteStore(':memory:'))
     const run = () => {
       throw new StoreError('SECRET in /some/folder', options)
@@ -78,13 +78,13 @@ describe('bad requests', () => {
     ['OPTIONS', '/api/v1/workers/imports', 'POST'],
     ['POST', '/health', 'GET, HEAD'],
     ['HEAD', '/login', 'GET'],
-  ])('say which methods a path does take: %s %s', async (method, path, allow) => {
+  ])('list the allowed methods of a path: %s %s', async (method, path, allow) => {
     const answer = await plane.send(method, path)
     expect(answer).toMatchObject({ status: 405, headers: { allow } })
     expect(answer.json.detail).toContain(allow)
   })
 
-  it('say how to authenticate', async () => {
+  it('explain how to authenticate', async () => {
     const answer = await plane.send('GET', 'info', { headers: { authorization: 'Bearer wrong' } })
     expect(answer).toMatchObject({ status: 401, headers: { 'www-authenticate': 'Bearer' } })
   })
@@ -92,7 +92,7 @@ describe('bad requests', () => {
   it.each([
     ['[', ']'],
     ['{"a":', '}'],
-  ])('are refused when nested without end: %s', async (open, close) => {
+  ])('are refused when they are nested too deeply: %s', async (open, close) => {
     const body = `${open.repeat(10_000)}1${close.repeat(10_000)}`
     expect(await plane.send('POST', 'workers', { body })).toMatchObject({
       status: 400,
@@ -100,7 +100,7 @@ describe('bad requests', () => {
     })
   })
 
-  it.each(['0x10', '1e1', '-1', '1.5', '9'.repeat(400), ''])('take %s for no epoch', async epoch => {
+  it.each(['0x10', '1e1', '-1', '1.5', '9'.repeat(400), ''])('refuse %s as an epoch', async epoch => {
     const worker = await plane.create()
     const answer = await plane.send('PATCH', `workers/${worker.id}/status`, {
       as: 'controller',
@@ -111,14 +111,14 @@ describe('bad requests', () => {
   })
 
   it.each([{ cost_per_hour_usd: 1e308 }, { capacity: { ...METAL.capacity, memory_gb: 1e308 } }])(
-    'are amounts that do not add up: %j',
+    'include amounts that do not add up: %j',
     async amounts => {
       const answer = await plane.send('POST', 'worker-templates', { json: { ...METAL, name: 'vast', ...amounts } })
       expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
     },
   )
 
-  it('are decisions about nothing that is known', async () => {
+  it('include decisions about unknown resources', async () => {
     const decision = { id: 'd', at: '2026-01-02T03:04:05.678Z', resource: 'w-1', action: 'a', because: textReason('b') }
     const json = { epoch: 1, decisions: [decision] }
     expect((await plane.send('POST', 'decisions', { as: 'controller', json })).json.errors).toEqual([
@@ -126,7 +126,7 @@ describe('bad requests', () => {
     ])
   })
 
-  it('name every field that is wrong', async () => {
+  it('list every field that is wrong', async () => {
     const { json } = await plane.send('POST', 'workers', { json: { template_name: 7, name: '', tags: { a: 1 } } })
     expect(json.errors.map((error: { path: string }) => error.path).sort()).toEqual([
       'body.name',
@@ -135,7 +135,7 @@ describe('bad requests', () => {
     ])
   })
 
-  it('refuse an If-Match that is no version', async () => {
+  it('include an If-Match that is not a version', async () => {
     const worker = await plane.create()
     const answer = await plane.send('POST', `workers/${worker.id}/stop`, { headers: { 'if-match': 'newest' } })
     expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
@@ -143,14 +143,14 @@ describe('bad requests', () => {
 })
 
 describe('health, readiness and metrics', () => {
-  it('is open, but for the metrics', async () => {
-    const stranger = { headers: { authorization: 'Bearer nobody' } }
+  it('are public, except the metrics', async () => {
+    const stranger = { headers: { authorization: 'Bearer unknown' } }
     expect(await plane.send('GET', '/health', stranger)).toMatchObject({ status: 200, json: { status: 'healthy' } })
     expect(await plane.send('GET', '/ready', stranger)).toMatchObject({ status: 200, json: { ready: true } })
     expect((await plane.send('GET', '/metrics', stranger)).status).toBe(401)
   })
 
-  it('includes a document that describes every route', async () => {
+  it('include a document that describes every route', async () => {
     const answer = await plane.send('GET', '/api/v1/openapi.json')
     expect(answer.json).toEqual(JSON.parse(JSON.stringify(openApi('0.0.0'))))
     const operations = Object.values<Record<string, { operationId: string }>>(answer.json.paths).flatMap(path =>

@@ -86,7 +86,7 @@ export function dispatcher(parts: {
   async function fenceFor(actor: Actor, request: ApiRequest): Promise<number> {
     const epoch = epochOf(request)
     if (actor.service !== null && epoch > 0) return parts.fenceOf(actor.service, epoch)
-    throw new ProblemError('precondition_required', `say which term you write in, with ${EPOCH_HEADER}`)
+    throw new ProblemError('precondition_required', `send the epoch of your term in ${EPOCH_HEADER}`)
   }
 
   return async request => {

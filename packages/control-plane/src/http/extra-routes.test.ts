@@ -28,26 +28,26 @@ beforeEach(() => {
   })
 })
 
-describe('a controller beside the API', () => {
-  it('answers below its own name, with the role of the caller', async () => {
+describe('a controller in the process of the API', () => {
+  it('answers below its own path, with the role of the caller', async () => {
     const health = await plane.send('GET', '/services/worker-controller/health', { as: 'user' })
     expect(health).toMatchObject({ status: 200, json: { fine: true } })
     const path = '/services/worker-controller/admin/trigger-reconcile'
-    await plane.send('POST', path, { headers: { authorization: 'Bearer nobody' } })
+    await plane.send('POST', path, { headers: { authorization: 'Bearer unknown' } })
     expect(asked).toEqual([
       { service: 'worker-controller', method: 'GET', path: '/health', role: 'user' },
       { service: 'worker-controller', method: 'POST', path: '/admin/trigger-reconcile', role: null },
     ])
   })
 
-  it('speaks text where it has text, and problems where it refuses', async () => {
+  it('returns text where it has text, and a problem where it refuses', async () => {
     const metrics = await plane.send('GET', '/services/worker-controller/metrics')
     expect([metrics.headers['content-type'], metrics.body]).toEqual(['text/plain; version=0.0.4', 'a_metric 1\n'])
     const missing = await plane.send('GET', '/services/worker-controller/nothing')
     expect(missing.headers['content-type']).toBe('application/problem+json')
   })
 
-  it('is not found where there is none', async () => {
+  it('returns 404 when there is no such controller', async () => {
     for (const path of ['/services/lablet-controller/health', '/services/', '/services/worker-controller'])
       expect((await plane.send('GET', path)).status).toBe(404)
     expect(asked).toEqual([])
@@ -78,14 +78,14 @@ it('is not ready before it can follow changes', async () => {
   expect(await asked).toMatchObject({ status: 503, json: { waits_for: 'the first list of changes from etcd' } })
 })
 
-it('says what else it waits for', async () => {
-  const process = { health: () => ({ status: 'healthy' }), waitsFor: () => 'its turn', metrics: async () => '' }
+it('reports what else it waits for', async () => {
+  const process = { health: () => ({ status: 'healthy' }), waitsFor: () => 'the store', metrics: async () => '' }
   const { status, json } = await aControlPlane({ process }).send('GET', '/ready')
-  expect([status, json]).toEqual([503, { ready: false, waits_for: 'its turn' }])
+  expect([status, json]).toEqual([503, { ready: false, waits_for: 'the store' }])
 })
 
 const never = (): never => {
-  throw new Error('nobody asks')
+  throw new Error('not called')
 }
 
 /** A store that can become unreachable. */
@@ -105,7 +105,7 @@ function interruptedGets(store: Store): Store & { isGone: boolean } {
   return gone
 }
 
-it('serves a page that explains the API, without anything from elsewhere', async () => {
+it('serves a page that explains the API, without external resources', async () => {
   const page = await plane.send('GET', '/api/docs')
   expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
   expect(page.body).toContain('id="worker_protected"')
@@ -114,7 +114,7 @@ it('serves a page that explains the API, without anything from elsewhere', async
   expect((await plane.send('POST', '/api/docs')).json).toMatchObject({ code: 'method_not_allowed' })
 })
 
-describe('the simulated cloud beside the API', () => {
+describe('the simulated cloud in the process of the API', () => {
   const acts: SimulatorRequest[] = []
   const simulated = () =>
     aControlPlane({
@@ -139,11 +139,11 @@ describe('the simulated cloud beside the API', () => {
     expect(acts).toEqual([{ method: 'POST', url: path, body: '{"force":true}' }])
     for (const role of ROLES.filter(each => each !== 'admin'))
       expect((await plane.send('GET', path, { as: role })).status).toBe(403)
-    expect((await plane.send('GET', path, { headers: { authorization: 'Bearer nobody' } })).status).toBe(401)
+    expect((await plane.send('GET', path, { headers: { authorization: 'Bearer unknown' } })).status).toBe(401)
     expect(acts).toHaveLength(1)
   })
 
-  it('takes acts of a browser only from the page itself', async () => {
+  it('accepts actions of a browser only from the page itself', async () => {
     const plane = simulated()
     const host = 'localhost:8080'
     const code = await plane.access.createLoginCode({ id: 'admin', name: 'admin', role: 'admin', service: null })
@@ -160,7 +160,7 @@ describe('the simulated cloud beside the API', () => {
     expect(acts.map(({ method }) => method)).toEqual(['GET', 'PATCH'])
   })
 
-  it('is not there where the cloud is real', async () => {
+  it('is absent when the cloud is real', async () => {
     expect((await plane.send('GET', 'info')).json).toMatchObject({ sim_control: null })
     expect((await plane.send('GET', '/sim/v1/instances')).status).toBe(404)
   })

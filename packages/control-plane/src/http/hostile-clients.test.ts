@@ -35,7 +35,7 @@ async function dial(): Promise<Socket> {
 }
 
 /** Sends raw bytes and returns the response until the server closes or nothing more follows. */
-async function say(...parts: readonly (string | Buffer)[]): Promise<string> {
+async function exchange(...parts: readonly (string | Buffer)[]): Promise<string> {
   const socket = await dial()
   let heard = ''
   socket.setEncoding('utf8').on('data', (text: string) => {
@@ -64,7 +64,7 @@ const json = (body: Buffer | string) =>
 const isWell = async () => expect((await fetch(`${server.url}/health`)).status).toBe(200)
 
 describe('a hostile client', () => {
-  it('is refused a body of 100 MB before it is read', async () => {
+  it('gets 413 for a body of 100 MB before it is read', async () => {
     const socket = await dial()
     const before = process.memoryUsage().rss
     socket.write(head('POST', '/api/v1/workers', ['Content-Type: application/json', 'Transfer-Encoding: chunked']))
@@ -87,7 +87,7 @@ describe('a hostile client', () => {
     ['one header of 100 KB', [`X-Long: ${'x'.repeat(100_000)}`]],
     ['ten thousand headers', Array.from({ length: 10_000 }, (_, n) => `X-${n}: ${n}`)],
   ])('is refused %s', async (_name, headers) => {
-    expect(statusOf(await say(head('GET', '/api/v1/workers', headers)))).toBe(431)
+    expect(statusOf(await exchange(head('GET', '/api/v1/workers', headers)))).toBe(431)
     await isWell()
   })
 
@@ -96,9 +96,9 @@ describe('a hostile client', () => {
     ['a length and chunks', ['Content-Length: 5', 'Transfer-Encoding: chunked']],
     ['a line that is folded', ['X-A: b', ' c']],
     ['a name with a space', ['Content-Length : 5']],
-  ])('does not get another request past us behind one with %s', async (_name, headers) => {
+  ])('cannot smuggle a request behind one with %s', async (_name, headers) => {
     const hidden = `0\r\n\r\n${head('POST', '/api/v1/workers')}`
-    const answer = await say(head('POST', '/api/v1/workers', headers) + hidden)
+    const answer = await exchange(head('POST', '/api/v1/workers', headers) + hidden)
     expect(statusOf(answer)).toBe(400)
     expect(answer.match(/HTTP\/1\.1/g)).toHaveLength(1)
     await isWell()
@@ -112,8 +112,8 @@ describe('a hostile client', () => {
     ['a deep value', `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`],
     ['a prototype', '{"template_name": "metal", "__proto__": {"role": "admin"}}'],
     ['a number beyond all numbers', `{"template_name": ${'9'.repeat(10_000)}}`],
-  ])('is told that its body is bad when it holds %s', async (_name, body) => {
-    const answer = await say(json(body), body)
+  ])('gets a 400 when its body holds %s', async (_name, body) => {
+    const answer = await exchange(json(body), body)
     expect(statusOf(answer)).toBe(400)
     expect(answer.length).toBeLessThan(5_000)
     await isWell()
@@ -125,8 +125,8 @@ describe('a hostile client', () => {
     ['an address that can not be decoded', '/api/v1/workers/%E0%A4%A'],
     ['a path out of here', '/api/v1/../../../../etc/passwd'],
     ['a query of a thousand names', `/api/v1/workers?${Array.from({ length: 1_000 }, (_, n) => `a${n}=1`).join('&')}`],
-  ])('gets a plain no for %s', async (_name, path) => {
-    const status = statusOf(await say(head('GET', path)))
+  ])('gets a 4xx for %s', async (_name, path) => {
+    const status = statusOf(await exchange(head('GET', path)))
     expect([400, 404, 414, 431]).toContain(status)
     await isWell()
   })
@@ -138,7 +138,7 @@ describe('a hostile client', () => {
       '\r\n\r\n\r\n',
       'GET\r\n\r\n',
     ])
-      expect([0, 400]).toContain(statusOf(await say(rubbish)))
+      expect([0, 400]).toContain(statusOf(await exchange(rubbish)))
     await isWell()
   })
 })

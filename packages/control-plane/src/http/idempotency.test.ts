@@ -32,7 +32,7 @@ describe('a finished request', () => {
     expect(await workers()).toHaveLength(1)
   })
 
-  it('with another body is a misuse of its key', async () => {
+  it('is not replayed for another body: its key is refused', async () => {
     await createWorker()
     const other = await createWorker('k', { ...WORKER, name: 'other' })
     expect(other).toMatchObject({ status: 422, json: { code: 'idempotency_key_reused' } })
@@ -40,7 +40,7 @@ describe('a finished request', () => {
     expect(isReplay(await createWorker())).toBe(true)
   })
 
-  it('is forgotten after a day, and its key is free again', async () => {
+  it('is forgotten after a day, and its key can be used again', async () => {
     const first = await createWorker()
     await fleet.clock.advance(DAY_MS)
     expect(isReplay(await createWorker())).toBe(true)
@@ -66,7 +66,7 @@ describe('a finished request', () => {
     expect(await workers()).toHaveLength(2)
   })
 
-  it('may have been a refusal, which stays one', async () => {
+  it('may have been a refusal, which is repeated', async () => {
     const refused = await createWorker('k', { template_name: 'later' })
     expect(refused).toMatchObject({ status: 422, json: { code: 'template_not_found' } })
     await fleet.send('POST', 'worker-templates', { json: { ...METAL, name: 'later' } })
@@ -93,7 +93,7 @@ describe('a key', () => {
     expect(await workers()).toEqual([])
   })
 
-  it('is not kept as it came', async () => {
+  it('is not stored in plain text', async () => {
     await createWorker('a-very-special-key')
     expect(JSON.stringify(await stored())).not.toContain('a-very-special-key')
   })
@@ -112,7 +112,7 @@ describe('a request in progress', () => {
     expect(await workers()).toHaveLength(1)
   })
 
-  it('that died is taken over after thirty seconds, not before, and by one', async () => {
+  it('is taken over by one request 30 s after its replica died', async () => {
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
     expect((await createWorker()).status).toBe(503)
     await fleet.clock.advance(29_999)
@@ -124,7 +124,7 @@ describe('a request in progress', () => {
     expect(await workers()).toHaveLength(1)
   })
 
-  it('that died before the clock was set back does not hold its key until then', async () => {
+  it('does not hold its key longer when the clock is set back after its replica died', async () => {
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
     expect((await createWorker()).status).toBe(503)
     fleet.clock.jumpWallClock(-3_600_000)
@@ -132,14 +132,14 @@ describe('a request in progress', () => {
     expect(await workers()).toHaveLength(1)
   })
 
-  it('is not taken over by a replica whose clock is a little behind', async () => {
+  it('is not taken over by a replica whose clock is slightly behind', async () => {
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
     await createWorker()
     fleet.clock.jumpWallClock(-1_000)
     expect(await createWorker()).toMatchObject({ status: 409, json: { code: 'idempotency_in_progress' } })
   })
 
-  it('that failed inside is not answered from memory', async () => {
+  it('is not replayed when it failed with an internal error', async () => {
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
     const failed = await createWorker()
     expect([failed.status, isReplay(failed)]).toEqual([503, false])
@@ -158,7 +158,7 @@ const deaths = (kind: string) =>
     ['when the answer is kept', { kind: 'idempotent_request', write: 'replace', when: 'after' }],
   ] as const
 
-describe('after a death there is exactly one', () => {
+describe('after a crash there is exactly one', () => {
   it.each(deaths('worker'))('worker: %s', async (_, moment) => {
     const body = { ...WORKER, license: { product: 'CML_Enterprise', token: 'token-1' } }
     fleet.store.interrupt({ ...moment, run: crash })
@@ -233,7 +233,7 @@ describe('an applied request', () => {
     expect(again).toMatchObject({ status: 202, json: { desired_status: 'RUNNING', version: started.version } })
   })
 
-  it('is remembered in its document, the last twenty of them', async () => {
+  it('is remembered in its document, up to the last twenty', async () => {
     const { id } = await fleet.running()
     const keys = async () => (await fleet.get(id)).applied_keys
     for (let n = 0; n < 25; n += 1) await post(`workers/${id}/${n % 2 === 0 ? 'stop' : 'start'}`, {}, `k${n}`)
@@ -247,7 +247,7 @@ describe('an applied request', () => {
 })
 
 describe('an applied creation', () => {
-  it('is found again also when it would be refused by now', async () => {
+  it('is replayed also when it would be refused now', async () => {
     fleet.store.interrupt({ kind: 'idempotent_request', write: 'replace', when: 'before', run: crash })
     await createWorker()
     await fleet.send('POST', 'worker-templates/metal/disable')
@@ -255,7 +255,7 @@ describe('an applied creation', () => {
     expect(await createWorker()).toMatchObject({ status: 201, json: (await workers())[0] })
   })
 
-  it('does not bring back a secret that was used up since', async () => {
+  it('does not restore a secret that was used since', async () => {
     const body = { ...WORKER, license: { product: 'CML_Enterprise', token: 'token-1' } }
     fleet.store.interrupt({ kind: 'idempotent_request', write: 'replace', when: 'before', run: crash })
     await createWorker('k', body)
@@ -268,7 +268,7 @@ describe('an applied creation', () => {
 })
 
 describe('the secret of a new token', () => {
-  it('is given again with the same key, and can be read nowhere in the store', async () => {
+  it('is returned again for the same key, and is stored nowhere in plain text', async () => {
     const first = await post('tokens', { name: 'ci', role: 'user' }, 'k')
     const again = await post('tokens', { name: 'ci', role: 'user' }, 'k')
     expect([again.json.secret, isReplay(again)]).toEqual([first.json.secret, true])

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { bufferPool } from './json-page.ts'
 
-it('is reused after its release, and only then', () => {
+it('is reused after its release only', () => {
   const memory = bufferPool()
   const [first, second] = [memory.take(1000), memory.take(1000)]
   expect(first.buffer).not.toBe(second.buffer)
@@ -10,7 +10,7 @@ it('is reused after its release, and only then', () => {
   expect(memory.take(900)).not.toBe(first)
 })
 
-it('is always as much as was asked for', () => {
+it('has at least the requested size', () => {
   const memory = bufferPool()
   memory.release(memory.take(1000))
   expect(memory.take(10_000_000).length).toBeGreaterThanOrEqual(10_000_000)

@@ -21,7 +21,7 @@ describe('a page made of JSON', () => {
     expect(text(jsonPage([], { next_cursor: null }))).toBe('{"items":[],"next_cursor":null}')
   })
 
-  it('shares no memory with another one that is still needed', () => {
+  it('shares no memory with another page in use', () => {
     const first = jsonPage([[Buffer.from('1'), '']], { n: 1 })
     const second = jsonPage([[Buffer.from('2'), '']], { n: 2 })
     expect([text(first), text(second)]).toEqual(['{"items":[1],"n":1}', '{"items":[2],"n":2}'])

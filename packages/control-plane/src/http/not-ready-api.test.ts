@@ -11,10 +11,10 @@ const request = (url: string): ApiRequest => ({
 })
 
 it('is alive and not ready, and sends Retry-After until it opens', async () => {
-  const room = notReadyApi()
-  room.waitFor('the store')
+  const api = notReadyApi()
+  api.waitFor('the store')
   const ask = async (url: string) => {
-    const { status, headers, body } = await room.dispatch(request(url))
+    const { status, headers, body } = await api.dispatch(request(url))
     return { status, headers, json: JSON.parse(String(body)) }
   }
   expect(await ask('/health')).toMatchObject({
@@ -27,6 +27,6 @@ it('is alive and not ready, and sends Retry-After until it opens', async () => {
     headers: { 'content-type': 'application/problem+json', 'retry-after': '2' },
     json: { code: 'store_unavailable', detail: 'LCM waits for the store', instance: '/api/v1/workers' },
   })
-  room.open(async ({ url }) => ({ status: 200, headers: {}, body: JSON.stringify({ url }) }))
+  api.open(async ({ url }) => ({ status: 200, headers: {}, body: JSON.stringify({ url }) }))
   expect(await ask('/ready')).toMatchObject({ status: 200, json: { url: '/ready' } })
 })

@@ -28,11 +28,11 @@ it.each([
   })
 })
 
-it('lets whole characters outside the basic plane pass', () => {
+it('accepts characters outside the basic plane', () => {
   expect(failureOf(() => refuseUnsafeValues({ name: '\u{1f600}' }, 'body'))).toBeNull()
 })
 
-it('refuses ten thousand levels rather than running out of stack', () => {
+it('refuses ten thousand levels of nesting instead of overflowing the stack', () => {
   expect(failureOf(() => refuseUnsafeValues(nested(10_000), 'body'))).toMatchObject({
     code: 'validation_failed',
     message: expect.stringMatching(/nested too deeply$/),
@@ -48,7 +48,7 @@ it('refuses a query parameter that is given twice', () => {
   })
 })
 
-it('says why a key is refused', () => {
+it('explains why a key is refused', () => {
   const schema = z.record(z.string().regex(/^[a-z]+$/, 'small letters'), z.string())
   expect(failureOf(() => parse(schema, { A: 'x' }, 'body'))).toMatchObject({
     errors: [{ path: 'body.A', message: 'small letters' }],
@@ -71,7 +71,7 @@ const asked = (headers: Record<string, string>): ApiRequest => ({
   headers,
 })
 
-it('quotes no If-Match that is no version', () => {
+it('does not quote an If-Match that is not a version', () => {
   const failure = failureOf(() => ifMatchOf(ROUTES.putTemplate, asked({ 'if-match': SECRET })))
   expect(failure).toMatchObject({ code: 'validation_failed', errors: [{ path: 'headers.if-match' }] })
   expect(String(failure)).not.toContain(SECRET)
@@ -83,7 +83,7 @@ it.each([
   ['one with more behind it', 'text/html; charset=utf-8', 'the body came as text/html;'],
   ['something else', SECRET, 'the body came as something else;'],
   ['endless', `text/${'x'.repeat(10_000)}`, 'the body came as something else;'],
-])('quotes the type of a body only where it is one: it is %s', (_name, type, words) => {
+])('quotes the content type only where it is one: it is %s', (_name, type, words) => {
   const failure = failureOf(() => jsonOf(ROUTES.putTemplate, asked({ 'content-type': type })))
   expect(failure).toMatchObject({ code: 'unsupported_media_type', message: expect.stringContaining(words) })
 })

@@ -96,7 +96,7 @@ export function ifMatchOf(spec: RouteSpec, request: ApiRequest): number | null {
   const header = request.headers['if-match']
   if (header === undefined || header === '*') {
     if (spec.ifMatch === 'required')
-      throw new ProblemError('precondition_required', 'say which version you read, with If-Match')
+      throw new ProblemError('precondition_required', 'send the version that you read in If-Match')
     return null
   }
   const version = fromEtag(header)

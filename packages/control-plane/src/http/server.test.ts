@@ -58,7 +58,7 @@ describe('the server', () => {
     ['/api/v1/lablet-definitions', 'POST', 6, 413],
     ['/api/v1/lablet-definitions/ld-1', 'PUT', 4, 404],
     ['/api/v1/workers', 'POST', 2, 413],
-  ])('takes at %s by %s a body of %i MB with %i', async (path, method, megabytes, status) => {
+  ])('answers at %s by %s a body of %i MB with %i', async (path, method, megabytes, status) => {
     const body = JSON.stringify({ ...(method === 'POST' ? { name: 'bgp' } : {}), topology: TOPOLOGY })
     const answer = await fetch(server.url + path, {
       method,
@@ -68,28 +68,28 @@ describe('the server', () => {
     expect(answer.status).toBe(status)
   })
 
-  it('is localhost by either family of addresses', async () => {
+  it('listens on localhost over IPv4 and IPv6', async () => {
     const { port } = new URL(server.url)
     expect((await fetch(`http://127.0.0.1:${port}/health`)).status).toBe(200)
     const six = await fetch(`http://[::1]:${port}/health`).catch(() => null)
     if (six) expect(six.status).toBe(200)
   })
 
-  it('writes an address of IPv6 as people type it', async () => {
+  it('formats an IPv6 address with brackets', async () => {
     const at = { clock: systemClock, host: '::1', port: 0, hostnames: ['[::1]'], consoleDir: null }
     const six = await startServer({ ...at, dispatch: plane.dispatch }).catch(() => null)
     if (six) expect((await fetch(`${six.url}/health`)).status).toBe(200)
     await six?.close()
   })
 
-  it('answers HEAD of load balancers', async () => {
+  it('answers HEAD requests of load balancers', async () => {
     for (const path of ['/health', '/ready']) {
       const answer = await fetch(`${server.url}${path}`, { method: 'HEAD' })
       expect([answer.status, await answer.text()]).toEqual([200, ''])
     }
   })
 
-  it('answers to its own names only, so that no other name can lead a browser here', async () => {
+  it('answers only to its own host names, against DNS rebinding', async () => {
     expect(await statusFor('/health', { host: 'localhost:1' })).toBe(200)
     for (const host of ['evil.example', 'localhost.evil.example', '127.0.0.1.evil.example:80', '10.0.0.1']) {
       expect(await statusFor('/', { host }), host).toBe(421)
@@ -115,7 +115,7 @@ describe('the server', () => {
     expect((await get('/%2e%2e/%2e%2e/package.json')).status).toBe(404)
   })
 
-  it('streams events to the client and ends them when it closes', async () => {
+  it('streams events to the client, and ends the stream when the server closes', async () => {
     const client = apiClient(httpTransport({ baseUrl: server.url, clock: systemClock }), { token: 'admin' })
     const stream = client.events({ signal: new AbortController().signal })
     expect((await stream.next()).value).toMatchObject({ event: { type: 'heartbeat' } })
@@ -130,7 +130,7 @@ describe('the server', () => {
     expect(await end).toBe(true)
   })
 
-  it('keeps answers without a body empty', async () => {
+  it('sends no body where there is none', async () => {
     const worker = await plane.create()
     await plane.send('POST', `workers/${worker.id}/terminate`)
     await plane.report(worker.id, 2, { status: 'TERMINATED' })
@@ -142,20 +142,23 @@ describe('the server', () => {
   })
 })
 
-it('does not call a forbidden path a bad body', async () => {
+it('returns 404 for a path outside the console', async () => {
   expect(await statusFor('/../../package.json', { host: 'localhost' })).toBe(404)
 })
 
-it.each(['/%00', '/%ff', '/api/v1/workers/%zz', '/services/%ff/health'])('says in its own words of %s', async path => {
-  const response = await get(path)
-  expect(response.status).toBe(404)
-  expect(response.headers.get('content-type')).toContain('application/problem+json')
-  expect(response.headers.get('x-frame-options')).toBe('DENY')
-  expect(await response.json()).toMatchObject({ code: 'not_found' })
-})
+it.each(['/%00', '/%ff', '/api/v1/workers/%zz', '/services/%ff/health'])(
+  'answers with its own problem for %s',
+  async path => {
+    const response = await get(path)
+    expect(response.status).toBe(404)
+    expect(response.headers.get('content-type')).toContain('application/problem+json')
+    expect(response.headers.get('x-frame-options')).toBe('DENY')
+    expect(await response.json()).toMatchObject({ code: 'not_found' })
+  },
+)
 
 it.each(['QUERY', 'PROPFIND', 'TRACE', 'OPTIONS'].filter(method => METHODS.includes(method)))(
-  'lets the route refuse %s, whatever the framework thinks of it',
+  'lets the route refuse %s, not the framework',
   async method => {
     const { port } = new URL(server.url)
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -167,14 +170,14 @@ it.each(['QUERY', 'PROPFIND', 'TRACE', 'OPTIONS'].filter(method => METHODS.inclu
   },
 )
 
-it('calls a body of an unreadable type just that', async () => {
+it('returns a problem for a body of an unsupported type', async () => {
   const headers = { authorization: 'Bearer admin', 'content-type': '@@@' }
   const response = await fetch(`${server.url}/api/v1/workers`, { method: 'POST', headers, body: '{}' })
   expect(response.status).toBe(415)
   expect(await response.json()).toMatchObject({ code: 'unsupported_media_type' })
 })
 
-it('serves a file whole, whatever range is asked for', async () => {
+it('serves a whole file for any requested range', async () => {
   const response = await get('/index.html', { range: 'bytes=9999-1' })
   expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('console')])
 })
@@ -245,8 +248,8 @@ describe('a server that closes', () => {
     const closed = server.close()
     const texts = await Promise.all(listeners.map(each => each.text()))
     await closed
-    const told = texts.map(text => Number(/\nretry: (\d+)\n\n$/.exec(text)?.[1]))
-    expect(told.toSorted((a, b) => a - b)).toEqual([500, 1500])
+    const delays = texts.map(text => Number(/\nretry: (\d+)\n\n$/.exec(text)?.[1]))
+    expect(delays.toSorted((a, b) => a - b)).toEqual([500, 1500])
   })
 
   it('finishes a file in progress, and closes the connections of new requests', async () => {
@@ -282,7 +285,7 @@ describe('a server that closes', () => {
     await closed
   })
 
-  it('waits for that up to a limit', async () => {
+  it('waits for them up to a limit', async () => {
     const clock = manualClock()
     const { slow, answer, release } = await slowServer(clock)
     const closed = slow.close()
@@ -293,7 +296,7 @@ describe('a server that closes', () => {
   })
 })
 
-it('names the port in use', async () => {
+it('reports the port that is in use', async () => {
   const port = Number(new URL(server.url).port)
   const again = startServer({
     dispatch: plane.dispatch,

@@ -46,7 +46,7 @@ const head = (line: string, ...more: readonly string[]): string =>
 
 describe.each(ADDRESSES)('a client at %s that never ends its request', address => {
   it.each([
-    ['says nothing at all', ''],
+    ['sends nothing', ''],
     ['stops in the first line', 'GET /api/v1/wor'],
     ['stops in its headers', head('GET /api/v1/workers').slice(0, -2)],
     ['stops in its body', `${head('POST /api/v1/workers', 'Content-Type: application/json', 'Content-Length: 9')}{"a"`],
@@ -55,16 +55,16 @@ describe.each(ADDRESSES)('a client at %s that never ends its request', address =
       `${head('POST /api/v1/workers', 'Content-Type: application/json', 'Transfer-Encoding: chunked')}3\r\n{"a\r\n`,
     ],
     ['stops in its second request', `${head('GET /health')}${head('GET /health').slice(0, -2)}`],
-  ])('is cut off: it %s', async (_name, said) => {
+  ])('is disconnected: it %s', async (_name, bytes) => {
     const port = await serve({ dispatch: aControlPlane().dispatch, requestMsMax: 60 })
     const socket = await dial(port, address)
     if (socket === null) return
-    socket.resume().write(said)
+    socket.resume().write(bytes)
     await once(socket, 'close')
   })
 })
 
-it('goes on with the events of a client that has ended its request', async () => {
+it('keeps the event stream of a client that has ended its request', async () => {
   const plane = aControlPlane()
   const port = await serve({ dispatch: plane.dispatch, requestMsMax: 60 })
   const listener = await dial(port)
@@ -105,7 +105,7 @@ describe('a client that reads nothing', () => {
     ...response,
   })
 
-  it('of a stream that goes on is cut off, and what makes it ends', async () => {
+  it('of an endless stream is disconnected, and its producer ends', async () => {
     const clock = manualClock()
     let hasEnded = false
     async function* body() {
@@ -134,7 +134,7 @@ describe('a client that reads nothing', () => {
     expect(isBack).toBe(true)
   })
 
-  it('of a long file of the console is cut off', async () => {
+  it('of a long file of the console is disconnected', async () => {
     const consoleDir = mkdtempSync(join(tmpdir(), 'lcm-console-'))
     closing.push(() => rmSync(consoleDir, { recursive: true }))
     writeFileSync(join(consoleDir, 'long.js'), '')
@@ -145,7 +145,7 @@ describe('a client that reads nothing', () => {
   })
 })
 
-it('keeps no time for a client that was gone before its answer', async () => {
+it('starts no timer for a client that disconnected before its response', async () => {
   const clock = manualClock()
   let answered = (): void => undefined
   const isAnswered = new Promise<void>(resolve => {

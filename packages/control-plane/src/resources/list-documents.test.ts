@@ -22,18 +22,18 @@ function aCollection(count: number) {
 }
 
 describe('documents created before a time', () => {
-  it('is found to the last, over as many pages as it takes', async () => {
+  it('are found completely, over several pages', async () => {
     const collection = aCollection(1_000)
     const found = await listCreatedBefore(collection, minute(250), { where: { is_over: 'yes' } })
     expect(found.map(({ created_at }) => created_at)).toEqual(Array.from({ length: 250 }, (_, n) => minute(n)))
     expect(collection.asked.every(({ where }) => where?.is_over === 'yes')).toBe(true)
   })
 
-  it('is found where everything is old', async () => {
+  it('are found when all documents are old', async () => {
     expect(await listCreatedBefore(aCollection(200), minute(900), {})).toHaveLength(200)
   })
 
-  it('is not read beyond the first younger one', async () => {
+  it('are not read beyond the first younger one', async () => {
     const collection = aCollection(1_000)
     expect(await listCreatedBefore(collection, minute(0), {})).toEqual([])
     expect(collection.asked).toHaveLength(1)

@@ -70,13 +70,13 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
     )
 
   /** A controller's report on the current version of the session. */
-  async function say(id: string, changes: object, by: ServiceName = 'lablet-controller') {
+  async function reportSession(id: string, changes: object, by: ServiceName = 'lablet-controller') {
     const { version } = await session(id)
     const json = { changes, decision: DECISION }
     return fleet.fenced('PATCH', `lablet-sessions/${id}/status`, json, { by, ifMatch: version })
   }
 
-  async function sayLab(id: string, changes: object) {
+  async function reportLab(id: string, changes: object) {
     const { version } = await lab(id)
     const json = { changes, decision: DECISION }
     return fleet.fenced('PATCH', `lab-records/${id}/status`, json, { by: 'lablet-controller', ifMatch: version })
@@ -95,8 +95,8 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
     const answer = await assign(id, workerId)
     if (answer.status !== 200) throw new Error(String(answer.body))
     for (const status of statuses) {
-      const said = await say(id, { status })
-      if (said.status !== 200) throw new Error(String(said.body))
+      const reported = await reportSession(id, { status })
+      if (reported.status !== 200) throw new Error(String(reported.body))
     }
     return session(id)
   }
@@ -108,7 +108,7 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
       began_at: new Date(fleet.clock.now()).toISOString(),
       is_complete: true,
       labs: labs.map(each => ({
-        title: 'somebody’s',
+        title: 'a lab of a person',
         owner: null,
         state: 'STARTED',
         node_count: 2,
@@ -126,8 +126,8 @@ export function aCourse(setting: Partial<ControlPlaneParts> = {}) {
     session,
     lab,
     assign,
-    say,
-    sayLab,
+    reportSession,
+    reportLab,
     asLablets,
     bind,
     ports,

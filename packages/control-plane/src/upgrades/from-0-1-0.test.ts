@@ -29,18 +29,18 @@ describe('a reason of 0.1.0', () => {
     })
   })
 
-  it('is cut to the length that a message may have', () => {
+  it('is cut to the maximum length of a message', () => {
     const { reason } = upgrade('license_leak', { reason: 'x'.repeat(5_000) })
     expect(Reason.parse(reason).message).toHaveLength(1000)
     const { waiting_reason } = upgrade('session', { waiting_reason: `unschedulable: ${'x'.repeat(5_000)}` })
     expect(Reason.parse(waiting_reason).message).toHaveLength(1000)
   })
 
-  it('says that none was given when it is empty', () => {
+  it('becomes the code for no reason when it is empty', () => {
     expect(upgrade('lab_record', { runs: [{ reason: '' }] }).runs[0].reason.code).toBe('not_given')
   })
 
-  it('keeps the meaning of the words that stood for a code', () => {
+  it('keeps the meaning of the words that were codes', () => {
     const worker = { state_history: [{ from: null, because: 'created' }], pause: { by: 'idle', reason: 'idle' } }
     const { state_history, pause } = upgrade('worker', worker)
     expect([state_history[0].because.code, pause.reason.code]).toEqual(['worker_created', 'worker_idle'])
@@ -83,7 +83,7 @@ describe('a FAILED worker of 0.1.0', () => {
   })
 })
 
-describe('the reason why a session of 0.1.0 waits', () => {
+describe('the waiting reason of a session of 0.1.0', () => {
   const waiting = (waiting_reason: string | null) => upgrade('session', { waiting_reason }).waiting_reason
 
   it('becomes a text, or stays null', () => {
@@ -91,7 +91,7 @@ describe('the reason why a session of 0.1.0 waits', () => {
     expect(waiting(null)).toBeNull()
   })
 
-  it('still says that it can never be placed', () => {
+  it('keeps the meaning that it can never be placed', () => {
     const reason = Reason.parse(waiting('unschedulable: no template can hold it: 150 nodes'))
     expect(unschedulableBecause(reason)).toEqual(text('no template can hold it: 150 nodes'))
     expect(reason.message).toContain('no template can hold it: 150 nodes')
@@ -103,10 +103,10 @@ describe('a condition of 0.1.0', () => {
     upgrade('worker', { conditions: [{ type: 'A', status: true, reason, message, since: 'then' }] }).conditions[0]
 
   it('gets one reason for its word and its message', () => {
-    expect(reasonOf('NoCapacity', 'no zone has room')).toEqual({
+    expect(reasonOf('NoCapacity', 'no zone has capacity')).toEqual({
       type: 'A',
       status: true,
-      reason: text('no zone has room'),
+      reason: text('no zone has capacity'),
       since: 'then',
     })
     expect(reasonOf('Ours', '').reason).toEqual(text('Ours'))

@@ -8,8 +8,8 @@ export const REAL_CLIENT = 'lcm-console'
 
 const Exchange = z.object({ access_token: z.string() })
 
-/** Accounts are named after their role; `nobody` has none. */
-const rolesOf = (account: string) => (account === 'nobody' ? [] : ['offline_access', account])
+/** Accounts are named after their role; `no-role` has none. */
+const rolesOf = (account: string) => (account === 'no-role' ? [] : ['offline_access', account])
 
 /** A certified OpenID provider on loopback that accepts any password. */
 export async function realProvider(redirectUri: string) {

@@ -10,8 +10,8 @@ import { changeKeyFeed } from './change-key-feed.ts'
 
 const WORKERS = '/lcm/workers/'
 const SEAT = '/lcm/worker-controller/leader'
-const LOOK_EVERY_MS = 20
-const PATIENCE_MS = 20_000
+const POLL_MS = 20
+const TIMEOUT_MS = 20_000
 const resourceOfKey = (key: string) =>
   key.startsWith(WORKERS) ? { kind: 'worker', id: key.slice(WORKERS.length) } : null
 const hint = (id: string, version: number): ChangeHint => ({ id, version, updated_at: '2026-01-01T00:00:00Z' })
@@ -60,32 +60,32 @@ async function changesAfter(feed: ChangeFeed, position: string, limit: number): 
 
 /** Everything up to the first change of a resource, read a few at a time. */
 async function readUntil(feed: ChangeFeed, from: string, id: string): Promise<PositionedChange[]> {
-  const deadline = systemClock.monotonic() + PATIENCE_MS
+  const deadline = systemClock.monotonic() + TIMEOUT_MS
   const read: PositionedChange[] = []
   while (!read.some(change => change.id === id)) {
-    if (systemClock.monotonic() > deadline) throw new Error(`${id} was not told within ${PATIENCE_MS} ms`)
+    if (systemClock.monotonic() > deadline) throw new Error(`${id} was not delivered within ${TIMEOUT_MS} ms`)
     const changes = await changesAfter(feed, read.at(-1)?.position ?? from, 40)
     read.push(...changes)
-    if (changes.length === 0) await systemClock.sleep(LOOK_EVERY_MS)
+    if (changes.length === 0) await systemClock.sleep(POLL_MS)
   }
   return read
 }
 
 /** First answer of a replica that reads it back; a slow machine may need a second attempt. */
 async function firstAfter(feed: ChangeFeed, position: string, count: number): Promise<readonly PositionedChange[]> {
-  const deadline = systemClock.monotonic() + PATIENCE_MS
-  let told = await changesAfter(feed, position, 3)
-  while (told.length < count && systemClock.monotonic() < deadline) told = await changesAfter(feed, position, 3)
-  return told
+  const deadline = systemClock.monotonic() + TIMEOUT_MS
+  let changes = await changesAfter(feed, position, 3)
+  while (changes.length < count && systemClock.monotonic() < deadline) changes = await changesAfter(feed, position, 3)
+  return changes
 }
 
 /** Publishes and removes; shares its resources with concurrent writers. */
 async function writeMuch(keys: ChangeKeys, count: number): Promise<void> {
-  for (let turn = 1; turn <= count; turn += 1) {
-    const id = `w-${Math.floor(turn / 25)}-${turn % 5}`
-    if (turn % 25 >= 20) await keys.remove(WORKERS + id, turn + 1)
-    else await keys.publish(WORKERS + id, hint(id, turn))
-    if (turn % 50 === 0) await admin.put(SEAT, `{"instance_id":"${turn}"}`)
+  for (let n = 1; n <= count; n += 1) {
+    const id = `w-${Math.floor(n / 25)}-${n % 5}`
+    if (n % 25 >= 20) await keys.remove(WORKERS + id, n + 1)
+    else await keys.publish(WORKERS + id, hint(id, n))
+    if (n % 50 === 0) await admin.put(SEAT, `{"instance_id":"${n}"}`)
   }
 }
 
@@ -121,7 +121,7 @@ it('delivers the same at the same position on every replica', async () => {
   }
 })
 
-it('knows no position from before a compaction, except where it holds what came after', async () => {
+it('rejects a position from before a compaction, unless it holds all later changes', async () => {
   const keys = connect()
   const holding = aReplica()
   const start = await holding.position()
@@ -143,20 +143,20 @@ it('rejects a position that etcd has not reached', async () => {
   expect(await feed.since(ahead, 10)).toEqual({ known: false })
 })
 
-it('knows a position though only keys elsewhere have changed since its last change', async () => {
+it('accepts a position when only unrelated keys changed after it', async () => {
   const keys = connect()
   const feed = aReplica()
   const start = await feed.position()
   await keys.publish(`${WORKERS}w-1`, hint('w-1', 1))
-  const told = await readUntil(feed, start, 'w-1')
+  const changes = await readUntil(feed, start, 'w-1')
   const elsewhere = String(await admin.put('/elsewhere', ''))
   const late = aReplica()
   expect(await late.position()).toBe(elsewhere)
   expect(await changesAfter(feed, elsewhere, 10)).toEqual([])
-  expect(await changesAfter(late, start, 10)).toEqual(told)
+  expect(await changesAfter(late, start, 10)).toEqual(changes)
 })
 
-it('continues after etcd was killed and restarted', async () => {
+it('continues after etcd is killed and restarted', async () => {
   const keys = connect()
   const [one, other] = [aReplica(), aReplica()]
   const start = await one.position()
@@ -175,14 +175,14 @@ it('continues after etcd was killed and restarted', async () => {
 
 /** A lost connection takes time to recover. */
 async function published(keys: ChangeKeys, id: string): Promise<void> {
-  const deadline = systemClock.monotonic() + PATIENCE_MS
+  const deadline = systemClock.monotonic() + TIMEOUT_MS
   for (;;) {
     const isPublished = await keys.publish(WORKERS + id, hint(id, 1)).then(
       () => true,
       () => false,
     )
     if (isPublished) return
-    if (systemClock.monotonic() > deadline) throw new Error(`${id} was not published within ${PATIENCE_MS} ms`)
-    await systemClock.sleep(LOOK_EVERY_MS)
+    if (systemClock.monotonic() > deadline) throw new Error(`${id} was not published within ${TIMEOUT_MS} ms`)
+    await systemClock.sleep(POLL_MS)
   }
 }

@@ -201,9 +201,9 @@ async function compareAll(world: World): Promise<void> {
 async function readToTheEnd(world: World): Promise<void> {
   for (const replica of world.replicas) replica.view.show(world.history.revision)
   const total = truthAfter(world.history, world.begunAt, world.history.revision).length
-  for (let turn = 0; world.seen.length < total; turn += 1) {
-    if (turn > 2 * total + 2) throw new Error('the reader gets nowhere')
-    await take(world, { do: 'read', replica: turn % 2, limit: 3 })
+  for (let n = 0; world.seen.length < total; n += 1) {
+    if (n > 2 * total + 2) throw new Error('the reader gets nowhere')
+    await take(world, { do: 'read', replica: n % 2, limit: 3 })
   }
 }
 

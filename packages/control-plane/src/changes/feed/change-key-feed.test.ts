@@ -35,14 +35,18 @@ async function following({ parts, prepare }: Script = {}) {
     source.delete(WORKERS + id)
   }
   /** Changes that the feed returns within `ms`, such as `w-1 v2`. */
-  const since = (position: string, limit = 100, ms = 0) => told(stage.clock, built.feed.since(position, limit), ms)
+  const since = (position: string, limit = 100, ms = 0) => changesOf(stage.clock, built.feed.since(position, limit), ms)
   const settle = () => stage.clock.advance(0)
   return { ...stage, ...built, ended, put, remove, since, settle }
 }
 
 type Answer = Awaited<ReturnType<ReturnType<typeof changeKeyFeed>['feed']['since']>>
 
-async function told(clock: ManualClock, asked: Promise<Answer>, ms: number): Promise<readonly string[] | 'unknown'> {
+async function changesOf(
+  clock: ManualClock,
+  asked: Promise<Answer>,
+  ms: number,
+): Promise<readonly string[] | 'unknown'> {
   const answer = await within(clock, asked, ms)
   if (!answer.known) return 'unknown'
   return answer.changes.map(({ id, version, deleted }) => `${id} v${version}${deleted ? ' gone' : ''}`)
@@ -211,7 +215,7 @@ describe('changes', () => {
     }
     expect(seen).toEqual(['1 w-1', '1.2 w-2', '1.3 w-3', '2 w-1'])
     const other = await following({ parts: { source: view, clock } })
-    expect(await told(clock, other.feed.since('1.2', 10), 500)).toEqual(['w-3 v1', 'w-1 v2'])
+    expect(await changesOf(clock, other.feed.since('1.2', 10), 500)).toEqual(['w-3 v1', 'w-1 v2'])
     expect(await since('1.3')).toEqual(['w-1 v2'])
   })
 })
@@ -229,7 +233,7 @@ describe('a position', () => {
     const asked = feed.since('2', 10)
     await expect(within(clock, asked, 1_999)).rejects.toThrow('no answer')
     put('w-1', 2)
-    expect(await told(clock, asked, 0)).toEqual([])
+    expect(await changesOf(clock, asked, 0)).toEqual([])
     await expect(since('3', 10, 1_999)).rejects.toThrow('no answer')
     expect(await since('3', 10, 2_000)).toBe('unknown')
   })
@@ -249,11 +253,11 @@ it('accepts a position of another replica when only other keys have changed', as
   view.show(3)
   await settle()
   expect(await feed.position()).toBe('1')
-  expect(await told(clock, feed.since('3', 10), 2_000)).toEqual([])
-  expect(await told(clock, feed.since('4', 10), 2_000)).toBe('unknown')
+  expect(await changesOf(clock, feed.since('3', 10), 2_000)).toEqual([])
+  expect(await changesOf(clock, feed.since('4', 10), 2_000)).toBe('unknown')
   putAt(2)
   await settle()
-  expect(await told(clock, feed.since('3', 10), 0)).toEqual(['w-1 v2'])
+  expect(await changesOf(clock, feed.since('3', 10), 0)).toEqual(['w-1 v2'])
 })
 
 it('rejects a position ahead of it when the source is unreachable', async () => {
@@ -305,7 +309,7 @@ describe('a position older than the ring', () => {
     put('w-1', 4)
     await settle()
     const [one, other] = [feed.since('1', 10), feed.since('1', 10)]
-    expect(await told(clock, one, 0)).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4'])
+    expect(await changesOf(clock, one, 0)).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4'])
     expect(await other).toEqual(await one)
     expect(await since('1')).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4'])
     expect(await since('2')).toEqual(['w-1 v3', 'w-1 v4'])
@@ -332,7 +336,7 @@ describe('a position older than the ring', () => {
     const slow = feed.since('3', 10)
     expect(await since('1', 10)).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4', 'w-1 v5'])
     goOn()
-    expect(await told(clock, slow, 0)).toEqual(['w-1 v4', 'w-1 v5'])
+    expect(await changesOf(clock, slow, 0)).toEqual(['w-1 v4', 'w-1 v5'])
     expect(await since('1', 10)).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4', 'w-1 v5'])
   })
 
@@ -389,7 +393,7 @@ describe('a position older than the ring', () => {
     for (let version = 1; version <= 5; version += 1) source.put(`${WORKERS}w-1`, hint(version))
     await settle()
     isRebuilt = true
-    expect(await told(clock, feed.since('2', 10), 0)).toBe('unknown')
+    expect(await changesOf(clock, feed.since('2', 10), 0)).toBe('unknown')
   })
 })
 
@@ -415,7 +419,7 @@ describe('reading back', () => {
       yield* [OPENED, putAt(1), putAt(2)]
       await time.sleep(60_000)
     })
-    const two = await told(clock, feed.since('0', 2), 0)
+    const two = await changesOf(clock, feed.since('0', 2), 0)
     expect(two).toEqual(['w-1 v1', 'w-1 v2'])
   })
 
@@ -424,7 +428,7 @@ describe('reading back', () => {
       yield* [OPENED, putAt(1), putAt(2)]
       throw new Error('connection reset')
     })
-    expect(await told(clock, feed.since('0', 10), 0)).toEqual(['w-1 v1', 'w-1 v2'])
+    expect(await changesOf(clock, feed.since('0', 10), 0)).toEqual(['w-1 v1', 'w-1 v2'])
   })
 
   it('waits while there is more to read', async () => {
@@ -433,7 +437,13 @@ describe('reading back', () => {
       await time.sleep(9_000, signal)
       if (!signal.aborted) yield* [putAt(1), putAt(2), putAt(3)]
     })
-    expect(await told(clock, feed.since('0', 10), 9_000)).toEqual(['w-1 v1', 'w-1 v2', 'w-1 v3', 'w-1 v4', 'w-1 v5'])
+    expect(await changesOf(clock, feed.since('0', 10), 9_000)).toEqual([
+      'w-1 v1',
+      'w-1 v2',
+      'w-1 v3',
+      'w-1 v4',
+      'w-1 v5',
+    ])
   })
 })
 
@@ -582,10 +592,10 @@ describe('the service', () => {
     await clock.advance(500)
     expect(await feed.position()).toBe('1')
     for (const version of [3, 4, 5]) put('w-1', version)
-    expect(await told(clock, asked, 0)).toBe('unknown')
+    expect(await changesOf(clock, asked, 0)).toBe('unknown')
   })
 
-  it('finds by a list too that etcd was rebuilt, and is still of one history after the next list', async () => {
+  it('detects a rebuilt etcd by a list too, and keeps its history after the next list', async () => {
     const { source, put, feed, clock, since } = await following({ parts: { changesKept: 1 } })
     for (const id of ['w-1', 'w-2', 'w-3', 'w-4']) put(id, 1)
     put('w-1', 2)
@@ -614,7 +624,7 @@ describe('the service', () => {
     expect(await since('6')).toEqual(['w-1 v5', 'w-1 v6'])
   })
 
-  it('lists at once after a compaction, but does not spin when there is one after another', async () => {
+  it('lists at once after a compaction, and backs off when compactions repeat', async () => {
     const source = scriptedWatchSource<ChangeHint>()
     let isCompacting = true
     const watch: typeof source.watch = (after, signal) => {
@@ -635,7 +645,7 @@ describe('the service', () => {
     expect(lists()).toBe(7)
   })
 
-  it('has a position as soon as it has listed, whatever becomes of the watch', async () => {
+  it('has a position as soon as it has listed, even if the watch fails', async () => {
     const source = scriptedWatchSource<ChangeHint>()
     const hanging: typeof source.watch = (after, signal) => {
       source.silence(true)

@@ -22,7 +22,7 @@ function reading(releasedMax: number) {
   return { reader, put, remove }
 }
 
-it('reads a put as a change, one of a removal as that, and a deletion as nothing', () => {
+it('reads a put as a change, a tombstone as a removal, and a deletion as nothing', () => {
   const { reader, put, remove } = reading(10)
   const about = { kind: 'worker', id: 'a' }
   expect(put('/w/a', { version: 3 })?.change).toEqual({ ...about, version: 3, deleted: false, position: '1' })
@@ -36,7 +36,7 @@ it('reads a put as a change, one of a removal as that, and a deletion as nothing
   expect(reader.at).toEqual({ revision: 4, nth: 1 })
 })
 
-it('forgets a key that is gone when others are', () => {
+it('forgets a deleted key when other keys are deleted', () => {
   const { put, remove } = reading(1)
   for (const key of ['/w/a', '/w/b']) {
     put(key, { version: 2 })

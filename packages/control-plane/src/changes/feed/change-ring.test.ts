@@ -15,7 +15,7 @@ function filled(revisions: readonly number[], changesMax: number) {
   return { ring, after }
 }
 
-it('gives what comes after a position, whether there is a change at it or not', () => {
+it('returns the changes after a position, also when the position has no change', () => {
   const { after } = filled([2, 4, 6, 8], 10)
   expect([after(0), after(2), after(3), after(7), after(8), after(9)]).toEqual([
     [2, 4, 6, 8],

@@ -3,19 +3,19 @@ import { formatPosition, isAfter, parsePosition, positionAfter } from './feed-po
 
 const at = (revision: number, nth: number) => ({ revision, nth })
 
-it('parses its own text, where no put and one put are the same', () => {
+it('parses its own text, where no put equals one put', () => {
   expect([at(7, 0), at(7, 1), at(7, 2)].map(formatPosition)).toEqual(['7', '7', '7.2'])
   expect(['0', '7', '7.1', '7.12'].map(parsePosition)).toEqual([at(0, 1), at(7, 1), at(7, 1), at(7, 12)])
 })
 
 it.each(['', '7.', '7.0', '7.1.1', '.1', 'x', '0x7', '-7', '7 ', '1234567890123456', '1.1234567'])(
-  'is not in %j',
+  'is not parsed from %j',
   text => {
     expect(parsePosition(text)).toBeNull()
   },
 )
 
-it('is after another by revision first', () => {
+it('is ordered by revision first', () => {
   expect(isAfter(at(8, 0), at(7, 9))).toBe(true)
   expect(isAfter(at(7, 2), at(7, 1))).toBe(true)
   expect([isAfter(at(7, 1), at(7, 1)), isAfter(at(7, 1), at(7, 2)), isAfter(at(6, 9), at(7, 0))]).toEqual([
@@ -25,7 +25,7 @@ it('is after another by revision first', () => {
   ])
 })
 
-it('counts the puts of a revision, and never goes back', () => {
+it('counts the puts of a revision, and never decreases', () => {
   const put = (revision: number) => ({ type: 'put', key: 'k', hint: null, revision }) as const
   const gone = (revision: number) => ({ type: 'delete', key: 'k', revision }) as const
   const sign = (revision: number) => ({ type: 'progress', revision }) as const

@@ -3,7 +3,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { followChanges } from './follow-changes.ts'
 
-it('ends at once when it is stopped while its reader is at work', async () => {
+it('ends at once when it is stopped while its reader works', async () => {
   const clock = manualClock()
   const store = openSqliteStore(':memory:')
   const things = store.collection({

@@ -14,20 +14,20 @@ type Answer = (signal: AbortSignal) => Promise<number>
 
 /** A receiver in memory. It accepts everything unless other responses are given. */
 function aReceiver() {
-  const got: { at: number; id: string; said: string; headers: Record<string, string>; url: string }[] = []
+  const got: { at: number; id: string; event: string; headers: Record<string, string>; url: string }[] = []
   const answers: Answer[] = []
   let now = () => 0
   const fetch: typeof globalThis.fetch = async (input, { body, headers, signal } = {}) => {
     const { id, type, subject } = JSON.parse(String(body))
     const named = Object.fromEntries(new Headers(headers))
-    got.push({ at: now(), id, said: `${type} ${subject}`, headers: named, url: String(input) })
+    got.push({ at: now(), id, event: `${type} ${subject}`, headers: named, url: String(input) })
     const status = await (answers.shift() ?? (async () => 200))(signal ?? new AbortController().signal)
     return new Response(null, { status })
   }
   return {
     fetch,
     got,
-    told: () => got.map(({ said }) => said),
+    events: () => got.map(({ event }) => event),
     next: (...more: (number | Answer)[]) =>
       void answers.push(...more.map(each => (typeof each === 'number' ? async () => each : each))),
     onClock: (clock: { now(): number }) => {
@@ -111,7 +111,7 @@ describe('a webhook', () => {
     await plane.clock.advance(0)
     await plane.send('PATCH', 'settings', { json: { min_workers: 2 } })
     await plane.clock.advance(0)
-    expect(receiver.told()).toEqual([
+    expect(receiver.events()).toEqual([
       `io.lablet.worker.created ${id}`,
       `io.lablet.worker.updated ${id}`,
       expect.stringMatching(/^io\.lablet\.settings\.\w+ /),
@@ -130,9 +130,9 @@ describe('a webhook', () => {
     const one = await changed(plane, 'one')
     const two = await changed(plane, 'two')
     await plane.clock.advance(200_000)
-    const tries = receiver.got.filter(({ said }) => said.endsWith(one))
+    const tries = receiver.got.filter(({ event }) => event.endsWith(one))
     expect(tries.map(({ at }) => at)).toEqual([0, 1, 3, 7, 15, 31, 63].map(seconds => seconds * 1000))
-    expect(receiver.told().slice(-1)).toEqual([`io.lablet.worker.created ${two}`])
+    expect(receiver.events().slice(-1)).toEqual([`io.lablet.worker.created ${two}`])
     expect(receiver.got).toHaveLength(8)
     expect(new Set(tries.map(({ id }) => id)).size).toBe(1)
     await plane.stop()
@@ -154,7 +154,7 @@ describe('a webhook', () => {
     await changed(plane, 'first')
     plane.receiver.next(400, 410)
     const ids = [await changed(plane, 'one'), await changed(plane, 'two'), await changed(plane, 'three')]
-    expect(plane.receiver.told().slice(-3)).toEqual(ids.map(id => `io.lablet.worker.created ${id}`))
+    expect(plane.receiver.events().slice(-3)).toEqual(ids.map(id => `io.lablet.worker.created ${id}`))
     expect(plane.lines.filter(line => line.includes('dropped')).map(line => JSON.parse(line).reason)).toEqual([
       'status 400',
       'status 410',
@@ -188,7 +188,7 @@ describe('a webhook', () => {
     await states(store).insert({ id: 'webhook', version: 1, position: 'of another time', lease: null })
     const plane = await running({ store })
     const id = await changed(plane, 'after')
-    expect(plane.receiver.told()).toEqual([`io.lablet.worker.created ${id}`])
+    expect(plane.receiver.events()).toEqual([`io.lablet.worker.created ${id}`])
     expect(plane.lines.join()).toContain('it continues from now')
     await plane.stop()
   })
@@ -276,7 +276,7 @@ describe('after a restart', () => {
     const second = await running({ receiver, store, clock, seed: 2 })
     await clock.advance(0)
     const three = await changed(first, 'three')
-    expect(receiver.told().filter(said => said.includes('worker'))).toEqual(
+    expect(receiver.events().filter(event => event.includes('worker'))).toEqual(
       [one, two, three].map(id => `io.lablet.worker.created ${id}`),
     )
     await second.stop()
@@ -296,8 +296,8 @@ describe('with several replicas', () => {
     ids.push(await changed(first, 'four'))
     await clock.advance(5_000)
     ids.push(await changed(first, 'five'))
-    const told = receiver.told().filter(said => said.includes('worker'))
-    expect(told).toEqual(ids.map(id => `io.lablet.worker.created ${id}`))
+    const events = receiver.events().filter(event => event.includes('worker'))
+    expect(events).toEqual(ids.map(id => `io.lablet.worker.created ${id}`))
     await second.stop()
   })
 
@@ -317,9 +317,9 @@ describe('with several replicas', () => {
     const two = await changed(first, 'two')
     const three = await changed(first, 'three')
     await clock.advance(29_000)
-    expect(receiver.told().at(-1)).toContain(two)
+    expect(receiver.events().at(-1)).toContain(two)
     await clock.advance(6_000)
-    expect(receiver.told().filter(said => said.includes('worker'))).toEqual(
+    expect(receiver.events().filter(event => event.includes('worker'))).toEqual(
       [one, two, two, three].map(id => `io.lablet.worker.created ${id}`),
     )
     const [again, before] = [receiver.got.at(-2), receiver.got.at(-3)]
@@ -341,7 +341,7 @@ describe('with several replicas', () => {
     // It was delivering one event, and noticed the other replica when it stored the position.
     expect(receiver.got.length - before).toBeLessThanOrEqual(1)
     await clock.advance(36_000)
-    expect(receiver.told().at(-1)).toContain('worker.created')
+    expect(receiver.events().at(-1)).toContain('worker.created')
     expect(receiver.got.length - before).toBeGreaterThanOrEqual(2)
     await first.stop()
   })
@@ -355,7 +355,7 @@ describe('with several replicas', () => {
     await plane.clock.advance(29_000)
     expect(plane.receiver.got).toEqual([])
     await plane.clock.advance(6_000)
-    expect(plane.receiver.told().at(-1)).toBe(`io.lablet.worker.created ${id}`)
+    expect(plane.receiver.events().at(-1)).toBe(`io.lablet.worker.created ${id}`)
     await plane.stop()
   })
 })

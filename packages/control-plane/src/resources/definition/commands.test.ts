@@ -18,7 +18,7 @@ const versions = async () =>
   (await all()).map((each: Record<string, string>) => `${each.definition_version} ${each.status}`).sort()
 
 describe('a definition with an inline topology', () => {
-  it('can be booked at once, with what its topology says', async () => {
+  it('can be booked at once, with the values of its topology', async () => {
     const definition = await course.define()
     expect(definition).toMatchObject({
       name: 'bgp',
@@ -37,12 +37,12 @@ describe('a definition with an inline topology', () => {
     expect(listed.id).toBe(definition.id)
   })
 
-  it('keeps what its author says of needs and ports', async () => {
+  it('keeps the needs and ports that its author sets', async () => {
     const needs = { cpu_cores: 9, memory_gb: 9, storage_gb: 9, node_count: 9 }
     expect(await course.define({ needs, port_template: [] })).toMatchObject({ needs, port_template: [] })
   })
 
-  it('is refused with the line that is wrong', async () => {
+  it('is refused with the line of the error', async () => {
     const topology = TOPOLOGY.replace('label: r2', 'label: r1')
     const answer = await course.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology } })
     expect(answer).toMatchObject({
@@ -66,32 +66,32 @@ describe('a definition with an inline topology', () => {
     expect((await course.send('POST', 'lablet-definitions', { json })).json.code).toBe(code)
   })
 
-  it('has ports of nodes that it has', async () => {
+  it('may have ports only of nodes in its lab', async () => {
     const port = { name: 'c', node: 'r1', protocol: 'serial' }
-    const refused = await course.define({ port_template: [port, { ...port, name: 'd', node: 'nobody' }] })
+    const refused = await course.define({ port_template: [port, { ...port, name: 'd', node: 'r9' }] })
     expect(refused).toMatchObject({
       status: 422,
       code: 'port_node_unknown',
-      detail: 'port_template: the lab has no node nobody; it has r1, r2',
-      errors: [{ path: 'body.port_template.1.node', message: 'the lab has no node nobody; it has r1, r2' }],
+      detail: 'port_template: the lab has no node r9; it has r1, r2',
+      errors: [{ path: 'body.port_template.1.node', message: 'the lab has no node r9; it has r1, r2' }],
     })
     const { id } = await course.define({ port_template: [port] })
     const renamed = await put(id, { topology: TOPOLOGY.replace('label: r1', 'label: core') })
     expect(renamed.json.detail).toContain('no node r1; it has core, r2')
   })
 
-  it('has a name of its own', async () => {
+  it('has a unique name', async () => {
     await course.define()
     expect(await course.define()).toMatchObject({ code: 'already_exists' })
   })
 
-  it('may be as long as a million characters', async () => {
+  it('may have a topology of a million characters', async () => {
     const topology = `${TOPOLOGY}# ${'x'.repeat(1024 * 1024 - TOPOLOGY.length - 2)}`
     expect(await course.define({ topology })).toMatchObject({ status: 'ACTIVE' })
     expect(await course.define({ name: 'long', topology: `${topology}x` })).toMatchObject({ code: 'validation_failed' })
   })
 
-  it('is made once, however often the request comes', async () => {
+  it('is created once when the request is repeated', async () => {
     const request = { headers: { 'idempotency-key': 'k' }, json: { name: 'bgp', topology: TOPOLOGY } }
     course.store.interrupt({ kind: 'definition', write: 'insert', when: 'after', run: crash })
     expect((await course.send('POST', 'lablet-definitions', request)).status).toBe(503)
@@ -143,26 +143,26 @@ describe('an ACTIVE definition', () => {
     const { json: longer } = await put(first.id, { max_duration_minutes: 30 })
     expect(longer.title).toBe('two routers')
     expect((await put(longer.id, { topology })).json.title).toBe('quite another')
-    const said = await course.define({ name: 'other', title: 'Mine' })
-    const { json: next } = await put(said.id, { topology })
+    const definition = await course.define({ name: 'other', title: 'Mine' })
+    const { json: next } = await put(definition.id, { topology })
     expect(next.title).toBe('Mine')
     expect((await put(next.id, { title: '' })).json.title).toBe('quite another')
   })
 
-  it('is for servers that know all that its lab has', async () => {
+  it('requires a server version that supports everything in its lab', async () => {
     const topology = TOPOLOGY.replace('0.3.0', '0.3.1')
     expect((await course.define({ topology })).cml_version).toEqual({ min: '2.10', max: null })
   })
 
-  it('is for older servers again once its lab has nothing of the newer, unless its author said which', async () => {
+  it('supports older servers again when its next lab does, unless its author set the version', async () => {
     const topology = TOPOLOGY.replace('0.3.0', '0.3.1')
     const first = await course.define({ topology })
     const { json: kept } = await put(first.id, { title: 'BGP' })
     expect(kept.cml_version).toEqual({ min: '2.10', max: null })
     const { json } = await put(kept.id, { topology: TOPOLOGY })
     expect(json.cml_version).toEqual({ min: null, max: null })
-    const said = await course.define({ name: 'other', topology, cml_version: { min: '2.9', max: null } })
-    const { json: next } = await put(said.id, { topology: TOPOLOGY })
+    const definition = await course.define({ name: 'other', topology, cml_version: { min: '2.9', max: null } })
+    const { json: next } = await put(definition.id, { topology: TOPOLOGY })
     expect(next.cml_version).toEqual({ min: '2.9', max: null })
     expect((await get(next.id)).given.cml_min).toBe(true)
   })
@@ -177,13 +177,13 @@ describe('an ACTIVE definition', () => {
     expect(read('', null)).toMatchObject({ title: false, cml_min: false })
   })
 
-  it('that is put as it was stays alone', async () => {
+  it('gets no new version from an unchanged PUT', async () => {
     const { id } = await course.define()
     expect((await put(id, { topology: TOPOLOGY })).json).toMatchObject({ id, version: 1 })
     expect(await versions()).toEqual(['1.0.0 ACTIVE'])
   })
 
-  it('is followed by one version, however often the request comes', async () => {
+  it('gets one next version when the request is repeated', async () => {
     const { id } = await course.define()
     const { json: second } = await put(id, { topology: TOPOLOGY, title: 'BGP' })
     expect((await put(id, { topology: TOPOLOGY, title: 'BGP' })).json.id).toBe(second.id)
@@ -231,13 +231,13 @@ describe('an ACTIVE definition', () => {
 })
 
 describe('deleting', () => {
-  it('removes what no session needs', async () => {
+  it('removes a definition that no session uses', async () => {
     const { id } = await course.define()
     expect((await course.send('DELETE', `lablet-definitions/${id}`)).status).toBe(204)
     expect((await course.send('GET', `lablet-definitions/${id}`)).status).toBe(404)
   })
 
-  it('is refused while a session that is not over needs it', async () => {
+  it('is refused while an active session uses it', async () => {
     const session = await course.book()
     const { id } = session.definition
     expect((await course.send('DELETE', `lablet-definitions/${id}`)).json.code).toBe('definition_in_use')
@@ -255,7 +255,7 @@ describe('deleting', () => {
   })
 
   it.each(['before', 'after'] as const)(
-    'never leaves a session without, also of one who books %s it closes',
+    'leaves no session without its definition, also for one that is booked %s it closes',
     async when => {
       const { id } = await course.define()
       const booked: number[] = []
@@ -278,7 +278,7 @@ describe('deleting', () => {
   })
 })
 
-it('a DEPRECATED one is neither booked nor changed, and deprecating it again changes nothing', async () => {
+it('refuses to book or change a DEPRECATED one, and deprecating it again changes nothing', async () => {
   const { id } = await course.define()
   expect((await act(id, 'deprecate')).status).toBe(202)
   expect((await act(id, 'deprecate')).json).toMatchObject({ status: 'DEPRECATED', version: 2 })

@@ -184,6 +184,6 @@ export async function deleteDefinition(api: Api, request: DefinitionRequest): Pr
 async function refuseInUse(api: Api, { id, name, definition_version }: StoredDefinition, actor: Actor): Promise<void> {
   const [session] = await api.sessions.list({ where: { definition_id: id, is_over: 'no' }, limit: 1 })
   if (session === undefined) return
-  const who = mayView(actor, session.owner) ? `session ${session.id}` : 'a session of somebody else'
+  const who = mayView(actor, session.owner) ? `session ${session.id}` : 'a session of another owner'
   throw new ProblemError('definition_in_use', `${who} needs ${name} ${definition_version}, and is not over`)
 }

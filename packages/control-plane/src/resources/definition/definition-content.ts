@@ -39,7 +39,7 @@ export async function contentOf(api: Api, body: DefinitionBody): Promise<Content
   refuseCredentials(spec.source)
   if (spec.source !== 'inline') {
     if (topology === undefined) return waiting
-    const message = 'say a topology, or where to fetch it from, not both'
+    const message = 'give a topology or a location to fetch it from, not both'
     throw new ProblemError('validation_failed', `body.topology: ${message}`, [{ path: 'body.topology', message }])
   }
   return contentWithTopology(api, waiting, topology ?? '')

@@ -28,14 +28,14 @@ async function fetching(which = id) {
 const record = async (json: object, epoch = 1, which = id) => (await fetching(which))(json, epoch)
 const OTHER = TOPOLOGY.replace('ram: 1024', 'ram: 4096')
 
-describe('a definition whose topology is elsewhere', () => {
-  it('waits for it, and can not be booked', async () => {
+describe('a definition with a remote topology', () => {
+  it('is PENDING_SYNC until it is fetched, and can’t be booked', async () => {
     expect(await get()).toMatchObject({ status: 'PENDING_SYNC', topology: null, sync: { status: 'requested' } })
     const booked = await course.send('POST', 'lablet-sessions', { json: { definition: 'bgp' } })
     expect(booked.json.code).toBe('definition_not_active')
   })
 
-  it('becomes ACTIVE by a good one', async () => {
+  it('becomes ACTIVE after a valid fetch', async () => {
     expect((await record(fetched(TOPOLOGY))).json).toMatchObject({
       status: 'ACTIVE',
       needs: { memory_gb: 2 },
@@ -48,14 +48,14 @@ describe('a definition whose topology is elsewhere', () => {
     [{ result: { error: 'no answer' } }, 'no answer'],
     [fetched('lab: ['), /^line 1: /],
     [fetched(TOPOLOGY.replace('0.3.0', '7')), /^line 2: lab\.version: /],
-  ])('keeps waiting, and says why: %j', async (json, error) => {
+  ])('stays PENDING_SYNC with the reason: %j', async (json, error) => {
     const answer = await record(json)
     expect(answer.json).toMatchObject({ status: 'PENDING_SYNC', sync: { status: 'failed', package_sha256: null } })
     expect(answer.json.sync.error).toMatch(error)
     expect((await sync()).json.sync).toMatchObject({ status: 'requested', error: null })
   })
 
-  it('keeps waiting while its author wants a port of a node that it has not, and says which it has', async () => {
+  it('stays PENDING_SYNC while its author wants a port of an unknown node, and lists the known ones', async () => {
     await put({ port_template: [{ name: 'c', node: 'R1', protocol: 'serial' }] })
     const { sync: failed, status } = (await record(fetched(TOPOLOGY))).json
     expect(status).toBe('PENDING_SYNC')
@@ -67,7 +67,7 @@ describe('a definition whose topology is elsewhere', () => {
     expect((await record(fetched(TOPOLOGY))).json.status).toBe('ACTIVE')
   })
 
-  it('takes nothing from an older leader', async () => {
+  it('refuses a report of an older leader', async () => {
     await record({ result: { error: 'x' } }, 7)
     expect((await record(fetched(TOPOLOGY), 6)).json.code).toBe('stale_leader')
   })
@@ -77,7 +77,7 @@ describe('a superseded sync', () => {
   it.each([
     ['what it brought', fetched(TOPOLOGY)],
     ['why it failed', { result: { error: 'it answered with status 404' } }],
-  ])('by another address: %s is not recorded there', async (_, json) => {
+  ])('by another address: %s is not recorded', async (_, json) => {
     const tell = await fetching()
     await put({ source: 'https://example.org/right.yaml' })
     const asEdited = await get()
@@ -86,14 +86,14 @@ describe('a superseded sync', () => {
     expect(asEdited).toMatchObject({ status: 'PENDING_SYNC', sync: { status: 'requested' } })
   })
 
-  it('by a topology leaves what the author wrote', async () => {
+  it('by a topology keeps the text of the author', async () => {
     const tell = await fetching()
     await put({ topology: OTHER })
     expect((await tell(fetched(TOPOLOGY))).json).toMatchObject({ id, source: 'inline', topology: OTHER })
     expect((await course.send('GET', 'lablet-definitions')).json.items).toHaveLength(1)
   })
 
-  it('while it is recorded changes nothing either', async () => {
+  it('changes nothing when it is superseded while it is recorded', async () => {
     const tell = await fetching()
     const definitions = course.store.collection(RESOURCES.definitions)
     course.store.interrupt({
@@ -110,7 +110,7 @@ describe('a superseded sync', () => {
     expect(await get()).toMatchObject({ status: 'PENDING_SYNC', topology: null, sync: { status: 'requested' } })
   })
 
-  it('by a newer request for the same address waits for what that brings', async () => {
+  it('by a newer request for the same address waits for the newer result', async () => {
     const tell = await fetching()
     await tell({ result: { error: 'no answer' } })
     await sync()
@@ -118,7 +118,7 @@ describe('a superseded sync', () => {
     expect((await record(fetched(OTHER))).json).toMatchObject({ topology: OTHER, status: 'ACTIVE' })
   })
 
-  it('by the next version of an ACTIVE one makes no other', async () => {
+  it('by the next version of an ACTIVE one creates no other version', async () => {
     await record(fetched(TOPOLOGY))
     await sync()
     const tell = await fetching()
@@ -135,16 +135,16 @@ describe('fetching an ACTIVE one again', () => {
     await sync()
   })
 
-  it('changes nothing where the same comes', async () => {
+  it('changes nothing when the topology is the same', async () => {
     expect((await record(fetched(TOPOLOGY))).json).toMatchObject({ id, status: 'ACTIVE', sync: { status: 'success' } })
     expect((await course.send('GET', 'lablet-definitions')).json.items).toHaveLength(1)
   })
 
-  it('changes nothing where nothing comes', async () => {
+  it('changes nothing when the fetch fails', async () => {
     expect((await record({ result: { error: 'no answer' } })).json).toMatchObject({ id, status: 'ACTIVE' })
   })
 
-  it('is for older servers again once what is fetched has nothing of the newer', async () => {
+  it('supports older servers again when the fetched lab does', async () => {
     const newer = (await record(fetched(TOPOLOGY.replace('0.3.0', '0.3.1')))).json
     expect(newer.cml_version.min).toBe('2.10')
     await sync(newer.id)
@@ -152,7 +152,7 @@ describe('fetching an ACTIVE one again', () => {
     expect(json.cml_version.min).toBeNull()
   })
 
-  it('makes the next version of what is new, with all that was said', async () => {
+  it('creates the next version for a new topology, and keeps the other fields', async () => {
     const { json: next } = await record(fetched(OTHER))
     expect(next).toMatchObject({
       definition_version: '1.0.1',
@@ -180,7 +180,7 @@ describe('fetching an ACTIVE one again', () => {
   })
 })
 
-describe('an edit that waits while the version in use is synced again', () => {
+describe('an edit that is pending while the current version is synced again', () => {
   const MENDED = TOPOLOGY.replace('ram: 1024', 'ram: 2048')
   const versions = async () => {
     const { items } = (await course.send('GET', 'lablet-definitions')).json
@@ -195,14 +195,14 @@ describe('an edit that waits while the version in use is synced again', () => {
     await record(fetched(OTHER))
   })
 
-  it('takes the place of the new version once it is good', async () => {
+  it('replaces the new version once it is valid', async () => {
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 PENDING_SYNC', '1.0.2 ACTIVE'])
     await sync(edit.id)
     await record(fetched(MENDED), 1, edit.id)
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE', '1.0.2 DEPRECATED'])
   })
 
-  it('leaves one of both where two became ACTIVE at once', async () => {
+  it('leaves one version when two became ACTIVE at once', async () => {
     const definitions = course.store.collection(RESOURCES.definitions)
     const stored = RESOURCES.definitions.parse(await definitions.get(edit.id))
     await definitions.replace({ ...stored, status: 'ACTIVE', replaces: id, version: stored.version + 1 })
@@ -211,7 +211,7 @@ describe('an edit that waits while the version in use is synced again', () => {
   })
 })
 
-it('an inline one has nothing to be fetched', async () => {
+it('refuses to sync an inline one', async () => {
   const inline = await course.define({ name: 'inline' })
   const answer = await course.send('POST', `lablet-definitions/${inline.id}/sync`)
   expect(answer.json.code).toBe('source_inline')

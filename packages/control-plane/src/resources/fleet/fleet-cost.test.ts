@@ -32,7 +32,7 @@ it('is listed by worker, most expensive first, and adds up to the summary', asyn
   })
 })
 
-it('counts the asked time alone, and names the worker that pausing saved money on', async () => {
+it('counts only the requested period, and names the worker whose pauses saved money', async () => {
   const { id } = await fleet.running()
   await hours(3)
   const evidence = { last_activity_at: null, running_nodes: 0 }
@@ -47,7 +47,7 @@ it('counts the asked time alone, and names the worker that pausing saved money o
   })
 })
 
-it('does not forget workers whose record is gone, and leaves out those that cost nothing', async () => {
+it('includes workers whose record is deleted, and leaves out workers without cost', async () => {
   await fleet.create()
   const { id } = await fleet.running()
   await hours(1)

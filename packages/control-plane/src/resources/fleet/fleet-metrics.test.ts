@@ -60,7 +60,7 @@ it('reports an unreachable store, and still reports the process', async () => {
   expect(text).not.toContain('fleet_workers')
 })
 
-it('counts the streams that are open', async () => {
+it('counts open event streams', async () => {
   const leave = new AbortController()
   const { body } = await fleet.send('GET', 'events', { signal: leave.signal })
   if (body === null || typeof body === 'string') throw new Error('that is no stream')

@@ -23,7 +23,7 @@ async function serve(id: string, reservations: Worker['reservations']) {
   await fleet.send('PATCH', `workers/${id}`, { json: { labels: { busy: labels.busy === 'yes' ? 'no' : 'yes' } } })
 }
 
-describe('money', () => {
+describe('cost', () => {
   it('adds up over a life: boot, idle, session, idle, stopped by policy, boot, idle', async () => {
     const { id } = await fleet.create()
     await hours(1)
@@ -66,7 +66,7 @@ describe('money', () => {
     expect((await fleet.get(id)).cost.spent_usd).toBeCloseTo(boot + idle + session, 5)
   })
 
-  it('is not saved by a person who stops a worker, nor after one took it over', async () => {
+  it('is not saved when a person stops a worker, nor after a person takes it over', async () => {
     const mine = await fleet.running()
     await fleet.act(mine.id, 'stop')
     await fleet.moveTo(mine.id, 'STOPPING', 'STOPPED')
@@ -82,7 +82,7 @@ describe('money', () => {
     expect((await summary()).cost.saved_usd).toBeCloseTo(3.6 + 0.001, 5)
   })
 
-  it('is that of the last seven days, or since the given moment', async () => {
+  it('covers the last seven days, or the time since `since`', async () => {
     await fleet.running()
     await hours(24 * 10)
     expect((await summary()).cost.spent_usd).toBeCloseTo(7 * 24 * 3.6, 2)
@@ -91,7 +91,7 @@ describe('money', () => {
     expect((await summary(`since=${since}`)).cost).toMatchObject({ since, spent_usd: expect.closeTo(7.2, 5) })
   })
 
-  it('counts of an interval that ended the part that lies after that moment', async () => {
+  it('includes only the part of an interval after `since`', async () => {
     const { id } = await fleet.running()
     await hours(4)
     await fleet.act(id, 'stop')
@@ -102,7 +102,7 @@ describe('money', () => {
     expect((await summary(`since=${later}`)).cost.spent_usd).toBe(0)
   })
 
-  it('of workers whose record is gone is not forgotten', async () => {
+  it('includes workers whose record is deleted', async () => {
     const { id } = await fleet.running()
     await hours(3)
     await fleet.act(id, 'terminate')
@@ -113,7 +113,7 @@ describe('money', () => {
     expect(cost.by_cause.drain).toBeCloseTo(0.001, 5)
   })
 
-  it('of more intervals than one page is all counted', async () => {
+  it('includes all pages of intervals', async () => {
     const entries = Array.from({ length: 2_500 }, (_, n) => ({
       id: `cost-${n}`,
       stream: 'cost',
@@ -147,13 +147,13 @@ describe('money', () => {
     expect(cost.by_day.filter((day: { spent_usd: number }) => day.spent_usd > 0).length).toBeGreaterThan(1)
   })
 
-  it('refuses a moment that is none', async () => {
+  it('refuses an invalid `since`', async () => {
     expect((await fleet.send('GET', 'fleet/summary?since=monday')).status).toBe(400)
   })
 })
 
 describe('numbers', () => {
-  it('are 0 for a fleet of none', async () => {
+  it('are 0 for an empty fleet', async () => {
     expect(await summary()).toMatchObject({
       at: toInstant(fleet.clock.now()),
       workers: { total: 0, idle: 0, needs_attention: 0, by_status: { RUNNING: 0, TERMINATED: 0 } },

@@ -20,20 +20,20 @@ async function inUse() {
   const { id: worker } = await course.serving()
   const { id } = await course.placed(worker, 'INSTANTIATING')
   const lab: string = (await course.bind(id, { lab_id: 'lab-1' })).json.id
-  await course.sayLab(lab, { status: 'BOOTED' })
-  for (const status of ['READY', 'RUNNING']) await course.say(id, { status })
+  await course.reportLab(lab, { status: 'BOOTED' })
+  for (const status of ['READY', 'RUNNING']) await course.reportSession(id, { status })
   return { worker, id, lab }
 }
 
 describe('the idle time of a worker', () => {
-  it('begins when its session ends, not when the lab of that session has been removed', async () => {
+  it('begins when its session ends, not when the lab of the session is removed', async () => {
     const { worker, id, lab } = await inUse()
     await course.clock.advance(20 * MINUTE_MS)
     const end = inMs(0)
-    await course.say(id, { status: 'STOPPING' })
+    await course.reportSession(id, { status: 'STOPPING' })
     await course.clock.advance(5 * MINUTE_MS)
     const wiped = inMs(-1_000)
-    await course.sayLab(lab, { status: 'DELETED' })
+    await course.reportLab(lab, { status: 'DELETED' })
     await course.release(id)
     expect((await course.get(worker)).activity).toMatchObject({
       last_activity_at: end,
@@ -49,11 +49,11 @@ describe('the idle time of a worker', () => {
     expect(paused.activity).toMatchObject({ last_activity_at: end, idle_since: end })
   })
 
-  it('starts over with nodes of a lab that a person made', async () => {
+  it('starts again when a person starts nodes', async () => {
     const { worker, id } = await inUse()
     await course.scan(worker, [{ lab_id: 'lab-2' }])
     const at = inMs(0)
-    await course.say(id, { status: 'STOPPING' })
+    await course.reportSession(id, { status: 'STOPPING' })
     await course.clock.advance(5 * MINUTE_MS)
     const booted = inMs(0)
     await check(worker, [

@@ -37,7 +37,7 @@ const wantedRunning = async () =>
   )
 
 describe('an idle worker', () => {
-  it('is paused by the policy, which says so', async () => {
+  it('is paused by the policy, with the reason', async () => {
     const id = await anIdleWorker()
     const { status, json } = await check(id)
     expect(status).toBe(200)
@@ -63,7 +63,7 @@ describe('an idle worker', () => {
     expect(await fleet.get(id)).toEqual(json.worker)
   })
 
-  it('leaves the decision with its guards, and the scale-down, in the journal', async () => {
+  it('writes the decision with its guards, and the scale-down, to the journal', async () => {
     const id = await anIdleWorker()
     await check(id)
     const [decision] = (await fleet.send('GET', `workers/${id}/decisions`)).json.items
@@ -81,7 +81,7 @@ describe('an idle worker', () => {
     expect((await fleet.scaling())?.last_scale_down_at).not.toBeNull()
   })
 
-  it('is drained where that is the policy, for as long as its template says', async () => {
+  it('is drained where the policy says so, with the drain timeout of its template', async () => {
     await set({ idle_action: 'drain', scale_down_enabled: true })
     await fleet.send('POST', 'worker-templates', { json: { ...METAL, name: 'quick', drain_timeout_seconds: 90 } })
     const id = await anIdleWorker({ template_name: 'quick' })
@@ -94,7 +94,7 @@ describe('an idle worker', () => {
     expect(await verdictOf(id)).toBe('skipped_not_eligible')
   })
 
-  it('can be started again by a person, whom the policy then leaves alone', async () => {
+  it('can be started by a person, and the policy then leaves it alone', async () => {
     const id = await anIdleWorker()
     await check(id)
     await fleet.act(id, 'start')
@@ -137,13 +137,13 @@ describe('a worker is spared', () => {
 
   const patch = (id: string, json: object) => fleet.send('PATCH', `workers/${id}`, { json })
 
-  it('that was used within the hour', async () => {
+  it('when it was used within the hour', async () => {
     const id = await anIdleWorker()
     expect(await verdictOf(id, { ...QUIET, last_activity_at: ago(HOUR_MS - 1) })).toBe('skipped_not_idle')
     expect(await verdictOf(id, { ...QUIET, last_activity_at: ago(HOUR_MS) })).toBe('skipped_not_idle')
   })
 
-  it('of which nothing is known, also when it was idle before', async () => {
+  it('when its activity is unknown, also when it was idle before', async () => {
     const id = await anIdleWorker()
     expect(await check(id, null)).toMatchObject({
       json: { verdict: 'skipped_not_idle', because: { code: 'telemetry_unreadable' } },
@@ -154,12 +154,12 @@ describe('a worker is spared', () => {
   })
 })
 
-describe('a worker whose CML refuses to show who uses it', () => {
+describe('a worker whose CML refuses to list its users', () => {
   const refused = (id: string, unreadable: string) =>
     fleet.fenced('POST', `workers/${id}/idle-checks`, { evidence: null, unreadable }, { epoch: 1 })
 
   it.each(['no_credentials', 'login_refused', 'telemetry_refused', 'telemetry_off'])(
-    'is not stopped, and the policy says that it can not judge it: %s',
+    'is not stopped, and the policy reports that it can’t judge it: %s',
     async unreadable => {
       const id = await anIdleWorker()
       const { json } = await refused(id, unreadable)
@@ -185,13 +185,13 @@ describe('a worker whose CML refuses to show who uses it', () => {
   })
 })
 
-describe('what is written', () => {
+describe('a check writes', () => {
   const versionAfter = async (id: string, evidence: object | null) => {
     await check(id, evidence)
     return (await fleet.get(id)).version
   }
 
-  it('is nothing while nothing is new', async () => {
+  it('nothing while nothing changes', async () => {
     const id = await anIdleWorker()
     await set({ min_workers: 1 })
     const version = await versionAfter(id, QUIET)
@@ -205,7 +205,7 @@ describe('what is written', () => {
     expect(await fleet.journal('decision', `worker:${id}`)).toEqual(journal)
   })
 
-  it('is activity that moved by a minute, and no less', async () => {
+  it('activity that changed by a minute or more', async () => {
     const id = await anIdleWorker()
     const at = fleet.clock.now()
     const active = (ms: number) => ({ ...QUIET, last_activity_at: toInstant(at + ms) })
@@ -217,7 +217,7 @@ describe('what is written', () => {
     expect(await versionAfter(id, active(0))).toBe(version + 1)
   })
 
-  it('is a verdict that changed, as a skip of the scaling journal', async () => {
+  it('a verdict that changed, as a skip in the scaling journal', async () => {
     const [id = '', other = ''] = await idleWorkers(2)
     await set({ min_workers: 2 })
     await check(id)
@@ -232,7 +232,7 @@ describe('what is written', () => {
     ])
   })
 
-  it('is not missing evidence', async () => {
+  it('no missing evidence', async () => {
     const id = await anIdleWorker()
     await set({ min_workers: 1 })
     await check(id, { ...QUIET, events: [{ at: ago(1_000), category: 'start_lab', detail: 'a' }] })
@@ -242,7 +242,7 @@ describe('what is written', () => {
     expect((await fleet.get(id)).activity).toEqual(activity)
   })
 
-  it('are the ten newest events of all checks, each once and in order', async () => {
+  it('the ten newest events of all checks, each once and in order', async () => {
     const id = await anIdleWorker()
     const base = fleet.clock.now()
     const event = (n: number) => ({ at: toInstant(base + n * 60_000), category: 'start_lab', detail: `lab ${n}` })
@@ -258,7 +258,7 @@ describe('what is written', () => {
     expect((await fleet.get(id)).activity.recent_events).toEqual(Array.from({ length: 10 }, (_, n) => event(n + 4)))
   })
 
-  it('is shown with the policy as the activity of the worker', async () => {
+  it('the activity of the worker, which is returned with the policy', async () => {
     const id = await anIdleWorker()
     await set({ idle_action: 'drain', idle_timeout_seconds: 7200 })
     await check(id)
@@ -273,10 +273,10 @@ describe('what is written', () => {
   })
 })
 
-describe('twenty checks at once', () => {
+describe('twenty concurrent checks', () => {
   const checkAll = (ids: readonly string[]) => Promise.all(ids.map(id => check(id)))
 
-  it('stop one worker for each cooldown', async () => {
+  it('stop one worker per cooldown', async () => {
     const ids = await idleWorkers(20)
     for (let round = 1; round <= 3; round += 1) {
       const answers = await checkAll(ids)
@@ -318,7 +318,7 @@ describe('twenty checks at once', () => {
   })
 })
 
-describe('a permit that a crash left', () => {
+describe('a permit that is left after a crash', () => {
   /** The process dies after it got the permit and before it changed the worker. */
   async function crashedCheck(id: string) {
     fleet.store.interrupt({ kind: 'worker', write: 'replace', when: 'before', run: crash })
@@ -346,7 +346,7 @@ describe('a permit that a crash left', () => {
     expect(await permits()).toEqual({})
   })
 
-  it('keeps its worker out of the count, and the others to the cooldown', async () => {
+  it('excludes its worker from the count, and keeps the others to the cooldown', async () => {
     const [crashed = '', other = ''] = await idleWorkers(2)
     await crashedCheck(crashed)
     expect(await verdictOf(other)).toBe('skipped_cooldown')
@@ -366,7 +366,7 @@ describe('a permit that a crash left', () => {
     expect(await permits()).toEqual({})
   })
 
-  it('that is only seconds old is left to the check that is at it', async () => {
+  it('is left to the running check while it is a few seconds old', async () => {
     const id = await anIdleWorker()
     await crashedCheck(id)
     await fleet.clock.advance(10_000)
@@ -391,7 +391,7 @@ describe('a change between the permit and the stop wins', () => {
 })
 
 describe('a check', () => {
-  it('belongs to the leader of the worker-controller', async () => {
+  it('is accepted from the leader of the worker-controller only', async () => {
     const id = await anIdleWorker()
     await check(id, { ...QUIET, last_activity_at: ago(0) }, 2)
     expect(await check(id, QUIET, 1)).toMatchObject({ status: 409, json: { code: 'stale_leader' } })

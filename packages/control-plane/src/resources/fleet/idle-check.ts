@@ -42,11 +42,10 @@ export async function checkWorkerIdle(api: Api, unchecked: IdleRequest): Promise
   const recorded = await recordCheck(api, request, { decision, settings })
   await returnPermit(api, worker.id, isStop(decision))
   const { verdict, guards } = recorded.decision
-  const said = guards.map(guard => ({ ...guard }))
   return {
     verdict: verdict.kind,
     because: verdict.because,
-    guards: said,
+    guards: guards.map(guard => ({ ...guard })),
     worker: await workerView(api, recorded.worker),
   }
 }

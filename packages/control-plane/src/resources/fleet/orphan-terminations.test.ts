@@ -31,7 +31,7 @@ it('permits two terminations per hour in a small fleet, across leaders', async (
   expect(await granted(3, 2)).toBe(true)
 })
 
-it('lets a fifth of a larger fleet go', async () => {
+it('permits a fifth of a larger fleet', async () => {
   for (let n = 0; n < 15; n += 1) {
     const { id } = await fleet.create()
     await fleet.edit(id, () => ({ ec2_instance_id: `i-1${n}`, status: n === 14 ? 'TERMINATED' : 'RUNNING' }))
@@ -42,7 +42,7 @@ it('lets a fifth of a larger fleet go', async () => {
   expect([await granted(3), await granted(4)]).toEqual([true, false])
 })
 
-it('is on record with its reason, once', async () => {
+it('is recorded once, with its reason', async () => {
   await ask(1)
   await ask(1)
   const entries = await fleet.journal('audit', 'fleet_scaling:fleet')
@@ -55,7 +55,7 @@ it('is on record with its reason, once', async () => {
   ])
 })
 
-it('refuses a leader that was overtaken', async () => {
+it('refuses a superseded leader', async () => {
   await granted(1, 2)
   expect(await ask(2, 1)).toMatchObject({ status: 409, json: { code: 'stale_leader' } })
 })

@@ -10,8 +10,8 @@ function blindStore(): { store: Store; isBlindFor: Set<string> } {
   const isBlindFor = new Set<string>()
   function collection<T extends Document>(kind: Kind<T>): Collection<T> {
     const sighted = inner.collection(kind)
-    const seen = <A>(way: string, look: () => Promise<A>): Promise<A> =>
-      isBlindFor.has(`${kind.name} ${way}`) ? Promise.reject(new StoreError('nobody can tell')) : look()
+    const seen = <A>(way: string, read: () => Promise<A>): Promise<A> =>
+      isBlindFor.has(`${kind.name} ${way}`) ? Promise.reject(new StoreError('unreachable')) : read()
     return {
       ...sighted,
       get: id => seen('get', () => sighted.get(id)),
@@ -22,7 +22,7 @@ function blindStore(): { store: Store; isBlindFor: Set<string> } {
 }
 
 it.each(['worker list', 'settings get', 'fleet_scaling get'])(
-  'D-18: nothing is bought while a %s fails, and one purchase once it does not',
+  'D-18: buys nothing while a %s fails, and once after it succeeds',
   async blind => {
     const { store, isBlindFor } = blindStore()
     const fleet = aFleet({ store })

@@ -46,7 +46,7 @@ describe('a purchase', () => {
     })
   })
 
-  it('is the same for the same key, however often it is repeated', async () => {
+  it('returns the same workers when it is repeated with the same key', async () => {
     const first = await buy('k1')
     const again = await Promise.all([buy('k1'), buy('k1', { count: 5 }), buy('k1')])
     for (const answer of again) expect([answer.status, idsOf(answer)]).toEqual([200, idsOf(first)])
@@ -54,14 +54,14 @@ describe('a purchase', () => {
     expect(await outcomes()).toEqual(['scale_up_accepted'])
   })
 
-  it('is one also when the first requests come at once', async () => {
+  it('is made once when the first requests are concurrent', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => buy('k1')))
     expect(answers.map(answer => answer.status).sort()).toEqual([...Array(9).fill(200), 201])
     expect(new Set(answers.map(answer => idsOf(answer).join())).size).toBe(1)
     expect(await workers()).toHaveLength(2)
   })
 
-  it.each([0, 1])('is completed after a crash that let %i of its workers be made', async skip => {
+  it.each([0, 1])('is completed after a crash that created %i of its workers', async skip => {
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', skip, run: crash })
     expect((await buy('k1')).status).toBe(503)
     expect(await workers()).toHaveLength(skip)
@@ -71,7 +71,7 @@ describe('a purchase', () => {
     expect((await workers()).map((worker: { id: string }) => worker.id).sort()).toEqual(idsOf(again))
   })
 
-  it('leaves alone what became of its workers when it is asked for again', async () => {
+  it('does not change its workers when it is repeated', async () => {
     const [id = ''] = idsOf(await buy('k1'))
     await fleet.moveTo(id, 'PROVISIONING')
     const moved = await fleet.get(id)
@@ -98,7 +98,7 @@ describe('another purchase is refused', () => {
     expect((await buy('k2')).status).toBe(201)
   })
 
-  it('not because a worker of the last purchase is stopping or undesired', async () => {
+  it('but not because a worker of the last purchase is stopping or undesired', async () => {
     const [first = '', second = ''] = idsOf(await buy('k1'))
     await fleet.moveTo(first, 'PROVISIONING', 'STARTING', 'RUNNING')
     await fleet.act(first, 'drain')
@@ -119,20 +119,20 @@ describe('another purchase is refused', () => {
     expect((await buy('k2')).status).toBe(201)
   })
 
-  it.each(['DRAINING', 'STOPPING', 'TERMINATING'] as const)('not while what came before is %s', async status => {
+  it.each(['DRAINING', 'STOPPING', 'TERMINATING'] as const)('but not while the previous one is %s', async status => {
     const ids = idsOf(await buy('k1'))
     await fleet.clock.advance(400_000)
     for (const id of ids) await fleet.edit(id, () => ({ status }))
     expect((await buy('k2')).status).toBe(201)
   })
 
-  it('at another place only by its own cooldown', async () => {
+  it('in another region only by its own cooldown', async () => {
     await buy('k1')
     expect((await buy('k2', { aws_region: 'eu-west-1' })).status).toBe(201)
     expect((await buy('k3', { template_name: 'small' })).status).toBe(201)
   })
 
-  it('beyond max_workers_per_region, which counts everybody that is not gone', async () => {
+  it('beyond max_workers_per_region, which counts every worker that is not terminated', async () => {
     await set({ max_workers_per_region: 3 })
     const mine = await fleet.create()
     await fleet.create({ aws_region: 'eu-west-1' })
@@ -144,7 +144,7 @@ describe('another purchase is refused', () => {
     expect((await buy('k2', { template_name: 'small', count: 1 })).status).toBe(201)
   })
 
-  it('beyond it also when several are bought at once', async () => {
+  it('beyond the limit also for concurrent purchases', async () => {
     await set({ max_workers_per_region: 5 })
     const names = ['metal', 'small', 'a', 'b', 'c', 'd']
     for (const name of names.slice(2)) await fleet.send('POST', 'worker-templates', { json: { ...METAL, name } })
@@ -153,7 +153,7 @@ describe('another purchase is refused', () => {
     expect(await workers()).toHaveLength(4)
   })
 
-  it('for capacity that a crashed purchase still holds', async () => {
+  it('beyond the limit with capacity that a crashed purchase still holds', async () => {
     await set({ max_workers_per_region: 3 })
     fleet.store.interrupt({ kind: 'worker', write: 'insert', when: 'before', run: crash })
     await buy('k1')
@@ -166,19 +166,19 @@ describe('another purchase is refused', () => {
     expect((await buy('k2', { template_name: 'small' })).status).toBe(201)
   })
 
-  it('while it is switched off', async () => {
+  it('while scale-up is disabled', async () => {
     await set({ scale_up_enabled: false })
     await refused('k1', { code: 'scale_up_disabled' })
   })
 
-  it('while the fleet is held', async () => {
+  it('while the fleet is on hold', async () => {
     await fleet.holdFleet()
     await refused('k1', { code: 'fleet_held' })
   })
 })
 
 describe('people', () => {
-  it('may go beyond what automation may buy', async () => {
+  it('may exceed the limits of automation', async () => {
     await set({ max_workers_per_region: 0, scale_up_enabled: false })
     expect((await fleet.create()).status).toBe('PENDING')
   })
@@ -199,7 +199,7 @@ describe('a request', () => {
     expect(await buy('k1')).toMatchObject({ status: 422, json: { code: 'template_disabled' } })
   })
 
-  it('comes from the leader of the scheduler alone', async () => {
+  it('is accepted from the leader of the scheduler only', async () => {
     expect((await fleet.fenced('POST', 'workers/scale-up', { ...PURCHASE, key: 'k' })).status).toBe(403)
     const at = (epoch: number) =>
       fleet.fenced('POST', 'workers/scale-up', { ...PURCHASE, key: 'k' }, { by: 'resource-scheduler', epoch })

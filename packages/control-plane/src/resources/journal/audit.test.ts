@@ -313,7 +313,7 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   retrySession: {
     async arrange() {
       const { id } = await fleet.placed((await fleet.serving()).id, 'INSTANTIATING')
-      await fleet.say(id, { last_error: 'lab_start: CML said no' })
+      await fleet.reportSession(id, { last_error: 'lab_start: CML refused' })
       return { id }
     },
     action: 'retry',
@@ -340,13 +340,13 @@ const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([na
 const people = ({ access }: RouteSpec) => (typeof access === 'object' && 'roles' in access ? access.roles : [])
 
 describe('every change by a person', () => {
-  it('has a row in the table', () => {
+  it('has a row in this table', () => {
     const changing = specs.filter(([, spec]) => spec.method !== 'GET' && people(spec).length > 0)
     expect([...Object.keys(CHANGES), ...UNAUDITED].sort()).toEqual(changing.map(([name]) => name).sort())
   })
 
   it.each(specs.filter(([name]) => CHANGES[name] !== undefined))(
-    '%s leaves one entry with its actor',
+    'writes one entry with its actor: %s',
     async (name, spec) => {
       const change = CHANGES[name]
       const as = people(spec).includes('operator') ? 'operator' : 'admin'
@@ -370,7 +370,7 @@ describe('every change by a person', () => {
     },
   )
 
-  it('leaves no entry when it is refused', async () => {
+  it('writes no entry when it is refused', async () => {
     const { id } = await fleet.running({ protected: true })
     const before = await fleet.journal('audit')
     await fleet.act(id, 'terminate')
@@ -382,7 +382,7 @@ describe('every change by a person', () => {
     expect(await fleet.journal('audit')).toEqual(before)
   })
 
-  it('names tokens and controllers', async () => {
+  it('is recorded with the names of tokens and controllers', async () => {
     const { id, secret } = (await fleet.send('POST', 'tokens', { json: { name: 'ci', role: 'operator' } })).json
     const worker = await fleet.create()
     await fleet.send('POST', `workers/${worker.id}/stop`, { headers: { authorization: `Bearer ${secret}` } })

@@ -67,7 +67,7 @@ describe('the history of a worker', () => {
     expect((await pages(`workers/${id}/history`, 7)).flat()).toHaveLength(64)
   })
 
-  it('is that of one worker', async () => {
+  it('contains one worker only', async () => {
     const [a, b] = [await fleet.running(), await fleet.create()]
     expect((await pages(`workers/${a.id}/history`, 100)).flat()).toHaveLength(4)
     expect((await pages(`workers/${b.id}/history`, 100)).flat()).toHaveLength(1)
@@ -76,7 +76,7 @@ describe('the history of a worker', () => {
 })
 
 describe('the decisions about a worker', () => {
-  it('include those with and without a write, in one order', async () => {
+  it('include those with and without a write, in order', async () => {
     const { id, version } = await fleet.running()
     await fleet.clock.advance(1_000)
     expect(await decide([decision('d-1', id, toInstant(fleet.clock.now()))])).toMatchObject({ status: 204, body: null })
@@ -95,7 +95,7 @@ describe('the decisions about a worker', () => {
     ])
   })
 
-  it('are recorded once, however often they are sent', async () => {
+  it('are recorded once when they are sent again', async () => {
     const { id } = await fleet.create()
     const one = decision('d-1', id, toInstant(fleet.clock.now()))
     await decide([one, one])
@@ -107,7 +107,7 @@ describe('the decisions about a worker', () => {
     expect((await fleet.send('GET', `workers/${id}/decisions`)).json.items).toHaveLength(3)
   })
 
-  it('keep what was seen and every guard', async () => {
+  it('keep the observation and every guard', async () => {
     const { id } = await fleet.create()
     const more = {
       cause: 'watch',
@@ -131,7 +131,7 @@ describe('the decisions about a worker', () => {
     expect(await decide([decision('d-1', 'w-1', toInstant(0), more)])).toMatchObject({ status: 400 })
   })
 
-  it('come from controllers alone', async () => {
+  it('are accepted from controllers only', async () => {
     expect((await fleet.send('POST', 'decisions', { json: { epoch: 1, decisions: [] } })).status).toBe(403)
   })
 })
@@ -160,7 +160,7 @@ describe('pages', () => {
     )
   })
 
-  it('are not shifted by what happens meanwhile', async () => {
+  it('are not shifted by newer entries', async () => {
     const id = await sixty()
     let n = 0
     const later = async () => {
@@ -193,7 +193,7 @@ describe('pages', () => {
     },
   )
 
-  it('of the audit lead to its end too, for all or for one resource', async () => {
+  it('of the audit lead to its end, for all resources or one', async () => {
     const { id } = await fleet.create()
     await fleet.create({ name: 'other' })
     for (let n = 0; n < 25; n += 1)
@@ -214,7 +214,7 @@ describe('pages', () => {
 })
 
 describe('the audit with scaling', () => {
-  it('has what policies did among what people did, in the same form', async () => {
+  it('contains actions of policies and people in the same form', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'stop')
     const { items } = (await fleet.send('GET', 'audit?scaling=true', { as: 'operator' })).json
@@ -231,7 +231,7 @@ describe('the audit with scaling', () => {
     expect(ats).toEqual(ats.toSorted().toReversed())
   })
 
-  it('leaves it out by default', async () => {
+  it('leaves out policies by default', async () => {
     await fleet.running()
     const { items } = (await fleet.send('GET', 'audit')).json
     expect(items.map((entry: { action: string }) => entry.action)).not.toContain('provisioned')

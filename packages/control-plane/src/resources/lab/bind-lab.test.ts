@@ -11,7 +11,7 @@ beforeEach(async () => {
 
 const labs = async () => (await course.send('GET', 'lab-records?include_deleted=true')).json.items
 
-it('is on record before it exists, and then with its id', async () => {
+it('is recorded before it exists, and then with its id', async () => {
   const { id } = await course.placed(workerId, 'INSTANTIATING')
   const first = await course.bind(id)
   expect(first.json).toMatchObject({
@@ -43,7 +43,7 @@ it.each([
   expect((await course.session(id)).lab_record_id).toBe(again.json.id)
 })
 
-it('is one also when two replicas record it at once', async () => {
+it('is created once when two replicas record it at the same time', async () => {
   const { id } = await course.placed(workerId, 'INSTANTIATING')
   const replica = aCourse({ store: course.store })
   course.store.interrupt({ kind: 'lab_record', write: 'insert', when: 'before', run: () => replica.bind(id) })
@@ -51,15 +51,15 @@ it('is one also when two replicas record it at once', async () => {
   expect((await labs()).map((lab: { id: string }) => lab.id)).toEqual([json.id])
 })
 
-it('is for a session that is being started', async () => {
+it('requires a session that is being started', async () => {
   const { id } = await course.placed(workerId)
   expect((await course.bind(id)).json.code).toBe('illegal_transition')
 })
 
-it('is to be deleted when its session has gone elsewhere at that moment', async () => {
+it('is to be deleted when its session moves elsewhere at the same time', async () => {
   const { id } = await course.placed(workerId, 'INSTANTIATING')
   const replica = aCourse({ store: course.store })
-  const run = () => replica.say(id, { status: 'PENDING', worker_id: null })
+  const run = () => replica.reportSession(id, { status: 'PENDING', worker_id: null })
   course.store.interrupt({ kind: 'lab_record', write: 'insert', when: 'after', run })
   expect((await course.bind(id)).json.code).toBe('illegal_transition')
   expect(await labs()).toMatchObject([{ session_id: id, pending_action: { action: 'delete' } }])
@@ -72,7 +72,7 @@ it('replaces the record that a scan created meanwhile', async () => {
   expect(await labs()).toMatchObject([{ id: json.id, session_id: id, lab_id: 'cml-1' }])
 })
 
-it('says how many nodes and links it will have, before anybody has seen it', async () => {
+it('has the number of nodes and links before the first scan', async () => {
   const link = 'links:\n  - { id: l0, n1: n2, n2: n2, i1: i0, i2: i1 }\n'
   const interfaces = 'interfaces: [{ id: i0, type: physical }, { id: i1, type: physical }]'
   const nodes = `  - { id: n2, label: sw, node_definition: unmanaged_switch, x: 0, y: 0, ${interfaces} }\n`
@@ -82,19 +82,19 @@ it('says how many nodes and links it will have, before anybody has seen it', asy
   expect((await course.bind(id)).json).toMatchObject({ node_count: 3, link_count: 1 })
 })
 
-describe('a lab that is to be used again', () => {
+describe('a lab for reuse', () => {
   /** WIPED, and without an owner. */
   async function kept() {
     await course.define({ lab_reuse: true })
     const { id } = await course.placed(workerId, 'INSTANTIATING')
     const { id: labId } = (await course.bind(id, { lab_id: 'cml-1' })).json
-    await course.say(id, { status: 'STOPPING' })
-    await course.sayLab(labId, { status: 'WIPED' })
+    await course.reportSession(id, { status: 'STOPPING' })
+    await course.reportLab(labId, { status: 'WIPED' })
     await course.release(id)
     return labId as string
   }
 
-  it('is claimed by one session, however many try', async () => {
+  it('is claimed by one of many concurrent sessions', async () => {
     const record_id = await kept()
     const sessions = [await course.placed(workerId, 'INSTANTIATING'), await course.placed(workerId, 'INSTANTIATING')]
     const answers = await Promise.all(sessions.map(({ id }) => course.bind(id, { record_id })))
@@ -117,7 +117,7 @@ describe('a lab that is to be used again', () => {
     const other = await course.serving()
     const elsewhere = await course.placed(other.id, 'INSTANTIATING')
     expect((await course.bind(elsewhere.id, { record_id })).json.code).toBe('lab_in_use')
-    await course.sayLab(record_id, { status: 'BOOTED' })
+    await course.reportLab(record_id, { status: 'BOOTED' })
     const { id } = await course.placed(workerId, 'INSTANTIATING')
     expect((await course.bind(id, { record_id })).json.code).toBe('lab_gone')
   })
@@ -140,11 +140,11 @@ describe('a lab action', () => {
     expect((await course.send('GET', `lab-records/${id}/topology`)).status).toBe(404)
   })
 
-  it('is refused while a session uses it, and when it is gone', async () => {
+  it('is refused while a session uses the lab, and when the lab is deleted', async () => {
     const session = await course.placed(workerId, 'INSTANTIATING')
     const { id } = (await course.bind(session.id, { lab_id: 'cml-1' })).json
     for (const verb of ['start', 'stop', 'wipe', 'delete']) expect((await ask(id, verb)).json.code).toBe('lab_in_use')
-    await course.sayLab(id, { status: 'DELETED' })
+    await course.reportLab(id, { status: 'DELETED' })
     expect((await ask(id, 'start')).json.code).toBe('lab_gone')
   })
 })

@@ -75,7 +75,7 @@ function claimed(api: Api, request: BindRequest, session: Bound, id: string): Pr
     if (lab.status !== 'WIPED' && lab.status !== 'STOPPED')
       throw new ProblemError('lab_gone', `${lab.title} is ${lab.status}; only WIPED or STOPPED labs are used again`)
     if (lab.session_id !== null || lab.pending_action !== null)
-      throw new ProblemError('lab_in_use', `${lab.title} is used by ${lab.session_id ?? 'somebody'}`)
+      throw new ProblemError('lab_in_use', `${lab.title} is used by ${lab.session_id ?? 'another session'}`)
     return { lab: { ...lab, session_id: session.id, last_seen_at: now, fence: raiseDocumentFence(lab, request) } }
   })
 }

@@ -38,9 +38,9 @@ async function speakOfIt(): Promise<void> {
   const headers = { ...course.asService('lablet-controller'), 'lcm-epoch': '1' }
   const about = [`worker:${workerId}`, `lab_record:${labId}`, `session:${sessionId}`]
   const at = new Date(course.clock.now()).toISOString()
-  const decisions = about.map((resource, n) => ({ id: `said-${n}`, at, resource, ...named }))
-  const told = await course.send('POST', 'decisions', { headers, json: { epoch: 1, decisions } })
-  if (told.status >= 300) throw new Error(String(told.body))
+  const decisions = about.map((resource, n) => ({ id: `decision-${n}`, at, resource, ...named }))
+  const recorded = await course.send('POST', 'decisions', { headers, json: { epoch: 1, decisions } })
+  if (recorded.status >= 300) throw new Error(String(recorded.body))
   const json = {
     is_leader: true,
     epoch: 1,
@@ -80,7 +80,7 @@ describe('D-38: the session and ports of another owner’s lab are never reveale
   const WITH_PORTS = ['the list of labs', 'the labs of a session', 'a lab', 'the list of workers', 'a worker']
   const WITHOUT_NAMES = ['a lab’s topology', 'what happened to a worker']
 
-  it.each(Object.entries(ROUTES))('from %s', async (name, path) => {
+  it.each(Object.entries(ROUTES))('in %s', async (name, path) => {
     await speakOfIt()
     // Its owner is `user`; an author is as much a stranger to it as any other learner.
     const stranger = await seenBy('author', path())
@@ -106,30 +106,30 @@ describe('D-38: the session and ports of another owner’s lab are never reveale
   })
 })
 
-describe('the same in the events', () => {
+describe('the events', () => {
   it.each([
     ['user', true],
     ['operator', true],
     ['admin', true],
     ['lablet-controller', true],
     ['author', false],
-  ])('%s', async (token, isTold) => {
+  ])('are filtered by access: %s', async (token, isAllowed) => {
     const stop = course.run()
     const stream = await course.follow('', token)
     await speakOfIt()
-    await course.sayLab(labId, { status: 'STARTING' })
+    await course.reportLab(labId, { status: 'STARTING' })
     await course.clock.advance(3_000)
     const events = await stream.seen()
     const types = events.map(({ type }) => type)
     const text = stream.texts.join('')
-    expect([text.includes(sessionId), text.includes(PORT)]).toEqual([isTold, isTold])
+    expect([text.includes(sessionId), text.includes(PORT)]).toEqual([isAllowed, isAllowed])
     expect(types).toContain('worker.updated')
-    expect(types.includes('lab.updated')).toBe(isTold)
-    const said = events.flatMap(event =>
+    expect(types.includes('lab.updated')).toBe(isAllowed)
+    const decided = events.flatMap(event =>
       event.type === 'decision' && event.data.action === 'wait' ? [event.data.resource] : [],
     )
     const [worker, ...others] = [`worker:${workerId}`, `lab_record:${labId}`, `session:${sessionId}`]
-    expect(said.toSorted()).toEqual([...(isTold ? others : []), worker])
+    expect(decided.toSorted()).toEqual([...(isAllowed ? others : []), worker])
     await stream.stop()
     await stop()
   })
@@ -143,15 +143,15 @@ describe('a lab without an owner that is bound', () => {
     ['author', 'lab.deleted'],
     ['user', 'lab.updated'],
     ['admin', 'lab.updated'],
-  ])('is %s told of as %s', async (token, type) => {
+  ])('sends %s the event %s', async (token, type) => {
     await unbind()
     const stop = course.run()
     const stream = await course.follow('types=lab', token)
     await bindAgain()
     const { version } = await course.lab(labId)
     await course.clock.advance(3_000)
-    const told = (await stream.seen()).filter(event => event.type.startsWith('lab.'))
-    expect(told).toMatchObject([{ type, id: labId, version }])
+    const changes = (await stream.seen()).filter(event => event.type.startsWith('lab.'))
+    expect(changes).toMatchObject([{ type, id: labId, version }])
     await stream.stop()
     await stop()
   })
@@ -159,7 +159,7 @@ describe('a lab without an owner that is bound', () => {
   it('is shown to other actors again when it has no owner', async () => {
     const stop = course.run()
     const stream = await course.follow('types=lab', 'author')
-    await course.sayLab(labId, { status: 'STARTING' })
+    await course.reportLab(labId, { status: 'STARTING' })
     await course.clock.advance(3_000)
     await unbind()
     await course.clock.advance(3_000)
@@ -187,7 +187,7 @@ describe('the redacted view', () => {
     }
   })
 
-  it('a lab that is nobody’s any more is shown, without ports and without the names of those who had it', async () => {
+  it('a lab without an owner is shown, without ports and without its earlier owners', async () => {
     await edited(lab => ({
       session_id: null,
       title: `two routers ${sessionId}`,
@@ -198,7 +198,7 @@ describe('the redacted view', () => {
     expect(JSON.parse(await seenBy('user', `lab-records/${labId}`)).runs).toMatchObject([{ session_id: sessionId }])
   })
 
-  it('pages are full, whatever had to be left out of them', async () => {
+  it('pages are full, also when entries are left out', async () => {
     await course.scan(workerId, [{ lab_id: 'a' }, { lab_id: 'b' }, { lab_id: 'c' }])
     const first = JSON.parse(await seenBy('author', 'lab-records?limit=2'))
     const second = JSON.parse(await seenBy('author', `lab-records?limit=2&cursor=${first.next_cursor}`))

@@ -65,7 +65,7 @@ export async function labTopology(api: Api, id: string, actor: Actor): Promise<A
   const { definition_id, title } = await getLab(api, id, actor)
   const definition = definition_id === null ? null : await api.definitions.get(definition_id)
   if (definition === null || definition.topology === null)
-    throw new ProblemError('not_found', `nobody knows what ${title} was made from`)
+    throw new ProblemError('not_found', `the topology of ${title} is unknown`)
   return { topology: definition.topology }
 }
 

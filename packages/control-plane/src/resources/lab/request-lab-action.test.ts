@@ -13,11 +13,11 @@ beforeEach(async () => {
 
 const ask = (verb: string, key: string, headers: Record<string, string> = {}) =>
   course.send('POST', `lab-records/${id}/${verb}`, { json: {}, headers: { 'idempotency-key': key, ...headers } })
-const done = () => course.sayLab(id, { pending_action: null })
+const done = () => course.reportLab(id, { pending_action: null })
 const audited = async () => (await course.journal('audit', `lab_record:${id}`)).length
 
 describe('a requested lab action', () => {
-  it('is not done again by the same request, also when its first answer was lost', async () => {
+  it('is not repeated by the same request, also when its response was lost', async () => {
     const { version } = await course.lab(id)
     const headers = { 'if-match': `"${version}"` }
     course.store.interrupt({ kind: 'idempotent_request', write: 'replace', when: 'before', run: crash })
@@ -29,7 +29,7 @@ describe('a requested lab action', () => {
     expect(await audited()).toBe(1)
   })
 
-  it('is done again by another request', async () => {
+  it('is repeated by another request', async () => {
     await ask('stop', 'k')
     await done()
     expect((await ask('stop', 'another')).json.pending_action).toMatchObject({ action: 'stop' })

@@ -21,7 +21,7 @@ const stop = (epoch = 1) =>
   course.fenced('POST', `workers/${workerId}/lab-stops`, { reason: textReason('labs are running') }, { epoch })
 const condemn = () => course.edit(workerId, () => ({ status: 'TERMINATING', desired_status: 'TERMINATED' }))
 
-describe('the labs of a worker that is to go', () => {
+describe('the labs of a worker that is being terminated', () => {
   beforeEach(async () => {
     await course.clock.advance(1_000)
     await course.scan(workerId, [
@@ -33,11 +33,11 @@ describe('the labs of a worker that is to go', () => {
     for (const lab of await labs()) {
       const action = { condemned: 'delete', 'about to start': 'start' }[lab.lab_id]
       const asked = { action, by: 'ada', at: '2026-01-01T00:00:00.000Z', attempts: 0, error: null }
-      if (action !== undefined) await course.sayLab(lab.id, { pending_action: asked })
+      if (action !== undefined) await course.reportLab(lab.id, { pending_action: asked })
     }
   })
 
-  it('are to be stopped as far as they run, once, with the reason', async () => {
+  it('are to be stopped once if they run, with the reason', async () => {
     await condemn()
     expect(await stop()).toMatchObject({ status: 200, json: { stopping: 3 } })
     expect(await pending()).toEqual({ up: 'stop', down: null, condemned: 'delete', 'about to start': 'stop' })
@@ -48,12 +48,12 @@ describe('the labs of a worker that is to go', () => {
     expect((await course.get(workerId)).labs_refresh_requested_at).toBeNull()
   })
 
-  it('of any other worker are left alone', async () => {
+  it('of any other worker are not changed', async () => {
     expect(await stop()).toMatchObject({ status: 409, json: { code: 'illegal_transition' } })
     expect((await pending()).up).toBeNull()
   })
 
-  it('are not stopped by a leader that was overtaken', async () => {
+  it('are not stopped by a superseded leader', async () => {
     await condemn()
     await course.edit(workerId, () => ({ fence: { 'worker-controller': 2 } }))
     expect(await stop(1)).toMatchObject({ status: 409, json: { code: 'stale_leader' } })
@@ -75,12 +75,12 @@ it('requests a scan when no lab is known to run', async () => {
   expect((await course.get(workerId)).labs_refresh_requested_at).toBeNull()
 })
 
-it('asks nothing more of a lab that is gone', async () => {
+it('requests nothing for a deleted lab', async () => {
   await course.clock.advance(1_000)
   await course.scan(workerId, [{ lab_id: 'up' }])
   await condemn()
   await stop()
   const [lab] = await labs()
-  await course.sayLab(lab?.id ?? '', { status: 'DELETED' })
+  await course.reportLab(lab?.id ?? '', { status: 'DELETED' })
   expect((await course.lab(lab?.id ?? '')).pending_action).toBeNull()
 })

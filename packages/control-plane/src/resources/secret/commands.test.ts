@@ -93,7 +93,7 @@ describe('registering a license', () => {
     expect(await tokenOf(id)).toBe('token-1')
   })
 
-  it('is refused for a worker that is going', async () => {
+  it('is refused for a worker that is being terminated', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'terminate')
     expect(await register(id, 'token-1')).toMatchObject({ status: 409, json: { code: 'worker_terminating' } })
@@ -102,7 +102,7 @@ describe('registering a license', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('keeps the token of a registration that began while a report ended the one before', async () => {
+  it('keeps the token of a registration that began while a report ended the previous one', async () => {
     const { id } = await fleet.running()
     await register(id, 'token-1')
     const end = () => report(id, { license: { status: 'FAILED', pending_operation: null } })
@@ -113,7 +113,7 @@ describe('registering a license', () => {
     expect(await stored()).toHaveLength(1)
   })
 
-  it('of two that name the same version keeps the token of the one that was taken', async () => {
+  it('keeps the token of the accepted request when two name the same version', async () => {
     const { id, version } = await fleet.running()
     const ask = (token: string) =>
       fleet.send('PUT', `workers/${id}/license`, {
@@ -150,7 +150,7 @@ describe('the license of a machine that LCM did not launch', () => {
     return id
   }
 
-  it('takes no token, and says what to do instead', async () => {
+  it('refuses a token, and explains what to do instead', async () => {
     const id = await found()
     expect(await register(id, 'token-1')).toMatchObject({
       status: 409,
@@ -159,7 +159,7 @@ describe('the license of a machine that LCM did not launch', () => {
     expect([await stored(), (await fleet.get(id)).license]).toEqual([[], UNSEEN_LICENSE])
   })
 
-  it('is deregistered only where LCM has a login', async () => {
+  it('is deregistered only when LCM has a login', async () => {
     const id = await found()
     const giveBack = () => fleet.send('DELETE', `workers/${id}/license`)
     expect(await giveBack()).toMatchObject({
@@ -191,7 +191,7 @@ describe('deregistering a license', () => {
     })
   })
 
-  it('is left to the termination of a worker that is going', async () => {
+  it('is left to the termination of a worker', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'terminate')
     expect(await fleet.send('DELETE', `workers/${id}/license`)).toMatchObject({
@@ -216,7 +216,7 @@ describe('the login of a CML', () => {
     expect(entry?.body).toMatchObject({ action: 'set-credentials', after: { username: 'admin' } })
   })
 
-  it('is not changed by a request that is refused', async () => {
+  it('is not changed by a refused request', async () => {
     const { id, version } = await fleet.running()
     await login(id, 'one')
     expect((await login(id, 'two', { 'if-match': `"${version}"` })).status).toBe(412)
@@ -225,7 +225,7 @@ describe('the login of a CML', () => {
   })
 })
 
-it('leaves no secret of a worker whose record is removed', async () => {
+it('deletes the secrets of a worker with its record', async () => {
   const { id } = await fleet.running()
   await register(id, 'token-1')
   await fleet.send('PUT', `workers/${id}/credentials`, { json: { username: 'a', password: 'b' } })

@@ -14,7 +14,7 @@ describe('a sealed secret', () => {
     }
   })
 
-  it('says nothing to another key, for another purpose, or after it was tampered with', () => {
+  it('can’t be opened with another key, for another purpose, or after a modification', () => {
     const sealed = ours.seal('token', 'license:w-1')
     expect(sealing(random.bytes(32), randomBytes).open(sealed, 'license:w-1')).toBeNull()
     expect(ours.open(sealed, 'license:w-2')).toBeNull()
@@ -26,7 +26,7 @@ describe('a sealed secret', () => {
     for (const rubbish of ['', 'x', '!!!', sealed.slice(0, 20)]) expect(ours.open(rubbish, 'license:w-1')).toBeNull()
   })
 
-  it('never looks the same twice and does not show its text', () => {
+  it('is different each time and does not show its text', () => {
     const sealed = ours.seal('very-secret', 'p')
     expect(ours.seal('very-secret', 'p')).not.toBe(sealed)
     expect(Buffer.from(sealed, 'base64url').toString('latin1')).not.toContain('very-secret')

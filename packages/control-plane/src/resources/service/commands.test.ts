@@ -36,7 +36,7 @@ const service = async (name: ServiceName = WC) =>
 const leading = (epoch: number) => ({ is_leader: true, epoch, since: toInstant(fleet.clock.now()) })
 
 describe('heartbeats', () => {
-  it('show every instance as it says it is, without its plan', async () => {
+  it('show every instance with its report, without its plan', async () => {
     expect(await beat('a')).toMatchObject({ status: 200, json: { triggers: 0, resignations: 0 } })
     await beat('b', { retries: 7 })
     const { plan: _, ...shown } = REPORT
@@ -49,7 +49,7 @@ describe('heartbeats', () => {
     expect((await service()).instances).toMatchObject([{ retries: 9 }, { retries: 7 }])
   })
 
-  it('name every controller, also those without a heartbeat', async () => {
+  it('list every controller, also without a heartbeat', async () => {
     const { items } = (await fleet.send('GET', 'services')).json
     expect(items).toEqual(
       ['resource-scheduler', 'lablet-controller', WC].map(name => ({
@@ -62,7 +62,7 @@ describe('heartbeats', () => {
     )
   })
 
-  it('are missed after thirty seconds', async () => {
+  it('count as missing after thirty seconds', async () => {
     await beat('a')
     await fleet.clock.advance(10_000)
     await beat('b')
@@ -75,7 +75,7 @@ describe('heartbeats', () => {
     expect(await names()).toEqual(['a', 'b'])
   })
 
-  it('of before the clock was set back count no longer', async () => {
+  it('from before the clock was set back no longer count', async () => {
     await beat('a')
     await beat('b')
     fleet.clock.jumpWallClock(-3_600_000)
@@ -83,7 +83,7 @@ describe('heartbeats', () => {
     expect((await service()).instances).toMatchObject([{ instance_id: 'b' }])
   })
 
-  it('come from the service itself', async () => {
+  it('are accepted from the service itself only', async () => {
     const foreign = await beat('a', {}, WC, 'resource-scheduler')
     expect(foreign).toMatchObject({ status: 403, json: { code: 'forbidden' } })
     const person = await fleet.send('PUT', `services/${WC}/instances/a`, { json: REPORT })
@@ -91,7 +91,7 @@ describe('heartbeats', () => {
     expect((await service()).instances).toEqual([])
   })
 
-  it('that make no sense are refused', async () => {
+  it('are refused when they are inconsistent', async () => {
     for (const wrong of [{ epoch: -1 }, { queue: {} }, { plan: [{}] }, { color: 'red' }])
       expect((await beat('a', wrong)).status, JSON.stringify(wrong)).toBe(400)
   })
@@ -160,16 +160,16 @@ describe.each([
     await stop()
   })
 
-  it('can be asked of a service before it ever led, and of no other', async () => {
+  it('is accepted for a service that never led, and returns 404 for an unknown one', async () => {
     expect((await fleet.send('POST', `services/${WC}/${verb}`)).status).toBe(202)
     expect((await beat('a')).json[counter]).toBe(1)
-    const none = await fleet.send('POST', `services/nobody/${verb}`)
+    const none = await fleet.send('POST', `services/unknown/${verb}`)
     expect(none).toMatchObject({ status: 404, json: { code: 'not_found' } })
     expect(none.json.detail).toContain(WC)
   })
 })
 
-describe('a fleet that is held', () => {
+describe('a fleet on hold', () => {
   const isHeld = async () => (await fleet.scaling())?.held_since !== null
   const swept = (more: object = {}) =>
     beat('a', { ...leading(2), queue: { due: 0, active: 0 }, last_sweep: toInstant(fleet.clock.now()), ...more })
@@ -188,13 +188,13 @@ describe('a fleet that is held', () => {
   })
 
   it.each<[string, object]>([
-    ['nobody who looked', { last_sweep: null }],
-    ['who looked before', { last_sweep: '2026-01-01T00:00:01.000Z' }],
-    ['a standby', { is_leader: false }],
-    ['a leader of an older term', { epoch: 1 }],
-    ['who still has things to look at', { queue: { due: 1, active: 0 } }],
-    ['who is still looking', { queue: { due: 0, active: 1 } }],
-  ])('is not released by one %s', async (_, more) => {
+    ['without a sweep', { last_sweep: null }],
+    ['with an earlier sweep', { last_sweep: '2026-01-01T00:00:01.000Z' }],
+    ['that is a standby', { is_leader: false }],
+    ['of an older term', { epoch: 1 }],
+    ['with queued work', { queue: { due: 1, active: 0 } }],
+    ['with active work', { queue: { due: 0, active: 1 } }],
+  ])('is not released by a leader %s', async (_, more) => {
     await swept(more)
     expect(await isHeld()).toBe(true)
   })

@@ -26,13 +26,13 @@ describe('the term of a service', () => {
     expect(late.json.detail).toMatch(/epoch 4 .* two leads by epoch 5.*lcm services reset-term worker-controller/)
   })
 
-  it('can be registered again by the same leader, and by nobody else', async () => {
+  it('can be registered again by the same leader only', async () => {
     await register(3)
     expect(await register(3)).toMatchObject({ status: 200, json: { version: 2 } })
     expect(await register(3, 'two')).toMatchObject({ status: 409, json: { code: 'stale_leader' } })
   })
 
-  it('belongs to its service', async () => {
+  it('is separate for each service', async () => {
     const foreign = await plane.send('PUT', 'services/resource-scheduler/term', {
       as: 'controller',
       json: { epoch: 1, instance_id: 'x' },
@@ -40,7 +40,7 @@ describe('the term of a service', () => {
     expect(foreign).toMatchObject({ status: 403, json: { code: 'forbidden' } })
   })
 
-  it('outlives the process', async () => {
+  it('survives a restart', async () => {
     await register(7)
     expect(await plane.nextEpoch('worker-controller')).toBe(8)
   })
@@ -72,7 +72,7 @@ describe('a write of a controller', () => {
     expect((await plane.send('GET', `workers/${worker.id}`)).json).toEqual(worker)
   })
 
-  it('is refused by a document that a newer leader wrote, even if its check began before', async () => {
+  it('is refused by a document that a newer leader wrote, even if its check began earlier', async () => {
     const worker = await plane.create()
     await register(3)
     // The check of the old leader has passed; its compare-and-set is pending when the new leader registers and writes.
@@ -85,7 +85,7 @@ describe('a write of a controller', () => {
     expect(await write(worker.id, 2, 3)).toMatchObject({ status: 409, json: { code: 'stale_leader' } })
   })
 
-  it('by people needs no term', async () => {
+  it('is accepted without a term from people', async () => {
     const worker = await plane.create()
     await register(3)
     expect((await plane.send('POST', `workers/${worker.id}/stop`)).status).toBe(202)
@@ -106,7 +106,7 @@ describe('after etcd was rebuilt', () => {
   })
 
   it('there is nothing to reset for a service that never led', async () => {
-    expect(await plane.send('DELETE', 'services/nobody/term')).toMatchObject({
+    expect(await plane.send('DELETE', 'services/unknown/term')).toMatchObject({
       status: 404,
       json: { code: 'not_found' },
     })

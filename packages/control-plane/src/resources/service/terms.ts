@@ -38,8 +38,8 @@ export async function openTerm(api: Api, service: string): Promise<ServiceTerm> 
 }
 
 function stale(term: ServiceTerm, epoch: number): ProblemError {
-  const leads = `${term.instance_id || 'nobody'} leads by epoch ${term.epoch}`
-  const remedy = `If the epochs began anew, run: lcm services reset-term ${term.id}`
+  const leads = `${term.instance_id || 'no instance'} leads by epoch ${term.epoch}`
+  const remedy = `If the epochs restarted, run: lcm services reset-term ${term.id}`
   return new ProblemError('stale_leader', `epoch ${epoch} of ${term.id} is over: ${leads}. ${remedy}`)
 }
 

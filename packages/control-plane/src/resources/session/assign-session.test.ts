@@ -25,7 +25,7 @@ it('reserves capacity on the worker and updates both documents', async () => {
   expect(decided).toMatchObject({ service: 'resource-scheduler', because: { message: 'the test says so' } })
 })
 
-it('gives the same answer again', async () => {
+it('returns the same result again', async () => {
   const worker = await course.serving()
   const { id } = await course.book()
   const first = await course.assign(id, worker.id)
@@ -52,7 +52,7 @@ describe('refuses', () => {
         },
       },
     ],
-  ])('%s, and leaves nothing behind', async (_, change) => {
+  ])('%s, and writes nothing', async (_, change) => {
     const worker = await course.serving(change)
     const { id } = await course.book()
     expect(await course.assign(id, worker.id)).toMatchObject({ status: 409, json: { code: 'no_capacity' } })
@@ -60,7 +60,7 @@ describe('refuses', () => {
     expect((await course.session(id)).status).toBe('PENDING')
   })
 
-  it('a session that is canceled, placed elsewhere or over', async () => {
+  it('a session that is canceled, placed on another worker or ended', async () => {
     const [one, two] = [await course.serving(), await course.serving()]
     const placed = await course.placed(one.id)
     expect((await course.assign(placed.id, two.id)).json.code).toBe('illegal_transition')
@@ -120,25 +120,25 @@ describe('a crash between the two writes', () => {
     expect((await course.session(id)).status).toBe('PENDING')
   })
 
-  it('is made good by the next try', async () => {
+  it('is repaired by a retry', async () => {
     expect((await course.assign(id, worker.id)).json).toMatchObject({ status: 'SCHEDULED' })
     expect(await reserved(worker.id)).toEqual([id])
   })
 
-  it('is made good by a try with another worker', async () => {
+  it('is repaired by a retry with another worker', async () => {
     const other = await course.serving()
     expect((await course.assign(id, other.id)).json).toMatchObject({ worker_id: other.id })
     expect([await reserved(worker.id), await reserved(other.id)]).toEqual([[], [id]])
   })
 
-  it('is made good by time', async () => {
+  it('is repaired by housekeeping', async () => {
     await course.tend()
     expect(await reserved(worker.id)).toEqual([])
     expect((await course.session(id)).status).toBe('PENDING')
   })
 })
 
-it('a crash after both writes is no loss', async () => {
+it('returns the same result after a crash behind both writes', async () => {
   const worker = await course.serving()
   const { id } = await course.book()
   course.store.interrupt({ kind: 'session', write: 'replace', when: 'after', run: crash })
@@ -148,7 +148,7 @@ it('a crash after both writes is no loss', async () => {
   expect(await reserved(worker.id)).toEqual([id])
 })
 
-describe('while another replica is at work', () => {
+describe('while another replica writes', () => {
   it('restarts when housekeeping releases its reservation', async () => {
     const replica = aCourse({ store: course.store })
     const worker = await course.serving()
@@ -162,7 +162,7 @@ describe('while another replica is at work', () => {
     expect(await reserved(worker.id)).toEqual([id])
   })
 
-  it('leaves nothing behind when the session is canceled at that moment', async () => {
+  it('writes nothing when the session is canceled at the same time', async () => {
     const replica = aCourse({ store: course.store })
     const worker = await course.serving()
     const { id } = await course.book()
@@ -192,7 +192,7 @@ describe('while another replica is at work', () => {
   })
 })
 
-it('keeps people from stopping the worker of a session that is about to begin', async () => {
+it('refuses to stop the worker of a session that is about to begin', async () => {
   const worker = await course.serving()
   await course.placed(worker.id)
   expect((await course.act(worker.id, 'stop')).json.code).toBe('worker_has_sessions')

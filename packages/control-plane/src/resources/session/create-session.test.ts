@@ -50,7 +50,7 @@ describe('a timeslot', () => {
     ['empty', 30, { end: 30 }],
     ['in the past', -6, { duration_minutes: 30 }],
     ['over', -4, { duration_minutes: 4 }],
-    ['said twice', 0, { duration_minutes: 10, end: 10 }],
+    ['given twice', 0, { duration_minutes: 10, end: 10 }],
   ])('%s is refused', async (_, start, { end, ...more }: { end?: number; duration_minutes?: number }) => {
     const given = end === undefined ? more : { ...more, end: inMinutes(end) }
     expect(await book({ start: inMinutes(start), ...given })).toMatchObject({
@@ -60,7 +60,7 @@ describe('a timeslot', () => {
   })
 })
 
-it('takes the newest version of a name, or the very one that is named', async () => {
+it('uses the newest version of a name, or the exact version', async () => {
   const [first] = (await course.send('GET', 'lablet-definitions')).json.items
   await course.send('PUT', `lablet-definitions/${first.id}`, { json: { topology: TOPOLOGY, title: 'BGP' } })
   expect((await book({})).json.definition.version).toBe('1.0.1')
@@ -68,7 +68,7 @@ it('takes the newest version of a name, or the very one that is named', async ()
   expect((await book({ definition: 'none' })).json.code).toBe('definition_not_found')
 })
 
-it('has a reservation_id of its own, and any number have none', async () => {
+it('has a unique reservation_id, or none', async () => {
   const answers = [
     await book({}),
     await book({}),
@@ -79,7 +79,7 @@ it('has a reservation_id of its own, and any number have none', async () => {
   expect(answers[3]?.json.code).toBe('already_exists')
 })
 
-it('is booked once, however often the request comes', async () => {
+it('is booked once when the request is repeated', async () => {
   const request = { headers: { 'idempotency-key': 'k' }, json: { definition: 'bgp', reservation_id: 'r' } }
   course.store.interrupt({ kind: 'session', write: 'insert', when: 'after', run: crash })
   expect((await course.send('POST', 'lablet-sessions', request)).status).toBe(503)
@@ -90,14 +90,14 @@ it('is booked once, however often the request comes', async () => {
   expect((await course.send('GET', 'lablet-sessions')).json.items).toHaveLength(1)
 })
 
-describe('a definition that is taken out of use at the same moment', () => {
+describe('a definition that is deprecated at the same time', () => {
   const sessions = async () => (await course.send('GET', 'lablet-sessions?include_finished=true')).json.items
   const deprecate = async () => {
     const [{ id }] = (await course.send('GET', 'lablet-definitions')).json.items
     await course.send('POST', `lablet-definitions/${id}/deprecate`)
   }
 
-  it('leaves no session behind', async () => {
+  it('leaves no session', async () => {
     course.store.interrupt({ kind: 'session', write: 'insert', when: 'after', run: deprecate })
     expect((await book({})).json.code).toBe('definition_not_active')
     expect(await sessions()).toEqual([])
@@ -105,11 +105,11 @@ describe('a definition that is taken out of use at the same moment', () => {
 
   it.each([
     [
-      'somebody has changed',
-      async (id: string) => course.say(id, { waiting_reason: textReason('x') }, 'resource-scheduler'),
+      'another writer changed',
+      async (id: string) => course.reportSession(id, { waiting_reason: textReason('x') }, 'resource-scheduler'),
     ],
-    ['has a place', async (id: string) => course.assign(id, (await course.serving()).id)],
-  ])('lets none live on that %s by then', async (_, meanwhile) => {
+    ['is placed', async (id: string) => course.assign(id, (await course.serving()).id)],
+  ])('ends a session that %s meanwhile', async (_, meanwhile) => {
     const intervene = async () => meanwhile((await sessions())[0].id)
     const run = async () => {
       await deprecate()
@@ -121,7 +121,7 @@ describe('a definition that is taken out of use at the same moment', () => {
   })
 })
 
-it('keeps what it needs when its definition goes on', async () => {
+it('keeps its needs when its definition changes', async () => {
   const { json: session } = await book({})
   const big = TOPOLOGY.replaceAll('ram: 1024', 'ram: 8192')
   await course.send('PUT', `lablet-definitions/${session.definition.id}`, { json: { topology: big } })

@@ -64,14 +64,14 @@ async function stillBookable(
   // A concurrent writer may have placed it, so it is canceled like any other.
   if (!ok && (await api.sessions.get(session.id)) !== null)
     await cancelSession(api, { ...request, params: { id: session.id }, ifMatch: null, once: null })
-  throw new ProblemError('definition_not_active', `${session.definition.name} was taken out of use at this moment`)
+  throw new ProblemError('definition_not_active', `${session.definition.name} was deprecated at the same time`)
 }
 
 function timeslotOf(body: Body, definition: StoredDefinition, now: Instant): LabletSession['timeslot'] {
   const { start = now, end: givenEnd, duration_minutes } = body
   const { name, max_duration_minutes: longest } = definition
   if (givenEnd !== undefined && duration_minutes !== undefined)
-    throw invalidTimeslot('say end or duration_minutes, not both')
+    throw invalidTimeslot('give end or duration_minutes, not both')
   const end = givenEnd ?? endAfter(start, duration_minutes ?? longest)
   const minutes = (toMs(end) - toMs(start)) / MINUTE_MS
   if (minutes <= 0) throw invalidTimeslot(`it would end at ${end}, and begins at ${start}`)

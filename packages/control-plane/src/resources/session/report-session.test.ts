@@ -18,13 +18,13 @@ async function withLab(...statuses: Parameters<Course['placed']>[1][]) {
   const { id: labId } = (await course.bind(session.id)).json
   await course.bind(session.id, { lab_id: 'cml-1' })
   await course.ports(labId)
-  await course.sayLab(labId, { status: 'BOOTED' })
-  for (const status of statuses) await course.say(session.id, { status })
+  await course.reportLab(labId, { status: 'BOOTED' })
+  for (const status of statuses) await course.reportSession(session.id, { status })
   return { id: session.id, labId }
 }
 
 describe('a report', () => {
-  it('moves it along its lifecycle, and says so in history and journal', async () => {
+  it('moves the session along its lifecycle, in history and journal', async () => {
     const { id } = await course.placed(workerId, 'INSTANTIATING', 'READY', 'RUNNING')
     const session = await course.session(id)
     expect(session.state_history.map(({ to }) => to)).toEqual([
@@ -44,24 +44,24 @@ describe('a report', () => {
     ['STOPPED', 'PENDING can not become STOPPED'],
   ])('of %s is refused', async (status, detail) => {
     const { id } = await course.book()
-    const answer = await course.say(id, { status })
+    const answer = await course.reportSession(id, { status })
     expect(answer).toMatchObject({ status: 409, json: { code: 'illegal_transition' } })
     expect(answer.json.detail).toContain(detail)
   })
 
   it('removes a session from its worker only to place it again', async () => {
     const { id } = await course.placed(workerId, 'INSTANTIATING')
-    expect((await course.say(id, { worker_id: null })).json.code).toBe('illegal_transition')
+    expect((await course.reportSession(id, { worker_id: null })).json.code).toBe('illegal_transition')
   })
 
   it('stores the waiting reason', async () => {
     const { id } = await course.book()
     const waiting_reason = textReason('waits for w-1')
-    const said = await course.say(id, { waiting_reason }, 'resource-scheduler')
-    expect(said.json).toMatchObject({ waiting_reason, status: 'PENDING' })
+    const reported = await course.reportSession(id, { waiting_reason }, 'resource-scheduler')
+    expect(reported.json).toMatchObject({ waiting_reason, status: 'PENDING' })
   })
 
-  it('names the version that it is based on, and comes from the newest leader', async () => {
+  it('requires its base version and the newest leader', async () => {
     const { id, version } = await course.book()
     const json = {
       changes: { waiting_reason: textReason('x') },
@@ -78,22 +78,22 @@ describe('a report', () => {
   })
 })
 
-describe('room', () => {
-  it('of a session without a lab is free as soon as it is not there', async () => {
+describe('capacity', () => {
+  it('of a session without a lab is free as soon as the session has ended', async () => {
     const { id } = await course.placed(workerId)
-    await course.say(id, { status: 'PENDING', worker_id: null })
+    await course.reportSession(id, { status: 'PENDING', worker_id: null })
     expect(await reserved()).toEqual([])
     await course.assign(id, workerId)
-    await course.say(id, { status: 'TERMINATED' })
+    await course.reportSession(id, { status: 'TERMINATED' })
     expect(await reserved()).toEqual([])
   })
 
   it('is kept while a lab is removed, and freed by the release', async () => {
     const { id, labId } = await withLab('READY', 'RUNNING')
-    await course.say(id, { access: [{ name: 'r1', node: 'r1', protocol: 'serial', host: 'h', port: 2000 }] })
-    await course.say(id, { status: 'STOPPING' })
+    await course.reportSession(id, { access: [{ name: 'r1', node: 'r1', protocol: 'serial', host: 'h', port: 2000 }] })
+    await course.reportSession(id, { status: 'STOPPING' })
     expect(await reserved()).toEqual([id])
-    await course.sayLab(labId, { status: 'DELETED' })
+    await course.reportLab(labId, { status: 'DELETED' })
     expect([await reserved(), await portOwners()]).toEqual([[id], [labId]])
     const released = await course.release(id)
     expect(released.json).toMatchObject({ status: 'STOPPING', access: [], worker_id: workerId })
@@ -104,14 +104,14 @@ describe('room', () => {
 
   it.each(['worker', 'session'])('is freed after a crash at the %s too', async kind => {
     const { id, labId } = await withLab('STOPPING')
-    await course.sayLab(labId, { status: 'DELETED' })
+    await course.reportLab(labId, { status: 'DELETED' })
     course.store.interrupt({ kind, write: 'replace', when: 'after', run: crash })
     await course.release(id)
     await course.release(id)
     expect([await reserved(), await portOwners()]).toEqual([[], []])
   })
 
-  it('is kept by a release before the lab is on record as down', async () => {
+  it('is kept by a release before the lab is recorded as stopped', async () => {
     const { id, labId } = await withLab('STOPPING')
     await course.release(id)
     expect([await reserved(), await portOwners()]).toEqual([[id], [labId]])
@@ -123,9 +123,9 @@ describe('room', () => {
     expect(await reserved()).toEqual([id])
   })
 
-  it('of a lab that may still run stays in quarantine when its session goes', async () => {
+  it('of a lab that may still run stays in quarantine when its session leaves', async () => {
     const { id, labId } = await withLab()
-    const left = await course.say(id, { status: 'PENDING', worker_id: null })
+    const left = await course.reportSession(id, { status: 'PENDING', worker_id: null })
     expect(left.json).toMatchObject({ status: 'PENDING', worker_id: null, lab_record_id: null, pipeline: null })
     expect(await course.lab(labId)).toMatchObject({ pending_action: { action: 'delete' }, session_id: id })
     await course.release(id)
@@ -142,11 +142,11 @@ describe('room', () => {
     expect(Object.keys((await course.get(other.id)).reservations)).toEqual([id])
   })
 
-  it('is quarantined beyond the end of a session whose lab could not be taken down', async () => {
+  it('stays in quarantine after the end of a session whose lab could not be removed', async () => {
     const { id, labId } = await withLab('STOPPING')
-    await course.sayLab(labId, { status: 'ERROR', last_error: 'it would not stop' })
-    await course.say(id, { status: 'STOPPED' })
-    await course.say(id, { status: 'TERMINATED' })
+    await course.reportLab(labId, { status: 'ERROR', last_error: 'it would not stop' })
+    await course.reportSession(id, { status: 'STOPPED' })
+    await course.reportSession(id, { status: 'TERMINATED' })
     await course.release(id)
     await course.tend()
     expect(await reserved()).toEqual([id])
@@ -157,34 +157,32 @@ describe('room', () => {
     expect(await reserved()).toEqual([])
   })
 
-  it('of a machine that is gone is free', async () => {
+  it('of a terminated worker is free', async () => {
     const { id, labId } = await withLab()
     await course.act(workerId, 'terminate', { force: true })
     await course.moveTo(workerId, 'TERMINATING', 'TERMINATED')
     expect(await course.lab(labId)).toMatchObject({ status: 'ORPHANED' })
-    await course.say(id, { status: 'PENDING', worker_id: null })
+    await course.reportSession(id, { status: 'PENDING', worker_id: null })
     expect([await reserved(), await portOwners()]).toEqual([[], []])
   })
 
-  it.each(['lab_record', 'session'])(
-    'and lab are looked after also when leaving was cut short at the %s',
-    async kind => {
-      const { id, labId } = await withLab()
-      course.store.interrupt({ kind, write: 'replace', when: 'after', run: crash })
-      expect((await course.say(id, { status: 'PENDING', worker_id: null })).status).toBe(503)
-      if ((await course.session(id)).status !== 'PENDING') await course.say(id, { status: 'PENDING', worker_id: null })
-      expect(await course.lab(labId)).toMatchObject({ pending_action: { action: 'delete' } })
-      await course.sayLab(labId, { status: 'DELETED', pending_action: null })
-      await course.tend()
-      expect([await reserved(), await portOwners()]).toEqual([[], []])
-    },
-  )
+  it.each(['lab_record', 'session'])('and lab are cleaned up also after a crash at the %s', async kind => {
+    const { id, labId } = await withLab()
+    course.store.interrupt({ kind, write: 'replace', when: 'after', run: crash })
+    expect((await course.reportSession(id, { status: 'PENDING', worker_id: null })).status).toBe(503)
+    if ((await course.session(id)).status !== 'PENDING')
+      await course.reportSession(id, { status: 'PENDING', worker_id: null })
+    expect(await course.lab(labId)).toMatchObject({ pending_action: { action: 'delete' } })
+    await course.reportLab(labId, { status: 'DELETED', pending_action: null })
+    await course.tend()
+    expect([await reserved(), await portOwners()]).toEqual([[], []])
+  })
 })
 
-it('a lab for reuse has no owner and no ports after the release', async () => {
+it('clears owner and ports of a lab for reuse after the release', async () => {
   await course.define({ lab_reuse: true })
   const { id, labId } = await withLab('STOPPING')
-  await course.sayLab(labId, { status: 'WIPED' })
+  await course.reportLab(labId, { status: 'WIPED' })
   await course.release(id)
   expect(await course.lab(labId)).toMatchObject({ session_id: null, ports: {}, pending_action: null, status: 'WIPED' })
   expect([await reserved(), await portOwners()]).toEqual([[], []])

@@ -51,7 +51,7 @@ function refuseOthersMoves(session: LabletSession, { status, worker_id }: Report
   if (status === 'SCHEDULED' && session.status !== 'SCHEDULED')
     throw new ProblemError('illegal_transition', 'a session becomes SCHEDULED by its assignment only')
   if (worker_id === null && (status ?? session.status) !== 'PENDING')
-    throw new ProblemError('illegal_transition', 'a session leaves its worker only to be placed anew')
+    throw new ProblemError('illegal_transition', 'a session leaves its worker only to be placed again')
 }
 
 /** Requests deletion before the session leaves: its lab must not outlive it, even when the worker is unreachable now. */

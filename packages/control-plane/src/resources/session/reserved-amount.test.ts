@@ -4,7 +4,7 @@ import { aCourse } from '../../testing/a-course.ts'
 
 const MORE = { cpu_cores: 20, memory_gb: 90, storage_gb: 50, node_count: 9 }
 
-it('D-3: what was booked is what is reserved and released, whatever the definition says by then', async () => {
+it('D-3: reserves and releases the booked amount, also after the definition changes', async () => {
   const course = aCourse()
   const { id: workerId } = await course.serving()
   const { id, needs, definition } = await course.book()
@@ -17,7 +17,7 @@ it('D-3: what was booked is what is reserved and released, whatever the definiti
   expect((await course.get(workerId)).reservations[id]).toMatchObject({ ...rest, nodes })
   expect((await course.get(workerId)).capacity.reserved).toEqual({ ...rest, nodes })
   await course.send('DELETE', `lablet-sessions/${id}`, { as: 'user' })
-  await course.say(id, { status: 'TERMINATED' })
+  await course.reportSession(id, { status: 'TERMINATED' })
   const nothing = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, nodes: 0 }
   expect(await course.get(workerId)).toMatchObject({ reservations: {}, capacity: { reserved: nothing } })
 })

@@ -42,7 +42,7 @@ describe('the owner of a session', () => {
     ['POST', '/extend'],
     ['POST', '/requeue'],
     ['POST', '/retry'],
-  ])('tells a stranger who names a version no more than that there is none: %s %s', async (method, verb) => {
+  ])('hides from a stranger whether a version exists: %s %s', async (method, verb) => {
     const { id } = await course.book({ duration_minutes: 10 }, 'user')
     const more = {
       as: 'author',
@@ -71,7 +71,7 @@ describe('the owner of a session', () => {
   })
 })
 
-it('lists what is not over, unless asked', async () => {
+it('lists active sessions by default', async () => {
   const { id } = await course.book()
   await cancel(id)
   const listed = async (query: string) => (await course.send('GET', `lablet-sessions?${query}`)).json.items.length
@@ -81,7 +81,7 @@ it('lists what is not over, unless asked', async () => {
 })
 
 describe('canceling', () => {
-  it('ends what is not placed at once', async () => {
+  it('ends a session without a worker at once', async () => {
     const { id } = await course.book()
     expect((await cancel(id)).json).toMatchObject({
       status: 'TERMINATED',
@@ -108,27 +108,27 @@ describe('canceling', () => {
 })
 
 describe('extending', () => {
-  it('lets it last longer, once per request, up to what the definition allows', async () => {
+  it('moves the end once per request, up to the maximum of the definition', async () => {
     const { id, timeslot } = await course.book({ duration_minutes: 30 })
     const request = { as: 'user', headers: { 'idempotency-key': 'k' }, json: { minutes: 20 } } as const
     for (let n = 0; n < 2; n++) await course.send('POST', `lablet-sessions/${id}/extend`, request)
     const end = toInstant(Date.parse(timeslot.end) + 20 * 60_000)
     expect((await course.session(id)).timeslot).toEqual({ ...timeslot, end })
-    const said = 'it would last 61 min, and bgp may last 60 min: it can be extended by 10 min'
-    expect((await act(id, 'extend', { minutes: 11 })).json).toMatchObject({ code: 'timeslot_invalid', detail: said })
+    const tooLong = 'it would last 61 min, and bgp may last 60 min: it can be extended by 10 min'
+    expect((await act(id, 'extend', { minutes: 11 })).json).toMatchObject({ code: 'timeslot_invalid', detail: tooLong })
     await act(id, 'extend', { minutes: 10 })
     const { detail } = (await act(id, 'extend', { minutes: 1 })).json
     expect(detail).toMatch(/: it lasts as long as it may already$/)
   })
 
-  it('is refused where no instant can be written any more', async () => {
+  it('is refused beyond the last timestamp that can be written', async () => {
     const { id, timeslot } = await course.book({ start: '9999-12-31T23:40:00.000Z', duration_minutes: 10 })
-    const said = { code: 'timeslot_invalid', detail: 'it would end after the year 9999' }
-    expect((await act(id, 'extend', { minutes: 20 })).json).toMatchObject(said)
+    const problem = { code: 'timeslot_invalid', detail: 'it would end after the year 9999' }
+    expect((await act(id, 'extend', { minutes: 20 })).json).toMatchObject(problem)
     expect((await course.session(id)).timeslot).toEqual(timeslot)
   })
 
-  it('is refused when it is over', async () => {
+  it('is refused after the end', async () => {
     const { id } = await course.book({ duration_minutes: 30 })
     await course.clock.advance(31 * 60_000)
     expect((await act(id, 'extend', { minutes: 10 })).json.code).toBe('session_over')
@@ -169,7 +169,10 @@ describe('retrying', () => {
   it('restarts a failed session', async () => {
     const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING')
     expect((await act(id, 'retry')).json.code).toBe('session_wrong_state')
-    await course.say(id, { last_error: 'lab_start: no', pipeline: { name: 'instantiate', attempt: 2, steps: {} } })
+    await course.reportSession(id, {
+      last_error: 'lab_start: no',
+      pipeline: { name: 'instantiate', attempt: 2, steps: {} },
+    })
     expect((await act(id, 'retry')).json).toMatchObject({
       status: 'INSTANTIATING',
       pipeline: { name: 'instantiate', attempt: 3 },
@@ -189,7 +192,7 @@ describe('retrying', () => {
     expect(entries.map(({ body }) => body)).toContainEqual(expect.objectContaining({ action: 'retry', reason: 'now' }))
   })
 
-  it('starts a lab again that somebody stopped, and keeps what it holds', async () => {
+  it('starts a stopped lab again with its state', async () => {
     const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING', 'READY', 'RUNNING')
     const refused = await act(id, 'retry')
     expect(refused).toMatchObject({ status: 409, json: { code: 'session_wrong_state' } })
@@ -204,14 +207,14 @@ describe('retrying', () => {
       reason: reason('lab_stopped_on_cml', { state: 'STOPPED' }),
       since,
     }
-    await course.say(id, { conditions: [stopped], pipeline: { name: 'instantiate', attempt: 1, steps } })
+    await course.reportSession(id, { conditions: [stopped], pipeline: { name: 'instantiate', attempt: 1, steps } })
     const { json } = await act(id, 'retry')
     expect(json).toMatchObject({ status: 'RUNNING', pipeline: { attempt: 2 } })
     expect(json.pipeline.steps).toMatchObject({ tags: { status: 'completed' }, lab_start: { status: 'pending' } })
     expect((await act(id, 'retry')).json.version).toBe(json.version)
   })
 
-  it('says what to do where there is nothing to retry', async () => {
+  it('explains what to do when there is nothing to retry', async () => {
     const { id } = await course.book()
     await cancel(id)
     expect((await act(id, 'retry')).json).toMatchObject({

@@ -34,7 +34,7 @@ describe('a session that no controller ends', () => {
     expect(session.state_history.at(-1)?.because.code).toBe('ended_by_housekeeping')
   })
 
-  it('is left to its controller while that takes its lab down', async () => {
+  it('is left to its controller while its lab is being removed', async () => {
     const { id } = await course.placed((await course.serving()).id, 'INSTANTIATING', 'STOPPING')
     await course.clock.advance(70 * MINUTE_MS)
     await course.tend(100)
@@ -42,7 +42,7 @@ describe('a session that no controller ends', () => {
   })
 })
 
-it('what is over is forgotten after its retention, and what is not stays', async () => {
+it('deletes ended sessions after the retention, and no others', async () => {
   const over = await course.book()
   await course.send('DELETE', `lablet-sessions/${over.id}`)
   await course.clock.advance(29 * DAY_MS)
@@ -55,7 +55,7 @@ it('what is over is forgotten after its retention, and what is not stays', async
   expect((await course.send('GET', `lablet-sessions/${now.id}`)).status).toBe(200)
 })
 
-it('labs that people removed are deleted after the same time', async () => {
+it('deletes labs that people removed after the same time', async () => {
   const { id } = await course.serving()
   const statuses = async () =>
     (await course.send('GET', 'lab-records')).json.items.map((lab: { status: string }) => lab.status)
@@ -71,7 +71,7 @@ it('labs that people removed are deleted after the same time', async () => {
   expect(await statuses()).toEqual(['BOOTED'])
 })
 
-it('labs of a machine that is gone are ORPHANED also after a crash', async () => {
+it('marks labs of a terminated worker ORPHANED, also after a crash', async () => {
   const { id } = await course.serving()
   await course.scan(id, [{ lab_id: 'a' }, { lab_id: 'b' }])
   await course.act(id, 'terminate')
@@ -83,7 +83,7 @@ it('labs of a machine that is gone are ORPHANED also after a crash', async () =>
   expect(items.map((lab: { status: string }) => lab.status)).toEqual(['ORPHANED', 'ORPHANED'])
 })
 
-describe('a lab that was kept for other sessions', () => {
+describe('a lab that is kept for reuse', () => {
   const OTHER = TOPOLOGY.replace('ram: 1024', 'ram: 4096')
   let definitionId: string
   let workerId: string
@@ -93,16 +93,16 @@ describe('a lab that was kept for other sessions', () => {
     workerId = (await course.serving()).id
     const { id } = await course.placed(workerId, 'INSTANTIATING')
     labId = (await course.bind(id, { lab_id: 'cml-1' })).json.id
-    await course.say(id, { status: 'STOPPING' })
-    await course.sayLab(labId, { status: 'WIPED' })
+    await course.reportSession(id, { status: 'STOPPING' })
+    await course.reportLab(labId, { status: 'WIPED' })
     await course.release(id)
-    await course.say(id, { status: 'STOPPED' })
-    await course.say(id, { status: 'ARCHIVED' })
+    await course.reportSession(id, { status: 'STOPPED' })
+    await course.reportSession(id, { status: 'ARCHIVED' })
   })
   const replaceIt = () => course.send('PUT', `lablet-definitions/${definitionId}`, { json: { topology: OTHER } })
   const isCondemned = async () => (await course.lab(labId)).pending_action?.action === 'delete'
 
-  it('is removed once its version can not be booked any more', async () => {
+  it('is removed once its version can’t be booked', async () => {
     await course.tend()
     expect(await isCondemned()).toBe(false)
     await replaceIt()
@@ -114,13 +114,13 @@ describe('a lab that was kept for other sessions', () => {
     })
   })
 
-  it('is removed also when its definition is not there any more', async () => {
+  it('is removed also when its definition is deleted', async () => {
     await course.send('DELETE', `lablet-definitions/${definitionId}`)
     await course.tend()
     expect(await isCondemned()).toBe(true)
   })
 
-  it('stays for a session that was booked before, until that is over', async () => {
+  it('stays until every session that was booked before has ended', async () => {
     const { id } = await course.book()
     await replaceIt()
     await course.tend()
@@ -136,12 +136,12 @@ describe('a lab that was kept for other sessions', () => {
     await course.tend()
     expect(await isCondemned()).toBe(false)
     await course.edit(workerId, () => ({ service_status: 'AVAILABLE' }))
-    await course.sayLab(labId, { status: 'BOOTED' })
+    await course.reportLab(labId, { status: 'BOOTED' })
     await course.tend()
     expect(await isCondemned()).toBe(false)
   })
 
-  it('is not one that people made', async () => {
+  it('is never one that people created', async () => {
     await course.scan(workerId, [
       { lab_id: 'cml-1', state: 'DEFINED_ON_CORE' },
       { lab_id: 'theirs', state: 'STOPPED' },
@@ -154,7 +154,7 @@ describe('a lab that was kept for other sessions', () => {
   })
 })
 
-it('a quiet fleet is not written', async () => {
+it('writes nothing in an idle fleet', async () => {
   const worker = await course.serving()
   const session = await course.placed(worker.id, 'INSTANTIATING')
   const lab = (await course.bind(session.id, { lab_id: 'cml-1' })).json

@@ -52,7 +52,7 @@ describe('settings', () => {
     expect(json.version).toBe(2)
   })
 
-  it('are not written where nothing differs', async () => {
+  it('are not written when no value changes', async () => {
     for (const nothing of [{}, { min_workers: null }]) expect((await patch(nothing)).json.version).toBe(0)
     await patch({ min_workers: 5 })
     for (const nothing of [{}, { min_workers: 5 }, { idle_action: null }])
@@ -108,7 +108,7 @@ describe('settings', () => {
     await stream.stop()
   })
 
-  it('leave in the audit what they were and are', async () => {
+  it('record the old and new values in the audit', async () => {
     await patch({ min_workers: 5, boot_lead_minutes: 9 })
     await patch({ min_workers: 6, idle_action: 'drain', boot_lead_minutes: null })
     const entries = await fleet.journal('audit', 'settings:fleet')

@@ -21,7 +21,7 @@ const audit = async () =>
   (await fleet.journal('audit')).filter(({ subject }) => subject.startsWith('template:')).map(({ body }) => body)
 
 describe('a template', () => {
-  it('is made with its defaults', async () => {
+  it('is created with its defaults', async () => {
     const { status, headers, json } = await create()
     expect(status).toBe(201)
     expect(headers).toMatchObject({ location: '/api/v1/worker-templates/metal', etag: '"1"' })
@@ -39,7 +39,7 @@ describe('a template', () => {
     expect(await get()).toEqual(json)
   })
 
-  it('has a name of its own', async () => {
+  it('has a unique name', async () => {
     await create()
     expect(await create({ cost_per_hour_usd: 9 })).toMatchObject({ status: 409, json: { code: 'already_exists' } })
     expect((await get()).cost_per_hour_usd).toBe(4)
@@ -63,13 +63,13 @@ describe('a template', () => {
     expect(await userData()).toBe('secret')
   })
 
-  it('leaves the workers that exist as they were made', async () => {
+  it('does not change existing workers', async () => {
     const worker = await fleet.create()
     await put({ cost_per_hour_usd: 9, capacity: { ...METAL.capacity, cpu_cores: 1 } })
     expect(await fleet.get(worker.id)).toEqual(worker)
   })
 
-  it('is enabled and disabled, and so asked for again unchanged', async () => {
+  it('is enabled and disabled, and repeating it changes nothing', async () => {
     await create()
     for (const [verb, enabled, version] of [
       ['disable', false, 2],
@@ -82,7 +82,7 @@ describe('a template', () => {
     }
   })
 
-  it('is removed when no worker needs it any more', async () => {
+  it('is removed when no worker uses it', async () => {
     const { id } = await fleet.create({ name: 'mine' })
     const refused = await fleet.send('DELETE', 'worker-templates/metal')
     expect(refused).toMatchObject({ status: 409, json: { code: 'template_in_use' } })
@@ -105,7 +105,7 @@ describe('a template', () => {
     expect(await userData()).toBe('one')
   })
 
-  it('that is not there can not be changed', async () => {
+  it('returns 404 when it does not exist', async () => {
     expect((await put({})).status).toBe(404)
     for (const verb of ['enable', 'disable'])
       expect((await fleet.send('POST', `worker-templates/metal/${verb}`)).status).toBe(404)
@@ -128,7 +128,7 @@ describe('a template', () => {
 })
 
 describe('user data', () => {
-  it('is sealed, and shown to the worker-controller alone', async () => {
+  it('is sealed, and readable by the worker-controller only', async () => {
     const { json } = await create({ user_data: '#!/bin/sh\necho hello' })
     expect(json).toMatchObject({ has_user_data: true })
     expect(json).not.toHaveProperty('user_data')
@@ -142,7 +142,7 @@ describe('user data', () => {
       expect((await fleet.send('GET', 'worker-templates/metal/user-data', { as })).status).toBe(403)
   })
 
-  it('keeps the last one for launches that are repeated, and no more than that', async () => {
+  it('keeps the previous one for repeated launches, and no older one', async () => {
     await create({ user_data: 'one' })
     const refOf = async () => (await fleet.send('GET', 'worker-templates/metal')).json.secret_refs.user_data
     const read = (ref: string) => fleet.send('GET', `worker-templates/metal/user-data?ref=${ref}`, { as: 'controller' })
@@ -154,7 +154,7 @@ describe('user data', () => {
     expect((await read(one)).status).toBe(404)
   })
 
-  it('is replaced, kept and taken away', async () => {
+  it('is replaced, kept and removed', async () => {
     await create({ user_data: 'one' })
     expect((await put({ user_data: 'two' })).json).toMatchObject({ has_user_data: true, version: 2 })
     expect(await userData()).toBe('two')
@@ -173,7 +173,7 @@ describe('user data', () => {
     expect(await userData()).toBe('two')
   })
 
-  it('is a change like others: it makes a version and an audit entry that does not show it', async () => {
+  it('creates a version and an audit entry that does not show it', async () => {
     await create({ user_data: 'one' })
     await put({ user_data: 'two' })
     const [entry] = await audit()
@@ -181,7 +181,7 @@ describe('user data', () => {
     expect(entry).toEqual(expect.objectContaining({ action: 'put', before: {}, after: {}, reason }))
   })
 
-  it('is gone with its template, and left by no template that was refused', async () => {
+  it('is removed with its template, and is not stored when a template is refused', async () => {
     await create({ user_data: 'one' })
     expect((await create({ user_data: 'two' })).status).toBe(409)
     expect(await secrets()).toHaveLength(1)
@@ -190,7 +190,7 @@ describe('user data', () => {
     expect(await secrets()).toEqual([])
   })
 
-  it('stays with a template that somebody changed while it was to be removed', async () => {
+  it('stays when a template is changed while it is to be removed', async () => {
     await create({ user_data: 'one' })
     const disable = () => fleet.send('POST', 'worker-templates/metal/disable')
     fleet.store.interrupt({ kind: 'template', write: 'remove', when: 'before', run: disable })
@@ -202,7 +202,7 @@ describe('user data', () => {
 describe('seeding', () => {
   const spec = (more: object = {}) => WorkerTemplateSpec.parse({ ...METAL, ...more })
 
-  it('makes what is not there, in the name of the seeding', async () => {
+  it('creates missing templates, as the seeding actor', async () => {
     await fleet.seed([spec(), spec({ name: 'small' })])
     const { items } = (await fleet.send('GET', 'worker-templates')).json
     expect(items.map((each: { name: string }) => each.name).sort()).toEqual(['metal', 'small'])
@@ -217,7 +217,7 @@ describe('seeding', () => {
     ])
   })
 
-  it('again with the same file changes nothing, not even what people changed', async () => {
+  it('changes nothing with the same file, also after a person changed a template', async () => {
     await fleet.seed([spec()])
     await fleet.seed([spec()])
     expect((await get()).version).toBe(1)
@@ -227,7 +227,7 @@ describe('seeding', () => {
     expect(await get()).toMatchObject({ version: 3, cost_per_hour_usd: 7, enabled: false })
   })
 
-  it('with a file that changed wins over what is there', async () => {
+  it('overrides existing templates with a changed file', async () => {
     await fleet.seed([spec()])
     await put({ cost_per_hour_usd: 7, user_data: 'mine' })
     await fleet.seed([spec({ cost_per_hour_usd: 8, description: 'new' })])
@@ -239,7 +239,7 @@ describe('seeding', () => {
     expect((await get()).version).toBe(3)
   })
 
-  it('takes over a template that people made under the same name', async () => {
+  it('takes over a template that a person created with the same name', async () => {
     await create({ cost_per_hour_usd: 1 })
     await fleet.seed([spec()])
     expect(await get()).toMatchObject({ version: 2, cost_per_hour_usd: 4 })

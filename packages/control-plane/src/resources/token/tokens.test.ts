@@ -9,7 +9,7 @@ beforeEach(() => {
 const withToken = (secret: string, path = 'info') =>
   plane.send('GET', path, { headers: { authorization: `Bearer ${secret}` } })
 
-it('makes a token whose secret is shown once and kept nowhere', async () => {
+it('creates a token whose secret is shown once and not stored', async () => {
   const { status, json } = await plane.send('POST', 'tokens', { json: { name: 'ci', role: 'operator' } })
   expect(status).toBe(201)
   expect(json.secret).toMatch(/^lcm_\S{43}$/)
@@ -20,7 +20,7 @@ it('makes a token whose secret is shown once and kept nowhere', async () => {
   expect(list.json.items).toEqual([known])
 })
 
-it('lets go of a token that is deleted or over', async () => {
+it('refuses a token that is deleted or expired', async () => {
   const over = { name: 'short', role: 'user', expires_at: '2026-01-01T00:00:10.000Z' }
   const short = (await plane.send('POST', 'tokens', { json: over })).json
   const gone = (await plane.send('POST', 'tokens', { json: { name: 'gone', role: 'user' } })).json

@@ -19,7 +19,7 @@ const ids = async () =>
   (await fleet.send('GET', 'workers?include_terminated=true')).json.items.map((worker: { id: string }) => worker.id)
 
 describe('cleaning up', () => {
-  it('removes what was terminated longer ago than the setting says, and nothing else', async () => {
+  it('removes workers that were terminated before the retention, and no others', async () => {
     const old = await terminated('old')
     const alive = (await fleet.create({ name: 'alive' })).id
     await fleet.clock.advance(20 * DAY_MS)
@@ -32,14 +32,14 @@ describe('cleaning up', () => {
     expect(entry?.body).toMatchObject({ action: 'delete', actor: { name: 'resource-scheduler' } })
   })
 
-  it('says in a dry run what it would remove, and removes nothing', async () => {
+  it('lists in a dry run the workers to remove, and removes none', async () => {
     const old = await terminated('old')
     await fleet.clock.advance(31 * DAY_MS)
     expect((await cleanUp({ dry_run: true })).json).toEqual({ removed: [old], dry_run: true })
     expect(await ids()).toEqual([old])
   })
 
-  it('takes another retention from the request or the settings', async () => {
+  it('uses the retention of the request or the settings', async () => {
     const old = await terminated('old')
     await fleet.clock.advance(2 * DAY_MS)
     expect((await cleanUp({ retention_days: 3 })).json.removed).toEqual([])
@@ -49,7 +49,7 @@ describe('cleaning up', () => {
     expect((await cleanUp()).json.removed).toEqual([old])
   })
 
-  it('drops the samples and secrets of what it removes', async () => {
+  it('deletes the samples and secrets of removed workers', async () => {
     const { id } = await fleet.running()
     const json = { collected_at: '2026-01-01T00:00:00.000Z', cpu_utilization: 5 }
     await fleet.send('POST', `workers/${id}/metrics`, { as: 'controller', json })
@@ -60,7 +60,7 @@ describe('cleaning up', () => {
     expect(await fleet.store.series.range({ series: `worker:${id}`, limit: 10 })).toEqual([])
   })
 
-  it('is done by the leader of the scheduler alone', async () => {
+  it('is accepted from the leader of the scheduler only', async () => {
     expect((await fleet.fenced('POST', 'workers/cleanup', {})).status).toBe(403)
     expect(await fleet.send('POST', 'workers/cleanup', { json: {} })).toMatchObject({ status: 403 })
     const headers = fleet.asService('resource-scheduler')
@@ -74,7 +74,7 @@ describe('a leaked license', () => {
   const report = (worker_id: string) => fleet.fenced('POST', 'license-leaks', { ...LEAK, worker_id })
   const leaks = async () => (await fleet.send('GET', 'license-leaks', { as: 'user' })).json.items
 
-  it('is on record once for each worker, with the name that it had', async () => {
+  it('is recorded once for each worker, with its name', async () => {
     const { id } = await fleet.running({ name: 'lost' })
     const first = await report(id)
     expect(first).toMatchObject({ status: 201, json: { ...LEAK, worker_id: id, worker_name: 'lost', version: 1 } })

@@ -24,7 +24,7 @@ describe('drain', () => {
     })
   })
 
-  it('waits as long as its template says, or as the request says', async () => {
+  it('uses the timeout of the template, or of the request', async () => {
     await fleet.send('POST', 'worker-templates', { json: { ...METAL, name: 'quick', drain_timeout_seconds: 90 } })
     const waits = async (body: object) => {
       const { id } = await fleet.running({ template_name: 'quick' })
@@ -35,14 +35,14 @@ describe('drain', () => {
     expect(await waits({ timeout_seconds: 120 })).toBe(120)
   })
 
-  it('waits four hours where the template is gone', async () => {
+  it('uses four hours when the template is deleted', async () => {
     const { id } = await fleet.running()
     await fleet.edit(id, () => ({ template_name: 'gone' }))
     const { drain } = (await fleet.act(id, 'drain')).json
     expect(Date.parse(drain.deadline) - Date.parse(drain.requested_at)).toBe(4 * 3_600_000)
   })
 
-  it('keeps the sessions that live on it', async () => {
+  it('keeps the sessions on the worker', async () => {
     const { id } = await fleet.running()
     await fleet.reserve(id)
     expect((await fleet.act(id, 'drain')).json.reservations).toHaveProperty('ls-1')
@@ -58,7 +58,7 @@ describe('drain', () => {
     }
   })
 
-  it('repeated changes nothing, and with another end status changes that', async () => {
+  it('changes nothing when repeated, and updates the end status when that differs', async () => {
     const { id } = await fleet.running()
     const first = (await fleet.act(id, 'drain')).json
     await fleet.clock.advance(60_000)
@@ -70,7 +70,7 @@ describe('drain', () => {
     expect(terminated.json.drain.then).toBe('TERMINATED')
   })
 
-  it('with another timeout changes that, however often it is repeated', async () => {
+  it('updates the timeout when that differs, also when repeated', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'drain')
     await fleet.clock.advance(60_000)
@@ -89,7 +89,7 @@ describe('drain', () => {
     expect(taken).not.toHaveProperty('policy')
   })
 
-  it('ends a protected worker never, but may stop it', async () => {
+  it('never terminates a protected worker, but may stop it', async () => {
     const { id } = await fleet.running({ protected: true })
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const refused = await fleet.act(id, 'drain', { then: 'TERMINATED' })
@@ -116,7 +116,7 @@ describe('cancel-drain', () => {
     expect(entry?.body).toMatchObject({ action: 'cancel-drain', reason: 'not today', after: { drain: null } })
   })
 
-  it('changes nothing where there is no drain', async () => {
+  it('changes nothing when there is no drain', async () => {
     const { id, version } = await fleet.running()
     expect(await fleet.act(id, 'cancel-drain')).toMatchObject({ status: 202, json: { version } })
   })

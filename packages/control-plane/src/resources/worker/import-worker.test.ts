@@ -25,7 +25,7 @@ const FOUND = {
 const found = (more: object = {}, epoch = 1) =>
   fleet.fenced('POST', 'workers/imports', { ...FOUND, ...more }, { epoch })
 
-describe('a machine that was found', () => {
+describe('a discovered machine', () => {
   it('becomes a worker', async () => {
     const { status, headers, json } = await found()
     expect(status).toBe(201)
@@ -44,7 +44,7 @@ describe('a machine that was found', () => {
     ])
   })
 
-  it('is recorded once, however often it is found, also by two at once', async () => {
+  it('is recorded once when it is found again, also by two controllers at once', async () => {
     const answers = await Promise.all([found(), found({ name: 'again' }), found()])
     expect(answers.map(answer => answer.status).sort()).toEqual([200, 200, 201])
     expect(new Set(answers.map(answer => answer.json.id)).size).toBe(1)
@@ -58,13 +58,13 @@ describe('a machine that was found', () => {
     ['PROVISIONING', 'RUNNING', null],
     ['STARTING', 'RUNNING', 'boot'],
     ['STOPPED', 'STOPPED', 'stopped'],
-  ])('is wanted as it is: %s means %s', async (status, desired_status, cause) => {
+  ])('keeps its state as desired status: %s means %s', async (status, desired_status, cause) => {
     const { json } = await found({ status })
     expect(json).toMatchObject({ status, desired_status, desired_by: 'worker-controller' })
     expect(json.billing).toEqual({ since: cause === null ? null : json.created_at, cause, closed_usd: 0 })
   })
 
-  it('costs money from the moment it is known', async () => {
+  it('has a cost from the time of its discovery', async () => {
     const { json } = await found()
     await fleet.clock.advance(1_800_000)
     expect((await fleet.get(json.id)).cost).toEqual({ spent_usd: 3, per_hour_usd: 6, cause: 'boot' })
@@ -79,7 +79,7 @@ describe('a machine that was found', () => {
     expect((await fleet.send('GET', 'workers')).json.items).toEqual([])
   })
 
-  it('is reported by the leader of the worker-controller alone', async () => {
+  it('is accepted from the leader of the worker-controller only', async () => {
     await found({}, 2)
     expect(await found({ ec2_instance_id: 'i-0abc9999' }, 1)).toMatchObject({ json: { code: 'stale_leader' } })
     const foreign = await fleet.fenced('POST', 'workers/imports', FOUND, { by: 'resource-scheduler' })

@@ -19,7 +19,7 @@ describe('a worker whose machine is lost', () => {
     return id
   }
 
-  it('is replaced by another where its template says so', async () => {
+  it('is replaced when its template says so', async () => {
     const id = await lose()
     await report(id, { status: 'TERMINATED' })
     const others = (await all()).filter((worker: { id: string }) => worker.id !== id)
@@ -36,7 +36,7 @@ describe('a worker whose machine is lost', () => {
     expect((await fleet.journal('scaling', `worker:${others[0].id}`))[0]?.body).toMatchObject({ replaces: id })
   })
 
-  it('is replaced once, also when the end of the lost one could not be written at first', async () => {
+  it('is replaced once, also when its own end could not be written at first', async () => {
     const id = await lose()
     fleet.store.interrupt({ kind: 'worker', write: 'replace', when: 'before', run: crash })
     expect((await report(id, { status: 'TERMINATED' })).status).toBe(503)
@@ -44,7 +44,7 @@ describe('a worker whose machine is lost', () => {
     expect((await all()).length).toBe(2)
   })
 
-  it('is not replaced when its template does not say so, or is disabled', async () => {
+  it('is not replaced when its template is disabled or does not say so', async () => {
     const [plain, disabled] = [await lose({ name: 'plain', replace_lost: false }), await lose()]
     await fleet.send('POST', 'worker-templates/lasting/disable', { json: {} })
     for (const id of [plain, disabled]) await report(id, { status: 'TERMINATED' })
@@ -66,8 +66,8 @@ describe('a worker whose machine is lost', () => {
   })
 })
 
-describe('consequences of a report', () => {
-  it('follows a drain that is over, in the same write', async () => {
+describe('a report', () => {
+  it('applies a finished drain in the same write', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'drain', { reason: 'maintenance' })
     await fleet.moveTo(id, 'DRAINING', 'STOPPING')
@@ -76,7 +76,7 @@ describe('consequences of a report', () => {
     expect(outcomes).toContainEqual({ outcome: 'drained', by: 'admin', because: 'maintenance' })
   })
 
-  it('refuses to stop a worker under its sessions before the time', async () => {
+  it('refuses to stop a worker with sessions before its time', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'drain')
     await fleet.reserve(id)
@@ -89,7 +89,7 @@ describe('consequences of a report', () => {
     expect((await report(id, { status: 'STOPPING' })).status).toBe(200)
   })
 
-  it('accepts a stop by others where the settings say so', async () => {
+  it('accepts an external stop when the settings say so', async () => {
     await fleet.send('PATCH', 'settings', { json: { external_stop: 'accept' } })
     const { id } = await fleet.running()
     expect(await fleet.moveTo(id, 'STOPPED')).toMatchObject({
@@ -106,7 +106,7 @@ describe('consequences of a report', () => {
     expect(secrets.json.license_token).toBe('secret-token')
   })
 
-  it('counts failures, from the beginning after a retry by a person', async () => {
+  it('counts failures, from 0 after a retry by a person', async () => {
     const { id } = await fleet.create()
     await fleet.moveTo(id, 'PROVISIONING', 'STARTING', 'FAILED', 'STARTING')
     expect((await fleet.moveTo(id, 'FAILED')).failures).toBe(2)

@@ -20,7 +20,7 @@ async function open(id: string, launch: object, more: { ifMatch?: number; epoch?
 const report = async (id: string, changes: object) => fleet.report(id, (await fleet.get(id)).version, changes)
 
 describe('a launch attempt', () => {
-  it('is stored as it came, with the decision that led to it', async () => {
+  it('is stored unchanged, with its decision', async () => {
     const { id } = await fleet.create()
     const { status, json } = await open(id, attempt(1))
     expect(status).toBe(200)
@@ -29,7 +29,7 @@ describe('a launch attempt', () => {
     expect(decision?.body).toMatchObject({ ...DECISION, service: 'worker-controller', epoch: 1 })
   })
 
-  it('is the only one that is open', async () => {
+  it('is the only open attempt', async () => {
     const { id } = await fleet.create()
     await open(id, attempt(1))
     const refused = await open(id, attempt(2))
@@ -38,7 +38,7 @@ describe('a launch attempt', () => {
     expect((await fleet.get(id)).launch?.n).toBe(1)
   })
 
-  it.each(['refused', 'spent'])('follows one that is %s, and is counted on from it', async state => {
+  it.each(['refused', 'spent'])('follows one that is %s, and continues its count', async state => {
     const { id } = await fleet.create()
     await open(id, attempt(1))
     await report(id, { launch: attempt(1, { state }) })
@@ -46,7 +46,7 @@ describe('a launch attempt', () => {
     expect(await open(id, attempt(2))).toMatchObject({ status: 200, json: { launch: { n: 2, state: 'open' } } })
   })
 
-  it('begins with 1 and begins open', async () => {
+  it('must have number 1 and be open at first', async () => {
     const { id } = await fleet.create()
     for (const launch of [attempt(2), attempt(1, { state: 'launched' })])
       expect(await open(id, launch)).toMatchObject({ status: 409, json: { code: 'illegal_transition' } })
@@ -55,7 +55,7 @@ describe('a launch attempt', () => {
     expect((await fleet.get(id)).version).toBe(1)
   })
 
-  it('is made of PENDING workers only', async () => {
+  it('is accepted for PENDING workers only', async () => {
     const { id } = await fleet.create()
     for (const status of ['PROVISIONING', 'STARTING', 'RUNNING', 'FAILED'] as const) {
       await fleet.moveTo(id, status)
@@ -63,7 +63,7 @@ describe('a launch attempt', () => {
     }
   })
 
-  it('has to say what it is based on, and in which term', async () => {
+  it('requires a base version and a term', async () => {
     const { id } = await fleet.create()
     const json = { attempt: attempt(1), decision: DECISION }
     const blind = await fleet.fenced('POST', `workers/${id}/launch-attempts`, json)
@@ -89,7 +89,7 @@ describe('a launch attempt', () => {
 })
 
 describe('a report', () => {
-  it('says what became of the attempt', async () => {
+  it('records the result of the attempt', async () => {
     const { id } = await fleet.create()
     await open(id, attempt(1))
     const launched = attempt(1, { state: 'launched' })
@@ -111,7 +111,7 @@ describe('a report', () => {
     expect((await fleet.get(id)).launch).toEqual(attempt(1))
   })
 
-  it('is refused when it makes one up, or opens one again', async () => {
+  it('is refused when it invents an attempt, or opens one again', async () => {
     const { id } = await fleet.create()
     expect(await report(id, { launch: attempt(1) })).toMatchObject({ status: 409 })
     expect(await report(id, { launch: null })).toMatchObject({ status: 200 })
@@ -124,7 +124,7 @@ describe('a report', () => {
     expect((await report(id, { launch: attempt(1, { state: 'spent' }) })).status).toBe(200)
   })
 
-  it('changes of license and CML what it names and no more', async () => {
+  it('changes only the given fields of license and CML', async () => {
     const { id } = await fleet.running()
     await report(id, { cml: { version: '2.8', node_definitions: ['iosv'] }, license: { udi: 'udi-1' } })
     const { json } = await report(id, { cml: { ready: true }, license: { status: 'REGISTERED' } })

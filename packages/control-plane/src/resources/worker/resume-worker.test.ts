@@ -27,7 +27,7 @@ const paused = async () => {
   }))
 }
 
-it('starts what a policy stopped, and records the sessions', async () => {
+it('starts a worker that a policy stopped, and records the sessions', async () => {
   const { id } = await paused()
   expect((await resume(id)).json).toMatchObject({
     desired_status: 'RUNNING',
@@ -57,7 +57,7 @@ it('leaves a worker that a person stopped, until the hold ends', async () => {
   expect((await resume(other.id)).json.desired_status).toBe('RUNNING')
 })
 
-it('leaves alone what is drained or terminated', async () => {
+it('does not change drained or terminated workers', async () => {
   const { id } = await course.running()
   await course.act(id, 'drain')
   expect((await resume(id)).json.code).toBe('worker_held')
@@ -65,7 +65,7 @@ it('leaves alone what is drained or terminated', async () => {
   expect((await resume(id)).json.code).toBe('worker_terminating')
 })
 
-it('drops sessions that do not wait any more', async () => {
+it('drops sessions that no longer wait', async () => {
   const { id } = await paused()
   const [waiting, gone] = [await course.book(), await course.book()]
   await resume(id, [waiting.id, gone.id, 'ls-none'])

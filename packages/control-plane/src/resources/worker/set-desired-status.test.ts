@@ -23,7 +23,7 @@ async function pausedByPolicy() {
 }
 
 describe('start', () => {
-  it('holds RUNNING against policies for the snooze, counted from the request', async () => {
+  it('holds RUNNING against policies for the snooze period, counted from the request', async () => {
     const { id } = await pausedByPolicy()
     await fleet.clock.advance(1_000)
     const { status, json } = await fleet.act(id, 'start', { reason: 'class' })
@@ -32,13 +32,13 @@ describe('start', () => {
     expect(json.desired_until).toBe(toInstant(Date.parse(json.updated_at) + 3_600_000))
   })
 
-  it('holds it for as long as it says', async () => {
+  it('holds RUNNING for the given time', async () => {
     const { id } = await pausedByPolicy()
     const until = inMinutes(7)
     expect((await fleet.act(id, 'start', { until })).json.desired_until).toBe(until)
   })
 
-  it('ends a pause of a policy, and remembers when', async () => {
+  it('ends a pause of a policy, and records the time', async () => {
     const { id } = await pausedByPolicy()
     const { json } = await fleet.act(id, 'start')
     expect(json.pause).toMatchObject({
@@ -49,7 +49,7 @@ describe('start', () => {
     })
   })
 
-  it('ends a drain, although RUNNING is desired already', async () => {
+  it('ends a drain, also when RUNNING is desired already', async () => {
     const { id } = await fleet.running()
     expect((await fleet.act(id, 'drain')).json.drain).not.toBeNull()
     const started = await fleet.act(id, 'start')
@@ -59,7 +59,7 @@ describe('start', () => {
 })
 
 describe('stop', () => {
-  it('holds STOPPED until a person starts it, or until the given moment', async () => {
+  it('holds STOPPED until a person starts it, or until the given time', async () => {
     const { id } = await fleet.running()
     expect((await fleet.act(id, 'stop')).json).toMatchObject({ desired_status: 'STOPPED', desired_until: null })
     const other = await fleet.running()
@@ -67,7 +67,7 @@ describe('stop', () => {
     expect((await fleet.act(other.id, 'stop', { until })).json.desired_until).toBe(until)
   })
 
-  it('takes over from a policy that stopped it: it is a person who holds it now', async () => {
+  it('takes the hold over from a policy that stopped the worker', async () => {
     const { id, version } = await pausedByPolicy()
     const { json } = await fleet.act(id, 'stop', { reason: 'keep it down' })
     expect(json).toMatchObject({ version: version + 1, desired_by: 'admin', desired_reason: 'keep it down' })
@@ -77,7 +77,7 @@ describe('stop', () => {
 })
 
 describe.each(['stop', 'terminate'])('%s', verb => {
-  it('spares sessions unless it is forced', async () => {
+  it('refuses to end sessions unless it is forced', async () => {
     const { id } = await fleet.running()
     const { version } = await fleet.reserve(id)
     const refused = await fleet.act(id, verb)
@@ -86,7 +86,7 @@ describe.each(['stop', 'terminate'])('%s', verb => {
     expect(await fleet.act(id, verb, { force: true })).toMatchObject({ status: 202, json: { version: version + 1 } })
   })
 
-  it('by force overrides a drain', async () => {
+  it('ends a drain when it is forced', async () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'drain')
     await fleet.reserve(id)
@@ -94,7 +94,7 @@ describe.each(['stop', 'terminate'])('%s', verb => {
   })
 })
 
-it.each(['start', 'stop', 'terminate'])('%s repeated is 202 without a new version', async verb => {
+it.each(['start', 'stop', 'terminate'])('%s returns 202 without a new version when it is repeated', async verb => {
   const { id } = await pausedByPolicy()
   const until = inMinutes(90)
   for (const body of [{}, { until }]) {
@@ -114,14 +114,14 @@ it('start holds a running worker, and again after the hold', async () => {
   expect((await fleet.act(id, 'start')).json.version).toBe(first.version + 1)
 })
 
-it.each(['start', 'stop'])('%s until a time that is over is refused', async verb => {
+it.each(['start', 'stop'])('%s is refused with an `until` in the past', async verb => {
   const { id } = await fleet.running()
   const answer = await fleet.act(id, verb, { until: '2020-01-01T00:00:00.000Z' })
   expect(answer).toMatchObject({ status: 400, json: { code: 'validation_failed' } })
 })
 
 describe('terminate', () => {
-  it('is refused for a protected worker, by force too', async () => {
+  it('is refused for a protected worker, also when it is forced', async () => {
     const { id } = await fleet.running({ protected: true })
     for (const force of [false, true]) {
       expect(await fleet.act(id, 'terminate', { force })).toMatchObject({
@@ -144,7 +144,7 @@ describe('terminate', () => {
   })
 })
 
-it('refuses what is no moment and what it does not know', async () => {
+it('refuses an invalid time and unknown fields', async () => {
   const { id } = await fleet.running()
   for (const body of [{ until: 'tomorrow' }, { force: 'yes' }, { reason: 'x'.repeat(501) }, { color: 'red' }]) {
     expect(await fleet.act(id, 'stop', body), JSON.stringify(body)).toMatchObject({ status: 400 })

@@ -103,7 +103,7 @@ function refuseIntent(worker: Worker, desired: DesiredStatus, force: boolean): v
   if (sessions > 0 && !force) {
     throw new ProblemError(
       'worker_has_sessions',
-      `${sessions === 1 ? '1 session lives' : `${sessions} sessions live`} on ${worker.name}; drain it first, or say force: true`,
+      `${sessions === 1 ? '1 session lives' : `${sessions} sessions live`} on ${worker.name}; drain it first, or send force: true`,
     )
   }
 }

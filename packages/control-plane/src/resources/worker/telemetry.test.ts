@@ -15,7 +15,7 @@ const metrics = async (id: string, query = '') =>
   (await fleet.send('GET', `workers/${id}/metrics?${query}`, { as: 'user' })).json
 
 describe('a sample', () => {
-  it('is joined to its worker when that is read, and bumps no version', async () => {
+  it('is part of its worker in reads, and does not change its version', async () => {
     const worker = await fleet.running()
     expect(worker).toMatchObject({ utilization: null, nodes_count: null, system_health: null, labs_count: null })
     const at = toInstant(fleet.clock.now())
@@ -32,7 +32,7 @@ describe('a sample', () => {
     expect((await fleet.send('GET', 'workers')).json.items).toEqual([read])
   })
 
-  it('gives way to a newer one, not to one that comes late', async () => {
+  it('is replaced by a newer one, not by a late one', async () => {
     const { id } = await fleet.running()
     await measure(id, { cpu_utilization: 1 })
     await fleet.clock.advance(60_000)
@@ -50,7 +50,7 @@ describe('a sample', () => {
     expect(await measure('w-none', {})).toMatchObject({ status: 404 })
   })
 
-  it('has null where nothing is known, never 0', async () => {
+  it('has null for unknown values, never 0', async () => {
     const { id } = await fleet.running()
     await measure(id, {})
     expect((await metrics(id)).items).toEqual([
@@ -62,7 +62,7 @@ describe('a sample', () => {
     ])
   })
 
-  it('says how many labs were there when it was taken', async () => {
+  it('has the number of labs at its time', async () => {
     const { id } = await fleet.running()
     const start = fleet.clock.now()
     const count = (minutes: number, labs: number) => ({
@@ -88,7 +88,7 @@ describe('a sample', () => {
     },
   )
 
-  it('comes from the worker-controller alone', async () => {
+  it('is accepted from the worker-controller only', async () => {
     const { id } = await fleet.running()
     expect((await measure(id, {}, 'admin')).status).toBe(403)
   })

@@ -25,14 +25,14 @@ describe('patching', () => {
     expect((await patch(worker.id, body)).json.version).toBe(2)
   })
 
-  it('changes the product of the license and leaves the rest of it', async () => {
+  it('changes the product of the license and nothing else of it', async () => {
     const worker = await fleet.create()
     const { json } = await patch(worker.id, { license: { product: 'CML_Enterprise' } })
     expect(json.license).toEqual({ ...worker.license, product: 'CML_Enterprise' })
     expect((await patch(worker.id, { license: { product: null } })).json.license.product).toBeNull()
   })
 
-  it('writes nothing, and no audit, where nothing differs', async () => {
+  it('writes neither document nor audit when nothing changes', async () => {
     const { id, name } = await fleet.create()
     expect((await patch(id, {})).json.version).toBe(1)
     expect((await patch(id, { name, protected: false })).json.version).toBe(1)
@@ -65,7 +65,7 @@ describe('patching', () => {
 })
 
 describe('labels', () => {
-  it('are what lists can be filtered by, and follow each change', async () => {
+  it('can filter lists, also after a change', async () => {
     const [a, b] = [
       await fleet.create({ name: 'a', labels: { environment: 'prod', 'team/owner': 'x=y' } }),
       await fleet.create({ name: 'b', labels: { environment: 'test' } }),
@@ -97,7 +97,7 @@ describe('refresh', () => {
     expect((await fleet.act(id, 'refresh')).json.version).toBe(first.version + 1)
   })
 
-  it('does so after the controller has cleared the request too', async () => {
+  it('requests it also after the controller has cleared the request', async () => {
     const { id } = await fleet.running()
     const { version } = (await fleet.act(id, 'refresh')).json
     await fleet.report(id, version, { refresh_requested_at: null })
@@ -115,7 +115,7 @@ describe('refresh', () => {
 })
 
 describe('retry', () => {
-  it('goes back to PENDING where nothing was launched', async () => {
+  it('moves back to PENDING when nothing was launched', async () => {
     const { id } = await fleet.create()
     await fleet.moveTo(id, 'FAILED')
     const { status, json } = await fleet.act(id, 'retry', { reason: 'quota was raised' })
@@ -127,7 +127,7 @@ describe('retry', () => {
     })
   })
 
-  it('starts the machine where there is one', async () => {
+  it('starts the machine when there is one', async () => {
     const { id } = await fleet.running()
     await fleet.moveTo(id, 'FAILED')
     expect((await fleet.act(id, 'retry')).json).toMatchObject({ status: 'STARTING', service_status: 'UNAVAILABLE' })
@@ -137,11 +137,11 @@ describe('retry', () => {
     const { id } = await fleet.running()
     await fleet.act(id, 'stop', { reason: 'broken' })
     await fleet.moveTo(id, 'FAILED')
-    const retried = await fleet.send('POST', `workers/${id}/retry`, { as: 'operator', json: { reason: 'mended' } })
+    const retried = await fleet.send('POST', `workers/${id}/retry`, { as: 'operator', json: { reason: 'fixed' } })
     expect(retried.json).toMatchObject({
       desired_status: 'RUNNING',
       desired_by: 'operator',
-      desired_reason: 'mended',
+      desired_reason: 'fixed',
       pause: { counts: { manual: 1, resumed: 1 } },
     })
     const [entry] = await fleet.journal('audit', `worker:${id}`)
@@ -165,7 +165,7 @@ describe('retry', () => {
 })
 
 describe('repin', () => {
-  it('removes the pinned certificate, once', async () => {
+  it('removes the pinned certificate once', async () => {
     const { id, version } = await fleet.running()
     await fleet.report(id, version, { cml: { certificate_sha256: 'abc', version: '2.8' } })
     const repinned = await fleet.act(id, 'repin')

@@ -16,8 +16,8 @@ const condition = (type: string) => ({
   since: '2026-01-01T00:00:00.000Z',
 })
 
-describe('the end of a worker', () => {
-  it('is refused while an attempt may still show a machine', async () => {
+describe('the termination of a worker', () => {
+  it('is refused while a launch attempt may still produce a machine', async () => {
     const { id } = await fleet.create()
     await fleet.edit(id, () => ({ desired_status: 'TERMINATED', launch: anAttempt({ state: 'open' }) }))
     expect(await report(id, { status: 'TERMINATED' })).toMatchObject({
@@ -49,14 +49,14 @@ describe('a retry by a person', () => {
   })
 })
 
-describe('a license that is lost again', () => {
+describe('a license that is leaked again', () => {
   const leak = async (worker_id: string, text: string) => {
     const reason = textReason(text)
     return fleet.fenced('POST', 'license-leaks', { worker_id, udi: 'udi-1', hostname: null, product: null, reason })
   }
   const leaks = async () => (await fleet.send('GET', 'license-leaks')).json.items
 
-  it('is on record again after the first was resolved', async () => {
+  it('is recorded again after the first leak was resolved', async () => {
     const { id } = await fleet.running()
     expect((await leak(id, 'its machine was killed')).status).toBe(201)
     expect((await leak(id, 'its machine was killed')).status).toBe(200)
@@ -87,7 +87,7 @@ describe('a machine that reappears after its worker was terminated', () => {
   }
   const found = () => fleet.fenced('POST', 'workers/imports', FOUND)
 
-  it('gets a new record: it costs as much as any other', async () => {
+  it('gets a new record, since it costs money', async () => {
     const { id } = (await found()).json
     await report(id, { status: 'TERMINATED' })
     const again = await found()

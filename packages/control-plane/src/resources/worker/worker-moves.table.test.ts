@@ -14,8 +14,8 @@ async function workerIn(fleet: ReturnType<typeof aFleet>, status: (typeof WORKER
   }))
 }
 
-describe.each(WORKER_STATUSES)('a report on a worker that is %s', from => {
-  it('is taken where the lifecycle allows the move, and else refused with nothing changed', async () => {
+describe.each(WORKER_STATUSES)('a report for a worker that is %s', from => {
+  it('is accepted for a legal move, and otherwise refused without a change', async () => {
     const fleet = aFleet()
     for (const to of WORKER_STATUSES.filter(each => each !== from)) {
       const before = await workerIn(fleet, from)
@@ -30,7 +30,7 @@ describe.each(WORKER_STATUSES)('a report on a worker that is %s', from => {
     }
   })
 
-  it('is the only thing that changes the status: people change the desired status', async () => {
+  it('is the only way to change the status: people change the desired status', async () => {
     const fleet = aFleet()
     const { id } = await workerIn(fleet, from)
     for (const verb of ['start', 'stop', 'terminate', 'drain', 'refresh']) {
@@ -39,7 +39,7 @@ describe.each(WORKER_STATUSES)('a report on a worker that is %s', from => {
     }
   })
 
-  it('is needed before its record can be removed', async () => {
+  it('is required before its record can be removed', async () => {
     const fleet = aFleet()
     const { id } = await workerIn(fleet, from)
     const answer = await fleet.send('DELETE', `workers/${id}`)

@@ -13,8 +13,8 @@ beforeEach(() => {
 const check = (id: string, last_activity_at: string | null) =>
   fleet.fenced('POST', `workers/${id}/idle-checks`, { evidence: { last_activity_at, running_nodes: 0 } })
 
-describe('what is known of the last activity', () => {
-  it('stays known when a server forgets it, also while other things change', async () => {
+describe('the last activity of a worker', () => {
+  it('is kept when CML forgets it, also while other fields change', async () => {
     await fleet.send('PATCH', 'settings', { json: { min_workers: 1 } })
     const { id } = await fleet.running()
     const used = toInstant(fleet.clock.now())
@@ -25,8 +25,8 @@ describe('what is known of the last activity', () => {
   })
 })
 
-describe('a worker that is bought', () => {
-  it('is bought where it is asked for, and not where workers are by default', async () => {
+describe('a purchased worker', () => {
+  it('is launched in the requested region, not in the default one', async () => {
     await fleet.send('POST', 'worker-templates', { json: METAL })
     const purchase = { template_name: 'metal', aws_region: 'eu-west-1', count: 1, session_ids: ['ls-1'], key: 'k1' }
     const { status, json } = await fleet.fenced('POST', 'workers/scale-up', purchase, { by: 'resource-scheduler' })
@@ -34,7 +34,7 @@ describe('a worker that is bought', () => {
     expect(json.workers).toMatchObject([{ aws_region: 'eu-west-1' }])
   })
 
-  it('has a name of its own, however many are bought at once', async () => {
+  it('has a unique name, also when several are bought at once', async () => {
     await fleet.send('POST', 'worker-templates', { json: METAL })
     const purchase = { template_name: 'metal', aws_region: 'us-east-1', count: 5, session_ids: ['ls-1'], key: 'k1' }
     const { json } = await fleet.fenced('POST', 'workers/scale-up', purchase, { by: 'resource-scheduler' })

@@ -10,7 +10,7 @@ beforeEach(() => {
 const report = (id: string, version: number, changes: object) => plane.report(id, version, changes)
 
 describe('creating a worker', () => {
-  it('answers 201 with the worker, its place and its version', async () => {
+  it('returns 201 with the worker, its location and its version', async () => {
     await plane.create()
     const answer = await plane.send('POST', 'workers', {
       json: { template_name: 'metal', name: 'mine', tags: { team: 'a' } },
@@ -30,7 +30,7 @@ describe('creating a worker', () => {
     expect((await plane.send('GET', answer.headers.location ?? '')).json).toEqual(answer.json)
   })
 
-  it('makes a name when none is given', async () => {
+  it('creates a name when none is given', async () => {
     expect((await plane.create()).name).toMatch(/^metal-[0-9a-z]{4}$/)
   })
 
@@ -65,7 +65,7 @@ describe('creating a worker', () => {
 })
 
 describe('changing the desired status', () => {
-  it('changes the desired status and nothing else', async () => {
+  it('writes only the desired status', async () => {
     const worker = await plane.create()
     const answer = await plane.send('POST', `workers/${worker.id}/stop`, {
       as: 'operator',
@@ -91,7 +91,7 @@ describe('changing the desired status', () => {
     expect(again).toMatchObject({ status: 202, json: { version: 2 } })
   })
 
-  it('can not be undone once it is to be terminated', async () => {
+  it('can’t be undone once the worker is to be terminated', async () => {
     const worker = await plane.create()
     await plane.send('POST', `workers/${worker.id}/terminate`)
     for (const verb of ['start', 'stop']) {
@@ -100,7 +100,7 @@ describe('changing the desired status', () => {
     }
   })
 
-  it('spares a protected worker', async () => {
+  it('refuses to terminate a protected worker', async () => {
     const worker = await plane.create({ protected: true })
     expect(await plane.send('POST', `workers/${worker.id}/terminate`)).toMatchObject({
       status: 409,
@@ -109,7 +109,7 @@ describe('changing the desired status', () => {
     expect((await plane.send('POST', `workers/${worker.id}/stop`)).status).toBe(202)
   })
 
-  it('lets go of a protection', async () => {
+  it('accepts the end of a protection', async () => {
     const worker = await plane.create({ protected: true })
     const unprotected = await plane.send('PATCH', `workers/${worker.id}`, {
       json: { protected: false, name: 'renamed' },
@@ -131,7 +131,7 @@ describe('changing the desired status', () => {
 })
 
 describe('reporting the status', () => {
-  it('moves along the table and keeps the history', async () => {
+  it('follows the legal moves and keeps the history', async () => {
     const worker = await plane.create()
     await plane.clock.advance(1_000)
     const moved = await report(worker.id, 1, { status: 'PROVISIONING', ec2_instance_id: 'i-1' })
@@ -154,7 +154,7 @@ describe('reporting the status', () => {
     expect((await plane.send('GET', `workers/${worker.id}`)).json).toEqual(worker)
   })
 
-  it('needs to know which version it is based on', async () => {
+  it('requires the base version', async () => {
     const worker = await plane.create()
     const blind = await plane.send('PATCH', `workers/${worker.id}/status`, {
       as: 'controller',
@@ -172,7 +172,7 @@ describe('reporting the status', () => {
     })
   })
 
-  it('gives a machine to one worker only', async () => {
+  it('assigns a machine to one worker only', async () => {
     const [a, b] = [await plane.create(), await plane.create()]
     await report(a.id, 1, { status: 'PROVISIONING', ec2_instance_id: 'i-1' })
     expect(await report(b.id, 1, { status: 'PROVISIONING', ec2_instance_id: 'i-1' })).toMatchObject({
@@ -196,7 +196,7 @@ describe('reporting the status', () => {
 })
 
 describe('removing a record', () => {
-  it('waits until the machine is gone', async () => {
+  it('is refused until the machine is terminated', async () => {
     const worker = await plane.create()
     expect(await plane.send('DELETE', `workers/${worker.id}`)).toMatchObject({
       status: 409,
@@ -210,7 +210,7 @@ describe('removing a record', () => {
 })
 
 describe('listing', () => {
-  it('pages through everything, hides the terminated, and filters', async () => {
+  it('pages through everything, hides terminated workers, and filters', async () => {
     const names = ['a', 'b', 'c', 'd', 'e']
     const workers = []
     for (const name of names) {
@@ -240,7 +240,7 @@ describe('listing', () => {
   })
 })
 
-it('holds compare-and-set under fifty people at once', async () => {
+it('keeps every change of fifty concurrent people by compare-and-set', async () => {
   const worker = await plane.create()
   const verbs = Array.from({ length: 50 }, (_, index) => (index % 2 === 0 ? 'stop' : 'start'))
   const answers = await Promise.all(verbs.map(verb => plane.send('POST', `workers/${worker.id}/${verb}`)))

@@ -39,23 +39,23 @@ describe('the graph of a lab', () => {
   })
   const get = async (id: string) => (await course.send('GET', `lablet-definitions/${id}`)).json
 
-  it('comes with its definition: nodes, and links by their own label or their interfaces', async () => {
+  it('has nodes, and links by their own label or their interfaces', async () => {
     const { id } = await course.define({ topology: LAB })
     expect((await get(id)).graph).toEqual(GRAPH)
   })
 
-  it('comes with the fields that its author set', async () => {
+  it('has the fields that its author set', async () => {
     const { id } = await course.define({ port_template: [] })
     expect((await get(id)).given).toEqual({ title: false, needs: false, port_template: true, cml_min: false })
   })
 
-  it('is not there before the topology is', async () => {
+  it('is absent before the topology is fetched', async () => {
     const json = { name: 'far', source: 'https://example.org/lab.yaml' }
     const { id } = (await course.send('POST', 'lablet-definitions', { json })).json
     expect(await get(id)).toMatchObject({ topology: null, graph: null })
   })
 
-  it('is left out where the text is no lab by the rules of today, and of each text read once', async () => {
+  it('is absent when the text is not a valid lab now, and each text is parsed once', async () => {
     let pauses = 0
     const graphOf = labGraphs(async () => {
       pauses += 1

@@ -13,12 +13,12 @@ const linesOf = async (text: string) => {
   return reading.ok ? [] : reading.errors.map(({ line, path }) => [line, path.replace('body.topology.', '')])
 }
 
-it('a lab that CML takes is taken', async () => {
+it('accepts a lab that CML accepts', async () => {
   expect(await linesOf(lab({ link: 'id: l0, n1: n0, i1: i0, n2: n1, i2: i0' }))).toEqual([])
 })
 
 /** CML refuses each of these at the import, when a learner waits and a machine may have been bought. */
-describe('what CML would refuse is refused at once, with its line', () => {
+describe('refuses at once what CML would refuse, with its line', () => {
   it.each([
     ['a node without a place', { node: 'id: n0, label: r1, node_definition: iosv' }, 3],
     ['a member that no node has', { node: `${NODE}, surprise: 1` }, 3],
@@ -30,7 +30,7 @@ describe('what CML would refuse is refused at once, with its line', () => {
   })
 })
 
-it('an unknown key is reported at its line, and a missing one at its parent', async () => {
+it('reports an unknown key at its line, and a missing one at its parent', async () => {
   const text = `lab:
   version: 0.3.0
 nodes:

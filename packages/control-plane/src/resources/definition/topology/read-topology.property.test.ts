@@ -44,7 +44,7 @@ const hostile = fc
   })
   .map(edits => edits.reduce((text, [at, gone, put]) => text.slice(0, at) + put + text.slice(at + gone), LAB))
 
-it('is a lab or a list of complaints with lines, whatever the text is', async () => {
+it('returns a lab or a list of errors with lines, for any text', async () => {
   const property = fc.asyncProperty(
     fc.oneof(hostile, hostile, fc.string({ unit: 'binary', maxLength: 300 })),
     async text => {

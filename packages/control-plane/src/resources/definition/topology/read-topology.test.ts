@@ -40,7 +40,7 @@ it('reads a list that is repeated by reference', async () => {
   expect(reading.ok && reading.topology.nodes[1]?.tags).toEqual(['serial:5000', 'pat:8080:80'])
 })
 
-describe('says the line that is wrong', () => {
+describe('reports the line of the error', () => {
   it.each([
     ['a field', LAB.replace('label: r2', 'label: 7'), /^12 body\.topology\.nodes\.1\.label: it must be text/],
     [
@@ -61,7 +61,7 @@ describe('says the line that is wrong', () => {
     ['NUL', LAB.replace('label: r2', 'label: "r\\02"'), /^12 .*NUL/],
     ['half of a character', LAB.replace('label: r2', 'label: "\\ud800"'), /^12 .*half/],
     ['__proto__', LAB.replace('ram: 1024', '__proto__: {a: 1}'), /^11 .*__proto__/],
-    ['a tag of somebody else', LAB.replace('label: r2', 'label: !!python/object:os.system r2'), /^12 .*tag/i],
+    ['a tag of another language', LAB.replace('label: r2', 'label: !!python/object:os.system r2'), /^12 .*tag/i],
     ['a second document', `${LAB}---\nlab: {}\n`, /^18 .*second document/],
     ['a list for a map', '- a\n- b\n', /^1 body\.topology: it is no lab of CML/],
     ['text', 'hello', /^1 body\.topology: it is no lab of CML/],
@@ -75,7 +75,7 @@ describe('says the line that is wrong', () => {
 const QUOTED = /more than 400000 characters in quotes/
 const TOO_MANY = /more than 100000 words/
 
-describe('ends soon with', () => {
+describe('ends soon for', () => {
   const laughs = [...'abcdefghi'].reduce(
     (text, name, place, all) =>
       `${text}${name}: &${name} [${Array.from({ length: 9 }, () => (place === 0 ? 'lol' : `*${all[place - 1]}`)).join(', ')}]\n`,
@@ -113,26 +113,26 @@ async function pausesOf(text: string): Promise<number> {
   return pauses
 }
 
-describe('however long it is', () => {
+describe('a topology of any length', () => {
   const many = `a:\n${Array.from({ length: 20_000 }, (_, n) => `- ${n}\n`).join('')}`
 
-  it('other work runs while it is read', async () => {
+  it('does not block other work while it is read', async () => {
     expect(await pausesOf(LAB)).toBe(0)
     // A dash, a blank, a number and a line end each time.
     expect(await pausesOf(many)).toBeGreaterThanOrEqual((4 * 20_000) / WORDS_PER_SLICE)
   })
 
-  it('nothing is read beyond what is too much', async () => {
+  it('is not read beyond the limits', async () => {
     expect(await pausesOf(`a: [${'1,'.repeat(500_000)}]`)).toBe(WORDS_MAX / WORDS_PER_SLICE)
   })
 
-  it('no more than twenty things are said to be wrong with it', async () => {
+  it('gets at most twenty errors', async () => {
     const reading = await readTopology(`a:\n${'- &a &b 1\n'.repeat(5_000)}`)
     expect(reading.ok ? 0 : reading.errors.length).toBe(20)
   })
 })
 
-it('says the first of many in a sentence', async () => {
+it('joins the first errors into one sentence', async () => {
   const reading = await readTopology(LAB.replace('label: r2', 'label: 7').replace('0.3.0', '9'))
   expect(reading.ok ? '' : summarizeErrors(reading.errors)).toMatch(/^line 2: lab\.version: .* \(and 1 more\)$/)
 })
