@@ -73,12 +73,12 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     undoLater(context, act, context.replicas.jumpClock(serviceOf(act), nextDigit(act.target), jumpMs))
   },
   'break the streams': ({ world }) => world.coordination.faults.breakStreams(),
-  'forget old changes': ({ world }) => world.coordination.faults.compact(),
+  'compact old changes': ({ world }) => world.coordination.faults.compact(),
   'hold the streams'(context, act) {
     context.world.coordination.faults.freezeStreams(true)
     undoLater(context, act, () => context.world.coordination.faults.freezeStreams(false))
   },
-  'drop and double events'(context, act) {
+  'drop and duplicate events'(context, act) {
     const { faults } = context.world.coordination
     faults.setDelivery(() => ({ copies: context.world.chance.int(3) }))
     undoLater(context, act, () => faults.setDelivery(undefined))
@@ -88,8 +88,8 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     faults.setDelivery(() => ({ delayMs: context.world.chance.int(DELAY_MS_MAX) }))
     undoLater(context, act, () => faults.setDelivery(undefined))
   },
-  'cut CML': (context, act) => blockAccess(context, act, 'isCmlCut'),
-  'lose answers of CML': (context, act) => setFaultRate(context, act, 'cmlRate'),
+  'disconnect CML': (context, act) => blockAccess(context, act, 'isCmlCut'),
+  'lose CML responses': (context, act) => setFaultRate(context, act, 'cmlRate'),
   'lose requests': (context, act) => setFaultRate(context, act, 'apiRate'),
   'kill the API': ({ world }, act) => world.api.kill(shareOf(act.amount, API_DOWN_MS_MAX)),
   'kill the API at a call': ({ world }, act) =>
@@ -99,13 +99,13 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
       shareOf(act.target, API_DOWN_MS_MAX),
     ),
   'lose writes': (context, act) => setFaultRate(context, act, 'storeRate'),
-  'write beside us': (context, act) => setFaultRate(context, act, 'rivalRate'),
-  'turn the cloud hostile'(context, act) {
+  'write concurrently': (context, act) => setFaultRate(context, act, 'rivalRate'),
+  'use hostile cloud faults'(context, act) {
     context.world.cloud.faults.usePreset('hostile')
     undoLater(context, { ...act, forMs: 2 * act.forMs }, () => context.world.cloud.faults.usePreset('plain'))
   },
   'show no machines': (context, act) => blockAccess(context, act, 'isWrongAccount'),
-  'cut EC2'(context, act) {
+  'disconnect EC2'(context, act) {
     context.world.cloud.faults.patch({ lost_request_rate: 1 })
     undoLater(context, act, () => context.world.cloud.faults.patch({ lost_request_rate: 0 }))
   },

@@ -36,8 +36,8 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
         act.target,
       ).id,
     ),
-  license: (context, act) => context.operator.license(idOf(context, act), pick(LICENSES, act.amount)),
-  unlicense: (context, act) => context.operator.unlicense(idOf(context, act)),
+  'register a license': (context, act) => context.operator.license(idOf(context, act), pick(LICENSES, act.amount)),
+  'deregister a license': (context, act) => context.operator.unlicense(idOf(context, act)),
   retry: (context, act) =>
     context.operator.retry(
       pick(

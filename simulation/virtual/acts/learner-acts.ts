@@ -27,7 +27,7 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
       params: { id: pick(open({ world, ...context }), target).id },
       body: { minutes: 1 + Math.floor(amount * 20) },
     }),
-  'place anew': ({ world, ...context }, { target }) =>
+  'requeue a session': ({ world, ...context }, { target }) =>
     world.client.call('requeueSession', {
       params: {
         id: pick(
@@ -37,10 +37,10 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
       },
       body: {},
     }),
-  'start its lab anew': ({ world, ...context }, { target }) =>
+  'retry a session': ({ world, ...context }, { target }) =>
     world.client.call('retrySession', { params: { id: pick(open({ world, ...context }), target).id }, body: {} }),
   'use a server': (context, act) => context.manual.useServer(machineOf(context, act)),
-  async pry({ world, ...context }, { target, amount }) {
+  async 'act on a foreign session'({ world, ...context }, { target, amount }) {
     const session = pick(open({ world, ...context }), target)
     const stranger = pick(
       LEARNER_NAMES.filter(name => name !== session.owner),

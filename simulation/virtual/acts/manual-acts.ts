@@ -19,13 +19,13 @@ const BROKEN_TIMES = 5
 export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
   'stop a machine': (context, act) => context.manual.stop(machineOf(context, act)),
   'start a machine': (context, act) => context.manual.start(machineOf(context, act)),
-  'kill a machine': (context, act) => context.manual.terminate(machineOf(context, act)),
+  'terminate a machine': (context, act) => context.manual.terminate(machineOf(context, act)),
   'untag a machine': (context, act) => context.manual.untag(machineOf(context, act), TAG.fleet),
   'name a machine': (context, act) =>
     context.manual.tag(machineOf(context, act), { [TAG.name]: `by hand ${act.amount}` }),
   'protect a machine': (context, act) => context.manual.protect(machineOf(context, act), true),
   'replace a certificate': (context, act) => context.manual.onCml(machineOf(context, act), 'POST replace-certificate'),
-  'lose the Smart Account'(context, act) {
+  'disconnect the Smart Account'(context, act) {
     const machine = machineOf(context, act)
     context.manual.smartAccountReached(machine, false)
     context.world.time.clock.after(act.forMs, () =>
@@ -45,13 +45,13 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
     context.world.time.clock.after(act.forMs, () => ignoreMissing(() => set(CML_LOGIN.password)))
   },
   'remove labs': (context, act) => context.manual.removeLabs(machineOf(context, act)),
-  'plant a foreign machine': ({ manual }, { target, amount }) =>
+  'launch a foreign machine': ({ manual }, { target, amount }) =>
     manual.plant({
       [TAG.fleet]: amount < 0.5 ? 'another-fleet' : '',
       [TAG.discovery]: 'true',
       [TAG.name]: `f${target}`,
     }),
-  'plant a machine to be found': ({ manual }, { target, amount }) =>
+  'launch a machine to discover': ({ manual }, { target, amount }) =>
     manual.plant({
       [TAG.name]: `found${target}`,
       ...(amount < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }),
@@ -67,7 +67,7 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
     for (const { id, status, launch } of world.workers())
       if (status === 'PENDING') for (const offering of OFFERINGS) manual.useToken(id, (launch?.n ?? 0) + 1, offering)
   },
-  'use up a zone'({ manual, world }, { target, forMs }) {
+  'exhaust a zone'({ manual, world }, { target, forMs }) {
     const { zone, type } = pick(OFFERINGS, target)
     manual.setCapacity(zone, type, 0)
     world.time.clock.after(forMs, () => ignoreMissing(() => manual.setCapacity(zone, type, null)))

@@ -8,8 +8,26 @@ import { manualActs } from './manual-acts.ts'
 
 const PERFORMERS: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...manualActs, ...faultActs }
 
-/** The behavior fingerprint was recorded with this spelling. */
-const RECORDED_AS: Partial<Record<ActName, string>> = { 'create with a license': 'create with a licen\x63e' }
+/** Names that the behavior fingerprint was recorded with. */
+const RECORDED_AS: Partial<Record<ActName, string>> = {
+  'create with a license': 'create with a licen\x63e',
+  'requeue a session': 'place a\x6eew',
+  'retry a session': 'start its lab a\x6eew',
+  'write concurrently': 'write beside us',
+  'use hostile cloud faults': 'turn the cloud hostile',
+  'launch a foreign machine': 'plant a foreign machine',
+  'launch a machine to discover': 'plant a machine to be found',
+  'exhaust a zone': 'use up a zone',
+  'lose CML responses': 'lose answers of CML',
+  'compact old changes': 'forget old changes',
+  'drop and duplicate events': 'drop and double events',
+  'disconnect the Smart Account': 'lose the Smart Account',
+  'disconnect CML': 'cut CML',
+  'terminate a machine': 'kill a machine',
+  'act on a foreign session': 'pry',
+  'deregister a license': 'unlicense',
+  'register a license': 'license',
+}
 
 /** Performs an act. A refusal, or a missing target, is no failure of the run. */
 export async function perform(context: ActContext, act: Act): Promise<void> {

@@ -19,7 +19,7 @@ const BUSY_API = [
 ]
 /** Two API processes, one of which loses many races. */
 const RIVALS = [
-  at(0, 'write beside us', { amount: 1, forMinutes: 60 }),
+  at(0, 'write concurrently', { amount: 1, forMinutes: 60 }),
   ...ONE,
   ...Array.from({ length: 6 }, (_, n) => at(10 + 5 * n, n % 2 === 0 ? 'stop' : 'start')),
 ]
@@ -69,7 +69,7 @@ export const apiMutants: readonly Mutant[] = [
     name: 'license leak not stored',
     breaks: 'the report of a license that was lost with its machine is not stored',
     caughtBy: /is lost without a record/,
-    acts: [at(0, 'create with a license'), at(20, 'kill a machine')],
+    acts: [at(0, 'create with a license'), at(20, 'terminate a machine')],
     defects: () => ({ store: withoutLeaks }),
   },
   {
@@ -154,7 +154,7 @@ export const apiMutants: readonly Mutant[] = [
     acts: [
       ...ONE,
       at(15, 'book', { amount: 0.45 }),
-      ...Array.from({ length: 9 }, (_, n) => at(18 + n, 'pry', { amount: n / 9 })),
+      ...Array.from({ length: 9 }, (_, n) => at(18 + n, 'act on a foreign session', { amount: n / 9 })),
     ],
     defects: () => ({
       api: dispatch => request =>
@@ -204,7 +204,7 @@ export const apiMutants: readonly Mutant[] = [
     acts: [
       ...ONE,
       at(1, 'change settings', { target: 0.6 }),
-      ...Array.from({ length: 5 }, (_, n) => at(2, 'plant a machine to be found', { target: n / 10, amount: 0.9 })),
+      ...Array.from({ length: 5 }, (_, n) => at(2, 'launch a machine to discover', { target: n / 10, amount: 0.9 })),
     ],
     defects: () => ({
       requests: changeResponses(/orphan-terminations/, () => ({ granted: true, because: textReason('test') })),

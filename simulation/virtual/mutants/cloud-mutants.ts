@@ -27,7 +27,7 @@ const CHANGING_LEADERS = [
   ...Array.from({ length: 3 }, (_, n) => at(n / 10, 'create')),
   ...Array.from({ length: 6 }, (_, n) => [
     at(10 + 12 * n, 'lead as a zombie', { amount: 0.9 }),
-    at(13 + 12 * n, 'cut EC2'),
+    at(13 + 12 * n, 'disconnect EC2'),
     at(13.1 + 12 * n, n % 2 === 0 ? 'stop' : 'start', { target: 0.4 }),
   ]).flat(),
 ]
@@ -98,7 +98,7 @@ export const cloudMutants: readonly Mutant[] = [
     name: 'failed listing treated as empty',
     breaks: 'a failed listing counts as an empty one',
     caughtBy: /without a record for too long/,
-    acts: [...ONE, at(20, 'cut EC2', { forMinutes: 5 })],
+    acts: [...ONE, at(20, 'disconnect EC2', { forMinutes: 5 })],
     defects: () => ({
       compute: compute => ({
         ...compute,
@@ -112,7 +112,7 @@ export const cloudMutants: readonly Mutant[] = [
     name: 'delay without backoff',
     breaks: 'a worker is retried with the same short delay during an EC2 outage',
     caughtBy: /was read more than/,
-    acts: [...ONE, at(20, 'cut EC2', { forMinutes: 8 })],
+    acts: [...ONE, at(20, 'disconnect EC2', { forMinutes: 8 })],
     defects: () => ({ settings: { worker: { backoffMultiplier: 1 } } }),
   },
   {
@@ -161,7 +161,7 @@ export const cloudMutants: readonly Mutant[] = [
     name: 'unreturned license not recorded',
     breaks: 'a license that the Smart Account still counts is reported as returned',
     caughtBy: /is lost without a record/,
-    acts: [at(0, 'create with a license'), at(30, 'lose the Smart Account', { forMinutes: 60 }), at(31, 'unlicense')],
+    acts: [at(0, 'create with a license'), at(30, 'disconnect the Smart Account', { forMinutes: 60 }), at(31, 'deregister a license')],
     defects: () => ({
       cml: cml => ({
         ...cml,
@@ -176,7 +176,7 @@ export const cloudMutants: readonly Mutant[] = [
     name: 'discovery imports another fleet',
     breaks: 'the fleet tag is ignored',
     caughtBy: /is a machine of another-fleet/,
-    acts: [...ONE, at(1, 'plant a foreign machine')],
+    acts: [...ONE, at(1, 'launch a foreign machine')],
     defects: () => ({
       compute: compute => ({
         ...compute,

@@ -7,7 +7,7 @@ const CAUGHT = /the fleet password was sent to .*, which LCM did not launch/
 
 /** The endpoint tag names another machine before the first contact with CML. */
 const TAGGED_AT_LAUNCH = [
-  at(0, 'plant a foreign machine'),
+  at(0, 'launch a foreign machine'),
   at(20, 'create'),
   ...Array.from({ length: 12 }, (_, n) => at(20.02 + n / 50, 'tag a machine with a foreign endpoint')),
 ]
@@ -29,7 +29,7 @@ const trustTag = (compute: Compute): Compute => ({
 
 /** The launch is refused in every zone, and an attacker uses the tokens of the next attempt. */
 const TOKENS_USED = [
-  ...[0, 0.25, 0.5, 0.75].map(target => at(0, 'use up a zone', { target, forMinutes: 60 })),
+  ...[0, 0.25, 0.5, 0.75].map(target => at(0, 'exhaust a zone', { target, forMinutes: 60 })),
   at(1, 'create'),
   at(2, 'use the next launch tokens'),
 ]
@@ -63,7 +63,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'fleet password for a discovered machine',
     breaks: 'a discovered machine counts as launched by LCM',
     caughtBy: CAUGHT,
-    acts: [at(0, 'plant a machine to be found')],
+    acts: [at(0, 'launch a machine to discover')],
     defects: () => ({
       requests: changeResponses(/^GET \S*\/workers(\/w-[^/]+)?(\?|$)/, body =>
         Array.isArray(body.items) ? { ...body, items: body.items.map(launched) } : launched(body),

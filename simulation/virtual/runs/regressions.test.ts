@@ -17,7 +17,7 @@ const REGRESSIONS: readonly Regression[] = [
     // The rule mistook a machine that the cloud had forgotten for one that was terminated long ago.
     name: 'the machine of a settled, licensed worker is terminated manually just before licenses are counted',
     seed: 5,
-    acts: [at(3.9, 'create with a license'), at(6, 'stop'), at(26.6, 'kill a machine')],
+    acts: [at(3.9, 'create with a license'), at(6, 'stop'), at(26.6, 'terminate a machine')],
   },
   // The response "Smart Account not reached" was lost with the process that received it. Several calls, because the number may change.
   ...[8, 11, 12].map(ahead => ({
@@ -25,7 +25,7 @@ const REGRESSIONS: readonly Regression[] = [
     seed: 5,
     acts: [
       at(0, 'create with a license'),
-      at(6, 'lose the Smart Account', { forMinutes: 10 }),
+      at(6, 'disconnect the Smart Account', { forMinutes: 10 }),
       at(7, 'terminate'),
       at(7, 'kill a process at a call', { amount: ahead / 40 + 0.0065 }),
     ],
@@ -36,9 +36,9 @@ const REGRESSIONS: readonly Regression[] = [
     seed: 5,
     acts: [
       at(0, 'create'),
-      at(3, 'lose the Smart Account', { forMinutes: 4 }),
-      at(3.1, 'license'),
-      at(7.6, 'kill a machine'),
+      at(3, 'disconnect the Smart Account', { forMinutes: 4 }),
+      at(3.1, 'register a license'),
+      at(7.6, 'terminate a machine'),
     ],
     size: SHORT,
   },

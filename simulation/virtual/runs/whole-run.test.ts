@@ -13,7 +13,7 @@ describe('random users, manual changes and faults', () => {
 
   it('break no invariant while two API processes write concurrently', async () => {
     const acts = [
-      at(0, 'write beside us', { amount: 1, forMinutes: 30 }),
+      at(0, 'write concurrently', { amount: 1, forMinutes: 30 }),
       at(0.1, 'create'),
       at(0.2, 'create with a license'),
       ...Array.from({ length: 3 }, (_, n) => at(5 + 3 * n, 'book', { target: n / 3, amount: 0.1 * n })),

@@ -132,7 +132,7 @@ describe('a license whose return is unconfirmed', () => {
 
   it('is not recorded when the response arrived, despite a concurrent write', async () => {
     for (const [seed, end] of [
-      [136, 'unlicense'],
+      [136, 'deregister a license'],
       [137, 'terminate'],
     ] as const) {
       const { world, operator, manual, id, next, done } = await inDoubt(seed)
