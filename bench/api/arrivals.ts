@@ -1,7 +1,7 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { type Connection, openConnection } from './http-connections.ts'
 
-/** So many that a request waits for none unless the server is far behind; that wait counts as the server's. */
+/** Enough connections that a request waits for one only when the server is far behind; that wait counts. */
 const CONNECTIONS = 64
 
 export interface Arrival {
@@ -10,8 +10,8 @@ export interface Arrival {
 }
 
 /**
- * Sends requests at a fixed rate whatever the answers do, as a crowd would. Times are from the instant at which a request was
- * due, so a server that stalls is charged for everything that came meanwhile.
+ * Sends requests at a fixed rate, independent of the responses. Times start when a request is due, so a stall of the server
+ * counts for every request that arrives meanwhile.
  */
 export async function atFixedRate(
   port: number,

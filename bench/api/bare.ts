@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { Server } from 'node:net'
 
-/** Sends as many bytes as it is asked for, `/api/v1/BYTES`, and does nothing else: what Node and the machine take for that. */
+/** A server that only sends as many bytes as requested, `/api/v1/BYTES`: the cost of Node and the machine. */
 const known = new Map<string, Buffer>()
 
 function bytesFor(url: string): Buffer {

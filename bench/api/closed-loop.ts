@@ -1,7 +1,7 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { openConnection } from './http-connections.ts'
 
-/** Each client sends its next request when the one before is answered, for so many seconds. Answers how many a second. */
+/** Each client sends its next request after the previous response. Returns requests per second. */
 export async function closedLoop(
   port: number,
   load: { clients: number; seconds: number; next: (client: number, n: number) => Buffer },

@@ -3,16 +3,16 @@ import { systemClock } from '@lcm/runtime/clock'
 import { requestText } from './http-connections.ts'
 
 const CHANGE = /"type":"worker\.updated","id":"([^"]+)","version":(\d+)/g
-/** Longer than what CHANGE looks for, which may come in two pieces. */
+/** Longer than a match of CHANGE, which may arrive in two chunks. */
 const TAIL_CHARACTERS = 200
 
 export interface EventClients {
-  /** When each client was told of a version, by `<id> <version>`. */
+  /** Times at which each client received a version, by `<id> <version>`. */
   readonly arrivals: ReadonlyMap<string, readonly number[]>
   close(): void
 }
 
-/** So many event streams, each on its own connection, open when this resolves. */
+/** Event streams on separate connections. Resolves when all are open. */
 export async function openEventClients(port: number, count: number): Promise<EventClients> {
   const arrivals = new Map<string, number[]>()
 
@@ -33,7 +33,7 @@ export async function openEventClients(port: number, count: number): Promise<Eve
     const socket = connect({ port, host: '127.0.0.1' })
     socket.write(requestText('GET', 'events'))
     let tail = ''
-    // The first thing said is a heartbeat: from then on nothing is missed.
+    // The stream starts with a heartbeat; no later change is missed.
     await new Promise<void>((resolve, reject) => {
       socket.once('error', reject)
       socket.on('data', chunk => {

@@ -7,22 +7,22 @@ import { AUDIT_BODY, decisionBody, livedWorker, sampleOf, workerId } from './fle
 
 export interface FleetSize {
   readonly workers: number
-  /** Over all workers, evenly. */
+  /** Spread evenly over all workers. */
   readonly decisions?: number
-  /** Of the first worker, besides. */
+  /** Additional decisions of the first worker. */
   readonly ofTheFirst?: number
-  /** What people did to the second worker: entries that a query for its decisions must not pass over one by one. */
+  /** Entries of other streams for the second worker, which a query for its decisions must skip efficiently. */
   readonly auditOfTheSecond?: number
   /** Workers that need no further action. */
   readonly terminated?: boolean
 }
 
-/** Decisions are spread over this much of the past, which is kept. */
+/** Age of the oldest decision, within the retention. */
 const SPAN_MS = 20 * 86_400_000
 
 type Worker = ReturnType<typeof livedWorker>
 
-/** A store as long use would leave it, written past the API: a million rows in one transaction take seconds so. */
+/** Writes a store with a long history directly: a million rows in one transaction take seconds. */
 export async function writeFleetFile(file: string, size: FleetSize): Promise<void> {
   await openSqliteStore(file, { schema: STORE_SCHEMA }).close()
   const db = new DatabaseSync(file)
@@ -34,7 +34,7 @@ export async function writeFleetFile(file: string, size: FleetSize): Promise<voi
   db.close()
 }
 
-/** Indexes are made faster at the end than row by row. */
+/** Creating indexes at the end is faster. */
 function withoutIndexes(db: DatabaseSyncInstance, table: string, write: () => void): void {
   const made = db.prepare(
     "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL",

@@ -22,7 +22,7 @@ export const workerId = (index: number): string => `w-${String(index).padStart(1
 const hex = (index: number, digits: number): string => index.toString(16).padStart(digits, '0')
 const address = (first: number, index: number): string => `${first}.${index >> 16}.${(index >> 8) & 255}.${index & 255}`
 
-/** One of many: as a worker looks after a day of life, about 3 KB of JSON. */
+/** A worker with the history of one day, about 3 KB of JSON. */
 export function livedWorker(index: number, nowMs: number): Worker {
   const at = (minutesAgo: number) => toInstant(nowMs - minutesAgo * MINUTE_MS - index)
   const id = workerId(index)
@@ -95,7 +95,7 @@ export const sampleOf = (index: number, nowMs: number): WorkerSample => ({
   system_health: { valid: true, controller: true, computes: 1, licensing: 'COMPLETED' },
 })
 
-/** What a controller says when it acts, without what the journal keeps beside it. */
+/** Body of a decision, without the fields that the journal adds. */
 export const decisionBody = (n: number): object => ({
   service: 'worker-controller',
   epoch: 3,

@@ -3,11 +3,11 @@ import { TOKEN } from './processes.ts'
 
 export interface Answer {
   readonly status: number
-  /** Kept only when asked for. */
+  /** Kept on request only. */
   readonly body: string
 }
 
-/** Just enough HTTP to load a server without becoming the bottleneck: keep-alive, one request at a time, nothing parsed. */
+/** A minimal HTTP client that is not the bottleneck: keep-alive, one request at a time, no parsing. */
 export interface Connection {
   send(request: Buffer, keepBody?: boolean): Promise<Answer>
   close(): void
@@ -60,7 +60,7 @@ export async function openConnection(port: number): Promise<Connection> {
   }
 }
 
-/** True when the answer is complete. */
+/** Whether the response is complete. */
 function receive(pending: Pending, chunk: Buffer): boolean {
   let body = chunk
   if (pending.missing < 0) {

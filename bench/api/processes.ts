@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** On the disk of the checkout, not in a folder that may be in memory. */
+/** On the disk of the checkout: a temporary folder may be in memory. */
 const SCRATCH = join(ROOT, '.cache', 'bench')
 export const TOKEN = 'a-token-of-the-bench'
 export const CONTROLLER_TOKEN = `${TOKEN}-of-a-controller`
 
-/** A folder that is gone when the process ends. */
+/** A folder that is deleted when the process ends. */
 export function scratchFolder(): string {
   mkdirSync(SCRATCH, { recursive: true })
   const folder = mkdtempSync(join(SCRATCH, 'api-'))
@@ -26,7 +26,7 @@ export interface Served {
   stop(): Promise<void>
 }
 
-/** The embedded control plane in a process of its own, so that whoever measures does not take its time. */
+/** The embedded control plane in a separate process, so that the measurement does not use its CPU time. */
 export const startApi = (folder: string, store: string, consoleDir?: string): Promise<Served> =>
   start(folder, 'serve', [store, TOKEN, ...(consoleDir === undefined ? [] : [consoleDir])])
 export const startBare = (folder: string): Promise<Served> => start(folder, 'bare', [])
@@ -49,13 +49,13 @@ async function start(folder: string, name: string, args: readonly string[]): Pro
   }
 }
 
-/** `BENCH_CPU_PROF=1` leaves a profile of the API beside the scratch folders. */
+/** `BENCH_CPU_PROF=1` writes a profile of the API beside the scratch folders. */
 const profiling = (name: string): string[] =>
   name === 'serve' && process.env.BENCH_CPU_PROF !== undefined ? ['--cpu-prof', '--cpu-prof-dir', SCRATCH] : []
 
 const isInstalled = (id: string) => !/^[.\0]|^@lcm\//.test(id) && !isAbsolute(id)
 
-/** Bundled as the product is, since code that is translated while it loads is slower. */
+/** Bundled like the product, because code that is translated at load is slower. */
 async function bundled(folder: string, name: string): Promise<string> {
   const file = join(folder, `${name}.mjs`)
   const entry = join(ROOT, 'bench', 'api', `${name}.ts`)

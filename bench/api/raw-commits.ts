@@ -4,7 +4,7 @@ import { livedWorker } from './fleet.ts'
 
 const ROWS = 1_000
 
-/** How many durable commits a second SQLite itself makes on this disk: one update of one worker's JSON in each. */
+/** Durable commits per second of bare SQLite on this disk, each with one update of one worker's JSON. */
 export function rawCommits(file: string) {
   const db = new DatabaseSync(file)
   db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE raw (id INTEGER PRIMARY KEY, body TEXT)')
@@ -20,7 +20,7 @@ export function rawCommits(file: string) {
       const startMs = systemClock.monotonic()
       let commits = 0
       for (; systemClock.monotonic() - startMs < seconds * 1000; commits += 1) {
-        // SQLite leaves a row alone that is as it should be, and flushes nothing.
+        // SQLite does not write or flush a row that does not change.
         written += 1
         update.run(`${bodies[written % ROWS]}${written}`, written % ROWS)
       }

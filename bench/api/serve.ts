@@ -8,8 +8,8 @@ import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { seededRandom } from '@lcm/testkit/seeded-random'
 
 /**
- * The embedded control plane alone, as a process of its own: `serve FILE TOKEN [CONSOLE]`. Says where it listens, and what it
- * takes. A worker-controller may come with the token `<TOKEN>-of-a-controller`.
+ * The embedded control plane alone in a process: `serve FILE TOKEN [CONSOLE]`. Reports its address and its CPU time. The token
+ * of a worker-controller is `<TOKEN>-of-a-controller`.
  */
 const [, , file = '', token = '', consoleDir = null] = process.argv
 const random = seededRandom(7)

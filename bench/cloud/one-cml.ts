@@ -10,9 +10,9 @@ export interface OneCml {
   close(): Promise<void>
 }
 
-/** A CML server that has booted, in a simulated cloud of its own. */
+/** A booted CML server in a separate simulated cloud. */
 export async function serveOneCml(): Promise<OneCml> {
-  // The address comes from the seed, and must not be another bench's.
+  // The address depends on the seed, which must be unique per bench.
   const model = openSimModel({ seed: process.pid, clock: systemClock, speed: 36_000 })
   plantMachines(model, 1, {})
   const id = model.machines()[0]?.instance.instance_id ?? ''

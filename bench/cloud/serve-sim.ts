@@ -6,25 +6,25 @@ import { systemClock } from '@lcm/runtime/clock'
 import { type OneCml, serveOneCml } from './one-cml.ts'
 
 /**
- * The simulated EC2 with a fleet, as a process of its own: `serve-sim COUNT [cml]`. Says where it listens once the fleet is there.
- * Ten thousand CML servers would be the load, so there is none, or one that all machines name as theirs.
+ * The simulated EC2 with a fleet in a process: `serve-sim COUNT [cml]`. Prints its address once the fleet exists. Ten thousand
+ * CML servers would dominate the load, so there is none, or one that all machines share.
  */
 const [, , count = '0', cml] = process.argv
 const PER_LAUNCH = 500
-/** As many as people put on their machines. */
+/** A typical number of tags. */
 const TAGS = Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`tag-${n}`, `the value of tag ${n}`]))
 
 export interface ServedSim {
   readonly url: string
   readonly region: string
-  /** Of the one CML. */
+  /** Endpoint of the shared CML. */
   readonly certificate_sha256: string | null
 }
 
 const oneCml: OneCml | null = cml === 'cml' ? await serveOneCml() : null
 const tags = { ...TAGS, 'lcm:fleet': 'bench', ...(oneCml === null ? {} : { 'cml-endpoint': oneCml.endpoint }) }
 const model = openSimModel({ seed: 7, clock: systemClock, speed: 3600 })
-// A machine may name only its own address as the endpoint of its CML, so that all share one with the one CML.
+// A machine may use only its own address as CML endpoint, so all machines share the address of the CML.
 if (oneCml !== null) model.setAddressing('ports')
 for (let planted = 0; planted < Number(count); planted += PER_LAUNCH)
   plantMachines(model, Math.min(PER_LAUNCH, Number(count) - planted), tags)

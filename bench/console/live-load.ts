@@ -15,7 +15,7 @@ interface Rates {
   readonly samplesPerSecond: number
 }
 
-/** A fleet that lives: workers change all over it, and each is measured now and then. */
+/** A changing fleet: updates of workers and telemetry samples. */
 export function liveLoad(port: number, { workers, changesPerSecond, samplesPerSecond }: Rates): LiveLoad {
   const end = new AbortController()
   let changes = 0

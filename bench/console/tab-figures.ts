@@ -3,19 +3,19 @@ import { systemClock } from '@lcm/runtime/clock'
 import type { Browser } from 'playwright-core'
 import type { Tab } from './tab.ts'
 
-/** How often memory is looked at while something is done. */
-const LOOK_MS = 250
+/** Poll interval of the memory. */
+const POLL_MS = 250
 
 export interface Visit {
-  /** From one frame to the next, in ms: what people see, and what a busy machine makes longer. */
+  /** Time between frames in ms, as users see it; a busy machine makes it longer. */
   readonly times: readonly number[]
-  /** What a frame takes of the tab's main thread on average, in ms, whatever else the machine does. */
+  /** Average time of a frame on the main thread in ms, independent of other load. */
   readonly cpuMs: number
-  /** The most that the tab held meanwhile. */
+  /** Peak memory of the tab. */
   readonly tabMb: number
 }
 
-/** The frames and the memory while something was done. */
+/** Frames and memory during an action. */
 export async function visit(browser: Browser, tab: Tab, work: () => Promise<unknown>): Promise<Visit> {
   await tab.send('Performance.enable', { timeDomain: 'threadTicks' })
   const busyMs = async () => (await metricOf(tab, 'TaskDuration')) * 1000
@@ -36,7 +36,7 @@ async function metricOf(tab: Tab, wanted: string): Promise<number> {
 
 export const heapMb = async (tab: Tab): Promise<number> => Math.round((await metricOf(tab, 'JSHeapUsedSize')) / 2 ** 20)
 
-/** Looks until asked for the most that was seen. There is one tab at a time; the browser's other renderers are small. */
+/** Polls the memory and returns the maximum. There is one tab at a time; other renderers of the browser are small. */
 async function watchedMemory(browser: Browser): Promise<{ most(): Promise<number> }> {
   const session = await browser.newBrowserCDPSession()
   const { processInfo } = await session.send('SystemInfo.getProcessInfo')
@@ -44,33 +44,33 @@ async function watchedMemory(browser: Browser): Promise<{ most(): Promise<number
   const pids = processInfo.filter(({ type }) => type === 'renderer').map(({ id }) => id)
   const end = new AbortController()
   let most = 0
-  const look = () => {
+  const measure = () => {
     most = Math.max(most, ...pids.map(footprintMb))
   }
-  const looking = (async () => {
+  const polling = (async () => {
     while (!end.signal.aborted) {
-      look()
-      await systemClock.sleep(LOOK_MS, end.signal)
+      measure()
+      await systemClock.sleep(POLL_MS, end.signal)
     }
   })()
   return {
     async most() {
-      look()
+      measure()
       end.abort()
-      await looking
+      await polling
       return most
     },
   }
 }
 
-/** What the browser's own task manager shows: all that is the process's alone, so neither the program nor what is shared. */
+/** Memory as the browser's task manager shows it: private memory of the process, without code and shared pages. */
 function footprintMb(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const kb = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
   return Math.round((kb('RssAnon') + kb('VmSwap')) / 1024)
 }
 
-/** When the first content was painted, counted from the navigation. */
+/** Time from navigation to the first contentful paint. */
 export const firstPaintMs = (tab: Tab): Promise<number> =>
   tab.evaluate(`performance.getEntriesByName('first-contentful-paint')[0].startTime`)
 export const sinceNavigationMs = (tab: Tab): Promise<number> => tab.evaluate('performance.now()')

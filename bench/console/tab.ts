@@ -2,18 +2,18 @@ import type { Browser, CDPSession } from 'playwright-core'
 import { TOKEN } from '../api/processes.ts'
 
 /**
- * A tab as people have it: one that no debugger listens to the network of. A tab that playwright opens keeps the body of every
- * answer in its own memory for whoever may ask for it, which is 50 MB for ten thousand workers and grows with each event.
+ * A tab without a network debugger, like that of a user. A tab of Playwright keeps the body of every response in memory, which is
+ * 50 MB for ten thousand workers and grows with each event.
  */
 export interface Tab {
   /** A command of the DevTools protocol. */
   send<T>(method: string, params?: object): Promise<T>
-  /** The value of an expression, once it is there. */
+  /** Value of an expression, once it is settled. */
   evaluate<T>(expression: string): Promise<T>
   close(): Promise<void>
 }
 
-/** Notes when each frame begins. `performance.now` is the page's, so nothing of the bench is in it. */
+/** Records the start of each frame, by the clock of the page. */
 const FRAMES = `
   window.frameStarts = []
   const note = now => { window.frameStarts.push(now); requestAnimationFrame(note) }
@@ -21,7 +21,7 @@ const FRAMES = `
 `
 const [WIDTH, HEIGHT] = [1440, 900]
 
-/** A tab of a browser that was never here before. Playwright leaves alone what it did not open itself. */
+/** A tab with an empty profile that Playwright does not control. */
 export async function newTab(browser: Browser): Promise<Tab> {
   const session = await browser.newBrowserCDPSession()
   const { browserContextId } = await session.send('Target.createBrowserContext')
@@ -31,7 +31,7 @@ export async function newTab(browser: Browser): Promise<Tab> {
   const send = sender(session, sessionId)
   await send('Emulation.setDeviceMetricsOverride', { ...size, deviceScaleFactor: 1, mobile: false })
   await send('Emulation.setLocaleOverride', { locale: 'en-US' })
-  // Needed for the header; a byte is too little room for any body.
+  // Needed for the header; a buffer of one byte keeps no body.
   await send('Network.enable', { maxTotalBufferSize: 1, maxResourceBufferSize: 1 })
   await send('Network.setExtraHTTPHeaders', { headers: { authorization: `Bearer ${TOKEN}` } })
   await send('Page.enable')
@@ -82,11 +82,11 @@ function sender(session: CDPSession, sessionId: string): Tab['send'] {
   }
 }
 
-/** Shows an address and waits until there is something that the selector finds. */
+/** Opens a URL and waits for the selector. */
 export async function show(tab: Tab, url: string, selector: string): Promise<void> {
   await tab.send('Page.navigate', { url })
   await tab.evaluate(`new Promise(done => {
-    const look = () => document.querySelector(${JSON.stringify(selector)}) ? done() : requestAnimationFrame(look)
-    look()
+    const check = () => document.querySelector(${JSON.stringify(selector)}) ? done() : requestAnimationFrame(check)
+    check()
   })`)
 }

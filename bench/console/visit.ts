@@ -3,16 +3,16 @@ import type { Tab } from './tab.ts'
 
 /** Actions on the workers page while frames are counted. */
 
-/** One step of so many pixels each frame, down and up again. */
+/** Scrolls by so many pixels per frame, down and up. */
 export const scroll = (tab: Tab, seconds: number, pixels: number): Promise<unknown> =>
   tab.evaluate(`new Promise(done => {
     const end = performance.now() + ${seconds * 1000}
-    let turn = 1
+    let direction = 1
     const step = now => {
-      window.scrollBy(0, turn * ${pixels})
+      window.scrollBy(0, direction * ${pixels})
       const isAtEnd = window.scrollY + window.innerHeight >= document.documentElement.scrollHeight - 1
-      if (isAtEnd) turn = -1
-      if (window.scrollY <= 0) turn = 1
+      if (isAtEnd) direction = -1
+      if (window.scrollY <= 0) direction = 1
       if (now < end) requestAnimationFrame(step)
       else done()
     }
@@ -34,7 +34,7 @@ export async function filter(tab: Tab): Promise<void> {
     )
 }
 
-/** Typed key by key, then cleared at once. */
+/** Types key by key, then clears the field. */
 async function search(tab: Tab, text: string): Promise<void> {
   await tab.evaluate(`document.querySelector('input[type="search"]').focus()`)
   for (const key of text) {

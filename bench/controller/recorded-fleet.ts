@@ -12,11 +12,11 @@ const AT_ONCE = 256
 
 interface Cloud {
   readonly region: string
-  /** Of the one CML that all of them name, where there is one. */
+  /** Endpoint of the shared CML, if there is one. */
   readonly certificate_sha256?: string | null
 }
 
-/** A store with one worker at rest for every machine, exactly as the cloud shows it. */
+/** A store with one settled worker for every machine of the cloud. */
 export async function recordFleet(file: string, cloud: Cloud, instances: readonly Instance[]): Promise<void> {
   const store = openSqliteStore(file, { schema: STORE_SCHEMA })
   const workers = store.collection(RESOURCES.workers)
@@ -30,7 +30,7 @@ export async function recordFleet(file: string, cloud: Cloud, instances: readonl
 function workerOf(instance: Instance, { region, certificate_sha256 = null }: Cloud, index: number): Worker {
   const base = aWorker()
   return aWorker({
-    // Younger than what is paused for being idle.
+    // Too young to be paused as idle.
     created_at: toInstant(systemClock.now()),
     id: `w-${String(index).padStart(13, '0')}`,
     name: `metal-${index}`,

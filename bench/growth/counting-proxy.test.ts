@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import { expect, it } from 'vitest'
 import { countingProxy } from './counting-proxy.ts'
 
-it('counts requests by what they are for, without whom, and passes everything on', async () => {
+it('counts requests by method and path without ids, and forwards everything', async () => {
   const server = createServer((request, response) => request.pipe(response))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

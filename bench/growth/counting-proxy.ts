@@ -2,14 +2,14 @@ import { connect, createServer, type Socket } from 'node:net'
 
 export interface CountingProxy {
   readonly url: string
-  /** How many requests passed so far, by method and path without ids. */
+  /** Number of requests by method and path without ids. */
   readonly counts: ReadonlyMap<string, number>
   close(): void
 }
 
 const REQUEST = /^([A-Z]+) \/api\/v1([^ ?]*)\S* HTTP\/1\.1\r\n/
 
-/** Stands between a controller and the API and counts. A client sends no request before it has the answer to the last. */
+/** A proxy between a controller and the API that counts requests. A connection has one request at a time. */
 export async function countingProxy(target: string): Promise<CountingProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()

@@ -5,7 +5,7 @@ import { until } from '../product/running-lcm.ts'
 import { cpuSecondsOf, memoryOf } from '../product/usage.ts'
 import type { Services } from './services.ts'
 
-/** What a fleet at rest takes. By service where it is a record. */
+/** Resource use of a settled fleet. Records are by service. */
 export interface AtRest {
   readonly workers: number
   readonly cpuSecondsPerMinute: Readonly<Record<string, number>>
@@ -15,18 +15,18 @@ export interface AtRest {
   /** By `<service>: <method> <path>`. */
   readonly apiCallsPerMinute: Readonly<Record<string, number>>
   readonly storeMb: number
-  /** Documents whose version grew although nothing happened. */
+  /** Documents whose version grew without a reason. */
   readonly workersWritten: number
   readonly longestBlockMs: number
 }
 
-/** Everything that is done by the clock is done once in it: polls, metrics, heartbeats. */
+/** Long enough for one round of every periodic task: polls, metrics, heartbeats. */
 const MINUTE_MS = 60_000
 const SETTLE_MS = 5_000
-const LOOKS_MAX = 12
+const READS_MAX = 12
 const EC2 = /^Describe(Instances|InstanceStatus|Images|InstanceTypes|InstanceTypeOfferings|Subnets)$/
 
-/** Waits until the controllers have seen every worker, and watches them for a minute. */
+/** Waits until the controllers have observed every worker, and measures for a minute. */
 export async function atRest(services: Services, workers: number): Promise<AtRest> {
   await seen(services, workers)
   const versions = await settled(services)
@@ -49,29 +49,29 @@ export async function atRest(services: Services, workers: number): Promise<AtRes
   }
 }
 
-const PATIENCE_MS = 600_000
+const TIMEOUT_MS = 600_000
 const Health = z.object({ workers_managed: z.number() })
 const Stats = z.object({ metrics_collected_count: z.number().default(0), labs_scanned_count: z.number().default(0) })
 
-/** The first look at each worker, the first visit to its CML and the first scan of its labs are worth a write each. */
+/** Waits for the first observation, metrics and lab scan of each worker, which cause a write each. */
 async function seen({ controllers, ask }: Services, workers: number): Promise<void> {
   const read = async (service: string, path: string): Promise<unknown> => {
     const found = controllers.find(({ name }) => name === service)
     return found === undefined ? null : (await ask(found.process, path)).json()
   }
-  const look = async () => {
+  const isObserved = async () => {
     const { workers_managed } = Health.parse(await read('worker-controller', '/health'))
     const { metrics_collected_count } = Stats.parse(await read('worker-controller', '/admin/stats'))
     const { labs_scanned_count } = Stats.parse(await read('lablet-controller', '/admin/stats'))
     return Math.min(workers_managed, labs_scanned_count) >= workers && metrics_collected_count > 0 ? true : null
   }
-  await until(`look at ${workers} workers`, look, { everyMs: 500, withinMs: PATIENCE_MS })
+  await until(`observation of ${workers} workers`, isObserved, { everyMs: 500, withinMs: TIMEOUT_MS })
 }
 
-/** Their versions, once nobody writes to them any more; or after a while, and then the figures tell that somebody does. */
+/** Versions of all workers once they no longer change, or after a limit; then the figures show the writes. */
 async function settled(services: Services): Promise<ReadonlyMap<string, number>> {
   let versions = await versionsOf(services)
-  for (let look = 0; look < LOOKS_MAX; look += 1) {
+  for (let n = 0; n < READS_MAX; n += 1) {
     const before = versions
     await systemClock.sleep(SETTLE_MS)
     versions = await versionsOf(services)
@@ -97,7 +97,7 @@ async function readings({ api, controllers, ask }: Services) {
     ),
     ec2: count(true),
     otherAws: count(false),
-    // It is taken anew after each reading.
+    // The metric is reset by each read.
     blockMs: (samples.find(({ name }) => name === 'nodejs_eventloop_lag_max_seconds')?.value ?? 0) * 1000,
   }
 }

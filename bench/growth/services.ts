@@ -26,7 +26,7 @@ export interface Services {
     readonly process: LcmProcess
     readonly proxy: CountingProxy
   }[]
-  /** As the administrator, on the service's own port. */
+  /** Requests as the administrator on the service's own port. */
   ask(process: LcmProcess, path: string): Promise<Response>
   storeBytes(): number
   close(): Promise<void>
@@ -37,7 +37,7 @@ const CREDENTIALS = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 const ADMIN_TOKEN = 'the-administrator-of-the-bench'
 const REGIONS = 'aws_region_configs:\n  us-east-1: { subnets: [subnet-use1a] }\n'
 
-/** Every service as a process of its own around so many workers that are at rest, with a real etcd and a simulated EC2. */
+/** Every service as a separate process with settled workers, a real etcd and a simulated EC2. */
 export async function openServices(workers: number): Promise<Services> {
   const folder = scratchFolder()
   const store = join(folder, 'lcm.sqlite')
@@ -59,7 +59,7 @@ export async function openServices(workers: number): Promise<Services> {
     LCM_SECRET_KEY: '5c'.repeat(32),
     LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: join(folder, 'admin'),
     LCM_CLOUD: 'sim',
-    // A leader begins with a check of every worker, and the next is five minutes later: not in the minute that is watched.
+    // A leader checks every worker at its start and then every five minutes, so not in the measured minute.
     IDLE_DETECTION_ENABLED: 'false',
   })
   const client = apiClient(httpTransport({ baseUrl: api.url, clock: systemClock }), { token: ADMIN_TOKEN })

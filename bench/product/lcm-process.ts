@@ -16,7 +16,7 @@ process.once('exit', () => {
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
-/** Runs the product as it was built. A bench that breaks or is stopped leaves nothing behind. */
+/** Runs the built product. Its processes are killed when the bench fails or is stopped. */
 export function spawnLcm(
   args: readonly string[],
   { env, nodeArgs = [] }: { env: NodeJS.ProcessEnv; nodeArgs?: readonly string[] },
@@ -38,14 +38,14 @@ export async function startService(
   env: Readonly<Record<string, string>>,
 ): Promise<LcmProcess> {
   const child = spawnLcm(['serve', ...args], { env })
-  let said = ''
+  let output = ''
   const url = await new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (text: Buffer) => {
-      said = `${said}${text}`.slice(-4_000)
-      const at = / listens on (http:\S+)/.exec(said)?.[1]
+      output = `${output}${text}`.slice(-4_000)
+      const at = / listens on (http:\S+)/.exec(output)?.[1]
       if (at !== undefined) resolve(at)
     })
-    child.on('exit', code => reject(new Error(`lcm serve ${args[0]} ended with ${code}: ${said}`)))
+    child.on('exit', code => reject(new Error(`lcm serve ${args[0]} ended with ${code}: ${output}`)))
   })
   return { url, pid: child.pid ?? 0, stop: () => stopped(child) }
 }

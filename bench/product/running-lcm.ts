@@ -8,10 +8,10 @@ import { scratchFolder } from '../api/processes.ts'
 import { spawnLcm, stopped } from './lcm-process.ts'
 
 const LIMIT_MS = 120_000
-/** The cloud is so much faster than life that nobody waits for it. */
+/** Speed of the simulated cloud, so high that nothing waits for it. */
 const SPEED = '3600'
 
-/** A signal has it collect garbage and note what is left before there is any new; nothing else is different. */
+/** Preloaded module: on a signal it collects garbage and records the remaining heap. */
 function collectingInto(file: string): readonly string[] {
   const code = `import { writeFileSync } from 'node:fs'
     import { getHeapCodeStatistics } from 'node:v8'
@@ -24,7 +24,7 @@ function collectingInto(file: string): readonly string[] {
   return ['--expose-gc', '--import', `data:text/javascript,${encodeURIComponent(code)}`]
 }
 
-/** Megabytes of heap, and how many of them are what V8 compiled. */
+/** Megabytes of heap, and of compiled code in it. */
 export interface Left {
   readonly heapMb: number
   readonly codeMb: number
@@ -32,13 +32,13 @@ export interface Left {
 
 export interface RunningLcm {
   readonly client: Client
-  /** Where the simulated cloud is controlled. */
+  /** Control API of the simulated cloud. */
   readonly simulator: string
-  /** The fleet as it was when it was there. */
+  /** The fleet once it is complete. */
   readonly workers: readonly WorkerView[]
-  /** Has it collect its garbage, and answers what is left. */
+  /** Collects garbage, and returns the remaining heap. */
   collectGarbage(): Promise<Left>
-  /** Its own numbers, in Prometheus' text format. */
+  /** Metrics in Prometheus text format. */
   metrics(): Promise<string>
   stop(): Promise<void>
 }
@@ -47,13 +47,13 @@ type Fleet = readonly WorkerView[]
 const isServing = (workers: Fleet) => workers.length > 0 && workers.every(each => each.service_status === 'AVAILABLE')
 
 export interface UpOptions {
-  /** More than ports, folder and speed. */
+  /** Further arguments. */
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
   readonly isThere?: (workers: Fleet) => boolean
 }
 
-/** `lcm up` as people run it, once its fleet is there: unless said otherwise the first three, all serving. */
+/** Starts `lcm up` and waits for its fleet; by default the first three workers, all serving. */
 export async function runningLcm(
   port: number,
   { args = [], env = {}, isThere = isServing }: UpOptions = {},
@@ -93,15 +93,15 @@ function leftIn(text: string): Left | null {
   return heap && code ? { heapMb: heap / 1e6, codeMb: code / 1e6 } : null
 }
 
-/** Looks again and again until something is there. */
+/** Polls until there is a result. */
 export async function until<T>(
   what: string,
-  look: () => Promise<T | null>,
+  read: () => Promise<T | null>,
   { everyMs = 20, withinMs = LIMIT_MS } = {},
 ): Promise<T> {
   const startedMs = systemClock.monotonic()
   for (;;) {
-    const found = await look().catch(() => null)
+    const found = await read().catch(() => null)
     if (found !== null) return found
     if (systemClock.monotonic() - startedMs > withinMs) throw new Error(`no ${what} within ${withinMs} ms`)
     await systemClock.sleep(everyMs)

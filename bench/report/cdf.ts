@@ -5,7 +5,7 @@ const SHARES = [...Array.from({ length: 100 }, (_, n) => n / 100), 0.995, 0.999,
 /** A logarithm has no zero. */
 const LEAST_MS = 0.05
 
-/** How much of each series lies below each time. */
+/** Cumulative share of each series by time. */
 export const cdfChart = (
   name: string,
   title: string,

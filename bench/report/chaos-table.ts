@@ -5,18 +5,18 @@ import { sorted } from './quantiles.ts'
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
 
-/** One line for each trouble, with what must not happen in columns of its own. */
+/** One row per fault, with a column per kind of violation. */
 export function chaosTable({ verdicts, leftOut }: ChaosVerdict): string {
-  const head = ['trouble', 'times', 'well again after (half, all)', 'sessions', 'writes', ...VIOLATIONS.map(plural)]
-  const told = verdicts.map(({ name, told }) => `* **${name}**: ${told}.`)
+  const head = ['fault', 'steps', 'recovered after (half, all)', 'sessions', 'writes', ...VIOLATIONS.map(plural)]
+  const descriptions = verdicts.map(({ name, description }) => `* **${name}**: ${description}.`)
   const left = leftOut.map(each => `* Left out: ${each}.`)
-  return [row(head), row(head.map(() => '---')), ...verdicts.map(rowOf), '', ...told, ...left].join('\n')
+  return [row(head), row(head.map(() => '---')), ...verdicts.map(rowOf), '', ...descriptions, ...left].join('\n')
 }
 
-function rowOf({ name, strokes, backAfterMs, sessions, writes, wrong }: FaultVerdict): string {
+function rowOf({ name, steps, backAfterMs, sessions, writes, wrong }: FaultVerdict): string {
   const ordered = sorted(backAfterMs)
   const [half, all] = [ordered[(ordered.length - 1) >> 1], ordered.at(-1)].map(secondsOf)
-  return row([name, strokes, `${half}, ${all}`, sessions, shown(writes), ...VIOLATIONS.map(kind => wrong[kind].length)])
+  return row([name, steps, `${half}, ${all}`, sessions, shown(writes), ...VIOLATIONS.map(kind => wrong[kind].length)])
 }
 
 const secondsOf = (ms: number | undefined): string =>

@@ -1,4 +1,4 @@
-/** Pictures with a few lines, as SVG that any browser shows. */
+/** Line charts as SVG. */
 export interface Axis {
   readonly label: string
   readonly scale: 'linear' | 'log'
@@ -7,26 +7,26 @@ export interface Axis {
 export interface Line {
   readonly name: string
   readonly points: readonly (readonly [x: number, y: number])[]
-  /** Something that was not measured, such as a fit. */
+  /** Not measured, such as a fit. */
   readonly isGuide?: boolean
 }
 
 export interface Chart {
-  /** Of the file, without its ending. */
+  /** File name without its extension. */
   readonly name: string
   readonly title: string
   readonly x: Axis
   readonly y: Axis
   readonly lines: readonly Line[]
-  /** What was asked for. */
+  /** The bar. */
   readonly bar?: { readonly axis: 'x' | 'y'; readonly at: number; readonly label: string }
 }
 
 const WIDTH = 720
 const HEIGHT = 360
-/** Room for two rows of names above. */
+/** Space for two rows of names above. */
 const AREA = { left: 72, right: WIDTH - 20, top: 90, bottom: HEIGHT - 48 }
-/** They can be told apart by those who see few colors. */
+/** Colors that color-blind readers can distinguish. */
 const COLORS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#7a5c00', '#56b4e9']
 const GUIDE = '#6e7781'
 const CHARACTER = 6.6
@@ -71,7 +71,7 @@ interface Place {
 function drawn({ points, isGuide }: Line, index: number, { x, y }: Place): string {
   const at = points.map(([px, py]) => `${x(px)},${y(py)}`)
   const path = `<polyline fill="none" points="${at.join(' ')}" ${strokeOf(index, isGuide)}/>`
-  // So few that each was looked for by itself.
+  // Few points: each was measured separately.
   const dots = points.length > 12 || isGuide ? [] : at.map(each => each.split(','))
   return [path, ...dots.map(([cx, cy]) => `<circle cx="${cx}" cy="${cy}" r="3.5" fill="${colorOf(index)}"/>`)].join('')
 }
@@ -84,7 +84,7 @@ const strokeOf = (index: number, isGuide = false): string =>
 
 const LEGEND = { left: 16, top: 40, row: 18 }
 
-/** A line without a name belongs to the one before it. */
+/** A line without a name belongs to the previous one. */
 function legend(lines: readonly Line[]): string[] {
   let [x, y] = [LEGEND.left, LEGEND.top]
   return lines.map(({ name, isGuide }, index) => {
@@ -114,7 +114,7 @@ function scaleOf(kind: Axis['scale'], values: readonly number[]): Scale {
 
 const STEPS = [1, 2, 5, 10]
 
-/** From 0, or from below what is less. */
+/** From 0, or from a lower value. */
 function linearScale(values: readonly number[]): Scale {
   const [low, high] = [Math.min(0, ...values), Math.max(...values, 1e-9)]
   const rough = (high - low) / 5
@@ -125,7 +125,7 @@ function linearScale(values: readonly number[]): Scale {
   return { ticks, share: value => (value - first * step) / ((last - first) * step) }
 }
 
-/** Whole powers of ten, and what is between them where there are few. */
+/** Powers of ten, with intermediate values if there are few. */
 function logScale(values: readonly number[]): Scale {
   const low = Math.floor(Math.log10(Math.min(...values)) + 1e-9)
   const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(...values)) - 1e-9))

@@ -4,13 +4,13 @@ import type { Quantiles } from './quantiles.ts'
 
 export const ROUNDS = 3
 
-/** One line of the table: what was measured, what was asked of it, and what came out. */
+/** One row of the table: the name of the figure, its bar and its result. */
 export interface Figure {
   readonly what: string
-  /** Empty where nothing is asked, and the result is only told. */
+  /** Empty for a figure without a bar. */
   readonly bar: string
   readonly result: string
-  /** Null where nothing is asked, or where the run can not tell. */
+  /** Null without a bar, or when the run is too short to decide. */
   readonly met: boolean | null
 }
 
@@ -21,7 +21,7 @@ interface Measured {
   readonly value: number
   /** As in `ms`, `MB` or `/s`. */
   readonly unit?: string
-  /** Said after the value. */
+  /** Text after the value. */
   readonly more?: string
 }
 
@@ -57,24 +57,24 @@ export const never = (what: string, counts: Readonly<Record<string, number>>): F
   return { what, bar: 'none', result: found === '' ? none : found, met: found === '' }
 }
 
-/** Worth knowing, though nothing is asked of it. */
-export const told = (what: string, result: string): Figure => ({ what, bar: '', result, met: null })
+/** A figure without a bar. */
+export const measured = (what: string, result: string): Figure => ({ what, bar: '', result, met: null })
 
 export const wordsOf = ({ p50, p99, max }: Quantiles): string => `p50 ${p50} ms, p99 ${p99} ms, at most ${max} ms`
 
 export interface Report {
-  /** The file's name without its ending. */
+  /** File name without its extension. */
   readonly bench: string
   readonly figures: readonly Figure[]
   readonly charts?: readonly Chart[]
-  /** Anything else that somebody may want to look up later. */
+  /** Further data for later reference. */
   readonly details?: object
 }
 
 /** Ends a bench: a table for people, one line for machines, and the exit code. */
 export function conclude({ bench, figures, charts = [], details = {} }: Report): void {
   const missed = figures.filter(({ met }) => met === false)
-  // Other work on the machine shows in the figures, so it is told beside them.
+  // Other load affects the figures, so it is shown with them.
   const lines = [`${bench}, load average ${loadavg()[0]?.toFixed(1)}`, ...figures.map(lineOf)]
   process.stdout.write(`${lines.join('\n')}\n`)
   process.stdout.write(`${JSON.stringify({ bench, ...details, figures, charts, met: missed.length === 0 })}\n`)

@@ -14,12 +14,12 @@ export function leastSquares(points: readonly (readonly [x: number, y: number])[
   const intercept = meanY - slope * meanX
   const left = points.map(([x, y]) => y - intercept - slope * x)
   const variance = sum(left.map(each => each ** 2)) / Math.max(1, n - 2)
-  // Two points are on a line whatever they are.
+  // Two points are always on a line.
   const standardError = n < 3 ? Number.POSITIVE_INFINITY : Math.sqrt((variance / spread) * repetition(left))
   return { slope, intercept, standardError }
 }
 
-/** How many measurements say as much as one that is independent, by how alike neighbors are. */
+/** Number of correlated measurements that count as one independent measurement. */
 function repetition(left: readonly number[]): number {
   const squares = sum(left.map(each => each ** 2))
   if (squares === 0) return 1

@@ -8,7 +8,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
   ...rows.map(row),
 ]
 
-/** `results.md`: every figure with its bar, what fell short first, and the pictures. `benches` are all that there are. */
+/** `results.md`: every figure with its bar, missed ones first, and the charts. `benches` are the names of all benches. */
 export function resultsPage(results: Results, benches: readonly string[]): string {
   const never = benches.filter(bench => !(bench in results))
   const runs = Object.entries(results).toSorted(([a], [b]) => a.localeCompare(b))

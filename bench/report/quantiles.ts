@@ -1,4 +1,4 @@
-/** Sorted copy, so that `quantile` can be asked of it. */
+/** Sorted copy for `quantile`. */
 export const sorted = (values: readonly number[]): readonly number[] => values.toSorted((a, b) => a - b)
 export const quantile = (ordered: readonly number[], q: number): number =>
   ordered[Math.min(ordered.length - 1, Math.floor(q * ordered.length))] ?? 0
@@ -21,7 +21,7 @@ export function quantilesOf(values: readonly number[]): Quantiles {
   }
 }
 
-/** Of each quantile the median over the rounds. */
+/** Median of each quantile over the rounds. */
 export const medianOf = (rounds: readonly Quantiles[]): Quantiles => ({
   p50: median(rounds.map(({ p50 }) => p50)),
   p99: median(rounds.map(({ p99 }) => p99)),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cdfChart } from './cdf.ts'
 import { type Chart, chartSvg } from './chart.ts'
-import { atLeast, atMost, type Figure, never, p99AtMost, told } from './figures.ts'
+import { atLeast, atMost, type Figure, measured, never, p99AtMost } from './figures.ts'
 import { leastSquares } from './least-squares.ts'
 import { resultsPage } from './page.ts'
 import type { BenchRun } from './results.ts'
@@ -20,7 +20,7 @@ describe('a figure', () => {
     expect(p99AtMost('took', 5, { p50: 1, p99: 5.1, max: 5.1 }).met).toBe(false)
   })
 
-  it('names what happened that must not, and only that', () => {
+  it('lists only the violations that happened', () => {
     expect(never('writes', { 'write lost': 0, reset: 0 })).toMatchObject({
       result: 'no write lost, no reset',
       met: true,
@@ -30,7 +30,7 @@ describe('a figure', () => {
 })
 
 describe('a straight line through points', () => {
-  it('has their slope, and no error when they are on it', () => {
+  it('has their slope, and no error when they are on the line', () => {
     const points = Array.from({ length: 10 }, (_, x) => [x, 3 * x + 7] as const)
     const { slope, intercept, standardError } = leastSquares(points)
     expect([slope, intercept, standardError].map(each => Math.round(each * 1e6) / 1e6)).toEqual([3, 7, 0])
@@ -54,19 +54,19 @@ const chart = (more: Partial<Chart> = {}): Chart => ({
 })
 const labels = (svg: string) => [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text)
 
-describe('a picture', () => {
-  it('has ticks that people would choose, from end to end', () => {
+describe('a chart', () => {
+  it('has round ticks from end to end', () => {
     const svg = chartSvg(chart())
     expect(labels(svg)).toEqual(expect.arrayContaining(['10', '100', '1,000', '10,000', '0', '20', '40', 'R&amp;D']))
     expect(svg).toContain('points="72.0,312.0 700.0,90.0"')
   })
 
-  it('shows the bar even where all is far from it', () => {
+  it('shows the bar also when all points are far from it', () => {
     const svg = chartSvg(cdfChart('took', 'Took', { them: [1, 2, 3] }, 500))
     expect(labels(svg)).toEqual(expect.arrayContaining(['p99 &lt;= 500 ms', '1,000']))
   })
 
-  it('of shares begins at the least and ends at the most', () => {
+  it('of shares begins at the minimum and ends at the maximum', () => {
     const [line] = cdfChart('took', 'Took', { them: [4, 1, 3, 2] }).lines
     expect([line?.points[0], line?.points.at(-1)]).toEqual([
       [1, 0],
@@ -86,9 +86,9 @@ describe('the page', () => {
     report: figures === null ? null : { bench: 'b', met: true, figures, charts: [chart()] },
   })
 
-  it('says what fell short before everything else, and what broke', () => {
+  it('lists missed bars first, and failed benches', () => {
     const results = {
-      slow: run([atMost('takes', 5, { value: 9, unit: 'ms' }), told('besides', '1 MB')]),
+      slow: run([atMost('takes', 5, { value: 9, unit: 'ms' }), measured('besides', '1 MB')]),
       gone: run(null),
       open: run([{ what: 'grows', bar: '<= 5 MB/h', result: '4 MB/h', met: null }]),
     }

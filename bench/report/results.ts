@@ -7,11 +7,11 @@ export interface BenchRun {
   readonly seconds: number
   readonly node: string
   readonly cores: number
-  /** Before it began. */
+  /** Load average before the run. */
   readonly load_average: number
-  /** With a plus when files had been changed since. */
+  /** Commit; with a plus when files were changed. */
   readonly commit: string
-  /** Null when it broke before it could tell. */
+  /** Null when it failed without a result. */
   readonly report: {
     readonly bench: string
     readonly met: boolean
@@ -20,5 +20,5 @@ export interface BenchRun {
   } | null
 }
 
-/** By the name of the bench; in `results.json`. */
+/** Runs by bench name, stored in `results.json`. */
 export type Results = Readonly<Record<string, BenchRun>>

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { SeededRandom } from '@lcm/testkit/seeded-random'
 
-/** Something that somebody does again and again, begun every so often whether or not the last is over. */
+/** A task of a user that starts at a fixed interval, whether or not the previous one has ended. */
 export interface Habit {
   readonly name: string
   readonly everyMs: number
@@ -11,7 +11,7 @@ export interface Habit {
 const LEARNING_MS = 40_000
 const STOPPED_MS = 20_000
 
-/** Learners book and leave, operators stop and start, authors rename, and everybody looks. */
+/** Learners book and cancel, operators stop and start, authors rename, and all users read. */
 export function habitsAt(client: Client, random: SeededRandom, pause: (ms: number) => Promise<void>): readonly Habit[] {
   const anyRunning = async (): Promise<string> => {
     const { items } = await client.call('listWorkers', { query: { limit: 1000, status: 'RUNNING' } })

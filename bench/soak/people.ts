@@ -5,25 +5,25 @@ import type { SeededRandom } from '@lcm/testkit/seeded-random'
 import { type Habit, habitsAt } from './habits.ts'
 
 export interface People {
-  /** What they did so far, by name; what was refused counts as `refused`, and what nobody answered as `unanswered`. */
+  /** Number of tasks by name; refused ones count as `refused`, and those without a response as `unanswered`. */
   readonly counts: ReadonlyMap<string, number>
-  /** Ends when they have all left. */
+  /** Resolves when all users have ended. */
   leave(): Promise<void>
 }
 
 const AGAIN_MS = 1_000
 
-/** Everybody keeps their habits, and one follows all changes. */
+/** Users with their habits, and one that follows all changes. */
 export function peopleAt(client: Client, random: SeededRandom): People {
   const stop = new AbortController()
-  // Everybody who waits for something listens to it.
+  // Waiting tasks listen to it.
   setMaxListeners(0, stop.signal)
   const counts = new Map<string, number>()
   const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
   const pause = (ms: number) => systemClock.sleep(ms, stop.signal)
   const visits = new Set<Promise<void>>()
 
-  /** Busy people come back to what is refused now. */
+  /** Refused tasks are retried at the next interval. */
   async function visit({ name, act }: Habit): Promise<void> {
     try {
       await act()

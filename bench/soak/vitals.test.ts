@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { leastOfEachMinute, vitalsFrom } from './vitals.ts'
 
-it('reads how a process feels from what it tells', () => {
+it('reads the vitals of a process from its metrics', () => {
   const text = [
     '# TYPE process_resident_memory_bytes gauge',
     'process_resident_memory_bytes 123456789',
@@ -21,7 +21,7 @@ it('reads how a process feels from what it tells', () => {
   })
 })
 
-it('keeps the least of each minute at the time when it was', () => {
+it('keeps the minimum of each minute with its time', () => {
   const points = [[0.2, 9] as const, [0.4, 5] as const, [0.9, 7] as const, [1.1, 8] as const]
   expect(leastOfEachMinute(points)).toEqual([
     [0.4, 5],

@@ -1,7 +1,7 @@
 import { samplesIn } from '../product/prometheus.ts'
 import { rounded } from '../report/quantiles.ts'
 
-/** How a process feels. */
+/** Memory, handles and event loop delay of a process. */
 export interface Vitals {
   readonly minute: number
   readonly rssMb: number
@@ -19,13 +19,13 @@ export function vitalsFrom(metrics: string, minute: number): Vitals {
     rssMb: read('process_resident_memory_bytes', 1e-6),
     heapMb: read('nodejs_heap_size_used_bytes', 1e-6),
     handles: read('nodejs_active_handles_total', 1),
-    // These two are of the time since they were last read.
+    // These two cover the time since the last read.
     loopP99Ms: read('nodejs_eventloop_lag_p99_seconds', 1e3),
     loopMaxMs: read('nodejs_eventloop_lag_max_seconds', 1e3),
   }
 }
 
-/** The least of each minute: what is left when work that is done every minute is over. */
+/** Minimum of each minute, between periodic tasks. */
 export function leastOfEachMinute(points: readonly (readonly [minute: number, value: number])[]): [number, number][] {
   const least = new Map<number, readonly [number, number]>()
   for (const point of points) {

@@ -15,7 +15,7 @@ import { durableEvents, openEventLog, versionsGoingBack } from './load/event-log
 
 const LIMIT_MS = 120_000
 const WRITERS = 50
-/** Each costs a failed attempt, of which there may be twenty a minute. */
+/** Each link causes a failed attempt, and twenty per minute are allowed. */
 const LOGIN_LINKS = 12
 const SERVICE = { service: 'worker-controller' }
 
@@ -46,7 +46,7 @@ const outcome = (call: Promise<unknown>): Promise<string> =>
   )
 
 describe('the events of two replicas', { timeout: LIMIT_MS }, () => {
-  it('are the same at the same positions, and can be resumed at the other from every one of them', async () => {
+  it('are equal at equal positions, and can be resumed at the other replica from each position', async () => {
     const epoch = await replicas.newTerm()
     const atA = await openEventLog([a.client])
     const atB = await openEventLog([b.client], atA.from)
@@ -57,42 +57,42 @@ describe('the events of two replicas', { timeout: LIMIT_MS }, () => {
       if (index % 4 === 0) await remove(index % 8 === 0 ? [a, b] : [b, a], id, epoch)
     })
     const ends = made.map(({ id }, index) => [id, index % 4 === 0 ? 8 : 5] as const)
-    await Promise.all([atA.untilHeard(ends), atB.untilHeard(ends)])
+    await Promise.all([atA.untilReceived(ends), atB.untilReceived(ends)])
     await Promise.all([atA.stop(), atB.stop()])
 
-    expect(durableEvents(atB.heard)).toEqual(durableEvents(atA.heard))
-    expect(durableEvents(atA.heard).length).toBeGreaterThanOrEqual(20)
+    expect(durableEvents(atB.received)).toEqual(durableEvents(atA.received))
+    expect(durableEvents(atA.received).length).toBeGreaterThanOrEqual(20)
     for (const log of [atA, atB]) {
-      expect(versionsGoingBack(log.heard)).toEqual([])
+      expect(versionsGoingBack(log.received)).toEqual([])
       expect(log).toMatchObject({ resets: 0, breaks: 0 })
     }
-    for (const [index, position] of [atA.from, ...atA.heard.map(each => each.position)].entries()) {
-      const rest = new Set(atA.heard.slice(index))
-      const told = durableEvents(atA.heard).filter(each => rest.has(each))
+    for (const [index, position] of [atA.from, ...atA.received.map(each => each.position)].entries()) {
+      const rest = new Set(atA.received.slice(index))
+      const expected = durableEvents(atA.received).filter(each => rest.has(each))
       const resumed = await openEventLog([replicaOf(index + 1).client], position)
-      await resumed.untilHeard(told.map(({ id, version }) => [id, version]))
+      await resumed.untilReceived(expected.map(({ id, version }) => [id, version]))
       await resumed.stop()
-      expect(durableEvents(resumed.heard), `after ${position}`).toEqual(told)
+      expect(durableEvents(resumed.received), `after ${position}`).toEqual(expected)
       expect(resumed).toMatchObject({ resets: 0, breaks: 0 })
     }
   })
 
-  it('follow on the list of either replica without a gap', async () => {
+  it('continue the list of either replica without a gap', async () => {
     const made = await times(4, index => create(replicaOf(index), `listed-${index}`))
     let isStorming = true
     const storm = times(made.length, async index => {
       for (let n = 0; isStorming; n += 1) await label(replicaOf(index + n), made[index]?.id ?? '', n)
     })
     try {
-      for (let turn = 0; turn < 8; turn += 1) {
-        const [lister, follower] = [replicaOf(turn), replicaOf(turn + 1)]
+      for (let n = 0; n < 8; n += 1) {
+        const [lister, follower] = [replicaOf(n), replicaOf(n + 1)]
         const query = { q: 'listed-', limit: 1000 }
         const { items, revision } = await lister.client.call('listWorkers', { query })
         const versions = new Map(items.map(({ id, version }) => [id, version]))
         const log = await openEventLog([follower.client], revision)
-        // Whatever the list did not have yet is told, one version after the other or a newer one.
+        // Versions that the list does not have are delivered, or newer ones.
         const now = await times(made.length, index => read(lister, made[index]?.id ?? ''))
-        await log.untilHeard(
+        await log.untilReceived(
           now.filter(each => each.version > (versions.get(each.id) ?? 0)).map(each => [each.id, each.version]),
         )
         await log.stop()
@@ -106,7 +106,7 @@ describe('the events of two replicas', { timeout: LIMIT_MS }, () => {
 })
 
 describe('compare-and-set over two replicas', { timeout: LIMIT_MS }, () => {
-  it(`loses no update of ${WRITERS} writers who name the version that they read`, async () => {
+  it(`loses no update of ${WRITERS} writers with If-Match`, async () => {
     const { id } = await create(a, 'counted')
     await label(a, id, 0)
     const increment = async (replica: Replica): Promise<number> => {
@@ -124,7 +124,7 @@ describe('compare-and-set over two replicas', { timeout: LIMIT_MS }, () => {
       expect(await read(replica, id)).toMatchObject({ version: 2 + WRITERS, labels: { n: String(WRITERS) } })
   })
 
-  it(`loses no update of ${WRITERS} writers who name none, and tells the story of each`, async () => {
+  it(`loses no update of ${WRITERS} writers without If-Match, and audits each`, async () => {
     const { id } = await create(b, 'contended')
     const before = await triggersOf(a)
     const answers = await times(WRITERS, index => label(replicaOf(index), id, index))
@@ -142,7 +142,7 @@ describe('compare-and-set over two replicas', { timeout: LIMIT_MS }, () => {
     }
   })
 
-  /** How often the leader was asked to look at everything: a number that the API itself counts up. */
+  /** Number of triggers of the leader, which the API increments. */
   async function triggersOf({ controller }: Replica): Promise<number> {
     const nothing = { is_leader: false, epoch: 0, since: null, software: 'x', retries: 0, last_sweep: null, plan: [] }
     const body = { ...nothing, queue: { due: 0, active: 0 }, watch: { healthy: true, age_seconds: 0 } }
@@ -151,10 +151,10 @@ describe('compare-and-set over two replicas', { timeout: LIMIT_MS }, () => {
 })
 
 describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
-  it('takes a term at one replica for a term at both', async () => {
+  it('accepts a term of one replica at both', async () => {
     const worker = await create(a, 'fenced')
     const old = await replicas.newTerm()
-    // A term goes to one replica or the other by turns; this is the one that did not take it.
+    // Terms alternate between the replicas; this is the one without the registration.
     const written = await report(replicaOf(old + 1), worker, old, { service_status: 'STARTING' })
     expect(written).toMatchObject({ version: 2, fence: { 'worker-controller': old } })
     expect(await outcome(report(a, written, old + 1, {}))).toBe('term_not_registered')
@@ -169,7 +169,7 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
     expect(await report(a, written, epoch, {})).toMatchObject({ version: 3, fence: { 'worker-controller': epoch } })
   })
 
-  it('refuses whatever of the old leader begins after the new term, while both write', async () => {
+  it('refuses writes of the old leader that begin after the new term, while both write', async () => {
     const workers = await times(20, index => create(replicaOf(index), `raced-${index}`))
     const old = await replicas.newTerm()
     const accepted: { beganAt: number }[] = []
@@ -177,12 +177,12 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
     let isOver = false
     const zombie = times(workers.length, async index => {
       const refusals = new Set<string>()
-      for (let turn = index; !isOver; turn += 1) {
-        const replica = replicaOf(turn)
+      for (let n = index; !isOver; n += 1) {
+        const replica = replicaOf(n)
         const current = await read(replica, workers[index]?.id ?? '')
         const beganAt = systemClock.monotonic()
         const done = await outcome(
-          report(replica, current, old, { service_status: turn % 2 === 0 ? 'STARTING' : 'ERROR' }),
+          report(replica, current, old, { service_status: n % 2 === 0 ? 'STARTING' : 'ERROR' }),
         )
         if (done === 'ok') accepted.push({ beganAt })
         else refusals.add(done)
@@ -190,12 +190,12 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
       return refusals
     })
     await openEventLog([a.client]).then(async log => {
-      await log.untilHeard(workers.map(({ id }) => [id, 3]))
+      await log.untilReceived(workers.map(({ id }) => [id, 3]))
       await log.stop()
     })
     const epoch = await replicas.newTerm()
     registeredAt = systemClock.monotonic()
-    await times(workers.length, index => writeAnyhow(replicaOf(index), workers[index]?.id ?? '', epoch))
+    await times(workers.length, index => writeUntilAccepted(replicaOf(index), workers[index]?.id ?? '', epoch))
     isOver = true
     const refusals = new Set((await zombie).flatMap(each => [...each]))
     expect(refusals).toContain('stale_leader')
@@ -209,19 +209,19 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
         query: { limit: 1000 },
       })
       const epochs = items.map(each => each.epoch)
-      // Newest first: nothing of the old leader lies on top of the new one.
+      // Newest first: no decision of the old leader follows one of the new leader.
       expect(epochs).toEqual(epochs.toSorted((x, y) => y - x))
       expect(epochs[0]).toBe(epoch)
     }
   })
 
-  it('refuses a write whose check was in time when a newer leader has written since', async ({ skip }) => {
-    if (replicas.mongo.process === null) return skip('not our server to stand before')
-    const { replica: slow, mongo } = await replicas.startGated('slow')
+  it('refuses a write whose check passed before a newer leader wrote', async ({ skip }) => {
+    if (replicas.mongo.process === null) return skip('the server is external')
+    const { replica: slow, mongo } = await replicas.startBehindProxies('slow')
     const worker = await create(a, 'overtaken')
     const old = await replicas.newTerm()
-    const checked = mongo.shutBehind(message => message.includes('find\0') && message.includes(SERVICE.service))
-    // It guesses what the next version will be, so that nothing but the fence is left to refuse it.
+    const checked = mongo.shutAfter(message => message.includes('find\0') && message.includes(SERVICE.service))
+    // It uses the next version, so that only the fence can refuse it.
     const overtaken = outcome(report(slow, { ...worker, version: 2 }, old, { service_status: 'ERROR' }))
     await checked
     const epoch = await replicas.newTerm()
@@ -232,7 +232,7 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
     await slow.kill()
   })
 
-  it('begins anew at both when an administrator resets the terms at one', async () => {
+  it('restarts at both when an administrator resets the terms at one', async () => {
     const worker = await create(b, 'reset')
     const old = await replicas.newTerm()
     const written = await report(a, worker, old, { service_status: 'STARTING' })
@@ -241,13 +241,13 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
     for (const replica of replicas.both)
       expect(await outcome(report(replica, written, old, {}))).toBe('term_not_registered')
     await register(b, 1, 'rebuilt')
-    const anew = await report(a, written, 1, { service_status: 'AVAILABLE' })
-    expect(anew.version).toBe(3)
-    for (const replica of replicas.both) expect(await outcome(report(replica, anew, old, {}))).not.toBe('ok')
+    const restarted = await report(a, written, 1, { service_status: 'AVAILABLE' })
+    expect(restarted.version).toBe(3)
+    for (const replica of replicas.both) expect(await outcome(report(replica, restarted, old, {}))).not.toBe('ok')
   })
 
-  /** A leader reads again and writes again until its write is taken. */
-  async function writeAnyhow(replica: Replica, id: string, epoch: number): Promise<void> {
+  /** Retries a write of the leader until it is accepted. */
+  async function writeUntilAccepted(replica: Replica, id: string, epoch: number): Promise<void> {
     for (;;) {
       const done = await outcome(report(replica, await read(replica, id), epoch, { service_status: 'AVAILABLE' }))
       if (done === 'ok') return
@@ -256,8 +256,8 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
   }
 })
 
-describe('what one replica was told', { timeout: LIMIT_MS }, () => {
-  it('under one Idempotency-Key at both at once makes one worker', async () => {
+describe('a request to one replica', { timeout: LIMIT_MS }, () => {
+  it('creates one worker when it is sent to both with the same Idempotency-Key', async () => {
     const asked = await times(20, async key => {
       const body = { template_name: 'metal', name: `once-${key}` }
       const both = replicas.both.map(replica => replica.with({ 'idempotency-key': `k${key}` }))
@@ -274,7 +274,7 @@ describe('what one replica was told', { timeout: LIMIT_MS }, () => {
     expect(items.map(({ id }) => id).toSorted()).toEqual(asked.map(([id]) => id ?? '').toSorted())
   })
 
-  it('as a secret is known to the controller at the other', async () => {
+  it('stores a secret that the controller can read at the other', async () => {
     const { id } = await create(a, 'licensed')
     const body = { product: 'CML_Enterprise', token: 'planted-license-token' }
     await a.client.call('putWorkerLicense', { params: { id }, body })
@@ -283,7 +283,7 @@ describe('what one replica was told', { timeout: LIMIT_MS }, () => {
     expect([...replicas.both.map(each => each.log())].join('')).not.toContain('planted-license-token')
   })
 
-  it('by a login link logs one browser in, whoever comes at once to which replica, and then at both', async () => {
+  it('with a login link creates one browser session for concurrent requests, which is valid at both', async () => {
     const visit = (replica: Replica, search: string) => fetch(`${replica.url}/login${search}`, { redirect: 'manual' })
     const cookies: string[] = []
     for (let link = 0; link < LOGIN_LINKS; link += 1) {
@@ -302,7 +302,7 @@ describe('what one replica was told', { timeout: LIMIT_MS }, () => {
     }
   })
 
-  it('as a token is known at the other, and soon not any more', async () => {
+  it('creates a token that is valid at the other, and invalid soon after its deletion', async () => {
     const token = await a.client.call('createToken', { body: { name: 'ci', role: 'operator' } })
     const headers = { authorization: `Bearer ${token.secret}` }
     expect(await b.with(headers).call('info', {})).toMatchObject({ actor: { role: 'operator' } })

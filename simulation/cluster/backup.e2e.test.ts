@@ -24,19 +24,19 @@ afterEach(() => child?.kill('SIGKILL'))
 const clientOf = (api: string, token: string): Client =>
   apiClient(httpTransport({ baseUrl: api, clock: systemClock }), { token })
 
-/** A real process; ready once it has welcomed people. */
+/** Starts a real process and waits for its welcome message. */
 async function start(dataDir: string) {
   const started = spawn(process.execPath, [LCM, 'up', '--port', '0', '--data', dataDir, '--speed', '120'])
   child = started
   await new Promise<void>((resolve, reject) => {
-    let said = ''
-    const hear = (text: unknown) => {
-      said += text
-      if (said.includes('Ctrl-C')) resolve()
+    let output = ''
+    const append = (text: unknown) => {
+      output += text
+      if (output.includes('Ctrl-C')) resolve()
     }
-    started.stdout.on('data', hear)
-    started.stderr.on('data', hear)
-    started.on('exit', code => reject(new Error(`it ended with ${code}: ${said}`)))
+    started.stdout.on('data', append)
+    started.stderr.on('data', append)
+    started.on('exit', code => reject(new Error(`the process ended with ${code}: ${output}`)))
   })
   const { api, sim_control } = JSON.parse(readFileSync(join(dataDir, 'endpoints.json'), 'utf8'))
   const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()
@@ -56,15 +56,15 @@ async function end(signal: NodeJS.Signals): Promise<void> {
   await exited
 }
 
-async function lcm(...args: string[]): Promise<{ code: unknown; said: string }> {
+async function lcm(...args: string[]): Promise<{ code: unknown; output: string }> {
   const command = spawn(process.execPath, [LCM, ...args])
-  let said = ''
-  for (const stream of [command.stdout, command.stderr]) stream.on('data', text => (said += text))
+  let output = ''
+  for (const stream of [command.stdout, command.stderr]) stream.on('data', text => (output += text))
   const [code] = await once(command, 'close')
-  return { code, said }
+  return { code, output }
 }
 
-/** Renames one worker after another until the work is done; answers how often it did. */
+/** Changes one worker after another until the work is done; returns the number of rounds. */
 async function writingDuring<T>(client: Client, workers: readonly WorkerView[], work: Promise<T>) {
   let isDone = false
   const done = work.finally(() => {
@@ -78,7 +78,7 @@ async function writingDuring<T>(client: Client, workers: readonly WorkerView[], 
   return { result: await done, writes }
 }
 
-/** A backup is a database too. */
+/** Reads a store or a backup, which is a store too. */
 function scalingIn(file: string): z.infer<typeof Scaling> {
   const db = new DatabaseSync(file, { readOnly: true })
   const row = db.prepare("SELECT body FROM documents WHERE kind = 'fleet_scaling'").get()
@@ -90,7 +90,7 @@ const identityOf = ({ id, name, ec2_instance_id }: WorkerView) => ({ id, name, e
 const allRunning = (workers: readonly WorkerView[]) => workers.every(worker => worker.status === 'RUNNING')
 const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1)
 
-it('a fleet that was killed goes on in another folder, with its machines and its secrets', {
+it('restores a killed fleet in another folder, with its machines and secrets', {
   timeout: LIMIT_MS,
 }, async () => {
   const from = mkdtempSync(join(tmpdir(), 'lcm-from-'))
@@ -107,7 +107,7 @@ it('a fleet that was killed goes on in another folder, with its machines and its
     body: { name: 'watcher', role: 'controller', service: 'worker-controller' },
   })
   const { result, writes } = await writingDuring(first.client, fleet, lcm('backup', file, '--data', from))
-  expect(result).toMatchObject({ code: 0, said: expect.stringContaining('backup saved to ') })
+  expect(result).toMatchObject({ code: 0, output: expect.stringContaining('backup saved to ') })
   expect(writes).toBeGreaterThan(1)
   expect(statSync(file).mode & 0o777).toBe(0o600)
   const machines = await first.machines()
@@ -116,7 +116,7 @@ it('a fleet that was killed goes on in another folder, with its machines and its
   expect(await lcm('restore', file, '--data', to)).toMatchObject({ code: 0 })
   expect(await lcm('restore', file, '--data', to)).toMatchObject({
     code: 4,
-    said: expect.stringContaining('not empty'),
+    output: expect.stringContaining('not empty'),
   })
   const second = await start(to)
   expect(existsSync(join(to, 'restored'))).toBe(false)
@@ -127,7 +127,7 @@ it('a fleet that was killed goes on in another folder, with its machines and its
   const secrets = await clientOf(second.api, controller.secret).call('getWorkerSecrets', { params })
   expect(secrets.cml_password).toBe('a planted password')
 
-  // Held at the start, and let go by the first full look at the fleet: two more versions.
+  // The fleet is held at the start and released by the first sweep: two more versions.
   const scaling = () => scalingIn(join(to, 'lcm.sqlite'))
   await expect.poll(scaling, { timeout: 30_000 }).toMatchObject({ held_since: null })
   expect(scaling().version).toBeGreaterThanOrEqual(scalingIn(file).version + 2)

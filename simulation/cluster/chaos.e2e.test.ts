@@ -5,19 +5,19 @@ import { VIOLATIONS } from './chaos/fault-under-load.ts'
 const LIMIT_MS = 300_000
 const SOUND = Object.fromEntries(VIOLATIONS.map(kind => [kind, []]))
 
-/** `npm run bench -- chaos` does all of the troubles, and each with more sessions. */
-const verdictOf = (trouble: string) =>
-  chaos({ rounds: 1, sessions: 2, leaseTtlSeconds: 2, only: [trouble], say: () => undefined })
+/** `npm run bench -- chaos` injects all faults, with more sessions each. */
+const verdictOf = (fault: string) =>
+  chaos({ rounds: 1, sessions: 2, leaseTtlSeconds: 2, only: [fault], print: () => undefined })
 
-// Both at once, for both of them mostly wait.
-describe.concurrent('nothing is lost, done twice or left behind', () => {
-  it('while EC2 and CML can not be reached', { timeout: LIMIT_MS }, async () => {
+// Concurrent, because both mostly wait.
+describe.concurrent('loses, duplicates and leaks nothing', () => {
+  it('while EC2 and CML are unreachable', { timeout: LIMIT_MS }, async () => {
     const { verdicts } = await verdictOf('cloud-cuts')
     expect(verdicts.map(({ wrong }) => wrong)).toEqual([SOUND])
     expect(verdicts[0]?.writes).toBeGreaterThan(0)
   })
 
-  it('when the disk of the store is full, where a disk can be had that may be filled', {
+  it('when the disk of the store is full, if the machine allows a small disk', {
     timeout: LIMIT_MS,
   }, async () => {
     const { verdicts, leftOut } = await verdictOf('disk-full')

@@ -9,10 +9,10 @@ import { expect, it } from 'vitest'
 import { greetings } from './session-story.ts'
 
 const LIMIT_MS = 240_000
-/** Long, since other tests run beside this one. */
+/** Long, because other tests run at the same time. */
 const inTime = { interval: 200, timeout: 100_000 }
 
-it('book, chaos stop, and the console answers again', { timeout: LIMIT_MS }, async () => {
+it('restores access to the lab after its machine was stopped', { timeout: LIMIT_MS }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'lcm-console-'))
   const stop = new AbortController()
   const lines: string[] = []
@@ -27,7 +27,7 @@ it('book, chaos stop, and the console answers again', { timeout: LIMIT_MS }, asy
   try {
     const { id } = await client.call('createSession', { body: { definition: 'two-routers', duration_minutes: 60 } })
     const session = () => client.call('getSession', { params: { id } })
-    /** What the consoles say first; the error where one does not answer. */
+    /** First text of each console, or the error. */
     const consoles = async () => (await greetings(await session()).catch((error: unknown) => [error])).join('\n')
     await expect.poll(session, inTime).toMatchObject({ status: 'RUNNING' })
     await expect.poll(consoles, inTime).toContain(id)

@@ -2,15 +2,15 @@ import { expect } from 'vitest'
 import type { OpenRollingCluster } from './clusters/rolling-clusters.ts'
 import { rollingRestart } from './rolling-restart.ts'
 
-/** One replica of every service is restarted with a warning, and then one without. */
-export async function expectNothingLost(place: OpenRollingCluster, sessions: number): Promise<void> {
-  // What was lost is asked here, and not how long the gaps were.
+/** Restarts one replica of every service with SIGTERM and then one with SIGKILL. */
+export async function expectNothingLost(setup: OpenRollingCluster, sessions: number): Promise<void> {
+  // This test checks for losses, not for the length of the gaps.
   const plan = { sessions, workers: 1, passes: ['SIGTERM', 'SIGKILL'], gaugeEveryMs: 250 } as const
-  const verdict = await rollingRestart(place, plan)
+  const verdict = await rollingRestart(setup, plan)
   expect(verdict).toMatchObject({
     ...{ restarts: 8, sessions, lost: [], launchedTwice: 0, labsAstray: [] },
     ...{ missed: [], writesLost: [], badExits: [] },
   })
   expect(verdict.writes).toBeGreaterThan(0)
-  expect(place.defects()).toEqual([])
+  expect(setup.defects()).toEqual([])
 }

@@ -14,7 +14,7 @@ interface Size {
   readonly leaseTtlSeconds?: number
 }
 
-/** An etcd and a cluster on it, for as long as the test lasts. */
+/** An etcd and a cluster on it, closed after the test. */
 async function opened({ onTestFinished }: TestContext, size: Size = {}) {
   const { members = 1, leaseTtlSeconds = LEASE_TTL_SECONDS } = size
   const etcd = await startEtcd({ members })
@@ -24,29 +24,31 @@ async function opened({ onTestFinished }: TestContext, size: Size = {}) {
   return { etcd, cluster, run: await startFailoverRun(cluster) }
 }
 
-// Both at once, for both of them mostly wait for leases to end.
+// Concurrent, because both mostly wait for leases to end.
 describe.concurrent('a leader that is lost', () => {
-  it(`is followed by another after kill -9, ${CYCLES} times, and nothing is lost or done twice`, {
+  it(`is replaced after kill -9, ${CYCLES} times, without a lost or duplicate write`, {
     timeout: LIMIT_MS,
   }, async test => {
     const { run } = await opened(test)
     for (let cycle = 0; cycle < CYCLES; cycle++) {
-      await run.changeAMind()
+      await run.changeDesiredStatus()
       await run.kill('SIGKILL')
     }
     const verdict = await run.verdict()
     expect(verdict).toMatchObject(SOUND)
-    // On a busy machine a leader may lose its lease besides, and lead again.
+    // On a busy machine a leader may also lose its lease and lead again.
     expect(verdict.terms).toBeGreaterThanOrEqual(1 + CYCLES)
     expect(verdict.writes).toBeGreaterThan(CYCLES)
   })
 
-  it(`is refused when it was frozen past its lease and goes on, ${CYCLES} times`, { timeout: LIMIT_MS }, async test => {
+  it(`is refused when it continues after a freeze past its lease, ${CYCLES} times`, {
+    timeout: LIMIT_MS,
+  }, async test => {
     const { run } = await opened(test)
     for (let cycle = 0; cycle < CYCLES; cycle++) {
-      await run.changeAMind()
+      await run.changeDesiredStatus()
       await run.freeze()
-      await run.changeAMind()
+      await run.changeDesiredStatus()
     }
     const verdict = await run.verdict()
     expect(verdict).toMatchObject(SOUND)
@@ -55,11 +57,11 @@ describe.concurrent('a leader that is lost', () => {
 })
 
 describe('the API', () => {
-  it('keeps the terms over a kill -9, and the leader goes on', { timeout: LIMIT_MS }, async test => {
-    // Long enough that a busy machine does not cost the leader its lease: here nobody but the API is lost at first.
+  it('keeps the terms after kill -9, and the leader stays', { timeout: LIMIT_MS }, async test => {
+    // Long enough that the leader keeps its lease on a busy machine.
     const { cluster, run } = await opened(test, { leaseTtlSeconds: 15 })
     await cluster.restartApi('SIGKILL')
-    await run.changeAMind()
+    await run.changeDesiredStatus()
     expect(await run.verdict()).toMatchObject({ ...SOUND, terms: 1 })
     await run.kill('SIGKILL')
     expect(await run.verdict()).toMatchObject({ ...SOUND, terms: 2 })
@@ -69,20 +71,20 @@ describe('the API', () => {
 describe('etcd', () => {
   const healthOf = async ({ url }: ServiceProcess) => (await fetch(`${url}/health`)).json()
 
-  it('may lose its leader and then its quorum: nobody leads meanwhile, and no change is lost', {
+  it('may lose its leader and then its quorum: no controller leads meanwhile, and no change is lost', {
     timeout: LIMIT_MS,
   }, async test => {
     const { etcd, run } = await opened(test, { members: 3 })
     const first = await etcd.leader()
     await first.kill()
-    await run.changeAMind()
+    await run.changeDesiredStatus()
     expect(await run.verdict()).toMatchObject(SOUND)
 
     const leader = run.leader()
     const second = etcd.members.find(member => member.endpoint !== first.endpoint)
     await second?.kill()
-    await run.changeAMind()
-    const health = await eventually('the leader to step down and say why', async () => {
+    await run.changeDesiredStatus()
+    const health = await eventually('a leader that resigns with a reason', async () => {
       const text = JSON.stringify(await healthOf(leader))
       return text.includes('"is_leader":false') && text.includes('"status":"degraded"') ? text : null
     })

@@ -5,34 +5,34 @@ import type { ServiceProcess } from './processes/service-process.ts'
 import { staleWritesAccepted, terms, termsOutOfOrder } from './write-history.ts'
 
 const WORKERS = 4
-const PATIENCE_MS = 60_000
-const LOOK_EVERY_MS = 5
-/** Seldom enough to leave the cores to those that are looked at. */
-const LOOK_AT_FLEET_EVERY_MS = 25
+const TIMEOUT_MS = 60_000
+const POLL_MS = 5
+/** Rare enough to leave the CPU to the processes under test. */
+const FLEET_POLL_MS = 25
 
-/** Real processes are waited for by looking, for a bounded time. */
+/** Polls real processes until there is a result, up to a timeout. */
 export async function eventually<T>(
   what: string,
-  look: () => Promise<T | null> | T | null,
-  everyMs = LOOK_EVERY_MS,
-  patienceMs = PATIENCE_MS,
+  read: () => Promise<T | null> | T | null,
+  everyMs = POLL_MS,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<T> {
-  const deadline = systemClock.monotonic() + patienceMs
+  const deadline = systemClock.monotonic() + timeoutMs
   for (;;) {
-    const found = await look()
+    const found = await read()
     if (found !== null) return found
-    if (systemClock.monotonic() > deadline) throw new Error(`${what} did not happen within ${patienceMs} ms`)
+    if (systemClock.monotonic() > deadline) throw new Error(`${what} did not happen within ${timeoutMs} ms`)
     await systemClock.sleep(everyMs)
   }
 }
 
-/** A fleet under two controllers, with somebody who keeps changing their mind, so that there is something to get wrong. */
+/** A fleet under two controllers, with a user who keeps changing desired statuses. */
 export interface FailoverRun {
   leader(): ServiceProcess
-  changeAMind(): Promise<void>
-  /** Kills the leader without a warning; answers how long nobody led. A fresh standby takes the empty place. */
+  changeDesiredStatus(): Promise<void>
+  /** Ends the leader, and returns the time without a leader. A new standby is started. */
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<number>
-  /** Freezes the leader past its lease and lets it go on afterwards; answers how long nobody led. */
+  /** Freezes the leader past its lease, and returns the time without a leader. The leader then continues. */
   freeze(): Promise<number>
   verdict(): Promise<Verdict>
 }
@@ -40,7 +40,7 @@ export interface FailoverRun {
 export interface Verdict {
   readonly staleWritesAccepted: number
   readonly termsOutOfOrder: number
-  /** Machines that no worker has, or workers without theirs. */
+  /** Machines without a worker, and workers without a machine. */
   readonly machinesAstray: number
   readonly terms: number
   readonly writes: number
@@ -49,7 +49,7 @@ export interface Verdict {
 export async function startFailoverRun(cluster: WorkerCluster): Promise<FailoverRun> {
   const processes = new Map<string, ServiceProcess>()
   let started = 0
-  let minds = 0
+  let changes = 0
   const startStandby = async () => {
     const name = `wc-${started++}`
     processes.set(name, await cluster.startController(name))
@@ -63,15 +63,15 @@ export async function startFailoverRun(cluster: WorkerCluster): Promise<Failover
 
   function leader(): ServiceProcess {
     const found = processes.get(terms(cluster.history).at(-1)?.instance ?? '')
-    if (!found) throw new Error('nobody leads')
+    if (!found) throw new Error('no leader')
     return found
   }
 
   return {
     leader,
-    async changeAMind() {
+    async changeDesiredStatus() {
       const all = await workersOf(cluster)
-      const worker = all[minds++ % all.length]
+      const worker = all[changes++ % all.length]
       if (!worker) return
       const verb = worker.desired_status === 'RUNNING' ? 'stopWorker' : 'startWorker'
       await cluster.client.call(verb, { params: { id: worker.id }, body: {} })
@@ -107,10 +107,10 @@ const converged = (cluster: WorkerCluster) =>
       const all = await workersOf(cluster)
       return all.length === WORKERS && all.every(worker => worker.status === worker.desired_status) ? all : null
     },
-    LOOK_AT_FLEET_EVERY_MS,
+    FLEET_POLL_MS,
   )
 
-/** When somebody other than `instance` was accepted as the leader, after `ms`. */
+/** Time at which another instance than `instance` was accepted as the leader, after `ms`. */
 const nextTerm = (cluster: WorkerCluster, instance: string, ms: number) =>
   eventually(
     'a new term',
@@ -118,7 +118,7 @@ const nextTerm = (cluster: WorkerCluster, instance: string, ms: number) =>
       const next = terms(cluster.history).find(term => term.endedAt > ms && term.instance !== instance)
       return next?.endedAt ?? null
     },
-    LOOK_AT_FLEET_EVERY_MS,
+    FLEET_POLL_MS,
   )
 
 async function judge(cluster: WorkerCluster): Promise<Verdict> {

@@ -18,7 +18,7 @@ import { followWorkers } from './load/follow-workers.ts'
 const PASSWORD = 'password-of-the-whole-fleet'
 const OWN_PASSWORD = 'password-of-this-server-alone'
 const TOKEN = 'token-of-the-smart-account'
-/** What a CML server answers to a caller that it lets in. */
+/** Responses of CML to an authenticated caller. */
 const ANSWERS: Readonly<Record<string, unknown>> = {
   '/api/v0/system_information': { version: '2.9.0+build.1', ready: true, allow_ssh_pubkey_auth: false, oui: null },
   '/api/v0/auth_extended': { username: 'admin', id: '1', token: 'a-session', admin: true, error: null },
@@ -35,10 +35,10 @@ afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close()
 })
 
-/** A TLS server that poses as CML and writes down whatever it is told. */
+/** A TLS server that poses as CML and records all requests. */
 async function hostileCml(host: string) {
   const { certificate_pem: cert, key_pem: key } = selfSigned('cml', Date.parse('2026-01-02T03:04:05.000Z'))
-  const heard: string[] = []
+  const received: string[] = []
   const waiting = new Set<() => void>()
   const sockets = new Set<Duplex>()
   const server = createServer({ cert, key })
@@ -46,8 +46,8 @@ async function hostileCml(host: string) {
   server.on('request', async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    heard.push(`${request.method} ${request.url} ${Buffer.concat(chunks)}`)
-    for (const look of waiting) look()
+    received.push(`${request.method} ${request.url} ${Buffer.concat(chunks)}`)
+    for (const check of waiting) check()
     const body = ANSWERS[request.url ?? ''] ?? {}
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   })
@@ -60,13 +60,13 @@ async function hostileCml(host: string) {
   })
   const until = (isSo: () => boolean) =>
     new Promise<void>(resolve => {
-      const look = () => {
+      const check = () => {
         if (isSo()) resolve()
       }
-      waiting.add(look)
-      look()
+      waiting.add(check)
+      check()
     })
-  return { url: `https://${host}:${(server.address() as AddressInfo).port}`, heard, until }
+  return { url: `https://${host}:${(server.address() as AddressInfo).port}`, received, until }
 }
 
 /** LCM on the simulated cloud, with one machine that it did not launch. */
@@ -111,7 +111,7 @@ async function tag(simulator: string, id: string, endpoint: string): Promise<voi
   expect(status).toBeLessThan(300)
 }
 
-it('a hostile CML server that a tag names receives no password and no license token', { timeout: 60_000 }, async () => {
+it('sends no password and no license token to a hostile CML server that a tag names', { timeout: 60_000 }, async () => {
   const hostile = await hostileCml('localhost')
   const { client, simulator } = await startLcm()
   // One machine that LCM did not launch, and one of LCM that is tagged before LCM first connects to its CML.
@@ -123,18 +123,18 @@ it('a hostile CML server that a tag names receives no password and no license to
   const workers = await followWorkers(client, all => {
     const tagged = all.filter(each => each.id === id || each.ec2_instance_id === found.id)
     const isIgnored = tagged.every(({ conditions }) => conditions.some(each => each.type === CONDITION.endpointIgnored))
-    return hostile.heard.length > 0 || (tagged.length === 2 && isIgnored)
+    return hostile.received.length > 0 || (tagged.length === 2 && isIgnored)
   })
-  expect(hostile.heard).toEqual([])
+  expect(hostile.received).toEqual([])
   expect(workers.map(each => each.https_endpoint)).not.toContain(hostile.url)
 })
 
-it('a found machine gets its own credentials from both controllers, and never those of the fleet', {
+it('sends a discovered machine only its own credentials, from both controllers', {
   timeout: 60_000,
 }, async () => {
   const { client, simulator } = await startLcm()
   const found = await foundMachine(simulator)
-  // Its own address, so the tag counts: the person who launched it decides what answers there.
+  // The tag names the own address of the machine, so it is used.
   const hostile = await hostileCml(found.address)
   await tag(simulator, found.id, hostile.url)
   const isFound = (worker: WorkerView) => worker.ec2_instance_id === found.id
@@ -145,10 +145,10 @@ it('a found machine gets its own credentials from both controllers, and never th
   const id = worker?.id ?? ''
   await client.call('putWorkerCredentials', { params: { id }, body: { username: 'admin', password: OWN_PASSWORD } })
   await client.call('refreshWorker', { params: { id }, body: {} })
-  const heard = (text: string) => hostile.heard.filter(each => each.includes(text))
+  const received = (text: string) => hostile.received.filter(each => each.includes(text))
   await hostile.until(
-    () => heard(PASSWORD).length > 0 || (heard(OWN_PASSWORD).length === 2 && heard('/labs').length > 0),
+    () => received(PASSWORD).length > 0 || (received(OWN_PASSWORD).length === 2 && received('/labs').length > 0),
   )
-  expect(heard(PASSWORD)).toEqual([])
-  expect(heard('/auth_extended'), 'one login by each controller').toHaveLength(2)
+  expect(received(PASSWORD)).toEqual([])
+  expect(received('/auth_extended'), 'one login by each controller').toHaveLength(2)
 })

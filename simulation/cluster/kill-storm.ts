@@ -3,12 +3,12 @@ import { systemClock } from '@lcm/runtime/clock'
 import { create, label, type Replica, type Replicas } from './clusters/api-replicas.ts'
 import { type EventLog, openEventLog, versionsGoingBack } from './load/event-log.ts'
 
-/** What a writer was told of one worker that nobody else writes. */
+/** Responses for one worker that has a single writer. */
 interface Diary {
   readonly id: string
-  /** When its making was asked for. */
+  /** Time of the create request. */
   readonly askedAt: number
-  /** By version: what was acknowledged. */
+  /** Acknowledged labels by version. */
   readonly acknowledged: Map<number, number>
   /** No answer: the request may or may not have taken effect. */
   readonly uncertain: Set<number>
@@ -23,31 +23,31 @@ export interface StormVerdict {
   /** Acknowledged writes without an audit entry, and entries that are there more than once. */
   readonly auditLost: readonly string[]
   readonly auditTwice: readonly string[]
-  /** Events whose version did not grow, and streams that were told to read everything again. */
+  /** Events whose version did not grow, and reset events. */
   readonly eventsGoneBack: number
   readonly resets: number
-  /** From each kill until the survivor had told everything that was acknowledged before. */
-  readonly toldAfterMs: readonly number[]
+  /** Time from each kill until the survivor has delivered all changes that were acknowledged before. */
+  readonly deliveredAfterMs: readonly number[]
 }
 
 const WRITERS = 4
-/** Every so many writes a worker is left behind for good, so that no later write of it can tell what was left untold. */
+/** After so many writes a worker gets no more writes, so that a later event can not hide a missing one. */
 const CHANGES_PER_WORKER = 4
-/** After a replica did not answer. */
+/** Pause after a replica did not respond. */
 const PAUSE_MS = 20
 /** Between a restart and the next kill. */
 const CALM_MS = 300
 
 /**
  * Writers change their own workers through both replicas without a pause, while one replica after the other is killed and
- * started again. Whatever was acknowledged must be read, told and audited, whoever acknowledged it.
+ * started again. Every acknowledged write must be readable, delivered and audited.
  */
 export async function killStorm(replicas: Replicas, kills: number): Promise<StormVerdict> {
   const diaries = await Promise.all(Array.from({ length: WRITERS }, () => newDiary(replicas.a)))
   const storm: Storm = { isOver: false, replicas: replicas.both, diaries }
   const wanderer = await openEventLog(replicas.both.map(({ client }) => client))
   const writing = diaries.map((diary, index) => write(storm, diary, index))
-  const toldAfterMs: number[] = []
+  const deliveredAfterMs: number[] = []
   const survivors: EventLog[] = []
   try {
     for (let kill = 0; kill < kills; kill += 1) {
@@ -57,7 +57,7 @@ export async function killStorm(replicas: Replicas, kills: number): Promise<Stor
       survivors.push(log)
       await systemClock.sleep(CALM_MS)
       const isNews = ({ askedAt }: Diary, index: number) => index < WRITERS || askedAt > openedAt
-      toldAfterMs.push(await killOne(victim, () => diaries.filter(isNews), log))
+      deliveredAfterMs.push(await killOne(victim, () => diaries.filter(isNews), log))
       await log.stop()
       await victim.restart()
     }
@@ -65,7 +65,7 @@ export async function killStorm(replicas: Replicas, kills: number): Promise<Stor
     storm.isOver = true
   }
   await Promise.all(writing)
-  await wanderer.untilHeard(await finalVersions(replicas.a, diaries))
+  await wanderer.untilReceived(await finalVersions(replicas.a, diaries))
   await wanderer.stop()
   return {
     kills,
@@ -73,9 +73,9 @@ export async function killStorm(replicas: Replicas, kills: number): Promise<Stor
     uncertain: sum(diaries, ({ uncertain }) => uncertain.size),
     writesLost: (await Promise.all(replicas.both.map(replica => lostAt(replica, diaries)))).flat(),
     ...(await auditVerdict(replicas.b, diaries)),
-    eventsGoneBack: sum([...survivors, wanderer], ({ heard }) => versionsGoingBack(heard).length),
+    eventsGoneBack: sum([...survivors, wanderer], ({ received }) => versionsGoingBack(received).length),
     resets: sum([...survivors, wanderer], log => log.resets),
-    toldAfterMs,
+    deliveredAfterMs,
   }
 }
 
@@ -94,10 +94,10 @@ async function newDiary(replica: Replica): Promise<Diary> {
   return { id, askedAt, acknowledged: new Map([[version, 0]]), uncertain: new Set() }
 }
 
-/** Goes on at the other replica when one does not answer, as whoever stands before both would. */
-async function write(storm: Storm, own: Diary, turn: number): Promise<void> {
+/** Uses the other replica when one does not respond, like a load balancer. */
+async function write(storm: Storm, own: Diary, offset: number): Promise<void> {
   for (let n = 1; !storm.isOver; n += 1) {
-    const replica = storm.replicas[(turn + n) % storm.replicas.length]
+    const replica = storm.replicas[(offset + n) % storm.replicas.length]
     if (replica === undefined) return
     const isAnswered = await change(replica, own, n)
     if (!isAnswered) await systemClock.sleep(PAUSE_MS)
@@ -105,7 +105,7 @@ async function write(storm: Storm, own: Diary, turn: number): Promise<void> {
   }
 }
 
-/** Answers whether it was acknowledged. */
+/** Returns whether it was acknowledged. */
 async function change(replica: Replica, { id, acknowledged, uncertain }: Diary, n: number): Promise<boolean> {
   return answered(
     async () => void acknowledged.set((await label(replica, id, n)).version, n),
@@ -113,7 +113,7 @@ async function change(replica: Replica, { id, acknowledged, uncertain }: Diary, 
   )
 }
 
-/** A worker that is made, changed at once, and then left alone. */
+/** Creates a worker, changes it once, and then leaves it unchanged. */
 async function leaveBehind({ diaries }: Storm, replica: Replica): Promise<void> {
   await answered(async () => {
     const diary = await newDiary(replica)
@@ -135,13 +135,13 @@ async function answered(work: () => Promise<void>, otherwise: () => unknown = ()
 
 const isBusy = (error: unknown): boolean => error instanceof ApiError && error.problem.status === 503
 
-/** Answers how long it took until the survivor had told all that was acknowledged before the kill, also by the victim. */
+/** Returns the time until the survivor has delivered all changes that either replica acknowledged before the kill. */
 async function killOne(victim: Replica, diaries: () => readonly Diary[], survivor: EventLog): Promise<number> {
   const dead = victim.kill()
   const newest = diaries().map(({ id, acknowledged }) => [id, Math.max(...acknowledged.keys())] as const)
   const since = systemClock.monotonic()
   await dead
-  await survivor.untilHeard(newest)
+  await survivor.untilReceived(newest)
   return systemClock.monotonic() - since
 }
 

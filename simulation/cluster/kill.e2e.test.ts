@@ -24,17 +24,17 @@ interface Process {
   readonly simControl: string
 }
 
-/** A real process, as `npm start` would run it; ready once it has welcomed people. */
+/** Starts a real process and waits for its welcome message. */
 async function start(dataDir: string): Promise<Process> {
   const started = spawn(process.execPath, [LCM, 'up', '--port', '0', '--data', dataDir, '--speed', '120'])
   child = started
   await new Promise<void>((resolve, reject) => {
-    let said = ''
+    let output = ''
     started.stdout.on('data', text => {
-      said += text
-      if (said.includes('Ctrl-C')) resolve()
+      output += text
+      if (output.includes('Ctrl-C')) resolve()
     })
-    started.on('exit', code => reject(new Error(`it ended with ${code}: ${said}`)))
+    started.on('exit', code => reject(new Error(`the process ended with ${code}: ${output}`)))
   })
   const { api, sim_control } = JSON.parse(readFileSync(join(dataDir, 'endpoints.json'), 'utf8'))
   const token = readFileSync(join(dataDir, 'admin-token'), 'utf8').trim()
@@ -58,7 +58,7 @@ async function machines(simControl: string): Promise<string[]> {
   return listed.items.map(machine => machine.instance_id).sort()
 }
 
-it('kill -9 in the middle of a launch leaves one machine, and the rest of the fleet unharmed', {
+it('kill -9 during a launch leaves one machine, and does not affect other workers', {
   timeout: LIMIT_MS,
 }, async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'lcm-kill-'))
@@ -67,23 +67,23 @@ it('kill -9 in the middle of a launch leaves one machine, and the rest of the fl
   expect(fleet).toHaveLength(3)
   await end('SIGKILL')
 
-  /** Moments of a launch, each later than the one before. */
-  const moments: readonly ((worker: Worker) => boolean)[] = [
+  /** Points of a launch, in order. */
+  const points: readonly ((worker: Worker) => boolean)[] = [
     () => true,
     worker => worker.launch?.state === 'open',
     worker => worker.ec2_instance_id !== null,
     worker => worker.status === 'STARTING',
   ]
-  for (const [index, moment] of moments.entries()) {
+  for (const [index, isReached] of points.entries()) {
     const { client } = await start(dataDir)
     const { id } = await client.call('createWorker', { body: { template_name: 'metal', name: `killed-${index}` } })
-    await followWorkers(client, workers => workers.some(worker => worker.id === id && moment(worker)))
+    await followWorkers(client, workers => workers.some(worker => worker.id === id && isReached(worker)))
     await end('SIGKILL')
   }
 
   const last = await start(dataDir)
   const healed = await followWorkers(last.client, allRunning)
-  expect(healed).toHaveLength(3 + moments.length)
+  expect(healed).toHaveLength(3 + points.length)
   const owned = healed.map(worker => worker.ec2_instance_id ?? '').sort()
   expect(await machines(last.simControl)).toEqual(owned)
   expect(healed.map(worker => worker.launch?.n)).toEqual(healed.map(() => 1))

@@ -6,7 +6,7 @@ import { eventually } from './failover.ts'
 import { durableEvents, openEventLog } from './load/event-log.ts'
 
 const LIMIT_MS = 180_000
-/** The API itself promises an answer within 25 seconds; the rest is for a busy machine. */
+/** The API responds within 25 seconds; the rest is for a busy machine. */
 const ANSWER_MS_MAX = 30_000
 
 let replicas: Replicas
@@ -21,7 +21,7 @@ afterAll(async () => {
 
 interface Answer {
   readonly what: string
-  /** `ok`, the code of the problem, or whatever else went wrong. */
+  /** `ok`, the code of the problem, or the error. */
   readonly came: string
   readonly ms: number
 }
@@ -35,9 +35,9 @@ async function timed(what: string, call: Promise<unknown>): Promise<Answer> {
   return { what, came, ms: Math.round(systemClock.monotonic() - since) }
 }
 
-/** One of each way to read and to write, as fast as they can be asked. */
-function askAll({ name, patient }: Replica, id: string): Promise<Answer[]> {
-  const { client, controller } = patient
+/** Sends one request of each kind at the same time. */
+function askAll({ name, withoutTimeout }: Replica, id: string): Promise<Answer[]> {
+  const { client, controller } = withoutTimeout
   const params = { id }
   const calls = {
     info: client.call('info', {}),
@@ -62,11 +62,11 @@ const askBoth = async (id: string): Promise<readonly Answer[]> =>
 const isOk = ({ came }: Answer) => came === 'ok'
 
 describe('a store that does not answer', { timeout: LIMIT_MS }, () => {
-  it('is told in time and as such, and everything goes on when it is back', async ({ skip }) => {
+  it('is reported as store_unavailable in time, and everything works again when it is back', async ({ skip }) => {
     const server = replicas.mongo.process
-    if (server === null) return skip('not our server to stop')
+    if (server === null) return skip('the server is external')
     const { id } = await create(replicas.a, 'frozen')
-    // Also opens the connections on which requests will wait for answers that do not come.
+    // Opens the connections on which later requests wait without a response.
     expect((await askBoth(id)).filter(answer => !isOk(answer))).toEqual([])
     const log = await openEventLog(replicas.both.map(({ client }) => client))
     server.freeze()
@@ -81,14 +81,14 @@ describe('a store that does not answer', { timeout: LIMIT_MS }, () => {
     }
     await eventually('an answer to everything', async () => ((await askBoth(id)).every(isOk) ? true : null))
     const { version } = await label(replicas.b, id, 1)
-    await log.untilHeard([[id, version]])
+    await log.untilReceived([[id, version]])
     expect(log.resets).toBe(0)
     await log.stop()
   })
 })
 
 describe('an etcd that is gone', { timeout: LIMIT_MS }, () => {
-  it('stops no write, and what it could not tell is told when it is back', async () => {
+  it('stops no write, and all changes are delivered when it is back', async () => {
     const { a, b, etcd } = replicas
     const [before, removed] = [await create(a, 'etcd-before'), await create(b, 'etcd-removed')]
     const epoch = await replicas.newTerm()
@@ -102,24 +102,24 @@ describe('an etcd that is gone', { timeout: LIMIT_MS }, () => {
     const { items } = await b.client.call('listWorkers', { query: { q: 'etcd-' } })
     expect(items.map(({ name }) => name).toSorted()).toEqual(['etcd-a', 'etcd-b', 'etcd-before'])
     const madeIds = new Set(made.map(({ id }) => id))
-    expect(logs.flatMap(({ heard }) => heard.filter(({ id }) => madeIds.has(id)))).toEqual([])
-    await eventually('a word about etcd', async () =>
+    expect(logs.flatMap(({ received }) => received.filter(({ id }) => madeIds.has(id)))).toEqual([])
+    await eventually('a degraded API', async () =>
       JSON.stringify(await (await fetch(`${a.url}/health`)).json()).includes('"degraded"') ? true : null,
     )
 
     await b.kill()
     await b.restart()
-    expect((await create(b, 'etcd-anew')).version).toBe(1)
-    expect(await timed('a list that nobody could follow', b.patient.client.call('listWorkers', {}))).toMatchObject({
+    expect((await create(b, 'etcd-again')).version).toBe(1)
+    expect(await timed('a list without a revision', b.withoutTimeout.client.call('listWorkers', {}))).toMatchObject({
       came: 'store_unavailable',
     })
 
     await etcd.members[0]?.restart()
     const all = [...made.map(({ id }) => [id, 1] as const), [labeled.id, 2] as const, [removed.id, 4] as const]
-    await Promise.all(logs.map(log => log.untilHeard(all)))
+    await Promise.all(logs.map(log => log.untilReceived(all)))
     expect(atA).toMatchObject({ resets: 0, breaks: 0 })
     expect(atB.resets).toBe(0)
-    expect(durableEvents(atB.heard)).toEqual(durableEvents(atA.heard))
+    expect(durableEvents(atB.received)).toEqual(durableEvents(atA.received))
     await Promise.all(logs.map(log => log.stop()))
   })
 })

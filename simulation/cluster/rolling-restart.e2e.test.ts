@@ -4,16 +4,16 @@ import { expectNothingLost } from './expect-nothing-lost.ts'
 
 const LIMIT_MS = 180_000
 
-let place: OpenRollingCluster
+let setup: OpenRollingCluster
 beforeAll(async () => {
-  place = await onSqlite({ leaseTtlSeconds: 5 })
+  setup = await onSqlite({ leaseTtlSeconds: 5 })
 }, LIMIT_MS)
-afterAll(() => place.close(), LIMIT_MS)
+afterAll(() => setup.close(), LIMIT_MS)
 
 it(
-  'nothing is lost while every service is restarted, first with a warning and then without',
+  'loses nothing while every service is restarted, with SIGTERM and then with SIGKILL',
   {
     timeout: LIMIT_MS,
   },
-  () => expectNothingLost(place, 8),
+  () => expectNothingLost(setup, 8),
 )

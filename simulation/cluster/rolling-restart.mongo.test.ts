@@ -4,16 +4,16 @@ import { expectNothingLost } from './expect-nothing-lost.ts'
 
 const LIMIT_MS = 600_000
 
-let place: OpenRollingCluster
+let setup: OpenRollingCluster
 beforeAll(async () => {
-  place = await onMongo()
+  setup = await onMongo()
 }, LIMIT_MS)
-afterAll(() => place.close(), LIMIT_MS)
+afterAll(() => setup.close(), LIMIT_MS)
 
 it(
-  'nothing is lost while every service is restarted, two APIs among them, first with a warning and then without',
+  'loses nothing while every service is restarted, including two APIs, with SIGTERM and then with SIGKILL',
   {
     timeout: LIMIT_MS,
   },
-  () => expectNothingLost(place, 20),
+  () => expectNothingLost(setup, 20),
 )

@@ -10,12 +10,12 @@ import { enroll } from './load/learner.ts'
 import { retryingClient } from './load/retrying-client.ts'
 import { startWriter } from './load/writer.ts'
 
-/** One process of the API, which keeps its address. */
+/** One process of the API with a fixed address. */
 export interface RestartableApi {
   readonly url: string
   /** An administrator there. */
   readonly client: Client
-  /** Answers with the exit code of the first, once the second listens. */
+  /** Returns the exit code of the old process once the new one listens. */
   restart(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -29,40 +29,40 @@ type Signal = 'SIGTERM' | 'SIGKILL'
 
 export interface RollingPlan {
   readonly sessions: number
-  /** Each has room for 40 of the sessions, by its license. */
+  /** Each worker has capacity for 40 sessions by its license. */
   readonly workers: number
   /** In each pass one replica of every service is restarted, with this signal; a leader where there is one. */
   readonly passes: readonly Signal[]
-  /** How often the gaps are looked for: to know them well costs a core its time. */
+  /** Poll interval of the gauges: short intervals cost CPU time. */
   readonly gaugeEveryMs?: number
-  /** Told what is done, as it is done. */
-  readonly say?: (line: string) => void
+  /** Prints progress. */
+  readonly print?: (line: string) => void
 }
 
 export interface RollingVerdict {
   readonly restarts: number
   readonly sessions: number
-  /** Sessions that were not given their lab and taken down as if nothing had happened, each with what became of it. */
+  /** Sessions without a normal life, each with its result. */
   readonly lost: readonly string[]
-  /** Machines that are there in the end beyond one for each worker, or short of it. */
+  /** Difference between the number of machines and of workers. */
   readonly launchedTwice: number
   /** Sessions without exactly one lab while they ran, or with one after their end. */
   readonly labsAstray: readonly string[]
-  /** Changes that a listener did not hear of, or heard in the wrong order, or had to read anew. */
+  /** Changes that a listener missed or received in the wrong order, and resets. */
   readonly missed: readonly string[]
   readonly writes: number
   readonly writesLost: readonly string[]
-  /** Processes that were asked to end and did not exit with 0. */
+  /** Processes with an unexpected exit code. */
   readonly badExits: readonly string[]
-  /** The longest that somebody waited for an answer who asks the next replica when one does not answer. */
+  /** Longest wait of a client that retries at the next replica. */
   readonly apiGapMs: number
-  /** By service: the longest that nobody led. */
+  /** Longest time without a leader, by service. */
   readonly leaderGapMs: Readonly<Record<string, number>>
 }
 
-/** One service after the other, replica by replica, each once the one before is ready; while a class comes and goes. */
-export async function rollingRestart(place: RollingCluster, plan: RollingPlan): Promise<RollingVerdict> {
-  const { cluster, apis, adminToken } = place
+/** Restarts one replica after the other, each when the previous one is ready, while sessions come and go. */
+export async function rollingRestart(setup: RollingCluster, plan: RollingPlan): Promise<RollingVerdict> {
+  const { cluster, apis, adminToken } = setup
   const client = retryingClient(
     apis.map(({ url }) => url),
     adminToken,
@@ -72,12 +72,12 @@ export async function rollingRestart(place: RollingCluster, plan: RollingPlan): 
   const gauges = openGauges(cluster, client, plan.gaugeEveryMs)
   const writer = startWriter(client, learner.workerId)
   const day = classLoad(client, learner)
-  const badExits = await restartAll(place, plan, day)
+  const badExits = await restartAll(setup, plan, day)
   await day.over()
   const writesLost = await writer.stop()
   const { api, leaders } = gauges
   await Promise.all([api, ...leaders.values()].map(gauge => gauge.stop()))
-  const missed = await listener.untilHeard(await versionsNow(client)).then(
+  const missed = await listener.untilReceived(await versionsNow(client)).then(
     () => [],
     (error: Error) => [error.message],
   )
@@ -90,8 +90,8 @@ export async function rollingRestart(place: RollingCluster, plan: RollingPlan): 
     launchedTwice: Math.abs((await cluster.machinesLaunched()) - workers.length),
     missed: [
       ...missed,
-      ...versionsGoingBack(listener.heard).map(({ id, version }) => `${id} went back to ${version}`),
-      ...Array.from({ length: listener.resets }, () => 'the listener had to read everything anew'),
+      ...versionsGoingBack(listener.received).map(({ id, version }) => `${id} went back to ${version}`),
+      ...Array.from({ length: listener.resets }, () => 'the listener got a reset'),
     ],
     writes: writer.acknowledged,
     writesLost,
@@ -119,30 +119,32 @@ interface Restart {
 const restartsOf = ({ passes }: RollingPlan): readonly Restart[] =>
   passes.flatMap((signal, pass) => [...CONTROLLERS, 'api' as const].map(service => ({ service, signal, pass })))
 
-/** In the first half everybody comes, in the second everybody goes. Answers what ended in another way than it should. */
-async function restartAll(place: RollingCluster, plan: RollingPlan, day: ClassLoad): Promise<readonly string[]> {
+/** Sessions are booked in the first half and canceled in the second. Returns unexpected exit codes. */
+async function restartAll(setup: RollingCluster, plan: RollingPlan, day: ClassLoad): Promise<readonly string[]> {
   const restarts = restartsOf(plan)
   const half = restarts.length / 2
   const bad: string[] = []
   for (const [step, restart] of restarts.entries()) {
     if (step === half) {
       await day.allRun()
-      plan.say?.('every session runs')
+      plan.print?.('every session runs')
     }
     const share = Math.ceil((plan.sessions * ((step % half) + 1)) / half)
     if (step < half) day.bookUpTo(share)
     else day.cancelUpTo(share)
     const since = systemClock.monotonic()
-    const code = await carryOut(place, restart)
+    const code = await perform(setup, restart)
     const seconds = ((systemClock.monotonic() - since) / 1000).toFixed(1)
-    plan.say?.(`${step + 1} of ${restarts.length}: ${restart.service} restarted with ${restart.signal} in ${seconds} s`)
+    plan.print?.(
+      `${step + 1} of ${restarts.length}: ${restart.service} restarted with ${restart.signal} in ${seconds} s`,
+    )
     const expected = restart.signal === 'SIGTERM' ? 0 : null
     if (code !== expected) bad.push(`${restart.service} ended with ${code} after ${restart.signal}`)
   }
   return bad
 }
 
-async function carryOut({ cluster, apis }: RollingCluster, { service, signal, pass }: Restart): Promise<number | null> {
+async function perform({ cluster, apis }: RollingCluster, { service, signal, pass }: Restart): Promise<number | null> {
   if (service === 'api') {
     const api = apis[pass % apis.length]
     const code = (await api?.restart(signal)) ?? null
@@ -166,11 +168,11 @@ export const untilReady = (url: string) =>
   )
 
 function openGauges(cluster: SessionCluster, client: Client, everyMs?: number) {
-  const someoneLeads = async (service: ServiceName) =>
+  const hasLeader = async (service: ServiceName) =>
     (await Promise.all(cluster.replicasOf(service).map(leads))).includes(true)
   const api = downtimeGauge(async () => (await client.call('listWorkers', { query: { limit: 1 } })) !== null, everyMs)
   const leaders = new Map<ServiceName, DowntimeGauge>(
-    CONTROLLERS.map(service => [service, downtimeGauge(() => someoneLeads(service), everyMs)]),
+    CONTROLLERS.map(service => [service, downtimeGauge(() => hasLeader(service), everyMs)]),
   )
   return { api, leaders }
 }

@@ -9,7 +9,7 @@ import { isRunning, type Learner, WHOLE_STORY } from './load/learner.ts'
 const GREETING_MS_MAX = 5_000
 const LIMIT_MS = 120_000
 
-/** What a person reads first who connects to each of the session's access lines. */
+/** First text of each access line of the session. */
 export const greetings = ({ access }: LabletSession): Promise<string[]> =>
   Promise.all(
     access.map(async ({ host, port }) => {
@@ -26,27 +26,27 @@ export const greetings = ({ access }: LabletSession): Promise<string[]> =>
     }),
   )
 
-/** By protocol: the tag of the node that asks CML for it. */
+/** Node tag that requests the access from CML, by protocol. */
 const TAGS: Readonly<Record<string, string>> = { serial: 'serial', tcp: 'pat' }
 
 /** Every access line leads to its own node in the session's own lab. */
 export async function expectAccess(session: LabletSession): Promise<void> {
   const lines = session.access.map(({ node, protocol }) => `${node} ${protocol}`)
   expect(lines.toSorted()).toEqual(['r1 serial', 'r2 serial', 'r2 tcp'])
-  const heard = await greetings(session)
+  const texts = await greetings(session)
   for (const [index, { node, protocol }] of session.access.entries())
-    expect(heard[index]).toMatch(new RegExp(`^${TAGS[protocol]} of node '${node}' in lab '.* ${session.id}'`))
+    expect(texts[index]).toMatch(new RegExp(`^${TAGS[protocol]} of node '${node}' in lab '.* ${session.id}'`))
 }
 
-/** The story of sessions, for every store that keeps them. `killMore` ends what else is to be ended in the middle. */
+/** Tests of sessions for any store. `killMore` kills further processes during a session. */
 export function sessionStories(
-  place: () => { cluster: SessionCluster; learner: Learner },
+  setup: () => { cluster: SessionCluster; learner: Learner },
   killMore: () => Promise<unknown> = async () => undefined,
 ): void {
-  it('gives a learner a lab that answers, for longer when asked, and takes all of it back', {
+  it('runs a lab with working access, extends it, and removes everything at the end', {
     timeout: LIMIT_MS,
   }, async () => {
-    const { cluster, learner } = place()
+    const { cluster, learner } = setup()
     const booked = await learner.book()
     const running = await learner.until(booked.id, 'start', isRunning)
     await expectAccess(running)
@@ -64,10 +64,10 @@ export function sessionStories(
     await expect(greetings(running)).rejects.toThrow()
   })
 
-  it('goes on while the leader of every controller is killed in the middle, and makes one lab', {
+  it('creates one lab when the leader of every controller is killed meanwhile', {
     timeout: LIMIT_MS,
   }, async () => {
-    const { cluster, learner } = place()
+    const { cluster, learner } = setup()
     const { id } = await learner.book()
     const [first] = await Promise.all([
       learner.until(id, 'start', isRunning),
@@ -92,7 +92,7 @@ export function sessionStories(
   })
 }
 
-/** Neither labs of the sessions on the CML, nor room or ports in the worker's ledger. */
+/** No labs of the sessions on CML, and no reservations and ports on the worker. */
 async function expectNothingLeft(learner: Learner, ...ids: readonly string[]): Promise<void> {
   for (const id of ids) expect(await learner.labsOf(id)).toBe(0)
   expect(await learner.worker()).toMatchObject({ reservations: {}, ports: {} })

@@ -18,20 +18,20 @@ let learner: Learner
 beforeAll(async () => {
   etcd = await startEtcd()
   api = await startSingleApi({ etcd: etcd.endpoints, leaseTtlSeconds: LEASE_TTL_SECONDS })
-  cluster = await openSessionCluster(api.household, api.url)
+  cluster = await openSessionCluster(api.environment, api.url)
   learner = await enroll(cluster)
 }, LIMIT_MS)
 afterAll(async () => {
   await cluster.close()
-  await api.household.close()
+  await api.environment.close()
   await etcd.close()
 }, LIMIT_MS)
 
-describe('two of each controller on etcd, with an API on SQLite', () => {
+describe('two of each controller on etcd with an API on SQLite', () => {
   sessionStories(() => ({ cluster, learner }))
 })
 
-describe('what a controller of sessions shows on its own port', { timeout: LIMIT_MS }, () => {
+describe('the own port of a controller', { timeout: LIMIT_MS }, () => {
   const ADMIN_ROUTES = ['GET /admin/stats', 'GET /admin/plan', 'GET /admin/leader-status']
   let running = ''
   let later = ''
@@ -64,27 +64,30 @@ describe('what a controller of sessions shows on its own port', { timeout: LIMIT
   const untilItManages = (one: ServiceProcess, managed: object) =>
     expect.poll(() => healthOf(one), { interval: 50, timeout: 30_000 }).toMatchObject(managed)
 
-  it.each(SHOWN)('the $service tells how it is and what it looks after', async ({ service, managed }) => {
-    const [leader, standby] = [await cluster.leaderOf(service), await cluster.standbyOf(service)]
-    // It counts at each look, and what it last saw may be old.
-    await cluster.ask(leader, 'POST /admin/trigger-reconcile')
-    await untilItManages(leader, managed)
-    const sound = { status: 'healthy', problems: [] }
-    const led = { ...sound, is_leader: true, instance_id: leader.name, last_reconciliation: expect.any(String) }
-    expect(await healthOf(leader)).toMatchObject(led)
-    const nothing = Object.fromEntries(Object.keys(managed).map(name => [name, 0]))
-    const asked = await cluster.ask(standby, 'GET /health', null)
-    expect(asked).toMatchObject({
-      status: 200,
-      body: { ...sound, ...nothing, is_leader: false, instance_id: standby.name },
-    })
-    for (const one of [leader, standby]) {
-      expect(await cluster.ask(one, 'GET /ready', null)).toMatchObject({ status: 200, body: { ready: true } })
-      expect(await cluster.ask(one, 'GET /info', null)).toMatchObject({ status: 200, body: { service } })
-    }
-  })
+  it.each(SHOWN)(
+    'of the $service returns its health and the number of managed resources',
+    async ({ service, managed }) => {
+      const [leader, standby] = [await cluster.leaderOf(service), await cluster.standbyOf(service)]
+      // Numbers are updated by each reconcile, and may be old.
+      await cluster.ask(leader, 'POST /admin/trigger-reconcile')
+      await untilItManages(leader, managed)
+      const sound = { status: 'healthy', problems: [] }
+      const led = { ...sound, is_leader: true, instance_id: leader.name, last_reconciliation: expect.any(String) }
+      expect(await healthOf(leader)).toMatchObject(led)
+      const nothing = Object.fromEntries(Object.keys(managed).map(name => [name, 0]))
+      const asked = await cluster.ask(standby, 'GET /health', null)
+      expect(asked).toMatchObject({
+        status: 200,
+        body: { ...sound, ...nothing, is_leader: false, instance_id: standby.name },
+      })
+      for (const one of [leader, standby]) {
+        expect(await cluster.ask(one, 'GET /ready', null)).toMatchObject({ status: 200, body: { ready: true } })
+        expect(await cluster.ask(one, 'GET /info', null)).toMatchObject({ status: 200, body: { service } })
+      }
+    },
+  )
 
-  it.each(SHOWN)('the $service shows people numbers and its plan, by their role', async shown => {
+  it.each(SHOWN)('of the $service returns metrics and the plan, by role', async shown => {
     const { service, planned, stats, metrics } = shown
     const leader = await cluster.leaderOf(service)
     const operator = await cluster.client.call('createToken', { body: { name: 'op', role: 'operator' } })
@@ -106,34 +109,37 @@ describe('what a controller of sessions shows on its own port', { timeout: LIMIT
     expect(plan).toMatchObject({ items: expect.arrayContaining([expect.objectContaining(planned())]) })
   })
 
-  it.each(SHOWN)('the $service is told to look now, and to resign, where it leads', async ({ service, managed }) => {
-    const [leader, standby] = [await cluster.leaderOf(service), await cluster.standbyOf(service)]
-    const statusOf = async (one: ServiceProcess) => Object((await cluster.ask(one, 'GET /admin/leader-status')).body)
-    const before = await statusOf(leader)
-    expect(before).toMatchObject({ state: 'LEADER', leader_id: leader.name, since: expect.any(String) })
-    expect(await statusOf(standby)).toEqual({ ...before, state: expect.stringMatching(/STANDBY|CAMPAIGNING/) })
+  it.each(SHOWN)(
+    'of the $service triggers a reconcile and a resignation at the leader',
+    async ({ service, managed }) => {
+      const [leader, standby] = [await cluster.leaderOf(service), await cluster.standbyOf(service)]
+      const statusOf = async (one: ServiceProcess) => Object((await cluster.ask(one, 'GET /admin/leader-status')).body)
+      const before = await statusOf(leader)
+      expect(before).toMatchObject({ state: 'LEADER', leader_id: leader.name, since: expect.any(String) })
+      expect(await statusOf(standby)).toEqual({ ...before, state: expect.stringMatching(/STANDBY|CAMPAIGNING/) })
 
-    const last = async () => Object((await cluster.ask(leader, 'GET /health')).body).last_reconciliation
-    const lookedAt = await last()
-    expect(await cluster.ask(leader, 'POST /admin/trigger-reconcile')).toMatchObject({ status: 202 })
-    await inTime('another look', async () => ((await last()) > lookedAt ? true : null))
-    expect(await cluster.ask(standby, 'POST /admin/trigger-reconcile')).toMatchObject({
-      status: 409,
-      type: expect.stringContaining('problem+json'),
-      body: { code: 'not_leader' },
-    })
+      const last = async () => Object((await cluster.ask(leader, 'GET /health')).body).last_reconciliation
+      const reconciledAt = await last()
+      expect(await cluster.ask(leader, 'POST /admin/trigger-reconcile')).toMatchObject({ status: 202 })
+      await inTime('another reconcile', async () => ((await last()) > reconciledAt ? true : null))
+      expect(await cluster.ask(standby, 'POST /admin/trigger-reconcile')).toMatchObject({
+        status: 409,
+        type: expect.stringContaining('problem+json'),
+        body: { code: 'not_leader' },
+      })
 
-    expect(await cluster.ask(leader, 'POST /admin/resign-leadership')).toMatchObject({ status: 202 })
-    const next = await cluster.leaderOf(service)
-    expect(next.name).toBe(standby.name)
-    expect((await statusOf(next)).term).toBeGreaterThan(before.term)
-    await untilItManages(next, managed)
-    await untilItManages(leader, Object.fromEntries(Object.keys(managed).map(name => [name, 0])))
-  })
+      expect(await cluster.ask(leader, 'POST /admin/resign-leadership')).toMatchObject({ status: 202 })
+      const next = await cluster.leaderOf(service)
+      expect(next.name).toBe(standby.name)
+      expect((await statusOf(next)).term).toBeGreaterThan(before.term)
+      await untilItManages(next, managed)
+      await untilItManages(leader, Object.fromEntries(Object.keys(managed).map(name => [name, 0])))
+    },
+  )
 })
 
 describe('SIGTERM', { timeout: LIMIT_MS }, () => {
-  it('of the API and the leader of each controller hands over in the middle of a session, which goes on', async () => {
+  it('of the API and of the leader of each controller does not interrupt a session that is being started', async () => {
     const { id } = await learner.book()
     await learner.until(id, 'making', ({ status }) => status === 'INSTANTIATING')
     const handedOver = CONTROLLERS.map(async service => {

@@ -14,7 +14,7 @@ let learner: Learner
 beforeAll(async () => {
   replicas = await openReplicas()
   balancer = await startBalancer(replicas.both.map(({ url }) => url))
-  cluster = await openSessionCluster(replicas.household, balancer.url)
+  cluster = await openSessionCluster(replicas.environment, balancer.url)
   learner = await enroll(cluster)
 }, LIMIT_MS)
 afterAll(async () => {
@@ -25,7 +25,7 @@ afterAll(async () => {
   expect(defects).toEqual([])
 }, LIMIT_MS)
 
-describe('two of every service on etcd and MongoDB', () => {
+describe('two of each service on etcd and MongoDB', () => {
   sessionStories(
     () => ({ cluster, learner }),
     () => replicas.a.kill(),

@@ -10,13 +10,13 @@ import { type ServiceProcess, startSimulator, startWaitingProcess } from './proc
 const LIMIT_MS = 60_000
 
 let etcd: EtcdServer
-let household: ProcessEnvironment
+let environment: ProcessEnvironment
 beforeAll(async () => {
   etcd = await startEtcd()
-  household = openProcessEnvironment({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
+  environment = openProcessEnvironment({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
 }, LIMIT_MS)
 afterAll(async () => {
-  await household.close()
+  await environment.close()
   await etcd.close()
 }, LIMIT_MS)
 
@@ -32,13 +32,13 @@ const untilItWaits = (one: ServiceProcess, what: RegExp) =>
 const untilReady = (one: ServiceProcess) =>
   eventually(`${one.name} is ready`, async () => ((await asked(one, '/ready')).status === 200 ? true : null), 50)
 
-const startApi = (port: string) => household.start('api', ['control-plane-api', '--port', port], household.apiEnv)
+const startApi = (port: string) => environment.start('api', ['control-plane-api', '--port', port], environment.apiEnv)
 
-describe('services that start before what they need', { timeout: LIMIT_MS }, () => {
-  it('say that they wait for etcd, then for the API, and come up by themselves', async () => {
+describe('services that start before their dependencies', { timeout: LIMIT_MS }, () => {
+  it('report that they wait for etcd and then for the API, and become ready by themselves', async () => {
     let api = await startApi('0')
     const { port } = new URL(api.url)
-    const headers = { authorization: `Bearer ${household.adminToken}`, 'content-type': 'application/json' }
+    const headers = { authorization: `Bearer ${environment.adminToken}`, 'content-type': 'application/json' }
     const tokens = await Promise.all(
       CONTROLLERS.map(async service => {
         const body = JSON.stringify({ name: service, role: 'controller', service })
@@ -51,7 +51,7 @@ describe('services that start before what they need', { timeout: LIMIT_MS }, () 
     const simulator = await startSimulator(600)
     const controllers = await Promise.all(
       CONTROLLERS.map((service, index) =>
-        household.startController(service, { service, token: tokens[index], api: api.url, cloud: simulator.url }),
+        environment.startController(service, { service, token: tokens[index], api: api.url, cloud: simulator.url }),
       ),
     )
     for (const one of controllers) {
@@ -68,12 +68,12 @@ describe('services that start before what they need', { timeout: LIMIT_MS }, () 
   })
 })
 
-it('an API that does not find its MongoDB lives, says so to everybody, and ends when it is told', {
+it('reports an unreachable MongoDB in every response, and ends on SIGTERM', {
   timeout: LIMIT_MS,
 }, async () => {
-  const env = { ...household.apiEnv, ETCD_ENDPOINTS: etcd.endpoints.join(','), LCM_STORE: await nobodyAt() }
-  const regions = { AWS_REGIONS_CONFIG_PATH: join(household.folder, 'regions.yaml') }
-  const api = await startWaitingProcess('lonely', ['control-plane-api', '--port', '0'], { ...env, ...regions })
+  const env = { ...environment.apiEnv, ETCD_ENDPOINTS: etcd.endpoints.join(','), LCM_STORE: await unusedMongoUrl() }
+  const regions = { AWS_REGIONS_CONFIG_PATH: join(environment.folder, 'regions.yaml') }
+  const api = await startWaitingProcess('without-store', ['control-plane-api', '--port', '0'], { ...env, ...regions })
   const waits_for = expect.stringMatching(/^the store: MongoDB can't be reached: .*ECONNREFUSED/)
   expect(await asked(api, '/ready')).toEqual({ status: 503, body: { ready: false, waits_for } })
   expect(await asked(api, '/health')).toMatchObject({ status: 200, body: { status: 'degraded' } })
@@ -82,8 +82,8 @@ it('an API that does not find its MongoDB lives, says so to everybody, and ends 
   expect(await api.exited).toBe(0)
 })
 
-/** A port that was free a moment ago. */
-async function nobodyAt(): Promise<string> {
+/** URL with a port on which no server listens. */
+async function unusedMongoUrl(): Promise<string> {
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

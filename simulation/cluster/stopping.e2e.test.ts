@@ -10,36 +10,36 @@ import { openProcessEnvironment, type ProcessEnvironment } from './processes/pro
 import { type ServiceProcess, startEmbedded, startSimulator } from './processes/service-process.ts'
 
 const LIMIT_MS = 60_000
-/** Longer than any test: who ends before has not waited for it. */
+/** Longer than any test, so that a process that ends earlier has not waited for it. */
 const VERY_LONG_SECONDS = '100'
 
 let etcd: EtcdServer
-let household: ProcessEnvironment
+let environment: ProcessEnvironment
 let api: ServiceProcess
 let token: string
 const folder = mkdtempSync(join(tmpdir(), 'lcm-stopping-'))
 
 beforeAll(async () => {
   etcd = await startEtcd()
-  household = openProcessEnvironment({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
+  environment = openProcessEnvironment({ etcd: etcd.endpoints, store: home => `sqlite:${join(home, 'lcm.sqlite')}` })
   api = await startApi('0')
   const body = JSON.stringify({ name: 'wc', role: 'controller', service: 'worker-controller' })
   token = Object(await (await asAdmin(api, '/api/v1/tokens', { method: 'POST', body })).json()).secret
 }, LIMIT_MS)
 afterAll(async () => {
-  await household.close()
+  await environment.close()
   await etcd.close()
   rmSync(folder, { recursive: true, force: true })
 }, LIMIT_MS)
 
 const startApi = (stopDelay: string, name = 'lcm') =>
-  household.start(name, ['control-plane-api', '--port', '0'], {
-    ...household.apiEnv,
-    LCM_STORE: `sqlite:${join(household.folder, name)}`,
+  environment.start(name, ['control-plane-api', '--port', '0'], {
+    ...environment.apiEnv,
+    LCM_STORE: `sqlite:${join(environment.folder, name)}`,
     LCM_STOP_DELAY: stopDelay,
   })
 
-const asAdmin = ({ url }: ServiceProcess, path: string, init: RequestInit = {}, secret = household.adminToken) =>
+const asAdmin = ({ url }: ServiceProcess, path: string, init: RequestInit = {}, secret = environment.adminToken) =>
   fetch(url + path, { ...init, headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' } })
 
 const readyOf = async ({ url }: ServiceProcess) => {
@@ -52,8 +52,8 @@ const untilReady = (one: ServiceProcess) =>
 const untilEnding = (one: ServiceProcess) =>
   eventually('a refusal', async () => ((await readyOf(one)).status === 503 ? true : null))
 
-describe('an API that is asked to end', { timeout: LIMIT_MS }, () => {
-  it('is not ready at once, serves on for its delay, sends listeners away, and exits with 0', async () => {
+describe('an API that gets SIGTERM', { timeout: LIMIT_MS }, () => {
+  it('is not ready at once, serves during its delay, ends event streams, and exits with 0', async () => {
     const leaving = await startApi('2', 'leaving')
     const listening = (await asAdmin(leaving, '/api/v1/events')).text()
     expect(await readyOf(leaving)).toEqual({ status: 200, body: { ready: true } })
@@ -61,16 +61,16 @@ describe('an API that is asked to end', { timeout: LIMIT_MS }, () => {
     await untilEnding(leaving)
     expect(await readyOf(leaving)).toEqual(ENDING)
     expect((await fetch(`${leaving.url}/health`)).status).toBe(200)
-    const body = JSON.stringify({ template_name: 'metal', name: 'the last' })
+    const body = JSON.stringify({ template_name: 'metal', name: 'last' })
     const late = await asAdmin(leaving, '/api/v1/workers', { method: 'POST', body })
     expect([late.status, late.headers.get('connection')]).toEqual([201, 'close'])
-    const heard = await listening
-    expect(heard).toContain('"worker.created"')
-    expect(heard).toMatch(/\nretry: \d+\n\n$/)
+    const received = await listening
+    expect(received).toContain('"worker.created"')
+    expect(received).toMatch(/\nretry: \d+\n\n$/)
     expect(await leaving.exited).toBe(0)
   })
 
-  it('waits for nothing more when it is asked again', async () => {
+  it('ends without waiting when it gets SIGTERM again', async () => {
     const leaving = await startApi(VERY_LONG_SECONDS, 'hurried')
     leaving.signal('SIGTERM')
     await untilEnding(leaving)
@@ -79,22 +79,22 @@ describe('an API that is asked to end', { timeout: LIMIT_MS }, () => {
   })
 })
 
-describe('a controller that is asked to end in the middle of its work', { timeout: LIMIT_MS }, () => {
+describe('a controller that gets SIGTERM during a reconcile', { timeout: LIMIT_MS }, () => {
   let cloud: ServiceProcess
-  let gate: CuttableProxy
+  let proxy: CuttableProxy
   let leader: ServiceProcess
   let standby: ServiceProcess
   beforeAll(async () => {
     cloud = await startSimulator(600)
-    gate = await startCuttableProxy(new URL(cloud.url).host)
-    const place = { service: 'worker-controller', token, api: api.url, cloud: `http://${gate.endpoint}` } as const
-    leader = await household.startController('first', place)
+    proxy = await startCuttableProxy(new URL(cloud.url).host)
+    const base = { service: 'worker-controller', token, api: api.url, cloud: `http://${proxy.endpoint}` } as const
+    leader = await environment.startController('first', base)
     await untilLeads(leader)
-    standby = await household.startController('second', place)
+    standby = await environment.startController('second', base)
     await untilReady(standby)
   }, LIMIT_MS)
   afterAll(async () => {
-    gate.close()
+    proxy.close()
     cloud.signal('SIGTERM')
     await cloud.exited
   })
@@ -106,9 +106,9 @@ describe('a controller that is asked to end in the middle of its work', { timeou
     const text = await (await asAdmin(one, '/metrics')).text()
     return Number(/^worker_controller_active_reconciles (\d+)/m.exec(text)?.[1] ?? Number.NaN)
   }
-  /** Something that it begins and can not end while the cloud is silent. */
+  /** Starts a reconcile that can not end while the cloud does not respond. */
   async function untilBusy(name: string) {
-    gate.shut()
+    proxy.shut()
     const body = JSON.stringify({ template_name: 'metal', name })
     expect((await asAdmin(api, '/api/v1/workers', { method: 'POST', body })).status).toBe(201)
     await eventually('work', async () => ((await active(leader)) > 0 ? true : null), 50)
@@ -120,13 +120,13 @@ describe('a controller that is asked to end in the middle of its work', { timeou
     await untilEnding(leader)
     expect(await readyOf(leader)).toEqual(ENDING)
     expect([await isLeader(leader), await active(leader), await isLeader(standby)]).toEqual([true, 1, false])
-    gate.open()
+    proxy.open()
     expect(await leader.exited).toBe(0)
     await untilLeads(standby)
     leader = standby
   })
 
-  it('calls it off when it is asked again, and still gives its seat up', async () => {
+  it('aborts it when it gets SIGTERM again, and still resigns', async () => {
     await untilBusy('two')
     leader.signal('SIGTERM')
     await untilEnding(leader)
@@ -134,8 +134,8 @@ describe('a controller that is asked to end in the middle of its work', { timeou
     leader.signal('SIGTERM')
     expect(await leader.exited).toBe(0)
     expect(systemClock.monotonic() - askedAt).toBeLessThan(10_000)
-    gate.open()
-    const next = await household.startController('third', {
+    proxy.open()
+    const next = await environment.startController('third', {
       service: 'worker-controller',
       token,
       api: api.url,
@@ -143,19 +143,19 @@ describe('a controller that is asked to end in the middle of its work', { timeou
     })
     const since = systemClock.monotonic()
     await untilLeads(next)
-    // No lease had to run out.
+    // No lease had to expire.
     expect(systemClock.monotonic() - since).toBeLessThan(10_000)
   })
 })
 
-it('lcm up sends its listeners away and exits with 0, and goes on with what it had', {
+it('lcm up ends event streams, exits with 0, and keeps its data', {
   timeout: LIMIT_MS,
 }, async () => {
   const first = await startEmbedded(folder)
   const secret = readFileSync(join(folder, 'admin-token'), 'utf8').trim()
   expect(await readyOf(first)).toEqual({ status: 200, body: { ready: true } })
   const listening = (await asAdmin(first, '/api/v1/events', {}, secret)).text()
-  const body = JSON.stringify({ template_name: 'metal', name: 'the last' })
+  const body = JSON.stringify({ template_name: 'metal', name: 'last' })
   const { id } = Object(await (await asAdmin(first, '/api/v1/workers', { method: 'POST', body }, secret)).json())
   first.signal('SIGTERM')
   expect(await first.exited).toBe(0)

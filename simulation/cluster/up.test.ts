@@ -29,7 +29,7 @@ const options = (dataDir: string, more: Partial<UpOptions> = {}): UpOptions => (
 })
 const mute = { out: () => undefined, err: () => undefined, signal: AbortSignal.abort() }
 
-/** Runs LCM in this process, from when it has welcomed people until the work is done. */
+/** Runs LCM in this process until the work is done. */
 async function whileUp<T>(
   dataDir: string,
   work: (at: { api: string; client: Client; lines: string[] }) => Promise<T>,
@@ -70,22 +70,22 @@ async function untilSessionIs(client: Client, id: string, wanted: LabletSession[
   throw new Error('the events ended')
 }
 
-/** What LCM itself measures, without what every process of its kind does. */
+/** Metrics of LCM, without those of Node and the process. */
 const namesIn = (metrics: string): string[] =>
   [...metrics.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name).filter(name => !/^(process|nodejs)_/.test(name))
 
-/** The page names the loops once, and `LOOP` for each of them. */
+/** The page lists the loops once, and uses `LOOP` for each of them. */
 function namesOnPage(): string[] {
   const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8')
-  const [, said = ''] = /^`LOOP` is one of ([^.]*)\.$/m.exec(page) ?? []
-  const loops = [...said.matchAll(/`(\w+)`/g)].map(([, loop = '']) => loop)
+  const [, list = ''] = /^`LOOP` is one of ([^.]*)\.$/m.exec(page) ?? []
+  const loops = [...list.matchAll(/`(\w+)`/g)].map(([, loop = '']) => loop)
   return [...page.matchAll(/^\| `(\w+)` \|/gm)].flatMap(([, name = '']) =>
     name.startsWith('LOOP') ? loops.map(loop => name.replace('LOOP', loop)) : [name],
   )
 }
 
 describe('the embedded profile', () => {
-  it('upgrades a folder of 0.1.0 at its first start, and its controllers go on with the fleet', async () => {
+  it('upgrades a folder of 0.1.0 at its first start, and its controllers continue with the fleet', async () => {
     const dataDir = scratch()
     const old = oldStore()
     copyFileSync(old.file, join(dataDir, 'lcm.sqlite'))
@@ -101,13 +101,13 @@ describe('the embedded profile', () => {
         return (await Promise.all(newest)).filter(page => (page.items[0]?.at ?? '') < startedAt).length
       }
       await expect.poll(unobserved).toBe(0)
-      // Their slots are long over.
+      // Their timeslots have ended.
       const waiting = () => client.call('listSessions', { query: { status: 'PENDING', limit: 1000 } })
       await expect.poll(async () => (await waiting()).items).toEqual([])
     })
   })
 
-  it('boots a first fleet over the wire, and goes on where it was after a restart', async () => {
+  it('starts a first fleet, and continues after a restart', async () => {
     const dataDir = scratch()
     const before = await whileUp(dataDir, async ({ client, lines, api }) => {
       expect(lines.join('\n')).toContain(`Console      ${api}`)
@@ -132,7 +132,7 @@ describe('the embedded profile', () => {
     })
   })
 
-  it('lets admins act on the simulated cloud at its own port, and nobody else', async () => {
+  it('lets only admins control the simulated cloud', async () => {
     const dataDir = scratch()
     await whileUp(dataDir, async ({ api, client }) => {
       const { sim_control } = await client.call('info', {})
@@ -143,7 +143,7 @@ describe('the embedded profile', () => {
     })
   })
 
-  it('has a lab that can be booked at once, on what is there, without a license', async () => {
+  it('has a lab that can be booked at once, without a license', async () => {
     await whileUp(scratch(), async ({ client }) => {
       const { id } = await client.call('createSession', { body: { definition: 'two-routers', duration_minutes: 60 } })
       await untilAll(client, 'RUNNING')
@@ -160,7 +160,7 @@ describe('the embedded profile', () => {
   it.each([
     ['eu-west-1', 'eu-west-1'],
     ['ap-south-2', 'us-east-1'],
-  ])('with AWS_REGION=%s puts a worker that names no region into %s', async (AWS_REGION, region) => {
+  ])('with AWS_REGION=%s creates a worker without a region in %s', async (AWS_REGION, region) => {
     await whileUp(
       scratch(),
       async ({ client, lines }) => {
@@ -190,7 +190,7 @@ describe('the embedded profile', () => {
     )
   })
 
-  it('takes an empty variable for an unset one', async () => {
+  it('treats an empty variable as unset', async () => {
     const unset = { LCM_LOG_LEVEL: '', LCM_METRICS_PUBLIC: '' }
     await whileUp(scratch(), async ({ api }) => expect((await fetch(`${api}/metrics`)).status).toBe(401), unset)
   })
@@ -210,7 +210,7 @@ describe('the embedded profile', () => {
     })
   })
 
-  it('measures when it is asked: each loop that leads says so, and running workers are counted', async () => {
+  it('updates metrics on request: leaders and running workers', async () => {
     const dataDir = scratch()
     await whileUp(dataDir, async ({ api, client }) => {
       await untilAll(client, 'RUNNING')
@@ -230,14 +230,14 @@ describe('the embedded profile', () => {
   })
 })
 
-describe('a start that can not be', () => {
+describe('a failed start', () => {
   const refusal = async (given: UpOptions): Promise<string> => {
     const error = await up(given, mute).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(StartupError)
     return error instanceof Error ? error.message : ''
   }
 
-  it('names the port that is in use', async () => {
+  it('reports the port that is in use', async () => {
     const other = createServer()
     await new Promise<void>(resolve => other.listen(0, 'localhost', resolve))
     const address = other.address()
@@ -248,7 +248,7 @@ describe('a start that can not be', () => {
     other.close()
   })
 
-  it('refuses a damaged store and leaves it alone', async () => {
+  it('refuses a damaged store and does not change it', async () => {
     const dataDir = scratch()
     writeFileSync(join(dataDir, 'lcm.sqlite'), 'something else')
     expect(await refusal(options(dataDir))).toMatch(/lcm\.sqlite is not an LCM store.*--data/)
@@ -261,20 +261,20 @@ describe('a start that can not be', () => {
     expect(await refusal(options(dataDir))).toContain('sim.sqlite')
   })
 
-  it('says what AWS needs, and what a log level is', async () => {
+  it('lists missing AWS variables and the valid log levels', async () => {
     expect(await refusal(options(scratch(), { cloud: 'aws' }))).toContain('AWS_REGIONS_CONFIG_PATH')
     const wrong = await refusal(options(scratch(), { env: { LCM_LOG_LEVEL: 'loud', LCM_METRICS_PUBLIC: 'perhaps' } }))
     expect(wrong).toMatch(/LCM_LOG_LEVEL=loud: .*debug.*info.*warn.*LCM_METRICS_PUBLIC=perhaps/)
   })
 
-  it('names a bad address of the webhook with the other variables, and makes nothing', async () => {
+  it('reports a bad webhook URL with the other variables, and creates no folder', async () => {
     const dataDir = join(scratch(), 'new')
     const env = { LCM_LOG_LEVEL: 'loud', LCM_WEBHOOK_URL: 'nowhere' }
     expect(await refusal(options(dataDir, { env }))).toMatch(/LCM_LOG_LEVEL=loud: .*LCM_WEBHOOK_URL=\(hidden\): /)
     expect(existsSync(dataDir)).toBe(false)
   })
 
-  it('leaves the folder free for the next try', async () => {
+  it('releases the folder for the next start', async () => {
     const dataDir = scratch()
     await refusal(options(dataDir, { cloud: 'aws' }))
     await whileUp(dataDir, async ({ client }) => {

@@ -25,19 +25,19 @@ const term = (instance: string, epoch: number, at: number) =>
     endedAt: at + 1,
   })
 
-it('finds a write that a newer term should have stopped', () => {
+it('finds an accepted write after the registration of a newer term', () => {
   const stale = exchange({ epoch: 1, beganAt: 20 })
   expect(staleWritesAccepted([term('a', 1, 0), term('b', 2, 10), stale])).toEqual([stale])
 })
 
-it('lets writes pass that were refused, or began before', () => {
+it('accepts writes that were refused or began before the newer term', () => {
   const early = exchange({ epoch: 1, beganAt: 10, endedAt: 30 })
   const refused = exchange({ epoch: 1, beganAt: 20, status: 409 })
   const own = exchange({ instance: 'b', epoch: 2, beganAt: 20 })
   expect(staleWritesAccepted([term('a', 1, 0), term('b', 2, 10), early, refused, own])).toEqual([])
 })
 
-it('finds terms that go back or are shared', () => {
+it('finds epochs that decrease or are used by two instances', () => {
   const [a, b, shared] = [term('a', 1, 0), term('b', 2, 10), term('c', 2, 20)]
   expect(termsOutOfOrder([a, b, b])).toEqual([])
   expect(termsOutOfOrder([a, b, shared])).toEqual([shared])

@@ -2,7 +2,7 @@ import type { Exchange } from './processes/recording-proxy.ts'
 
 const isRegistration = (exchange: Exchange) => exchange.path.endsWith('/term') && exchange.status === 200
 
-/** The accepted registrations, oldest first: who led when. */
+/** Accepted registrations of leaders, oldest first. */
 export const terms = (history: readonly Exchange[]): readonly Exchange[] => history.filter(isRegistration)
 
 /** Writes that were accepted although a newer term had been registered before their request began. There must be none. */

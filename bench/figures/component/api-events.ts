@@ -6,7 +6,7 @@ import { writeFleetFile } from '../../api/fleet-file.ts'
 import { openConnection, requestText } from '../../api/http-connections.ts'
 import { scratchFolder, startApi } from '../../api/processes.ts'
 import { cdfChart } from '../../report/cdf.ts'
-import { conclude, never, p99AtMost, ROUNDS, told, wordsOf } from '../../report/figures.ts'
+import { conclude, measured, never, p99AtMost, ROUNDS, wordsOf } from '../../report/figures.ts'
 import { medianOf, quantilesOf } from '../../report/quantiles.ts'
 
 /** Figure 3.7: from a change of a worker to its arrival at each of 100 event streams. */
@@ -54,7 +54,7 @@ async function round(seconds: number) {
   const arrivals = writes.map(write => ({ ...write, times: clients.arrivals.get(write.name) ?? [] }))
   return {
     lost: arrivals.reduce((sum, { times }) => sum + CLIENTS - times.length, 0),
-    // An event may overtake the answer to the change that it tells of.
+    // An event may arrive before the response to its change.
     fromAnswer: arrivals.flatMap(({ times, answeredMs }) => times.map(at => Math.max(0, at - answeredMs))),
     fromSending: arrivals.flatMap(({ times, sentMs }) => times.map(at => at - sentMs)),
   }
@@ -77,7 +77,7 @@ conclude({
       BAR_P99_MS,
       fromAnswer,
     ),
-    told('the same from sending the change', wordsOf(quantilesOf(fromSending))),
+    measured('the same from sending the change', wordsOf(quantilesOf(fromSending))),
     never('events that a stream missed', { 'event lost': lost }),
   ],
   charts: [

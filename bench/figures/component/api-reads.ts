@@ -6,12 +6,12 @@ import { writeFleetFile } from '../../api/fleet-file.ts'
 import { openConnection, requestText } from '../../api/http-connections.ts'
 import { type Served, scratchFolder, startApi, startBare } from '../../api/processes.ts'
 import { cdfChart } from '../../report/cdf.ts'
-import { conclude, p99AtMost, ROUNDS, shown, told, wordsOf } from '../../report/figures.ts'
+import { conclude, measured, p99AtMost, ROUNDS, shown, wordsOf } from '../../report/figures.ts'
 import { median, medianOf, quantilesOf } from '../../report/quantiles.ts'
 
 /**
- * Figure 3.7: one worker and a page of 100 read over HTTP at a fixed rate of arrival, with 10,000 workers stored. In turns
- * with a bare server that sends as many bytes, since that is what Node and a busy machine take for themselves.
+ * Figure 3.7: one worker and a page of 100 read over HTTP at a fixed arrival rate, with 10,000 workers stored. Alternates
+ * with a bare server that sends as many bytes, which shows the cost of Node and of a busy machine.
  */
 const WORKERS = 10_000
 const PAGE = 100
@@ -23,10 +23,10 @@ const BAR_P99_MS = 10
 const random = seededRandom(11)
 const anywhere = (before: number) => workerId(random.int(before))
 const oneWorker = () => requestText('GET', `workers/${anywhere(WORKERS)}`)
-/** From anywhere in the list, so that no page is read more often than others. */
+/** Random pages, so that none is read more often than others. */
 const onePage = () => requestText('GET', `workers?limit=${PAGE}&cursor=${anywhere(WORKERS - PAGE - 1)}`)
 
-interface Turn {
+interface Scenario {
   readonly name: string
   readonly server: Served
   readonly next: (n: number) => Arrival
@@ -38,7 +38,7 @@ interface Result {
   readonly cpuPercent: number
 }
 
-async function run({ name, server, next }: Turn, seconds: number): Promise<Result[]> {
+async function run({ name, server, next }: Scenario, seconds: number): Promise<Result[]> {
   const before = await server.cpuMs()
   const took = await atFixedRate(server.port, { perSecond: PER_SECOND, seconds, next })
   const cpuPercent = Math.round(((await server.cpuMs()) - before) / (seconds * 10))
@@ -64,15 +64,16 @@ const bytes = {
 const one = () => ({ kind: 'one worker', request: oneWorker() })
 const page = () => ({ kind: 'a page', request: onePage() })
 const bareRequests = { one: requestText('GET', `${bytes.one}`), page: requestText('GET', `${bytes.page}`) }
-const turns: readonly Turn[] = [
+const scenarios: readonly Scenario[] = [
   { name: 'bare: ', server: bare, next: () => ({ kind: 'bytes of a page', request: bareRequests.page }) },
   { name: '', server: api, next: one },
   { name: '', server: api, next: page },
   { name: 'half and half: ', server: api, next: n => (n % 2 === 0 ? one() : page()) },
 ]
-for (const turn of turns) await run(turn, WARM_UP_SECONDS)
+for (const scenario of scenarios) await run(scenario, WARM_UP_SECONDS)
 const results: Result[] = []
-for (let round = 0; round < ROUNDS; round += 1) for (const turn of turns) results.push(...(await run(turn, SECONDS)))
+for (let round = 0; round < ROUNDS; round += 1)
+  for (const scenario of scenarios) results.push(...(await run(scenario, SECONDS)))
 await Promise.all([api.stop(), bare.stop()])
 
 const names = [...new Set(results.map(({ name }) => name))]
@@ -82,7 +83,7 @@ const figures = names.map(name => {
   const took = medianOf(those.map(({ times }) => quantilesOf(times)))
   const cpu = `${median(those.map(({ cpuPercent }) => cpuPercent))} % of a core`
   const what = `${name}, ${PER_SECOND} requests/s, ${shown(WORKERS)} workers`
-  return name.startsWith('bare') ? told(what, `${wordsOf(took)} (${cpu})`) : p99AtMost(what, BAR_P99_MS, took, cpu)
+  return name.startsWith('bare') ? measured(what, `${wordsOf(took)} (${cpu})`) : p99AtMost(what, BAR_P99_MS, took, cpu)
 })
 const series = Object.fromEntries(names.map(name => [name, timesOf(name).flatMap(({ times }) => times)]))
 conclude({

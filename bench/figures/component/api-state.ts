@@ -15,7 +15,7 @@ import { median } from '../../report/quantiles.ts'
 
 /**
  * Figures 3.7: how soon `lcm up` is ready with 10,000 workers and 1,000,000 journal rows, and what it holds in memory then,
- * after 1,000 pages of workers and after asking why. The workers are TERMINATED, so the controller beside the API is at rest.
+ * after 1,000 pages of workers and after reading decisions. The workers are TERMINATED, so the controllers are idle.
  */
 const WORKERS = 10_000
 const DECISIONS = 1_000_000

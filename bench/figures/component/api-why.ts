@@ -10,7 +10,7 @@ import { cdfChart } from '../../report/cdf.ts'
 import { conclude, p99AtMost, ROUNDS, shown } from '../../report/figures.ts'
 import { medianOf, quantilesOf } from '../../report/quantiles.ts'
 
-/** Figure 3.6: why was something done? Decisions of one worker, over HTTP, among a million of them. */
+/** Figure 3.6: reads the decisions of one worker over HTTP, among a million. */
 const WORKERS = 10_000
 const DECISIONS = 1_000_000
 const OF_THE_FIRST = 100_000
@@ -39,7 +39,7 @@ async function page(id: string, more = ''): Promise<{ items: unknown[]; next_cur
   return JSON.parse(body)
 }
 
-/** Goes through all pages of the busiest worker, one after the other. */
+/** Reads all pages of the busiest worker. */
 function walk() {
   let cursor: string | null = null
   return async () => {

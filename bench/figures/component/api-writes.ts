@@ -5,11 +5,11 @@ import { writeFleetFile } from '../../api/fleet-file.ts'
 import { requestText } from '../../api/http-connections.ts'
 import { scratchFolder, startApi } from '../../api/processes.ts'
 import { rawCommits } from '../../api/raw-commits.ts'
-import { atLeast, conclude, ROUNDS, shown, told } from '../../report/figures.ts'
+import { atLeast, conclude, measured, ROUNDS, shown } from '../../report/figures.ts'
 import { median, rounded } from '../../report/quantiles.ts'
 
 /**
- * Figure 3.7: durable changes of workers through HTTP, in turns with bare durable commits of SQLite on the same disk. A change
+ * Figure 3.7: durable changes of workers over HTTP, alternating with bare durable commits of SQLite on the same disk. A change
  * is a PATCH of the tags of one of 1,000 workers, with its audit entry.
  */
 const WORKERS = 1_000
@@ -54,6 +54,6 @@ conclude({
         more: rate(many, bare),
       },
     ),
-    told('the same, one client', `${rounded(shares.one * 100)} % (${rate(one, bare)})`),
+    measured('the same, one client', `${rounded(shares.one * 100)} % (${rate(one, bare)})`),
   ],
 })

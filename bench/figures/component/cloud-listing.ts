@@ -21,7 +21,7 @@ interface Served {
 const child = fork(fileURLToPath(new URL('../../cloud/serve-sim.ts', import.meta.url)), [String(MACHINES)])
 const [served] = (await once(child, 'message')) as [Served]
 
-/** Every listing is complete, so what it blocks the event loop for is all there is. */
+/** Longest block of the event loop during complete listings. */
 async function listings() {
   let calls = 0
   const compute = awsCompute({
@@ -34,7 +34,7 @@ async function listings() {
   })
   const list = async (fleet: string) =>
     (await compute.list(served.region, { tags: { 'lcm:fleet': fleet } }, new AbortController().signal)).length
-  // Loading the SDK takes longer than any page, but only once in the life of a process.
+  // Loading the SDK takes longer than any page, but only once per process.
   await list('none')
   const rounds: { calls: number; ms: number; blockMs: number }[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -53,7 +53,7 @@ async function listings() {
   return rounds
 }
 
-/** Pages as fast as one caller can ask for them, without anybody reading them. */
+/** Requests pages as fast as one caller can, without parsing them. */
 async function pagesPerMinute(): Promise<number> {
   const startedMs = systemClock.monotonic()
   let pages = 0

@@ -2,9 +2,9 @@ import { etcdCoordination } from '@lcm/coordination/etcd/coordination'
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { reconciliation, silentLogger, success, watch } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { conclude, never, shown, told } from '../../report/figures.ts'
+import { conclude, measured, never, shown } from '../../report/figures.ts'
 
-/** 10,000 keys changing at once, and leadership that changes hands again and again. */
+/** 10,000 keys that change at once, and repeated leader elections. */
 const KEYS = 10_000
 const IN_FLIGHT = 64
 const HANDOVERS = 100
@@ -49,7 +49,7 @@ async function burst() {
   return { writtenMs: Math.round(writtenMs), reconciledMs: Math.round(reconciledMs), lost: KEYS - seen.size }
 }
 
-/** Ever new contenders, since one that resigned stays away for a while. */
+/** New candidates each time, because one that resigned waits before it campaigns again. */
 async function churn() {
   const signal = new AbortController().signal
   const startMs = systemClock.monotonic()
@@ -77,11 +77,11 @@ conclude({
   bench: 'coordination-load',
   figures: [
     never(`${shown(KEYS)} keys changing at once, ${IN_FLIGHT} writes in flight`, { 'key lost': load.lost }),
-    told(
+    measured(
       'the same, until all are written and until all are reconciled',
       `${load.writtenMs} ms, ${load.reconciledMs} ms`,
     ),
     never(`election churn, ${HANDOVERS} handovers`, { 'epoch that did not grow': elections.backwards }),
-    told('one handover of them', `${elections.perHandoverMs} ms`),
+    measured('one handover of them', `${elections.perHandoverMs} ms`),
   ],
 })

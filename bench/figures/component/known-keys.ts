@@ -6,7 +6,7 @@ const KEYS = 1_000_000
 const PAGE = 1_000
 const BAR_BYTES = 500
 
-/** As read from JSON: a flat string of 36 characters, shared with nobody. */
+/** A flat string of 36 characters as JSON.parse returns it, not shared. */
 const aKey = (index: number) =>
   Buffer.from(`0b5e7a3c-91d4-4f6e-8a2b-${String(index).padStart(12, '0')}`).toString('latin1')
 
@@ -29,10 +29,10 @@ const loop = reconciliation({
   triggers: [
     {
       name: 'bench',
-      async run({ add, waitForCapacity: room }) {
+      async run({ add, waitForCapacity }) {
         for (let first = 0; first < KEYS; first += PAGE) {
           for (let index = first; index < first + PAGE; index += 1) add(aKey(index), 'bench')
-          await room()
+          await waitForCapacity()
         }
       },
     },

@@ -1,6 +1,6 @@
 /**
- * Figures of a burst: what other people wait for while many launches wait for the rate limit of the account, on `lcm up` with its
- * simulated cloud.
+ * Figures of a burst: how long other requests wait while many launches wait for the rate limit of the account, on `lcm up` with
+ * its simulated cloud.
  */
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
@@ -32,7 +32,7 @@ const reached = (id: string, status: string) =>
     const seen = await worker(id)
     return seen.status === status ? seen : null
   })
-/** From the moment at which the first was asked for to the moment at which the first of them was seen to run. */
+/** Time from the first request to the first running worker. */
 async function firstRunning(prefix: string, count: number): Promise<number> {
   const askedMs = systemClock.now()
   const ids = await create(prefix, count)

@@ -23,7 +23,7 @@ const random = seededRandom(5)
 const kinds = Array.from({ length: 40 }, (_, n) => `node-definition-${n}`)
 const start = toMs(aSession().created_at)
 
-/** Of different sizes, each with some kinds of nodes, ports and a version of CML that it needs. */
+/** Sessions of different sizes with node definitions, ports and a CML version. */
 const definitions = Array.from({ length: 50 }, (_, n): LabletDefinition => {
   const node_count = 2 + random.int(10)
   return aDefinition({
@@ -42,7 +42,7 @@ const definitions = Array.from({ length: 50 }, (_, n): LabletDefinition => {
 })
 const definitionOf = (n: number): LabletDefinition => definitions[n % definitions.length] ?? aDefinition()
 
-/** Each with some sessions on it already, and read from JSON as the API gives them, so that no two share a string. */
+/** Workers with sessions, parsed from JSON like responses of the API, so that they share no strings. */
 function aFleet(count: number): Worker[] {
   const workers = Array.from({ length: count }, (_, n) => {
     const empty = aServingWorker({
@@ -60,7 +60,7 @@ function aFleet(count: number): Worker[] {
 
 const slot = (startMs: number) => ({ start: toInstant(startMs), end: toInstant(startMs + 3_600_000) })
 
-/** Half of those that wait begin now, and half so late that room may come free for them in time. */
+/** Half of the waiting sessions begin now, and half so late that capacity may become free in time. */
 const aCycle = (workers: readonly Worker[]): SchedulingInput => ({
   sessions: [
     ...workers.flatMap(({ id, reservations }, n) =>
@@ -94,7 +94,7 @@ function timesOf(rounds: number, work: () => unknown): Times {
     work()
     return Number((systemClock.monotonic() - startedAt).toFixed(2))
   })
-  // The first rounds compile.
+  // Warm-up: the first rounds compile.
   const warm = all.slice(rounds / 10).toSorted((a, b) => a - b)
   return {
     first: all[0] ?? Number.NaN,

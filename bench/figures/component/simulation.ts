@@ -1,16 +1,16 @@
-/** Figure of 7.3: how fast the whole system runs on virtual time. What it finds is in `proof.md`. */
+/** Figure of 7.3: how fast the whole system runs on virtual time. `proof.md` has its results. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { atMost, conclude, never, shown, told } from '../../report/figures.ts'
+import { atMost, conclude, measured, never, shown } from '../../report/figures.ts'
 
 const { values } = parseArgs({
   options: { hours: { type: 'string', default: '24' }, workers: { type: 'string', default: '100' } },
 })
 const BAR_SECONDS = 30
 const SIM = fileURLToPath(new URL('../../../tools/sim.mjs', import.meta.url))
-/** The last line of its output. Seconds are of CPU, so other work on the machine counts less. */
+/** Last line of its output. CPU seconds depend less on other load. */
 const Summary = z.object({ failures: z.number(), seconds: z.number(), worker_hours_per_second: z.number() })
 
 const args = [SIM, '--seed', '1', '--hours', values.hours, '--workers', values.workers]
@@ -21,7 +21,7 @@ conclude({
   bench: 'simulation',
   figures: [
     atMost(`the simulation of ${size}, on one core`, BAR_SECONDS, { value: summary.seconds, unit: 's' }),
-    told('virtual worker-hours that it simulates', `${shown(summary.worker_hours_per_second)} a second of CPU`),
+    measured('virtual worker-hours that it simulates', `${shown(summary.worker_hours_per_second)} a second of CPU`),
     never('broken invariants in it', { violation: summary.failures }),
   ],
 })

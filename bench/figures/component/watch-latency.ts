@@ -3,7 +3,7 @@ import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { reconciliation, silentLogger, success, watch } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { cdfChart } from '../../report/cdf.ts'
-import { conclude, never, p99AtMost, shown, told, wordsOf } from '../../report/figures.ts'
+import { conclude, measured, never, p99AtMost, shown, wordsOf } from '../../report/figures.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
 /** An etcd event until its reconcile starts, beyond what a bare watch needs for the same event in the same run. */
@@ -64,7 +64,7 @@ conclude({
       ADDED_P99_MS_MAX,
       quantilesOf(added),
     ),
-    told('the bare watch itself, from the write', wordsOf(quantilesOf(since(delivered)))),
+    measured('the bare watch itself, from the write', wordsOf(quantilesOf(since(delivered)))),
     never(`${shown(EVENTS)} events`, { 'event lost': EVENTS - started.size }),
   ],
   charts: [

@@ -5,7 +5,7 @@ import { median, rounded } from '../../report/quantiles.ts'
 
 const KEYS = 100_000
 const ROUNDS = 21
-/** The keys are known then, and the code is compiled; the first round is about half as fast. */
+/** Warm-up: without known keys and compiled code the first round is about half as fast. */
 const WARM_UPS = 5
 const BAR_PERCENT = 20
 const BAR_PER_SECOND = 200_000
@@ -13,7 +13,7 @@ const BAR_PER_SECOND = 200_000
 const keys = Array.from({ length: KEYS }, (_, index) => `worker-${index}`)
 const result = success()
 
-/** The least that keeps keys apart, in order, and awaits the same no-op. */
+/** Minimal queue with unique keys in order, which awaits the same no-op. */
 async function bareRound(): Promise<number> {
   const noop = async () => result
   const queued = new Map<string, true>()

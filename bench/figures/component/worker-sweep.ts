@@ -1,6 +1,6 @@
 /**
- * Figures of 4.10: the start-up sweep of 10,000 workers at rest. API and simulated EC2 are processes of their own, and the loop
- * that is watched is the controller's. What comes after it is in `growth.ts`.
+ * Figures of 4.10: the first sweep of 10,000 settled workers. API and simulated EC2 are separate processes, and the measured event
+ * loop is the controller's. `growth.ts` measures the time after the sweep.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -60,7 +60,7 @@ const config = {
   reconcileIntervalMs: CYCLE_MS,
 }
 
-/** A controller that leads from its start; like after a failover when there was one before. */
+/** A controller that leads at once, like after a failover. */
 function startController(name: string) {
   const stop = new AbortController()
   const coordination = localCoordination({ clock, firstEpoch: () => epoch++ })
@@ -90,7 +90,7 @@ function startController(name: string) {
 }
 let epoch = 1
 
-// The first of all has every worker judged for the first time, which is worth a write each; later ones find nothing new.
+// The first sweep writes every worker once; later ones find no changes.
 const first = startController('first')
 while ((first.stats().idle_detection_count ?? 0) < WORKERS) await clock.sleep(200)
 await first.stop()

@@ -10,10 +10,9 @@ import { chaosTable } from '../../report/chaos-table.ts'
 import { conclude, type Figure, never, shown } from '../../report/figures.ts'
 
 /**
- * Real processes on three members of a real etcd, one API on SQLite, two of each controller, a cloud whose world is kept. One
- * trouble after the other, while a class comes and goes, a worker is launched and ended, and somebody writes. Counts what must
- * never happen, and tells how long it takes until all is well again. The page is written anew by a whole run only: every trouble,
- * and nothing less than the defaults.
+ * Real processes on three members of a real etcd, one API on SQLite, two of each controller, a simulated cloud with stored state.
+ * Injects one fault after the other while sessions come and go, a worker is launched and terminated, and a client writes. Counts
+ * violations and measures the recovery. Only a complete run with at least the defaults rewrites the page.
  */
 const DEFAULTS = { rounds: 1, sessions: 20, lease: 2 }
 const { values } = parseArgs({
@@ -27,9 +26,9 @@ const { values } = parseArgs({
 })
 const [rounds, sessions, lease] = [Number(values.rounds), Number(values.sessions), Number(values.lease)]
 const unknown = values.only.filter(name => !FAULTS.includes(name))
-if (unknown.length > 0) throw new Error(`there is no ${unknown.join(', ')}; there is ${FAULTS.join(', ')}`)
+if (unknown.length > 0) throw new Error(`unknown fault ${unknown.join(', ')}; known: ${FAULTS.join(', ')}`)
 
-// Ends the processes that were started, which a signal alone would not.
+// Exits, so that the child processes are killed.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 const loadBefore = loadavg()[0] ?? 0
@@ -39,7 +38,7 @@ const verdict: ChaosVerdict = await chaos({
   sessions,
   ...(values.logs === undefined ? {} : { logs: values.logs }),
   leaseTtlSeconds: lease,
-  say: line => console.log(`  ${line}`),
+  print: line => console.log(`  ${line}`),
 })
 for (const { name, wrong } of verdict.verdicts)
   for (const [kind, all] of Object.entries(wrong)) for (const each of all) console.log(`  ${name}: ${kind}: ${each}`)
@@ -49,16 +48,16 @@ const isWhole = values.only.length === 0 && isNoLess()
 if (isWhole) writeFileSync(fileURLToPath(new URL('../../chaos.md', import.meta.url)), page())
 conclude({ bench: 'chaos', figures: verdict.verdicts.map(figureOf), details: { table, left_out: verdict.leftOut } })
 
-function figureOf({ name, strokes, sessions, writes, wrong }: FaultVerdict): Figure {
+function figureOf({ name, steps, sessions, writes, wrong }: FaultVerdict): Figure {
   const counts = Object.fromEntries(Object.entries(wrong).map(([kind, all]) => [kind, all.length]))
-  return never(`chaos ${name}: ${strokes} strokes, ${sessions} sessions, ${shown(writes)} acknowledged writes`, counts)
+  return never(`chaos ${name}: ${steps} steps, ${sessions} sessions, ${shown(writes)} acknowledged writes`, counts)
 }
 
 function isNoLess(): boolean {
   return rounds >= DEFAULTS.rounds && sessions >= DEFAULTS.sessions && lease === DEFAULTS.lease
 }
 
-/** A copy without its history can be tried too. */
+/** Unknown in a copy without git history. */
 function commit(): string {
   const root = fileURLToPath(new URL('../../..', import.meta.url))
   if (!existsSync(`${root}/.git`)) return 'unknown'
@@ -74,18 +73,18 @@ function page(): string {
 
 Made by \`npm run bench -- chaos --rounds ${rounds} --sessions ${sessions} --lease ${lease}\` on ${day}, on ${commit()}, Node
 ${process.versions.node}, ${cpus().length} cores, load average ${loads} after it.
-Real processes: three members of etcd, one API on SQLite, two of each controller, a simulated cloud. During each trouble
-${sessions} sessions come and go, one licensed worker is launched and ended, and somebody writes without a pause. The next stroke
-comes when all is well again: one of each controller leads, every process is ready, and a write is acknowledged.
+Real processes: three members of etcd, one API on SQLite, two of each controller, a simulated cloud. During each fault
+${sessions} sessions come and go, one licensed worker is launched and terminated, and a client writes without a pause. The next step
+follows the recovery: each controller has a leader, every process is ready, and a write is acknowledged.
 
 ${table}
 
-At rest the API, the cloud and the Smart Account are compared: each license that is counted belongs to a worker that says so, and
-the other way round; every move of a worker in the journal is one of the lifecycle, follows the one before, and came with a decision
-in the same write; no machine came or went without such a move; no room and no port is kept for a session that is over. While
-sessions come and go, no book of a worker may have more room given away than there is, or a port twice.
+After each fault the API, the cloud and the Smart Account are compared: each license in use belongs to a worker that reports it, and
+the other way round; every move of a worker in the journal is legal, follows the previous one, and has a decision in the same write;
+no machine was launched or terminated without such a move; no capacity and no port is reserved for an ended session. While sessions
+come and go, no worker may reserve more capacity than it has, or a port twice.
 
-Not done: processes in network namespaces of their own, since each simulated machine has a loopback address, which is seen in its
-own namespace only. Wires are shut by gates that swallow what is said instead. The clocks of etcd and of the cloud are never set.
+Not done: processes in separate network namespaces, because each simulated machine has a loopback address, which is visible in one
+namespace only. Proxies that drop all data cut connections instead. The clocks of etcd and of the cloud are never set.
 `
 }

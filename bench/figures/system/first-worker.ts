@@ -1,4 +1,4 @@
-/** Figures of 1.5: a warm `npm start` to the first worker that is RUNNING, and how soon the command line answers at all. */
+/** Figures of 1.5: a warm `npm start` to the first worker that is RUNNING, and the time of one command. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { scratchFolder } from '../../api/processes.ts'
 import { LCM } from '../../product/lcm-process.ts'
 import { until } from '../../product/running-lcm.ts'
-import { atMost, conclude, ROUNDS, shown, told } from '../../report/figures.ts'
+import { atMost, conclude, measured, ROUNDS, shown } from '../../report/figures.ts'
 import { median } from '../../report/quantiles.ts'
 
 const PORT = 19_457
@@ -19,7 +19,7 @@ const VERSIONS = 10
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const sinceMs = (startedMs: number) => Math.round(systemClock.monotonic() - startedMs)
 
-/** In a folder that was never used, at the speed that the simulated cloud has by itself. */
+/** In an empty folder, at the default speed of the simulated cloud. */
 async function firstRunningMs(data: string): Promise<number> {
   const startedMs = systemClock.monotonic()
   const args = ['start', '--', '--data', data, '--port', String(PORT)]
@@ -56,6 +56,6 @@ conclude({
       unit: 'ms',
       more: `${starts.map(each => shown(each)).join(', ')}`,
     }),
-    told('`lcm --version`', `${shown(median(versions))} ms`),
+    measured('`lcm --version`', `${shown(median(versions))} ms`),
   ],
 })

@@ -1,20 +1,20 @@
 /**
- * What a fleet at rest takes as it grows: figure of 4.10 for the steady cycle, and curves. Every service is a process of its own.
- * All workers name the same CML server as theirs, so that the fleet is at rest and the load is ours.
+ * Resource use of a settled fleet by its size: figure of 4.10 for the steady cycle, and curves. Every service is a separate
+ * process. All workers share one CML server, so that the load is that of LCM.
  */
 import { parseArgs } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
 import { type AtRest, atRest } from '../../growth/idle-load.ts'
 import { openServices } from '../../growth/services.ts'
 import type { Chart, Line } from '../../report/chart.ts'
-import { atMost, conclude, type Figure, never, shown, told } from '../../report/figures.ts'
+import { atMost, conclude, type Figure, measured, never, shown } from '../../report/figures.ts'
 import { rounded } from '../../report/quantiles.ts'
 
 const { values } = parseArgs({ options: { sizes: { type: 'string', default: '10,100,1000,10000' } } })
 const sizes = values.sizes.split(',').map(Number)
 const CYCLES_PER_MINUTE = 2
 const REGIONS = 1
-/** 1 is a straight line. What is fixed makes it less, and the machine adds noise. */
+/** Exponent of growth: 1 is linear. Fixed costs lower it, and the machine adds noise. */
 const BAR_EXPONENT = 1.1
 
 const grown: AtRest[] = []
@@ -42,7 +42,7 @@ function figuresOf(each: AtRest): Figure[] {
   return [
     atMost(`${fleet}: EC2 calls a cycle`, each.workers / 200 + REGIONS, { value: calls }),
     never(`${fleet}: written in a minute`, { worker: each.workersWritten }),
-    told(
+    measured(
       `${fleet}: a minute takes`,
       [
         `${rounded(cpuOf(each))} s of CPU`,
@@ -56,7 +56,7 @@ function figuresOf(each: AtRest): Figure[] {
   ]
 }
 
-/** By which power of the size CPU grows, over the last step. */
+/** Exponent of CPU growth over the last step. */
 function growth(): Figure[] {
   const [smaller, larger] = grown.slice(-2)
   if (smaller === undefined || larger === undefined) return []

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { onMongo, onSqlite } from '../../../simulation/cluster/clusters/rolling-clusters.ts'
 import { type RollingVerdict, rollingRestart } from '../../../simulation/cluster/rolling-restart.ts'
-import { conclude, never, shown, told } from '../../report/figures.ts'
+import { conclude, measured, never, shown } from '../../report/figures.ts'
 
 /**
- * Every replica of every service is restarted one after the other, twice, while a class books its sessions, works in them
- * and leaves. Real processes on a real etcd: two APIs on a server that speaks MongoDB where one can be had, else one on
- * SQLite; two of each controller. Counts what must never be lost.
+ * Restarts every replica of every service one after the other, twice, while sessions are booked, used and canceled. Real
+ * processes on a real etcd: two APIs on a server with the MongoDB protocol if it is installed, else one on SQLite; two of each
+ * controller. Counts violations.
  */
 const { values } = parseArgs({
   options: {
@@ -26,15 +26,15 @@ const signal = values.signal === 'SIGKILL' ? 'SIGKILL' : 'SIGTERM'
 const passes = Array.from({ length: 2 * (rounds ?? 0) }, () => signal)
 
 const isMongo = values.store === 'mongodb' && hasMongo()
-const place = isMongo ? await onMongo() : await onSqlite({ leaseTtlSeconds: Number(values.lease) })
+const setup = isMongo ? await onMongo() : await onSqlite({ leaseTtlSeconds: Number(values.lease) })
 let verdict: RollingVerdict
 let defects: readonly string[]
 try {
-  const say = (line: string) => console.log(`  ${line}`)
-  verdict = await rollingRestart(place, { sessions: sessions ?? 0, workers: workers ?? 0, passes, say })
-  defects = place.defects()
+  const print = (line: string) => console.log(`  ${line}`)
+  verdict = await rollingRestart(setup, { sessions: sessions ?? 0, workers: workers ?? 0, passes, print })
+  defects = setup.defects()
 } finally {
-  await place.close()
+  await setup.close()
 }
 
 function hasMongo(): boolean {
@@ -73,7 +73,7 @@ conclude({
         defect: defects.length,
       },
     ),
-    told('the same, longest wait for the API', `${shown(apiGapMs)} ms`),
-    told('the same, longest time that nobody led', gaps.join(', ')),
+    measured('the same, longest wait for the API', `${shown(apiGapMs)} ms`),
+    measured('the same, longest time without a leader', gaps.join(', ')),
   ],
 })

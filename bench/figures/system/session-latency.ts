@@ -1,13 +1,13 @@
-/** Figure of 5.5: from the booking of a session to its place on a worker, on a quiet `lcm up`. */
+/** Figure of 5.5: from the booking of a session to its placement, on an idle `lcm up`. */
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { runningLcm, until } from '../../product/running-lcm.ts'
 import { cdfChart } from '../../report/cdf.ts'
-import { conclude, p99AtMost, told } from '../../report/figures.ts'
+import { conclude, measured, p99AtMost } from '../../report/figures.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
 const SESSIONS = 100
-/** Made first and not counted: the first waits until a CML that has just come up has said which nodes it knows. */
+/** Warm-up: the first session waits until a new CML has reported its node definitions. */
 const WARM_UPS = 2
 const BAR_P99_MS = 200
 const REST_MS = 500
@@ -51,7 +51,7 @@ conclude({
   bench: 'session-latency',
   figures: [
     p99AtMost('a session booked to its place, `lcm up`', BAR_P99_MS, quantilesOf(counted), `${SESSIONS} times`),
-    told('the first after a start, which waits until a CML has said which nodes it knows', `${took[0]} ms`),
+    measured('the first after a start, which waits for the node definitions of a CML', `${took[0]} ms`),
   ],
   charts: [cdfChart('session-latency', 'A session booked to its place', { sessions: counted }, BAR_P99_MS)],
 })

@@ -1,13 +1,13 @@
 /**
- * Whether memory grows: `lcm up` with 200 workers and its simulated cloud for half an hour, while people come and go. Only run
- * when it is named: `npm run bench -- soak`, or for a try `npm run bench -- soak --minutes 3`.
+ * Growth of memory: `lcm up` with 200 workers and its simulated cloud for half an hour under load. Runs only by name:
+ * `npm run bench -- soak`, or as a trial `npm run bench -- soak --minutes 3`.
  */
 import { parseArgs } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
 import { seededRandom } from '@lcm/testkit/seeded-random'
 import { type Left, runningLcm } from '../../product/running-lcm.ts'
 import type { Line } from '../../report/chart.ts'
-import { conclude, type Figure, told } from '../../report/figures.ts'
+import { conclude, type Figure, measured } from '../../report/figures.ts'
 import { type Fit, leastSquares } from '../../report/least-squares.ts'
 import { rounded } from '../../report/quantiles.ts'
 import { peopleAt } from '../../soak/people.ts'
@@ -15,26 +15,26 @@ import { leastOfEachMinute, type Vitals, vitalsFrom } from '../../soak/vitals.ts
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
 const minutes = Number(values.minutes)
-/** Caches fill and most code is compiled meanwhile. */
+/** Warm-up: caches fill and most code is compiled. */
 const WARM_UP_MINUTES = Math.min(10, minutes / 3)
 const WORKERS = 200
-/** Of those some are another LCM's, and some are terminated. */
+/** Some belong to another LCM, and some are terminated. */
 const MACHINES = 330
 const EVERY_MS = 10_000
-/** Once a minute: what is left then is what is held. */
+/** Interval of garbage collections. */
 const COLLECTED_EVERY = 6
 const BAR_MB_PER_HOUR = 5
 
 const lcm = await runningLcm(19_447, {
   args: ['--sim-fleet', String(MACHINES)],
-  // The youngest are found when they are two minutes old, and that should be in the warm-up.
+  // The newest are discovered at an age of two minutes, which should be in the warm-up.
   env: { WORKER_DISCOVERY_INTERVAL: '30' },
   isThere: workers => workers.length >= WORKERS,
 })
 const people = peopleAt(lcm.client, seededRandom(13))
 const startMs = systemClock.monotonic()
 const vitals: Vitals[] = []
-/** What a collection of garbage leaves, by minute. */
+/** Heap after garbage collection, by minute. */
 const left: (Left & { readonly minute: number })[] = []
 for (let n = 1; n * EVERY_MS <= minutes * 60_000; n += 1) {
   await systemClock.sleep(startMs + n * EVERY_MS - systemClock.monotonic())
@@ -56,7 +56,7 @@ const guide = (name: string, { slope, intercept }: Fit): Line => ({
   points: [WARM_UP_MINUTES, minutes].map(minute => [minute, rounded(intercept + slope * minute, 2)] as const),
 })
 
-/** Two standard errors to either side decide; between them a longer run would. */
+/** Two standard errors to either side decide; otherwise a longer run is needed. */
 function growth(what: string, { slope, standardError }: Fit): Figure {
   const [perHour, error] = [slope * 60, standardError * 60]
   const met = perHour + 2 * error <= BAR_MB_PER_HOUR ? true : perHour - 2 * error > BAR_MB_PER_HOUR ? false : null
@@ -76,13 +76,16 @@ conclude({
   figures: [
     growth(`${soaked}: resident memory, the least of each minute, grows by`, resident),
     growth(`${soaked}: the heap that a collection of garbage leaves grows by`, heap),
-    told(
+    measured(
       `${soaked}: of that what V8 compiles`,
       `${rounded(code.slope * 60)} MB/h, ${rounded(left.at(-1)?.codeMb ?? 0)} MB at the end`,
     ),
-    told(`${soaked}: at the end`, `${last?.rssMb} MB resident, ${last?.heapMb} MB of heap, ${last?.handles} handles`),
-    told(`${soaked}: longest block of the event loop`, `${rounded(atMost(({ loopMaxMs }) => loopMaxMs))} ms`),
-    told(`${soaked}: what was done`, [...people.counts].map(([name, count]) => `${count} ${name}`).join(', ')),
+    measured(
+      `${soaked}: at the end`,
+      `${last?.rssMb} MB resident, ${last?.heapMb} MB of heap, ${last?.handles} handles`,
+    ),
+    measured(`${soaked}: longest block of the event loop`, `${rounded(atMost(({ loopMaxMs }) => loopMaxMs))} ms`),
+    measured(`${soaked}: what was done`, [...people.counts].map(([name, count]) => `${count} ${name}`).join(', ')),
   ],
   charts: [
     {

@@ -1,6 +1,6 @@
 /**
- * Figure of 4.10: from somebody's wish to the call to EC2, on a quiet `lcm up` with its simulated cloud. The cloud's own journal
- * says when the call came.
+ * Figure of 4.10: from a request of a user to the call to EC2, on an idle `lcm up` with its simulated cloud. The journal of the
+ * cloud has the time of the call.
  */
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
@@ -11,9 +11,9 @@ import { quantilesOf } from '../../report/quantiles.ts'
 
 const WISHES = 100
 const BAR_P99_MS = 100
-/** Made first and not counted: the first of each kind runs code that was never run before. */
+/** Warm-up: the first of each kind runs code for the first time. */
 const WARM_UPS = 4
-/** Since its last change, of whatever kind: changes of one worker within half a second are taken together. */
+/** Pause after the last change: changes of one worker within half a second are merged. */
 const REST_MS = 1_000
 
 interface Asked {

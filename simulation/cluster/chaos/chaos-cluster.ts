@@ -14,37 +14,37 @@ import { preloadEnv } from './preload-env.ts'
 import type { SmallDisk } from './small-disk.ts'
 
 /**
- * Real processes: three members of etcd, one API on SQLite, two of each controller, a simulated cloud whose world is kept. Every
- * wire of the API and of a controller can be shut, and those between the members of etcd; so can the wall clocks of the API and of
- * the controllers be set wrong. The clocks of etcd and of the cloud are those of the machine.
+ * Real processes: three members of etcd, one API on SQLite, two of each controller, a simulated cloud with stored state. Every
+ * connection of the API, of a controller and between members of etcd can be cut, and the wall clocks of the API and of the
+ * controllers can be set wrong. The clocks of etcd and of the cloud stay right.
  */
 export interface ChaosCluster {
   readonly etcd: EtcdServer
   readonly api: SingleApi
   readonly cluster: SessionCluster
-  /** The administrator, who asks again where nobody answers. */
+  /** An administrator that retries when the API does not respond. */
   readonly client: Client
   readonly leaseMs: number
-  /** Where the API keeps its documents, if that can be filled. */
+  /** Disk of the store; null when it is not a small one. */
   readonly disk: SmallDisk | null
-  /** By the name of a process. */
-  wireToEtcd(name: string): Connection
-  wireToApi(name: string): Connection
-  /** Of a controller: to the API of EC2, and to every CML. */
-  wireToEc2(name: string): Connection
-  wireToCml(name: string): Connection
+  /** Connections by the name of the process. */
+  connectionToEtcd(name: string): Connection
+  connectionToApi(name: string): Connection
+  /** Connections of a controller to EC2 and to every CML. */
+  connectionToEc2(name: string): Connection
+  connectionToCml(name: string): Connection
   /** Between the members of etcd. */
   readonly peers: EtcdPeerConnections
   stepClock(name: string, wrongByMs: number): void
-  /** What each service said to the API. */
+  /** Requests of each service to the API. */
   readonly histories: ReadonlyMap<ServiceName, Exchange[]>
-  /** What went wrong inside a request, in any process. There must be nothing. */
+  /** Internal errors of requests in all processes. There must be none. */
   defects(): readonly string[]
   close(): Promise<void>
 }
 
 const CML_PORT = 8443
-/** EC2 forgets a terminated machine after an hour of its time, and that must be longer than anything is down. */
+/** EC2 drops a terminated machine after a simulated hour, which must be longer than any outage. */
 const CLOUD_SPEED = 200
 
 export async function openChaosCluster(options: {
@@ -53,15 +53,15 @@ export async function openChaosCluster(options: {
 }): Promise<ChaosCluster> {
   const { leaseTtlSeconds, disk = null } = options
   const peers = openEtcdPeerConnections()
-  const etcd = await startEtcd({ members: 3, peerWay: peers.way })
-  const wires: Record<'etcd' | 'api' | 'ec2' | 'cml', Map<string, Connection>> = {
+  const etcd = await startEtcd({ members: 3, peerWay: peers.addressOf })
+  const connections: Record<'etcd' | 'api' | 'ec2' | 'cml', Map<string, Connection>> = {
     etcd: new Map([['api', await startConnection(etcd.endpoints)]]),
     ...{ api: new Map(), ec2: new Map(), cml: new Map() },
   }
   const closing: (() => unknown)[] = []
   const histories = new Map<ServiceName, Exchange[]>(CONTROLLERS.map(service => [service, []]))
   const api = await startSingleApi({
-    etcd: wireOf(wires.etcd, 'api').endpoints,
+    etcd: connectionOf(connections.etcd, 'api').endpoints,
     leaseTtlSeconds,
     env: folder => ({
       ...preloadEnv({ 'stepped-clock.mjs': { file: clockFile(folder, 'api') } }),
@@ -69,9 +69,9 @@ export async function openChaosCluster(options: {
     }),
     ...(disk === null ? {} : { within: disk.within }),
   })
-  const { household } = api
+  const { environment } = api
 
-  async function wire(name: string, service: ServiceName, cloud: string) {
+  async function connect(name: string, service: ServiceName, cloud: string) {
     const record = (exchange: Exchange) => histories.get(service)?.push(exchange)
     const proxy = await recordingProxy({ instance: name, target: api.url, clock: systemClock, record })
     closing.push(() => proxy.close())
@@ -81,44 +81,48 @@ export async function openChaosCluster(options: {
       ec2: await startConnection([new URL(cloud).host]),
       cml: await startConnectionToPort(CML_PORT),
     }
-    for (const to of ['etcd', 'api', 'ec2', 'cml'] as const) wires[to].set(name, own[to])
+    for (const to of ['etcd', 'api', 'ec2', 'cml'] as const) connections[to].set(name, own[to])
     const preloads = preloadEnv({
-      'stepped-clock.mjs': { file: clockFile(household.folder, name) },
+      'stepped-clock.mjs': { file: clockFile(environment.folder, name) },
       'rerouted-cml.mjs': { port: own.cml.endpoints[0]?.split(':')[1] ?? '' },
     })
     const env = { ETCD_ENDPOINTS: own.etcd.endpoints.join(','), ...preloads }
     return { api: `http://${own.api.endpoints[0]}`, cloud: `http://${own.ec2.endpoints[0]}`, env }
   }
-  const cloudFolder = join(household.folder, 'cloud')
-  const cluster = await openSessionCluster(household, api.url, { cloudFolder, speed: CLOUD_SPEED, wire })
+  const cloudFolder = join(environment.folder, 'cloud')
+  const cluster = await openSessionCluster(environment, api.url, {
+    cloudFolder,
+    speed: CLOUD_SPEED,
+    configure: connect,
+  })
   return {
     etcd,
     api,
     cluster,
-    client: retryingClient([api.url], household.adminToken),
+    client: retryingClient([api.url], environment.adminToken),
     leaseMs: leaseTtlSeconds * 1_000,
     disk,
-    wireToEtcd: name => wireOf(wires.etcd, name),
-    wireToApi: name => wireOf(wires.api, name),
-    wireToEc2: name => wireOf(wires.ec2, name),
-    wireToCml: name => wireOf(wires.cml, name),
+    connectionToEtcd: name => connectionOf(connections.etcd, name),
+    connectionToApi: name => connectionOf(connections.api, name),
+    connectionToEc2: name => connectionOf(connections.ec2, name),
+    connectionToCml: name => connectionOf(connections.cml, name),
     peers,
-    stepClock: (name, wrongByMs) => stepClock(household.folder, name, wrongByMs),
+    stepClock: (name, wrongByMs) => stepClock(environment.folder, name, wrongByMs),
     histories,
-    defects: household.defects,
+    defects: environment.defects,
     async close() {
       await cluster.close()
-      await household.close()
+      await environment.close()
       for (const close of closing) close()
-      for (const each of Object.values(wires).flatMap(all => [...all.values()])) each.close()
+      for (const each of Object.values(connections).flatMap(all => [...all.values()])) each.close()
       await etcd.close()
       peers.close()
     },
   }
 }
 
-function wireOf(wires: ReadonlyMap<string, Connection>, name: string): Connection {
-  const wire = wires.get(name)
-  if (wire === undefined) throw new Error(`there is no wire of ${name}`)
-  return wire
+function connectionOf(connections: ReadonlyMap<string, Connection>, name: string): Connection {
+  const connection = connections.get(name)
+  if (connection === undefined) throw new Error(`${name} has no such connection`)
+  return connection
 }

@@ -12,39 +12,39 @@ import { fullDisks, readOnlyDisks } from './store-faults.ts'
 
 export interface ChaosPlan {
   readonly rounds: number
-  /** In each trouble. */
+  /** Sessions per fault. */
   readonly sessions: number
   readonly leaseTtlSeconds: number
-  /** All, unless some are named. */
+  /** Names of faults; empty means all. */
   readonly only: readonly string[]
-  readonly say: (line: string) => void
-  /** A folder for what the processes logged. */
+  readonly print: (line: string) => void
+  /** Folder for the logs of the processes. */
   readonly logs?: string
 }
 
 export interface ChaosVerdict {
   readonly verdicts: readonly FaultVerdict[]
-  /** What could not be done here, and why. */
+  /** Faults that this machine does not allow, with the reason. */
   readonly leftOut: readonly string[]
 }
 
 const WORKERS = 2
-/** Room for all that is written meanwhile, and quickly filled. */
+/** Large enough for all writes of a run, and small enough to fill quickly. */
 const DISK_MB = 96
 
-const troublesOf = (rounds: number): readonly Fault[] => [
+const faultsOf = (rounds: number): readonly Fault[] => [
   ...[kills(rounds), powerCuts(rounds), freezes(rounds), memberLosses(rounds), partitions(rounds)],
   ...[cloudCuts(rounds), clockSteps(rounds)],
 ]
-const storeTroublesOf = (rounds: number): readonly Fault[] => [fullDisks(rounds), readOnlyDisks(rounds)]
+const storeFaultsOf = (rounds: number): readonly Fault[] => [fullDisks(rounds), readOnlyDisks(rounds)]
 
-export const FAULTS: readonly string[] = [...troublesOf(1), ...storeTroublesOf(1)].map(({ name }) => name)
+export const FAULTS: readonly string[] = [...faultsOf(1), ...storeFaultsOf(1)].map(({ name }) => name)
 
-/** One trouble after the other, on one cluster; those of the store on another, whose API has a disk of its own. */
+/** Injects one fault after the other on one cluster, and the faults of the store on another with a small disk. */
 export async function chaos(plan: ChaosPlan): Promise<ChaosVerdict> {
-  const isAsked = ({ name }: Fault) => plan.only.length === 0 || plan.only.includes(name)
-  const verdicts = await inPlace(plan, troublesOf(plan.rounds).filter(isAsked))
-  const ofStore = storeTroublesOf(plan.rounds).filter(isAsked)
+  const isSelected = ({ name }: Fault) => plan.only.length === 0 || plan.only.includes(name)
+  const verdicts = await onCluster(plan, faultsOf(plan.rounds).filter(isSelected))
+  const ofStore = storeFaultsOf(plan.rounds).filter(isSelected)
   if (ofStore.length === 0) return { verdicts, leftOut: [] }
   const disk = await openSmallDisk(DISK_MB)
   if (disk === null) {
@@ -52,33 +52,33 @@ export async function chaos(plan: ChaosPlan): Promise<ChaosVerdict> {
     return { verdicts, leftOut: ofStore.map(({ name }) => `${name}: ${why}`) }
   }
   try {
-    return { verdicts: [...verdicts, ...(await inPlace(plan, ofStore, disk))], leftOut: [] }
+    return { verdicts: [...verdicts, ...(await onCluster(plan, ofStore, disk))], leftOut: [] }
   } finally {
     await disk.close()
   }
 }
 
-async function inPlace(
-  { leaseTtlSeconds, sessions, say, logs }: ChaosPlan,
-  troubles: readonly Fault[],
+async function onCluster(
+  { leaseTtlSeconds, sessions, print, logs }: ChaosPlan,
+  faults: readonly Fault[],
   disk: Awaited<ReturnType<typeof openSmallDisk>> = null,
 ): Promise<readonly FaultVerdict[]> {
-  if (troubles.length === 0) return []
-  const place = await openChaosCluster({ leaseTtlSeconds, disk })
+  if (faults.length === 0) return []
+  const setup = await openChaosCluster({ leaseTtlSeconds, disk })
   const verdicts: FaultVerdict[] = []
   try {
-    const { cluster, client } = place
+    const { cluster, client } = setup
     const learner = await enroll(cluster, { client, workers: WORKERS, topology: ONE_HOST, isLicensed: true })
-    for (const trouble of troubles) verdicts.push(await faultUnderLoad(place, trouble, { learner, sessions, say }))
+    for (const fault of faults) verdicts.push(await faultUnderLoad(setup, fault, { learner, sessions, print }))
   } finally {
-    if (logs !== undefined) keepLogs(place, logs)
-    await place.close()
+    if (logs !== undefined) keepLogs(setup, logs)
+    await setup.close()
   }
   return verdicts
 }
 
 function keepLogs({ api }: ChaosCluster, folder: string): void {
   mkdirSync(folder, { recursive: true })
-  for (const [n, { name, log }] of api.household.processes.entries())
+  for (const [n, { name, log }] of api.environment.processes.entries())
     writeFileSync(join(folder, `${n}-${name}.log`), log())
 }

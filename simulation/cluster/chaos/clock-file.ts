@@ -1,10 +1,10 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where a process reads by how much its wall clock is wrong. */
+/** File with the clock offset of a process. */
 export const clockFile = (folder: string, name: string): string => join(folder, `${name}.clock`)
 
-/** From now on its wall clock is wrong by so much. */
+/** Sets the wall clock of a process wrong. */
 export function stepClock(folder: string, name: string, wrongByMs: number): void {
   const file = clockFile(folder, name)
   writeFileSync(`${file}.new`, String(wrongByMs))

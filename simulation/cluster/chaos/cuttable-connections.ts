@@ -1,9 +1,9 @@
 import { type CuttableProxy, startCuttableProxy, startCuttableProxyToPort } from '../processes/cuttable-proxy.ts'
 
-/** All ways of one process to one server. While they are shut nothing comes through, and nobody is told. */
+/** All connections of one process to one server. While they are shut no byte passes and no connection ends. */
 export interface Connection {
   readonly endpoints: readonly string[]
-  /** How many connections were ever made by it. */
+  /** Number of connections so far. */
   readonly passed: number
   shut(): void
   open(): void
@@ -11,23 +11,23 @@ export interface Connection {
 }
 
 export const startConnection = async (targets: readonly string[]): Promise<Connection> =>
-  wireOf(await Promise.all(targets.map(startCuttableProxy)))
+  connectionOf(await Promise.all(targets.map(startCuttableProxy)))
 
-/** To one port of every machine. */
+/** Connections to one port of every machine. */
 export const startConnectionToPort = async (port: number): Promise<Connection> =>
-  wireOf([await startCuttableProxyToPort(port)])
+  connectionOf([await startCuttableProxyToPort(port)])
 
-function wireOf(gates: readonly CuttableProxy[]): Connection {
-  const all = (act: (gate: CuttableProxy) => void) => () => {
-    for (const gate of gates) act(gate)
+function connectionOf(proxies: readonly CuttableProxy[]): Connection {
+  const all = (act: (proxy: CuttableProxy) => void) => () => {
+    for (const proxy of proxies) act(proxy)
   }
   return {
-    endpoints: gates.map(({ endpoint }) => endpoint),
+    endpoints: proxies.map(({ endpoint }) => endpoint),
     get passed() {
-      return gates.reduce((sum, gate) => sum + gate.passed, 0)
+      return proxies.reduce((sum, proxy) => sum + proxy.passed, 0)
     },
-    shut: all(gate => gate.shut()),
-    open: all(gate => gate.open()),
-    close: all(gate => gate.close()),
+    shut: all(proxy => proxy.shut()),
+    open: all(proxy => proxy.open()),
+    close: all(proxy => proxy.close()),
   }
 }

@@ -11,30 +11,30 @@ import { orphanedMachines, watchMachines } from './machine-watch.ts'
 import { type ReservationWatch, watchReservations } from './reservation-watch.ts'
 import { judgeSettledState } from './settled-state.ts'
 
-/** One thing that goes wrong, and is over when it resolves. It throws where something did not behave as it must. */
+/** One fault. It has ended when `inject` resolves; misbehavior of the system rejects it. */
 export interface FaultStep {
   readonly what: string
-  strike(place: ChaosCluster): Promise<void>
+  inject(setup: ChaosCluster): Promise<void>
 }
 
 export interface Fault {
   readonly name: string
-  /** For the report: what is done. */
-  readonly told: string
-  readonly strokes: readonly FaultStep[]
-  /** Whether the way back begins with the stroke, as it does where nothing is held back on purpose; else with its end. */
+  /** Sentence for the report. */
+  readonly description: string
+  readonly steps: readonly FaultStep[]
+  /** Whether recovery is measured from the start of a step instead of its end. */
   readonly isOverAtOnce?: boolean
 }
 
 export interface FaultVerdict {
   readonly name: string
-  readonly told: string
-  readonly strokes: number
+  readonly description: string
+  readonly steps: number
   readonly sessions: number
   readonly writes: number
-  /** By stroke: until everything was well again. */
+  /** Time to recover, by step. */
   readonly backAfterMs: readonly number[]
-  /** By kind: what must not happen, each in words. */
+  /** Violations, by kind. */
   readonly wrong: Readonly<Record<Violation, readonly string[]>>
 }
 
@@ -58,25 +58,25 @@ export interface Load {
   readonly learner: Learner
   /** Sessions that are booked in the first half of the steps and canceled in the second. */
   readonly sessions: number
-  readonly say: (line: string) => void
+  readonly print: (line: string) => void
 }
 
-/** Does one stroke after the other, each when all is well again, while a class comes and goes, and judges what is left. */
-export async function faultUnderLoad(place: ChaosCluster, trouble: Fault, load: Load): Promise<FaultVerdict> {
-  const { client, cluster } = place
-  const { name, told, strokes, isOverAtOnce = false } = trouble
-  const before = counted(place)
+/** Injects each step after the recovery from the previous one, while sessions come and go, and judges the result. */
+export async function faultUnderLoad(setup: ChaosCluster, fault: Fault, load: Load): Promise<FaultVerdict> {
+  const { client, cluster } = setup
+  const { name, description, steps, isOverAtOnce = false } = fault
+  const before = counted(setup)
   const atFirst = new Map(await versionsNow(client))
-  const listener = await openEventLog([place.api.client])
+  const listener = await openEventLog([setup.api.client])
   const writer = startWriter(client, load.learner.workerId)
   const watch = watchMachines(cluster)
   const books = watchReservations(client)
   const day = classLoad(client, load.learner)
-  const half = Math.ceil(strokes.length / 2)
-  const spare = await cordonedWorker(place, name)
+  const half = Math.ceil(steps.length / 2)
+  const spare = await cordonedWorker(setup, name)
   const backAfterMs: number[] = []
   const misbehavior: string[] = []
-  for (const [step, { what, strike }] of strokes.entries()) {
+  for (const [step, { what, inject }] of steps.entries()) {
     if (step === half) {
       await day.allRun()
       await client.call('terminateWorker', { params: { id: spare }, body: {} })
@@ -85,37 +85,37 @@ export async function faultUnderLoad(place: ChaosCluster, trouble: Fault, load: 
     if (step < half) day.bookUpTo(share)
     else day.cancelUpTo(share)
     const beganAt = systemClock.monotonic()
-    await strike(place).catch((error: Error) => misbehavior.push(`${what}: ${error.message}`))
+    await inject(setup).catch((error: Error) => misbehavior.push(`${what}: ${error.message}`))
     const since = isOverAtOnce ? beganAt : systemClock.monotonic()
-    await untilWell(place).catch((error: Error) => misbehavior.push(`${what}: ${error.message}`))
+    await untilWell(setup).catch((error: Error) => misbehavior.push(`${what}: ${error.message}`))
     const ms = systemClock.monotonic() - since
     backAfterMs.push(ms)
-    load.say(`${name}, ${step + 1} of ${strokes.length}: ${what}; well again after ${Math.round(ms)} ms`)
+    load.print(`${name}, ${step + 1} of ${steps.length}: ${what}; recovered after ${Math.round(ms)} ms`)
   }
   day.cancelUpTo(load.sessions)
   await day.over()
   const writesLost = await writer.stop()
-  const missed = await missedBy(listener, place, atFirst)
+  const missed = await missedBy(listener, setup, atFirst)
   const { lost, labsAstray } = day.verdict()
   return {
-    ...{ name, told, strokes: strokes.length, sessions: load.sessions, writes: writer.acknowledged, backAfterMs },
+    ...{ name, description, steps: steps.length, sessions: load.sessions, writes: writer.acknowledged, backAfterMs },
     wrong: {
       'write lost': writesLost,
       'session lost': lost,
       'lab astray': labsAstray,
       'machine astray': await orphanedMachines(cluster, client),
       'machine twice': await watch.stop(),
-      ...(await judged(place, books)),
+      ...(await judged(setup, books)),
       'change missed': missed,
-      ...withoutKnown(counted(place), before, misbehavior),
+      ...withoutKnown(counted(setup), before, misbehavior),
     },
   }
 }
 
-/** While it was given away, and now that all is at rest. */
+/** Violations during the fault and after it. */
 async function judged({ cluster, client }: ChaosCluster, watch: ReservationWatch) {
   const [rest, ever] = [await judgeSettledState(cluster, client), await watch.stop()]
-  const unseen = ever.looks > 0 ? [] : ['nobody saw a book with anything in it']
+  const unseen = ever.observations > 0 ? [] : ['no worker with reservations was observed']
   return {
     'license astray': rest.licenses,
     'book wrong': [...unseen, ...ever.books, ...rest.books],
@@ -124,7 +124,7 @@ async function judged({ cluster, client }: ChaosCluster, watch: ReservationWatch
   }
 }
 
-/** A worker to be launched, licensed and ended in the middle of it all. No session goes there. */
+/** A worker to be launched, licensed and terminated during the fault. It is cordoned, so it gets no session. */
 async function cordonedWorker({ client }: ChaosCluster, name: string): Promise<string> {
   const { id } = await client.call('createWorker', {
     body: { template_name: 'metal', name: `spare-${name}`, license: LICENSE },
@@ -133,7 +133,7 @@ async function cordonedWorker({ client }: ChaosCluster, name: string): Promise<s
   return id
 }
 
-/** Until one of each controller leads, all are ready, and a write is acknowledged. */
+/** Waits until each controller has a leader, all processes are ready, and a write is acknowledged. */
 async function untilWell({ cluster, api, client }: ChaosCluster): Promise<void> {
   await untilReady(api.url)
   await Promise.all(
@@ -145,34 +145,34 @@ async function untilWell({ cluster, api, client }: ChaosCluster): Promise<void> 
   await client.call('createLoginLink', {})
 }
 
-/** What has not changed since `atFirst`, as sessions of an earlier class, is told to nobody who came later. */
+/** Resources that have not changed since `atFirst` have no events for a later listener. */
 async function missedBy(
   listener: EventLog,
   { client }: ChaosCluster,
   atFirst: ReadonlyMap<string, number>,
 ): Promise<readonly string[]> {
   const changed = (await versionsNow(client)).filter(([id, version]) => atFirst.get(id) !== version)
-  const missed = await listener.untilHeard(changed).then(
+  const missed = await listener.untilReceived(changed).then(
     () => [],
     (error: Error) => [error.message],
   )
   await listener.stop()
   return [
     ...missed,
-    ...versionsGoingBack(listener.heard).map(({ id, version }) => `${id} went back to ${version}`),
-    ...Array.from({ length: listener.resets }, () => 'the listener had to read everything anew'),
+    ...versionsGoingBack(listener.received).map(({ id, version }) => `${id} went back to ${version}`),
+    ...Array.from({ length: listener.resets }, () => 'the listener got a reset'),
   ]
 }
 
-/** What only grows, from trouble to trouble. */
-function counted(place: ChaosCluster) {
-  const histories = [...place.histories]
+/** Counters that grow from fault to fault. */
+function counted(setup: ChaosCluster) {
+  const histories = [...setup.histories]
   const stale = histories.flatMap(([service, history]) =>
     [...staleWritesAccepted(history), ...termsOutOfOrder(history)].map(
       ({ instance, method, path, epoch }) => `${instance} of ${service}: ${method} ${path} by epoch ${epoch}`,
     ),
   )
-  return { stale, defects: place.defects() }
+  return { stale, defects: setup.defects() }
 }
 
 const withoutKnown = (

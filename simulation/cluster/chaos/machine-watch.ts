@@ -6,13 +6,13 @@ import type { SessionCluster } from '../clusters/session-cluster.ts'
 import { eventually } from '../failover.ts'
 import { GONE } from './settled-rules.ts'
 
-const LOOK_EVERY_MS = 250
-/** A machine that EC2 does not show is taken for gone five minutes after its launch at the earliest. */
+const POLL_MS = 250
+/** A machine that EC2 does not list counts as terminated five minutes after its launch at the earliest. */
 const REST_MS_MAX = 400_000
 
-/** Looks at the cloud again and again, behind everybody's back. */
+/** Polls the simulated cloud directly, without LCM. */
 export interface MachineWatch {
-  /** Stops, and answers which workers ever had two living machines at once. */
+  /** Stops, and returns the workers that ever had two machines at once. */
   stop(): Promise<readonly string[]>
 }
 
@@ -25,7 +25,7 @@ export function watchMachines(cluster: SessionCluster): MachineWatch {
       const machines = await cluster.machines().catch(() => [])
       const owners = machines.filter(({ state }) => !GONE.has(state)).map(({ tags }) => tags[TAG.workerId] ?? '')
       for (const [index, owner] of owners.entries()) if (owners.indexOf(owner) !== index) twice.add(owner)
-      await systemClock.sleep(LOOK_EVERY_MS, stopping.signal)
+      await systemClock.sleep(POLL_MS, stopping.signal)
     }
   })()
   return {
@@ -39,17 +39,17 @@ export function watchMachines(cluster: SessionCluster): MachineWatch {
 
 const isAtRest = ({ status, desired_status }: WorkerView): boolean => status === desired_status
 
-/** Machines that no worker has and workers without theirs, once every worker is what it should be. */
+/** Machines without a worker and workers without a machine, once every worker has its desired status. */
 export async function orphanedMachines(cluster: SessionCluster, client: Client): Promise<readonly string[]> {
   const all = async () => (await client.call('listWorkers', { query: { limit: 1000, include_terminated: true } })).items
   const atRest = async () => ((await all()).every(isAtRest) ? true : null)
-  await eventually('rest of all workers', atRest, LOOK_EVERY_MS, REST_MS_MAX).catch(() => undefined)
+  await eventually('all workers in their desired status', atRest, POLL_MS, REST_MS_MAX).catch(() => undefined)
   const workers = await all()
   const live = (await cluster.machines()).filter(({ state }) => !GONE.has(state)).map(each => each.instance_id)
   const owned = workers.filter(({ status }) => status !== 'TERMINATED').map(each => each.ec2_instance_id ?? each.id)
   return [
     ...workers.filter(each => !isAtRest(each)).map(({ name, status }) => `${name} stays ${status}`),
-    ...live.filter(id => !owned.includes(id)).map(id => `machine ${id} belongs to nobody`),
+    ...live.filter(id => !owned.includes(id)).map(id => `machine ${id} has no worker`),
     ...owned.filter(id => !live.includes(id)).map(id => `machine ${id} is gone`),
   ]
 }

@@ -6,19 +6,20 @@ import type { ServiceProcess } from '../processes/service-process.ts'
 import type { ChaosCluster } from './chaos-cluster.ts'
 import type { Fault, FaultStep } from './fault-under-load.ts'
 
-/** Beyond the lease, so that nobody can think that it is still held. */
+/** Margin after the end of a lease. */
 export const PAST_LEASE_MS = 1_000
 
-/** kill -9 of everything that can be killed, one after the other. */
+/** kill -9 of every process, one after the other. */
 export const kills = (rounds: number): Fault => ({
   name: 'kills',
   isOverAtOnce: true,
-  told: 'kill -9 of the leader and the standby of each controller, of the API and of the cloud, in turn',
-  strokes: repeated(rounds, [
-    ...CONTROLLERS.map(service => ({ what: `leader of ${service} killed`, strike: killLeader(service) })),
-    { what: 'API killed', strike: async ({ api }) => void (await api.restart('SIGKILL')) },
-    ...CONTROLLERS.map(service => ({ what: `standby of ${service} killed`, strike: killStandby(service) })),
-    { what: 'cloud killed', strike: ({ cluster }) => cluster.restartCloud() },
+  description:
+    'kill -9 of the leader and the standby of each controller, of the API and of the cloud, one after the other',
+  steps: repeated(rounds, [
+    ...CONTROLLERS.map(service => ({ what: `leader of ${service} killed`, inject: killLeader(service) })),
+    { what: 'API killed', inject: async ({ api }) => void (await api.restart('SIGKILL')) },
+    ...CONTROLLERS.map(service => ({ what: `standby of ${service} killed`, inject: killStandby(service) })),
+    { what: 'cloud killed', inject: ({ cluster }) => cluster.restartCloud() },
   ]),
 })
 
@@ -36,36 +37,36 @@ const killStandby =
     await cluster.startStandby(service)
   }
 
-/** As if the power went. */
+/** kill -9 of all processes at once, like a power cut. */
 export const powerCuts = (rounds: number): Fault => ({
   name: 'power-cut',
   isOverAtOnce: true,
-  told: 'kill -9 of every process at once, etcd too, and all started again',
-  strokes: repeated(rounds, [
-    { what: 'everything killed', strike: cutPower },
-    { what: 'everything killed again', strike: cutPower },
+  description: 'kill -9 of every process at once, etcd too, and all started again',
+  steps: repeated(rounds, [
+    { what: 'everything killed', inject: cutPower },
+    { what: 'everything killed again', inject: cutPower },
   ]),
 })
 
 async function cutPower({ cluster, api, etcd }: ChaosCluster): Promise<void> {
-  const crew = CONTROLLERS.flatMap(service => cluster.replicasOf(service).map(each => ({ service, each })))
+  const replicas = CONTROLLERS.flatMap(service => cluster.replicasOf(service).map(each => ({ service, each })))
   await Promise.all([
-    ...crew.map(({ each }) => cluster.forget(each)),
+    ...replicas.map(({ each }) => cluster.forget(each)),
     ...etcd.members.map(member => member.kill()),
     api.restart('SIGKILL'),
     cluster.restartCloud(),
   ])
   await Promise.all(etcd.members.map(member => member.restart()))
-  await Promise.all(crew.map(({ service }) => cluster.startStandby(service)))
+  await Promise.all(replicas.map(({ service }) => cluster.startStandby(service)))
 }
 
-/** Leaders and the API stand still for longer than a lease, and go on as if nothing had happened. */
+/** Leaders and the API are frozen for longer than a lease and then continue. */
 export const freezes = (rounds: number): Fault => ({
   name: 'freezes',
-  told: 'SIGSTOP of each leader until another leads and past the lease, of the API past the lease, then SIGCONT',
-  strokes: repeated(rounds, [
-    ...CONTROLLERS.map(service => ({ what: `leader of ${service} frozen`, strike: freezeLeader(service) })),
-    { what: 'API frozen', strike: freezeApi },
+  description: 'SIGSTOP of each leader until another leads and past the lease, of the API past the lease, then SIGCONT',
+  steps: repeated(rounds, [
+    ...CONTROLLERS.map(service => ({ what: `leader of ${service} frozen`, inject: freezeLeader(service) })),
+    { what: 'API frozen', inject: freezeApi },
   ]),
 })
 
@@ -101,5 +102,5 @@ export const untilAnotherLeads = (replicas: readonly ServiceProcess[], than: Ser
     50,
   )
 
-export const repeated = (rounds: number, strokes: readonly FaultStep[]): readonly FaultStep[] =>
-  Array.from({ length: rounds }, () => strokes).flat()
+export const repeated = (rounds: number, steps: readonly FaultStep[]): readonly FaultStep[] =>
+  Array.from({ length: rounds }, () => steps).flat()

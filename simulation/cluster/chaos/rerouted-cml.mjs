@@ -1,5 +1,5 @@
-// Loaded before a service by `node --import`: whatever it has to say to a simulated CML goes to another port of the same address,
-// where a gate stands. The addresses are those of the simulator, 127.64.0.0/10, and each machine has one of its own.
+// Loaded before a service by `node --import`: connections to a simulated CML go to another port of the same address, where a
+// proxy listens. Each simulated machine has its own address in 127.64.0.0/10.
 import { Socket } from 'node:net'
 
 const CML_PORT = 8443
@@ -8,10 +8,10 @@ const port = Number(new URL(import.meta.url).searchParams.get('port'))
 
 const { connect } = Socket.prototype
 Socket.prototype.connect = function (...args) {
-  // Node hands on to itself what it has put into a list.
+  // Node calls itself with its arguments in an array.
   const list = Array.isArray(args[0]) ? args[0] : args
-  const [way] = list
-  const isCml = typeof way === 'object' && Number(way?.port) === CML_PORT && SIMULATED.test(way.host ?? '')
-  if (isCml) list[0] = { ...way, port }
+  const [target] = list
+  const isCml = typeof target === 'object' && Number(target?.port) === CML_PORT && SIMULATED.test(target.host ?? '')
+  if (isCml) list[0] = { ...target, port }
   return connect.apply(this, args)
 }

@@ -5,10 +5,10 @@ import { illegalWorkerMoves } from '@lcm/testkit/move-rules'
 import type { z } from 'zod'
 import type { SimulatedSeat } from '../clusters/session-cluster.ts'
 
-/** How a worker came to its status, in whichever order. */
+/** Moves of a worker, in any order. */
 export type Moves = z.infer<typeof WorkerHistory>['items']
 
-/** Licenses that the Smart Account counts for nobody who says so, and those that somebody says to have and has not. */
+/** Licenses of the Smart Account without a worker that reports them, and reported licenses that the account does not have. */
 export function orphanedLicenses(
   seats: readonly SimulatedSeat[],
   workers: readonly Pick<WorkerView, 'name' | 'status' | 'ec2_instance_id' | 'license'>[],
@@ -18,17 +18,17 @@ export function orphanedLicenses(
   const taken = seats.map(({ instance_id }) => instance_id)
   return [
     ...seats.flatMap(({ instance_id, left_behind }, n) => [
-      ...(machines.includes(instance_id) ? [] : [`the license of ${instance_id} is held by nobody`]),
+      ...(machines.includes(instance_id) ? [] : [`the license of ${instance_id} has no worker`]),
       ...(left_behind ? [`the license of ${instance_id} was left behind`] : []),
       ...(taken.indexOf(instance_id) < n ? [`${instance_id} has two licenses`] : []),
     ]),
     ...holders.flatMap(({ name, ec2_instance_id }) =>
-      taken.includes(ec2_instance_id ?? '') ? [] : [`${name} says that it is registered, and is not`],
+      taken.includes(ec2_instance_id ?? '') ? [] : [`${name} reports a license that is not registered`],
     ),
   ]
 }
 
-/** Room and ports that are still in a book, though whoever had them is gone. */
+/** Capacity and ports that are reserved for ended sessions and deleted labs. */
 export function wrongReservations(
   workers: readonly Pick<WorkerView, 'name' | 'status' | 'reservations' | 'ports'>[],
   sessions: readonly Pick<LabletSession, 'id' | 'status' | 'lab_record_id'>[],
@@ -38,16 +38,16 @@ export function wrongReservations(
   return workers
     .filter(({ status }) => status === 'RUNNING')
     .flatMap(({ name, reservations, ports }) => [
-      ...Object.keys(reservations).flatMap(id => (users.includes(id) ? [] : [`${name} keeps room for ${id}`])),
+      ...Object.keys(reservations).flatMap(id => (users.includes(id) ? [] : [`${name} reserves capacity for ${id}`])),
       ...Object.keys(ports).flatMap(id => (labs.includes(id) ? [] : [`${name} keeps ports for ${id}`])),
     ])
 }
 
 const PLACE = /^worker:[^:]+:(\d+):/
-/** Which version of the worker it came with: clocks may have gone back since, versions never do. */
+/** The worker version of the entry: clocks may be set back, versions only grow. */
 const versionOf = ({ id }: { readonly id: string }): number => Number(PLACE.exec(id)?.[1] ?? -1)
 
-/** By the journal: one chain from the first status to the last, each link of it in the lifecycle. */
+/** The journal must be one chain of legal moves from the first status to the last. */
 export function brokenChain({ name, status }: Pick<WorkerView, 'name' | 'status'>, moves: Moves): string[] {
   const inOrder = moves.toSorted((a, b) => versionOf(a) - versionOf(b))
   const last = inOrder.at(-1)?.to
@@ -58,7 +58,7 @@ export function brokenChain({ name, status }: Pick<WorkerView, 'name' | 'status'
   ]
 }
 
-/** Moves by a controller that came without a decision in the same write. */
+/** Moves by a controller without a decision in the same write. */
 export function undecidedMoves(
   { name }: Pick<WorkerView, 'name'>,
   moves: Moves,
@@ -67,13 +67,13 @@ export function undecidedMoves(
   const decided = new Set(decisions.filter(({ id }) => PLACE.test(id)).map(versionOf))
   return moves
     .filter(move => move.from !== null && !decided.has(versionOf(move)))
-    .map(({ from, to, by }) => `${name} moved from ${from} to ${to} by ${by}, who decided nothing`)
+    .map(({ from, to, by }) => `${name} moved from ${from} to ${to} by ${by} without a decision`)
 }
 
-/** States in which a machine lives no more. */
+/** EC2 states of a terminated machine. */
 export const GONE: ReadonlySet<string> = new Set(['terminated', 'shutting-down'])
 
-/** What was done to the cloud though no write had announced it. */
+/** Launches and terminations without a move in the journal. */
 export function unannouncedMachines(
   name: string,
   machines: readonly { readonly state: string }[],
@@ -81,9 +81,9 @@ export function unannouncedMachines(
 ): string[] {
   const has = (status: string) => moves.some(({ to }) => to === status)
   return [
-    ...(machines.length > 0 && !has('PROVISIONING') ? [`${name} was launched, and nobody had said so`] : []),
+    ...(machines.length > 0 && !has('PROVISIONING') ? [`${name} was launched without a move`] : []),
     ...(machines.some(({ state }) => GONE.has(state)) && !has('TERMINATING')
-      ? [`${name} was terminated, and nobody had said so`]
+      ? [`${name} was terminated without a move`]
       : []),
   ]
 }

@@ -13,7 +13,7 @@ import {
   wrongReservations,
 } from './settled-rules.ts'
 
-const LOOK_EVERY_MS = 500
+const POLL_MS = 500
 /** Time for work still in progress after all workers have reached their desired state. */
 const SETTLE_MS_MAX = 60_000
 
@@ -24,7 +24,7 @@ export interface SettledState {
   readonly undecided: readonly string[]
 }
 
-/** What the API, the cloud and the Smart Account say of each other, once every worker is what it should be. */
+/** Compares the API, the cloud and the Smart Account once every worker has its desired status. */
 export async function judgeSettledState(cluster: SessionCluster, client: Client): Promise<SettledState> {
   const workersNow = () =>
     readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true } }))
@@ -42,14 +42,14 @@ export async function judgeSettledState(cluster: SessionCluster, client: Client)
   }
 }
 
-/** Violations that last longer than work in progress would. */
-async function lasting(look: () => Promise<readonly string[]>): Promise<readonly string[]> {
+/** Violations that outlast work in progress. */
+async function lasting(check: () => Promise<readonly string[]>): Promise<readonly string[]> {
   let wrong: readonly string[] = []
   const isRight = async () => {
-    wrong = await look()
+    wrong = await check()
     return wrong.length === 0 ? true : null
   }
-  await eventually('rest', isRight, LOOK_EVERY_MS, SETTLE_MS_MAX).catch(() => undefined)
+  await eventually('a state without violations', isRight, POLL_MS, SETTLE_MS_MAX).catch(() => undefined)
   return wrong
 }
 

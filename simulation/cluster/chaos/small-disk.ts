@@ -4,25 +4,25 @@ import { existsSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** A disk of a few megabytes in a mount namespace of its own, which needs no rights where user namespaces are allowed. */
+/** A disk of a few megabytes in a separate mount namespace. It needs no privileges where user namespaces are allowed. */
 export interface SmallDisk {
-  /** As in `LCM_STORE`. */
+  /** Value of `LCM_STORE`. */
   readonly store: string
-  /** The command that runs another where the disk is mounted. */
+  /** Prefix of a command that runs in the mount namespace. */
   readonly within: readonly string[]
-  /** Leaves not one free block. */
+  /** Leaves no free block. */
   fill(): void
-  makeRoom(): void
-  /** No process may have a file open for writing there. */
+  freeSpace(): void
+  /** Fails while a process has a file open for writing. */
   setReadOnly(isReadOnly: boolean): void
   freeBytes(): number
   close(): Promise<void>
 }
 
-/** Mounts the disk, says so, and keeps the namespace for as long as somebody holds its input open. */
+/** Mounts the disk, prints `mounted`, and keeps the namespace until its input is closed. */
 const KEEPER = 'mount -t tmpfs -o size=$1 none "$2" && echo mounted && exec cat >/dev/null'
 
-/** Null where the system does not allow it. */
+/** Null when the system does not allow it. */
 export async function openSmallDisk(megabytes: number): Promise<SmallDisk | null> {
   const folder = mkdtempSync(join(tmpdir(), 'lcm-disk-'))
   const args = ['-rm', 'sh', '-c', KEEPER, 'keeper', `${megabytes}m`, folder]
@@ -42,11 +42,11 @@ const ended = (child: ChildProcess): Promise<unknown> =>
 function diskOf(keeper: ChildProcess, folder: string): SmallDisk {
   const within = ['/usr/bin/env', 'nsenter', '-t', String(keeper.pid), '-U', '-m', '--preserve-credentials']
   const [command = '', ...rest] = within
-  /** The same folder, as it looks from outside of the namespace. */
-  const seen = join(`/proc/${keeper.pid}/root`, folder)
-  const ballast = join(seen, 'ballast')
+  /** The same folder outside of the namespace. */
+  const outside = join(`/proc/${keeper.pid}/root`, folder)
+  const ballast = join(outside, 'ballast')
   const freeBytes = () => {
-    const { bavail, bsize } = statfsSync(seen)
+    const { bavail, bsize } = statfsSync(outside)
     return bavail * bsize
   }
   return {
@@ -62,7 +62,7 @@ function diskOf(keeper: ChildProcess, folder: string): SmallDisk {
           if (!String(error).includes('ENOSPC')) throw error
         }
     },
-    makeRoom() {
+    freeSpace() {
       for (let n = 0; existsSync(`${ballast}-${n}`); n += 1) rmSync(`${ballast}-${n}`)
     },
     setReadOnly(isReadOnly) {

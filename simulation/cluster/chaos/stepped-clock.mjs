@@ -1,5 +1,5 @@
-// Loaded before a service by `node --import`: its wall clock goes wrong by as many milliseconds as a file says, from the moment
-// that it says so. Timers and the monotonic clock do not notice, as they would not if somebody set the clock of the machine.
+// Loaded before a service by `node --import`: its wall clock is wrong by the milliseconds in a file. Timers and the monotonic
+// clock are not affected, as when an operator sets the clock of the machine.
 import { readFileSync } from 'node:fs'
 import { ServerResponse } from 'node:http'
 
@@ -22,7 +22,7 @@ globalThis.Date = new Proxy(TrueDate, {
   apply: target => new target(now()).toString(),
 })
 
-// Node dates its answers by a clock of its own, which nothing above reaches.
+// The `date` header of Node comes from a separate clock.
 const { writeHead } = ServerResponse.prototype
 ServerResponse.prototype.writeHead = function (...args) {
   if (this.sendDate && !this.hasHeader('date')) this.setHeader('date', new TrueDate(now()).toUTCString())

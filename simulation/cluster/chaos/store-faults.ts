@@ -10,40 +10,41 @@ const FULL_FOR_MS = 3_000
 
 export const fullDisks = (rounds: number): Fault => ({
   name: 'disk-full',
-  told: 'not one free block on the disk of the store, until writes are refused and for 3 s more; also kill -9 of the API then',
-  strokes: repeated(rounds, [
-    { what: 'disk full', strike: fillDisk },
-    { what: 'disk full and the API killed', strike: fillAndKill },
+  description:
+    'no free block on the disk of the store until writes are refused and for 3 s more, and once with kill -9 of the API',
+  steps: repeated(rounds, [
+    { what: 'disk full', inject: fillDisk },
+    { what: 'disk full and the API killed', inject: fillAndKill },
   ]),
 })
 
-async function fillDisk(place: ChaosCluster): Promise<void> {
-  const disk = diskOf(place)
+async function fillDisk(setup: ChaosCluster): Promise<void> {
+  const disk = diskOf(setup)
   disk.fill()
   try {
-    await untilRefused(place)
+    await untilRefused(setup)
     await systemClock.sleep(FULL_FOR_MS)
-    await readOn(place)
+    await readOn(setup)
   } finally {
-    disk.makeRoom()
+    disk.freeSpace()
   }
 }
 
-async function fillAndKill(place: ChaosCluster): Promise<void> {
-  const disk = diskOf(place)
+async function fillAndKill(setup: ChaosCluster): Promise<void> {
+  const disk = diskOf(setup)
   disk.fill()
-  const { process } = place.api
+  const { process } = setup.api
   try {
-    await untilRefused(place)
+    await untilRefused(setup)
     process.signal('SIGKILL')
     await process.exited
   } finally {
-    disk.makeRoom()
+    disk.freeSpace()
   }
-  await place.api.start()
+  await setup.api.start()
 }
 
-/** The API must live on and say that nothing was written. */
+/** The API must keep running and refuse the write. */
 const untilRefused = ({ api }: ChaosCluster) =>
   eventually('a refused write', async () => {
     const refusal = await api.client.call('createLoginLink', {}).then(
@@ -63,33 +64,33 @@ async function readOn({ api }: ChaosCluster): Promise<void> {
 
 export const readOnlyDisks = (rounds: number): Fault => ({
   name: 'read-only',
-  told: 'the API is killed and started on a disk that can only be read; then the disk can be written again',
-  strokes: repeated(rounds, [
-    { what: 'store read-only', strike: startReadOnly },
-    { what: 'store read-only again', strike: startReadOnly },
+  description: 'the API is killed and started on a read-only disk, which then becomes writable again',
+  steps: repeated(rounds, [
+    { what: 'store read-only', inject: startReadOnly },
+    { what: 'store read-only again', inject: startReadOnly },
   ]),
 })
 
-/** It must say why it can not go on: by its exit, or by what it answers. */
-async function startReadOnly(place: ChaosCluster): Promise<void> {
-  const disk = diskOf(place)
-  const { process } = place.api
+/** The error must name the read-only disk. */
+async function startReadOnly(setup: ChaosCluster): Promise<void> {
+  const disk = diskOf(setup)
+  const { process } = setup.api
   process.signal('SIGKILL')
   await process.exited
   disk.setReadOnly(true)
   try {
-    const said = await place.api.start().then(
-      () => 'it listens as if nothing were wrong',
+    const message = await setup.api.start().then(
+      () => 'the API started',
       (error: Error) => error.message,
     )
-    if (!/read-?only/i.test(said)) throw new Error(`on a read-only disk the API said: ${said}`)
+    if (!/read-?only/i.test(message)) throw new Error(`the API on a read-only disk: ${message}`)
   } finally {
     disk.setReadOnly(false)
   }
-  await place.api.start()
+  await setup.api.start()
 }
 
 function diskOf({ disk }: ChaosCluster): SmallDisk {
-  if (disk === null) throw new Error('the store is on no disk of its own')
+  if (disk === null) throw new Error('the store has no small disk')
   return disk
 }

@@ -9,14 +9,14 @@ import { type MongoServer, startMongo } from '@lcm/store/testing/mongo-server'
 import { type CuttableProxy, startCuttableProxy } from '../processes/cuttable-proxy.ts'
 import { openProcessEnvironment, type ProcessEnvironment } from '../processes/process-environment.ts'
 
-/** One process of the control plane. It keeps its address over a restart. */
+/** One process of the API. It keeps its address over a restart. */
 export interface Replica {
   readonly name: string
   readonly url: string
   /** An administrator here. */
   readonly client: Client
-  /** The administrator and the worker-controller, who wait for an answer however long it takes. */
-  readonly patient: { readonly client: Client; readonly controller: Client }
+  /** The administrator and the worker-controller without a client timeout. */
+  readonly withoutTimeout: { readonly client: Client; readonly controller: Client }
   /** The worker-controller here. */
   readonly controller: Client
   /** The administrator, with these headers in every request. */
@@ -26,24 +26,24 @@ export interface Replica {
   /** kill -9; resolves when the process is gone. */
   kill(): Promise<void>
   restart(): Promise<void>
-  /** What it logged since its last start. */
+  /** Output since the last start. */
   log(): string
 }
 
-/** Real processes of the control plane on one server that speaks MongoDB and one etcd. */
+/** Real processes of the API on one server with the MongoDB protocol and one etcd. */
 export interface Replicas {
   readonly a: Replica
   readonly b: Replica
   readonly both: readonly [Replica, Replica]
   readonly mongo: MongoServer
   readonly etcd: EtcdServer
-  /** Where further processes of theirs can be started. */
-  readonly household: ProcessEnvironment
-  /** A further replica that can be held back from the store and from etcd. The store must be ours. */
-  startGated(name: string): Promise<{ replica: Replica; mongo: CuttableProxy; etcd: CuttableProxy }>
-  /** Makes a new leader of the worker-controller known, and answers its epoch. */
+  /** Starts further processes. */
+  readonly environment: ProcessEnvironment
+  /** A further replica with proxies before the store and etcd. The test must own the store. */
+  startBehindProxies(name: string): Promise<{ replica: Replica; mongo: CuttableProxy; etcd: CuttableProxy }>
+  /** Registers a new leader of the worker-controller, and returns its epoch. */
   newTerm(): Promise<number>
-  /** What went wrong inside a request, in any process and life. There must be nothing. */
+  /** Internal errors of requests in all processes. There must be none. */
   defects(): readonly string[]
   close(): Promise<void>
 }
@@ -56,14 +56,14 @@ export async function openReplicas(): Promise<Replicas> {
   const [mongo, etcd] = await Promise.all([startMongo(), startEtcd()])
   const store = new URL(mongo.uri)
   store.pathname = `/${mongo.database()}`
-  const household: Home = {
+  const environment: Home = {
     ...openProcessEnvironment({ etcd: etcd.endpoints, store: () => store.href }),
     controllerToken: '',
   }
-  const [a, b] = await Promise.all([startReplica(household, 'a'), startReplica(household, 'b')])
+  const [a, b] = await Promise.all([startReplica(environment, 'a'), startReplica(environment, 'b')])
   const body = { name: 'wc', role: 'controller', service: 'worker-controller' } as const
-  household.controllerToken = (await a.client.call('createToken', { body })).secret
-  const gates: CuttableProxy[] = []
+  environment.controllerToken = (await a.client.call('createToken', { body })).secret
+  const proxies: CuttableProxy[] = []
   let epoch = 0
   return {
     a,
@@ -71,34 +71,34 @@ export async function openReplicas(): Promise<Replicas> {
     both: [a, b],
     mongo,
     etcd,
-    household,
-    async startGated(name) {
+    environment,
+    async startBehindProxies(name) {
       const { host, pathname } = store
-      const gated = { mongo: await startCuttableProxy(host), etcd: await startCuttableProxy(etcd.endpoints[0] ?? '') }
-      gates.push(gated.mongo, gated.etcd)
-      const replica = await startReplica(household, name, {
-        LCM_STORE: `mongodb://${gated.mongo.endpoint}${pathname}`,
-        ETCD_ENDPOINTS: gated.etcd.endpoint,
+      const proxied = { mongo: await startCuttableProxy(host), etcd: await startCuttableProxy(etcd.endpoints[0] ?? '') }
+      proxies.push(proxied.mongo, proxied.etcd)
+      const replica = await startReplica(environment, name, {
+        LCM_STORE: `mongodb://${proxied.mongo.endpoint}${pathname}`,
+        ETCD_ENDPOINTS: proxied.etcd.endpoint,
       })
-      return { ...gated, replica }
+      return { ...proxied, replica }
     },
     async newTerm() {
       epoch += 1
       await register(epoch % 2 === 0 ? a : b, epoch)
       return epoch
     },
-    defects: household.defects,
+    defects: environment.defects,
     async close() {
-      await household.close()
-      for (const gate of gates) gate.close()
+      await environment.close()
+      for (const proxy of proxies) proxy.close()
       await Promise.all([mongo.close(), etcd.close()])
     },
   }
 }
 
-async function startReplica(household: Home, name: string, more: Record<string, string> = {}): Promise<Replica> {
+async function startReplica(environment: Home, name: string, more: Record<string, string> = {}): Promise<Replica> {
   const start = (port: string) =>
-    household.start(name, ['control-plane-api', '--port', port], { ...household.apiEnv, ...more })
+    environment.start(name, ['control-plane-api', '--port', port], { ...environment.apiEnv, ...more })
   let current = await start('0')
   const { url } = current
   const end = (signal: NodeJS.Signals) => {
@@ -106,19 +106,19 @@ async function startReplica(household: Home, name: string, more: Record<string, 
     return current.exited
   }
   const transport = httpTransport({ baseUrl: url, clock: systemClock })
-  const asAdmin = { token: household.adminToken }
+  const asAdmin = { token: environment.adminToken }
   return {
     name,
     url,
     client: apiClient(transport, asAdmin),
-    // The token is made by the first replica, so it is not there before all are.
+    // The token is created after both replicas have started.
     get controller() {
-      return apiClient(transport, { token: household.controllerToken })
+      return apiClient(transport, { token: environment.controllerToken })
     },
-    get patient() {
-      const patiently = patientTransport(url)
-      const controller = apiClient(patiently, { token: household.controllerToken })
-      return { client: apiClient(patiently, asAdmin), controller }
+    get withoutTimeout() {
+      const untimed = untimedTransport(url)
+      const controller = apiClient(untimed, { token: environment.controllerToken })
+      return { client: apiClient(untimed, asAdmin), controller }
     },
     with: headers =>
       apiClient(request => transport({ ...request, headers: { ...request.headers, ...headers } }), asAdmin),
@@ -133,7 +133,7 @@ async function startReplica(household: Home, name: string, more: Record<string, 
   }
 }
 
-const patientTransport =
+const untimedTransport =
   (baseUrl: string): Dispatch =>
   async ({ method, url, headers, body, signal }) => {
     const answer = await fetch(new URL(url, baseUrl), { method, headers, body, signal })
@@ -153,7 +153,7 @@ export const report = (
     params: { id },
     ifMatch: version,
     epoch,
-    body: { changes, decision: { action: 'report', because: textReason(`epoch ${epoch} says so`) } },
+    body: { changes, decision: { action: 'report', because: textReason(`reported in epoch ${epoch}`) } },
   })
 
 export const create = ({ client }: Replica, name: string) =>
@@ -162,7 +162,7 @@ export const create = ({ client }: Replica, name: string) =>
 export const label = ({ client }: Replica, id: string, n: number) =>
   client.call('patchWorker', { params: { id }, body: { labels: { n: String(n) } } })
 
-/** Ends a worker that never had a machine, as its controller would, and removes its record. */
+/** Terminates a worker without a machine and deletes its record. */
 export async function remove(replicas: readonly [Replica, Replica], id: string, epoch: number): Promise<void> {
   const [one, other] = replicas
   const ending = await one.client.call('terminateWorker', { params: { id }, body: {} })

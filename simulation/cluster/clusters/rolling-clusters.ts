@@ -6,7 +6,7 @@ import { openReplicas, type Replica } from './api-replicas.ts'
 import { openSessionCluster } from './session-cluster.ts'
 
 export interface OpenRollingCluster extends RollingCluster {
-  /** What went wrong inside a request, in any process. There must be nothing. */
+  /** Internal errors of requests in all processes. There must be none. */
   defects(): readonly string[]
   close(): Promise<void>
 }
@@ -15,31 +15,31 @@ export interface OpenRollingCluster extends RollingCluster {
 export async function onSqlite(options: { leaseTtlSeconds: number }): Promise<OpenRollingCluster> {
   const etcd = await startEtcd()
   const api = await startSingleApi({ etcd: etcd.endpoints, ...options })
-  const { household } = api
-  const cluster = await openSessionCluster(household, api.url)
+  const { environment } = api
+  const cluster = await openSessionCluster(environment, api.url)
   return {
     cluster,
     apis: [api],
-    adminToken: household.adminToken,
-    defects: household.defects,
+    adminToken: environment.adminToken,
+    defects: environment.defects,
     async close() {
       await cluster.close()
-      await household.close()
+      await environment.close()
       await etcd.close()
     },
   }
 }
 
-/** Two APIs on a server that speaks MongoDB, with two of each controller that find them through a balancer. */
+/** Two APIs on a server with the MongoDB protocol, and two of each controller behind a balancer. */
 export async function onMongo(): Promise<OpenRollingCluster> {
   const replicas = await openReplicas()
   const balancer = await startBalancer(replicas.both.map(({ url }) => url))
-  const cluster = await openSessionCluster(replicas.household, balancer.url)
+  const cluster = await openSessionCluster(replicas.environment, balancer.url)
   return {
     cluster,
     apis: replicas.both.map(restartable),
-    adminToken: replicas.household.adminToken,
-    defects: replicas.household.defects,
+    adminToken: replicas.environment.adminToken,
+    defects: replicas.environment.defects,
     async close() {
       await cluster.close()
       balancer.close()

@@ -6,42 +6,42 @@ import { systemClock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 import { eventually } from '../failover.ts'
 import type { ControllerEnvironment, ProcessEnvironment } from '../processes/process-environment.ts'
-import { type ServiceProcess, type SimulatorPlace, startSimulator } from '../processes/service-process.ts'
+import { type ServiceProcess, type SimulatorOptions, startSimulator } from '../processes/service-process.ts'
 
 export const CONTROLLERS = ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const
 
-/** What a controller answered on its own port. */
+/** Response of a controller on its own port. */
 export interface FaceAnswer {
   readonly status: number
   readonly type: string
   readonly body: unknown
 }
 
-/** Two processes of every controller and a simulated cloud of its own process, around an API. */
+/** Two processes of every controller and a process of the simulated cloud, for an API. */
 export interface SessionCluster {
   /** The administrator. */
   readonly client: Client
   /** The leader, once exactly one live process leads. */
   leaderOf(service: ServiceName): Promise<ServiceProcess>
   standbyOf(service: ServiceName): Promise<ServiceProcess>
-  /** All of its processes that nobody has ended. */
+  /** All running processes of the service. */
   replicasOf(service: ServiceName): readonly ServiceProcess[]
-  /** Another instance of it. */
+  /** Starts another instance. */
   startStandby(service: ServiceName): Promise<ServiceProcess>
-  /** Ends the leader without a warning or with one; answers its exit code once somebody else leads. */
+  /** Ends the leader, and returns its exit code once another instance leads. */
   end(leader: ServiceProcess, signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null>
-  /** kill -9 of one of them, whether or not anybody is left to lead. */
+  /** kill -9 of one process, without waiting for another leader. */
   forget(process: ServiceProcess): Promise<void>
-  /** Asks a controller on its own port; as the administrator unless another token, or none, is given. */
+  /** Sends a request to the own port of a controller; by default with the token of the administrator. */
   ask(process: Pick<ServiceProcess, 'url'>, route: string, token?: string | null): Promise<FaceAnswer>
-  /** How many machines there are, as only the cloud knows; it forgets what was terminated long ago. */
+  /** Number of machines in the simulated cloud, including recently terminated ones. */
   machinesLaunched(): Promise<number>
   machines(): Promise<readonly SimulatedMachine[]>
-  /** The licenses that are taken, as only the Smart Account knows. */
+  /** Licenses in use at the Smart Account. */
   seats(): Promise<readonly SimulatedSeat[]>
-  /** kill -9 of the simulated cloud, and another on its address; its world must be kept. */
+  /** kill -9 of the simulated cloud, and a new process at its address. Needs `cloudFolder`. */
   restartCloud(): Promise<void>
-  /** The labs on the CML of a machine, as only the simulator knows. */
+  /** Labs on the CML of a machine, read from the simulator. */
   labsOn(instanceId: string): Promise<readonly SimulatedLab[]>
   close(): Promise<void>
 }
@@ -62,7 +62,7 @@ const Health = z.object({ is_leader: z.boolean() })
 
 const HEALTH_MS_MAX = 2_000
 
-/** Whether a controller leads; who does not answer does not. */
+/** Whether a controller leads; false when it does not respond. */
 export async function leads({ url }: ServiceProcess): Promise<boolean> {
   const giveUp = new AbortController()
   const cancel = systemClock.after(HEALTH_MS_MAX, () => giveUp.abort())
@@ -74,23 +74,23 @@ export async function leads({ url }: ServiceProcess): Promise<boolean> {
 const SPEED = 1200
 
 export interface SessionClusterOptions {
-  /** Where the simulated cloud keeps its world; else it forgets it. */
+  /** Folder for the state of the simulated cloud; none keeps it in memory. */
   readonly cloudFolder?: string
-  /** How many times faster than life the cloud is. */
+  /** Speed of the simulated clock. */
   readonly speed?: number
   /** Extra settings for the controller of this name, by the address of the cloud. */
-  readonly wire?: (name: string, service: ServiceName, cloud: string) => Promise<Partial<ControllerEnvironment>>
+  readonly configure?: (name: string, service: ServiceName, cloud: string) => Promise<Partial<ControllerEnvironment>>
 }
 
 export async function openSessionCluster(
-  household: ProcessEnvironment,
+  environment: ProcessEnvironment,
   api: string,
   options: SessionClusterOptions = {},
 ): Promise<SessionCluster> {
-  const { adminToken } = household
+  const { adminToken } = environment
   const client = apiClient(httpTransport({ baseUrl: api, clock: systemClock }), { token: adminToken })
-  // A world that outlives its process keeps its seed, and no other on this machine has the same addresses.
-  const kept: SimulatorPlace =
+  // Stored state keeps its seed. Different seeds use different addresses.
+  const kept: SimulatorOptions =
     options.cloudFolder === undefined ? {} : { folder: options.cloudFolder, seed: randomInt(2 ** 32) }
   const { speed = SPEED } = options
   let simulator = await startSimulator(speed, kept)
@@ -103,18 +103,18 @@ export async function openSessionCluster(
     const body = { name: service, role: 'controller', service } as const
     tokens.set(service, (await client.call('createToken', { body })).secret)
   }
-  const crew = new Map<ServiceProcess, ServiceName>()
+  const processes = new Map<ServiceProcess, ServiceName>()
   let started = 0
 
   async function startStandby(service: ServiceName): Promise<ServiceProcess> {
     const name = `${service}-${started++}`
-    const place = { service, token: tokens.get(service) ?? '', api, cloud: simulator.url }
-    const wired = await options.wire?.(name, service, simulator.url)
-    const process = await household.startController(name, { ...place, ...wired })
-    crew.set(process, service)
+    const base = { service, token: tokens.get(service) ?? '', api, cloud: simulator.url }
+    const extra = await options.configure?.(name, service, simulator.url)
+    const process = await environment.startController(name, { ...base, ...extra })
+    processes.set(process, service)
     return process
   }
-  const ofService = (service: ServiceName) => [...crew].flatMap(([one, its]) => (its === service ? [one] : []))
+  const ofService = (service: ServiceName) => [...processes].flatMap(([one, its]) => (its === service ? [one] : []))
   const one = (service: ServiceName, isWanted: (isLeader: boolean) => boolean) =>
     inTime(`one leader of ${service}`, async () => {
       const all = ofService(service)
@@ -132,17 +132,17 @@ export async function openSessionCluster(
     replicasOf: ofService,
     startStandby,
     async end(leader, signal) {
-      const service = crew.get(leader)
+      const service = processes.get(leader)
       leader.signal(signal)
       const code = await leader.exited
-      crew.delete(leader)
+      processes.delete(leader)
       if (service !== undefined) await leaderOf(service)
       return code
     },
     async forget(process) {
       process.signal('SIGKILL')
       await process.exited
-      crew.delete(process)
+      processes.delete(process)
     },
     async ask({ url }, route, token = adminToken) {
       const [method = '', path = ''] = route.split(' ')
@@ -173,16 +173,16 @@ export async function openSessionCluster(
   }
 }
 
-const LOOK_EVERY_MS = 50
+const POLL_MS = 50
 
-/** Waits without keeping everybody busy, and looks again where the API that was asked died meanwhile. */
-export const inTime = <T>(what: string, look: () => Promise<T | null>): Promise<T> =>
+/** Polls until there is a result; an unreachable API counts as none. */
+export const inTime = <T>(what: string, read: () => Promise<T | null>): Promise<T> =>
   eventually(
     what,
     () =>
-      look().catch(error => {
+      read().catch(error => {
         if (error instanceof UnreachableError) return null
         throw error
       }),
-    LOOK_EVERY_MS,
+    POLL_MS,
   )

@@ -24,12 +24,12 @@ export async function openWorkerCluster(options: {
   speed?: number
 }): Promise<WorkerCluster> {
   const clock = systemClock
-  // By chance, since two of one seed would have the same addresses.
+  // Equal seeds would use equal addresses.
   const cloud = openSimModel({ seed: randomInt(2 ** 32), clock, speed: options.speed ?? 600 })
   const sim = await startSimServer({ model: cloud, clock, log: silentLogger })
   const proxies = new Set<{ close(): void }>()
   const history: Exchange[] = []
-  const { household, url, client, restart } = await startSingleApi(options)
+  const { environment, url, client, restart } = await startSingleApi(options)
   const service = 'worker-controller'
   const { secret: token } = await client.call('createToken', { body: { name: 'wc', role: 'controller', service } })
 
@@ -45,11 +45,11 @@ export async function openWorkerCluster(options: {
         record: exchange => history.push(exchange),
       })
       proxies.add(proxy)
-      return household.startController(name, { service, token, api: proxy.url, cloud: sim.url })
+      return environment.startController(name, { service, token, api: proxy.url, cloud: sim.url })
     },
     restartApi: restart,
     async close() {
-      await household.close()
+      await environment.close()
       for (const proxy of proxies) proxy.close()
       await sim.close()
       cloud.close()

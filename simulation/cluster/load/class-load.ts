@@ -3,21 +3,20 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { systemClock } from '@lcm/runtime/clock'
 import { type Learner, WHOLE_STORY } from './learner.ts'
 
-/** A class that books its sessions, works in them, and leaves. */
+/** A class that books sessions, uses them, and cancels them. */
 export interface ClassLoad {
-  /** So many have asked for their session; nobody waits for it. */
+  /** Books sessions until there are so many, without waiting for them. */
   bookUpTo(count: number): void
-  /** Waits until every session that was booked runs, and counts their labs. */
+  /** Waits until every booked session runs, and counts their labs. */
   allRun(): Promise<void>
   cancelUpTo(count: number): void
-  /** Waits until every session has ended, in whichever way. */
+  /** Waits until every session has ended. */
   over(): Promise<void>
   verdict(): { readonly lost: readonly string[]; readonly labsAstray: readonly string[] }
 }
 
-const LOOK_EVERY_MS = 200
-/** What does not happen for so long will not happen. */
-const PATIENCE_MS = 240_000
+const POLL_MS = 200
+const TIMEOUT_MS = 240_000
 const ENDED = ['TERMINATED', 'EXPIRED', 'ARCHIVED']
 
 export function classLoad(client: Client, learner: Learner): ClassLoad {
@@ -26,16 +25,16 @@ export function classLoad(client: Client, learner: Learner): ClassLoad {
   const lost: string[] = []
   const labsAstray: string[] = []
 
-  /** Looks at all of them at once, since they are many. */
+  /** Reads all sessions with one list request. */
   async function until(holds: (session: LabletSession) => boolean): Promise<void> {
     const ids = new Set((await Promise.all(booked)).map(({ id }) => id))
-    const deadline = systemClock.monotonic() + PATIENCE_MS
+    const deadline = systemClock.monotonic() + TIMEOUT_MS
     for (;;) {
       const { items } = await client.call('listSessions', { query: { limit: 1000, include_finished: true } })
       const missing = items.filter(session => ids.has(session.id) && !holds(session))
       const isOver = missing.length === 0 && items.length >= ids.size
       if (isOver || systemClock.monotonic() > deadline) return
-      await systemClock.sleep(LOOK_EVERY_MS)
+      await systemClock.sleep(POLL_MS)
     }
   }
   async function countLabs(wanted: number): Promise<void> {

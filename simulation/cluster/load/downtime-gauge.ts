@@ -1,14 +1,14 @@
 import { systemClock } from '@lcm/runtime/clock'
 
-const LOOK_EVERY_MS = 25
+const POLL_MS = 25
 
-/** Looks again and again whether something holds, and remembers the longest time between two looks that found it so. */
+/** Polls a condition, and measures the longest time between two polls for which it holds. */
 export interface DowntimeGauge {
   readonly longestMs: number
   stop(): Promise<void>
 }
 
-export function downtimeGauge(holds: () => Promise<boolean>, everyMs = LOOK_EVERY_MS): DowntimeGauge {
+export function downtimeGauge(holds: () => Promise<boolean>, everyMs = POLL_MS): DowntimeGauge {
   const stopping = new AbortController()
   let heldAt: number | null = null
   let longest = 0

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { WorkerView } from '@lcm/contract/worker'
 
-/** Follows the events until the condition holds for the workers; a test that waits in vain ends by its own limit. */
+/** Follows the events until the condition holds for the workers. Only the timeout of the test limits it. */
 export async function followWorkers(
   client: Client,
   until: (workers: readonly WorkerView[]) => boolean,
@@ -16,7 +16,7 @@ export async function followWorkers(
   return [...workers.values()]
 }
 
-/** What no crash and no restart may change; what it costs grows, and the next visit to its CML may tell more of it. */
+/** Fields that no crash and no restart may change. */
 export const durableFields = (worker: WorkerView) => {
   const { id, name, status, ec2_instance_id, https_endpoint, launch, state_history } = worker
   return { id, name, status, ec2_instance_id, https_endpoint, launch, state_history }

@@ -7,7 +7,7 @@ import { inTime, type SessionCluster } from '../clusters/session-cluster.ts'
 
 const TWO_ROUTERS = fileURLToPath(new URL('../../../examples/labs/two-routers.yaml', import.meta.url))
 
-/** One who books labs on a cluster that has workers for them. */
+/** A learner that books labs on a cluster with workers. */
 export interface Learner {
   /** The first worker. */
   readonly workerId: string
@@ -15,28 +15,28 @@ export interface Learner {
   session(id: string): Promise<LabletSession>
   book(): Promise<LabletSession>
   until(id: string, what: string, holds: (session: LabletSession) => boolean): Promise<LabletSession>
-  /** Cancels, and waits for its end. */
+  /** Cancels the session and waits for its end. */
   cancel(id: string): Promise<LabletSession>
-  /** How many labs the CMLs have that were made for the session. */
+  /** Number of labs of the session on all CML servers. */
   labsOf(id: string): Promise<number>
 }
 
 interface Enrolment {
-  /** The API of the learner, if not the cluster's own. */
+  /** Client of the learner; by default the one of the cluster. */
   readonly client?: Client
   readonly workers?: number
-  /** The lab that is shipped, unless another is given. */
+  /** Topology of the lab; by default the example. */
   readonly topology?: string
-  /** Whether the workers are licensed: others run five nodes at most. */
+  /** Unlicensed workers run at most five nodes. */
   readonly isLicensed?: boolean
 }
 
-/** What a worker of the class is registered with. */
+/** License of the workers. */
 export const LICENSE = { product: 'CML_Personal40', token: 'token-of-the-class' }
 
 const DEFINITION = 'two-routers'
 
-/** Defines the lab, makes workers, and waits until they serve. */
+/** Creates the definition and the workers, and waits until they serve. */
 export async function enroll(cluster: SessionCluster, enrolment: Enrolment = {}): Promise<Learner> {
   const { client = cluster.client, workers = 1, isLicensed = false } = enrolment
   const { topology = readFileSync(TWO_ROUTERS, 'utf8') } = enrolment
@@ -72,7 +72,7 @@ export async function enroll(cluster: SessionCluster, enrolment: Enrolment = {})
   }
 }
 
-/** The machine of a worker, once it serves. */
+/** Instance id of a worker, once it serves. */
 const servingInstance = (client: Client, id: string, isLicensed: boolean): Promise<string> =>
   inTime('a worker that serves', async () => {
     const { status, service_status, ec2_instance_id, license } = await client.call('getWorker', { params: { id } })
@@ -82,7 +82,7 @@ const servingInstance = (client: Client, id: string, isLicensed: boolean): Promi
 
 export const isRunning = ({ status }: LabletSession): boolean => status === 'RUNNING'
 
-/** The stages of a session that was given its lab and canceled later, each once. */
+/** Statuses of a session that ran and was canceled. */
 export const WHOLE_STORY: readonly string[] = [
   ...['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'STOPPED', 'TERMINATED'],
 ]

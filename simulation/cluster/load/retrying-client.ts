@@ -5,18 +5,15 @@ import type { Dispatch } from '@lcm/contract/route'
 import { systemClock } from '@lcm/runtime/clock'
 
 const PAUSE_MS = 20
-/** Longer than the API takes the answer of a process that died for one that may still come. */
-const PATIENCE_MS = 60_000
+/** Longer than the API waits for the response of a process that died. */
+const TIMEOUT_MS = 60_000
 
-/**
- * Asks the next replica when one does not answer or is busy, as a good client of several would. Each request has a key, so
- * that asking twice does it once.
- */
+/** Retries at the next replica when one does not respond or is busy. Idempotency keys apply each request once. */
 export function retryingClient(urls: readonly string[], token: string): Client {
   const transports = urls.map(baseUrl => httpTransport({ baseUrl, clock: systemClock }))
-  let turn = 0
+  let attempt = 0
   const next = (key: string): Client => {
-    const transport = transports[turn % transports.length] ?? unreachable
+    const transport = transports[attempt % transports.length] ?? unreachable
     const headers = { 'idempotency-key': key }
     return apiClient(request => transport({ ...request, headers: { ...request.headers, ...headers } }), { token })
   }
@@ -24,13 +21,13 @@ export function retryingClient(urls: readonly string[], token: string): Client {
     ...next(randomUUID()),
     async call(name, call) {
       const key = randomUUID()
-      const deadline = systemClock.monotonic() + PATIENCE_MS
+      const deadline = systemClock.monotonic() + TIMEOUT_MS
       for (;;) {
         try {
           return await next(key).call(name, call)
         } catch (error) {
           if (!isPassing(error) || systemClock.monotonic() > deadline) throw error
-          turn += 1
+          attempt += 1
           await systemClock.sleep(PAUSE_MS)
         }
       }

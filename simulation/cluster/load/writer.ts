@@ -7,16 +7,16 @@ import { z } from 'zod'
 const WRITE_EVERY_MS = 50
 const Labeled = z.object({ labels: z.object({ n: z.string() }) })
 
-/** Writes one label after the other to a worker, each until it is acknowledged, and remembers what it was told. */
+/** Writes one label after the other to a worker, each until it is acknowledged. */
 export interface Writer {
   readonly acknowledged: number
-  /** Stops, and answers what was acknowledged and is not there: neither in the worker nor, once, in the audit. */
+  /** Stops, and returns acknowledged labels that are missing in the worker, or not exactly once in the audit. */
   stop(): Promise<readonly string[]>
 }
 
 export function startWriter(client: Client, id: string): Writer {
   const stopping = new AbortController()
-  // Others may have written to the same worker before.
+  // Other writers may have written to the same worker before.
   const name = randomUUID().slice(0, 8)
   const acknowledged: string[] = []
   const ended = (async () => {
@@ -47,10 +47,7 @@ export function startWriter(client: Client, id: string): Writer {
   }
 }
 
-/**
- * By what was written and not by its version: who asks again for what had happened without an answer is told the version of
- * whoever wrote last.
- */
+/** Compares labels, not versions: a repeated request returns the version of the last writer. */
 async function offRecord(client: Client, id: string, labels: readonly string[]): Promise<readonly string[]> {
   const { items } = await readList(page =>
     client.call('listAudit', { query: { ...page, resource: `worker:${id}`, scaling: false } }),
@@ -62,6 +59,6 @@ async function offRecord(client: Client, id: string, labels: readonly string[]):
   }
   return labels.flatMap(label => {
     const count = times.get(label) ?? 0
-    return count === 1 ? [] : [`${label} is on record ${count} times`]
+    return count === 1 ? [] : [`${label} is in the audit ${count} times`]
   })
 }

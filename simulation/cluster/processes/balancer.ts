@@ -1,15 +1,15 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** Stands before several servers as a load balancer would: each connection goes to the next that takes it. */
+/** A load balancer: each connection goes to the next server that accepts it. */
 export async function startBalancer(targets: readonly string[]): Promise<{ url: string; close(): void }> {
   const open = new Set<Socket>()
-  let turn = 0
+  let next = 0
 
-  function lead(inner: Socket, tries: number): void {
+  function forward(inner: Socket, tries: number): void {
     if (tries === 0) return void inner.destroy()
-    const { hostname, port } = new URL(targets[turn++ % targets.length] ?? '')
+    const { hostname, port } = new URL(targets[next++ % targets.length] ?? '')
     const outer = connect({ host: hostname, port: Number(port), noDelay: true })
-    outer.once('error', () => lead(inner, tries - 1))
+    outer.once('error', () => forward(inner, tries - 1))
     outer.once('connect', () => {
       outer.removeAllListeners('error')
       join(inner, outer)
@@ -32,7 +32,7 @@ export async function startBalancer(targets: readonly string[]): Promise<{ url: 
 
   const server = createServer({ noDelay: true }, inner => {
     inner.on('error', () => inner.destroy())
-    lead(inner, targets.length)
+    forward(inner, targets.length)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

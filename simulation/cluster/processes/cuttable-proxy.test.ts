@@ -7,8 +7,8 @@ afterEach(() => {
   for (const close of closing.splice(0)) close()
 })
 
-/** Says everything twice as loud. */
-async function shouter(host = '127.0.0.1', port = 0): Promise<{ server: Server; port: number }> {
+/** Echoes everything in upper case. */
+async function upperCaseServer(host = '127.0.0.1', port = 0): Promise<{ server: Server; port: number }> {
   const server = createServer(socket => {
     socket.on('data', message => socket.write(message.toString().toUpperCase()))
     socket.on('error', () => undefined)
@@ -19,48 +19,48 @@ async function shouter(host = '127.0.0.1', port = 0): Promise<{ server: Server; 
   return { server, port: typeof address === 'object' && address !== null ? address.port : 0 }
 }
 
-function caller(host: string, endpoint: string): { say(text: string): void; heard(): string; socket: Socket } {
+function caller(host: string, endpoint: string): { send(text: string): void; received(): string; socket: Socket } {
   const socket = connect({ host, port: Number(endpoint.split(':')[1]) })
   closing.push(() => socket.destroy())
-  let heard = ''
+  let received = ''
   socket.on('data', text => {
-    heard += text
+    received += text
   })
-  return { say: text => void socket.write(text), heard: () => heard, socket }
+  return { send: text => void socket.write(text), received: () => received, socket }
 }
 
-const opened = (gate: CuttableProxy): CuttableProxy => {
-  closing.push(() => gate.close())
-  return gate
+const opened = (proxy: CuttableProxy): CuttableProxy => {
+  closing.push(() => proxy.close())
+  return proxy
 }
 
-it('holds back only those who began with certain words, the old and the new, and gives it to them when it opens', async () => {
-  const { port } = await shouter()
-  const gate = opened(await startCuttableProxy(`127.0.0.1:${port}`))
-  const [ann, bob] = [caller('127.0.0.1', gate.endpoint), caller('127.0.0.1', gate.endpoint)]
-  ann.say('ann ')
-  bob.say('bob ')
-  await expect.poll(() => [ann.heard(), bob.heard()]).toEqual(['ANN ', 'BOB '])
-  gate.shut(opening => opening.toString().startsWith('ann'))
-  const annAgain = caller('127.0.0.1', gate.endpoint)
-  annAgain.say('ann again')
-  ann.say('and more')
-  bob.say('and more')
-  await expect.poll(() => bob.heard()).toBe('BOB AND MORE')
-  expect([ann.heard(), annAgain.heard()]).toEqual(['ANN ', ''])
-  gate.open()
-  await expect.poll(() => [ann.heard(), annAgain.heard()]).toEqual(['ANN AND MORE', 'ANN AGAIN'])
-  expect(gate.passed).toBe(3)
+it('holds back only connections whose first message matches, old and new, and delivers the data when it opens', async () => {
+  const { port } = await upperCaseServer()
+  const proxy = opened(await startCuttableProxy(`127.0.0.1:${port}`))
+  const [ann, bob] = [caller('127.0.0.1', proxy.endpoint), caller('127.0.0.1', proxy.endpoint)]
+  ann.send('ann ')
+  bob.send('bob ')
+  await expect.poll(() => [ann.received(), bob.received()]).toEqual(['ANN ', 'BOB '])
+  proxy.shut(opening => opening.toString().startsWith('ann'))
+  const annAgain = caller('127.0.0.1', proxy.endpoint)
+  annAgain.send('ann again')
+  ann.send('and more')
+  bob.send('and more')
+  await expect.poll(() => bob.received()).toBe('BOB AND MORE')
+  expect([ann.received(), annAgain.received()]).toEqual(['ANN ', ''])
+  proxy.open()
+  await expect.poll(() => [ann.received(), annAgain.received()]).toEqual(['ANN AND MORE', 'ANN AGAIN'])
+  expect(proxy.passed).toBe(3)
 })
 
-it('leads to a port of whichever loopback address it is asked at', async () => {
-  const { port } = await shouter('127.77.0.1')
-  const gate = opened(await startCuttableProxyToPort(port))
-  const ann = caller('127.77.0.1', gate.endpoint)
-  gate.shut()
-  ann.say('ann')
-  await expect.poll(() => gate.passed).toBe(1)
-  expect(ann.heard()).toBe('')
-  gate.open()
-  await expect.poll(() => ann.heard()).toBe('ANN')
+it('connects to the port of the loopback address that the client used', async () => {
+  const { port } = await upperCaseServer('127.77.0.1')
+  const proxy = opened(await startCuttableProxyToPort(port))
+  const ann = caller('127.77.0.1', proxy.endpoint)
+  proxy.shut()
+  ann.send('ann')
+  await expect.poll(() => proxy.passed).toBe(1)
+  expect(ann.received()).toBe('')
+  proxy.open()
+  await expect.poll(() => ann.received()).toBe('ANN')
 })

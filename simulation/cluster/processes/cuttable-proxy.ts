@@ -1,51 +1,51 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** Stands between a process and a server and can hold back what they say, in either direction, without ending a connection. */
+/** A proxy that can hold back data in both directions without ending a connection. */
 export interface CuttableProxy {
-  /** `host:port`, for whoever is to be held back. */
+  /** `host:port` for the clients. */
   readonly endpoint: string
-  /** How many connections were ever made through it. */
+  /** Number of connections so far. */
   readonly passed: number
-  /** Everybody, or only those whose first message matched, or whose next one does. */
+  /** Holds back all connections, or those whose first or next message matches. */
   shut(isMeant?: (message: Buffer) => boolean): void
   open(): void
-  /** Lets the first message that matches reach the server and shuts then, so that its answer never comes. */
-  shutBehind(matches: (message: Buffer) => boolean): Promise<void>
+  /** Forwards the first message that matches and then shuts, so that its response never arrives. */
+  shutAfter(matches: (message: Buffer) => boolean): Promise<void>
   close(): void
 }
 
-export const startCuttableProxy = (target: string): Promise<CuttableProxy> => gateTo(() => target, '127.0.0.1')
+export const startCuttableProxy = (target: string): Promise<CuttableProxy> => startProxy(() => target, '127.0.0.1')
 
-/** For a port at any loopback address: whoever asks this gate at an address of theirs is led to that port there. */
+/** A proxy on every loopback address: it connects to this port of the address that the client used. */
 export const startCuttableProxyToPort = (port: number): Promise<CuttableProxy> =>
-  gateTo(({ localAddress = '' }) => (localAddress.startsWith('127.') ? `${localAddress}:${port}` : null), '0.0.0.0')
+  startProxy(({ localAddress = '' }) => (localAddress.startsWith('127.') ? `${localAddress}:${port}` : null), '0.0.0.0')
 
-/** One connection, and what was held back of it. */
-interface Passage {
+/** One connection and the data that is held back. */
+interface ProxiedConnection {
   readonly inner: Socket
   readonly outer: Socket
-  /** What was said first; null until then. */
+  /** First message; null before it. */
   opening: Buffer | null
   isHeld: boolean
   readonly kept: Buffer[]
 }
 
-async function gateTo(targetOf: (inner: Socket) => string | null, listenAt: string): Promise<CuttableProxy> {
-  const passages = new Set<Passage>()
+async function startProxy(targetOf: (inner: Socket) => string | null, listenAt: string): Promise<CuttableProxy> {
+  const connections = new Set<ProxiedConnection>()
   let passed = 0
   let isShut = false
   let isMeant: ((message: Buffer) => boolean) | undefined
-  let look: (message: Buffer) => void = () => undefined
-  const holdBack = (passage: Passage, said: Buffer | null) => {
-    passage.isHeld ||= isShut && (isMeant === undefined || (said !== null && isMeant(said)))
-    if (!passage.isHeld) return
-    passage.inner.pause()
-    passage.outer.pause()
+  let onMessage: (message: Buffer) => void = () => undefined
+  const holdBack = (connection: ProxiedConnection, message: Buffer | null) => {
+    connection.isHeld ||= isShut && (isMeant === undefined || (message !== null && isMeant(message)))
+    if (!connection.isHeld) return
+    connection.inner.pause()
+    connection.outer.pause()
   }
   const shut: CuttableProxy['shut'] = only => {
     isShut = true
     isMeant = only
-    for (const passage of passages) holdBack(passage, passage.opening)
+    for (const connection of connections) holdBack(connection, connection.opening)
   }
 
   const server = createServer({ noDelay: true }, inner => {
@@ -53,16 +53,16 @@ async function gateTo(targetOf: (inner: Socket) => string | null, listenAt: stri
     if (target === null) return void inner.destroy()
     const [host = '', port = ''] = target.split(':')
     const outer = connect({ host, port: Number(port), noDelay: true })
-    const passage: Passage = { inner, outer, opening: null, isHeld: false, kept: [] }
-    passages.add(passage)
+    const connection: ProxiedConnection = { inner, outer, opening: null, isHeld: false, kept: [] }
+    connections.add(connection)
     passed += 1
-    holdBack(passage, null)
+    holdBack(connection, null)
     inner.on('data', message => {
-      passage.opening ??= message
-      holdBack(passage, message)
-      if (passage.isHeld) return void passage.kept.push(message)
+      connection.opening ??= message
+      holdBack(connection, message)
+      if (connection.isHeld) return void connection.kept.push(message)
       outer.write(message)
-      look(message)
+      onMessage(message)
     })
     outer.on('data', message => inner.write(message))
     for (const [socket, other] of [
@@ -71,7 +71,7 @@ async function gateTo(targetOf: (inner: Socket) => string | null, listenAt: stri
     ] as const) {
       socket.on('error', () => undefined)
       socket.on('close', () => {
-        passages.delete(passage)
+        connections.delete(connection)
         other.destroy()
       })
     }
@@ -87,27 +87,27 @@ async function gateTo(targetOf: (inner: Socket) => string | null, listenAt: stri
     shut,
     open() {
       isShut = false
-      look = () => undefined
-      for (const passage of passages) {
-        const { inner, outer, kept } = passage
-        passage.isHeld = false
+      onMessage = () => undefined
+      for (const connection of connections) {
+        const { inner, outer, kept } = connection
+        connection.isHeld = false
         for (const message of kept.splice(0)) outer.write(message)
         inner.resume()
         outer.resume()
       }
     },
-    shutBehind: matches =>
+    shutAfter: matches =>
       new Promise(resolve => {
-        look = message => {
+        onMessage = message => {
           if (!matches(message)) return
-          look = () => undefined
+          onMessage = () => undefined
           shut()
           resolve()
         }
       }),
     close() {
       server.close()
-      for (const { inner, outer } of passages) {
+      for (const { inner, outer } of connections) {
         inner.destroy()
         outer.destroy()
       }

@@ -6,41 +6,41 @@ import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
 import type { ServiceName } from '@lcm/domain/actor'
 import { REGIONS, type ServiceProcess, startProcess } from './service-process.ts'
 
-/** What the processes of one cluster have in common: a folder, an etcd, the first administrator. They end together. */
+/** Shared by the processes of one cluster: a folder, etcd and the first administrator. They end together. */
 export interface ProcessEnvironment {
   readonly folder: string
   readonly adminToken: string
-  /** What an API reads. */
+  /** Environment of an API. */
   readonly apiEnv: Readonly<Record<string, string>>
   readonly processes: readonly ServiceProcess[]
-  /** Runs `lcm serve` with these arguments, by the command `within` where one is given. */
+  /** Runs `lcm serve` with these arguments, with the command prefix `within` if one is given. */
   start(
     name: string,
     args: readonly string[],
     env: Readonly<Record<string, string>>,
     within?: readonly string[],
   ): Promise<ServiceProcess>
-  /** Runs a controller that knows the simulated cloud, on a free port. */
+  /** Runs a controller on the simulated cloud, on a free port. */
   startController(name: string, controller: ControllerEnvironment): Promise<ServiceProcess>
-  /** What went wrong inside a request, in any process. There must be nothing. */
+  /** Internal errors of requests in all processes. There must be none. */
   defects(): readonly string[]
-  /** kill -9 of whatever still runs. */
+  /** kill -9 of every running process. */
   close(): Promise<void>
 }
 
 export interface ControllerEnvironment {
   readonly service: ServiceName
   readonly token: string
-  /** Where it finds the API, and the cloud. */
+  /** URLs of the API and the cloud. */
   readonly api: string
   readonly cloud: string
-  /** What else it reads. */
+  /** Further environment variables. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 export function openProcessEnvironment(options: {
   etcd: readonly string[]
-  /** By the folder: where the API keeps its documents. */
+  /** Value of `LCM_STORE` for the folder. */
   store: (folder: string) => string
   leaseTtlSeconds?: number
 }): ProcessEnvironment {
@@ -73,7 +73,8 @@ export function openProcessEnvironment(options: {
     apiEnv,
     processes,
     start,
-    startController: (name, place) => start(name, [place.service, '--port', '0'], controllerEnv(name, place)),
+    startController: (name, controller) =>
+      start(name, [controller.service, '--port', '0'], controllerEnv(name, controller)),
     defects: () => processes.flatMap(each => each.log().match(/.*a request failed.*/g) ?? []),
     async close() {
       for (const each of processes) each.signal('SIGKILL')
@@ -83,7 +84,7 @@ export function openProcessEnvironment(options: {
   }
 }
 
-/** Each reads what it needs of it. */
+/** Environment of a controller. */
 const controllerEnv = (
   name: string,
   { service, token, api, cloud, env }: ControllerEnvironment,

@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { Clock } from '@lcm/runtime/clock'
 
-/** One request of one controller, as it came and as it was answered. Times by one monotonic clock. */
+/** One request of a controller and its response. Times are of one monotonic clock. */
 export interface Exchange {
   readonly instance: string
   readonly method: string
   readonly path: string
   readonly epoch: number | null
-  /** Whether it is taken only from the leader. */
+  /** Whether it carries the epoch of a leader. */
   readonly isFenced: boolean
   readonly body: string
   readonly beganAt: number
@@ -15,7 +15,7 @@ export interface Exchange {
   readonly endedAt: number
 }
 
-/** Stands between one controller and the API and writes down what passes. */
+/** A proxy between a controller and the API that records all requests. */
 export async function recordingProxy(options: {
   instance: string
   target: string
@@ -45,7 +45,7 @@ async function pass(incoming: IncomingMessage, outgoing: ServerResponse, options
   const body = Buffer.concat(chunks)
   const target = new URL(url, options.target)
   const forwarded = request(target, { method, headers: { ...headers, host: target.host } }, answer => {
-    const epoch = /** term registrations carry it in their body */ epochOf(headers['lcm-epoch'], body.toString())
+    const epoch = /** Registrations of terms have it in their body. */ epochOf(headers['lcm-epoch'], body.toString())
     options.record({
       instance: options.instance,
       method,

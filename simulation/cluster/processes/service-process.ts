@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 const LCM = fileURLToPath(new URL('../../../dist/lcm.mjs', import.meta.url))
-/** What a service reads about the regions. */
+/** Regions file of the services. */
 export const REGIONS = `aws_region_configs:\n  us-east-1: { subnets: [subnet-use1a, subnet-use1b] }\n`
 
 export interface ServiceProcess {
@@ -12,13 +12,13 @@ export interface ServiceProcess {
   readonly url: string
   readonly pid: number
   signal(signal: NodeJS.Signals): void
-  /** Resolves with its exit code, null when a signal ended it. */
+  /** Exit code; null when a signal ended the process. */
   readonly exited: Promise<number | null>
-  /** What it logged so far. */
+  /** Output so far. */
   log(): string
 }
 
-/** Runs `lcm serve` as it was built, by the command `within` where one is given; resolves when it listens. */
+/** Runs the built `lcm serve`, with the command prefix `within` if one is given; resolves when it listens. */
 export const startProcess = (
   name: string,
   args: readonly string[],
@@ -26,7 +26,7 @@ export const startProcess = (
   within: readonly string[] = [],
 ): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / listens on (http:\S+)/, within })
 
-/** The same for an API that can not find its store; resolves when it waits for it. */
+/** Runs an API without a reachable store; resolves when it waits for the store. */
 export const startWaitingProcess = (
   name: string,
   args: readonly string[],
@@ -38,26 +38,23 @@ export const startWaitingProcess = (
 export const startEmbedded = (folder: string): Promise<ServiceProcess> =>
   startLcm('up', ['up', '--port', '0', '--data', folder], { env: {}, isAt: /Console +(http:\S+)[\s\S]*Ctrl-C/ })
 
-export interface SimulatorPlace {
+export interface SimulatorOptions {
   readonly folder?: string
   readonly port?: string
   readonly seed?: number
 }
 
-/**
- * Runs `lcm sim`, so many times faster than life; with a folder it keeps its world there. Its seed is by chance: two of one
- * seed would have the same addresses.
- */
+/** Runs `lcm sim`, which keeps its state in the folder if one is given. The seed is random: equal seeds use equal addresses. */
 export const startSimulator = (
   speed: number,
-  { folder, port = '0', seed = randomInt(2 ** 32) }: SimulatorPlace = {},
+  { folder, port = '0', seed = randomInt(2 ** 32) }: SimulatorOptions = {},
 ): Promise<ServiceProcess> => {
   const args = ['sim', '--port', port, '--speed', String(speed), '--seed', String(seed)]
   const data = folder === undefined ? [] : ['--data', folder]
   return startLcm('sim', [...args, ...data], { env: {}, isAt: /AWS_ENDPOINT_URL=(http:\S+)/ })
 }
 
-/** A test that ends early leaves no process behind that would answer on a reused port. */
+/** Killed at exit: a process of an aborted test would respond on a reused port. */
 const living = new Set<ChildProcess>()
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL')
@@ -72,16 +69,16 @@ async function startLcm(
   const child = spawn(command, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   living.add(child)
   child.once('exit', () => living.delete(child))
-  let said = ''
+  let output = ''
   const url = await new Promise<string>((resolve, reject) => {
-    const hear = (text: Buffer) => {
-      said += text.toString()
-      const listening = isAt.exec(said)?.[1]
+    const append = (text: Buffer) => {
+      output += text.toString()
+      const listening = isAt.exec(output)?.[1]
       if (listening !== undefined) resolve(listening)
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
-    child.on('exit', code => reject(new Error(`${name} ended with ${code}: ${said}`)))
+    child.stdout.on('data', append)
+    child.stderr.on('data', append)
+    child.on('exit', code => reject(new Error(`${name} ended with ${code}: ${output}`)))
   })
   return {
     name,
@@ -89,7 +86,7 @@ async function startLcm(
     pid: child.pid ?? 0,
     signal: signal => void child.kill(signal),
     exited: exitOf(child),
-    log: () => said,
+    log: () => output,
   }
 }
 

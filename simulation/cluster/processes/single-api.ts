@@ -5,37 +5,37 @@ import { systemClock } from '@lcm/runtime/clock'
 import { openProcessEnvironment, type ProcessEnvironment } from './process-environment.ts'
 import type { ServiceProcess } from './service-process.ts'
 
-/** One process of the control plane on SQLite. It keeps its address over a restart. */
+/** One process of the API on SQLite. It keeps its address over a restart. */
 export interface SingleApi {
-  readonly household: ProcessEnvironment
+  readonly environment: ProcessEnvironment
   readonly url: string
   /** The administrator. */
   readonly client: Client
-  /** The one that was started last. */
+  /** The current process. */
   readonly process: ServiceProcess
-  /** Answers with the exit code of the first, once the second listens. */
+  /** Returns the exit code of the old process once the new one listens. */
   restart(signal: NodeJS.Signals): Promise<number | null>
-  /** For when it has ended. */
+  /** Starts the API again after it has ended. */
   start(): Promise<void>
 }
 
 export interface SingleApiOptions {
   readonly etcd: readonly string[]
   readonly leaseTtlSeconds: number
-  /** What else it reads, by the folder of its household. */
+  /** Further environment variables. */
   readonly env?: (folder: string) => Readonly<Record<string, string>>
-  /** The command that runs it. */
+  /** Command prefix. */
   readonly within?: readonly string[]
 }
 
 export async function startSingleApi(options: SingleApiOptions): Promise<SingleApi> {
-  const household = openProcessEnvironment({ ...options, store: folder => `sqlite:${join(folder, 'lcm.sqlite')}` })
-  const env = { ...household.apiEnv, ...options.env?.(household.folder) }
-  const start = (port: string) => household.start('api', ['control-plane-api', '--port', port], env, options.within)
+  const environment = openProcessEnvironment({ ...options, store: folder => `sqlite:${join(folder, 'lcm.sqlite')}` })
+  const env = { ...environment.apiEnv, ...options.env?.(environment.folder) }
+  const start = (port: string) => environment.start('api', ['control-plane-api', '--port', port], env, options.within)
   let api = await start('0')
   const { url } = api
   return {
-    household,
+    environment,
     url,
     get process() {
       return api
@@ -43,7 +43,7 @@ export async function startSingleApi(options: SingleApiOptions): Promise<SingleA
     async start() {
       api = await start(new URL(url).port)
     },
-    client: apiClient(httpTransport({ baseUrl: url, clock: systemClock }), { token: household.adminToken }),
+    client: apiClient(httpTransport({ baseUrl: url, clock: systemClock }), { token: environment.adminToken }),
     async restart(signal) {
       api.signal(signal)
       const code = await api.exited

@@ -10,7 +10,7 @@ export interface ZombieEffects {
 }
 
 /**
- * Freezes a controller with a response in flight until it has lost its lease and another has taken over. Returns its changes after
+ * Freezes a controller with a pending response until it has lost its lease and another has taken over. Returns its changes after
  * that.
  */
 export async function runZombie(path: Path, seed: number, call: number): Promise<ZombieEffects> {

@@ -20,7 +20,7 @@ const DESIRED_BY_VERB: Readonly<Record<string, DesiredStatus>> = {
   terminate: 'TERMINATED',
 }
 const TOUCH = /\/workers\/(w-[^/?]+)(?:\/([a-z-]+))?/
-/** The last request and those that may have been in flight with it. */
+/** The last request and those that may have been pending with it. */
 const REQUESTS_KEPT = 4
 
 type Outcome = 'accepted' | 'refused' | 'unknown'
@@ -118,17 +118,17 @@ function recentRequests() {
 /** The last accepted desired state of each worker; of several concurrent requests, any may be the last. */
 function lastRequests() {
   const accepted = new Map<string, readonly DesiredStatus[]>()
-  const inFlight = new Map<string, number>()
+  const pending = new Map<string, number>()
   const of = (id: string) => accepted.get(id) ?? ['RUNNING' as const]
   return {
     of,
     /** A drain may be canceled; then the desired state before it holds. */
     note(id: string, status: DesiredStatus, isCancelable: boolean): (outcome: Outcome) => void {
-      const isAlone = () => (inFlight.get(id) ?? 0) === 0
+      const isAlone = () => (pending.get(id) ?? 0) === 0
       const wasAlone = isAlone()
-      inFlight.set(id, (inFlight.get(id) ?? 0) + 1)
+      pending.set(id, (pending.get(id) ?? 0) + 1)
       return outcome => {
-        inFlight.set(id, (inFlight.get(id) ?? 0) - 1)
+        pending.set(id, (pending.get(id) ?? 0) - 1)
         if (outcome === 'refused') return
         const isLast = outcome === 'accepted' && wasAlone && isAlone() && !isCancelable
         accepted.set(id, isLast ? [status] : [...new Set([...of(id), status])])

@@ -161,7 +161,11 @@ export const cloudMutants: readonly Mutant[] = [
     name: 'unreturned license not recorded',
     breaks: 'a license that the Smart Account still counts is reported as returned',
     caughtBy: /is lost without a record/,
-    acts: [at(0, 'create with a license'), at(30, 'disconnect the Smart Account', { forMinutes: 60 }), at(31, 'deregister a license')],
+    acts: [
+      at(0, 'create with a license'),
+      at(30, 'disconnect the Smart Account', { forMinutes: 60 }),
+      at(31, 'deregister a license'),
+    ],
     defects: () => ({
       cml: cml => ({
         ...cml,

@@ -49,7 +49,7 @@ const REGRESSIONS: readonly Regression[] = [
     acts: [
       { atMs: 19870, act: 'create with a license', target: 0.2493, amount: 0.8655, forMs: 238123 },
       { atMs: 462384, act: 'kill the API at a call', target: 0.7101, amount: 0.1135, forMs: 195997 },
-      { atMs: 475111, act: 'license', target: 0.6005, amount: 0.4262, forMs: 81459 },
+      { atMs: 475111, act: 'register a license', target: 0.6005, amount: 0.4262, forMs: 81459 },
       { atMs: 490189, act: 'drain', target: 0.829, amount: 0.8135, forMs: 58552 },
       { atMs: 501873, act: 'terminate', target: 0.9281, amount: 0.1384, forMs: 185298 },
     ],

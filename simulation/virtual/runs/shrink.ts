@@ -37,7 +37,7 @@ export async function failureOf(plan: Plan, options: RunOptions = {}): Promise<S
 /** The rule without names, ids and numbers, which differ between runs. */
 export const kindOf = ({ rule }: SimulationFailure): string =>
   (rule.split('\n')[0] ?? '')
-    // First, because the end of such a name looks like an id.
+    // First, because the end of such a name resembles an id.
     .replaceAll(/\bmetal-[0-9a-z]+/g, '*')
     .replaceAll(/\b(i|w|ls|lr|ld|c)-?[0-9a-z-]*\d[0-9a-z-]*/g, '*')
     .replaceAll(/\d+(\.\d+)?/g, '#')
@@ -68,7 +68,7 @@ export async function shrink(plan: Plan, failure: SimulationFailure, options: Sh
   return { plan: { ...plan, acts: best.acts }, failure: best.failure, runs }
 }
 
-/** Leaves out each part of that size in turn, the last first, until the rest still breaks the rule. */
+/** Leaves out one part of that size at a time, the last first, until the rest still breaks the rule. */
 async function leaveOutOne(
   acts: readonly Act[],
   size: number,

@@ -32,8 +32,8 @@ describe('a CML that refuses LCM', () => {
     expect(outcomes[0]).toBe('skipped_cannot_judge')
     const isRefusal = ({ code, params }: Reason) =>
       code === 'cml_login_refused' || (code === 'idle_unknown' && params.telemetry === 'login_refused')
-    const told = (await operator.decisions(id)).filter(({ because }) => isRefusal(because))
-    expect(told.map(({ action }) => action).sort()).toEqual(['skipped_cannot_judge', 'write'])
+    const refusals = (await operator.decisions(id)).filter(({ because }) => isRefusal(because))
+    expect(refusals.map(({ action }) => action).sort()).toEqual(['skipped_cannot_judge', 'write'])
     await world.client.call('putWorkerCredentials', { params: { id }, body: OTHER })
     await world.runFor(5_000)
     expect(refusalOf((await world.worker(id)).conditions)).toBeUndefined()

@@ -25,12 +25,12 @@ async function anOutage(seed: number) {
   // EC2 words the failure in one of two ways, call by call.
   world.cloud.faults.patch({ server_error_rate: 1, lost_request_rate: 0.5 })
   const callsPerMinute: number[] = []
-  const toldByMinute: number[] = []
+  const reportedByMinute: number[] = []
   for (let minute = 0; minute < MINUTES; minute += 1) {
     const made = ec2Calls(world)
     await world.runFor(MINUTE_MS)
     callsPerMinute.push(ec2Calls(world) - made)
-    toldByMinute.push(unreachable(world))
+    reportedByMinute.push(unreachable(world))
   }
   const during = { decisions: await decisionsOf(world), lines: lines.length }
   world.cloud.faults.patch({ server_error_rate: 0, lost_request_rate: 0 })
@@ -43,7 +43,7 @@ async function anOutage(seed: number) {
   return {
     figures: {
       callsPerMinute,
-      toldByMinute,
+      reportedByMinute,
       decisionsDuring: during.decisions - before.decisions,
       decisionsAfter: after.decisions - during.decisions,
       warnings: outageLines.filter(line => line.startsWith('warn')).length,
@@ -58,12 +58,12 @@ async function anOutage(seed: number) {
 
 it('EC2 down for 10 min with 100 workers: few calls, one condition and one decision each, few log lines', async () => {
   const { figures, outageLines, linesAfter, done } = await anOutage(701)
-  expect(figures.toldByMinute, 'conditions, 30 s after the first failure').toEqual(Array(MINUTES).fill(WORKERS))
+  expect(figures.reportedByMinute, 'conditions, 30 s after the first failure').toEqual(Array(MINUTES).fill(WORKERS))
   expect(figures.callsPerMinute[0], 'backoff, beginning at 1 s').toBeLessThanOrEqual(10)
   expect(Math.max(...figures.callsPerMinute.slice(1)), 'one probe each 30 s').toBe(2)
   expect([figures.decisionsDuring, figures.decisionsAfter]).toEqual([WORKERS, WORKERS])
   expect(outageLines.filter(line => line === 'warn EC2 in us-east-1 does not answer')).toHaveLength(1)
-  // CloudWatch fails too, and discovery can not look at everything: those are logged by their own loops.
+  // CloudWatch fails too, and discovery can not list everything: those are logged by their own loops.
   expect(figures.warnings + figures.otherLines).toBeLessThanOrEqual(12)
   // A visit to each worker is due after the outage, as it is every five minutes.
   expect(linesAfter.filter(line => line !== 'info reconciled').toSorted()).toEqual([

@@ -45,8 +45,8 @@ it('a tag on a known worker does not change its endpoint and is reported once', 
   expect(worker).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
   expect(worker.https_endpoint).toBe(https_endpoint?.replace(':8443', ''))
   expect(await ignored(id)).toHaveLength(1)
-  const said = (await operator.decisions(id)).filter(({ because }) => because.code === 'endpoint_tag_ignored')
-  expect(said).toHaveLength(1)
+  const decisions = (await operator.decisions(id)).filter(({ because }) => because.code === 'endpoint_tag_ignored')
+  expect(decisions).toHaveLength(1)
   await done()
 })
 

@@ -23,8 +23,8 @@ it('twenty stops are announced within half a second while sixty launches wait fo
     const { entered_status_at } = await world.until(id, 'STOPPING')
     waits.push(toMs(entered_status_at) - askedMs)
   }
-  const inFlight = world.workers().filter(({ status }) => status === 'PENDING').length
-  expect(inFlight, 'launches that still wait').toBeGreaterThan(40)
+  const pendingLaunches = world.workers().filter(({ status }) => status === 'PENDING').length
+  expect(pendingLaunches, 'launches that still wait').toBeGreaterThan(40)
   expect(Math.max(...waits)).toBeLessThanOrEqual(500)
   await story.done()
 })

@@ -132,7 +132,7 @@ describe('a license whose return is unconfirmed', () => {
 
   it('is not recorded when the response arrived, despite a concurrent write', async () => {
     for (const [seed, end] of [
-      [136, 'deregister a license'],
+      [136, 'unlicense'],
       [137, 'terminate'],
     ] as const) {
       const { world, operator, manual, id, next, done } = await inDoubt(seed)
@@ -193,7 +193,7 @@ describe('a registration beyond its timeout', () => {
   it('that then fails holds no license after the next poll', async () => {
     const { world, operator, manual, id, machine, done } = await givenUp(142)
     manual.onCml(machine, 'PATCH faults', { license_tokens: 'invalid', license_server: 'reached' })
-    await world.untilTrue('a look', () => world.workers()[0]?.license.unsettled === null, 20 * MINUTE_MS)
+    await world.untilTrue('an observation', () => world.workers()[0]?.license.unsettled === null, 20 * MINUTE_MS)
     expect(await world.worker(id)).toMatchObject({ license: { status: 'FAILED', last_error: expect.any(String) } })
     manual.terminate(machine)
     await world.until(id, 'TERMINATED', 30 * MINUTE_MS)

@@ -31,12 +31,12 @@ it('a stop that EC2 refuses sets a condition once, until EC2 stops the machine',
   await operator.stop(id)
   await world.until(id, 'STOPPING')
   await world.runFor(MINUTE_MS)
-  const told = await world.worker(id)
-  expect(told.conditions).toContainEqual(
+  const worker = await world.worker(id)
+  expect(worker.conditions).toContainEqual(
     expect.objectContaining({ type: 'StopBlocked', status: true, reason: notPermitted('stop') }),
   )
   await world.runFor(HOUR_MS)
-  expect((await world.worker(id)).version, 'said once').toBe(told.version)
+  expect((await world.worker(id)).version, 'reported once').toBe(worker.version)
   expect(world.mutations.filter(({ act }) => act === 'stop').length).toBeLessThanOrEqual(70)
   manual.keepRunning(machine, false)
   const stopped = await world.until(id, 'STOPPED', 5 * MINUTE_MS)

@@ -94,7 +94,7 @@ const READ_CALLS = [
   /^labs\.(get|list|nodes|isConverged)/,
 ]
 
-export const isRead = (name: string): boolean => READ_CALLS.some(look => look.test(name))
+export const isRead = (name: string): boolean => READ_CALLS.some(pattern => pattern.test(name))
 
 async function settled<R>(promise: Promise<R>): Promise<{ value: R } | { error: unknown }> {
   try {

@@ -117,9 +117,9 @@ function ownWorkAsUse(worker: Worker, before: Worker, parts: WorkerInvariantPart
 
 /** A user's own lab causes activity after the user has left. */
 function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerInvariantParts): boolean {
-  const scene = cloud.cml.contextOf(ec2_instance_id ?? '')
-  const admin = scene?.server.users.find(({ username }) => username === CML_LOGIN.username)
-  return scene?.labs.some(({ owner }) => owner !== admin?.id) ?? false
+  const context = cloud.cml.contextOf(ec2_instance_id ?? '')
+  const admin = context?.server.users.find(({ username }) => username === CML_LOGIN.username)
+  return context?.labs.some(({ owner }) => owner !== admin?.id) ?? false
 }
 
 /** A machine of another fleet never becomes a worker. */
