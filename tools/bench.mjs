@@ -51,13 +51,13 @@ for (const name of asked.length > 0 ? asked : names.filter(each => !LONG.include
 function run(name) {
   const args = ['--expose-gc', '--import', 'tsx', files.get(name), ...options]
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  let said = ''
+  let output = ''
   child.stdout.setEncoding('utf8').on('data', text => {
-    said += text
+    output += text
     process.stdout.write(text)
   })
   return new Promise(resolve => {
-    child.on('close', status => resolve({ status, lastLine: said.trimEnd().split('\n').at(-1) }))
+    child.on('close', status => resolve({ status, lastLine: output.trimEnd().split('\n').at(-1) }))
   })
 }
 

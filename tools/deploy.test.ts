@@ -19,7 +19,7 @@ describe('queries', () => {
   const Dashboard = z.object({ panels: z.array(Panel) })
   const Rules = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ expr: z.string() })) })) })
 
-  /** The words of PromQL that stand where a metric could. */
+  /** PromQL keywords that can stand in place of a metric. */
   const WORDS = new Set(['by', 'without', 'or', 'and', 'unless', 'on', 'ignoring', 'group_left', 'group_right', 'bool'])
 
   /** Every metric that a query names. Strings, labels, ranges and functions are put away first. */
@@ -35,8 +35,8 @@ describe('queries', () => {
   /** The names on the reference page, which a test compares with what a running LCM measures, and those of every process. */
   async function known(): Promise<Set<string>> {
     const page = text('docs/reference/metrics.md')
-    const [, said = ''] = /^`LOOP` is one of ([^.]*)\.$/m.exec(page) ?? []
-    const loops = all(said, /`(\w+)`/g)
+    const [, list = ''] = /^`LOOP` is one of ([^.]*)\.$/m.exec(page) ?? []
+    const loops = all(list, /`(\w+)`/g)
     const rows = all(page, /^\| `(\w+)` \|/gm)
     const named = rows.flatMap(name =>
       name.startsWith('LOOP') ? loops.map(loop => name.replace('LOOP', loop)) : [name],
@@ -46,13 +46,13 @@ describe('queries', () => {
   }
   const isTime = (name: string) => name.endsWith('_seconds') && !name.endsWith('_age_seconds')
 
-  it('find the metrics in a query', () => {
+  it('are parsed into their metrics', () => {
     const expr =
       'histogram_quantile(0.95, sum by (le, a) (rate(x_seconds_bucket{b="c"}[5m]))) > 4 or absent(y) or vector(0)'
     expect(metricsIn(expr)).toEqual(['x_seconds_bucket', 'y'])
   })
 
-  it('of the dashboard name only what is measured', async () => {
+  it('of the dashboard use only existing metrics', async () => {
     const { panels } = Dashboard.parse(JSON.parse(text('deploy/grafana/dashboard.json')))
     const names = panels.flatMap(({ targets }) => targets.flatMap(({ expr }) => metricsIn(expr)))
     const measured = await known()
@@ -60,7 +60,7 @@ describe('queries', () => {
     expect(names.filter(name => !measured.has(name))).toEqual([])
   })
 
-  it('of the alerts name only what is measured', async () => {
+  it('of the alerts use only existing metrics', async () => {
     const { groups } = Rules.parse(yaml('deploy/prometheus/alerts.yaml'))
     const names = groups.flatMap(({ rules }) => rules.flatMap(({ expr }) => metricsIn(expr)))
     const measured = await known()
@@ -104,14 +104,14 @@ describe('the compose file', () => {
       }
   })
 
-  it('sets no variable that nobody reads', () => {
+  it('sets only variables that LCM reads', () => {
     expect(ours.flatMap(([, { environment }]) => unknown(Object.keys(environment)))).toEqual([])
     const exported = ours.flatMap(([, { entrypoint }]) => all(entrypoint.join('\n'), /\b((?:LCM|ETCD)_[A-Z_]+)=/g))
     expect(exported).toContain('LCM_SERVICE_TOKEN')
     expect(unknown(exported)).toEqual([])
   })
 
-  it('has every replica scraped, at the port where it listens and by a name that the API answers to', () => {
+  it('scrapes every replica at its port, by a host name that the API accepts', () => {
     const Targets = z.array(z.object({ targets: z.array(z.string()), labels: z.object({ service: z.string() }) }))
     const hosts = services['control-plane-api']?.environment.LCM_PUBLIC_HOSTS?.split(',')
     for (const profile of ['aws', 'sim']) {
@@ -135,7 +135,7 @@ describe('the compose file', () => {
     const profiles = services[name]?.profiles ?? []
     return profiles.length === 0 || profiles.includes(profile)
   }
-  /** They share one network, so each has a port of its own. */
+  /** They share one network, so each needs its own port. */
   const simulatedPorts = (service: string): string[] =>
     serving(service)
       .filter(([, { profiles }]) => profiles.includes('sim'))
@@ -146,7 +146,7 @@ describe('the compose file', () => {
 const portOf = (service: string): number => Object.entries(SERVED).find(([name]) => name === service)?.[1] ?? 0
 
 describe('the image', () => {
-  it('shows the ports of all services, and asks them how they are', () => {
+  it('exposes the ports of all services, and has a health check', () => {
     const dockerfile = text('Dockerfile')
     const ports = Object.values(SERVED)
     expect(/^EXPOSE (.+)$/m.exec(dockerfile)?.[1]).toBe(ports.join(' '))
@@ -155,7 +155,7 @@ describe('the image', () => {
   })
 })
 
-it('gives every service the time to stop that the guide asks for', () => {
+it('gives every service the stop timeout of the guide', () => {
   const [, asked = ''] = /Give them (\d+) seconds before SIGKILL/.exec(text('docs/how-to/run-a-cluster.md')) ?? []
   const given = [
     ...all(text('deploy/compose.yaml'), /^x-service: &service\n(?: .*\n)*? {2}stop_grace_period: (\d+)s$/gm),
@@ -169,7 +169,7 @@ it('gives every service the time to stop that the guide asks for', () => {
 describe('the systemd units', () => {
   const units = readdirSync(`${root}deploy/systemd`).map(name => text(`deploy/systemd/${name}`))
 
-  it('set no variable that nobody reads, and run what there is', () => {
+  it('set only variables that LCM reads, and run existing commands', () => {
     const set = units.flatMap(unit =>
       all(unit, /^Environment=(.+)$/gm).flatMap(line => all(line, /([A-Z][A-Z0-9_]+)=/g)),
     )
@@ -182,18 +182,18 @@ describe('the systemd units', () => {
 describe('the Helm chart', () => {
   const Values = z.object({ services: z.record(z.string(), z.object({ port: z.int(), replicas: z.int() })) })
 
-  it('is of this version, and runs every service twice at its port', () => {
+  it('has this version, and runs every service twice at its port', () => {
     expect(yaml('deploy/helm/lcm/Chart.yaml')).toMatchObject({ version: VERSION, appVersion: VERSION })
     const { services } = Values.parse(yaml('deploy/helm/lcm/values.yaml'))
     const wanted = Object.entries(SERVED).map(([name, port]) => [name, expect.objectContaining({ port, replicas: 2 })])
     expect(services).toEqual(Object.fromEntries(wanted))
   })
 
-  it('takes no variables from the names of other Services: one called etcd would set ETCD_PORT to tcp://…', () => {
+  it('disables service links: a Service named etcd would set ETCD_PORT to tcp://…', () => {
     expect(text('deploy/helm/lcm/templates/deployments.yaml')).toMatch(/^ {6}enableServiceLinks: false$/m)
   })
 
-  it('sets no variable that nobody reads', () => {
+  it('sets only variables that LCM reads', () => {
     const set = all(text('deploy/helm/lcm/templates/_env.yaml'), /\bname"? ?:? ?"?([A-Z][A-Z0-9_]+)/g)
     expect(set).toEqual(expect.arrayContaining(['LCM_STORE', 'LCM_SERVICE_TOKEN', 'LCM_FLEET', 'ETCD_PASSWORD']))
     expect(unknown(set.filter(name => name !== 'POD_IP'))).toEqual([])

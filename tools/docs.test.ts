@@ -16,11 +16,11 @@ const text = (path: string): string => readFileSync(`${root}${path}`, 'utf8')
 const forReaders = pages.filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
 
 describe('links', () => {
-  it('lead to files and headings that are there', () => {
+  it('lead to existing files and headings', () => {
     expect(deadLinks(pages, root)).toEqual([])
   })
 
-  it('are found dead where they are', () => {
+  it('are reported when they are broken', () => {
     const page = (body: string) => ({ path: 'docs/a.md', text: body })
     const dead = (body: string) => deadLinks([page(`# One two\n\n${body}\n`)], root)
     expect(dead('[a](#one-two) ![b](images/overview.png "c") [d](https://x.example) [`e`](adr)')).toEqual([])
@@ -37,13 +37,13 @@ describe('files', () => {
   const paths = filesOf(root)
   const NAMES_FILES = /^(ARCHITECTURE|CONTRIBUTING)\.md$|^(packages|apps)\/[^/]+\/README\.md$|^simulation\/README\.md$/
 
-  it('that ARCHITECTURE, CONTRIBUTING and the READMEs of packages name are there', () => {
+  it('that ARCHITECTURE, CONTRIBUTING and the READMEs of packages name exist', () => {
     const named = pages.filter(({ path }) => NAMES_FILES.test(path))
     expect(named.length).toBeGreaterThan(15)
     expect(named.flatMap(page => missingFiles(page, paths))).toEqual([])
   })
 
-  it('are found missing where they are named', () => {
+  it('are reported when they are missing', () => {
     const missing = (path: string, body: string) => missingFiles({ path, text: body }, paths)
     expect(missing('ARCHITECTURE.md', '`http/dispatch.ts` and `http/nothing.ts`, in `store/src/sqlite/`')).toEqual([
       'ARCHITECTURE.md:1 http/nothing.ts',
@@ -59,11 +59,11 @@ describe('commands', () => {
   const grammar = grammarOf(text('docs/reference/cli.md'))
   const faults = (page: { path: string; text: string }): string[] =>
     commandLinesOf(page).flatMap(line => {
-      const said = fault(grammar, line)
-      return said === null ? [] : [`${line.place} \`lcm ${line.text}\`: ${said}`]
+      const problem = fault(grammar, line)
+      return problem === null ? [] : [`${line.place} \`lcm ${line.text}\`: ${problem}`]
     })
 
-  it('on the pages are commands, with options that they have', () => {
+  it('on the pages exist, with their options', () => {
     expect(forReaders.flatMap(commandLinesOf).length).toBeGreaterThan(200)
     expect(forReaders.flatMap(faults)).toEqual([])
   })
@@ -79,7 +79,7 @@ describe('commands', () => {
     'lcm --version',
     'lcm serve $service --port 8090 &',
     'echo lcm nothing',
-  ])('take %j', line => {
+  ])('accept %j', line => {
     expect(inBlock(line)).toEqual([])
   })
 
@@ -92,11 +92,11 @@ describe('commands', () => {
     ['lcm create worker --name x', 'lcm create worker needs --template'],
     ['lcm up --cloud gcp', "--cloud can't be gcp"],
     ['lcm stop worker a b', 'lcm stop worker takes 1 words, not 2'],
-  ])('refuse %j', (line, said) => {
-    expect(inBlock(line)).toEqual([`a.md:2 \`${line}\`: ${said}`])
+  ])('refuse %j', (line, problem) => {
+    expect(inBlock(line)).toEqual([`a.md:2 \`${line}\`: ${problem}`])
   })
 
-  it('that a sentence mentions may leave out what they need', () => {
+  it('in a sentence may omit required arguments', () => {
     expect(faults({ path: 'a.md', text: 'Use `lcm drain worker` or `lcm fly`.' })).toEqual([
       'a.md:1 `lcm fly`: no command fly',
     ])
@@ -111,8 +111,9 @@ describe('variables', () => {
   const reference = [...text('docs/reference/config.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)]
   /** Variables that the user of the compose file sets. */
   const compose = [...text('deploy/compose.yaml').matchAll(/(?:\$\{|environment: )([A-Z][A-Z0-9_]+)/g)]
-  const said = new Set([...reference, ...compose].map(([, name]) => name))
-  const isKnown = (name: string): boolean => said.has(name) || OTHERS.includes(name) || NO_VARIABLES.includes(name)
+  const documented = new Set([...reference, ...compose].map(([, name]) => name))
+  const isKnown = (name: string): boolean =>
+    documented.has(name) || OTHERS.includes(name) || NO_VARIABLES.includes(name)
 
   it('on the pages are in the reference', () => {
     const named = forReaders.flatMap(page =>
@@ -139,7 +140,7 @@ describe('run-on-aws', () => {
   const List = z.union([z.string().transform(one => [one]), z.array(z.string())])
   const Policy = z.object({ Statement: z.array(z.object({ Effect: z.literal('Allow'), Action: List })) })
 
-  it('grants exactly what LCM asks for', () => {
+  it('grants exactly the actions that LCM uses', () => {
     const policies = blocks
       .filter(({ language }) => language === 'json')
       .map(block => Policy.parse(JSON.parse(block.text)))
@@ -148,7 +149,7 @@ describe('run-on-aws', () => {
     expect([...granted].sort()).toEqual(IAM_ACTIONS.map(({ action }) => action).sort())
   })
 
-  it('shows a regions file that LCM takes', () => {
+  it('shows a valid regions file', () => {
     const File = z.strictObject({ aws_region_configs: z.record(z.string(), RegionConfig) })
     const files = blocks.filter(block => block.language === 'yaml' && block.text.startsWith('aws_region_configs'))
     expect(files.map(({ text: file }) => Object.keys(File.parse(parse(file)).aws_region_configs))).toEqual([

@@ -1,5 +1,5 @@
 // Loaded into a product process by write-path.mjs: counts calls of functions with V8's precise coverage and sends the counts of our
-// own source files to the parent process whenever it asks. Counting starts anew with each answer.
+// own source files to the parent process whenever it asks. Each answer resets the counts.
 import { Session } from 'node:inspector/promises'
 
 const root = process.env.CALLS_ROOT

@@ -16,7 +16,7 @@ import { basename, join, resolve } from 'node:path'
 import { ensureReady, root, run } from './setup.mjs'
 
 const ENTRY_WORKSPACE = '@lcm/lcm'
-/** Beside the bundle: what the running product looks for, under the same paths as in a checkout. */
+/** Files beside the bundle that the product reads, at the same paths as in a checkout. */
 const SHIPPED = ['deploy/templates', 'examples/labs', 'LICENSE']
 /** Maps hold the sources; the stamp and earlier packages are the tools' own. */
 const NOT_SHIPPED = /\.(map|tgz)$|\/\.stamp$/
@@ -85,7 +85,7 @@ function workspaces() {
   return new Map(manifests.map(manifest => [manifest.name, manifest]))
 }
 
-/** Ours are bundled, so only what they need in turn is left. The house rules keep each manifest equal to its imports. */
+/** Own packages are bundled, so only their dependencies are left. House rules keep each manifest equal to its imports. */
 function importsOf(entry, known) {
   const found = new Map()
   const seen = new Set([entry])
@@ -117,7 +117,7 @@ function lockOf(manifest) {
   return { name, version, lockfileVersion, requires: true, packages: Object.fromEntries(entries) }
 }
 
-/** As Node looks: in the package's own folder first, then outwards. */
+/** Resolves like Node: in the package's own folder first, then outwards. */
 function installedFor(path, name, packages) {
   for (let from = path; ; from = from.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, '')) {
     const candidate = `${from === '' ? '' : `${from}/`}node_modules/${name}`

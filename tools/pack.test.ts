@@ -33,8 +33,8 @@ const filesBelow = (folder: string): string[] =>
     .sort()
 
 beforeAll(() => {
-  const said = execFileSync(process.execPath, [join(root, 'tools', 'pack.mjs'), scratch], { encoding: 'utf8' })
-  const [tarball = ''] = said.split(':')
+  const output = execFileSync(process.execPath, [join(root, 'tools', 'pack.mjs'), scratch], { encoding: 'utf8' })
+  const [tarball = ''] = output.split(':')
   execFileSync('tar', ['-xzf', join(scratch, tarball), '-C', scratch])
 })
 
@@ -43,16 +43,16 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 /** Keeps reading after that: closing the pipe would end a process that still writes. */
 const welcomed = (child: ChildProcessByStdio<null, Readable, null>): Promise<void> =>
   new Promise((resolve, reject) => {
-    let said = ''
+    let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-      if (said.includes('Ctrl-C')) resolve()
+      output += text
+      if (output.includes('Ctrl-C')) resolve()
     })
-    child.once('exit', code => reject(new Error(`lcm up ended with ${code}: ${said}`)))
+    child.once('exit', code => reject(new Error(`lcm up ended with ${code}: ${output}`)))
   })
 
 describe('the package', () => {
-  it('holds the product and nothing else', () => {
+  it('contains only the product', () => {
     const files = filesBelow(unpacked)
     const besideTheBundle = files.filter(path => !/^dist\/([^/]+\.mjs|console\/assets\/[^/]+\.(js|css))$/.test(path))
     expect(besideTheBundle).toEqual([
@@ -70,7 +70,7 @@ describe('the package', () => {
     expect(files.some(path => path.startsWith('dist/console/assets/'))).toBe(true)
   })
 
-  it('depends on what the bundle imports, in the versions that are tested, and on nothing else', () => {
+  it('depends on the imports of the bundle, in the tested versions, and on nothing else', () => {
     const { dependencies } = Manifest.parse(json(join(unpacked, 'package.json')))
     const { packages } = Lock.parse(json(join(root, 'package-lock.json')))
     const bundle = filesBelow(unpacked).filter(path => path.endsWith('.mjs'))
@@ -91,7 +91,7 @@ describe('the package', () => {
     }
   })
 
-  it('fixes everything below its dependencies as our lock file does', () => {
+  it('pins all transitive dependencies like the lock file', () => {
     const ours = Lock.parse(json(join(root, 'package-lock.json'))).packages
     const { '': self, ...fixed } = Lock.parse(json(join(unpacked, 'npm-shrinkwrap.json'))).packages
     expect(self).toMatchObject({ version: Manifest.parse(json(join(unpacked, 'package.json'))).version })
@@ -101,7 +101,7 @@ describe('the package', () => {
     expect(readFileSync(join(unpacked, 'npm-shrinkwrap.json'), 'utf8')).not.toContain('://registry')
   })
 
-  it('runs out of its own folder: version, console, templates, examples, and a clean end', async () => {
+  it('runs from its own folder: version, console, templates, examples, and a clean exit', async () => {
     symlinkSync(join(root, 'node_modules'), join(unpacked, 'node_modules'))
     const { version, bin } = Manifest.parse(json(join(unpacked, 'package.json')))
     const lcm = join(unpacked, bin.lcm ?? '')

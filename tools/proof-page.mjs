@@ -49,13 +49,13 @@ const RUNS = {
 const PARTS = [
   [
     ['failover-2s', 'failover-15s'],
-    'Leaders of real processes on a real etcd are lost; somebody changes their mind before every loss. Times are p50 / p99 / max, ' +
+    'Leaders of real processes on a real etcd are killed; a user changes a desired status before each loss. Times are p50 / p99 / max, ' +
       "from the signal to the successor's accepted term.",
     proofs => table(FAILOVER_HEAD, Object.values(proofs).map(failoverCells)),
   ],
   [
     ['replicas'],
-    'Two replicas of the API on one MongoDB-wire server and one etcd, killed in turns in the middle of writes:',
+    'Two replicas of the API on one MongoDB-wire server and one etcd, killed alternately during writes:',
     ({ replicas }) => {
       const rows = replicas.figures.map(({ what, result }) => [what, result])
       return `${table(['what', 'result'], rows)}\n\nMade ${madeOf(replicas)}.`
@@ -63,7 +63,7 @@ const PARTS = [
   ],
   [
     ['chaos'],
-    'Everything that can go wrong around real processes, one after the other, while a class comes and goes and somebody writes:',
+    'Faults around real processes, one after the other, while sessions come and go and a client writes:',
     ({ chaos }) => `${chaos.table}\n\nMade ${madeOf(chaos)}.`,
   ],
   [

@@ -102,17 +102,17 @@ async function manyRuns(count, ...size) {
 /** Shows the output and resolves with its last line, parsed as JSON. */
 function lastLineOf(args) {
   const child = spawn(process.execPath, args.map(String), { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
-  let said = ''
+  let output = ''
   child.stdout.setEncoding('utf8').on('data', text => {
     process.stdout.write(text)
-    said += text
+    output += text
   })
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', status => {
       if (status !== 0) process.exitCode = 1
       try {
-        resolve(JSON.parse(said.trim().split('\n').at(-1)))
+        resolve(JSON.parse(output.trim().split('\n').at(-1)))
       } catch (error) {
         reject(error)
       }

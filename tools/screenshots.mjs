@@ -40,14 +40,14 @@ try {
 async function startProduct() {
   const args = [join(root, 'dist', 'lcm.mjs'), 'up', '--data', data, '--port', '0', '--sim-port', '0', '--speed', SPEED]
   const started = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
-  let said = ''
+  let output = ''
   const found = await new Promise((resolve, reject) => {
     started.stdout.setEncoding('utf8').on('data', text => {
-      said += text
-      const address = /(http:\/\/\S+\/login\?code=\S+)/.exec(said)?.[1]
+      output += text
+      const address = /(http:\/\/\S+\/login\?code=\S+)/.exec(output)?.[1]
       if (address !== undefined) resolve(address)
     })
-    started.on('exit', code => reject(new Error(`lcm up ended with ${code}: ${said}`)))
+    started.on('exit', code => reject(new Error(`lcm up ended with ${code}: ${output}`)))
   })
   return { child: started, link: found }
 }

@@ -146,9 +146,9 @@ async function settled() {
   await until('a quiet fleet', () => performance.now() - stream.lastAt > QUIET_MS)
 }
 
-async function until(what, look) {
+async function until(what, read) {
   for (const startedAt = Date.now(); ; await sleep(10)) {
-    const found = await look()
+    const found = await read()
     if (found) return found
     if (product.exitCode !== null) throw new Error(`the product ended with ${product.exitCode}`)
     if (Date.now() - startedAt > WAIT_MS_MAX) throw new Error(`${what} is missing after ${WAIT_MS_MAX} ms`)

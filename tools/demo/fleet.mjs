@@ -21,11 +21,11 @@ export const caller = (url, token) => async (method, path, body) => {
   return text === '' ? null : JSON.parse(text)
 }
 
-/** Asks again and again until the answer is as wanted. */
-export async function until(what, look) {
+/** Polls until there is a result. */
+export async function until(what, read) {
   const startedAt = Date.now()
   while (Date.now() - startedAt < LIMIT_MS) {
-    const found = await look()
+    const found = await read()
     if (found) return found
     await sleep(200)
   }

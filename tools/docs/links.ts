@@ -53,7 +53,7 @@ const slugOf = (heading: string): string =>
 
 const VARIABLE = /(?<![\w$])[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?![\w])/g
 
-/** Names in code on the page that look like environment variables. */
+/** Names in code on the page with the form of environment variables. */
 export function variablesIn(
   { path, text }: Page,
   blocks: readonly { text: string; line: number }[],

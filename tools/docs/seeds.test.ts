@@ -60,12 +60,12 @@ describe('every row about the design documents', () => {
     expect(faultsIn(PAGE)).toEqual([])
   })
 
-  it('is found where it names none, a missing file or a missing title', () => {
+  it('is reported when it names no test, a missing file or a missing title', () => {
     const own = '`tools/docs/seeds.test.ts`'
     const page = `| design | here | test |\n|---|---|---|\n| a | b | c |\n| d | e | ${own} |\n| f | g | \`none.test.ts\` |`
     expect(faultsIn(page)).toEqual(['a: it names no test', 'f: there is no none.test.ts'])
     expect(faultsIn(`| a | b | ${own} "is found where it names none" |`)).toEqual([])
-    const missing = ['nobody', 'wrote this'].join(' ')
+    const missing = ['no such', 'title'].join(' ')
     expect(faultsIn(`| a | b | ${own} "${missing}" |`)).toEqual([
       `a: tools/docs/seeds.test.ts has no test "${missing}"`,
     ])
@@ -86,7 +86,7 @@ describe('the table of configuration examples', () => {
     }
   })
 
-  it('has every variable that the tests take from the documents', () => {
+  it('has every variable that the tests read from the documents', () => {
     const tried = [
       ...text('apps/lcm/src/serve/environment/documented-variables.test.ts').matchAll(/^ {4}name: '([A-Z_]+)',$/gm),
     ]

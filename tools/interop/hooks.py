@@ -1,4 +1,4 @@
-"""What schemathesis must be told of LCM: who is calling, what no schema can say, and how not to be shut out."""
+"""Hooks for schemathesis: the role of the caller, rules beyond the schemas, and the limit of failed logins."""
 
 import itertools
 import json
@@ -14,18 +14,18 @@ SERVICE = os.environ.get("LCM_SERVICE") or None
 
 # A request that fits its schema may still be refused for one of these fields, and for nothing else.
 BEYOND_SCHEMAS = {
-    "query.cursor": "is one that we gave",
-    "body.expires_at": "lies in the future",
-    "body.until": "lies in the future",
+    "query.cursor": "must come from a response",
+    "body.expires_at": "must be in the future",
+    "body.until": "must be in the future",
 }
-# Held against every text and key, and said of none in particular.
+# Apply to every text and key, so no schema states them.
 EVERYWHERE = {
     "NUL is not allowed",
     "half of a character is not allowed",
     "__proto__ is not allowed",
     "nested too deeply",
 }
-# What one field says of another.
+# Rules between fields.
 BETWEEN_FIELDS = {
     "tcp and udp need a port of the node",
     "each name once",
@@ -46,7 +46,7 @@ def filter_failure(context, failure, case, response):
 
 @schemathesis.check
 def allowed_as_documented(ctx, response, case):
-    """Whoever `x-lcm-roles` names is let in, a controller only to what is its own service's, and nobody else."""
+    """Only the roles in `x-lcm-roles` are allowed, and controllers only for their own service."""
     definition = case.operation.definition.raw
     subject = (case.path_parameters or {}).get("service", SERVICE)
     is_own = ROLE != "controller" or subject == SERVICE
@@ -66,7 +66,7 @@ term = {"epoch": os.environ.get("LCM_EPOCH")}
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Most valid requests come with a name and a key of their own, the newest version and the current term: they do something."""
+    """Gives most valid requests a unique name and key, the newest version and the current term, so that they take effect."""
     number = next(calls)
     if case.meta is None or case.meta.generation.mode.is_negative or number % 4 == 0:
         return
@@ -99,7 +99,7 @@ def sqlite(ctx, response):
 
 
 def from_another_address(connect, numbers=itertools.count(1)):
-    """An address that sends many wrong tokens is shut out for a while, so each connection comes from one of its own."""
+    """Uses a new address for each connection: many wrong tokens from one address would lock it out."""
 
     def connected(connection):
         number = next(numbers)
@@ -109,6 +109,6 @@ def from_another_address(connect, numbers=itertools.count(1)):
     return connected
 
 
-# Other systems have 127.0.0.1 alone.
+# Other systems have only 127.0.0.1.
 if sys.platform == "linux":
     HTTPConnection._new_conn = from_another_address(HTTPConnection._new_conn)

@@ -1,6 +1,6 @@
-"""How checks with the official Python client of CML are told, heard and counted.
+"""Runs checks with the official Python client of CML.
 
-Every check prints one line, and the last line counts them. A check that fails does not keep later ones from being heard.
+Every check prints one line, and the last line counts them. A failed check does not stop later ones.
 """
 
 import inspect
@@ -18,7 +18,7 @@ URL, USERNAME, PASSWORD = MACHINE["url"], MACHINE["username"], MACHINE["password
 POLL_SECONDS = 0.1
 POLLS_MAX = 200
 
-# The client says in its log what it finds odd, which here counts as a finding.
+# Warnings in the log of the client count as failures.
 COMPLAINTS = []
 
 
@@ -29,7 +29,7 @@ class Complaints(logging.Handler):
 
 logging.getLogger("virl2_client").addHandler(Complaints(level=logging.WARNING))
 logging.getLogger("virl2_client").propagate = False
-# Its own patience is made for servers that take minutes.
+# The default timeouts are for servers that take minutes.
 Licensing.wait_interval = POLL_SECONDS
 Licensing.max_wait = POLLS_MAX
 
@@ -47,8 +47,8 @@ def log_in(password=PASSWORD, ssl_verify=False):
     return client
 
 
-def patient(lab):
-    """An imported lab does not take over what its client was told about waiting."""
+def fast_polling(lab):
+    """An imported lab does not inherit the polling options of its client."""
     lab.wait_time = POLL_SECONDS
     lab.wait_max_iterations = POLLS_MAX
     lab.auto_sync_interval = 0.0
@@ -56,7 +56,7 @@ def patient(lab):
 
 
 def refused(call, status, text=""):
-    """The words with which the server refused."""
+    """Message of the refusal."""
     try:
         answer = call()
     except APIError as error:
@@ -79,7 +79,7 @@ def equal(actual, expected):
 
 
 def within(whole, *keys):
-    """What is at the end of that path, which must be there."""
+    """Value at a path, which must exist."""
     for key in keys:
         assert key in whole, f"{key!r} is missing among {list(whole)}"
         whole = whole[key]
@@ -87,7 +87,7 @@ def within(whole, *keys):
 
 
 def topology(count=2, title="two hosts"):
-    """Hosts in a row behind one connector to the outside."""
+    """A chain of hosts behind one external connector."""
     nodes = [
         {
             "id": f"n{index}",
@@ -119,12 +119,12 @@ def topology(count=2, title="two hosts"):
     ]
     links.append({"id": "up", "n1": "n0", "i1": "i0", "n2": "out", "i2": "i0"})
     lab = {"version": "0.3.0", "title": title, "description": "made by hand", "notes": ""}
-    # JSON is YAML, and the client sends it as the text that it is.
+    # JSON is valid YAML.
     return json.dumps({"lab": lab, "nodes": [*nodes, connector], "links": links})
 
 
 class Story:
-    """What its checks share. They run in the order in which they stand in their class."""
+    """State that checks share. They run in the order of their definition."""
 
     client = None
     lab = None
@@ -135,17 +135,17 @@ def checks_of(story):
     return sorted(methods, key=lambda method: method.__code__.co_firstlineno)
 
 
-def heard(stories, may_complain):
-    """Whether all is well."""
+def run_checks(stories, may_complain):
+    """Returns whether all checks passed."""
     passed = failed = 0
     for story in stories:
-        told = story()
+        state = story()
         for check in checks_of(story):
             name = f"{story.__name__.lower()}: {check.__name__.replace('_', ' ')}"
             COMPLAINTS.clear()
             try:
-                check(told)
-                # Nothing of ours is on port 443, and the certificate is its own.
+                check(state)
+                # The simulator has another port than 443 and a self-signed certificate.
                 odd = [each for each in COMPLAINTS if "443" not in each and "SSL Verification disabled" not in each]
                 assert not odd or check in may_complain, f"the client complained: {odd}"
                 passed += 1

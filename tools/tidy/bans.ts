@@ -9,7 +9,7 @@ interface Ban {
   readonly in?: 'comments'
   /** The one place where it is right. */
   readonly except?: RegExp
-  /** Where it is wrong; everywhere unless said. */
+  /** Files that it applies to; by default all. */
   readonly only?: (path: string) => boolean
 }
 

@@ -39,7 +39,7 @@ export function importCycles(tree: Tree): string[][] {
   return found.toSorted()
 }
 
-/** A string that names a module only hands its name on, for instance to a bundler. */
+/** A string that names a module is no import: it goes to a bundler, for instance. */
 function importGraph(tree: Tree): ReadonlyMap<string, ReadonlySet<string>> {
   const known = new Set(tree.sources.map(({ path }) => path))
   return new Map(

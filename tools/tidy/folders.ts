@@ -5,7 +5,7 @@ const FOLDER_FILES_MAX = 20
 /** In simulation/cluster the real processes are the subject: its files count as source, and only its test files don't. */
 const CLUSTER = /^simulation\/cluster\/(?!.*\.test\.ts$)/
 
-/** A folder holds at most 20 source files, so that one look at it suffices. Tests and generated code don't count. */
+/** A folder holds at most 20 source files, so that its listing fits on one screen. Tests and generated code don't count. */
 export function checkFolders(tree: Tree): Violation[] {
   const counts = new Map<string, number>()
   for (const { path } of tree.sources) {

@@ -32,11 +32,11 @@ const manifests = [...PACKAGES, 'apps/lcm', 'apps/console'].map(folder => [`${fo
 const PORTS = ['cml-labs', 'cml-system'].map(name => [`packages/cloud/src/${name}.ts`, ''] as const)
 
 /** Violations of one file in an otherwise clean repository. */
-function saidOf(path: string, text: string): string[] {
+function violationsOf(path: string, text: string): string[] {
   return checkImports(treeOf([['ARCHITECTURE.md', TABLE], ...manifests, ...PORTS, [path, text]])).map(printed)
 }
 
-describe('who may import whom', () => {
+describe('the import table', () => {
   it.each([
     ['packages/domain/src/worker.ts', "import { z } from 'zod'"],
     ['packages/runtime/src/reconciliation/loop.ts', "import { once } from 'node:events'"],
@@ -61,7 +61,7 @@ describe('who may import whom', () => {
     ],
     ['tools/tidy.test.ts', "import { aWorker } from '@lcm/testkit/workers'\nimport { x } from './tidy/rules.ts'"],
   ])('lets %s write %s', (path, text) => {
-    expect(saidOf(path, text)).toEqual([])
+    expect(violationsOf(path, text)).toEqual([])
   })
 
   it.each([
@@ -87,16 +87,16 @@ describe('who may import whom', () => {
     ['packages/cloud/src/compute.ts', "import { Worker } from '../../domain/src/worker.ts'"],
     ['packages/cloud/src/compute.ts', "import { readTree } from '../../../tools/tidy/tree.ts'"],
   ])('stops %s from writing %s', (path, text) => {
-    expect(saidOf(path, text)).toHaveLength(1)
+    expect(violationsOf(path, text)).toHaveLength(1)
   })
 
-  it('says where, what, and what to do', () => {
-    expect(saidOf('packages/cloud/src/compute.ts', "\nimport { s } from '@lcm/store/sqlite'")).toEqual([
+  it('reports the place, the import and the advice', () => {
+    expect(violationsOf('packages/cloud/src/compute.ts', "\nimport { s } from '@lcm/store/sqlite'")).toEqual([
       'packages/cloud/src/compute.ts:2 import of @lcm/store/sqlite -> what the table in ARCHITECTURE.md allows cloud',
     ])
   })
 
-  it('wants a row for every package', () => {
+  it('requires a row for every package', () => {
     const billing = ['packages/billing/package.json', '{}'] as const
     const tree = treeOf([['ARCHITECTURE.md', TABLE], ...manifests, ...PORTS, billing])
     expect(checkImports(tree).map(printed)).toEqual([expect.stringContaining('for billing')])
@@ -107,13 +107,13 @@ describe('who may import whom', () => {
     ['| store | its drivers | what hurts |', 'no rule understands "what hurts"'],
     ['| store | domain | domain |', 'may import domain and never does'],
     ['| store | its drivers | **cloud/cml-lab** |', 'no package exports "cloud/cml-lab"'],
-  ])('refuses a row that protects nothing: %s', (row, said) => {
+  ])('refuses a row without effect: %s', (row, problem) => {
     const page = TABLE.replace('| store | its drivers | domain |', row)
     const tree = treeOf([['ARCHITECTURE.md', page], ...manifests, ...PORTS])
-    expect(checkImports(tree).map(printed)).toEqual([expect.stringContaining(said)])
+    expect(checkImports(tree).map(printed)).toEqual([expect.stringContaining(problem)])
   })
 
-  it('wants import paths to be the paths of files', () => {
+  it('requires import paths to be paths of files', () => {
     const manifest = JSON.stringify({ exports: { './*': './src/*.ts', './a': './src/b.ts', './c': { import: './c' } } })
     const tree = treeOf([
       ['ARCHITECTURE.md', TABLE],
@@ -131,30 +131,30 @@ describe('who may import whom', () => {
 describe('declared dependencies', () => {
   const manifest = JSON.stringify({ dependencies: { zod: '1', '@lcm/domain': '1' } }, null, 2)
   const root = ['package.json', JSON.stringify({ devDependencies: { vitest: '1' } })] as const
-  const saidOfStore = (...files: [string, string][]) =>
+  const violationsOfStore = (...files: [string, string][]) =>
     checkDependencies(treeOf([root, ['packages/store/package.json', manifest], ...files])).map(printed)
 
-  it('are what the sources import', () => {
+  it('equal the imports of the sources', () => {
     const used = "import { z } from 'zod/v4'\nimport type { W } from '@lcm/domain/worker'"
     const test = "import { it } from 'vitest'\nimport { clock } from '@lcm/testkit/clock'"
-    expect(saidOfStore(['packages/store/src/a.ts', used], ['packages/store/src/a.test.ts', test])).toEqual([])
+    expect(violationsOfStore(['packages/store/src/a.ts', used], ['packages/store/src/a.test.ts', test])).toEqual([])
   })
 
-  it('miss what only a source imports, even by require', () => {
+  it('are reported when they miss an import, even by require', () => {
     const used = "import { z } from 'zod'\nimport '@lcm/domain/worker'\nconst pino = require('pino')"
-    expect(saidOfStore(['packages/store/src/a.ts', used])).toEqual([
+    expect(violationsOfStore(['packages/store/src/a.ts', used])).toEqual([
       'packages/store/src/a.ts:3 undeclared dependency pino -> "dependencies" of packages/store/package.json',
     ])
   })
 
-  it('hold nothing that is unused, or used by tests only', () => {
-    expect(saidOfStore(['packages/store/src/a.test.ts', "import { z } from 'zod'"])).toEqual([
+  it('are reported when they are unused, or used by tests only', () => {
+    expect(violationsOfStore(['packages/store/src/a.test.ts', "import { z } from 'zod'"])).toEqual([
       expect.stringMatching(/^packages\/store\/package\.json:3 store never imports zod/),
       expect.stringMatching(/^packages\/store\/package\.json:4 store never imports @lcm\/domain/),
     ])
   })
 
-  it('are known by their own names', () => {
+  it('must not be aliases', () => {
     const manifest = JSON.stringify({ dependencies: { zod: 'npm:@lcm/cloud@0.1.0' } })
     const files = [
       ['packages/store/package.json', manifest],

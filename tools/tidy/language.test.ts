@@ -5,7 +5,7 @@ import { printed } from './rules.ts'
 import { type Rule, treeOf } from './tree.ts'
 import { checkOpenings, checkSpelling } from './words.ts'
 
-function said(check: Rule['check'], files: Record<string, string>): string[] {
+function violations(check: Rule['check'], files: Record<string, string>): string[] {
   return check(treeOf(Object.entries(files))).map(printed)
 }
 
@@ -20,21 +20,21 @@ describe('folders', () => {
       ...filesIn('packages/a/src/b', 20),
       ...filesIn('packages/coordination/src/etcd/generated', 30),
     }
-    expect(said(checkFolders, full)).toEqual([])
-    expect(said(checkFolders, { ...full, 'packages/a/src/one-more.ts': '' })).toEqual([
+    expect(violations(checkFolders, full)).toEqual([])
+    expect(violations(checkFolders, { ...full, 'packages/a/src/one-more.ts': '' })).toEqual([
       'packages/a/src:1 folder of 21 source files, at most 20 -> one folder per noun',
     ])
   })
 
   it('count the real processes of the cluster simulation as source', () => {
-    expect(said(checkFolders, filesIn('simulation/cluster', 21))).toHaveLength(1)
-    expect(said(checkFolders, filesIn('simulation/cluster', 21, '.test.ts'))).toEqual([])
+    expect(violations(checkFolders, filesIn('simulation/cluster', 21))).toHaveLength(1)
+    expect(violations(checkFolders, filesIn('simulation/cluster', 21, '.test.ts'))).toEqual([])
   })
 })
 
 describe('import cycles', () => {
   it('are found through types, re-exports, dynamic imports and package names', () => {
-    const found = said(checkCycles, {
+    const found = violations(checkCycles, {
       'packages/a/package.json': '{ "exports": { "./*": "./src/*.ts" } }',
       'packages/a/src/a.ts': "import type { B } from './b.ts'",
       'packages/a/src/b.ts': "export { c } from '@lcm/a/c'",
@@ -46,9 +46,9 @@ describe('import cycles', () => {
     ])
   })
 
-  it('are not seen where two paths lead to one file, or a string names a module', () => {
+  it('are not reported when two paths lead to one file, or a string names a module', () => {
     expect(
-      said(checkCycles, {
+      violations(checkCycles, {
         'a.ts': "import './b.ts'; import './c.ts'",
         'b.ts': "import './d.ts'",
         'c.ts': "import './d.ts'",
@@ -75,16 +75,16 @@ describe('spelling', () => {
     ['lear', 'nt'],
   ])('stops %s%s, in code, texts and names of files', (...halves) => {
     const word = halves.join('')
-    expect(said(checkSpelling, { 'docs/a.md': `The ${word}.` })).toHaveLength(1)
-    expect(said(checkSpelling, { 'a.ts': `const ${word}_x = '${word}'` })).toHaveLength(1)
-    expect(said(checkSpelling, { [`${word}.ts`]: '' })).toHaveLength(1)
+    expect(violations(checkSpelling, { 'docs/a.md': `The ${word}.` })).toHaveLength(1)
+    expect(violations(checkSpelling, { 'a.ts': `const ${word}_x = '${word}'` })).toHaveLength(1)
+    expect(violations(checkSpelling, { [`${word}.ts`]: '' })).toHaveLength(1)
   })
 
-  it('lets American words and names that others own pass', () => {
+  it('accepts American words, and names of other products', () => {
     const fine =
       'license canceled cancellation behavior color recognized organize otherwise promise raised fulfilled meant'
     const others = '<ul aria-labelledby="a"></ul>'
-    expect(said(checkSpelling, { 'docs/a.md': `${fine}\n${others}` })).toEqual([])
+    expect(violations(checkSpelling, { 'docs/a.md': `${fine}\n${others}` })).toEqual([])
   })
 })
 
@@ -97,16 +97,16 @@ describe('openings', () => {
     "const help = 'Those who may sign in'",
     'const help = `Somebody else has changed it`',
   ])('stop: %s', text => {
-    expect(said(checkOpenings, { 'packages/a/src/a.ts': text })).toHaveLength(1)
+    expect(violations(checkOpenings, { 'packages/a/src/a.ts': text })).toHaveLength(1)
   })
 
   it('read comments of pages, settings and scripts too', () => {
-    expect(said(checkOpenings, { 'a.css': '/* Those of a card. */', 'a.py': '# Nobody asks.' })).toHaveLength(2)
+    expect(violations(checkOpenings, { 'a.css': '/* Those of a card. */', 'a.py': '# Nobody asks.' })).toHaveLength(2)
   })
 
-  it('let a sentence go on, short names stand, and tests say what they like', () => {
+  it('accept continued sentences, short names, and titles of tests', () => {
     const fine = "// The reader asks\n// Who it is.\n/** Whole numbers. */\nconst who = 'Who'"
-    expect(said(checkOpenings, { 'packages/a/src/a.ts': fine })).toEqual([])
-    expect(said(checkOpenings, { 'packages/a/src/a.test.ts': "it('Who may sign in', run)" })).toEqual([])
+    expect(violations(checkOpenings, { 'packages/a/src/a.ts': fine })).toEqual([])
+    expect(violations(checkOpenings, { 'packages/a/src/a.test.ts': "it('Who may sign in', run)" })).toEqual([])
   })
 })

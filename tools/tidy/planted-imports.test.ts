@@ -83,7 +83,7 @@ describe('an import that the table forbids', () => {
     expect(notAllowed.filter(plant => !isFound(plant))).toEqual([])
   })
 
-  it('has a row for every package, with at least one word that forbids', () => {
+  it('has a row with a restriction for every package', () => {
     const spoken = new Set(
       rows.filter(([, , never]) => neverWordsOf(never).length > 0).flatMap(([cell]) => listed(cell)),
     )
@@ -139,11 +139,11 @@ describe('a forbidden port', () => {
     `import type { X } from '@lcm/cloud-sim/${module}'`,
   ]
 
-  it.each(PORTS)('is kept from %s: %s, by every way to load a module', (app, module) => {
+  it.each(PORTS)('is refused for %s: %s, by every way to load a module', (app, module) => {
     expect(ways(module).filter(text => !isFound(plantIn(app, text)))).toEqual([])
   })
 
-  it.each(PORTS)('is kept from %s: %s, in its tests too and in code of every kind', (app, module) => {
+  it.each(PORTS)('is refused for %s: %s, also in tests and in every kind of code', (app, module) => {
     const text = `import type { X } from '@lcm/cloud/${module}'`
     const paths = ['a.test.ts', 'testing/a.ts', 'generated/a.ts']
     const kinds = ['ts', 'tsx', 'mts', 'cts'].map(ending => `a.${ending}`)
@@ -153,7 +153,7 @@ describe('a forbidden port', () => {
     expect(isFound(script)).toBe(true)
   })
 
-  it('is found behind another module of an allowed package', () => {
+  it('is found through another module of an allowed package', () => {
     const through = (path: string, text: string) => {
       const grown = (source: Source) => (source.path === path ? parseSource(path, `${source.text}\n${text}`) : source)
       return importCheckOf({ ...tree, sources: tree.sources.map(grown) }, table)
@@ -169,7 +169,7 @@ describe('a forbidden port', () => {
     expect(isFound(client, through('packages/domain/src/worker/worker.ts', inDomain))).toBe(true)
   })
 
-  it('is allowed to the app that it is for', () => {
+  it('is allowed for its own app', () => {
     const fine = [
       plantIn(
         'controllers/worker',
@@ -188,7 +188,7 @@ describe('a forbidden port', () => {
   })
 })
 
-it('product code imports nothing that is for tests, under any name', () => {
+it('product code imports no test code, under any name', () => {
   const forTests = [
     '@lcm/client/testing/a-sim-machine',
     '@lcm/coordination/conformance',

@@ -9,7 +9,7 @@ import { checkSizes } from './sizes.ts'
 import { checkTested } from './tested.ts'
 import { type Rule, treeOf } from './tree.ts'
 
-function said(check: Rule['check'], files: Record<string, string>): string[] {
+function violations(check: Rule['check'], files: Record<string, string>): string[] {
   return check(treeOf(Object.entries(files))).map(printed)
 }
 
@@ -18,9 +18,9 @@ const lines = (count: number, line = 'x()') => `${line}\n`.repeat(count)
 describe('sizes', () => {
   it('stop at 70 lines of function, 400 of file, 140 columns and 4 parameters', () => {
     const inside = `const f = (a, b, c, d) => {\n${lines(68)}}\n${'y'.repeat(140)}\n`
-    expect(said(checkSizes, { 'packages/a/src/a.ts': inside + lines(329) })).toEqual([])
+    expect(violations(checkSizes, { 'packages/a/src/a.ts': inside + lines(329) })).toEqual([])
     const outside = `const f = (a, b, c, d, e) => {\n${lines(69)}}\n${'y'.repeat(141)}\n`
-    expect(said(checkSizes, { 'packages/a/src/a.ts': outside + lines(329) })).toEqual([
+    expect(violations(checkSizes, { 'packages/a/src/a.ts': outside + lines(329) })).toEqual([
       'packages/a/src/a.ts:72 line of 141 columns, at most 140 -> break it, or name a part of it',
       'packages/a/src/a.ts:1 5 parameters, at most 4 -> one options object',
       'packages/a/src/a.ts:1 file of 401 lines, at most 400 -> one file per idea',
@@ -28,9 +28,9 @@ describe('sizes', () => {
     ])
   })
 
-  it('let tests be long, and count the parameters of signatures', () => {
-    expect(said(checkSizes, { 'packages/a/src/a.test.ts': `it('x', () => {\n${lines(500)}})` })).toEqual([])
-    expect(said(checkSizes, { 'a.ts': 'interface A { f(a: 1, b: 2, c: 3, d: 4, e: 5): void }' })).toHaveLength(1)
+  it('accept long tests, and count the parameters of signatures', () => {
+    expect(violations(checkSizes, { 'packages/a/src/a.test.ts': `it('x', () => {\n${lines(500)}})` })).toEqual([])
+    expect(violations(checkSizes, { 'a.ts': 'interface A { f(a: 1, b: 2, c: 3, d: 4, e: 5): void }' })).toHaveLength(1)
   })
 })
 
@@ -43,15 +43,15 @@ describe('bans', () => {
     'const isOver = text === condition?.reason.message',
     "const isLasting = waiting_reason?.message.startsWith('unschedulable')",
     "const [first] = condition.reason.message.split(':')",
-    "const isSaid = because.includes('no capacity')",
-    'const isSaid = outcome.includes(decision.because.message)',
+    "const isReported = because.includes('no capacity')",
+    'const isReported = outcome.includes(decision.because.message)',
     'const isLimit = /limit/i.test(reason.message)',
     'const found = LIMIT.exec(because)',
   ])('a program decides by code and params: %s', text => {
     for (const path of [elsewhere, 'apps/lcm/src/a.ts', 'simulation/virtual/a.ts'])
-      expect(said(checkBans, { [path]: text }), path).toHaveLength(1)
+      expect(violations(checkBans, { [path]: text }), path).toHaveLength(1)
     for (const path of ['packages/store/src/a.test.ts', 'tools/a.ts'])
-      expect(said(checkBans, { [path]: text }), path).toEqual([])
+      expect(violations(checkBans, { [path]: text }), path).toEqual([])
   })
 
   it.each([
@@ -67,7 +67,7 @@ describe('bans', () => {
     'const isKnown = CODES.includes(reason.code)',
     "// a comment may say because.message === 'x'",
   ])('and shows the message: %s', text => {
-    expect(said(checkBans, { [elsewhere]: text })).toEqual([])
+    expect(violations(checkBans, { [elsewhere]: text })).toEqual([])
   })
 
   it.each([
@@ -94,7 +94,7 @@ describe('bans', () => {
     '/* TODO */',
     'x() // FIXME later',
   ])('stop: %s', text => {
-    expect(said(checkBans, { [elsewhere]: `\n${text}` })).toEqual([
+    expect(violations(checkBans, { [elsewhere]: `\n${text}` })).toEqual([
       expect.stringMatching(/^packages\/store\/src\/a\.ts:2 /),
     ])
   })
@@ -106,49 +106,49 @@ describe('bans', () => {
       'const z1 = z.enum(names)',
       'myconsole.log(updateDate.nowhere)',
     ]
-    expect(said(checkBans, { [elsewhere]: fine.join('\n') })).toEqual([])
+    expect(violations(checkBans, { [elsewhere]: fine.join('\n') })).toEqual([])
     expect(
-      said(checkBans, { 'apps/console/src/a.tsx': 'const a = <p>The console.log of Math.random() 😀</p>' }),
+      violations(checkBans, { 'apps/console/src/a.tsx': 'const a = <p>The console.log of Math.random() 😀</p>' }),
     ).toEqual([])
   })
 
   it('still see the code behind a string with a wide letter', () => {
-    expect(said(checkBans, { [elsewhere]: "const a = '😀'; Date.now()" })).toHaveLength(1)
-    expect(said(checkBans, { [elsewhere]: `const a = \`😀\${Date.now()}\`` })).toHaveLength(1)
+    expect(violations(checkBans, { [elsewhere]: "const a = '😀'; Date.now()" })).toHaveLength(1)
+    expect(violations(checkBans, { [elsewhere]: `const a = \`😀\${Date.now()}\`` })).toHaveLength(1)
   })
 
-  it('know the one allowed place', () => {
+  it('accept the one allowed place', () => {
     const files = {
       'packages/runtime/src/clock.ts': 'const now = () => Date.now()',
       'apps/console/src/state/browser-clock.ts': 'const now = () => setTimeout(run, 1)',
-      'packages/testkit/src/turns.ts': 'setImmediate(run)',
+      'packages/testkit/src/macrotask.ts': 'setImmediate(run)',
       'apps/lcm/src/serve/random.ts': "import { randomUUID } from 'node:crypto'",
       'apps/lcm/src/main.ts': 'run(process.env)',
       'apps/lcm/src/cli/terminal/output.ts': 'console.log(1)',
       'vitest.config.ts': 'export default {}',
     }
-    expect(said(checkBans, files)).toEqual([])
+    expect(violations(checkBans, files)).toEqual([])
   })
 
   it.each(['const f = async () => 1', 'type A = Promise<1>', 'const f = (at: Date) => at', "import fs from 'node:fs'"])(
     'keep domain pure: %s',
     text => {
-      expect(said(checkBans, { 'packages/domain/src/a.ts': text })).toHaveLength(1)
-      expect(said(checkBans, { 'packages/domain/src/a.test.ts': text })).toEqual([])
-      expect(said(checkBans, { 'packages/cloud/src/a.ts': text })).toEqual([])
+      expect(violations(checkBans, { 'packages/domain/src/a.ts': text })).toHaveLength(1)
+      expect(violations(checkBans, { 'packages/domain/src/a.test.ts': text })).toEqual([])
+      expect(violations(checkBans, { 'packages/cloud/src/a.ts': text })).toEqual([])
     },
   )
 })
 
 describe('shapes', () => {
-  it('let only errors inherit', () => {
+  it('allow inheritance only for errors', () => {
     const text = 'class A extends B {}\nclass C extends Error {}\nclass D extends C {}\nclass F extends ZodError {}'
-    expect(said(checkClasses, { 'a.ts': text })).toEqual([
+    expect(violations(checkClasses, { 'a.ts': text })).toEqual([
       'a.ts:1 class A extends B -> composition; only errors inherit',
     ])
   })
 
-  it('refuse names that say nothing', () => {
+  it('refuse meaningless names', () => {
     const names = [
       'packages/a/src/utils.ts',
       'packages/a/src/x/index.ts',
@@ -156,7 +156,7 @@ describe('shapes', () => {
       'packages/a/src/lease.ts',
     ]
     const files = Object.fromEntries(names.map(name => [name, '']))
-    expect(said(checkFileNames, files).map(line => line.split(':')[0])).toEqual(names.slice(0, 2))
+    expect(violations(checkFileNames, files).map(line => line.split(':')[0])).toEqual(names.slice(0, 2))
   })
 
   it('refuse a file that can not be parsed', () => {
@@ -177,16 +177,16 @@ describe('tests', () => {
     'apps/a/src/main.ts': 'export const f = () => 1',
   }
 
-  it('load every file that does something', () => {
-    expect(said(checkTested, files)).toEqual([])
+  it('load every file with code', () => {
+    expect(violations(checkTested, files)).toEqual([])
   })
 
-  it('are missed where no test of the package leads', () => {
+  it('are reported as missing when no test of the package loads the file', () => {
     const alone = {
       'packages/a/src/alone.ts': 'export const f = () => 1',
       'packages/b/src/far.ts': 'export const f = () => 1',
     }
-    expect(said(checkTested, { ...files, ...alone })).toEqual([
+    expect(violations(checkTested, { ...files, ...alone })).toEqual([
       'packages/a/src/alone.ts:1 no test loads this -> a test beside it, packages/a/src/alone.test.ts',
       'packages/b/src/far.ts:1 no test loads this -> a test beside it, packages/b/src/far.test.ts',
     ])
@@ -194,22 +194,22 @@ describe('tests', () => {
 })
 
 describe('documents', () => {
-  it('are on the list and short', () => {
+  it('are listed and short', () => {
     const fine = { 'README.md': lines(120), 'docs/guide/start.md': lines(900), 'packages/a/README.md': lines(40) }
-    expect(said(checkDocuments, fine)).toEqual([])
+    expect(violations(checkDocuments, fine)).toEqual([])
     const wrong = {
       'README.md': lines(121),
       'SUMMARY.md': '',
       'apps/a/NOTES.md': '',
       'packages/a/README.md': lines(41),
     }
-    expect(said(checkDocuments, wrong)).toHaveLength(4)
+    expect(violations(checkDocuments, wrong)).toHaveLength(4)
   })
 
   it('number decisions without gaps and date them', () => {
     const good = '# Title\n\n* **Status:** accepted\n* Date: 2026-11-15\n'
-    expect(said(checkDocuments, { 'docs/adr/0001-a.md': good, 'docs/adr/0002-b.md': good })).toEqual([])
-    expect(said(checkDocuments, { 'docs/adr/0001-a.md': good, 'docs/adr/0003-b.md': '# Title' })).toEqual([
+    expect(violations(checkDocuments, { 'docs/adr/0001-a.md': good, 'docs/adr/0002-b.md': good })).toEqual([])
+    expect(violations(checkDocuments, { 'docs/adr/0001-a.md': good, 'docs/adr/0003-b.md': '# Title' })).toEqual([
       'docs/adr/0003-b.md:1 gap or double number -> 2',
       'docs/adr/0003-b.md:1 decision without Status -> a line "Status: ..."',
       'docs/adr/0003-b.md:1 decision without Date -> a line "Date: ..."',
@@ -222,14 +222,14 @@ describe('reference pages', () => {
     "export const PROBLEMS = {\n  not_found: { status: 404 },\n  'too_big': { status: 413 },\n} as const\n"
   const config = 'const Env = z.object({ LCM_PORT: z.string(), HOST: z.string() })\nconst DEFAULT_PORT = 80\n'
 
-  it('are not checked before they are written', () => {
-    expect(said(checkReference, { 'packages/contract/src/problems.ts': problems })).toEqual([])
+  it('are not checked while they are missing', () => {
+    expect(violations(checkReference, { 'packages/contract/src/problems.ts': problems })).toEqual([])
   })
 
   it('name every problem code, and no other', () => {
     const page = '| code | meaning |\n|---|---|\n| `not_found` | `other` |\n| `gone` | no |\n'
     expect(
-      said(checkReference, { 'packages/contract/src/problems.ts': problems, 'docs/reference/errors.md': page }),
+      violations(checkReference, { 'packages/contract/src/problems.ts': problems, 'docs/reference/errors.md': page }),
     ).toEqual([
       'packages/contract/src/problems.ts:3 too_big is undocumented -> a row in docs/reference/errors.md',
       'docs/reference/errors.md:4 gone is not in the code -> deleting the row',
@@ -239,7 +239,7 @@ describe('reference pages', () => {
   it('name every setting, and no other', () => {
     const page = '| `LCM_PORT` | 80 |\n| `LCM_OLD` | gone |\n| `--port` | a flag |\n'
     const files = { 'apps/a/src/config.ts': config, 'apps/a/src/main.ts': 'run(process.env.LCM_LOG)' }
-    expect(said(checkReference, { ...files, 'docs/reference/config.md': page })).toEqual([
+    expect(violations(checkReference, { ...files, 'docs/reference/config.md': page })).toEqual([
       'apps/a/src/main.ts:1 LCM_LOG is undocumented -> a row in docs/reference/config.md',
       'apps/a/src/config.ts:1 HOST is undocumented -> a row in docs/reference/config.md',
       'docs/reference/config.md:2 LCM_OLD is not in the code -> deleting the row',
@@ -252,9 +252,9 @@ describe('the repository', () => {
 
   it('holds known kinds of files, once each, and none too large', () => {
     const fine = { 'a.ts': '', 'b.ts': '', LICENSE: 'a', '.ci/run': 'b', 'docs/a.svg': 'x'.repeat(300_000) }
-    expect(said(checkRepository, fine)).toEqual([])
+    expect(violations(checkRepository, fine)).toEqual([])
     const wrong = { 'a.yml.bak': 'a', 'notes.txt': 'b', 'b.json': 'c', 'c.json': 'c', 'd.json': 'x'.repeat(200_001) }
-    expect(said(checkRepository, wrong)).toEqual([
+    expect(violations(checkRepository, wrong)).toEqual([
       expect.stringMatching(/^a\.yml\.bak:1 kind of file/),
       expect.stringMatching(/^notes\.txt:1 kind of file/),
       expect.stringMatching(/^d\.json:1 file of 201 kB/),
@@ -264,19 +264,19 @@ describe('the repository', () => {
 
   it('names no path of one machine', () => {
     const text = ['ok', `cat ${home('work', 'a')}`, `"${home('root')}"`, home('home', 'ann')].join('\n')
-    expect(said(checkRepository, { 'a.yml': text }).map(line => line.split(' ')[0])).toEqual([
+    expect(violations(checkRepository, { 'a.yml': text }).map(line => line.split(' ')[0])).toEqual([
       'a.yml:2',
       'a.yml:3',
       'a.yml:4',
     ])
     expect(
-      said(checkRepository, { 'a.ts': `'/api/v1${home('work')}'; './root/a'; '/home'; 'docs${home('work')}'` }),
+      violations(checkRepository, { 'a.ts': `'/api/v1${home('work')}'; './root/a'; '/home'; 'docs${home('work')}'` }),
     ).toEqual([])
   })
 
   it('installs from no named host', () => {
     const text = '"resolved": "packages/a",\n"resolved": "https://registry.example/a.tgz",\n'
-    expect(said(checkRepository, { 'package-lock.json': text })).toEqual([
+    expect(violations(checkRepository, { 'package-lock.json': text })).toEqual([
       expect.stringMatching(/^package-lock\.json:2 /),
     ])
   })

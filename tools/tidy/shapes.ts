@@ -24,7 +24,7 @@ export function checkClasses(tree: Tree): Violation[] {
     })
 }
 
-/** An error of another package can't be looked up, so its name must tell. */
+/** The base class of an error in another package is unknown here, so the name decides. */
 function isError(name: string, parents: ReadonlyMap<string, string>): boolean {
   const parent = parents.get(name)
   return parent === undefined ? name.endsWith('Error') : isError(parent, parents)

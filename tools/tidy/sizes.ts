@@ -12,7 +12,7 @@ interface Span {
   readonly end: number
 }
 
-/** Functions, files and lines that outgrew one look. Tests may be long, since a list of sentences is easy to read. */
+/** Functions, files and lines over the limits. Tests may be long, because a list of sentences is easy to read. */
 export function checkSizes(tree: Tree): Violation[] {
   return [
     ...tree.sources.flatMap(longLines),

@@ -11,7 +11,7 @@ export interface RepositoryFile {
   readonly text: string
 }
 
-/** One reading of the repository that every rule looks at. */
+/** The repository, read once for all rules. */
 export interface Tree {
   readonly files: readonly RepositoryFile[]
   /** The files that are code, parsed. */
