@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
 import { type Reason, type ReasonCode, reason, textReason } from '../../reason.ts'
+import { CONTROLLER_REASONS } from './controller-reasons.ts'
+import { checkMessages } from './testing/check-messages.ts'
 
 const cause = textReason('the cause')
 const refusal = textReason('the refusal')
@@ -100,6 +101,7 @@ const MESSAGES: readonly (readonly [ReasonCode, object, string])[] = [
 
 const make = reason as (code: ReasonCode, params: object) => Reason
 
-it.each(MESSAGES)('%s with %j', (code, params, message) => {
-  expect(make(code, params)).toEqual({ code, message, params })
-})
+checkMessages(
+  CONTROLLER_REASONS,
+  MESSAGES.map(([code, params, message]) => [make(code, params), message]),
+)

@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const CAUSE = reason('worker_unknown', { worker_id: 'w-1' })
 
-const ROWS: readonly [Reason, string][] = [
+const ROWS: readonly MessageRow[] = [
   [reason('instance_ended', { state: 'terminated' }), 'the instance is terminated'],
   [reason('instance_state_unknown', { state: 'rebooting' }), 'EC2 reports the unknown state rebooting'],
   [reason('other_fleet', { fleet: 'theirs' }), 'the instance belongs to fleet theirs'],
@@ -96,14 +96,4 @@ const ROWS: readonly [Reason, string][] = [
   ],
 ]
 
-it.each(ROWS.map(([each, message]) => [each.code, each.params, message, each.message] as const))(
-  '%s %o: %s',
-  (_code, _params, expected, message) => {
-    expect(message).toBe(expected)
-  },
-)
-
-it('has a row for every code', () => {
-  const codes = new Set(ROWS.map(([{ code }]) => code))
-  expect(Object.keys(FLEET_REASONS).filter(code => !codes.has(code))).toEqual([])
-})
+checkMessages(FLEET_REASONS, ROWS)

@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
-const ROWS: readonly [Reason, string][] = [
+const ROWS: readonly MessageRow[] = [
   [reason('lab_removed'), 'the lab was removed from CML'],
   [
     reason('lab_down', { worker: 'nested-1', status: 'STOPPING', restarting: true }),
@@ -32,14 +32,4 @@ const ROWS: readonly [Reason, string][] = [
   [reason('lab_running', { state: 'STARTED' }), 'CML reports the lab as STARTED'],
 ]
 
-it.each(ROWS.map(([each, message]) => [each.code, each.params, message, each.message] as const))(
-  '%s %o: %s',
-  (_code, _params, expected, message) => {
-    expect(message).toBe(expected)
-  },
-)
-
-it('has a row for every code', () => {
-  const codes = new Set(ROWS.map(([{ code }]) => code))
-  expect(Object.keys(LAB_REASONS).filter(code => !codes.has(code))).toEqual([])
-})
+checkMessages(LAB_REASONS, ROWS)

@@ -1,12 +1,12 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
 import { LAUNCH_REASONS } from './launch-reasons.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const NO_TEMPLATE = reason('template_not_found', { template: 'metal' })
 const LAUNCHED = { instance_id: 'i-1', attempt: 2 }
 const ERROR = { attempt: 2, error: 'no' }
 
-const ROWS: readonly (readonly [Reason, string])[] = [
+const ROWS: readonly MessageRow[] = [
   [
     reason('launch_attempt', { attempt: 2, instance_type: 'm5.metal', subnet_id: 'subnet-a' }),
     'attempt 2: m5.metal in subnet-a',
@@ -76,10 +76,4 @@ const ROWS: readonly (readonly [Reason, string])[] = [
   ],
 ]
 
-it.each(ROWS)('$0.code: $1', ({ message }, expected) => {
-  expect(message).toBe(expected)
-})
-
-it('every code has a row', () => {
-  expect(new Set(ROWS.map(([{ code }]) => code))).toEqual(new Set(Object.keys(LAUNCH_REASONS)))
-})
+checkMessages(LAUNCH_REASONS, ROWS)

@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const GONE = reason('termination_confirmed', { instance_id: 'i-1', state: 'terminated' })
 const LATE = { registration: 'IN_PROGRESS', authorization: 'EVAL', seconds: 120 }
 
-const ROWS: readonly (readonly [Reason, string])[] = [
+const ROWS: readonly MessageRow[] = [
   [reason('cml_license_state', { registration: 'FAILED', authorization: null }), 'CML reports its license as FAILED'],
   [
     reason('cml_license_state', { registration: 'COMPLETED', authorization: 'EVAL' }),
@@ -89,10 +89,4 @@ const ROWS: readonly (readonly [Reason, string])[] = [
   ],
 ]
 
-it.each(ROWS)('$0.code: $1', ({ message }, expected) => {
-  expect(message).toBe(expected)
-})
-
-it('every code has a row', () => {
-  expect(new Set(ROWS.map(([{ code }]) => code))).toEqual(new Set(Object.keys(LICENSE_REASONS)))
-})
+checkMessages(LICENSE_REASONS, ROWS)

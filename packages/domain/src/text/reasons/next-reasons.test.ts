@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
 import { NEXT_REASONS } from './next-reasons.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const service = 'worker-controller'
 const DRAIN = { sessions: 1, deadline: '2026-01-02T04:00:00.000Z' }
 
-const ROWS: readonly (readonly [Reason, string])[] = [
+const ROWS: readonly MessageRow[] = [
   [reason('controller_down', { service }), 'no worker-controller is running'],
   [reason('controller_without_leader', { service }), 'no replica of worker-controller is the leader'],
   [reason('controller_silent', { service }), 'the leader of worker-controller does not answer'],
@@ -25,10 +25,4 @@ const ROWS: readonly (readonly [Reason, string])[] = [
   [reason('no_reason_recorded'), 'no reason is recorded'],
 ]
 
-it.each(ROWS)('$0.code: $1', ({ message }, expected) => {
-  expect(message).toBe(expected)
-})
-
-it('every code has a row', () => {
-  expect(new Set(ROWS.map(([{ code }]) => code))).toEqual(new Set(Object.keys(NEXT_REASONS)))
-})
+checkMessages(NEXT_REASONS, ROWS)

@@ -1,12 +1,12 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
 import { PLACEMENT_REASONS } from './placement-reasons.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const NODES = { resource: 'nodes', needed: 3, free: 2 } as const
 const UNLIMITED = { node_limit: null, license: null }
 const CAUSE = reason('worker_cordoned')
 
-const ROWS: readonly [Reason, string][] = [
+const ROWS: readonly MessageRow[] = [
   [reason('cml_status', { status: 'STARTING' }), 'CML on the worker is STARTING'],
   [reason('worker_draining', { by: 'oidc:ann' }), 'the worker is being drained by oidc:ann'],
   [reason('no_cml_login'), 'LCM has no login for CML on the worker'],
@@ -116,14 +116,4 @@ const ROWS: readonly [Reason, string][] = [
   [reason('placed_on_empty', { worker: 'nested-1' }), 'placed on nested-1: all candidates are empty'],
 ]
 
-it.each(ROWS.map(([each, message]) => [each.code, each.params, message, each.message] as const))(
-  '%s %o: %s',
-  (_code, _params, expected, message) => {
-    expect(message).toBe(expected)
-  },
-)
-
-it('has a row for every code', () => {
-  const codes = new Set(ROWS.map(([{ code }]) => code))
-  expect(Object.keys(PLACEMENT_REASONS).filter(code => !codes.has(code))).toEqual([])
-})
+checkMessages(PLACEMENT_REASONS, ROWS)

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
+import { PROBLEM_REASONS } from './problem-reasons.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const SINCE = '2026-01-02T03:04:05.678Z'
 const call = {
@@ -14,7 +15,7 @@ const call = {
 }
 const refusing = { part: 'login', workers: ['metal-1', 'metal-2'], worker_id: 'w-1', since: SINCE } as const
 
-const MESSAGES: readonly (readonly [Reason, string])[] = [
+const ROWS: readonly MessageRow[] = [
   [
     reason('dependency_outage', { dependency: 'EC2 in us-east-1', since: SINCE, error: 'timeout' }),
     `EC2 in us-east-1 has not answered since ${SINCE}: timeout`,
@@ -51,6 +52,4 @@ const MESSAGES: readonly (readonly [Reason, string])[] = [
   [reason('waiting_for', { dependency: 'the store' }), 'waiting for the store'],
 ]
 
-it.each(MESSAGES)('%o', ({ message }, expected) => {
-  expect(message).toBe(expected)
-})
+checkMessages(PROBLEM_REASONS, ROWS)

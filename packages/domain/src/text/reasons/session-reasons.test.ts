@@ -1,11 +1,11 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
 import { SESSION_REASONS } from './session-reasons.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const CAUSE = reason('no_workers')
 const FAILURE = { step: 'tags', error: 'no answer' }
 
-const ROWS: readonly [Reason, string][] = [
+const ROWS: readonly MessageRow[] = [
   [reason('waiting_for_placement'), 'waiting for resource-scheduler to place the session'],
   [reason('status_is_final', { status: 'ARCHIVED' }), 'ARCHIVED is final'],
   [reason('session_canceled', { by: 'oidc:jane', reason: 'typo' }), 'oidc:jane canceled the session: typo'],
@@ -77,14 +77,4 @@ const ROWS: readonly [Reason, string][] = [
   ],
 ]
 
-it.each(ROWS.map(([each, message]) => [each.code, each.params, message, each.message] as const))(
-  '%s %o: %s',
-  (_code, _params, expected, message) => {
-    expect(message).toBe(expected)
-  },
-)
-
-it('has a row for every code', () => {
-  const codes = new Set(ROWS.map(([{ code }]) => code))
-  expect(Object.keys(SESSION_REASONS).filter(code => !codes.has(code))).toEqual([])
-})
+checkMessages(SESSION_REASONS, ROWS)

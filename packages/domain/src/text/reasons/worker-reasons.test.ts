@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest'
-import { type Reason, reason } from '../../reason.ts'
+import { reason } from '../../reason.ts'
+import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 import { WORKER_REASONS } from './worker-reasons.ts'
 
 const READY = reason('cml_ready', { version: '2.9.0' })
@@ -11,7 +11,7 @@ const REFUSED = { worker_id: 'w-1', launched_by_lcm: true, error: '403' }
 const SET_LOGIN = '`lcm set credentials w-1`'
 const CHECK_ACCOUNT = `Check that the CML account of LCM has admin rights, or set another account with ${SET_LOGIN}`
 
-const ROWS: readonly (readonly [Reason, string])[] = [
+const ROWS: readonly MessageRow[] = [
   [reason('worker_created'), 'created'],
   [
     reason('requested_by', { by: 'ann', status: 'STOPPED', reason: 'course is over' }),
@@ -218,10 +218,4 @@ const ROWS: readonly (readonly [Reason, string])[] = [
   [reason('metrics_restored'), "the worker's load is measured again"],
 ]
 
-it.each(ROWS)('$0.code: $1', ({ message }, expected) => {
-  expect(message).toBe(expected)
-})
-
-it('every code has a row', () => {
-  expect(new Set(ROWS.map(([{ code }]) => code))).toEqual(new Set(Object.keys(WORKER_REASONS)))
-})
+checkMessages(WORKER_REASONS, ROWS)
