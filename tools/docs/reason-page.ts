@@ -61,6 +61,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   instance_too_young: { seconds: 600 },
   orphan_too_young: { seconds: 600 },
   idle_unknown: { telemetry: 'no_credentials' },
+  workers_refuse: { category: 'status' },
   not_idle: { idle_seconds: 600, timeout_seconds: 3600 },
   idle_timeout: { idle_seconds: 3720, timeout_seconds: 3600 },
 }

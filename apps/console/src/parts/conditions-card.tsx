@@ -1,3 +1,5 @@
+import type { Reason } from '@lcm/domain/reason'
+import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
 import type { Condition } from '@lcm/domain/worker/worker'
 import { Age } from './age.tsx'
 
@@ -13,8 +15,14 @@ export const ConditionsCard = ({ conditions }: { conditions: readonly Condition[
             <span class="muted" title={condition.reason.code}>
               {condition.reason.message}
             </span>
+            <Advice reason={condition.reason} />
           </li>
         ))}
       </ul>
     </section>
   )
+
+function Advice({ reason }: { reason: Reason }) {
+  const advice = accessAdvice(reason)
+  return advice === null ? null : <span>To fix it, {advice}.</span>
+}

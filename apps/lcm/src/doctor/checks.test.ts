@@ -9,7 +9,7 @@ import { judgeAws } from './aws.ts'
 import { judgeCml } from './cml.ts'
 import { type Finding, failure, firstOf } from './finding.ts'
 import { judgeEtcd, judgeStore, unknownEtcd } from './servers.ts'
-import { judgeServices } from './services.ts'
+import { isAboutOneOf, judgeServices } from './services.ts'
 import { withTimeout } from './time-limit.ts'
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z')
@@ -95,14 +95,15 @@ const service = (name: string, ...instances: ReturnType<typeof instance>[]) => (
   last_seen_at: null,
   instances,
 })
+const IN_CLUSTER = { nowMs: NOW_MS, profile: 'cluster', workers: [] } as const
 const WELL = [service('resource-scheduler', instance()), service('lablet-controller', instance())]
 const controller = (...instances: ReturnType<typeof instance>[]) =>
-  brief(judgeServices([...WELL, service('worker-controller', ...instances)], NOW_MS, 'cluster').slice(2))
+  brief(judgeServices([...WELL, service('worker-controller', ...instances)], IN_CLUSTER).slice(2))
 
 it('names the leader, or the reason that a service does not work', () => {
   const standby = instance({ is_leader: false, instance_id: 'b' })
   expect(controller(instance(), standby)).toEqual(['ok: worker-controller OK, leader a, 1 on standby'])
-  expect(brief(judgeServices(WELL, NOW_MS, 'cluster').slice(2))).toEqual([
+  expect(brief(judgeServices(WELL, IN_CLUSTER).slice(2))).toEqual([
     'failure: no instance of worker-controller has sent a heartbeat for 30 s',
   ])
   expect(controller(standby)).toEqual(['failure: worker-controller has no leader, although 1 instance is running'])
@@ -116,7 +117,8 @@ it('gives an embedded LCM no advice about etcd or separate processes', () => {
   const standby = instance({ is_leader: false })
   const deaf = instance({ watch: { healthy: false, age_seconds: 90 } })
   const services = [service('resource-scheduler', standby), service('lablet-controller', deaf)]
-  const steps = (profile: 'embedded' | 'cluster') => judgeServices(services, NOW_MS, profile).map(each => each.advice)
+  const steps = (profile: 'embedded' | 'cluster') =>
+    judgeServices(services, { ...IN_CLUSTER, profile }).map(each => each.advice)
   for (const step of steps('embedded')) expect(step).toMatch(/`lcm up`/)
   for (const step of steps('cluster')) expect(step).toMatch(/etcd|lcm serve/)
 })
@@ -134,10 +136,10 @@ it('gives advice for each AWS refusal', () => {
       next_try_at: toInstant(NOW_MS),
     })
   const quota = instance({ problems: [refused('quota')] })
-  const [finding] = judgeServices([...WELL, service('worker-controller', quota)], NOW_MS, 'cluster').slice(2)
+  const [finding] = judgeServices([...WELL, service('worker-controller', quota)], IN_CLUSTER).slice(2)
   expect(finding).toMatchObject({ severity: 'failure', advice: expect.stringContaining('higher quota') })
   const right = instance({ problems: [refused('auth')] })
-  const [other] = judgeServices([...WELL, service('worker-controller', right)], NOW_MS, 'cluster').slice(2)
+  const [other] = judgeServices([...WELL, service('worker-controller', right)], IN_CLUSTER).slice(2)
   expect(other?.advice).toContain('docs/how-to/run-on-aws.md')
   expect(controller(instance({ problems: [textReason('etcd is slow')] }))[0]).toMatch(/^failure/)
   expect(controller(instance(), instance({ is_leader: false, problems: [textReason('etcd is slow')] }))[0]).toMatch(
@@ -147,7 +149,7 @@ it('gives advice for each AWS refusal', () => {
 
 it('gives advice for each problem of a service', () => {
   const advised = (problem: Reason) =>
-    judgeServices([...WELL, service('worker-controller', instance({ problems: [problem] }))], NOW_MS, 'cluster')[2]
+    judgeServices([...WELL, service('worker-controller', instance({ problems: [problem] }))], IN_CLUSTER)[2]
   const since = toInstant(NOW_MS)
   const etcd = reason('etcd_problem', { etcd_code: 'etcd_slow', since, error: 'it is slow', advice: 'check its disk' })
   expect(advised(etcd)).toMatchObject({ severity: 'failure', advice: 'check its disk', reason: etcd })
@@ -161,6 +163,23 @@ it('gives advice for each problem of a service', () => {
   expect(advised(reason('waiting_for', { dependency: 'the store' }))?.advice).toBe('check its log')
 })
 
+it('reports a refusal of CML once, for the worker and not for the service', () => {
+  const since = toInstant(NOW_MS)
+  const refused = reason('cml_login_refused', { worker_id: 'w-1', launched_by_lcm: true, error: '403' })
+  const about = { type: 'CmlAccessRefused', status: true, reason: refused, since }
+  const workers = judgeCml([running({ id: 'w-1', conditions: [about] })])
+  const problem = (worker_id: string) =>
+    reason('cml_refuses_on_workers', { part: 'login', workers: ['metal-1'], count: 1, worker_id, since })
+  const judged = (worker_id: string) =>
+    judgeServices([...WELL, service('worker-controller', instance({ problems: [problem(worker_id)] }))], {
+      ...IN_CLUSTER,
+      workers,
+    })[2]
+  expect(workers.map(({ severity }) => severity)).toEqual(['ok', 'failure'])
+  expect([judged('w-1')?.severity, judged('w-2')?.severity]).toEqual(['ok', 'failure'])
+  expect([isAboutOneOf(problem('w-1'), workers), isAboutOneOf(problem('w-2'), workers)]).toEqual([true, false])
+})
+
 it('fails for dependencies that the API or any instance reports as down', () => {
   const outage = { dependency: 'EC2 in us-east-1', since: toInstant(NOW_MS), error: 'DescribeInstances: timeout' }
   const problem = reason('dependency_outage', outage)
@@ -172,8 +191,7 @@ it('fails for dependencies that the API or any instance reports as down', () => 
   for (const is_leader of [true, false]) {
     const [finding] = judgeServices(
       [...WELL, service('worker-controller', instance(), instance({ is_leader, problems: [problem] }))],
-      NOW_MS,
-      'cluster',
+      IN_CLUSTER,
     ).slice(2)
     expect(finding).toMatchObject({ severity: 'failure', message: expect.stringContaining(problem.message), advice })
   }
@@ -211,14 +229,14 @@ it('names a CML that does not respond, with its last observation', () => {
   expect(judgeCml([running({ name: 'my lab', conditions: [refused] })])[1]).toMatchObject({
     severity: 'failure',
     message: `my lab: ${message}`,
-    advice: "run `lcm set credentials 'my lab'`; LCM checks it immediately",
+    advice: "set the right CML account with `lcm set credentials 'my lab'`, or correct CML_DEFAULT_PASSWORD",
   })
   const unknown = refusing(CML_REASONS.credentials)
   expect(judgeCml([running({ conditions: [unknown] })])[1]?.severity).toBe('warning')
   const off = refusing(CML_REASONS.telemetry_off)
   expect(judgeCml([running({ conditions: [off] })])[1]).toMatchObject({
     severity: 'warning',
-    advice: 'turn on telemetry in CML; LCM detects it automatically',
+    advice: 'turn on telemetry in CML, or turn off idle detection for this worker',
   })
   expect(
     judgeCml(Array.from({ length: 12 }, () => cut))

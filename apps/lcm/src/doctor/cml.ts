@@ -1,4 +1,4 @@
-import { CML_REASONS, FAULT_REASONS } from '@lcm/domain/worker/decision/cml-access'
+import { accessAdvice, FAULT_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { shellWord } from '../cli/terminal/shell-word.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
@@ -45,13 +45,8 @@ function troubleOf(worker: Worker): Finding[] {
 
 function refusedCml({ name }: Worker, { reason }: Condition): Finding {
   const judge = FAULT_REASONS.includes(reason.code) ? failure : warning
-  if (reason.code === CML_REASONS.telemetry_off)
-    return judge('cml', `${name}: ${reason.message}`, 'turn on telemetry in CML; LCM detects it automatically')
-  return judge(
-    'cml',
-    `${name}: ${reason.message}`,
-    `run \`lcm set credentials ${shellWord(name)}\`; LCM checks it immediately`,
-  )
+  const advice = accessAdvice(reason, shellWord(name)) ?? `see \`lcm why worker ${shellWord(name)}\``
+  return { ...judge('cml', `${name}: ${reason.message}`, advice), reason }
 }
 
 const conditionOf = ({ conditions }: Worker, type: string): Condition | undefined =>

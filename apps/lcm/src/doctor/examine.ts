@@ -20,7 +20,7 @@ import { judgeDisk, judgeFolder, judgeNode } from './machine.ts'
 import { probeApi } from './probe-api.ts'
 import { probeFolder } from './probe-machine.ts'
 import { judgeEtcd, judgeStore, unknownEtcd } from './servers.ts'
-import { judgeServices } from './services.ts'
+import { isAboutOneOf, judgeServices } from './services.ts'
 import { withTimeout } from './time-limit.ts'
 
 /** Inputs of all checks. */
@@ -57,7 +57,7 @@ export async function examine(globals: GlobalOptions, shell: Shell, timeoutMs: n
   // The embedded profile also reports the problems of its controllers; each is shown once.
   const reported = others.flatMap(({ reason }) => reason ?? [])
   const health = judgeHealth(reached.facts).filter(
-    ({ reason = null }) => !reported.some(each => sameReason(each, reason)),
+    ({ reason = null }) => !reported.some(each => sameReason(each, reason)) && !isAboutOneOf(reason, others),
   )
   return [...machine, ...environment, ...reached.findings, ...health, ...others]
 }
@@ -142,14 +142,16 @@ async function examineFleet(context: CheckContext, { client, facts }: Reached): 
   if (client === null || facts?.answer.kind !== 'known') return []
   const { profile } = facts.answer.info
   const nowMs = context.shell.clock.now() + (facts.skew?.ms ?? 0)
+  const cml = check(context, 'cml', async signal => {
+    const { items } = await readList(query => client.call('listWorkers', { query, signal }))
+    return judgeCml(items)
+  })
   const [services, workers, fleet] = await Promise.all([
-    check(context, 'services', async signal =>
-      judgeServices((await client.call('listServices', { signal })).items, nowMs, profile),
-    ),
-    check(context, 'cml', async signal => {
-      const { items } = await readList(query => client.call('listWorkers', { query, signal }))
-      return judgeCml(items)
+    check(context, 'services', async signal => {
+      const { items } = await client.call('listServices', { signal })
+      return judgeServices(items, { nowMs, profile, workers: await cml })
     }),
+    cml,
     check(context, 'fleet', async signal => {
       const { items } = await readLivingAndLost(client, signal)
       return judgeFleet(await readFleet(client, items, signal))

@@ -14,17 +14,31 @@ const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 /** Sweeps are far more frequent than this, even in an idle fleet. */
 const SWEEP_MS_MAX = 10 * 60_000
 
-/** `nowMs` by the clock of the API. */
-export const judgeServices = (services: readonly Listed[], nowMs: number, profile: Profile): Finding[] =>
+interface ServiceFacts {
+  /** By the clock of the API. */
+  readonly nowMs: number
+  readonly profile: Profile
+  /** Findings about single workers: a service that reports the same is not at fault. */
+  readonly workers: readonly Finding[]
+}
+
+export const judgeServices = (services: readonly Listed[], facts: ServiceFacts): Finding[] =>
   CONTROLLERS.flatMap(name => {
     const listed = services.find(({ service }) => service === name)
-    return judgeService(name, listed, nowMs, profile)
+    return judgeService(name, listed, facts)
   })
 
-function judgeService(name: string, listed: Listed | undefined, nowMs: number, profile: Profile): Finding[] {
+/** Whether a problem is that of a worker which one of these findings names. */
+export const isAboutOneOf = (problem: Reason | null, findings: readonly Finding[]): boolean =>
+  problem?.code === ('cml_refuses_on_workers' satisfies ReasonCode) &&
+  findings.some(({ reason }) => reason?.code !== problem.code && reason?.params.worker_id === problem.params.worker_id)
+
+function judgeService(name: string, listed: Listed | undefined, { nowMs, profile, workers }: ServiceFacts): Finding[] {
   const instances = listed?.instances ?? []
   const leading = instances.find(({ is_leader }) => is_leader)
-  const problems = instances.flatMap(instance => problemsOf(name, instance))
+  const problems = instances
+    .flatMap(instance => problemsOf(name, instance))
+    .filter(({ reason = null }) => !isAboutOneOf(reason, workers))
   if (leading === undefined) return [leaderless(name, instances.length, profile), ...problems]
   const troubles = [...watchOf(name, leading, profile), ...sweepOf(name, leading, nowMs), ...problems]
   if (troubles.length > 0) return troubles

@@ -59,7 +59,7 @@ describe('workers that need attention', () => {
   it('have no CML login or an ignored endpoint tag, without an alarm', () => {
     const refused = (code: string, message: string) => ({
       ...condition('CmlAccessRefused', message),
-      reason: { code, message, params: {} },
+      reason: { code, message, params: { worker_id: 'w-1' } },
     })
     const noLogin = refused(CML_REASONS.credentials, 'LCM has no credentials')
     const workers = [
@@ -68,8 +68,8 @@ describe('workers that need attention', () => {
       aWorker({ id: 'b', status: 'RUNNING', conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }),
     ]
     expect(found({ workers })).toEqual([
-      ['watch', 'CML login missing', 'LCM has no credentials'],
-      ['watch', 'CML telemetry is off', 'off'],
+      ['watch', 'CML login missing', 'LCM has no credentials; set the CML account with `lcm set credentials w-1`'],
+      ['watch', 'CML telemetry is off', 'off; turn on telemetry in CML, or turn off idle detection for this worker'],
       ['watch', 'Endpoint tag ignored', 'the tag is ignored'],
     ])
   })

@@ -3,7 +3,7 @@ import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, isLive, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
+import { accessAdvice, CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../state/router.ts'
 
@@ -131,7 +131,9 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
   for (const [type, what] of STUCK) {
     const condition = holding(worker, type)
     if (condition === undefined) continue
-    const item = { ...about, text: condition.reason.message, since: condition.since }
+    const advice = accessAdvice(condition.reason)
+    const text = advice === null ? condition.reason.message : `${condition.reason.message}; ${advice}`
+    const item = { ...about, text, since: condition.since }
     const missing = NOT_SET_UP[condition.reason.code]
     if (missing !== undefined) return { ...item, urgency: 'watch', what: missing }
     return { ...item, urgency: 'alarm', what }

@@ -158,12 +158,16 @@ it('shows the consequences and the fix when CML rejects the login of LCM', () =>
   })
   expect(part(lines, 'Why').join()).toContain("the idle policy can't judge this worker")
   expect(part(lines, 'Next').join()).toContain(message)
-  expect(part(lines, 'What you can do')).toEqual(['lcm set credentials metal-1    set the CML account that LCM uses'])
+  const fix = 'set the right CML account with `lcm set credentials metal-1`, or correct CML_DEFAULT_PASSWORD'
+  expect(part(lines, 'What you can do')).toEqual([fix])
+  expect(lines.join('\n').split('lcm set credentials')).toHaveLength(2)
   const off = {
     ...refused,
     reason: { code: CML_REASONS.telemetry_off, message: 'telemetry is turned off in its CML', params: {} },
   }
-  expect(part(explain(aRunningWorker({ conditions: [off] })), 'What you can do')).toEqual([])
+  expect(part(explain(aRunningWorker({ conditions: [off] })), 'What you can do')).toEqual([
+    'turn on telemetry in CML, or turn off idle detection for this worker',
+  ])
 })
 
 describe('paused for idleness', () => {

@@ -4,7 +4,7 @@ import { toMs } from '@lcm/domain/instant'
 import type { Next } from '@lcm/domain/next'
 import { type Reason, type ReasonCode, sameReason } from '@lcm/domain/reason'
 import { POLICY } from '@lcm/domain/worker/consequences'
-import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
+import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next'
 import { decisionLines, guardLines, moveText, type Reader, saidLines, sentence } from '../explanation.ts'
@@ -136,9 +136,8 @@ function adviceFor(worker: Worker): string[] {
   const blocked = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.blocked && isSo)
   if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)
   const refused = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.cmlAccessRefused && isSo)
-  // For telemetry the condition itself has the advice.
-  if (refused !== undefined && refused.reason.code !== CML_REASONS.telemetry_off)
-    return aligned([[`lcm set credentials ${name}`, 'set the CML account that LCM uses']])
+  const access = refused === undefined ? null : accessAdvice(refused.reason, name)
+  if (access !== null) return [access]
   const paused = worker.pause.reason !== null && desired_status === 'STOPPED'
   if (paused || (status === 'STOPPED' && desired_status === 'STOPPED'))
     return aligned([[`lcm start worker ${name}`, 'start it again']])

@@ -68,7 +68,7 @@ describe('what a worker waits for', () => {
 
   it('is its launch while it is PENDING', () => {
     expect(waitsFor(aWorker())).toBe('waiting for launch')
-    expect(waitsFor(aWorker({ launch: aLaunch() }))).toBe('attempt 1 is open and EC2 shows no instance of it yet')
+    expect(waitsFor(aWorker({ launch: aLaunch() }))).toBe('launching (attempt 1): EC2 shows no instance yet')
     const refused = aLaunch({ n: 2, state: 'refused', error: 'no capacity' })
     expect(waitsFor(aWorker({ launch: refused }))).toBe('attempt 2 was refused: no capacity')
     expect(stageOf(aWorker({ launch: refused }))).toBe('attempt 2')

@@ -43,7 +43,7 @@ const MESSAGES: readonly (readonly [ReasonCode, object, string])[] = [
   ['lab_starting', { lab: 'BGP' }, 'BGP is starting'],
   ['lab_booting', { lab: 'BGP' }, 'BGP is booting'],
   ['lab_booted', {}, 'all nodes have booted'],
-  ['lab_settling', { lab: 'BGP' }, 'BGP has not converged yet'],
+  ['lab_settling', { lab: 'BGP' }, 'all nodes of BGP have booted; CML does not report the lab as stable yet'],
   ['lab_being_stopped', { lab: 'BGP' }, 'BGP is being stopped'],
   ['lab_being_wiped', { lab: 'BGP' }, 'BGP is being wiped'],
   ['lab_being_deleted', { lab: 'BGP' }, 'BGP is being deleted'],

@@ -11,7 +11,7 @@ const ROWS: readonly MessageRow[] = [
     reason('launch_attempt', { attempt: 2, instance_type: 'm5.metal', subnet_id: 'subnet-a' }),
     'attempt 2: m5.metal in subnet-a',
   ],
-  [reason('launch_attempt_open', { attempt: 2 }), 'attempt 2 is open and EC2 shows no instance of it yet'],
+  [reason('launch_attempt_open', { attempt: 2 }), 'launching (attempt 2): EC2 shows no instance yet'],
   [reason('launch_attempt_unresolved', { attempt: 2 }), 'EC2 may still report an instance of launch attempt 2'],
   [reason('launch_attempt_died', { ...LAUNCHED, state: 'terminated' }), 'i-1 of attempt 2 is terminated'],
   [reason('launch_attempt_spent', ERROR), "attempt 2 can't launch any more: no"],

@@ -40,7 +40,7 @@ export const LAUNCH_REASONS = {
     subnet_id: string
   }) => `attempt ${attempt}: ${instance_type} in ${subnet_id}`,
   launch_attempt_open: ({ attempt }: { attempt: number }) =>
-    `attempt ${attempt} is open and EC2 shows no instance of it yet`,
+    `launching (attempt ${attempt}): EC2 shows no instance yet`,
   launch_attempt_unresolved: ({ attempt }: { attempt: number }) =>
     `EC2 may still report an instance of launch attempt ${attempt}`,
   launch_attempt_died: ({ instance_id, attempt, state }: LaunchedInstance & { state: string }) =>

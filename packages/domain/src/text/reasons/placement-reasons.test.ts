@@ -87,7 +87,7 @@ const ROWS: readonly MessageRow[] = [
   [reason('no_other_workers'), 'the only workers still hold an earlier lab of the session'],
   [
     reason('workers_refuse', { workers: 4, category: 'status', cause: CAUSE }),
-    '4 workers are not eligible (status), such as: the worker is cordoned',
+    "4 workers can't take it because of their status, for example: the worker is cordoned",
   ],
   [reason('scale_up_requested', { template: 'nested' }), 'scale-up of nested requested'],
   [reason('scale_up_disabled'), 'scale-up is turned off (scale_up_enabled is false)'],

@@ -79,14 +79,32 @@ const WAIT_REASONS = {
     `${cause.message}; waiting for capacity on ${worker}`,
 }
 
+/** What rules a worker out, by category. */
+const CATEGORY_TEXTS = {
+  status: 'their status',
+  license: 'their license',
+  capacity: 'their capacity',
+  cml_version: 'their CML version',
+  node_definitions: 'their node definitions',
+  ports: 'their free ports',
+} as const
+
 const PURCHASE_REASONS = {
   /** `cause` is why no worker takes it now, `scale_up` what is done about it, or why nothing is. */
   no_capacity: ({ cause, scale_up }: { cause: NestedReason; scale_up: NestedReason }) =>
     `no capacity: ${cause.message}; ${scale_up.message}`,
   no_workers: () => 'there are no workers',
   no_other_workers: () => 'the only workers still hold an earlier lab of the session',
-  workers_refuse: ({ workers, category, cause }: { workers: number; category: string; cause: NestedReason }) =>
-    `${workers} workers are not eligible (${category}), such as: ${cause.message}`,
+  workers_refuse: ({
+    workers,
+    category,
+    cause,
+  }: {
+    workers: number
+    category: keyof typeof CATEGORY_TEXTS
+    cause: NestedReason
+  }) =>
+    `${countText(workers, 'worker')} can't take it because of ${CATEGORY_TEXTS[category]}, for example: ${cause.message}`,
   scale_up_requested: ({ template }: { template: string }) => `scale-up of ${template} requested`,
   scale_up_disabled: () => 'scale-up is turned off (scale_up_enabled is false)',
   region_worker_limit: ({ region, limit }: { region: string; limit: number }) =>

@@ -42,7 +42,7 @@ const ROWS: readonly MessageRow[] = [
   ],
   [
     reason('etcd_problem', { etcd_code: 'etcd_slow', since: SINCE, error: 'etcd is slow', advice: 'check its load' }),
-    `etcd_slow since ${SINCE}: etcd is slow`,
+    `etcd is slow, since ${SINCE}`,
   ],
   [
     reason('epoch_regressed', { service: 'worker-controller' }),

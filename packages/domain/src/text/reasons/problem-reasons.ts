@@ -16,8 +16,8 @@ export const PROBLEM_REASONS = {
     const call = `${operation}${instance_type === null ? '' : ` of ${instance_type}`} in ${region}`
     return `AWS has refused ${call} since ${since}: ${error}; next try at ${next_try_at}`
   },
-  etcd_problem: ({ etcd_code, since, error }: Since & { etcd_code: string; error: string; advice: string }) =>
-    `${etcd_code} since ${since}: ${error}`,
+  etcd_problem: ({ since, error }: Since & { etcd_code: string; error: string; advice: string }) =>
+    `${error}, since ${since}`,
   epoch_regressed: ({ service }: { service: string }) =>
     `the API has registered a newer leader. If no old ${service} is running, run \`lcm services reset-term ${service}\``,
   watch_degraded: () => 'the watch is degraded; LCM polls instead',

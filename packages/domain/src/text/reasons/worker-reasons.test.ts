@@ -8,8 +8,6 @@ const TERMINATED = { instance_id: 'i-1', state: 'terminated' }
 const DYING = { instance_id: 'i-1', state: 'shutting-down' }
 const INTERNAL_ERROR = { ...TERMINATED, state_reason: 'Server.InternalError' }
 const REFUSED = { worker_id: 'w-1', launched_by_lcm: true, error: '403' }
-const SET_LOGIN = '`lcm set credentials w-1`'
-const CHECK_ACCOUNT = `Check that the CML account of LCM has admin rights, or set another account with ${SET_LOGIN}`
 
 const ROWS: readonly MessageRow[] = [
   [reason('worker_created'), 'created'],
@@ -118,15 +116,15 @@ const ROWS: readonly MessageRow[] = [
   [reason('drain_waiting', { sessions: 1, minutes_left: 10 }), '1 session on the worker; 10 min left'],
   [
     reason('drain_completed', { by: 'ann', is_protected: false }),
-    'no session is left on the worker; ann requested the drain',
+    'the drain that ann requested is complete: no session is left on the worker',
   ],
   [
     reason('drain_completed', { by: 'ann', is_protected: true }),
-    'no session is left on the worker; the worker is protected, so LCM only stops it',
+    'the drain that ann requested is complete: no session is left on the worker; the worker is protected, so LCM only stops it',
   ],
   [
     reason('drain_timeout', { sessions: 2, by: 'ann', is_protected: false }),
-    '2 sessions did not end in time; ann requested the drain',
+    'the drain that ann requested timed out with 2 sessions on the worker',
   ],
   [reason('termination_confirmed', TERMINATED), 'EC2 confirms that i-1 is terminated'],
   [reason('terminated_outside_lcm', TERMINATED), 'i-1 was terminated outside LCM; its disk is lost'],
@@ -175,43 +173,37 @@ const ROWS: readonly MessageRow[] = [
   ],
   [
     reason('cml_credentials_missing', { ...REFUSED, error: null }),
-    `LCM has no credentials for its CML: LCM can't measure this worker, start labs on it, or ` +
-      `judge whether it is idle. Set them with ${SET_LOGIN}`,
+    "LCM has no credentials for its CML: LCM can't measure this worker, start labs on it, or judge whether it is idle",
   ],
   [
     reason('cml_credentials_missing', { ...REFUSED, launched_by_lcm: false, error: null }),
     `LCM has no credentials for its CML (LCM did not launch this machine): LCM can't measure this worker, start ` +
-      `labs on it, or judge whether it is idle. Set them with ${SET_LOGIN}`,
+      'labs on it, or judge whether it is idle',
   ],
   [
     reason('cml_login_refused', REFUSED),
-    `CML refuses LCM's login (403): LCM can't measure this worker, start labs on it, or judge whether it is idle. ` +
-      `Set the right credentials with ${SET_LOGIN}, or correct CML_DEFAULT_PASSWORD`,
+    "CML refuses LCM's login (403): LCM can't measure this worker, start labs on it, or judge whether it is idle",
   ],
   [
     reason('cml_telemetry_refused', REFUSED),
-    `CML refuses to show its telemetry (403): LCM can't judge whether this worker is idle. ${CHECK_ACCOUNT}`,
+    `CML refuses to show its telemetry (403): LCM can't judge whether this worker is idle`,
   ],
   [
     reason('cml_telemetry_off', { ...REFUSED, error: null }),
-    "telemetry is turned off in its CML: LCM can't judge whether this worker is idle, and so does not stop it. " +
-      'Turn it on in CML, or turn idle_detection_enabled of this worker off',
+    "telemetry is turned off in its CML: LCM can't judge whether this worker is idle, and so does not stop it",
   ],
-  [
-    reason('cml_system_stats_refused', REFUSED),
-    `CML refuses to show its load (403): LCM can't measure this worker. ${CHECK_ACCOUNT}`,
-  ],
+  [reason('cml_system_stats_refused', REFUSED), `CML refuses to show its load (403): LCM can't measure this worker`],
   [
     reason('cml_system_health_refused', REFUSED),
-    `CML refuses to show its health (403): LCM can't see the health of its CML. ${CHECK_ACCOUNT}`,
+    `CML refuses to show its health (403): LCM can't see the health of its CML`,
   ],
   [
     reason('cml_node_definitions_refused', REFUSED),
-    `CML refuses to list its node definitions (403): LCM doesn't know which labs it can run. ${CHECK_ACCOUNT}`,
+    `CML refuses to list its node definitions (403): LCM doesn't know which labs it can run`,
   ],
   [
     reason('cml_licensing_refused', REFUSED),
-    `CML refuses to show its license (403): LCM can't see or return its license. ${CHECK_ACCOUNT}`,
+    `CML refuses to show its license (403): LCM can't see or return its license`,
   ],
   [reason('cml_access_restored'), 'CML no longer refuses what LCM needs'],
   [reason('metrics_stale'), "neither CloudWatch nor CML reports the worker's load"],

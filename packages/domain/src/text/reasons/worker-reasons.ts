@@ -44,18 +44,10 @@ interface CmlRefusalParams {
   readonly error: string | null
 }
 
-function cmlRefusal(part: CmlPart, { worker_id, launched_by_lcm, error }: CmlRefusalParams): string {
+function cmlRefusal(part: CmlPart, { launched_by_lcm, error }: CmlRefusalParams): string {
   const said = part === 'credentials' && !launched_by_lcm ? NOT_LAUNCHED : error
   const words = said === null ? '' : ` (${said})`
-  const command = `\`lcm set credentials ${worker_id}\``
-  return `${CML_REFUSALS[part]}${words}: ${CML_REFUSAL_EFFECTS[part]}. ${cmlRefusalFix(part, command)}`
-}
-
-function cmlRefusalFix(part: CmlPart, command: string): string {
-  if (part === 'credentials') return `Set them with ${command}`
-  if (part === 'telemetry_off') return 'Turn it on in CML, or turn idle_detection_enabled of this worker off'
-  if (part === 'login') return `Set the right credentials with ${command}, or correct CML_DEFAULT_PASSWORD`
-  return `Check that the CML account of LCM has admin rights, or set another account with ${command}`
+  return `${CML_REFUSALS[part]}${words}: ${CML_REFUSAL_EFFECTS[part]}`
 }
 
 const after = (text: string | null): string => (text === null || text === '' ? '' : `: ${text}`)
@@ -80,8 +72,8 @@ interface DrainEnd {
   readonly by: string
   readonly is_protected: boolean
 }
-const drainEnd = ({ by, is_protected }: DrainEnd): string =>
-  is_protected ? 'the worker is protected, so LCM only stops it' : `${by} requested the drain`
+const onlyStopped = ({ is_protected }: DrainEnd): string =>
+  is_protected ? '; the worker is protected, so LCM only stops it' : ''
 
 /** Reasons about workers: requests, boots, stops, terminations, failures, drains, ownership, access to CML. */
 export const WORKER_REASONS = {
@@ -176,9 +168,10 @@ export const WORKER_REASONS = {
   drain_canceled: () => 'the drain was canceled',
   drain_waiting: ({ sessions, minutes_left }: { sessions: number; minutes_left: number }) =>
     `${countText(sessions, 'session')} on the worker; ${minutes_left} min left`,
-  drain_completed: (end: DrainEnd) => `no session is left on the worker; ${drainEnd(end)}`,
+  drain_completed: (end: DrainEnd) =>
+    `the drain that ${end.by} requested is complete: no session is left on the worker${onlyStopped(end)}`,
   drain_timeout: (end: DrainEnd & { sessions: number }) =>
-    `${countText(end.sessions, 'session')} did not end in time; ${drainEnd(end)}`,
+    `the drain that ${end.by} requested timed out with ${countText(end.sessions, 'session')} on the worker${onlyStopped(end)}`,
 
   // Terminations.
   termination_confirmed: ({ instance_id, state }: InstanceState) => `EC2 confirms that ${instance_id} is ${state}`,

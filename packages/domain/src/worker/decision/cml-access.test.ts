@@ -6,6 +6,7 @@ import { reason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { CML_PARTS, type CmlAccess, type Observation, WORKER_POLICY } from '../observation.ts'
 import type { Condition, Worker } from '../worker.ts'
+import { accessAdvice, CML_REASONS } from './cml-access.ts'
 
 const ENTERED = toMs(aWorker().entered_status_at)
 const now = ENTERED + 10 * 60_000
@@ -29,7 +30,7 @@ function conditionIn(access: CmlAccess, worker = onMachine({ conditions: [OTHER]
 }
 
 describe('a CML that refuses what LCM needs', () => {
-  it('is a condition, with since when, the effect and the fix', () => {
+  it('is a condition, with since when and the effect', () => {
     const worker = onMachine({ conditions: [OTHER] })
     expect(conditionIn({ credentials: 'accepted', login: REFUSED })).toEqual({
       type: 'CmlAccessRefused',
@@ -96,5 +97,30 @@ describe('a CML that refuses what LCM needs', () => {
       code: 'ec2_facts_changed',
       params: { fields: ['public_ip', 'https_endpoint'] },
     })
+  })
+})
+
+describe('the advice', () => {
+  const advice = (part: keyof typeof CML_REASONS, worker?: string) =>
+    accessAdvice(
+      reason(CML_REASONS[part], { worker_id: 'w-1', launched_by_lcm: true, error: null }),
+      ...(worker === undefined ? [] : [worker]),
+    )
+
+  it.each([
+    ['credentials', 'set the CML account with `lcm set credentials w-1`'],
+    ['login', 'set the right CML account with `lcm set credentials w-1`, or correct CML_DEFAULT_PASSWORD'],
+    ['telemetry_off', 'turn on telemetry in CML, or turn off idle detection for this worker'],
+    ['licensing', 'give the CML account of LCM admin rights, or set another one with `lcm set credentials w-1`'],
+  ] as const)('for %s: %s', (part, expected) => {
+    expect(advice(part)).toBe(expected)
+  })
+
+  it('names the worker as the reader does', () => {
+    expect(advice('credentials', 'metal-1')).toBe('set the CML account with `lcm set credentials metal-1`')
+  })
+
+  it('is null for other reasons', () => {
+    expect(accessAdvice(reason('metrics_stale'))).toBeNull()
   })
 })

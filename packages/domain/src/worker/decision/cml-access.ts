@@ -27,6 +27,17 @@ export const FAULT_REASONS: readonly string[] = CML_PARTS.filter(isFault).map(pa
 /** What CML refuses, such as `CML refuses LCM's login`. */
 export const refusalWords = (part: CmlPart): string => CML_REFUSALS[part]
 
+/** What a person can do when CML refuses something; null for any other reason. */
+export function accessAdvice({ code, params }: Reason, worker = String(params.worker_id)): string | null {
+  const part = CML_PARTS.find(each => CML_REASONS[each] === code)
+  if (part === undefined) return null
+  const command = `\`lcm set credentials ${worker}\``
+  if (part === 'credentials') return `set the CML account with ${command}`
+  if (part === 'telemetry_off') return 'turn on telemetry in CML, or turn off idle detection for this worker'
+  if (part === 'login') return `set the right CML account with ${command}, or correct CML_DEFAULT_PASSWORD`
+  return `give the CML account of LCM admin rights, or set another one with ${command}`
+}
+
 const reasonOf = (part: CmlPart, worker: Worker, { message }: CmlRefusal): Reason =>
   reason(CML_REASONS[part], {
     worker_id: worker.id,
