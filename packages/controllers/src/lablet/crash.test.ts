@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type LabRig, labRig } from './testing/lab-rig.ts'
+import type { LabRig } from './testing/lab-rig.ts'
 import { type Happening, story, undisturbed, upTo } from './testing/story.ts'
 
 /** Virtual time has no wall-clock limits: a story ends by itself. */
@@ -34,11 +34,10 @@ for (const when of ['before', 'after'] as const)
     it(
       'it may die: there is one lab while the session lasts, and none after its end',
       async () => {
-        const rig = await labRig()
         const changes = await undisturbed()
         expect(changes).toEqual(expect.arrayContaining(['import', 'start', 'stop', 'wipe', 'delete', 'releaseSession']))
         for (const [index, name] of changes.entries()) {
-          const { session, labsMax, isReached } = await story(rig, { at: index + 1, when }, dies)
+          const { rig, session, labsMax, isReached } = await story({ at: index + 1, when }, dies)
           expect([name, isReached, session.status, session.last_error, labsMax]).toEqual([
             name,
             true,
@@ -55,9 +54,8 @@ for (const when of ['before', 'after'] as const)
     it(
       'another may lead: there is one lab while the session lasts, and none after its end',
       async () => {
-        const rig = await labRig()
         for (const index of (await undisturbed()).keys()) {
-          const { session, labsMax, isReached } = await story(rig, { at: index + 1, when }, isZombie)
+          const { rig, session, labsMax, isReached } = await story({ at: index + 1, when }, isZombie)
           expect([isReached, session.status, session.last_error, labsMax]).toEqual([true, 'ARCHIVED', null, 1])
           await expectNothingLeft(rig)
         }
@@ -68,11 +66,10 @@ for (const when of ['before', 'after'] as const)
     it(
       'its session may be canceled, also while it dies: it ends, and nothing is left',
       async () => {
-        const rig = await labRig()
         const changes = upTo(await undisturbed(), 'stop')
         for (const happening of [isCanceled, diesAndIsCanceled])
           for (const index of changes.keys()) {
-            const { session, labsMax, isReached } = await story(rig, { at: index + 1, when }, happening)
+            const { rig, session, labsMax, isReached } = await story({ at: index + 1, when }, happening)
             expect([isReached, session.status, session.last_error]).toEqual([true, 'TERMINATED', null])
             expect(labsMax).toBeLessThanOrEqual(1)
             await expectNothingLeft(rig)

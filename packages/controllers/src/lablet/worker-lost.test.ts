@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { describe, expect, it } from 'vitest'
-import { type LabRig, labRig, MINUTE_MS } from './testing/lab-rig.ts'
+import { type LabRig, MINUTE_MS } from './testing/lab-rig.ts'
 import { type Happening, story, undisturbed } from './testing/story.ts'
 
 /** Virtual time has no wall-clock limits: a story ends by itself. */
@@ -19,7 +19,7 @@ const isTerminated: Happening = async rig => {
 }
 const isAwayForAWhile: Happening = async rig => {
   await becomes(rig, 'STOPPED')
-  rig.clock.after(40 * MINUTE_MS, () => void becomes(rig, 'RUNNING'))
+  rig.clock.after(15 * MINUTE_MS, () => void becomes(rig, 'RUNNING'))
   return 'goes on'
 }
 
@@ -28,8 +28,7 @@ describe('a worker that is lost at any change', () => {
     'for good, ends what ran on it, has what was about to placed anew, and keeps no room',
     async () => {
       for (const index of (await undisturbed()).keys()) {
-        const rig = await labRig()
-        const { session } = await story(rig, { at: index + 1, when: 'before' }, isTerminated)
+        const { rig, session } = await story({ at: index + 1, when: 'before' }, isTerminated)
         const hadBegun = session.state_history.some(({ to }) => to === 'READY')
         expect(['PENDING', 'TERMINATED', 'ARCHIVED']).toContain(session.status)
         expect(session.status === 'PENDING').toBe(!hadBegun)
@@ -43,8 +42,7 @@ describe('a worker that is lost at any change', () => {
     'for a while, has its labs removed when it is back, and their room given back then',
     async () => {
       for (const index of (await undisturbed()).keys()) {
-        const rig = await labRig()
-        const { session } = await story(rig, { at: index + 1, when: 'before' }, isAwayForAWhile, 90 * MINUTE_MS)
+        const { rig, session } = await story({ at: index + 1, when: 'before' }, isAwayForAWhile, 20 * MINUTE_MS)
         expect(['PENDING', 'TERMINATED', 'ARCHIVED']).toContain(session.status)
         expect([index, await rig.labsThere()]).toEqual([index, []])
         expect([index, (await rig.worker()).reservations]).toEqual([index, {}])

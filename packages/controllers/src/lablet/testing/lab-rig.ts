@@ -54,7 +54,7 @@ export interface LabRig {
   stopAnnouncing(): Promise<void>
   worker(): Promise<Worker>
   changeWorker(more: Partial<Worker>): Promise<void>
-  /** A session that has a place on the worker: its slot begins after `startsInMs` and lasts half an hour. */
+  /** A session that has a place on the worker: its timeslot starts after `startsInMs`. */
   book(id: string, startsInMs?: number, workerId?: string): Promise<LabletSession>
   session(id?: string): Promise<LabletSession>
   define(more: Partial<LabletDefinition>): Promise<void>
@@ -71,7 +71,7 @@ export interface LabRig {
 
 export const WORKER = 'w-1'
 
-export async function labRig(): Promise<LabRig> {
+export async function labRig({ timeslotMs = 30 * MINUTE_MS } = {}): Promise<LabRig> {
   const plane = aControlPlane()
   const { clock, coordination } = plane
   const model = openSimModel({ seed: 11, clock })
@@ -98,7 +98,9 @@ export async function labRig(): Promise<LabRig> {
     worker: () => plane.get('workers', WORKER),
     changeWorker: async more => void (await plane.edit('workers', WORKER, { ...more, updated_at: now() })),
     async book(id, startsInMs = 0, workerId = WORKER) {
-      const session = { ...bookedSession(id, clock.now(), startsInMs), worker_id: workerId }
+      const startMs = clock.now() + startsInMs
+      const timeslot = { start: toInstant(startMs), end: toInstant(startMs + timeslotMs) }
+      const session = { ...bookedSession(id, clock.now(), timeslot), worker_id: workerId }
       await plane.put('workers', withReservation(await plane.get('workers', workerId), id, session.needs, now()))
       await plane.put('sessions', session)
       return session
@@ -117,11 +119,11 @@ export async function labRig(): Promise<LabRig> {
   }
 }
 
-function bookedSession(id: string, nowMs: number, startsInMs: number): LabletSession {
+function bookedSession(id: string, nowMs: number, timeslot: LabletSession['timeslot']): LabletSession {
   const now = toInstant(nowMs)
   return aSession({
     ...{ id, created_at: now, updated_at: now, entered_status_at: now, status: 'SCHEDULED' },
     needs: needsOf(Topology.parse(TOPOLOGY)),
-    timeslot: { start: toInstant(nowMs + startsInMs), end: toInstant(nowMs + startsInMs + 30 * MINUTE_MS) },
+    timeslot,
   })
 }
