@@ -1,14 +1,12 @@
 import { REASONS } from '@lcm/domain/text/reasons/catalog'
-import { CONTROLLER_REASONS } from '@lcm/domain/text/reasons/controller-reasons'
 import { FLEET_REASONS } from '@lcm/domain/text/reasons/fleet-reasons'
 import { LAB_REASONS } from '@lcm/domain/text/reasons/lab-reasons'
-import { LAUNCH_REASONS } from '@lcm/domain/text/reasons/launch-reasons'
 import { LICENSE_REASONS } from '@lcm/domain/text/reasons/license-reasons'
 import { NEXT_REASONS } from '@lcm/domain/text/reasons/next-reasons'
 import { PLACEMENT_REASONS } from '@lcm/domain/text/reasons/placement-reasons'
 import { PROBLEM_REASONS } from '@lcm/domain/text/reasons/problem-reasons'
 import { SESSION_REASONS } from '@lcm/domain/text/reasons/session-reasons'
-import { WORKER_REASONS } from '@lcm/domain/text/reasons/worker-reasons'
+import { LAUNCH_REASONS, WORKER_REASONS } from '@lcm/domain/text/reasons/worker-reasons'
 
 export const REASON_PAGE = 'docs/reference/reasons.md'
 
@@ -32,9 +30,8 @@ const SECTIONS: readonly (readonly [string, Readonly<Record<string, Render>>])[]
   ['Labs', LAB_REASONS],
   ['Fleet', FLEET_REASONS],
   ['Next step of a resource', NEXT_REASONS],
-  ['Control plane and controllers', CONTROLLER_REASONS],
   ['Problems of services', PROBLEM_REASONS],
-  ['Texts of others', { text: REASONS.text }],
+  ['General', { text: REASONS.text, not_given: REASONS.not_given, nothing_to_do: REASONS.nothing_to_do }],
 ]
 
 export const reasonPage = (): string =>

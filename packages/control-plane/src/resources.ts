@@ -17,6 +17,7 @@ import type { z } from 'zod'
 import type { ApiParts } from './http/api-parts.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/lab-state.ts'
+import { listAll } from './resources/list-documents.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
 import { workerView } from './resources/worker/worker-view.ts'
 import {
@@ -47,6 +48,41 @@ export const ownershipIn = (sessions: readonly Pick<LabletSession, 'id' | 'lab_r
   sessions: new Set(sessions.map(({ id }) => id)),
   labs: new Set(sessions.flatMap(({ lab_record_id }) => lab_record_id ?? [])),
 })
+
+/** Null for an actor that sees everything: nothing is redacted. */
+export const ownershipOf = async (
+  { sessions }: Pick<Collections, 'sessions'>,
+  actor: Actor,
+): Promise<Ownership | null> =>
+  seesAll(actor) ? null : ownershipIn(await listAll(sessions, { where: { owner: actor.id } }))
+
+/** Audience of a decision or planned action. */
+interface Visibility {
+  /** Owner of its session; null when it is public. */
+  readonly owner: string | null
+  /** Parts of it that the owner may see. */
+  readonly own: Ownership
+}
+
+const PUBLIC: Visibility = { owner: null, own: OWNS_NOTHING }
+/** The owner of a deleted resource is unknown, so only actors that see everything receive it. */
+const UNKNOWN: Visibility = { owner: '', own: OWNS_NOTHING }
+
+/** For a resource such as `session:ls-1`. A lab is as private as its session. */
+export async function visibilityOf(
+  { sessions, labs }: Pick<Collections, 'sessions' | 'labs'>,
+  resource: string,
+): Promise<Visibility> {
+  const [kind, id = ''] = resource.split(':')
+  if (kind === 'session') return visibilityOfSession(await sessions.get(id))
+  if (kind !== 'lab_record') return PUBLIC
+  const lab = await labs.get(id)
+  if (lab === null) return UNKNOWN
+  return lab.session_id === null ? PUBLIC : visibilityOfSession(await sessions.get(lab.session_id))
+}
+
+const visibilityOfSession = (session: LabletSession | null): Visibility =>
+  session === null ? UNKNOWN : { owner: session.owner, own: ownershipIn([session]) }
 
 /** Every session in the reservations and requests of a worker. */
 export const sessionsOfWorker = ({ reservations, wanted_by }: Worker): string[] => [

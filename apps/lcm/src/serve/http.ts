@@ -40,11 +40,10 @@ export async function listen(
   dispatch: Dispatch,
   { host, port, publicHosts = [], ending }: Listening,
 ): Promise<RunningServer> {
-  const isLeaving = () => ending.aborted
   const hostnames = [...new Set([...LOOPBACK, inUrl(host), ...publicHosts])]
   const consoleDir = assetFolder('dist', 'console')
   try {
-    return await startServer({ dispatch, clock: systemClock, host, port, hostnames, consoleDir, isLeaving })
+    return await startServer({ dispatch, clock: systemClock, host, port, hostnames, consoleDir, ending })
   } catch (cause) {
     throw refusedToListen(cause, { host, port })
   }

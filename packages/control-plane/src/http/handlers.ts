@@ -60,8 +60,7 @@ import { recordDecisions, reportMetrics, workerMetrics } from '../resources/work
 import { patchWorker, refreshWorker, repinWorker, retryWorker } from '../resources/worker/worker-commands.ts'
 import { workerView } from '../resources/worker/worker-view.ts'
 import type { StoredDefinition } from '../stored-documents.ts'
-import type { Api, Request } from './api.ts'
-import { created, createdOnce, empty, encoded, file, json, type Reply, type ReplyOf, stream } from './reply.ts'
+import type { Api, Created, Empty, Encoded, File, Json, Reply, ReplyOf, Request, Stream } from './api.ts'
 
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
 type HandlerMap = { [N in RouteName]: (request: RequestOf<N>) => Promise<ReplyOf<N>> }
@@ -98,6 +97,45 @@ export function handlers(parts: HandlerParts): Handlers {
   }
   return all
 }
+
+type Handle<R, T> = (request: R) => Promise<T>
+
+/** Wrappers that tag the result of a command or query. */
+const json =
+  <R, T>(handle: Handle<R, T>): Handle<R, Json<T>> =>
+  async request => ({ kind: 'json', body: await handle(request) })
+
+const created =
+  <R, T>(handle: Handle<R, T>): Handle<R, Created<T>> =>
+  async request => ({ kind: 'created', body: await handle(request) })
+
+/** For a request that finds its resource when it is repeated. */
+const createdOnce =
+  <R, T>(handle: Handle<R, { readonly body: T; readonly isNew: boolean }>): Handle<R, Created<T> | Json<T>> =>
+  async request => {
+    const { body, isNew } = await handle(request)
+    return { kind: isNew ? 'created' : 'json', body }
+  }
+
+const encoded =
+  <R, T>(handle: Handle<R, Encoded<T>>): Handle<R, Encoded<T>> =>
+  request =>
+    handle(request)
+
+const empty =
+  <R>(handle: Handle<R, unknown>): Handle<R, Empty> =>
+  async request => {
+    await handle(request)
+    return { kind: 'empty' }
+  }
+
+const stream =
+  <R>(open: (request: R) => AsyncIterable<string>): Handle<R, Stream> =>
+  async request => ({ kind: 'stream', events: open(request) })
+
+const file =
+  <R>(make: Handle<R, AsyncIterable<Uint8Array>>): Handle<R, File> =>
+  async request => ({ kind: 'file', chunks: await make(request) })
 
 const workerHandlers = (api: Api) => {
   const view = async (changed: Promise<Worker>) => workerView(api, await changed)

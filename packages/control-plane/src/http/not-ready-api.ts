@@ -1,8 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiResponse, Dispatch } from '@lcm/contract/route'
 import { reason } from '@lcm/domain/reason'
-import { problemResponse } from './dispatch.ts'
-import { readiness } from './extra-routes.ts'
+import { problemResponse, readiness } from './dispatch.ts'
 
 /** Responds while the API is starting, and forwards all requests once it is open. */
 export interface NotReadyApi {

@@ -262,7 +262,7 @@ describe('a server that closes', () => {
       await released
       yield Buffer.from('the other')
     }
-    let isLeaving = false
+    const ending = new AbortController()
     const filing = await startServer({
       dispatch: async ({ url }) =>
         url === '/health'
@@ -273,11 +273,11 @@ describe('a server that closes', () => {
       port: 0,
       hostnames: ['localhost'],
       consoleDir: null,
-      isLeaving: () => isLeaving,
+      ending: ending.signal,
     })
     const file = await fetch(`${filing.url}/api/v1/backup`)
     expect((await fetch(`${filing.url}/health`)).headers.get('connection')).toBe('keep-alive')
-    isLeaving = true
+    ending.abort()
     expect((await fetch(`${filing.url}/health`)).headers.get('connection')).toBe('close')
     const closed = filing.close()
     release()

@@ -53,8 +53,8 @@ export interface ServerOptions {
   readonly hostnames: readonly string[]
   /** Folder of the built console; without it only the API is served. */
   readonly consoleDir: string | null
-  /** While true, every response closes its connection, so that clients reconnect elsewhere. */
-  readonly isLeaving?: () => boolean
+  /** Once aborted, every response closes its connection, so that clients reconnect elsewhere. */
+  readonly ending?: AbortSignal
   /** Timeout for receiving a request, on Node's own clock: no other can abort a request that was not read yet. */
   readonly requestMsMax?: number
 }
@@ -200,7 +200,7 @@ async function listenOnIpv6(app: FastifyInstance, port: number, times: ServerTim
 function guard(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS)
-    if (options.isLeaving?.()) reply.header('connection', 'close')
+    if (options.ending?.aborted) reply.header('connection', 'close')
     if (options.hostnames.includes(request.hostname.replace(/:\d+$/, ''))) return
     await send(reply, problemResponse(wrongHost(options), request.url))
   })

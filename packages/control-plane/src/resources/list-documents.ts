@@ -1,18 +1,18 @@
 import type { Instant } from '@lcm/domain/instant'
 import type { Collection, Document, Query } from '@lcm/store/store'
-import type { Api } from '../http/api.ts'
+import type { ApiParts } from '../http/api-parts.ts'
 
 /**
  * One page of a list. The position is read before the documents, so a client that follows events from it may see a change
  * twice but misses none. The cursor is the last id: it stays valid when documents are added or removed.
  */
 export async function listPage<T extends Document>(
-  api: Api,
+  { feed }: Pick<ApiParts, 'feed'>,
   collection: Collection<T>,
   page: { limit: number; cursor?: string | undefined },
   filter: Omit<Query, 'limit' | 'after'>,
 ): Promise<{ items: T[]; next_cursor: string | null; revision: string }> {
-  const revision = await api.feed.position()
+  const revision = await feed.position()
   const after = page.cursor === undefined ? {} : { after: page.cursor }
   const found = await collection.list({ ...filter, ...after, limit: page.limit + 1 })
   const items = found.slice(0, page.limit)

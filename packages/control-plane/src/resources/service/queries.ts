@@ -3,9 +3,8 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import { type Actor, SERVICES } from '@lcm/domain/actor'
 import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
-import { visibilityOf } from '../../changes/visibility.ts'
 import type { Api } from '../../http/api.ts'
-import { redactSessionIds, seesAll } from '../../resources.ts'
+import { redactSessionIds, seesAll, visibilityOf } from '../../resources.ts'
 import { isSilent, newestOf } from './commands.ts'
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')

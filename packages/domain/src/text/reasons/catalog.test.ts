@@ -1,15 +1,14 @@
 import { expect, it } from 'vitest'
+import { reason } from '../../reason.ts'
 import { REASONS } from './catalog.ts'
-import { CONTROLLER_REASONS } from './controller-reasons.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
-import { LAUNCH_REASONS } from './launch-reasons.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
 import { NEXT_REASONS } from './next-reasons.ts'
 import { PLACEMENT_REASONS } from './placement-reasons.ts'
 import { PROBLEM_REASONS } from './problem-reasons.ts'
 import { SESSION_REASONS } from './session-reasons.ts'
-import { WORKER_REASONS } from './worker-reasons.ts'
+import { LAUNCH_REASONS, WORKER_REASONS } from './worker-reasons.ts'
 
 const PARTS = [
   WORKER_REASONS,
@@ -20,12 +19,11 @@ const PARTS = [
   PLACEMENT_REASONS,
   LAB_REASONS,
   FLEET_REASONS,
-  CONTROLLER_REASONS,
   PROBLEM_REASONS,
 ]
 
 it('no code is defined twice: a later one would silently replace the earlier one', () => {
-  const codes = ['text', ...PARTS.flatMap(part => Object.keys(part))]
+  const codes = ['text', 'not_given', 'nothing_to_do', ...PARTS.flatMap(part => Object.keys(part))]
   expect(codes.filter((code, index) => codes.indexOf(code) !== index)).toEqual([])
   expect(Object.keys(REASONS).toSorted()).toEqual(codes.toSorted())
 })
@@ -33,4 +31,9 @@ it('no code is defined twice: a later one would silently replace the earlier one
 it.each(Object.keys(REASONS))('%s is snake_case and at most 64 characters long', code => {
   expect(code).toMatch(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/)
   expect(code.length).toBeLessThanOrEqual(64)
+})
+
+it('says that no reason was given, or that there is nothing to do', () => {
+  expect(reason('not_given').message).toBe('no reason given')
+  expect(reason('nothing_to_do').message).toBe('nothing to do')
 })

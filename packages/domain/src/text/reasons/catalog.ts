@@ -1,18 +1,18 @@
-import { CONTROLLER_REASONS } from './controller-reasons.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
-import { LAUNCH_REASONS } from './launch-reasons.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
 import { NEXT_REASONS } from './next-reasons.ts'
 import { PLACEMENT_REASONS } from './placement-reasons.ts'
 import { PROBLEM_REASONS } from './problem-reasons.ts'
 import { SESSION_REASONS } from './session-reasons.ts'
-import { WORKER_REASONS } from './worker-reasons.ts'
+import { LAUNCH_REASONS, WORKER_REASONS } from './worker-reasons.ts'
 
 /** Renders every reason by its code. A code is never given another meaning; a message may be reworded. */
 export const REASONS = {
   /** Words of others, and texts that older releases stored. */
   text: ({ text }: { text: string }) => text,
+  not_given: () => 'no reason given',
+  nothing_to_do: () => 'nothing to do',
   ...WORKER_REASONS,
   ...LAUNCH_REASONS,
   ...LICENSE_REASONS,
@@ -21,6 +21,5 @@ export const REASONS = {
   ...PLACEMENT_REASONS,
   ...LAB_REASONS,
   ...FLEET_REASONS,
-  ...CONTROLLER_REASONS,
   ...PROBLEM_REASONS,
 }

@@ -1,8 +1,11 @@
-import { reason } from '../../reason.ts'
+import { reason, textReason } from '../../reason.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const CAUSE = reason('worker_unknown', { worker_id: 'w-1' })
+
+const cause = textReason('the cause')
+const refusal = textReason('the refusal')
 
 const ROWS: readonly MessageRow[] = [
   [reason('instance_ended', { state: 'terminated' }), 'the instance is terminated'],
@@ -93,6 +96,18 @@ const ROWS: readonly MessageRow[] = [
   [
     reason('idle_timeout', { worker: 'nested-1', idle_seconds: 3900, timeout_seconds: 3600 }),
     'nested-1 has been idle for 65 min; the timeout is 60 min',
+  ],
+  [reason('orphan', { instance_id: 'i-1', region: 'us-east-1', cause }), 'i-1 in us-east-1: the cause'],
+  [reason('orphan_held', { cause, refusal }), 'the cause; the refusal'],
+  [reason('purchase', { key: 'k:1', count: 2 }), 'purchase k:1 of 2 workers'],
+  [
+    reason('scale_up_cooldown', { template: 'nested', last_at: '', seconds: 285 }),
+    'scale-up of nested is on cooldown for 285 s',
+  ],
+  [reason('scale_up_in_progress', { workers: 1 }), '1 worker of the last scale-up is still starting'],
+  [
+    reason('region_limit', { region: 'us-east-1', workers: 9, count: 2, limit: 10 }),
+    'us-east-1 has 9 workers; 2 more would exceed max_workers_per_region (10)',
   ],
 ]
 

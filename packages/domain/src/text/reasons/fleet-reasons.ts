@@ -24,6 +24,10 @@ const ORPHAN_REASONS = {
     `${worker} has another instance, ${instance_id}`,
   worker_not_launching: ({ worker, status }: { worker: string; status: string }) =>
     `${worker} is ${status} and does not wait for an instance`,
+  orphan: ({ instance_id, region, cause }: { instance_id: string; region: string; cause: NestedReason }) =>
+    `${instance_id} in ${region}: ${cause.message}`,
+  orphan_held: ({ cause, refusal }: { cause: NestedReason; refusal: NestedReason }) =>
+    `${cause.message}; ${refusal.message}`,
   orphan_found: ({ cause }: { cause: NestedReason }) => `${cause.message}; it is checked again in the next cycle`,
   orphan_reported: ({ cause }: { cause: NestedReason }) =>
     `${cause.message}; set orphan_action to terminate, or terminate the instance manually`,
@@ -91,5 +95,16 @@ const IDLE_REASONS = {
   }) => `${worker} has been idle for ${Math.floor(idle_seconds / 60)} min; the timeout is ${spanText(timeout_seconds)}`,
 }
 
+const SCALE_UP_REASONS = {
+  purchase: ({ key, count }: { key: string; count: number }) =>
+    `purchase ${key} of ${count} ${count === 1 ? 'worker' : 'workers'}`,
+  scale_up_cooldown: ({ template, seconds }: { template: string; last_at: string; seconds: number }) =>
+    `scale-up of ${template} is on cooldown for ${seconds} s`,
+  scale_up_in_progress: ({ workers }: { workers: number }) =>
+    `${workers} ${workers === 1 ? 'worker' : 'workers'} of the last scale-up ${workers === 1 ? 'is' : 'are'} still starting`,
+  region_limit: (p: { region: string; workers: number; count: number; limit: number }) =>
+    `${p.region} has ${countText(p.workers, 'worker')}; ${p.count} more would exceed max_workers_per_region (${p.limit})`,
+}
+
 /** Reasons about fleet policies: idle detection, discovery, orphans, scale-up. */
-export const FLEET_REASONS = { ...DISCOVERY_REASONS, ...ORPHAN_REASONS, ...IDLE_REASONS }
+export const FLEET_REASONS = { ...DISCOVERY_REASONS, ...ORPHAN_REASONS, ...IDLE_REASONS, ...SCALE_UP_REASONS }

@@ -1,10 +1,13 @@
-import { reason } from '../../reason.ts'
+import { reason, textReason } from '../../reason.ts'
 import { PLACEMENT_REASONS } from './placement-reasons.ts'
 import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const NODES = { resource: 'nodes', needed: 3, free: 2 } as const
 const UNLIMITED = { node_limit: null, license: null }
 const CAUSE = reason('worker_cordoned')
+
+const cause = textReason('the cause')
+const refusal = textReason('the refusal')
 
 const ROWS: readonly MessageRow[] = [
   [reason('cml_status', { status: 'STARTING' }), 'CML on the worker is STARTING'],
@@ -114,6 +117,12 @@ const ROWS: readonly MessageRow[] = [
   ],
   [reason('placed_on_fullest', { worker: 'nested-1' }), 'placed on nested-1: it is the fullest candidate'],
   [reason('placed_on_empty', { worker: 'nested-1' }), 'placed on nested-1: all candidates are empty'],
+  [reason('topology_not_fetched'), 'the topology has not been fetched yet'],
+  [reason('placement_refused', { worker: 'metal-1', cause }), "metal-1 can't take the session: the cause"],
+  [reason('assignment_failed'), 'the assignment failed'],
+  [reason('capacity_taken', { cause }), 'the capacity was taken in the meantime: the cause'],
+  [reason('placed_ahead', { minutes: 30 }), 'sessions are placed 30 min before they begin'],
+  [reason('scale_up_refused', { cause, refusal }), 'the cause; the refusal'],
 ]
 
 checkMessages(PLACEMENT_REASONS, ROWS)

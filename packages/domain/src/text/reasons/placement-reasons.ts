@@ -105,6 +105,8 @@ const PURCHASE_REASONS = {
     cause: NestedReason
   }) =>
     `${countText(workers, 'worker')} can't take it because of ${CATEGORY_TEXTS[category]}, for example: ${cause.message}`,
+  scale_up_refused: ({ cause, refusal }: { cause: NestedReason; refusal: NestedReason }) =>
+    `${cause.message}; ${refusal.message}`,
   scale_up_requested: ({ template }: { template: string }) => `scale-up of ${template} requested`,
   scale_up_disabled: () => 'scale-up is turned off (scale_up_enabled is false)',
   region_worker_limit: ({ region, limit }: { region: string; limit: number }) =>
@@ -118,6 +120,12 @@ const PURCHASE_REASONS = {
 }
 
 const SCHEDULE_REASONS = {
+  topology_not_fetched: () => 'the topology has not been fetched yet',
+  placement_refused: ({ worker, cause }: { worker: string; cause: NestedReason }) =>
+    `${worker} can't take the session: ${cause.message}`,
+  assignment_failed: () => 'the assignment failed',
+  capacity_taken: ({ cause }: { cause: NestedReason }) => `the capacity was taken in the meantime: ${cause.message}`,
+  placed_ahead: ({ minutes }: { minutes: number }) => `sessions are placed ${minutes} min before they begin`,
   definition_deleted: () => 'the definition no longer exists',
   capacity_already_reserved: ({ worker }: { worker: string }) =>
     `placed on ${worker}: it already holds capacity for the session`,

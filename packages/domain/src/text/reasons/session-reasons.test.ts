@@ -75,6 +75,25 @@ const ROWS: readonly MessageRow[] = [
     reason('nothing_to_retry'),
     'the lab is running, so there is nothing to retry; for a new lab, cancel this session and book another one',
   ],
+  [reason('booked_by', { by: 'ada' }), 'ada booked the session'],
+  [reason('ended_by_housekeeping'), 'the timeslot is over, and no controller ended the session'],
+  [reason('requeued_by', { by: 'ada' }), 'ada requested another placement'],
+  [reason('session_left_worker', { worker: 'metal-1' }), 'the session left metal-1'],
+  [reason('session_needs_lab'), 'the session needs its lab'],
+  [reason('session_over'), 'the session is over'],
+  [reason('step_started', { step: 'bind' }), 'bind starts'],
+  [reason('step_in_progress', { step: 'bind' }), 'bind is in progress'],
+  [reason('step_ended', { step: 'bind', outcome: 'completed' }), 'bind is completed'],
+  [reason('step_failed', { step: 'bind', error: 'no answer' }), 'bind: no answer'],
+  [
+    reason('teardown_given_up', { step: 'wipe', error: 'no answer' }),
+    'wipe: no answer; the capacity stays reserved until a scan finds the lab stopped or gone',
+  ],
+  [reason('nodes_booting', { booted: 1, nodes: 3 }), '1 of 3 nodes have booted'],
+  [reason('nodes_not_booted', { nodes: 'r1 (STARTED)' }), 'nodes have not booted: r1 (STARTED)'],
+  [reason('worker_address_changed'), 'the address of the worker changed'],
+  [reason('worker_has_no_address'), 'the worker has no address'],
+  [reason('worker_gone'), 'the worker is gone'],
 ]
 
 checkMessages(SESSION_REASONS, ROWS)

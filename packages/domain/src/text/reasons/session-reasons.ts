@@ -5,6 +5,12 @@ const minutesOf = (seconds: number): string => `${seconds / 60} min`
 const workerOr = (worker: string | null): string => worker ?? 'the worker'
 
 const LIFECYCLE_REASONS = {
+  booked_by: ({ by }: { by: string }) => `${by} booked the session`,
+  ended_by_housekeeping: () => 'the timeslot is over, and no controller ended the session',
+  requeued_by: ({ by }: { by: string }) => `${by} requested another placement`,
+  session_left_worker: ({ worker }: { worker: string }) => `the session left ${worker}`,
+  session_needs_lab: () => 'the session needs its lab',
+  session_over: () => 'the session is over',
   waiting_for_placement: () => 'waiting for resource-scheduler to place the session',
   status_is_final: ({ status }: { status: string }) => `${status} is final`,
   session_canceled: ({ by, reason }: { by: string; reason: string }) =>
@@ -25,6 +31,14 @@ const LIFECYCLE_REASONS = {
 }
 
 const PIPELINE_REASONS = {
+  step_started: ({ step }: { step: string }) => `${step} starts`,
+  step_in_progress: ({ step }: { step: string }) => `${step} is in progress`,
+  step_ended: ({ step, outcome }: { step: string; outcome: string }) => `${step} is ${outcome}`,
+  step_failed: ({ step, error }: { step: string; error: string }) => `${step}: ${error}`,
+  teardown_given_up: ({ step, error }: { step: string; error: string }) =>
+    `${step}: ${error}; the capacity stays reserved until a scan finds the lab stopped or gone`,
+  nodes_booting: ({ booted, nodes }: { booted: number; nodes: number }) => `${booted} of ${nodes} nodes have booted`,
+  nodes_not_booted: ({ nodes }: { nodes: string }) => `nodes have not booted: ${nodes}`,
   pipeline_step: ({ step }: { step: string }) => `step ${step}`,
   pipeline_step_retry: ({ step }: { step: string }) => `step ${step} failed and is retried after a backoff`,
   lab_start_attempt_failed: ({
@@ -45,6 +59,9 @@ const PIPELINE_REASONS = {
 }
 
 const HOST_REASONS = {
+  worker_address_changed: () => 'the address of the worker changed',
+  worker_has_no_address: () => 'the worker has no address',
+  worker_gone: () => 'the worker is gone',
   worker_deleted: () => 'the worker no longer exists',
   /** `worker` is null where the reader knows which worker is meant. */
   worker_status: ({ worker, status }: { worker: string | null; status: string }) => `${workerOr(worker)} is ${status}`,
