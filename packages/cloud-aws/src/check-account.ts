@@ -13,8 +13,7 @@ import {
 } from './aws-clients.ts'
 import { type Caller, callerIdentity } from './caller-identity.ts'
 import { cloudCall } from './cloud-call.ts'
-import { newestImage } from './ec2/compute.ts'
-import { runInput } from './ec2/instance.ts'
+import { newestImage, runInput } from './ec2/compute.ts'
 import type { IamActionName } from './iam-actions.ts'
 
 /** A region, and the parameters of a launch there. */
