@@ -6,8 +6,8 @@ import type { AdminApi, ControllerHealth } from './admin-api.ts'
 import type { Controller, ControllerParts } from './controller.ts'
 import { decisionLog } from './decision-log.ts'
 import { type Heartbeat, heartbeat } from './heartbeat.ts'
+import type { PromMeter } from './metrics.ts'
 import { type Outages, outages } from './outages.ts'
-import type { PromMeter } from './prom-meter.ts'
 import { type RegisteredElection, registeredElection } from './registered-election.ts'
 
 /** `waits_for` of `/ready` once the process was asked to end. */

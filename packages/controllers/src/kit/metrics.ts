@@ -37,3 +37,52 @@ export function promMeter(): PromMeter {
     text: () => registry.metrics(),
   }
 }
+
+export interface Counters<Name extends string> {
+  add(name: Name, count?: number): void
+  /** Each as `<name>_count`. */
+  snapshot(): Readonly<Record<string, number>>
+}
+
+/** Counts since the process started, for `/admin/stats` and as `<prefix>_<name>_total` for Prometheus. */
+export function counters<Name extends string>(
+  meter: Meter,
+  prefix: string,
+  help: Readonly<Record<Name, string>>,
+): Counters<Name> {
+  const counts = new Map<string, number>(Object.keys(help).map(name => [name, 0]))
+  const metered = new Map(
+    Object.entries<string>(help).map(([name, text]) => [name, meter.counter(`${prefix}_${name}_total`, text)]),
+  )
+  return {
+    add(name, count = 1) {
+      counts.set(name, (counts.get(name) ?? 0) + count)
+      metered.get(name)?.add(count)
+    },
+    snapshot: () => Object.fromEntries([...counts].map(([name, count]) => [`${name}_count`, count])),
+  }
+}
+
+const LABELS = ['action', 'code']
+
+interface AwsCall {
+  readonly action: string
+  /** Null on success. */
+  readonly code: string | null
+  readonly ms: number
+}
+
+/** Counts and times every attempt of an AWS call, including retries. Pass it to each client as `onCall`. */
+export function awsCallMetrics(meter: Meter): (call: AwsCall) => void {
+  const calls = meter.counter('aws_calls_total', 'Attempts of AWS calls, by action and result code', LABELS)
+  const durations = meter.histogram(
+    'aws_call_duration_seconds',
+    'Duration of AWS calls, by action and result code',
+    LABELS,
+  )
+  return ({ action, code, ms }) => {
+    const labels = { action, code: code ?? 'ok' }
+    calls.add(1, labels)
+    durations.observe(ms / 1000, labels)
+  }
+}

@@ -4,8 +4,8 @@ import type { Reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Meter, ReconcileContext } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { type Counters, counters } from '../kit/counters.ts'
 import { fencedWrite } from '../kit/fenced-write.ts'
+import { type Counters, counters } from '../kit/metrics.ts'
 import type { Writer } from './labs/lab-records.ts'
 
 const COUNTERS = {

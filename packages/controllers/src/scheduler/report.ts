@@ -2,9 +2,9 @@ import { ApiError, type Client, isProblem } from '@lcm/client/client'
 import type { DecisionNote } from '@lcm/domain/decision'
 import { type Reason, textReason } from '@lcm/domain/reason'
 import type { Election, Meter, ReconcileContext } from '@lcm/runtime'
-import { type Counters, counters } from '../kit/counters.ts'
 import { type DecisionLog, OUTCOME_CHARS_MAX } from '../kit/decision-log.ts'
 import { fencedWrite } from '../kit/fenced-write.ts'
+import { type Counters, counters } from '../kit/metrics.ts'
 
 const COUNTERS = {
   cycles: 'scheduling cycles that completed',

@@ -4,11 +4,17 @@ import { holds } from '@lcm/domain/worker/boot'
 import type { Decision } from '@lcm/domain/worker/decision/decision'
 import type { Observation } from '@lcm/domain/worker/observation'
 import { type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
-import type { Meter } from '@lcm/runtime'
-import { type Election, type ReconcileContext, type ReconciliationResult, requeue, success } from '@lcm/runtime'
-import { type Counters, counters } from '../kit/counters.ts'
+import {
+  type Election,
+  type Meter,
+  type ReconcileContext,
+  type ReconciliationResult,
+  requeue,
+  success,
+} from '@lcm/runtime'
 import { OUTCOME_CHARS_MAX } from '../kit/decision-log.ts'
 import { fencedWrite, SupersededError } from '../kit/fenced-write.ts'
+import { type Counters, counters } from '../kit/metrics.ts'
 
 const COUNTERS = {
   provisioned: 'launches that EC2 accepted',
