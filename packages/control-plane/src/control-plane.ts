@@ -20,11 +20,10 @@ import { type Api, openApi } from './http/api.ts'
 import type { ApiConfig } from './http/api-parts.ts'
 import { dispatcher, extraRoutes, type ProcessStatus, withDeadline } from './http/dispatch.ts'
 import { handlers } from './http/handlers.ts'
-import { executeOnce } from './http/idempotency.ts'
 import { fleetMetrics } from './resources/fleet/fleet-metrics.ts'
 import { holdFleet } from './resources/fleet/fleet-scaling.ts'
 import { sealing } from './resources/secret/sealing.ts'
-import { fenceOf, nextEpoch } from './resources/service/terms.ts'
+import { nextEpoch } from './resources/service/terms.ts'
 import { seedTemplates } from './resources/template/commands.ts'
 import { findToken, getToken } from './resources/token/queries.ts'
 
@@ -73,9 +72,9 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
   const simControl = parts.process.simulator === undefined ? null : SIM_CONTROL_PATH
   return {
     dispatch: dispatcher({
+      api,
       handlers: handlers({ api, access, events, backup, simControl }),
       access,
-      clock: parts.clock,
       log,
       extra: extraRoutes({
         ...parts,
@@ -85,8 +84,6 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
         changesAreListed: () => responds(api, api.feed.position()),
         fleetMetrics: () => fleetMetrics(api, events.openNow()),
       }),
-      fenceOf: (service, epoch) => fenceOf(api, service, epoch),
-      once: (which, execute) => executeOnce(api, which, execute),
     }),
     access,
     services: [

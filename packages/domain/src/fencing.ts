@@ -46,10 +46,3 @@ export const ServiceTerm = z
   })
   .meta({ id: 'ServiceTerm', description: 'The newest leadership term of one service.' })
 export type ServiceTerm = z.infer<typeof ServiceTerm>
-
-/** Whether a document may be written by this epoch, and with which fence afterwards. Null refuses. */
-export function raiseFence(fence: Fence, service: string, epoch: number): Fence | null {
-  const highest = fence[service] ?? 0
-  if (epoch < highest) return null
-  return epoch === highest ? fence : { ...fence, [service]: epoch }
-}

@@ -13,38 +13,33 @@ import {
 } from '@lcm/contract/route'
 import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
 import { SIM_CONTROL_PATH } from '@lcm/contract/system'
-import type { Actor, ServiceName } from '@lcm/domain/actor'
+import type { Actor } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { StoreError } from '@lcm/store/store'
 import { type AccessControl, revocableStream } from '../access/access-control.ts'
-import type { Encoded, Reply } from './api.ts'
+import { fenceOf } from '../resources/service/terms.ts'
+import type { Api, Encoded, Reply } from './api.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
+import { executeOnce } from './idempotency.ts'
 import { findRoute, ifMatchOf, jsonOf, methodNotAllowed, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'
 
 /** Placeholder origin: only path and query of a request matter. */
 const ORIGIN = 'http://api.invalid'
-/** Checks that the epoch is the registered term of the service, and returns the fence of its writes. */
-type FenceOf = (service: ServiceName, epoch: number) => Promise<number>
-/** Executes a request with an Idempotency-Key once, and one without at every call. */
-type ExecuteOnce = (
-  which: { request: ApiRequest; actor: Actor; path: string },
-  execute: (once: RawRequest['once']) => Promise<ApiResponse>,
-) => Promise<ApiResponse>
 /** Routes outside the contract, such as the login page. Null passes the request on. */
 type Extra = (request: ApiRequest, url: URL) => Promise<ApiResponse | null>
 
 /** The whole API as one function of a request. HTTP only wraps it, and the simulation calls it directly. */
 export function dispatcher(parts: {
+  api: Api
   handlers: Handlers
   access: AccessControl
-  clock: Clock
   log: Logger
   extra: Extra
-  fenceOf: FenceOf
-  once: ExecuteOnce
 }): Dispatch {
+  const { api } = parts
+  const { clock } = api
   const handlerOf = new Map<string, Handler>(Object.entries(parts.handlers))
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {
@@ -72,23 +67,25 @@ export function dispatcher(parts: {
     if (spec.idempotent) {
       const path = url.pathname.slice(API_PREFIX.length)
       return withDeadline(
-        parts.clock,
+        clock,
         ANSWER_MS_MAX,
-        parts.once({ request, actor, path }, once => responseOrProblem(request, spec, () => handle({ ...raw, once }))),
+        executeOnce(api, { request, actor, path }, once =>
+          responseOrProblem(request, spec, () => handle({ ...raw, once })),
+        ),
       )
     }
     // A large file has no deadline.
     if (spec.file !== undefined) return responseOf(spec, await handle(raw))
-    if (!spec.stream) return responseOf(spec, await withDeadline(parts.clock, ANSWER_MS_MAX, handle(raw)))
+    if (!spec.stream) return responseOf(spec, await withDeadline(clock, ANSWER_MS_MAX, handle(raw)))
     const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(eventsOf)
     const check = async () => allowedOrRefused(await parts.access.recheck(request), spec)
-    const events = await revocableStream(open, { clock: parts.clock, signal: request.signal, check })
+    const events = await revocableStream(open, { clock, signal: request.signal, check })
     return responseOf(spec, { kind: 'stream', events })
   }
 
   async function fenceFor(actor: Actor, request: ApiRequest): Promise<number> {
     const epoch = epochOf(request)
-    if (actor.service !== null && epoch > 0) return parts.fenceOf(actor.service, epoch)
+    if (actor.service !== null && epoch > 0) return fenceOf(api, actor.service, epoch)
     throw new ProblemError('precondition_required', `send the epoch of your term in ${EPOCH_HEADER}`)
   }
 

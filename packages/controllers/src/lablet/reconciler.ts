@@ -1,4 +1,4 @@
-import type { Client } from '@lcm/client/client'
+import { type Client, unlessMissing } from '@lcm/client/client'
 import { pagesOf } from '@lcm/client/lists'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
@@ -20,7 +20,6 @@ import {
 import { SupersededError } from '../kit/fenced-write.ts'
 import type { LabletDependencies } from './dependencies.ts'
 import { type FencedLabs, fencedLabs } from './labs/fenced-labs.ts'
-import { fetchSession, fetchWorker } from './labs/lab-records.ts'
 import { observe, workerOf } from './observe.ts'
 import { performDecision } from './perform.ts'
 import { noteOf, type SessionReconcile } from './report.ts'
@@ -36,7 +35,7 @@ export function sessionReconciler(parts: LabletDependencies): Reconciliation {
     {
       listResources: signal => pagesOf(page => client.call('listSessions', { query: page, signal })),
       keyOf: session => session.id,
-      fetchResource: (id, signal) => fetchSession(client, id, signal),
+      fetchResource: (id, signal) => unlessMissing(client.call('getSession', { params: { id }, signal })),
       reconcile: (session, context) => reconcileSession(parts, session, context),
       moreTriggers: [workerWatch(parts)],
       watchSource: prefix => changeKeys.source(prefix),
@@ -142,7 +141,7 @@ export function workerWatch<R>({ client, changeKeys }: { client: Client; changeK
 
 async function addSessionsOf<R>(client: Client, id: string, { add, signal, logger }: TriggerContext<R>): Promise<void> {
   try {
-    const worker = await fetchWorker(client, id, signal)
+    const worker = await unlessMissing(client.call('getWorker', { params: { id }, signal }))
     for (const session of Object.keys(worker?.reservations ?? {})) add(session, 'worker changed')
   } catch (error) {
     logger.debug({ worker: id, err: error }, 'the sessions of a worker are left to the poll')

@@ -1,6 +1,17 @@
+import { aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { canMove, isTransitional, isWishUnserved, movesFrom, statusOfEc2State } from './lifecycle.ts'
-import { WORKER_STATUSES } from './worker.ts'
+import { toInstant, toMs } from '../instant.ts'
+import {
+  canMove,
+  consequenceOf,
+  failuresAfter,
+  isTransitional,
+  isWishUnserved,
+  movesFrom,
+  statusOfEc2State,
+} from './lifecycle.ts'
+import type { Drain } from './parts.ts'
+import { WORKER_STATUSES, type Worker } from './worker.ts'
 
 describe('the lifecycle', () => {
   it('ends in TERMINATED and nowhere else', () => {
@@ -67,4 +78,102 @@ describe('a request that no status serves yet', () => {
     expect(isWishUnserved('RUNNING', 'HIBERNATED')).toBe(false)
     expect(isWishUnserved('', '')).toBe(false)
   })
+})
+
+const NOW = toInstant(toMs(aWorker().entered_status_at) + 3_600_000)
+const RESTART = { external_stop: 'restart' } as const
+const ACCEPT = { external_stop: 'accept' } as const
+const SESSION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: NOW }
+const drain = (more: Partial<Drain> = {}): Drain => ({
+  requested_at: NOW,
+  by: 'ann',
+  reason: 'maintenance',
+  // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+  then: 'STOPPED',
+  deadline: toInstant(toMs(NOW) + 1),
+  ...more,
+})
+const report = (
+  before: Worker,
+  status: Worker['status'],
+  settings: { external_stop: 'restart' | 'accept' } = RESTART,
+) => consequenceOf(before, { ...before, status }, settings, NOW)
+
+describe('a drain that is over', () => {
+  it('sets the requested status, in the name of the requester', () => {
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    const draining = aWorker({ status: 'DRAINING', drain: drain({ then: 'TERMINATED' }) })
+    expect(report(draining, 'TERMINATING')).toMatchObject({
+      outcome: 'drained',
+      worker: {
+        status: 'TERMINATING',
+        desired_status: 'TERMINATED',
+        desired_by: 'ann',
+        desired_reason: 'maintenance',
+        drain: null,
+        pause: { reason: null },
+      },
+    })
+  })
+
+  it('never terminates a worker that was protected since', () => {
+    // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
+    const kept = aWorker({ status: 'DRAINING', protected: true, drain: drain({ then: 'TERMINATED' }) })
+    expect(report(kept, 'STOPPING')?.worker).toMatchObject({ desired_status: 'STOPPED', drain: null })
+  })
+
+  it('is a pause when the idle policy requested it', () => {
+    const idle = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle', policy: 'idle' }) })
+    expect(report(idle, 'STOPPING')?.worker.pause).toMatchObject({
+      reason: { code: 'worker_idle' },
+      by: 'idle',
+      last_paused_at: NOW,
+      counts: { auto: 1 },
+    })
+  })
+
+  it('is no pause when a user with the name of that policy requested it: no policy may start the worker again', () => {
+    const called = aWorker({ status: 'DRAINING', drain: drain({ by: 'idle' }) })
+    expect(report(called, 'STOPPING')?.worker).toMatchObject({ desired_by: 'idle', pause: { reason: null } })
+  })
+
+  it('is refused while sessions remain and the deadline has not passed', () => {
+    const busy = aWorker({ status: 'DRAINING', drain: drain(), reservations: { s: SESSION } })
+    expect(report(busy, 'STOPPING')).toBeNull()
+    expect(report({ ...busy, drain: drain({ deadline: NOW }) }, 'STOPPING')?.outcome).toBe('drained')
+  })
+})
+
+describe('a stop outside LCM', () => {
+  it.each(['RUNNING', 'DRAINING', 'STARTING'] as const)(
+    'of a %s worker is accepted, where that is the setting',
+    status => {
+      expect(report(aWorker({ status }), 'STOPPED', ACCEPT)?.worker).toMatchObject({
+        desired_status: 'STOPPED',
+        desired_by: 'external stop',
+        pause: { reason: { code: 'stopped_outside_lcm' }, counts: { auto: 1 } },
+      })
+      expect(report(aWorker({ status }), 'STOPPED')?.worker.desired_status).toBe('RUNNING')
+    },
+  )
+
+  it('is not what a requested stop ends with', () => {
+    expect(report(aWorker({ status: 'STOPPING' }), 'STOPPED', ACCEPT)?.worker.desired_status).toBe('RUNNING')
+  })
+})
+
+it('terminates a scale-up that never ran', () => {
+  const bought = aWorker({ status: 'FAILED', origin: 'SCALE_UP' })
+  expect(report(bought, 'TERMINATING')?.worker).toMatchObject({ desired_status: 'TERMINATED', desired_by: 'clean-up' })
+  expect(report({ ...bought, origin: 'USER' }, 'TERMINATING')?.worker.desired_status).toBe('RUNNING')
+})
+
+it('counts failures until it runs again', () => {
+  const worker = aWorker({ status: 'STARTING', failures: 2 })
+  expect([
+    failuresAfter(worker, 'FAILED'),
+    failuresAfter(worker, 'RUNNING'),
+    failuresAfter(worker, 'STOPPING'),
+  ]).toEqual([3, 0, 2])
+  expect(failuresAfter({ ...worker, status: 'FAILED' }, 'FAILED')).toBe(2)
 })

@@ -1,5 +1,10 @@
+import type { ScalingOutcome } from '../decision.ts'
+import type { SettingValues } from '../fleet/settings.ts'
+import { type Instant, toMs } from '../instant.ts'
+import { type Reason, reason } from '../reason.ts'
+import { drainIsOver, endOf } from './decision/drain.ts'
 import { EC2_STATES, type Ec2State } from './instance.ts'
-import { DesiredStatus, type WorkerStatus } from './worker.ts'
+import { DesiredStatus, type Worker, type WorkerStatus } from './worker.ts'
 
 /** Where a worker may go from each status. The API refuses everything else at the write. */
 const MOVES: Readonly<Record<WorkerStatus, readonly WorkerStatus[]>> = {
@@ -56,4 +61,75 @@ export function statusOfEc2State(state: string, hasRunBefore: boolean): WorkerSt
   if (!isEc2State(state)) return 'UNKNOWN'
   if (state === 'pending' && hasRunBefore) return 'STARTING'
   return STATUS_BY_EC2_STATE[state]
+}
+
+/** Policies that set a desired status, as `desired_by`. */
+export const POLICY = { external: 'external stop', cleanUp: 'clean-up', idle: 'idle' } as const
+
+export interface Consequence {
+  readonly worker: Worker
+  readonly outcome: ScalingOutcome | null
+}
+
+/**
+ * Changes the desired status where a report calls for it: a drain that is over, an accepted stop outside LCM, a scale-up that
+ * never ran. It is part of the same write, so that no reader sees one without the other. Null: the report is refused.
+ */
+export function consequenceOf(
+  before: Worker,
+  after: Worker,
+  settings: Pick<SettingValues, 'external_stop'>,
+  now: Instant,
+): Consequence | null {
+  const isWantedRunning = before.desired_status === 'RUNNING'
+  if (before.status === 'DRAINING' && isLeaving(after) && before.drain !== null && isWantedRunning) {
+    if (drainIsOver(before, before.drain, toMs(now)) === null)
+      return lostItsMachine(before, after) ? { worker: after, outcome: null } : null
+    const { by, reason: words, policy } = before.drain
+    const worker = { ...wanted(after, endOf(before, before.drain), { by, reason: words }), drain: null }
+    const isPerson = policy === undefined
+    return { worker: isPerson ? worker : paused(worker, reason('worker_idle'), now), outcome: 'drained' }
+  }
+  if (isWantedRunning && wasUp(before) && after.status === 'STOPPED' && settings.external_stop === 'accept') {
+    const why = reason('stopped_outside_lcm')
+    const worker = wanted(after, 'STOPPED', { by: POLICY.external, reason: why.message })
+    return { worker: paused({ ...worker, drain: null }, why, now), outcome: null }
+  }
+  if (isWantedRunning && before.status === 'FAILED' && after.status === 'TERMINATING' && before.origin === 'SCALE_UP') {
+    const why = reason('scale_up_never_ran').message
+    return { worker: wanted(after, 'TERMINATED', { by: POLICY.cleanUp, reason: why }), outcome: null }
+  }
+  return { worker: after, outcome: null }
+}
+
+/** EC2 reports its instance as terminating: that ends no drain, and the report can't be refused. */
+const lostItsMachine = (before: Worker, after: Worker): boolean =>
+  before.https_endpoint !== null && after.https_endpoint === null
+const isLeaving = ({ status }: Worker): boolean => status === 'STOPPING' || status === 'TERMINATING'
+const wasUp = ({ status }: Worker): boolean => status === 'RUNNING' || status === 'DRAINING' || status === 'STARTING'
+
+const wanted = (worker: Worker, desired_status: DesiredStatus, why: { by: string; reason: string }): Worker => ({
+  ...worker,
+  desired_status,
+  desired_by: why.by,
+  desired_reason: why.reason,
+  desired_until: null,
+})
+
+/** Stopped by a policy; `start` undoes it. */
+export const paused = (worker: Worker, why: Reason, now: Instant): Worker => ({
+  ...worker,
+  pause: {
+    ...worker.pause,
+    reason: why,
+    by: worker.desired_by,
+    last_paused_at: now,
+    counts: { ...worker.pause.counts, auto: worker.pause.counts.auto + 1 },
+  },
+})
+
+/** How often a worker has failed since it last ran. */
+export function failuresAfter(before: Worker, status: Worker['status']): number {
+  if (status === 'RUNNING') return 0
+  return before.failures + (status === 'FAILED' && before.status !== 'FAILED' ? 1 : 0)
 }

@@ -1,4 +1,4 @@
-import { POLICY } from '@lcm/domain/worker/consequences'
+import { POLICY } from '@lcm/domain/worker/lifecycle'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 /** Whether it stops, or will stop, because it is idle. */

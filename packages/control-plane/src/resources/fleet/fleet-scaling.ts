@@ -3,7 +3,7 @@ import { FLEET_SCALING_ID, type FleetScaling, newFleetScaling } from '@lcm/domai
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api } from '../../http/api.ts'
-import { type Fenced, raiseDocumentFence } from '../worker/change-worker.ts'
+import { type Fenced, raiseDocumentFence } from '../service/terms.ts'
 
 /** Each lost race means that another writer won. */
 const RACES_MAX = 100

@@ -1,6 +1,7 @@
 import { textReason } from '@lcm/domain/reason'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { raiseDocumentFence } from './terms.ts'
 
 let plane: ReturnType<typeof aControlPlane>
 beforeEach(() => {
@@ -110,5 +111,23 @@ describe('after etcd was rebuilt', () => {
       status: 404,
       json: { code: 'not_found' },
     })
+  })
+})
+
+describe('the fence of a document', () => {
+  const actor = { id: 'token:wc', name: 'wc', role: 'controller', service: 'worker-controller' } as const
+  const raised = (before: Record<string, number>, fence: number) =>
+    raiseDocumentFence({ id: 'w-1', fence: before }, { actor, fence })
+
+  it('lets an epoch write that is not older than any before it', () => {
+    expect(raised({}, 3)).toEqual({ 'worker-controller': 3 })
+    expect(raised({ 'worker-controller': 3 }, 3)).toEqual({ 'worker-controller': 3 })
+    expect(raised({ 'worker-controller': 3, other: 9 }, 4)).toEqual({ 'worker-controller': 4, other: 9 })
+  })
+
+  it('refuses an older one, whatever other services did', () => {
+    expect(() => raised({ 'worker-controller': 3, other: 1 }, 2)).toThrow(
+      'a newer leader of worker-controller has written w-1 already',
+    )
   })
 })

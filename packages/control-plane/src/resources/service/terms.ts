@@ -1,6 +1,8 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import type { ServiceTerm } from '@lcm/domain/fencing'
+import type { Actor } from '@lcm/domain/actor'
+import { assert } from '@lcm/domain/assert'
+import type { Fence, ServiceTerm } from '@lcm/domain/fencing'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
 import { auditEntry, changeDocument } from '../change-document.ts'
@@ -56,7 +58,7 @@ export async function resetTerm(
   return null
 }
 
-/** First of two checks of a controller's write; the second is inside the compare-and-set, against this number. */
+/** First of two checks of a controller's write; the second is inside the compare-and-set, against this number: `raiseDocumentFence`. */
 export async function fenceOf(api: Api, service: string, epoch: number): Promise<number> {
   const term = await api.services.get(service)
   if (term !== null && epoch < term.epoch) throw stale(term, epoch)
@@ -67,6 +69,22 @@ export async function fenceOf(api: Api, service: string, epoch: number): Promise
     )
   }
   return term.generation * GENERATION_SPAN + epoch
+}
+
+/** Writer and fence of a fenced request. */
+export interface Fenced {
+  readonly actor: Actor
+  readonly fence: number | null
+}
+
+/** Second check, inside the compare-and-set: a leader that was superseded between the two is refused here. */
+export function raiseDocumentFence(document: { id: string; fence: Fence }, { actor, fence }: Fenced): Fence {
+  const { service } = actor
+  assert(service !== null && fence !== null, 'the route is fenced')
+  const highest = document.fence[service] ?? 0
+  if (fence < highest)
+    throw new ProblemError('stale_leader', `a newer leader of ${service} has written ${document.id} already`)
+  return fence === highest ? document.fence : { ...document.fence, [service]: fence }
 }
 
 /** Next term without etcd; it grows across restarts. */

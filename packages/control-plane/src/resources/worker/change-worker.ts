@@ -1,13 +1,9 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { Actor } from '@lcm/domain/actor'
-import { assert } from '@lcm/domain/assert'
-import { type Fence, raiseFence } from '@lcm/domain/fencing'
 import type { Instant } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import { withoutCondition } from '@lcm/domain/worker/boot'
-import { failuresAfter } from '@lcm/domain/worker/consequences'
 import { closeCost } from '@lcm/domain/worker/cost'
-import { canMove, movesFrom } from '@lcm/domain/worker/lifecycle'
+import { canMove, failuresAfter, movesFrom } from '@lcm/domain/worker/lifecycle'
 import {
   APPLIED_KEYS_MAX,
   CONDITION,
@@ -96,19 +92,4 @@ function moved(before: Worker, worker: Worker, note: { at: Instant; because: Rea
   // From the change itself: a person's retry resets the count.
   const failures = failuresAfter({ ...before, failures: worker.failures }, to)
   return { ...worker, conditions, failures, entered_status_at: note.at, state_history: history }
-}
-
-/** Writer and fence of a fenced request. */
-export interface Fenced {
-  readonly actor: Actor
-  readonly fence: number | null
-}
-
-/** Second check of a fenced write, inside the compare-and-set: a leader that was superseded between the two is refused here. */
-export function raiseDocumentFence(document: { id: string; fence: Fence }, { actor, fence }: Fenced): Fence {
-  assert(actor.service !== null && fence !== null, 'the route is fenced')
-  const next = raiseFence(document.fence, actor.service, fence)
-  if (next === null)
-    throw new ProblemError('stale_leader', `a newer leader of ${actor.service} has written ${document.id} already`)
-  return next
 }
