@@ -18,14 +18,14 @@ export function reasonsOf(history: readonly Move[], decisions: readonly Decision
   const move = moved === undefined ? [] : [moveText(moved)]
   return last === undefined || sameReason(last.because, moved?.because ?? null)
     ? move
-    : [...move, ...saidLines(last, reader)]
+    : [...move, ...decisionText(last, reader)]
 }
 
 export const moveText = ({ to, because }: Move): string => sentence(`It became ${to} because ${because.message}`)
 
 /** One decision as a sentence, followed by its failed guards. */
-export const saidLines = (decision: DecisionRecord, { nowMs, isVerbose }: Reader): string[] => [
-  sentence(`${saidOf(decision, nowMs)}: ${decision.because.message}`),
+export const decisionText = (decision: DecisionRecord, { nowMs, isVerbose }: Reader): string[] => [
+  sentence(`${introductionOf(decision, nowMs)}: ${decision.because.message}`),
   ...guardLines(decision, isVerbose),
 ]
 
@@ -55,7 +55,7 @@ const STEPS: ReadonlySet<string> = new Set(
 )
 
 /** Introduces a decision with its age, because the newest one may be hours old. */
-function saidOf({ action, service, resource, at }: DecisionRecord, nowMs: number): string {
+function introductionOf({ action, service, resource, at }: DecisionRecord, nowMs: number): string {
   const age = ageOf(at, nowMs)
   if (action === 'nothing') return `${service} left it unchanged ${age} ago`
   if (action === 'write') return 'Since then'

@@ -52,8 +52,8 @@ it('prints errors of LCM unchanged', () => {
     message: 'silence',
     advice: 'start it',
   })
-  expect(failureOf(new CliError(1, 'said eve: \u001b[2J', '\u001b[2J'))).toMatchObject({
-    message: 'said eve:  [2J',
+  expect(failureOf(new CliError(1, 'refused by eve: \u001b[2J', '\u001b[2J'))).toMatchObject({
+    message: 'refused by eve:  [2J',
     advice: ' [2J',
   })
 })

@@ -30,7 +30,7 @@ it('requests one list, then reports every change', async () => {
   await clock.advance(0)
   interrupt.abort()
   await done
-  expect(notices).toEqual(['look', 'version 2', 'version 3'])
+  expect(notices).toEqual(['refresh', 'version 2', 'version 3'])
 })
 
 it('resumes from its position after a disconnect, and requests a list meanwhile', async () => {
@@ -47,7 +47,7 @@ it('resumes from its position after a disconnect, and requests a list meanwhile'
   await done
   expect(notices.at(-1)).toBe('version 3')
   expect(notices.filter(notice => notice.startsWith('version'))).toEqual(['version 2', 'version 3'])
-  expect(notices.filter(notice => notice === 'look').length).toBeGreaterThan(2)
+  expect(notices.filter(notice => notice === 'refresh').length).toBeGreaterThan(2)
 })
 
 it('starts over when its position is no longer known', async () => {
@@ -60,7 +60,7 @@ it('starts over when its position is no longer known', async () => {
   await clock.advance(0)
   interrupt.abort()
   await done
-  expect(notices.slice(-3)).toEqual(['event', 'look', 'version 3'])
+  expect(notices.slice(-3)).toEqual(['event', 'refresh', 'version 3'])
 })
 
 it('reconnects when the stream is silent', async () => {
@@ -83,7 +83,7 @@ it('ends cleanly while the stream is opening', async () => {
   })
   const notices: string[] = []
   for await (const { kind } of follow({ client, clock, signal: interrupt.signal, after: '1' })) notices.push(kind)
-  expect(notices).toEqual(['look'])
+  expect(notices).toEqual(['refresh'])
 })
 
 it('ends when it is refused', async () => {

@@ -5,11 +5,11 @@ import type { Clock } from '@lcm/runtime/clock'
 import { isPassing } from './exit-code.ts'
 
 /**
- * `look`: known data may be stale, so read it again. Sent first, after every broken stream and after a reset.
+ * `refresh`: known data may be stale, so read it again. Sent first, after every broken stream and after a reset.
  * `broken`: the stream ended and will be reopened shortly.
  */
 export type Notice =
-  | { readonly kind: 'look' }
+  | { readonly kind: 'refresh' }
   | { readonly kind: 'broken' }
   | { readonly kind: 'event'; readonly event: EventEnvelope }
 
@@ -33,7 +33,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Notice> {
   while (!signal.aborted) {
     try {
       position ??= await positionNow(client, signal)
-      yield { kind: 'look' }
+      yield { kind: 'refresh' }
       for await (const message of eventsUnlessSilent(client, { after: position, signal }, silence)) {
         position = message.event.type === 'reset' ? null : (message.position ?? position)
         if (message.event.type !== 'heartbeat') yield { kind: 'event', event: message.event }
@@ -42,7 +42,7 @@ export async function* follow(options: FollowOptions): AsyncGenerator<Notice> {
     } catch (error) {
       if (signal.aborted) return
       if (!isPassing(error)) throw error
-      if (position === null) yield { kind: 'look' }
+      if (position === null) yield { kind: 'refresh' }
     }
     if (signal.aborted) return
     if (position !== null) yield { kind: 'broken' }

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { askedOnce } from './idempotent-request.ts'
 
 const LOST = new UnreachableError('the connection broke')
-const REFUSED = new UnreachableError('nobody', { cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }) })
+const REFUSED = new UnreachableError('no response', { cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }) })
 const answer = (status: number, code = ''): ApiResponse => ({ status, headers: {}, body: JSON.stringify({ code }) })
 
 const UNDER_WAY: ApiResponse = { ...answer(409, 'idempotency_in_progress'), headers: { 'retry-after': '30' } }

@@ -71,12 +71,12 @@ describe('views of the fleet', LIMIT, () => {
 
 describe('commands, and live views on a terminal', LIMIT, () => {
   it.concurrent('registers a license without showing its token, and deregisters it', async () => {
-    const token = 'a-token-that-nobody-may-read'
+    const token = 'a-secret-license-token'
     const args = ['license', 'register', 'metal-1', '--product', 'CML_Enterprise', '--wait']
     const registered = await runLcm(global(args), `${token}\n`)
     expect(registered).toMatchObject({ code: 0, out: expect.stringMatching(/^the license of metal-1 is REGISTERED/) })
-    const told = [await lcm('audit', '-o', 'json'), await lcm('get', 'worker', 'metal-1', '-o', 'json'), registered]
-    expect(JSON.stringify(told)).not.toContain(token)
+    const outputs = [await lcm('audit', '-o', 'json'), await lcm('get', 'worker', 'metal-1', '-o', 'json'), registered]
+    expect(JSON.stringify(outputs)).not.toContain(token)
     expect(await lcm('license', 'deregister', 'metal-1', '--wait')).toMatchObject({
       code: 0,
       out: expect.stringMatching(/^the license of metal-1 is UNREGISTERED/),

@@ -110,12 +110,12 @@ function isSettled<T extends Resource>({ name, noun, start, judge }: Waited<T>, 
 
 async function* sightsOf<T extends Resource>(waited: Waited<T>, options: WaitOptions): AsyncGenerator<Sight<T>> {
   for await (const notice of follow(options)) {
-    const sight = notice.kind === 'look' ? await look(waited, options) : sightIn(waited, notice)
+    const sight = notice.kind === 'refresh' ? await read(waited, options) : sightIn(waited, notice)
     if (sight !== null) yield sight
   }
 }
 
-async function look<T extends Resource>(waited: Waited<T>, { client, signal }: WaitOptions): Promise<Sight<T> | null> {
+async function read<T extends Resource>(waited: Waited<T>, { client, signal }: WaitOptions): Promise<Sight<T> | null> {
   try {
     return await waited.read(client, signal)
   } catch (error) {

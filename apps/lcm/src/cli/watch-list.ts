@@ -67,7 +67,7 @@ export async function watchList<T extends Resource>(watchable: Watchable<T>, opt
     for await (const notice of noticesOf(watchable, options, first.revision)) {
       if (notice.kind === 'event' && notice.event.type === 'reset') picture.isOutdated = true
       else if (notice.kind === 'event') await apply(watchable, picture, notice.event)
-      else if (notice.kind === 'look' && !isFresh) await reread(watchable, picture, options.signal)
+      else if (notice.kind === 'refresh' && !isFresh) await reread(watchable, picture, options.signal)
       isFresh = false
     }
   } finally {
@@ -79,11 +79,11 @@ const noticesOf = <T extends Resource>(
   { everyMs }: Watchable<T>,
   options: WatchOptions,
   after: string,
-): AsyncGenerator<Notice> => (everyMs === undefined ? follow({ ...options, after }) : looks(everyMs, options))
+): AsyncGenerator<Notice> => (everyMs === undefined ? follow({ ...options, after }) : refreshes(everyMs, options))
 
-async function* looks(everyMs: number, { clock, signal }: WatchOptions): AsyncGenerator<Notice> {
+async function* refreshes(everyMs: number, { clock, signal }: WatchOptions): AsyncGenerator<Notice> {
   while (!signal.aborted) {
-    yield { kind: 'look' }
+    yield { kind: 'refresh' }
     await clock.sleep(everyMs, signal)
   }
 }

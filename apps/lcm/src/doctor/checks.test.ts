@@ -40,9 +40,9 @@ it('reports the API that responds, what it waits for, and a version mismatch', (
   ])
   const gone: ApiFacts = {
     ...API,
-    answer: { kind: 'unreachable', message: 'nobody is at http://lcm', advice: 'start it' },
+    answer: { kind: 'unreachable', message: 'http://lcm does not respond', advice: 'start it' },
   }
-  expect(judgeApi(gone, '1.0.0')).toEqual([failure('api', 'nobody is at http://lcm', 'start it')])
+  expect(judgeApi(gone, '1.0.0')).toEqual([failure('api', 'http://lcm does not respond', 'start it')])
   expect(judgeToken(gone)).toBeNull()
 })
 
@@ -216,9 +216,9 @@ it('names a CML that does not respond, with its last observation', () => {
   })
   expect(brief(judgeCml([cut]))).toEqual(['failure: CML on metal-1 does not respond at https://10.0.0.1: no TLS'])
   expect(judgeCml([{ ...cut, service_status: 'STARTING' }])[0]?.severity).toBe('warning')
-  const failed = running({ name: 'm', status: 'FAILED', conditions: [condition('Failed', true, 'no room')] })
-  expect(brief(judgeCml([failed]))).toEqual(['failure: m is FAILED: no room'])
-  const stale = running({ name: 'm', conditions: [condition('MetricsStale', true, 'nobody answers')] })
+  const failed = running({ name: 'm', status: 'FAILED', conditions: [condition('Failed', true, 'no capacity')] })
+  expect(brief(judgeCml([failed]))).toEqual(['failure: m is FAILED: no capacity'])
+  const stale = running({ name: 'm', conditions: [condition('MetricsStale', true, 'no response')] })
   expect(judgeCml([stale])[1]).toMatchObject({ severity: 'warning' })
   const message = "CML refuses LCM's login (no)"
   const refusing = (code: string) => ({

@@ -34,7 +34,7 @@ function troubleOf(worker: Worker): Finding[] {
     const next = `see \`lcm why worker ${shellWord(name)}\``
     return stale === null ? [] : [warning('cml', `metrics of ${name} are stale: ${stale}`, next)]
   }
-  const why = lastSaid(worker)
+  const why = pendingStage(worker)
   const message = `CML on ${name} does not respond at ${https_endpoint}${why === null ? '' : `: ${why}`}`
   if (service_status === 'STARTING') return [warning('cml', message, 'wait until it has booted')]
   const next =
@@ -55,5 +55,5 @@ const conditionOf = ({ conditions }: Worker, type: string): Condition | undefine
 const messageOf = (worker: Worker, type: string): string | null => conditionOf(worker, type)?.reason.message ?? null
 
 /** What the boot waits for: the first stage that is not reached. */
-const lastSaid = ({ conditions }: Worker): string | null =>
+const pendingStage = ({ conditions }: Worker): string | null =>
   conditions.find(({ status }) => !status)?.reason.message ?? null

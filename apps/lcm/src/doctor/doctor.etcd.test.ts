@@ -21,19 +21,19 @@ let folder: string
 let up: ChildProcess
 let at: { readonly api: string; readonly aws: string }
 
-/** One LCM that all of these look at; it measures its workers every second, so that it soon knows which CML is silent. */
+/** One LCM for all tests. It measures its workers every second, so that it soon detects a silent CML. */
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'lcm-doctor-'))
   const args = ['up', '--port', '0', '--data', join(folder, 'data'), '--speed', '1200']
   const env = { HOME: folder, METRICS_COLLECT_INTERVAL: '1', RECONCILE_INTERVAL: '1' }
   up = spawn(process.execPath, [LCM, ...args], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   await new Promise<void>((resolve, reject) => {
-    let said = ''
+    let output = ''
     up.stdout?.on('data', text => {
-      said += text
-      if (said.includes('Ctrl-C')) resolve()
+      output += text
+      if (output.includes('Ctrl-C')) resolve()
     })
-    up.on('exit', code => reject(new Error(`it ended with ${code}: ${said}`)))
+    up.on('exit', code => reject(new Error(`lcm up ended with ${code}: ${output}`)))
   })
   at = JSON.parse(readFileSync(join(folder, 'data', 'endpoints.json'), 'utf8'))
 }, LIMIT_MS)
@@ -59,12 +59,12 @@ async function doctor({ env = {}, args = [] }: Asked = {}) {
       stdio: ['ignore', 'pipe', 'ignore'],
     },
   )
-  let said = ''
+  let output = ''
   child.stdout?.on('data', text => {
-    said += text
+    output += text
   })
   const [code] = await once(child, 'close')
-  const { healthy, items }: Answer = JSON.parse(said)
+  const { healthy, items }: Answer = JSON.parse(output)
   expect(code).toBe(healthy ? 0 : 1)
   const failures = items.filter(({ severity }) => severity === 'failure')
   // Each failure has advice.

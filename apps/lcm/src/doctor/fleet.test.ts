@@ -40,7 +40,11 @@ it('reports that nothing needs attention', () => {
   expect(
     brief({
       workers: [aRunningWorker(), aWorker(), ended],
-      sessions: [aReadySession(), aSession(), aSession({ status: 'ARCHIVED', waiting_reason: textReason('no room') })],
+      sessions: [
+        aReadySession(),
+        aSession(),
+        aSession({ status: 'ARCHIVED', waiting_reason: textReason('no capacity') }),
+      ],
       definitions: [aDefinition(), aDefinition({ status: 'DEPRECATED', sync: failedSync })],
       leaks: [aLeak({ resolved_at: since })],
     }),
@@ -61,17 +65,17 @@ it('warns about sessions, definitions and licenses, each with a command for deta
   const found = judgeFleet({
     ...CALM,
     sessions: [
-      aSession({ waiting_reason: textReason('nobody has room') }),
+      aSession({ waiting_reason: textReason('no worker has capacity') }),
       aReadySession({ id: 'ls-2', conditions: [condition(LAB_STOPPED, 'ann stopped it')] }),
     ],
     definitions: [aDefinition({ sync: failedSync })],
     leaks: [aLeak()],
   })
   expect(found.map(({ message }) => message)).toEqual([
-    'session ls-1 of two-routers is not placed: nobody has room',
+    'session ls-1 of two-routers is not placed: no worker has capacity',
     'the lab of session ls-2 of two-routers is stopped: ann stopped it',
     'definition two-routers could not be fetched: no such bucket',
-    'the license of metal-9 (cml-9) leaked: its machine was terminated by somebody else',
+    'the license of metal-9 (cml-9) leaked: its machine was terminated outside LCM',
   ])
   expect(found.map(({ advice }) => advice)).toEqual([
     expect.stringContaining('`lcm why session ls-1`'),
@@ -92,7 +96,7 @@ it('reads the fleet from the API', async () => {
   const client = apiClient(api.dispatch, { token: 'secret' })
   const { signal } = new AbortController()
   api.put(lost)
-  api.sessions.put(aSession({ waiting_reason: textReason('nobody has room') }))
+  api.sessions.put(aSession({ waiting_reason: textReason('no worker has capacity') }))
   api.definitions.put(aDefinition({ sync: failedSync }))
   api.putLeak(aLeak())
   const { items } = await readLivingAndLost(client, signal)

@@ -50,10 +50,10 @@ it('creates a fleet from a file, changes nothing the second time, and updates wh
   const file = join(folder, 'fleet.yaml')
   writeFileSync(file, fleet(5, 'One'))
   const things = ['template big', 'definition applied-lab', 'worker applied']
-  const said = (words: string) => things.map(thing => `${thing} ${words}\n`).join('')
-  expect(await lcm('apply', '-f', file, '--dry-run')).toMatchObject({ code: 0, out: said('would be created') })
-  expect(await lcm('apply', '-f', file)).toMatchObject({ code: 0, out: said('created') })
-  expect(await lcm('apply', '-f', file)).toMatchObject({ code: 0, out: said('unchanged') })
+  const lines = (words: string) => things.map(thing => `${thing} ${words}\n`).join('')
+  expect(await lcm('apply', '-f', file, '--dry-run')).toMatchObject({ code: 0, out: lines('would be created') })
+  expect(await lcm('apply', '-f', file)).toMatchObject({ code: 0, out: lines('created') })
+  expect(await lcm('apply', '-f', file)).toMatchObject({ code: 0, out: lines('unchanged') })
   writeFileSync(file, fleet(6, 'Two'))
   const dry = await lcm('apply', '-f', file, '--dry-run')
   expect(dry.out).toBe(
@@ -65,7 +65,7 @@ it('creates a fleet from a file, changes nothing the second time, and updates wh
   )
   const version = await lcm('get', 'definition', 'applied-lab', '-o', 'json')
   expect(JSON.parse(version.out)).toMatchObject({ definition_version: '1.0.1', status: 'ACTIVE', title: 'Two' })
-  expect((await lcm('apply', '-f', file)).out).toBe(said('unchanged'))
+  expect((await lcm('apply', '-f', file)).out).toBe(lines('unchanged'))
   writeFileSync(file, fleet(6, 'Two').replace('template_name: big', 'template_name: metal'))
   expect(await lcm('apply', '-f', file)).toMatchObject({
     code: 4,

@@ -266,7 +266,7 @@ it.each([
     ['-o', 'yaml'],
     'dry_run: false\nitems:\n  - kind: Template\n    name: big\n    outcome: created\n    changes: []\n',
   ],
-])('reports what was and was not done when it fails in the middle, with %j', async (args, said) => {
+])('reports what was and was not done when it fails in the middle, with %j', async (args, expected) => {
   const workers = ['one', 'two'].map(name => `---\nkind: Worker\nname: ${name}\ntemplate_name: big\n`).join('')
   const { shell, api, out, err, clock } = await applying(`${TEMPLATE}${workers}`)
   const transport = async (): Promise<Dispatch> => async request => {
@@ -281,6 +281,6 @@ it.each([
   while (exitCode === null) await clock.advance(1_000)
   await running
   expect(exitCode).toBe(6)
-  expect(out()).toBe(said)
+  expect(out()).toBe(expected)
   expect(err()).toMatch(/^error: Worker one: LCM does not respond .*\n {2}Worker two: skipped\n$/)
 })

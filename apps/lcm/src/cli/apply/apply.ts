@@ -73,14 +73,14 @@ type Done = Pick<Step, 'kind' | 'name' | 'changes'> & { readonly outcome: Outcom
 
 /** Plans all steps before any is performed, and reports all refusals together. */
 async function planned(client: Client, wanted: readonly Wanted[], signal: AbortSignal): Promise<Step[]> {
-  const looks = await Promise.allSettled(wanted.map(each => stepFor(client, each, wanted, signal)))
-  const refusals = looks.flatMap((look, at) => {
-    if (look.status === 'fulfilled') return []
+  const results = await Promise.allSettled(wanted.map(each => stepFor(client, each, wanted, signal)))
+  const refusals = results.flatMap((result, at) => {
+    if (result.status === 'fulfilled') return []
     const each = wanted[at]
-    return [{ error: look.reason, line: `${each?.kind} ${each?.name}: ${failureText(failureOf(look.reason))}` }]
+    return [{ error: result.reason, line: `${each?.kind} ${each?.name}: ${failureText(failureOf(result.reason))}` }]
   })
   const [first] = refusals
-  if (first === undefined) return looks.flatMap(look => (look.status === 'fulfilled' ? [look.value] : []))
+  if (first === undefined) return results.flatMap(result => (result.status === 'fulfilled' ? [result.value] : []))
   if (refusals.length === 1) throw first.error
   throw new CliError(
     exitCodeOf(first.error),

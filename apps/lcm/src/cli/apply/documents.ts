@@ -159,7 +159,7 @@ const isFields = (value: unknown): value is Fields =>
 async function wantedIn(value: unknown, place: string, folder: string): Promise<(Wanted | string)[]> {
   if (!isFields(value)) return [`${place}: expected fields, such as kind and name`]
   const { kind: givenKind, ...fields } = value
-  const kind = givenKind ?? (looksLikeTemplate(fields) ? 'Template' : undefined)
+  const kind = givenKind ?? (hasTemplateFields(fields) ? 'Template' : undefined)
   switch (kind) {
     case 'Template':
       return asWanted('Template', CreateTemplate, without(fields, OWNED), place)
@@ -177,7 +177,7 @@ const A_LAB =
   'this is a CML topology: refer to it as topology_file in a document of kind Definition, or use `lcm create definition -f`'
 
 /** Recognizes the files of deploy/templates, which have no kind. */
-const looksLikeTemplate = (fields: Fields): boolean => 'instance_types' in fields && 'ami_name_pattern' in fields
+const hasTemplateFields = (fields: Fields): boolean => 'instance_types' in fields && 'ami_name_pattern' in fields
 
 /** Template fields set by LCM. They are ignored, so that the output of `lcm get template -o yaml` can be applied. */
 const OWNED = ['id', 'version', 'created_at', 'updated_at', 'has_user_data', 'secret_refs', 'seeded_from_sha256']

@@ -42,8 +42,8 @@ describe('create definition', () => {
 
   it('accepts a name, a title and a maximum duration', async () => {
     const { create, api, out } = course()
-    const said = ['--name', 'bgp', '--title', 'BGP', '--max-minutes', '120']
-    expect(await create('definition', '-f', await file(), ...said, '-o', 'name')).toBe(0)
+    const options = ['--name', 'bgp', '--title', 'BGP', '--max-minutes', '120']
+    expect(await create('definition', '-f', await file(), ...options, '-o', 'name')).toBe(0)
     expect(api.bodies()).toEqual([{ name: 'bgp', topology: LAB, title: 'BGP', max_duration_minutes: 120 }])
     expect(out()).toBe('bgp\n')
   })

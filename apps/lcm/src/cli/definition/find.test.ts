@@ -23,7 +23,7 @@ it('finds the version of a name that would be booked', async () => {
   expect((await findDefinition(client, 'ld-1', signal)).status).toBe('DEPRECATED')
 })
 
-it('finds a definition whose name looks like an id', async () => {
+it('finds a definition whose name has the form of an id', async () => {
   const { client, definitions } = course()
   definitions.put(aDefinition({ name: 'ld-basics' }))
   expect((await findDefinition(client, 'ld-basics', signal)).id).toBe('ld-1')

@@ -31,7 +31,7 @@ async function showEvents(format: Format, { shell, output, connect }: Invocation
   for await (const notice of follow({ client, clock, signal, after })) {
     if (notice.kind === 'broken' && !isBroken) output.note('event stream interrupted, reconnecting')
     if (notice.kind === 'event') output.out(await eventText(notice.event, format))
-    if (notice.kind !== 'look') isBroken = notice.kind === 'broken'
+    if (notice.kind !== 'refresh') isBroken = notice.kind === 'broken'
   }
 }
 

@@ -12,7 +12,7 @@ export interface FleetSnapshot {
   /** Whether all sessions are included, or only the caller's own. */
   readonly seesAll: boolean
   /** Reads everything again. */
-  look(client: Client, signal: AbortSignal): Promise<void>
+  refresh(client: Client, signal: AbortSignal): Promise<void>
   apply(event: EventEnvelope): void
 }
 
@@ -26,7 +26,7 @@ export function fleetSnapshot(): FleetSnapshot {
     get seesAll() {
       return seesAll
     },
-    async look(client, signal) {
+    async refresh(client, signal) {
       const [info, read, booked] = await Promise.all([
         client.call('info', { signal }),
         readList(page => client.call('listWorkers', { query: page, signal })),

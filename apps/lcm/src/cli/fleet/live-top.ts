@@ -34,7 +34,7 @@ interface View {
 export async function liveTop(top: LiveTop): Promise<void> {
   const { client, clock, output, signal } = top
   const view: View = { picture: fleetSnapshot(), sort: top.sort, isStale: false }
-  await view.picture.look(client, signal)
+  await view.picture.refresh(client, signal)
   const left = new AbortController()
   const leave = () => left.abort()
   signal.addEventListener('abort', leave)
@@ -67,7 +67,7 @@ async function take(notice: Notice, view: View, { client }: LiveTop, signal: Abo
   if (notice.kind === 'event') return view.picture.apply(notice.event)
   if (notice.kind === 'broken') return
   try {
-    await view.picture.look(client, signal)
+    await view.picture.refresh(client, signal)
     view.isStale = false
   } catch (error) {
     if (signal.aborted) return

@@ -28,7 +28,7 @@ export interface ServicePlan {
   /** Warning that the plan is missing, stale or shortened; null if it is complete. */
   readonly caveat: string | null
   /** Time of the last report of the leader; null if there is none. */
-  readonly said_at: string | null
+  readonly reported_at: string | null
   readonly items: readonly Item[]
 }
 
@@ -41,11 +41,11 @@ export function planByService({ plan, services }: Pick<PlanFacts, 'plan' | 'serv
   return [
     ...services.map(service => ({
       service: service.service,
-      said_at: leaderOf(service)?.seen_at ?? null,
+      reported_at: leaderOf(service)?.seen_at ?? null,
       caveat: caveatOf(service, itemsOf(service.service).length, nowMs),
       items: itemsOf(service.service),
     })),
-    ...strays.map(service => ({ service, caveat: null, said_at: null, items: itemsOf(service) })),
+    ...strays.map(service => ({ service, caveat: null, reported_at: null, items: itemsOf(service) })),
   ]
 }
 
@@ -85,10 +85,10 @@ function plannedLines({ plan, services, names }: PlanFacts, colors: Colors): str
 
 const untitled = (column: Column<Item>): Column<Item> => ({ ...column, title: '' })
 
-function headOf({ caveat, said_at, items }: ServicePlan, nowMs: number, colors: Colors): string {
-  const said = said_at === null ? '' : `, as of ${ageOf(said_at, nowMs)} ago`
+function headOf({ caveat, reported_at, items }: ServicePlan, nowMs: number, colors: Colors): string {
+  const age = reported_at === null ? '' : `, as of ${ageOf(reported_at, nowMs)} ago`
   const count = planCounts(items)
-  if (caveat === null) return `${count}${said}`
+  if (caveat === null) return `${count}${age}`
   return items.length === 0 ? colors.yellow(caveat) : `${count}; ${colors.yellow(caveat)}`
 }
 

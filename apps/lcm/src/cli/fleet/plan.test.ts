@@ -12,7 +12,7 @@ const LATE = '2025-12-31T23:59:40.000Z'
 const resource = 'worker:w-1'
 const PLAN = [
   { resource, action: 'describe_again', because: textReason('EC2 was slow'), due_at: IN_TWO_MINUTES },
-  { resource, action: 'launch', because: textReason('nobody asked\nyet'), due_at: null },
+  { resource, action: 'launch', because: textReason('not requested\nyet'), due_at: null },
 ]
 
 function planned() {
@@ -32,7 +32,7 @@ it('shows what each service would do with the reason, due actions first', async 
     'lablet-controller  nothing to do, as of 0s ago',
     '',
     'worker-controller  2 things to do, as of 0s ago',
-    '  now     launch           worker metal-1   nobody asked yet',
+    '  now     launch           worker metal-1   not requested yet',
     '  in 2m   describe again   worker metal-1   EC2 was slow',
   ])
 })
@@ -86,14 +86,14 @@ it('prints JSON for programs, including what may be missing', async () => {
   const { lcm, api, out } = planned()
   api.setReplicas(aReplica({ plan: PLAN }))
   await lcm('-o', 'json')
-  const told = JSON.parse(out())
-  expect(told.items).toHaveLength(2)
-  expect(told.left_out).toBeNull()
-  const missing = { said_at: null, caveat: 'not running, no plan' }
-  expect(told.services).toEqual([
+  const document = JSON.parse(out())
+  expect(document.items).toHaveLength(2)
+  expect(document.left_out).toBeNull()
+  const missing = { reported_at: null, caveat: 'not running, no plan' }
+  expect(document.services).toEqual([
     { service: 'resource-scheduler', ...missing },
     { service: 'lablet-controller', ...missing },
-    { service: 'worker-controller', said_at: aReplica().seen_at, caveat: null },
+    { service: 'worker-controller', reported_at: aReplica().seen_at, caveat: null },
   ])
   const yaml = planned()
   await yaml.lcm('-o', 'yaml')

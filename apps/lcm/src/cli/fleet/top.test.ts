@@ -120,7 +120,7 @@ it('prints advice when there are no workers', async () => {
 
 type Api = ReturnType<typeof fleet>['api']
 const HOME = '\u001b[H'
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal is told.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control sequences of a terminal.
 const CONTROLS = /\u001b\[[0-9;?]*[A-Za-z]/g
 
 /** A terminal with the live view on it; `screen` is what was drawn last. */

@@ -32,7 +32,7 @@ async function showTop({ sort, output: format }: TopOptions, { shell, output, co
   const { client } = await connect()
   if (format === undefined && output.stdout.isTty) return liveTop({ client, clock, signal, output, keys, sort })
   const picture = fleetSnapshot()
-  await picture.look(client, signal)
+  await picture.refresh(client, signal)
   const data = topOf(picture, sort, clock.now())
   const names = () => data.items.map(({ name }) => name)
   await printDocument({ data, names, lines: colors => snapshotLines(data, colors) }, format ?? 'table', output)

@@ -16,7 +16,7 @@ it('marks a leak as resolved, and then lists it only with --all', async () => {
     'll-1',
     'leak ll-1 of metal-9 resolved',
     'ID     WORKER    PRODUCT          HOSTNAME   UDI     AGE   RESOLVED        REASON',
-    'll-1   metal-9   CML_Enterprise   cml-9      udi-9   0s    0s ago by ann   its machine was terminated by somebody else',
+    'll-1   metal-9   CML_Enterprise   cml-9      udi-9   0s    0s ago by ann   its machine was terminated outside LCM',
   ])
 })
 
@@ -31,14 +31,14 @@ it('appears in a watched list and a watched leak', async () => {
     const { shell, api, clock, interrupt, outLines } = capturedShell()
     api.putLeak(aLeak())
     const watching = run(['get', 'leaks', ...args, '--all', '--watch', '-o', 'json'], shell)
-    const looks = async (n: number) => {
+    const untilRows = async (n: number) => {
       await clock.advance(15_000)
       await api.answered('GET /license-leaks', n)
     }
-    await looks(2)
-    await looks(3)
+    await untilRows(2)
+    await untilRows(3)
     api.putLeak(aLeak({ resolved_at: '2026-01-01T00:00:00.000Z', resolved_by: 'ann' }))
-    await looks(4)
+    await untilRows(4)
     await clock.advance(0)
     interrupt()
     expect(await watching).toBe(0)

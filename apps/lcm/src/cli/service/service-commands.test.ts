@@ -21,10 +21,10 @@ it.each(['trigger', 'resign', 'reset-term'])('refuses to %s a service without a 
 it.each([
   ['trigger', 'requested a full sweep'],
   ['resign', 'requested a new leader'],
-])('requests %s with a reason', async (verb, said) => {
+])('requests %s with a reason', async (verb, message) => {
   const { shell, api, out } = capturedShell()
   expect(await run(['services', verb, 'worker-controller', '--reason', 'to see'], shell)).toBe(0)
   expect(api.requests()).toEqual([`POST /services/worker-controller/${verb}`])
   expect(api.bodies()).toEqual([{ reason: 'to see' }])
-  expect(out()).toContain(said)
+  expect(out()).toContain(message)
 })

@@ -32,8 +32,8 @@ describe('book', () => {
 
   it('accepts a time of any zone and sends it in the format of the API', async () => {
     const { book, api } = booked()
-    const said = ['--start', '2026-01-31T09:00+02:00', '--reservation', 'R-1', '-o', 'name']
-    expect(await book('two-routers', ...said)).toBe(0)
+    const options = ['--start', '2026-01-31T09:00+02:00', '--reservation', 'R-1', '-o', 'name']
+    expect(await book('two-routers', ...options)).toBe(0)
     expect(api.bodies()).toEqual([
       { definition: 'two-routers', start: '2026-01-31T07:00:00.000Z', reservation_id: 'R-1' },
     ])
@@ -44,9 +44,9 @@ describe('book', () => {
     ['--start', '2026-02-31'],
     ['--for', '0m'],
     ['--for', '90s'],
-  ])('refuses %s %s as a usage error', async (...said) => {
+  ])('refuses %s %s as a usage error', async (...options) => {
     const { book, api } = booked()
-    expect(await book('two-routers', ...said)).toBe(2)
+    expect(await book('two-routers', ...options)).toBe(2)
     expect(api.requests()).toEqual([])
   })
 
@@ -120,12 +120,12 @@ describe('book', () => {
   it('waits until after the start of the slot, or for --timeout', async () => {
     const { book, api, clock, err } = booked()
     const later = ['--start', '2026-01-01T02:00Z', '--wait']
-    const patient = book('two-routers', ...later)
+    const booking = book('two-routers', ...later)
     await api.stream(1)
     await clock.advance(160 * 60_000)
     expect(err()).not.toContain('still so')
     await clock.advance(5 * 60_000)
-    expect(await patient).toBe(1)
+    expect(await booking).toBe(1)
     const opened = api.plane.opened()
     const brief = book('two-routers', '--start', '2026-01-01T05:00Z', '--wait', '--timeout', '5m')
     await api.stream(opened + 1)

@@ -60,7 +60,9 @@ describe('extend', () => {
 
 describe('retry', () => {
   it('starts the lab again and waits for it', async () => {
-    const { lcm, api, sessions, err, outLines } = course(anInstantiatingSession(1, { last_error: 'tags: CML said no' }))
+    const { lcm, api, sessions, err, outLines } = course(
+      anInstantiatingSession(1, { last_error: 'tags: CML refused it' }),
+    )
     const done = lcm('retry', 'session', 'ls-1', '--reason', 'CML is back', '--wait')
     await api.stream(1)
     sessions.change('ls-1', { status: 'READY', access: aReadySession().access, pipeline: completedPipeline() })
@@ -71,7 +73,7 @@ describe('retry', () => {
   })
 
   it('starts a stopped lab again, and waits until it runs', async () => {
-    const message = 'somebody stopped it'
+    const message = 'a person stopped it'
     const stopped = {
       type: LAB_STOPPED,
       status: true,

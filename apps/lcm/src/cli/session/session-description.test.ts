@@ -19,7 +19,7 @@ it('describes a session with a running lab completely', () => {
       {
         type: 'LabStopped',
         status: true,
-        reason: { code: 'stopped', message: 'somebody stopped it', params: {} },
+        reason: { code: 'stopped', message: 'a person stopped it', params: {} },
         since: at(90),
       },
     ],
@@ -57,7 +57,7 @@ it('describes a session with a running lab completely', () => {
     '',
     'Conditions',
     '  TYPE         HOLDS   FOR   REASON    MESSAGE',
-    '  LabStopped   yes     30s   stopped   somebody stopped it',
+    '  LabStopped   yes     30s   stopped   a person stopped it',
     '',
     'History, newest first',
     '  1m      READY -> RUNNING           its slot has begun',
@@ -83,14 +83,20 @@ it('marks the current step and those not reached', () => {
 
 it('shows why a step failed', () => {
   const pipeline = newPipeline('instantiate', 1)
-  const failed = { ...UNTOUCHED, status: 'failed' as const, started_at: at(0), ended_at: at(5), error: 'CML said no' }
+  const failed = {
+    ...UNTOUCHED,
+    status: 'failed' as const,
+    started_at: at(0),
+    ended_at: at(5),
+    error: 'CML refused it',
+  }
   const steps = { ...pipeline.steps, lab_resolve: failed, bind: { ...UNTOUCHED, status: 'skipped' as const } }
   const lines = describeSession(
     { session: aSession({ pipeline: { ...pipeline, steps } }), workerLabel: null },
     START_MS,
     plain,
   )
-  expect(lines).toContain('  ✗ lab_resolve    5s        CML said no')
+  expect(lines).toContain('  ✗ lab_resolve    5s        CML refused it')
   expect(lines).toContain('  - bind                     skipped')
 })
 

@@ -36,7 +36,7 @@ it('shows sessions as a table', () => {
 })
 
 it('shows what the session waits for, and a name if there is one', () => {
-  const waiting_reason = 'it waits for metal-2, which has room again when ls-7 ends'
+  const waiting_reason = 'it waits for metal-2, which has capacity again when ls-7 ends'
   expect(stageOf(aSession({ waiting_reason: textReason(waiting_reason) }))).toBe('it waits for metal-2, which…')
   expect(stageOf(aSession({ waiting_reason: textReason('no worker yet') }))).toBe('no worker yet')
   const names = { of: () => 'metal-1', learn: () => undefined }

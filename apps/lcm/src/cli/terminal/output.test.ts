@@ -54,7 +54,7 @@ it('stops writing once its reader is gone, and aborts endless writers', async ()
     autoDestroy: false,
     write(chunk, _, done) {
       lines.push(String(chunk))
-      done(Object.assign(new Error('nobody reads'), { code: 'EPIPE' }))
+      done(Object.assign(new Error('closed'), { code: 'EPIPE' }))
     },
   })
   const sink = processSink(pipe)

@@ -176,7 +176,7 @@ function observedDispatch(plane: AControlPlane, seeded: () => Promise<unknown>) 
       plane.fail({ route: 'events', effect: 'too_many_clients' })
       plane.breakStreams(true)
     },
-    /** Forgets positions: a stream that resumes is told to read again. */
+    /** Forgets positions: a stream that resumes gets a reset. */
     compact() {
       isForgetful = true
       plane.breakStreams(true)

@@ -149,7 +149,7 @@ export const aLeak = (more: Partial<LicenseLeak> = {}): LicenseLeak => ({
   hostname: 'cml-9',
   product: 'CML_Enterprise',
   at: start,
-  reason: textReason('its machine was terminated by somebody else'),
+  reason: textReason('its machine was terminated outside LCM'),
   resolved_at: null,
   resolved_by: null,
   ...more,

@@ -86,7 +86,7 @@ it('describes a lab', async () => {
     aLab({
       nodes: [{ label: 'r1', node_definition: 'iosv', state: 'BOOTED' }],
       ports: { r1_serial: 2000 },
-      last_error: 'it said no',
+      last_error: 'CML refused it',
       pending_action: { action: 'delete', by: 'ann', at, attempts: 2, error: 'CML answers 500' },
       runs: [{ started_at: at, stopped_at: null, session_id: 'ls-1', reason: textReason('booked') }],
     }),
@@ -96,7 +96,7 @@ it('describes a lab', async () => {
     'BGP basics  lr-1',
     '  status     BOOTED (CML: STARTED)',
     '  pending    delete by ann, 0s ago, try 2: CML answers 500',
-    '  error      it said no',
+    '  error      CML refused it',
     '  worker     w-0abcdefgh0001',
     '  definition ld-1',
     '  cml id     lab-1',

@@ -159,7 +159,7 @@ it('shows the next step of a session, its conditions and what to do', async () =
     expect(await run(['why', 'session', 'ls-1'], shell)).toBe(0)
     return outLines().slice(before)
   }
-  sessions.put(anInstantiatingSession(3, { last_error: 'tags: CML said no' }))
+  sessions.put(anInstantiatingSession(3, { last_error: 'tags: CML refused it' }))
   api.plan('lablet-controller', {
     resource: 'session:ls-1',
     action: 'step',
@@ -171,13 +171,13 @@ it('shows the next step of a session, its conditions and what to do', async () =
       service: 'lablet-controller',
       resource: 'session:ls-1',
       action: 'tags',
-      because: textReason('CML said no'),
+      because: textReason('CML refused it'),
     }),
   )
   const failing = await why()
-  expect(failing).toContain('  lablet-controller performed step tags 20s ago: CML said no.')
+  expect(failing).toContain('  lablet-controller performed step tags 20s ago: CML refused it.')
   expect(failing).toContain('  start its lab; for 0s now: step 4 of 7, tags; next check in 10s')
-  expect(failing).toContain('  Last error: tags: CML said no')
+  expect(failing).toContain('  Last error: tags: CML refused it')
   expect(failing).toContain('  lcm retry session ls-1    start its lab again')
   api.plan('lablet-controller')
   const { pipeline } = aReadySession()

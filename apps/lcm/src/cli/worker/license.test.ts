@@ -62,10 +62,10 @@ async function until(condition: () => boolean): Promise<void> {
 it.each([
   ['', 'the token is empty'],
   ['two words', 'the token contains spaces'],
-])('refuses %j as a token', async (input, said) => {
+])('refuses %j as a token', async (input, message) => {
   const { lcm, api, err } = fleet({ input })
   expect(await lcm('register', 'metal-1')).toBe(2)
-  expect(err()).toContain(said)
+  expect(err()).toContain(message)
   expect(api.bodies()).toEqual([])
 })
 
@@ -107,9 +107,9 @@ it('reports when the result of the deregistration is unknown', async () => {
   const { lcm, api, out } = fleet()
   const done = lcm('deregister', 'metal-1', '--wait')
   await api.stream(1)
-  api.change(ID, { license: { ...NO_LICENSE, last_error: 'nobody heard its answer' } })
+  api.change(ID, { license: { ...NO_LICENSE, last_error: 'its response was lost' } })
   expect(await done).toBe(0)
-  expect(out()).toContain('nobody heard its answer; see `lcm get leaks`')
+  expect(out()).toContain('its response was lost; see `lcm get leaks`')
 })
 
 it('does not wait for a stopped worker, and explains when it will be done', async () => {

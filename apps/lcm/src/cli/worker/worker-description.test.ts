@@ -98,13 +98,13 @@ it('shows the sessions that a drain waits for, and the license status', () => {
       ...aRunningWorker().license,
       product: 'CML_Enterprise',
       pending_operation: 'register',
-      last_error: 'nobody answers',
+      last_error: 'no response',
     },
   })
   const text = describeWorker(worker, START_MS, plain).join('\n')
   expect(text).toMatch(/drain +waiting for session ls-1 to end, at most 1h$/m)
   expect(text).toMatch(/sessions +ls-1/)
-  expect(text).toMatch(/license +UNREGISTERED, CML_Enterprise, register requested, nobody answers/)
+  expect(text).toMatch(/license +UNREGISTERED, CML_Enterprise, register requested, no response/)
   expect(text).toMatch(/cordoned +yes/)
 })
 
@@ -113,19 +113,19 @@ it('shows when the sessions of a drain end, if all ends are known', () => {
   const [requested_at, deadline] = ['2026-01-01T00:00:00.000Z', '2026-01-01T04:00:00.000Z']
   // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
   const drain = { requested_at, by: 'ann', reason: '', then: 'STOPPED' as const, deadline }
-  const said = (...ends: (string | null)[]) => {
+  const drainOf = (...ends: (string | null)[]) => {
     const ids = ends.map((_, index) => `ls-${index}`)
     const worker = aRunningWorker({ reservations: Object.fromEntries(ids.map(id => [id, reservation])) })
     const known = new Map(ends.flatMap((end, index) => (end === null ? [] : [[`ls-${index}`, end] as const])))
     return drainText(worker, drain, START_MS, known)
   }
   const [soon, later] = ['2026-01-01T00:20:00.000Z', '2026-01-01T02:00:00.000Z']
-  expect(said(soon)).toBe('waiting for session ls-0 to end, at most 4h; its timeslot ends in 20m')
-  expect(said(later, soon)).toMatch(
+  expect(drainOf(soon)).toBe('waiting for session ls-0 to end, at most 4h; its timeslot ends in 20m')
+  expect(drainOf(later, soon)).toMatch(
     'waiting for 2 sessions ls-0, ls-1 to end, at most 4h; the last timeslot ends in 2h',
   )
-  expect(said(requested_at)).toMatch('waiting for session ls-0 to end, at most 4h; its timeslot has ended')
-  expect(said(soon, null)).toMatch(/at most 4h$/)
+  expect(drainOf(requested_at)).toMatch('waiting for session ls-0 to end, at most 4h; its timeslot has ended')
+  expect(drainOf(soon, null)).toMatch(/at most 4h$/)
 })
 
 it('shows labels and tags', () => {

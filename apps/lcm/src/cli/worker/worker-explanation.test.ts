@@ -103,7 +103,7 @@ it('shows a note without calling it a decision', () => {
 })
 
 describe('without capacity', () => {
-  const message = 'no room for m5zn.metal, m5.metal in subnet-a, subnet-b; asked again every 3 min'
+  const message = 'no capacity for m5zn.metal, m5.metal in subnet-a, subnet-b; retried every 3 min'
   const scarce = blocked('ec2_no_capacity', message)
   const text = `RunInstances: InsufficientInstanceCapacity: ${'We currently do not have sufficient capacity. '.repeat(5)}`
   const worker = aWorker({
@@ -117,7 +117,7 @@ describe('without capacity', () => {
 
   it('reports it once above the decisions, without repeating the text of AWS', () => {
     const above = lines.slice(0, lines.indexOf('Decisions, newest first')).join('\n')
-    expect(above.split('no room for').length - 1).toBe(1)
+    expect(above.split('no capacity for').length - 1).toBe(1)
     expect(part(lines, 'Next')).toEqual([
       `launch its instance; blocked for 5m by LaunchBlocked: ${message}; next check in 1m30s`,
     ])
@@ -171,7 +171,7 @@ it('shows the consequences and the fix when CML rejects the login of LCM', () =>
 })
 
 describe('paused for idleness', () => {
-  const because = 'nobody used metal-1 for 62 min, the limit is 60'
+  const because = 'metal-1 was unused for 62 min, the limit is 60'
   const guards = [
     { name: 'idle_seconds', value: 3720, limit: 3600, passed: true },
     { name: 'running_workers', value: 1, limit: 0, passed: true },
@@ -225,7 +225,7 @@ it('names the user who stopped the worker', () => {
 })
 
 it('shows what to do when the instance was terminated outside LCM', () => {
-  const because = 'somebody outside LCM terminated i-1; its disk is gone'
+  const because = 'i-1 was terminated outside LCM; its disk is gone'
   const worker = aRunningWorker({
     status: 'TERMINATED',
     state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: ago(60), because: textReason(because) }],

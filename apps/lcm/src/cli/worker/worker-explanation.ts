@@ -7,7 +7,7 @@ import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
 import { POLICY } from '@lcm/domain/worker/lifecycle'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next'
-import { decisionLines, guardLines, moveText, type Reader, saidLines, sentence } from '../explanation.ts'
+import { decisionLines, decisionText, guardLines, moveText, type Reader, sentence } from '../explanation.ts'
 import { section } from '../terminal/description.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -46,12 +46,12 @@ function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, 
   const paused = pausedLines(worker, decisions, { nowMs, isVerbose })
   const led = paused ?? movedLines(worker, nowMs)
   const [last] = decisions
-  const isSaid =
+  const isRepeated =
     last === undefined ||
     (paused !== null && last === pauseIn(decisions)) ||
     worker.state_history.slice(-2).some(({ because }) => sameReason(because, last.because)) ||
     worker.conditions.some(({ status, reason }) => status && sameReason(reason, last.because))
-  return isSaid ? led : [...led, ...saidLines(last, { nowMs, isVerbose })]
+  return isRepeated ? led : [...led, ...decisionText(last, { nowMs, isVerbose })]
 }
 
 const CREATED: ReasonCode = 'worker_created'

@@ -50,9 +50,9 @@ it('backs up a separate API on SQLite with its encryption key, and holds the fle
     for await (const chunk of await client.download('createBackup', {})) appendFileSync(file, chunk)
   })
   const to = join(scratch(), 'restored')
-  const said: string[] = []
-  await restore({ file, dataDir: to }, { out: () => undefined, err: line => said.push(line) })
-  expect(said.join()).toContain('LCM_FLEET')
+  const messages: string[] = []
+  await restore({ file, dataDir: to }, { out: () => undefined, err: line => messages.push(line) })
+  expect(messages.join()).toContain('LCM_FLEET')
   expect(readFileSync(join(to, 'secret-key'), 'utf8').trim()).toBe(KEY.toLowerCase())
   expect(readFileSync(join(to, 'cloud'), 'utf8').trim()).toBe('aws')
   expect(existsSync(join(to, 'restored'))).toBe(true)

@@ -64,8 +64,8 @@ describe('the region file of the documents', () => {
   })
 
   it('is refused where `region` is not the key of its entry', () => {
-    const said = /regions file: .*region is eu-west-1, but its entry is us-east-1.*remove the line "region"/s
-    expect(() => regionsIn(EXAMPLE.replace('region: us-east-1', 'region: eu-west-1'))).toThrow(said)
+    const message = /regions file: .*region is eu-west-1, but its entry is us-east-1.*remove the line "region"/s
+    expect(() => regionsIn(EXAMPLE.replace('region: us-east-1', 'region: eu-west-1'))).toThrow(message)
     expect(() => regionsIn(EXAMPLE.replace('region: us-east-1', 'region:'))).toThrow(/us-east-1.*region/)
   })
 

@@ -262,7 +262,7 @@ describe('a variable of the documents', () => {
   })
 })
 
-/** Starts a service as the documents say, on a free port, until it has told its health once. */
+/** Starts a service with the documented variables on a free port, until it has reported its health once. */
 async function started(service: ServedService, env: Variables) {
   const stop = new AbortController()
   const warned: string[] = []

@@ -305,7 +305,7 @@ function halfGiven(given: Env): string[] {
   ]
 }
 
-/** Errors if neither an admin token nor OIDC is configured, because nobody could log in. */
+/** Errors if neither an admin token nor OIDC is configured, because no user could log in. */
 function missingAccess(given: Env): string[] {
   if (given.LCM_OIDC_ISSUER !== undefined) {
     const others = { LCM_OIDC_AUDIENCE: given.LCM_OIDC_AUDIENCE, LCM_OIDC_CLIENT_ID: given.LCM_OIDC_CLIENT_ID }

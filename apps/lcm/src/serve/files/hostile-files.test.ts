@@ -54,10 +54,10 @@ const HOSTILE: ReadonlyArray<readonly [string, string | Buffer, RegExp]> = [
 describe('a regions file', () => {
   it.each(HOSTILE)('is refused with its path and a reason: %s', (_name, content, reason) => {
     writeFileSync(file, content)
-    const said = failureOf(file)
-    expect(said).toMatch(reason)
-    expect(said).toContain(`AWS_REGIONS_CONFIG_PATH=${file}`)
-    expect(said.length).toBeLessThan(WORDS_MAX)
+    const message = failureOf(file)
+    expect(message).toMatch(reason)
+    expect(message).toContain(`AWS_REGIONS_CONFIG_PATH=${file}`)
+    expect(message.length).toBeLessThan(WORDS_MAX)
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
   })
 
