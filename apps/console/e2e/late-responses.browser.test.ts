@@ -19,7 +19,7 @@ it('a read slower than its interval is awaited and shown', async () => {
   const { page } = await open({ at: '#/overview' })
   const held = await heldBack(page, '**/sim/v1/instances', 'GET')
   await page.getByRole('link', { name: 'Chaos', exact: true }).click()
-  for (let turns = 0; turns < 4; turns += 1) await page.waitForRequest('**/sim/v1/faults')
+  for (let reads = 0; reads < 4; reads += 1) await page.waitForRequest('**/sim/v1/faults')
   expect(held.length).toBe(1)
   await held[0]?.continue()
   await page.locator('table.machines tbody tr').first().waitFor()

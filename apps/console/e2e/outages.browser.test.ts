@@ -33,11 +33,11 @@ declare global {
 async function watchNames(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(() => {
     const seen: string[] = []
-    const look = () => {
+    const record = () => {
       const text = document.querySelector('main h1')?.textContent ?? ''
       if (text.startsWith('renamed') && seen.at(-1) !== text) seen.push(text)
     }
-    new MutationObserver(look).observe(document.body, { subtree: true, childList: true, characterData: true })
+    new MutationObserver(record).observe(document.body, { subtree: true, childList: true, characterData: true })
     window.namesSeen = seen
   })
   return () => page.evaluate(() => window.namesSeen)

@@ -7,7 +7,7 @@ import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 const own = workerFixtures(api)
-const TOKEN = 'a-token-that-nobody-may-read'
+const TOKEN = 'a-secret-license-token'
 
 const dialogOf = (page: Page) => page.getByRole('dialog')
 const cardOf = (page: Page, name: string) => page.getByRole('region', { name, exact: true })

@@ -23,8 +23,8 @@ function aWorld(...workers: Worker[]) {
   const clock = manualClock()
   const source = scriptedWatchSource<Worker>()
   const fleet = new Map(workers.map(worker => [worker.id, worker]))
-  const looks: string[] = []
-  const note = (what: string) => looks.push(`${clock.monotonic()} ${what}`)
+  const log: string[] = []
+  const note = (what: string) => log.push(`${clock.monotonic()} ${what}`)
   const resource: WatchedResource<Worker, Worker> = {
     async *listResources() {
       note('list')
@@ -43,7 +43,7 @@ function aWorld(...workers: Worker[]) {
     parseWatchKey: changeKey => changeKey.split('/').at(-1) ?? null,
     isUrgent: worker => worker.status === 'STARTING',
   }
-  return { clock, source, fleet, looks, note, resource }
+  return { clock, source, fleet, log, note, resource }
 }
 
 /** An election that every candidate wins permanently. */
@@ -66,9 +66,9 @@ const aRunningWorker = { id: 'w-1', status: 'RUNNING' }
 
 describe('reconciliationHostedService', () => {
   it('polls and reconciles the listed copies without fetching them', async () => {
-    const { clock, looks, resource } = aWorld(aRunningWorker)
+    const { clock, log, resource } = aWorld(aRunningWorker)
     await running(reconciliationHostedService(resource, {}, { clock }), clock, 35_000)
-    expect(looks).toEqual([
+    expect(log).toEqual([
       '5000 list',
       '5000 reconcile w-1 RUNNING in term 0',
       '35000 list',
@@ -77,40 +77,40 @@ describe('reconciliationHostedService', () => {
   })
 
   it('takes its settings from its configuration', async () => {
-    const { clock, looks, resource } = aWorld({ id: 'w-1', status: 'BROKEN' })
+    const { clock, log, resource } = aWorld({ id: 'w-1', status: 'BROKEN' })
     const meter = recordingMeter()
     const backoff = { backoffBaseMs: 100, backoffMultiplier: 3, backoffMaxMs: 200 }
     const config = { initialDelayMs: 10, intervalMs: 60_000, metricPrefix: 'p', ...backoff }
     await running(reconciliationHostedService(resource, config, { clock, meter }), clock, 510)
-    const reconciledAt = looks.filter(look => look.includes('reconcile')).map(look => Number.parseInt(look, 10))
+    const reconciledAt = log.filter(line => line.includes('reconcile')).map(line => Number.parseInt(line, 10))
     expect(reconciledAt).toEqual([10, 110, 310, 510])
     expect(meter.value('p_reconcile_total', { result: 'retry' })).toBe(4)
   })
 
   it('reconciles no more keys at a time than its configuration allows', async () => {
-    const { clock, looks, resource } = aWorld({ id: 'w-1', status: 'RUNNING' }, { id: 'w-2', status: 'RUNNING' })
+    const { clock, log, resource } = aWorld({ id: 'w-1', status: 'RUNNING' }, { id: 'w-2', status: 'RUNNING' })
     const slow = {
       ...resource,
       reconcile: async (worker: Worker) => {
-        looks.push(`${clock.monotonic()} ${worker.id}`)
+        log.push(`${clock.monotonic()} ${worker.id}`)
         await clock.sleep(1_000)
         return success()
       },
     }
     await running(reconciliationHostedService(slow, { maxConcurrent: 1 }, { clock }), clock, 6_000)
-    expect(looks).toEqual(['5000 list', '5000 w-1', '6000 w-2'])
+    expect(log).toEqual(['5000 list', '5000 w-1', '6000 w-2'])
   })
 
   it('fetches the resource for a retry, and forgets a deleted one', async () => {
-    const { clock, looks, resource, fleet } = aWorld({ id: 'w-1', status: 'BROKEN' })
+    const { clock, log, resource, fleet } = aWorld({ id: 'w-1', status: 'BROKEN' })
     const service = reconciliationHostedService(resource, { initialDelayMs: 0, intervalMs: 3_600_000 }, { clock })
     const stop = new AbortController()
     const over = service.run(stop.signal)
     await clock.advance(1_000)
-    expect(looks.slice(2)).toEqual(['1000 fetch w-1', '1000 reconcile w-1 BROKEN in term 0'])
+    expect(log.slice(2)).toEqual(['1000 fetch w-1', '1000 reconcile w-1 BROKEN in term 0'])
     fleet.clear()
     await clock.advance(60_000)
-    expect(looks.slice(4)).toEqual(['3000 fetch w-1'])
+    expect(log.slice(4)).toEqual(['3000 fetch w-1'])
     expect(service.health().resources_managed).toBe(0)
     stop.abort()
     await over
@@ -132,17 +132,17 @@ describe('reconciliationHostedService', () => {
 
 describe('leaderElectedHostedService', () => {
   it('does the same under an election and still reports its health', async () => {
-    const { clock, looks, resource } = aWorld(aRunningWorker)
+    const { clock, log, resource } = aWorld(aRunningWorker)
     const service = leaderElectedHostedService(resource, {}, { clock, election: alwaysWon })
     await running(service, clock, 5_000)
-    expect(looks).toEqual(['5000 list', '5000 reconcile w-1 RUNNING in term 3'])
+    expect(log).toEqual(['5000 list', '5000 reconcile w-1 RUNNING in term 3'])
     expect(service.health().running).toBe(false)
   })
 })
 
 describe('watchTriggeredHostedService', () => {
   it('opens the watch, then starts the additional triggers, then sweeps, then polls', async () => {
-    const { clock, looks, note, source, resource } = aWorld(aRunningWorker, { id: 'w-2', status: 'STARTING' })
+    const { clock, log, note, source, resource } = aWorld(aRunningWorker, { id: 'w-2', status: 'STARTING' })
     const beside = (name: string, firstMs: number): HostedService => ({
       name,
       async run(signal) {
@@ -166,7 +166,7 @@ describe('watchTriggeredHostedService', () => {
     const reconciler = watchTriggeredHostedService(watched, {}, {}, { clock })
     const group = allOf('worker-controller', [reconciler, beside('metrics', 15_000), beside('discovery', 5_000)])
     await running(leaderElected(group, alwaysWon), clock, 5_000)
-    expect(looks.filter(look => look !== '5000 metrics ran')).toEqual([
+    expect(log.filter(line => line !== '5000 metrics ran')).toEqual([
       '0 watch opened',
       '0 metrics started',
       '0 discovery started',
@@ -183,28 +183,28 @@ describe('watchTriggeredHostedService', () => {
   })
 
   it('reconciles on every put and for no listed key, unless the resource options differ', async () => {
-    const { clock, looks, source, resource } = aWorld()
+    const { clock, log, source, resource } = aWorld()
     const { isUrgent, ...plain } = resource
     source.put('/lcm/workers/w-listed', { id: 'w-listed', status: 'STARTING' })
     clock.after(1_000, () => source.put('/lcm/workers/w-put', aRunningWorker))
     const service = watchTriggeredHostedService(plain, { pollingEnabled: false }, {}, { clock })
     await running(service, clock, 1_500)
-    expect([isUrgent?.({ id: '', status: 'STARTING' }), looks]).toEqual([true, ['1000 fetch w-put']])
+    expect([isUrgent?.({ id: '', status: 'STARTING' }), log]).toEqual([true, ['1000 fetch w-put']])
   })
 
   it('works without polling, watch or sweep', async () => {
-    const { clock, looks, source, resource } = aWorld(aRunningWorker)
+    const { clock, log, source, resource } = aWorld(aRunningWorker)
     const none = { enabled: false, startupReconcileEnabled: false }
     const service = watchTriggeredHostedService(resource, { pollingEnabled: false }, none, {
       clock,
       election: alwaysWon,
     })
     await running(service, clock, 120_000)
-    expect([looks, source.asked]).toEqual([[], []])
+    expect([log, source.asked]).toEqual([[], []])
   })
 
   it('sweeps a wider list than it polls, and then purges only with the sweep', async () => {
-    const { clock, looks, note, resource } = aWorld(aRunningWorker)
+    const { clock, log, note, resource } = aWorld(aRunningWorker)
     const wide: WatchedResource<Worker, Worker> = {
       ...resource,
       async *listAllResources() {
@@ -216,7 +216,7 @@ describe('watchTriggeredHostedService', () => {
     const stop = new AbortController()
     const over = service.run(stop.signal)
     await clock.advance(35_000)
-    expect(looks.filter(look => look.includes('list'))).toEqual(['2000 list all', '5000 list', '35000 list'])
+    expect(log.filter(line => line.includes('list'))).toEqual(['2000 list all', '5000 list', '35000 list'])
     expect(service.health().resources_managed).toBe(2)
     stop.abort()
     await over

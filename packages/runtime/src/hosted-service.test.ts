@@ -44,7 +44,7 @@ it('reports a service that fails, stops the others and rejects', async () => {
 
 it('treats a service that ends without a stop as failed', async () => {
   const ending: HostedService = { name: 'brief', run: async () => undefined }
-  await expect(host([ending], new AbortController().signal)).rejects.toThrow('brief: ended although nobody asked it to')
+  await expect(host([ending], new AbortController().signal)).rejects.toThrow('brief: ended without a stop request')
 })
 
 it('treats a service that throws before its first await as failed', async () => {
@@ -189,7 +189,7 @@ it('treats a service that ends while it leads as failed', async () => {
   const brief: HostedService = { name: 'brief', run: async () => undefined }
   const over = leaderElected(brief, election).run(new AbortController().signal)
   win(1)
-  await expect(over).rejects.toThrow('ended although nobody asked it to')
+  await expect(over).rejects.toThrow('ended without a stop request')
 })
 
 it('keeps the other members of the service', () => {

@@ -60,7 +60,7 @@ async function runTogether(
 /** A service that ends without a stop has failed, like one that threw. */
 export async function runToItsEnd(service: HostedService, signal: AbortSignal, leadership?: Leadership): Promise<void> {
   await service.run(signal, leadership)
-  if (!signal.aborted) throw new Error('ended although nobody asked it to')
+  if (!signal.aborted) throw new Error('ended without a stop request')
 }
 
 /**

@@ -22,13 +22,13 @@ interface Plan {
 interface Model {
   now: number
   readonly plans: Map<string, Plan>
-  readonly inHand: Set<string>
+  readonly active: Set<string>
   readonly forgotten: Set<string>
 }
 
 const isDue = (model: Model, key: string) => {
   const plan = model.plans.get(key)
-  return plan !== undefined && plan.at <= model.now && !model.inHand.has(key)
+  return plan !== undefined && plan.at <= model.now && !model.active.has(key)
 }
 
 const sinceOf = (model: Model, key: string) => model.plans.get(key)?.since ?? model.now
@@ -46,7 +46,7 @@ function modelAdd(model: Model, key: string, afterMs: number, goesFirst: boolean
 }
 
 function modelDone(model: Model, key: string, againMs: number | null): void {
-  model.inHand.delete(key)
+  model.active.delete(key)
   const plan = model.plans.get(key)
   const wasForgotten = model.forgotten.delete(key)
   if (againMs !== null && !wasForgotten) {
@@ -80,7 +80,7 @@ async function play(steps: readonly Step[]): Promise<void> {
   const clock = manualClock()
   const queue = workQueue({ clock })
   const held = new Map<string, WorkItem>()
-  const model: Model = { now: 0, plans: new Map(), inHand: new Set(), forgotten: new Set() }
+  const model: Model = { now: 0, plans: new Map(), active: new Set(), forgotten: new Set() }
 
   const doTake = () => {
     const expected = candidates(model)
@@ -90,7 +90,7 @@ async function play(steps: readonly Step[]): Promise<void> {
     expect(held.has(item.key)).toBe(false)
     held.set(item.key, item)
     model.plans.delete(item.key)
-    model.inHand.add(item.key)
+    model.active.add(item.key)
   }
   const doDone = (pick: number, againMs: number | null) => {
     const item = [...held.values()][pick]
@@ -110,7 +110,7 @@ async function play(steps: readonly Step[]): Promise<void> {
     } else if (next.do === 'forget') {
       queue.forget(next.key)
       model.plans.delete(next.key)
-      if (model.inHand.has(next.key)) model.forgotten.add(next.key)
+      if (model.active.has(next.key)) model.forgotten.add(next.key)
     } else if (next.do === 'take') doTake()
     else if (next.do === 'done') doDone(next.pick, next.againMs)
     else {

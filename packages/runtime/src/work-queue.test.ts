@@ -77,7 +77,7 @@ describe('handing out', () => {
     queue.add('a')
     const item = take()
     queue.done(item)
-    expect(() => queue.done(item)).toThrow("a was given back but is in nobody's hand")
+    expect(() => queue.done(item)).toThrow('a was returned but is not active')
   })
 
   it('keeps a change during work even when the work requests a long wait', () => {

@@ -82,7 +82,7 @@ type Place = 'nowhere' | 'due' | 'waiting' | 'held'
 
 interface Entry<R> {
   readonly key: string
-  inHand: boolean
+  isActive: boolean
   isForgotten: boolean
   place: Place
   rank: Rank
@@ -178,7 +178,7 @@ function offer<R>(queue: Queue<R>, key: string, copy: R | undefined, cause: stri
   if (entry.place !== 'nowhere') return
   const now = queue.clock.monotonic()
   // The active reconcile may be changing the resource right now, so the copy is stale.
-  entry.copy = entry.inHand ? undefined : copy
+  entry.copy = entry.isActive ? undefined : copy
   entry.newsAt = -1
   plan(entry, now, RESYNC, cause)
   place(queue, entry, now)
@@ -189,7 +189,7 @@ function forget<R>(queue: Queue<R>, key: string): void {
   const entry = queue.entries.get(key)
   if (entry === undefined) return
   displace(queue, entry)
-  if (entry.inHand) entry.isForgotten = true
+  if (entry.isActive) entry.isForgotten = true
   else queue.entries.delete(key)
 }
 
@@ -198,17 +198,17 @@ function take<R>(queue: Queue<R>): WorkItem<R> | undefined {
   const entry = lines[FIRST].first ?? lines[NEWS].first ?? lines[REQUEUE].first ?? lines[RESYNC].first
   if (entry === undefined) return undefined
   displace(queue, entry)
-  entry.inHand = true
+  entry.isActive = true
   touch(queue, entry.key)
   return entry
 }
 
 function done<R>(queue: Queue<R>, entry: Entry<R>, again: Again | undefined): void {
-  if (!entry.inHand) throw new Error(`${entry.key} was given back but is in nobody's hand`)
+  if (!entry.isActive) throw new Error(`${entry.key} was returned but is not active`)
   const isPlanned = entry.place === 'held'
   const asksAgain = again !== undefined && !entry.isForgotten
   displace(queue, entry)
-  entry.inHand = false
+  entry.isActive = false
   entry.isForgotten = false
   if (!isPlanned && !asksAgain) {
     queue.entries.delete(entry.key)
@@ -239,7 +239,7 @@ function openListing<R>(queue: Queue<R>): QueueListing {
 function clear<R>(queue: Queue<R>): void {
   for (const entry of queue.entries.values()) {
     displace(queue, entry)
-    if (entry.inHand) entry.isForgotten = true
+    if (entry.isActive) entry.isForgotten = true
     else queue.entries.delete(entry.key)
   }
   disarm(queue)
@@ -249,7 +249,7 @@ function admit<R>(queue: Queue<R>, key: string): Entry<R> {
   if (queue.entries.size >= queue.keysMax) throw new WorkQueueFull(key, queue.keysMax)
   const entry: Entry<R> = {
     key,
-    inHand: false,
+    isActive: false,
     isForgotten: false,
     place: 'nowhere',
     rank: RESYNC,
@@ -272,7 +272,7 @@ function plan<R>(entry: Entry<R>, at: number, rank: Rank, cause: string): void {
 }
 
 function place<R>(queue: Queue<R>, entry: Entry<R>, now: number): void {
-  if (entry.inHand) {
+  if (entry.isActive) {
     entry.place = 'held'
     queue.held += 1
   } else if (entry.at <= now) {

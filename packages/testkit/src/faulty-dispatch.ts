@@ -101,7 +101,7 @@ function recordOf({ signal: _, ...request }: ApiRequest): RequestRecord & { stat
   return {
     ...routed(method, path),
     request,
-    // Few tests look at these.
+    // Parsed on demand: few tests read these.
     get query() {
       return new URLSearchParams(search)
     },

@@ -60,7 +60,7 @@ export function timeMachine(nextTie: () => number, wallClockStartMs = WALL_CLOCK
   const move = async (ms: number, isEnough = () => false) => {
     const end = elapsedMs + ms
     for (;;) {
-      await turn()
+      await macrotask()
       if (isEnough()) return
       const next = timers.peek()
       if (next === undefined || next.at > end) break
@@ -72,4 +72,4 @@ export function timeMachine(nextTie: () => number, wallClockStartMs = WALL_CLOCK
 }
 
 /** One macrotask: all promises that can settle have settled when it is over. */
-const turn = () => new Promise<void>(resolve => setImmediate(resolve))
+const macrotask = () => new Promise<void>(resolve => setImmediate(resolve))

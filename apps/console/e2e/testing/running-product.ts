@@ -28,13 +28,13 @@ export async function startProduct(options: { port?: string; data?: string } = {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {
-    let said = ''
+    let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-      const found = /(http:\/\/\S+?)\/login\?code=/.exec(said)?.[1]
+      output += text
+      const found = /(http:\/\/\S+?)\/login\?code=/.exec(output)?.[1]
       if (found !== undefined) resolve(found)
     })
-    child.on('exit', code => reject(new Error(`lcm up ended with ${code}: ${said}`)))
+    child.on('exit', code => reject(new Error(`lcm up ended with ${code}: ${output}`)))
   })
   return {
     url,

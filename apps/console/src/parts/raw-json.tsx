@@ -5,7 +5,7 @@ import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
 
 /** The resource as the API returned it. Serialized only while the section is open. */
-export function RawJson({ value, look = 'card raw' }: { value: object; look?: string }) {
+export function RawJson({ value, className = 'card raw' }: { value: object; className?: string }) {
   const { notices } = useConsole()
   const isOpen = useSignal(false)
   const text = isOpen.value ? JSON.stringify(value, null, 2) : ''
@@ -19,7 +19,7 @@ export function RawJson({ value, look = 'card raw' }: { value: object; look?: st
   }
   return (
     <details
-      class={look}
+      class={className}
       onToggle={event => {
         isOpen.value = event.currentTarget.open
       }}

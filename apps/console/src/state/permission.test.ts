@@ -9,7 +9,7 @@ const infoFor = (role: Role): Info => ({
   cloud: 'sim',
   regions: [],
   sim_control: null,
-  actor: { id: 'somebody', name: 'somebody', role },
+  actor: { id: 'ann', name: 'Ann', role },
 })
 
 describe('permission', () => {

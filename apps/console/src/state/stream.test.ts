@@ -86,12 +86,12 @@ describe('reading and following', () => {
 
   it('sets the live state once, not with every event', async () => {
     const { api, clock, state } = await openConsole()
-    const told: string[] = []
-    const unsubscribe = state.connection.subscribe(connection => told.push(connection.state))
+    const states: string[] = []
+    const unsubscribe = state.connection.subscribe(connection => states.push(connection.state))
     await api.plane.edit('workers', 'w-2', { cordoned: true })
     await clock.advance(0)
     unsubscribe()
-    expect(told).toEqual(['live'])
+    expect(states).toEqual(['live'])
   })
 
   it('applies changes', async () => {

@@ -51,7 +51,7 @@ describe('outcomes', () => {
     expect(startsOf('w-1')).toEqual([0, 1_000])
   })
 
-  it('looks again after the time a requeue asks for, with no poll to help', async () => {
+  it('reconciles again after the delay of a requeue, without a poll', async () => {
     const { trigger, clock, starts } = runningLoop({ reconcile: answering(requeue('booting', 5_000)) })
     trigger.add('w-1', 'test')
     await clock.advance(60_000)

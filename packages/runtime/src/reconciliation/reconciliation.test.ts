@@ -221,7 +221,7 @@ describe('triggers', () => {
     async run({ clock, add }) {
       events.push(clock.monotonic())
       if (events.length <= failures) throw new Error('broken')
-      add('w-1', 'mended')
+      add('w-1', 'repaired')
     },
   })
 
@@ -239,7 +239,7 @@ describe('triggers', () => {
     trigger.add('w-2', 'test')
     await clock.advance(3_000)
     expect(runs).toEqual([0, 1_000, 3_000])
-    expect(starts.map(start => start.cause)).toEqual(['test', 'mended'])
+    expect(starts.map(start => start.cause)).toEqual(['test', 'repaired'])
     expect(logger.messages('error')).toHaveLength(2)
   })
 

@@ -459,22 +459,24 @@ describe('a silent stream', () => {
 })
 
 /** When each event of one key is handled. */
-function turnsOf(times: readonly number[], windowMs = 500) {
+function handledAt(times: readonly number[], windowMs = 500) {
   const debounce = leadingEdge(windowMs)
   return times.map(now => now + debounce.delayMs('w-1', now))
 }
 
 it('passes an idle key at once', () => {
-  expect(turnsOf([0, 500, 1_200])).toEqual([0, 500, 1_200])
+  expect(handledAt([0, 500, 1_200])).toEqual([0, 500, 1_200])
 })
 
 it('merges a burst into the end of the window that its first event opened', () => {
-  expect(turnsOf([0, 0, 100, 200, 499])).toEqual([0, 500, 500, 500, 500])
+  expect(handledAt([0, 0, 100, 200, 499])).toEqual([0, 500, 500, 500, 500])
 })
 
 it('handles a key that is never idle once per window', () => {
   const times = Array.from({ length: 100 }, (_, index) => index * 50)
-  expect([...new Set(turnsOf(times))]).toEqual([0, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000])
+  expect([...new Set(handledAt(times))]).toEqual([
+    0, 500, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000,
+  ])
 })
 
 it('separates keys', () => {
@@ -484,7 +486,7 @@ it('separates keys', () => {
 })
 
 it('passes everything when the window is zero', () => {
-  expect(turnsOf([0, 0, 1], 0)).toEqual([0, 0, 1])
+  expect(handledAt([0, 0, 1], 0)).toEqual([0, 0, 1])
 })
 
 it('remembers no key for longer than necessary', () => {

@@ -248,30 +248,30 @@ interface Debounce {
  * that window, where changes are merged. Remembers only recently changed keys.
  */
 export function leadingEdge(windowMs: number): Debounce {
-  const turns = new Map<string, number>()
+  const slots = new Map<string, number>()
   return {
     delayMs(key, nowMs) {
-      dropQuiet(turns, nowMs - windowMs)
-      const next = nextTurn(turns.get(key), nowMs, windowMs)
-      turns.delete(key)
-      turns.set(key, next)
+      dropQuiet(slots, nowMs - windowMs)
+      const next = nextSlot(slots.get(key), nowMs, windowMs)
+      slots.delete(key)
+      slots.set(key, next)
       return next - nowMs
     },
     get size() {
-      return turns.size
+      return slots.size
     },
   }
 }
 
-function nextTurn(turn: number | undefined, nowMs: number, windowMs: number): number {
-  if (turn === undefined || nowMs >= turn + windowMs) return nowMs
-  return nowMs < turn ? turn : turn + windowMs
+function nextSlot(slot: number | undefined, nowMs: number, windowMs: number): number {
+  if (slot === undefined || nowMs >= slot + windowMs) return nowMs
+  return nowMs < slot ? slot : slot + windowMs
 }
 
 /** The map is in order of use, so that checking its front is enough. */
-function dropQuiet(turns: Map<string, number>, quietSinceMs: number): void {
-  for (const [key, turn] of turns) {
-    if (turn > quietSinceMs) return
-    turns.delete(key)
+function dropQuiet(slots: Map<string, number>, quietSinceMs: number): void {
+  for (const [key, slot] of slots) {
+    if (slot > quietSinceMs) return
+    slots.delete(key)
   }
 }

@@ -74,7 +74,7 @@ describe('the filter', () => {
     const hash = auditHash(filter)
     expect(filterOf(Object.fromEntries(new URLSearchParams(hash.split('?')[1])))).toEqual(filter)
     expect(auditHash(NO_FILTER)).toBe('#/audit')
-    expect(filterOf({ by: 'nobody' })).toEqual(NO_FILTER)
+    expect(filterOf({ by: 'unknown' })).toEqual(NO_FILTER)
   })
 })
 

@@ -71,7 +71,7 @@ function Changes({ entry }: { entry: Entry }) {
         ))}
         {hidden > 0 && <li class="muted">and {countText(hidden, 'more field')}</li>}
       </ul>
-      <RawJson value={{ before: entry.before, after: entry.after }} look="audit-raw" />
+      <RawJson value={{ before: entry.before, after: entry.after }} className="audit-raw" />
     </>
   )
 }

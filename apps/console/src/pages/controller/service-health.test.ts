@@ -78,7 +78,7 @@ it('a plan is grouped by service, due actions first', () => {
   const item = (name: string, due_at: string | null) => ({
     service: name,
     resource: 'worker:w-1',
-    action: 'look',
+    action: 'observe',
     because: textReason('so'),
     due_at,
   })

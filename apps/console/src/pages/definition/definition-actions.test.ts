@@ -11,7 +11,7 @@ const as = (role: Info['actor']['role']): Info => ({
   cloud: 'sim',
   regions: [],
   sim_control: null,
-  actor: { id: 'somebody', name: 'somebody', role },
+  actor: { id: 'ann', name: 'Ann', role },
 })
 
 it('offers what the API would accept from the role', () => {

@@ -6,7 +6,7 @@ import { availableActions, needsConfirmation, nodesText, typedName } from './lab
 
 /** A running lab without a session. */
 const aLab = (changes: Partial<LabRecord> = {}) =>
-  aLabRecord({ title: 'somebody else', owner: 'ann', lab_id: 'b3f5', source: 'DISCOVERY', ...changes })
+  aLabRecord({ title: 'two routers', owner: 'ann', lab_id: 'b3f5', source: 'DISCOVERY', ...changes })
 
 const session = (status: LabletSession['status']) => ({ status }) as LabletSession
 const actions = (...given: Parameters<typeof availableActions>) =>
@@ -40,7 +40,7 @@ describe('a lab', () => {
     const requests = (['start', 'stop', 'wipe', 'delete'] as const).map(action => needsConfirmation(aLab(), action))
     expect(requests).toEqual([false, false, true, true])
     expect(needsConfirmation(aLab({ session_id: 'ls-1' }), 'stop')).toBe(true)
-    expect(typedName(aLab())).toBe('somebody else')
+    expect(typedName(aLab())).toBe('two routers')
     expect(typedName(aLab({ title: 'x'.repeat(41) }))).toBe('lr-1')
     expect(typedName(aLab({ title: ' ' }))).toBe('lr-1')
     expect(typedName(aLab({ title: ' of Änne 実験 ' }))).toBe('of Änne 実験')

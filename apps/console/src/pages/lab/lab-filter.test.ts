@@ -5,14 +5,14 @@ import { filterOf, inOrder, isFiltering, labsHash, matches, NO_FILTER } from './
 
 /** A running lab without a session. */
 const aLab = (changes: Partial<LabRecord> = {}) =>
-  aLabRecord({ title: 'somebody else', owner: 'ann', lab_id: 'b3f5', source: 'DISCOVERY', ...changes })
+  aLabRecord({ title: 'two routers', owner: 'ann', lab_id: 'b3f5', source: 'DISCOVERY', ...changes })
 
 const PENDING = { action: 'stop', by: 'ann', at: '2026-01-02T03:04:05.000Z', attempts: 0, error: null } as const
 
 describe('labs', () => {
   it('are found by title, id, owner and worker', () => {
     const found = (text: string) => matches(aLab(), { ...NO_FILTER, text }, 'metal-1')
-    expect(['SOMEbody', 'lr-1', 'b3f5', 'ann', 'metal'].map(found)).toEqual([true, true, true, true, true])
+    expect(['ROUters', 'lr-1', 'b3f5', 'ann', 'metal'].map(found)).toEqual([true, true, true, true, true])
     expect(found('bob')).toBe(false)
   })
 

@@ -117,11 +117,11 @@ describe('sessions that need attention', () => {
     const later = { start: '2026-01-02T05:00:00.000Z', end: '2026-01-02T06:00:00.000Z' }
     const sessions = [
       aSession({ id: 'a', waiting_reason: textReason('waits for metal-1'), timeslot: later }),
-      aSession({ id: 'b', waiting_reason: textReason('no room') }),
+      aSession({ id: 'b', waiting_reason: textReason('no capacity') }),
       aSession({ id: 'c' }),
     ]
     expect(found({ sessions })).toEqual([
-      ['alarm', 'Session late', 'no room'],
+      ['alarm', 'Session late', 'no capacity'],
       ['watch', 'Session waiting', 'waits for metal-1'],
     ])
   })
@@ -184,7 +184,7 @@ describe('groups', () => {
     const items = attentionOf({
       ...QUIET,
       workers: storm,
-      sessions: [aSession({ waiting_reason: textReason('no room') })],
+      sessions: [aSession({ waiting_reason: textReason('no capacity') })],
     })
     expect(
       groupsOf(items).map(({ what, shown, moreCount, moreHref }) => [what, shown.length, moreCount, moreHref]),

@@ -21,8 +21,8 @@ it("shows the scheduler's waiting reason", () => {
 it('shows progress and attempt of the pipeline', () => {
   const session = aSession({ status: 'INSTANTIATING', pipeline: running })
   expect(activityText(session)).toBe('1/7 Find or import the lab, attempt 2')
-  const failed = concluded(running, first, { kind: 'failed', error: 'CML said 500', definite: true }, START)
-  expect(activityText({ ...session, pipeline: failed })).toBe('1/7 Find or import the lab, attempt 2, CML said 500')
+  const failed = concluded(running, first, { kind: 'failed', error: 'CML answered 500', definite: true }, START)
+  expect(activityText({ ...session, pipeline: failed })).toBe('1/7 Find or import the lab, attempt 2, CML answered 500')
 })
 
 it('shows why a lab is stopped', () => {

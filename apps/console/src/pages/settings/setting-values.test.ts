@@ -53,10 +53,10 @@ it('formats values as text', () => {
 
 it('warns when another user changed the setting during an edit', () => {
   const before = { value: 30, source: 'default' } as const
-  const told = (now: Parameters<typeof changedText>[1]) => changedText('journal_retention_days', before, now)
-  expect(told({ value: 30, source: 'default' })).toBeNull()
-  expect(told({ value: 44, source: 'given' })).toBe(
+  const warningFor = (now: Parameters<typeof changedText>[1]) => changedText('journal_retention_days', before, now)
+  expect(warningFor({ value: 30, source: 'default' })).toBeNull()
+  expect(warningFor({ value: 44, source: 'given' })).toBe(
     'Another user changed this setting to 44 days (set here). Save again to overwrite it.',
   )
-  expect(told({ value: 30, source: 'given' })).toContain('to 30 days (set here)')
+  expect(warningFor({ value: 30, source: 'given' })).toContain('to 30 days (set here)')
 })

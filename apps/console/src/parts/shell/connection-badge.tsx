@@ -5,13 +5,13 @@ import { timeText } from '../../state/time-format.ts'
 import { useConsole } from '../console-context.ts'
 import { type IconName, NamedIcon } from '../icons.tsx'
 
-interface Look {
+interface BadgeStyle {
   readonly label: string
   readonly tone: Tone
   readonly icon: IconName
 }
 
-const LOOKS: Readonly<Record<Connection['state'], Look>> = {
+const STYLES: Readonly<Record<Connection['state'], BadgeStyle>> = {
   connecting: { label: 'Connecting…', tone: 'gray', icon: 'waiting' },
   live: { label: 'Live', tone: 'green', icon: 'live' },
   reconnecting: { label: 'Reconnecting…', tone: 'orange', icon: 'waiting' },
@@ -23,7 +23,7 @@ const LOOKS: Readonly<Record<Connection['state'], Look>> = {
 export function ConnectionBadge() {
   const { state } = useConsole()
   const connection = state.connection.value
-  const { label, tone, icon } = LOOKS[connection.state]
+  const { label, tone, icon } = STYLES[connection.state]
   return (
     <output
       class={`badge connection ${connection.state} tone-${tone}`}
@@ -41,7 +41,7 @@ export function ConnectionBanner() {
   const connection = state.connection.value
   if (!('because' in connection) || state.info.value === null) return null
   return (
-    <div class={`banner tone-${LOOKS[connection.state].tone}`}>
+    <div class={`banner tone-${STYLES[connection.state].tone}`}>
       <p>
         {connection.state === 'polling' ? (
           <>Live updates are unavailable ({connection.because}). Lists are reloaded with each retry. </>

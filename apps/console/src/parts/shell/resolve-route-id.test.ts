@@ -16,7 +16,7 @@ it('resolves a worker name to its id and prefers existing workers to terminated 
   expect(resolveRouteIds('worker', 'w-1', live)).toEqual(['w-1'])
   live.worker.put(workerView({ id: 'w-3', name: 'metal-1', status: 'STOPPED' }))
   expect(resolveRouteIds('worker', 'metal-1', live)).toEqual(['w-2', 'w-3'])
-  expect(resolveRouteIds('worker', 'nobody', live)).toEqual([])
+  expect(resolveRouteIds('worker', 'unknown', live)).toEqual([])
 })
 
 it('resolves a definition name to the version that would be booked', () => {

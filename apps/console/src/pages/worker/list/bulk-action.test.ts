@@ -25,7 +25,7 @@ it('plans suitable workers and gives reasons for the others', () => {
 
 it('sends a few requests at a time and reports each outcome', async () => {
   const many = Array.from({ length: 20 }, (_, n) => aWorker({ id: `w-${n}` }))
-  const told = new Map<string, BulkOutcome>()
+  const outcomes = new Map<string, BulkOutcome>()
   let [now, most] = [0, 0]
   await runBulk(
     many,
@@ -36,10 +36,10 @@ it('sends a few requests at a time and reports each outcome', async () => {
       now -= 1
       return id === 'w-7' ? { refused: 'no' } : 'accepted'
     },
-    (worker, outcome) => told.set(worker.id, outcome),
+    (worker, outcome) => outcomes.set(worker.id, outcome),
   )
-  expect(told.size).toBe(20)
-  expect(told.get('w-7')).toEqual({ refused: 'no' })
+  expect(outcomes.size).toBe(20)
+  expect(outcomes.get('w-7')).toEqual({ refused: 'no' })
   expect(most).toBeLessThanOrEqual(6)
   expect(most).toBeGreaterThan(1)
 })
