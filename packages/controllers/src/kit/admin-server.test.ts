@@ -77,9 +77,9 @@ it('answers 503 to token holders while the API is down', async () => {
     503,
     expect.stringContaining('application/problem+json'),
   ])
-  const said = await answer.text()
-  expect(said).toContain('"code":"api_unavailable"')
-  expect(said).not.toContain('SECRET')
+  const body = await answer.text()
+  expect(body).toContain('"code":"api_unavailable"')
+  expect(body).not.toContain('SECRET')
   await alone.close()
 })
 
@@ -105,7 +105,7 @@ it('serves only metrics without a token when metrics are public', async () => {
 
 it('serves metrics to every authenticated user', async () => {
   expect((await ask('/metrics'))[0]).toBe(401)
-  expect((await ask('/metrics', 'nobody'))[0]).toBe(401)
+  expect((await ask('/metrics', 'unknown-token'))[0]).toBe(401)
   expect(await ask('/metrics', 'joe')).toEqual([200, 'a_metric 1\n'])
 })
 

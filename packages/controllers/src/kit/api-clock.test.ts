@@ -8,7 +8,7 @@ const START = Date.parse('2026-01-01T00:00:00.000Z')
 const HOUR_MS = 3_600_000
 const request = { method: 'GET', url: '/', headers: {}, body: null, signal: new AbortController().signal }
 
-/** A controller whose wall clock can be set, and an API that is right. */
+/** A controller whose wall clock can be set, and an API with the right time. */
 function skewed() {
   const truth = manualClock(START)
   const own = { wrongByMs: 0 }
@@ -23,7 +23,7 @@ function skewed() {
   return { truth, own, clock, answering }
 }
 
-it('does not notice when somebody sets the wall clock', async () => {
+it('ignores changes of the wall clock', async () => {
   const { truth, own, clock } = skewed()
   const heard = apiClock(clock)
   own.wrongByMs = HOUR_MS
@@ -31,7 +31,7 @@ it('does not notice when somebody sets the wall clock', async () => {
   expect(heard.clock.now()).toBe(START + 1_000)
 })
 
-it('is put right by an answer where it began wrong', async () => {
+it('is corrected by the first response when the wall clock was wrong', async () => {
   const { own, clock, answering } = skewed()
   own.wrongByMs = -HOUR_MS
   const heard = apiClock(clock)
@@ -40,7 +40,7 @@ it('is put right by an answer where it began wrong', async () => {
   expect(Math.abs(heard.clock.now() - START)).toBeLessThanOrEqual(1_000)
 })
 
-it('keeps its own fine time while the two agree', async () => {
+it('keeps its milliseconds while it agrees with the API', async () => {
   const { own, clock, answering } = skewed()
   own.wrongByMs = 700
   const heard = apiClock(clock)
@@ -48,7 +48,7 @@ it('keeps its own fine time while the two agree', async () => {
   expect(heard.clock.now()).toBe(START + 700)
 })
 
-it('is put right by a late answer too, where it began further off than that was late', async () => {
+it('is corrected by a slow response when it was off by more than the delay', async () => {
   const { own, truth, clock, answering } = skewed()
   own.wrongByMs = HOUR_MS
   const heard = apiClock(clock)
@@ -56,14 +56,14 @@ it('is put right by a late answer too, where it began further off than that was 
   expect(Math.abs(heard.clock.now() - truth.now())).toBeLessThanOrEqual(20_000)
 })
 
-it('is not set back by an answer that took its time', async () => {
+it('is not set back by a slow response', async () => {
   const { truth, clock, answering } = skewed()
   const heard = apiClock(clock)
   await heard.hearing(answering(4_000))(request)
   expect(heard.clock.now()).toBe(truth.now())
 })
 
-it('learns nothing from an answer that was long under way, or that has no time', async () => {
+it('ignores a response that is too slow or has no date', async () => {
   const { truth, clock, answering } = skewed()
   const heard = apiClock(clock)
   await heard.hearing(answering(HOUR_MS))(request)

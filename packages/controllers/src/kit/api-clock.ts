@@ -5,9 +5,9 @@ import type { Clock } from '@lcm/runtime/clock'
 const SKEW_MS_MAX = 2_000
 
 /**
- * The time of whoever keeps it for all. Timeslots are made by the API's clock, so a controller that went by a clock of its own would
- * end sessions too early or too late when that is wrong. It starts from its own, goes on by the monotonic one, which nobody can
- * set, and is put right by the `date` of each answer when the two are apart.
+ * A clock that follows the API. Timeslots use the API's time, so a controller with a wrong clock of its own would end sessions too
+ * early or too late. It starts with the wall clock, continues with the monotonic one, and is corrected by the `date` header of a
+ * response when the two differ.
  */
 export function apiClock(own: Clock): { readonly clock: Clock; hearing(dispatch: Dispatch): Dispatch } {
   let base = own.now() - own.monotonic()

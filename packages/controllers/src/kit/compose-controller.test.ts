@@ -21,8 +21,8 @@ it.each([
   ['nothing after its first sweep', { loop: { running: true, last_sweep: '2026-01-01T00:00:00.000Z' } }, null],
   [
     'the API before its first listing',
-    { heartbeatFailure: 'who are you?', loop: { running: true, last_sweep: null } },
-    'the API: who are you?',
+    { heartbeatFailure: 'invalid token', loop: { running: true, last_sweep: null } },
+    'the API: invalid token',
   ],
   ['etcd before the API', { dependency: 'etcd', heartbeatFailure: 'it has not answered yet' }, 'etcd'],
 ])('/ready waits for %s', (_, differing, expected) => {
@@ -41,7 +41,7 @@ function composed(second: (loop: Reconciliation) => Reconciliation, clock = manu
     reconciliation({ name, clock, logger: silentLogger, triggers: [], reconcile: async () => success() })
   const parts = {
     version: '1.2.3',
-    client: apiClient(() => Promise.reject(new Error('nobody is there'))),
+    client: apiClient(() => Promise.reject(new Error('connection refused'))),
     changeKeys: coordination.changeKeys,
     election: coordination.election('lablet-controller', 'a'),
     logger: silentLogger,
@@ -80,7 +80,7 @@ it('health is degraded, with status 200, once the API has not answered for 30 s'
   await clock.advance(29_000)
   expect(await asked()).toMatchObject({ status: 200, body: { status: 'healthy', problems: [] } })
   await clock.advance(2_000)
-  const problems = [{ code: 'dependency_outage', params: { dependency: 'the API', error: 'nobody is there' } }]
+  const problems = [{ code: 'dependency_outage', params: { dependency: 'the API', error: 'connection refused' } }]
   expect(await asked()).toMatchObject({ status: 200, body: { status: 'degraded', problems } })
   expect(await answerAdminRequest(admin, { method: 'GET', path: '/ready' }, async () => null)).toMatchObject({
     status: 503,

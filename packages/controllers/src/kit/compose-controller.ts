@@ -10,8 +10,8 @@ import type { PromMeter } from './metrics.ts'
 import { type Outages, outages } from './outages.ts'
 import { type RegisteredElection, registeredElection } from './registered-election.ts'
 
-/** `waits_for` of `/ready` once the process was asked to end. */
-export const ENDING = 'nothing: it was asked to end, and takes nothing new'
+/** `waits_for` of `/ready` during the shutdown. */
+export const ENDING = 'nothing: it was asked to end and accepts no new work'
 
 /** The process around a controller: its own in the cluster profile, shared with the API in the embedded one. */
 export interface ProcessParts extends Omit<ControllerParts, 'decisions' | 'clock'> {

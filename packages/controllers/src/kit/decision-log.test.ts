@@ -16,7 +16,7 @@ let stop: AbortController
 let ended: Promise<void>
 
 const api = async (request: ApiRequest): Promise<ApiResponse> => {
-  if (isDown) throw new Error('nobody answers')
+  if (isDown) throw new Error('connection refused')
   sent.push(JSON.parse(request.body ?? ''))
   return { status: 204, headers: {}, body: null }
 }
@@ -36,9 +36,9 @@ afterEach(async () => {
 
 const note = (action: string, because: string): DecisionNote =>
   DecisionNote.parse({ action, because: textReason(because) })
-const said = () => sent.flatMap(({ decisions }) => decisions.map(({ because }) => because.message))
+const reasons = () => sent.flatMap(({ decisions }) => decisions.map(({ because }) => because.message))
 
-it('sends what was decided, each with its own id and in its own term', async () => {
+it('sends each decision with its own id and term', async () => {
   log.note('worker:w-1', 3, note('stop', 'it is idle'))
   log.note('worker:w-2', 4, note('stop', 'it is idle'))
   await clock.advance(1_000)
@@ -49,22 +49,22 @@ it('sends what was decided, each with its own id and in its own term', async () 
   expect(new Set(sent.flatMap(({ decisions }) => decisions.map(each => each.id))).size).toBe(2)
 })
 
-it('says why it waits only when the reason changed, whatever the numbers in it', async () => {
+it('records a wait again only when its reason changes in more than numbers', async () => {
   for (const minutes of [6, 5, 4]) log.note('worker:w-1', 1, note('wait', `it boots, ${minutes} min left`))
   log.note('worker:w-1', 1, note('wait', 'CML is not ready'))
   log.note('worker:w-1', 1, note('wait', 'it boots, 3 min left'))
-  for (let i = 0; i < 2; i += 1) log.note('worker:w-1', 1, note('start', 'somebody wants it'))
+  for (let i = 0; i < 2; i += 1) log.note('worker:w-1', 1, note('start', 'a user requested it'))
   await clock.advance(1_000)
-  expect(said()).toEqual([
+  expect(reasons()).toEqual([
     'it boots, 6 min left',
     'CML is not ready',
     'it boots, 3 min left',
-    'somebody wants it',
-    'somebody wants it',
+    'a user requested it',
+    'a user requested it',
   ])
 })
 
-it('does not say that it waits for what a write or an act has just told in the same words', async () => {
+it('records no wait for a reason that a write or an action has just recorded', async () => {
   log.written('worker:w-1', textReason('its boot is at stage 2 of 6'))
   log.note('worker:w-1', 1, note('wait', 'its boot is at stage 2 of 6'))
   log.note('worker:w-1', 1, note('stop', 'it is idle'))
@@ -79,7 +79,7 @@ it('does not say that it waits for what a write or an act has just told in the s
   ])
 })
 
-it('is silent while nothing is decided, and goes on after a failure', async () => {
+it('sends nothing without decisions, and continues after a failure', async () => {
   await clock.advance(10_000)
   expect(sent).toEqual([])
   isDown = true
@@ -88,28 +88,28 @@ it('is silent while nothing is decided, and goes on after a failure', async () =
   isDown = false
   log.note('worker:w-1', 1, note('stop', 'heard'))
   await clock.advance(1_000)
-  expect(said()).toEqual(['heard'])
+  expect(reasons()).toEqual(['heard'])
 })
 
-it('sends what is left when it ends', async () => {
+it('sends the remaining decisions at its end', async () => {
   log.note('worker:w-1', 1, note('stop', 'it is idle'))
   stop.abort()
   await ended
-  expect(said()).toEqual(['it is idle'])
+  expect(reasons()).toEqual(['it is idle'])
 })
 
-it('keeps no more than it can send at once', async () => {
+it('keeps at most one request full of decisions', async () => {
   for (let i = 0; i < 1_500; i += 1) log.note(`worker:w-${i}`, 1, note('stop', `because ${i}`))
   await clock.advance(1_000)
-  expect(said()).toHaveLength(1_000)
-  expect(said().at(-1)).toBe('because 1499')
+  expect(reasons()).toHaveLength(1_000)
+  expect(reasons().at(-1)).toBe('because 1499')
 })
 
-it('leaves nothing behind on the signal, however often it had something to send', async () => {
+it('leaves no listeners on the signal', async () => {
   for (let n = 0; n < 20; n += 1) {
     log.note('worker:w-1', 3, note('stop', `for the ${'n'.repeat(n + 1)}th time`))
     await clock.advance(2_000)
   }
-  expect(said()).toHaveLength(20)
+  expect(reasons()).toHaveLength(20)
   expect(getEventListeners(stop.signal, 'abort').length).toBeLessThanOrEqual(2)
 })

@@ -28,7 +28,7 @@ let ended: Promise<void>
 let silent: Outages
 
 const api = async (request: ApiRequest): Promise<ApiResponse> => {
-  if (isDown) throw new Error('nobody answers')
+  if (isDown) throw new Error('connection refused')
   expect(request.url).toBe('/api/v1/services/worker-controller/instances/one')
   beats.push(InstanceReport.parse(JSON.parse(request.body ?? '')))
   return { status: 200, headers: {}, body: JSON.stringify(counts) }
@@ -76,7 +76,7 @@ afterEach(async () => {
   await ended
 })
 
-it('comes every few seconds, and at once when leadership changes', async () => {
+it('is sent every few seconds, and at once when leadership changes', async () => {
   const election = start()
   await clock.advance(0)
   expect(beats).toMatchObject([{ is_leader: false, epoch: 0, plan: [], software: '1.2.3' }])
@@ -88,7 +88,7 @@ it('comes every few seconds, and at once when leadership changes', async () => {
   expect(beats).toHaveLength(3)
 })
 
-it('does what people ask of the leader, once for each request, and not what they asked before it led', async () => {
+it('performs each request to the leader once, and none from before it led', async () => {
   const election = start()
   await election.campaign(stop.signal)
   await clock.advance(HEARTBEAT_INTERVAL_MS)
@@ -102,7 +102,7 @@ it('does what people ask of the leader, once for each request, and not what they
   expect(election.status().state).not.toBe('LEADER')
 })
 
-it('hears of a request at once by the key of its service', async () => {
+it('receives a request at once by the change key of its service', async () => {
   const election = start()
   await election.campaign(stop.signal)
   await clock.advance(1_000)
@@ -113,7 +113,7 @@ it('hears of a request at once by the key of its service', async () => {
   expect(triggered).toBe(1)
 })
 
-it('tells what is wrong, within what the API takes', async () => {
+it('reports problems within the limits of the API', async () => {
   start()
   await clock.advance(0)
   expect(beats.at(-1)?.problems).toEqual([])
@@ -123,7 +123,7 @@ it('tells what is wrong, within what the API takes', async () => {
   expect(beats.at(-1)?.problems).toHaveLength(50)
 })
 
-it('goes on when the API does not answer', async () => {
+it('continues when the API does not answer', async () => {
   isDown = true
   start()
   await clock.advance(2 * HEARTBEAT_INTERVAL_MS)
@@ -132,7 +132,7 @@ it('goes on when the API does not answer', async () => {
   expect(beats.length).toBeGreaterThan(0)
 })
 
-it('comes as often when the clock that all go by is set back', async () => {
+it('keeps its interval when the API clock is set back', async () => {
   start()
   await clock.advance(0)
   wrongByMs = -3_600_000
@@ -141,12 +141,12 @@ it('comes as often when the clock that all go by is set back', async () => {
   expect(beating.failure()).toBeNull()
 })
 
-it('knows why the API has not heard it for a while', async () => {
+it('reports the error once no heartbeat has succeeded for a while', async () => {
   isDown = true
   start()
   expect(beating.failure()).toBe('it has not answered yet')
   await clock.advance(0)
-  expect(beating.failure()).toBe('nobody answers')
+  expect(beating.failure()).toBe('connection refused')
   isDown = false
   await clock.advance(HEARTBEAT_INTERVAL_MS)
   expect(beating.failure()).toBeNull()
@@ -154,7 +154,7 @@ it('knows why the API has not heard it for a while', async () => {
   await clock.advance(2 * HEARTBEAT_INTERVAL_MS)
   expect(beating.failure()).toBeNull()
   await clock.advance(HEARTBEAT_INTERVAL_MS)
-  expect(beating.failure()).toBe('nobody answers')
+  expect(beating.failure()).toBe('connection refused')
 })
 
 it('an API that has not answered for 30 s is a problem, until it answers again', async () => {
@@ -165,7 +165,7 @@ it('an API that has not answered for 30 s is a problem, until it answers again',
   expect(silent.problems()).toEqual([])
   await clock.advance(2_000)
   expect(silent.problems()).toMatchObject([
-    { code: 'dependency_outage', params: { dependency: 'the API', error: 'nobody answers' } },
+    { code: 'dependency_outage', params: { dependency: 'the API', error: 'connection refused' } },
   ])
   isDown = false
   await clock.advance(HEARTBEAT_INTERVAL_MS)

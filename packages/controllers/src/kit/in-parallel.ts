@@ -8,7 +8,7 @@ export interface ParallelOptions<T> {
 
 /**
  * Runs the work for all items, at most `atOnce` at a time. After a failure nothing more begins; it is thrown once all work in
- * progress has ended, so nothing goes on behind the caller's back.
+ * progress has ended.
  */
 export async function inParallel<T>(
   items: readonly T[],

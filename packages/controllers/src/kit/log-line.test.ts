@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { formatLogLine, pinoLogger } from './pino-logger.ts'
 
-it('says in one line when it was, how bad, who and why, without the stack', () => {
+it('prints time, level, service, key and error on one line, without the stack', () => {
   const lines: string[] = []
   const log = pinoLogger({ level: 'info', to: { write: json => void lines.push(formatLogLine(json)) } })
   log.child({ service: 'lab-scan' }).warn({ key: 'w-1', err: new Error('ECONNREFUSED') }, 'reconcile failed')

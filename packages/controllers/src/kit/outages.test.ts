@@ -12,7 +12,7 @@ function anOutage() {
   return { clock, logger, began: clock.now(), tracker: outages({ clock, logger }) }
 }
 
-it('an outage is a problem once it has lasted 30 s, with the words of the last error', async () => {
+it('an outage is a problem once it has lasted 30 s, with the message of the last error', async () => {
   const { clock, began, tracker } = anOutage()
   tracker.failed(EC2, new Error('RequestId 1'))
   await clock.advance(29_999)

@@ -8,7 +8,7 @@ import type { Clock } from '@lcm/runtime/clock'
 const ERROR_CHARS_MAX = 300
 
 /**
- * What this process depends on and how long it has not answered, by name, such as `EC2 in us-east-1` or `the API`. An outage begins
+ * Outages of the dependencies of this process, by name, such as `EC2 in us-east-1` or `the API`. An outage begins
  * with the first call that fails and ends with the next answer. It is a problem after 30 s and a second failure, so one failed call
  * is none.
  */

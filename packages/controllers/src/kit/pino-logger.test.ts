@@ -15,13 +15,13 @@ it('writes one line of JSON each, with the bound fields', () => {
   ])
 })
 
-it('keeps quiet below its level', () => {
+it('writes nothing below its level', () => {
   const { lines, log } = recorded('warn')
   log.info({}, 'nothing to see')
   expect(lines).toEqual([])
 })
 
-it('hides what must never be seen', () => {
+it('redacts secrets', () => {
   const { lines, log } = recorded('debug')
   log.warn(
     { token: 's3cret', headers: { authorization: 'Bearer s3cret', cookie: 's3cret' }, form: { password: 's3cret' } },
@@ -31,7 +31,7 @@ it('hides what must never be seen', () => {
   expect(lines.join()).toContain('[hidden]')
 })
 
-it.runIf(process.platform === 'linux')('lets those who log work on when the disk of the log is full', () => {
+it.runIf(process.platform === 'linux')('does not throw when the disk of the log is full', () => {
   const full = openSync('/dev/full', 'w')
   const log = pinoLogger({ level: 'debug', to: full })
   expect(() => log.warn({}, 'lost')).not.toThrow()

@@ -38,7 +38,7 @@ const contender = (id: string) =>
     logger: silentLogger,
   })
 
-it('leads only once the API knows of it', async () => {
+it('leads only once the API has registered its term', async () => {
   answers = [503, 503]
   let led = false
   void contender('a')
@@ -53,7 +53,7 @@ it('leads only once the API knows of it', async () => {
   expect(JSON.parse(asked[0]?.body ?? '')).toEqual({ epoch: 1, instance_id: 'a' })
 })
 
-it('says so when its epoch is too low, and leads once that was mended', async () => {
+it('reports an epoch that is too low, and leads once the term was reset', async () => {
   answers = [409, 409]
   const election = contender('a')
   const campaign = election.campaign(new AbortController().signal)
@@ -64,7 +64,7 @@ it('says so when its epoch is too low, and leads once that was mended', async ()
   expect(election.isEpochRegressed()).toBe(false)
 })
 
-it('no longer says that its epoch is too low once it stands by', async () => {
+it('reports no epoch that is too low while it is a standby', async () => {
   answers = Array.from({ length: 100 }, () => 409)
   const election = contender('a')
   const stopping = new AbortController()
@@ -77,7 +77,7 @@ it('no longer says that its epoch is too low once it stands by', async () => {
   expect(election.isEpochRegressed()).toBe(false)
 })
 
-it('gives the seat up when it is stopped before the API knew', async () => {
+it('resigns when it is stopped before its term was registered', async () => {
   answers = Array.from({ length: 100 }, () => 503)
   const stop = new AbortController()
   const campaign = contender('a').campaign(stop.signal)
@@ -89,7 +89,7 @@ it('gives the seat up when it is stopped before the API knew', async () => {
   expect(await contender('b').campaign(new AbortController().signal)).not.toBeNull()
 })
 
-it('ends when it is asked to, also while the API leaves it without an answer, and gives the seat up', async () => {
+it('ends and resigns when it is asked to, also while the API does not answer', async () => {
   const stop = new AbortController()
   const silent = registeredElection({
     election: coordination.election('worker-controller', 'a'),

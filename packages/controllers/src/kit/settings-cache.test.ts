@@ -7,12 +7,12 @@ import { settingsCache } from './settings-cache.ts'
 
 const never = new AbortController().signal
 
-it('settings are asked for once in ten seconds, and the last known ones hold while the API is away', async () => {
+it('settings are read once in ten seconds, and the last known ones are used while the API is down', async () => {
   const clock = manualClock()
   let asked = 0
   let isAway = false
   const api = async (): Promise<ApiResponse> => {
-    if (isAway) throw new Error('nobody answers')
+    if (isAway) throw new Error('connection refused')
     asked += 1
     const settings = { min_workers: { value: asked, source: 'given' }, of_tomorrow: { value: 1, source: 'given' } }
     return { status: 200, headers: {}, body: JSON.stringify({ version: 1, updated_at: null, settings }) }
@@ -27,8 +27,8 @@ it('settings are asked for once in ten seconds, and the last known ones hold whi
   expect(await settings.read(never)).toMatchObject({ min_workers: 2 })
 })
 
-it('settings that were never read are not made up', async () => {
-  const away = async (): Promise<ApiResponse> => Promise.reject(new Error('nobody answers'))
+it('reading rejects when settings were never read', async () => {
+  const away = async (): Promise<ApiResponse> => Promise.reject(new Error('connection refused'))
   const settings = settingsCache({ client: apiClient(away), clock: manualClock() })
-  await expect(settings.read(never)).rejects.toThrow('nobody answers')
+  await expect(settings.read(never)).rejects.toThrow('connection refused')
 })

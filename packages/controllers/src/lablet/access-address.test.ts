@@ -2,8 +2,8 @@ import { expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
 import { labRig, MINUTE_MS } from './testing/lab-rig.ts'
 
-/** A machine that was stopped and started has another address; the ways in must not lead to whoever has the old one now. */
-it('the ways into a session that is up follow the address of its worker', async () => {
+/** A machine that was stopped and started has another address. The old one may belong to another machine now. */
+it('the access of a session that is up follows the address of its worker', async () => {
   const rig = await labRig()
   aController(rig, 'one')
   await rig.book('ls-1')

@@ -13,7 +13,7 @@ beforeEach(async () => {
 })
 
 describe('the life of a session', () => {
-  it('goes from its place to its end, with one lab while it lasts and nothing left after', async () => {
+  it('goes from SCHEDULED to ARCHIVED with one lab, and leaves nothing behind', async () => {
     const { controller } = aController(rig, 'one')
     await rig.book('ls-1')
     await rig.clock.advance(10 * MINUTE_MS)
@@ -54,7 +54,7 @@ describe('the life of a session', () => {
   })
 })
 
-it('a scan that comes before the end of the step that removes a lab does not take it for lost', async () => {
+it('a scan during the deletion of a lab does not report the lab as lost', async () => {
   // A scan in the same millisecond as the record of the deletion would count as older.
   const remove: CmlLabs['delete'] = async (...args) => {
     await rig.clock.sleep(5)
@@ -71,8 +71,8 @@ it('a scan that comes before the end of the step that removes a lab does not tak
   expect([(await rig.session('ls-1')).status, (await record())?.status]).toEqual(['TERMINATED', 'DELETED'])
 })
 
-describe('what a controller says of itself', () => {
-  it('is what it will do next and when, as long as it leads', async () => {
+describe('the status of a controller', () => {
+  it('shows its next actions and when they are due while it leads', async () => {
     const { controller, stop } = aController(rig, 'one')
     const { timeslot } = await rig.book('ls-1', 20 * MINUTE_MS)
     await rig.clock.advance(5_000)
@@ -83,7 +83,7 @@ describe('what a controller says of itself', () => {
     expect([controller.plan(), controller.health()]).toEqual([[], { sessions_managed: 0, labs_managed: 0 }])
   })
 
-  it('is nothing while another leads', async () => {
+  it('is empty while another instance leads', async () => {
     aController(rig, 'one')
     await rig.clock.advance(0)
     const { controller } = aController(rig, 'two')

@@ -5,7 +5,7 @@ import { type Happening, story, undisturbed, upTo } from './testing/story.ts'
 /** Virtual time has no wall-clock limits: a story ends by itself. */
 const NO_TIMEOUT = 0
 
-/** Nothing of it is left, on its server or in the books. */
+/** Neither labs on the server nor reservations of the worker are left. */
 async function expectNothingLeft(rig: LabRig): Promise<void> {
   expect(await rig.labsThere()).toEqual([])
   expect(await rig.worker()).toMatchObject({ reservations: {}, ports: {} })
@@ -15,7 +15,7 @@ const dies: Happening = async (rig, _, controller) => {
   rig.coordination.faults.crash(controller)
   return 'dies'
 }
-/** Another leads at once, and this one does not know for a while. */
+/** Another instance leads at once, and this one does not notice for a while. */
 const isZombie: Happening = async rig => {
   rig.coordination.faults.loseLease('lablet-controller', { noticedAfterMs: 60_000 })
   return 'goes on'
@@ -30,9 +30,9 @@ const diesAndIsCanceled: Happening = async (rig, id, controller) => {
 }
 
 for (const when of ['before', 'after'] as const)
-  describe(`${when} any change that a controller makes`, () => {
+  describe(`${when} any change of a controller`, () => {
     it(
-      'it may die: there is one lab while the session lasts, and none after its end',
+      'a crash leaves one lab while the session lasts, and none after its end',
       async () => {
         const changes = await undisturbed()
         expect(changes).toEqual(expect.arrayContaining(['import', 'start', 'stop', 'wipe', 'delete', 'releaseSession']))
@@ -52,7 +52,7 @@ for (const when of ['before', 'after'] as const)
     )
 
     it(
-      'another may lead: there is one lab while the session lasts, and none after its end',
+      'a leader change leaves one lab while the session lasts, and none after its end',
       async () => {
         for (const index of (await undisturbed()).keys()) {
           const { rig, session, labsMax, isReached } = await story({ at: index + 1, when }, isZombie)
@@ -64,7 +64,7 @@ for (const when of ['before', 'after'] as const)
     )
 
     it(
-      'its session may be canceled, also while it dies: it ends, and nothing is left',
+      'a cancellation ends the session and leaves nothing behind, also with a crash',
       async () => {
         const changes = upTo(await undisturbed(), 'stop')
         for (const happening of [isCanceled, diesAndIsCanceled])

@@ -29,6 +29,6 @@ export interface LabletDependencies {
   readonly counters: LabletCounters
   readonly slots: WorkerSlots
   readonly memory: TermMemory<LabletMemory>
-  /** Labs of a worker have changed by what we did. */
+  /** Reports that this controller has changed labs of a worker. */
   labsChanged(workerId: string): void
 }

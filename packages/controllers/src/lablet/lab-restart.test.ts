@@ -13,7 +13,7 @@ let isRefused = false
 let starts = 0
 const session = () => rig.session('ls-1')
 
-/** What the worker-controller says of it. */
+/** Writes of the worker-controller. */
 async function becomes(status: Worker['status'], service_status: Worker['service_status']): Promise<void> {
   const at = toInstant(rig.clock.now())
   const { status: from, state_history } = await rig.worker()
@@ -22,7 +22,7 @@ async function becomes(status: Worker['status'], service_status: Worker['service
   await rig.changeWorker({ status, service_status, entered_status_at: at, state_history: history })
 }
 
-/** A person stops the machine, and LCM starts it again. */
+/** A user stops the machine, and LCM starts it again. */
 async function machineRestarts(): Promise<void> {
   const ids = [rig.instanceId]
   rig.model.ec2.stopInstances(REGION, { ids, force: true })
@@ -51,7 +51,7 @@ beforeEach(async () => {
   expect((await session()).status).toBe('RUNNING')
 })
 
-it('a lab that stopped with its machine is started again, as it was, and people reach it where it is now', async () => {
+it('a lab that stopped with its machine is started again, with access at the new address', async () => {
   const [before] = await rig.labsThere()
   await machineRestarts()
   expect(await rig.labsThere()).toMatchObject([{ lab_id: before?.lab_id, state: 'STOPPED' }])
@@ -67,7 +67,7 @@ it('a lab that stopped with its machine is started again, as it was, and people 
   expect((await session()).access.map(line => line.host)).toEqual((await session()).access.map(() => host))
 })
 
-it('a lab that can not be started again says why, and is not tried for ever', async () => {
+it("a lab that can't be started again shows the error, with a limited number of attempts", async () => {
   isRefused = true
   await machineRestarts()
   await rig.clock.advance(3 * MINUTE_MS)
@@ -80,7 +80,7 @@ it('a lab that can not be started again says why, and is not tried for ever', as
   expect([(await session()).version, starts]).toEqual([version, 4])
 })
 
-it('a lab that a person stopped before its machine was restarted stays stopped', async () => {
+it('a lab that a user stopped before the restart of its machine stays stopped', async () => {
   const [lab] = await rig.labsThere()
   await rig.labs.stop(rig.login(), lab?.lab_id ?? '', never)
   await rig.clock.advance(5 * MINUTE_MS)
@@ -93,7 +93,7 @@ it('a lab that a person stopped before its machine was restarted stays stopped',
   expect(starts).toBe(1)
 })
 
-it('a lab whose start is refused once is never said to be stopped by a person', async () => {
+it('a lab whose start is refused once is never reported as stopped by a user', async () => {
   isRefused = true
   await machineRestarts()
   const reasons = new Set<string | undefined>()
@@ -104,7 +104,7 @@ it('a lab whose start is refused once is never said to be stopped by a person', 
   expect([...reasons]).toEqual(['lab_stopped_by_restart', 'lab_restart_failed'])
 })
 
-it('a lab that could not be started again is tried once more after the next restart', async () => {
+it('a lab that could not be started again is retried after the next restart', async () => {
   isRefused = true
   await machineRestarts()
   await rig.clock.advance(5 * MINUTE_MS)
@@ -120,7 +120,7 @@ it('a lab that could not be started again is tried once more after the next rest
   ])
 })
 
-it('a lab that a person stopped, started and stopped again after a restart stays stopped', async () => {
+it('a lab that a user stopped, started and stopped again after a restart stays stopped', async () => {
   const [lab] = await rig.labsThere()
   const id = lab?.lab_id ?? ''
   await rig.labs.stop(rig.login(), id, never)

@@ -7,14 +7,14 @@ import { type LabRig, labRig, MINUTE_MS } from './testing/lab-rig.ts'
 const PAGE = 2
 const COUNT = 7
 
-/** An API that gives no more than a few sessions at a time, whatever it is asked for. */
+/** An API with small pages, whatever limit is requested. */
 function frugal({ plane }: LabRig): Client {
   const limited = (url: string) => url.replace(/(?<=\/lablet-sessions\?.*limit=)\d+/, String(PAGE))
   const dispatch: Dispatch = request => plane.dispatch({ ...request, url: limited(request.url) })
   return apiClient(dispatch, { token: 'lablet-controller' })
 }
 
-it('D-37: a session on the last page is looked after, however long those before it stay', async () => {
+it('D-37: a session on the last page is reconciled, however long the sessions before it stay', async () => {
   const rig = await labRig()
   // No event announces these sessions: only lists show them.
   await rig.stopAnnouncing()

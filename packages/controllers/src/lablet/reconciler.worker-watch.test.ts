@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
 import { labRig, MINUTE_MS } from './testing/lab-rig.ts'
 
-it('sessions hear at once that their worker does not run any more, and soon that it is back', async () => {
+it('sessions are reconciled at once when their worker stops running, and soon after it is back', async () => {
   const rig = await labRig()
   aController(rig, 'one')
   await rig.book('ls-1')

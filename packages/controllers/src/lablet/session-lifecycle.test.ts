@@ -22,8 +22,8 @@ beforeEach(async () => {
   rig = await labRig()
 })
 
-describe('when things happen', () => {
-  it('a lab is begun ten minutes before its slot where CML serves, used from its start and stopped at its end', async () => {
+describe('the timeline of a session', () => {
+  it('its lab starts ten minutes before the slot when CML serves, is RUNNING from its start and stopped at its end', async () => {
     aController(rig, 'one')
     const { timeslot } = await rig.book('ls-1', 25 * MINUTE_MS)
     await rig.clock.advance(70 * MINUTE_MS)
@@ -33,7 +33,7 @@ describe('when things happen', () => {
     expect(await enteredAt('STOPPING')).toBe(toMs(timeslot.end))
   })
 
-  it('a worker that does not serve yet is waited for', async () => {
+  it('waits for a worker that does not serve yet', async () => {
     await rig.changeWorker({ service_status: 'STARTING' })
     aController(rig, 'one')
     await rig.book('ls-1')
@@ -44,7 +44,7 @@ describe('when things happen', () => {
     expect((await session()).status).toBe('RUNNING')
   })
 
-  it('a session that is at rest costs no write', async () => {
+  it('writes nothing while nothing changes', async () => {
     aController(rig, 'one')
     await rig.book('ls-1')
     await rig.clock.advance(10 * MINUTE_MS)
@@ -53,7 +53,7 @@ describe('when things happen', () => {
     expect([(await session()).status, (await session()).version]).toEqual(['RUNNING', before])
   })
 
-  it('one that is canceled before it had a lab ends at once and gives its room back', async () => {
+  it('ends at once and releases its capacity when it is canceled before it has a lab', async () => {
     aController(rig, 'one')
     await rig.book('ls-1', 30 * MINUTE_MS)
     await rig.clock.advance(MINUTE_MS)
@@ -64,14 +64,14 @@ describe('when things happen', () => {
   })
 })
 
-describe('what others do to a lab', () => {
+describe('a lab that CML users change', () => {
   beforeEach(async () => {
     aController(rig, 'one')
     await rig.book('ls-1')
     await rig.clock.advance(10 * MINUTE_MS)
   })
 
-  it('is told when they stop it, and when it runs again', async () => {
+  it('is reported when they stop it, and when it runs again', async () => {
     await rig.labs.stop(rig.login(), await theLab(), never)
     await rig.clock.advance(5 * MINUTE_MS)
     expect((await session()).conditions).toMatchObject([
@@ -83,7 +83,7 @@ describe('what others do to a lab', () => {
     expect((await session()).conditions).toMatchObject([{ type: 'LabStopped', status: false }])
   })
 
-  it('is undone when somebody asks for it: the lab is started as it was, and only once', async () => {
+  it('is started again once, unchanged, when a user requests it', async () => {
     const lab = await theLab()
     await rig.labs.stop(rig.login(), lab, never)
     await rig.clock.advance(2 * MINUTE_MS)
@@ -102,7 +102,7 @@ describe('what others do to a lab', () => {
     expect(await rig.labsThere()).toEqual([])
   })
 
-  it('that can not be undone does not end the session', async () => {
+  it("and that can't be started again does not end the session", async () => {
     await rig.labs.stop(rig.login(), await theLab(), never)
     rig.faults({ never_boot: ['R2'] })
     await rig.clock.advance(2 * MINUTE_MS)
@@ -117,7 +117,7 @@ describe('what others do to a lab', () => {
     expect(await rig.worker()).toMatchObject({ reservations: {}, ports: {} })
   })
 
-  it('is left as it is when its session ends before it was undone', async () => {
+  it('is left as it is when its session ends before the restart', async () => {
     await rig.labs.stop(rig.login(), await theLab(), never)
     await rig.clock.advance(2 * MINUTE_MS)
     await retry()
@@ -127,7 +127,7 @@ describe('what others do to a lab', () => {
     expect(await rig.labsThere()).toEqual([])
   })
 
-  it('ends the session when they remove it', async () => {
+  it('ends the session when they delete it', async () => {
     const lab = await theLab()
     for (const act of ['stop', 'wipe', 'delete'] as const) {
       await rig.labs[act](rig.login(), lab, never)
@@ -141,7 +141,7 @@ describe('what others do to a lab', () => {
 })
 
 describe('ports', () => {
-  it('that labs of others use are left to them', async () => {
+  it('of foreign labs are not allocated', async () => {
     const tags = { lab: { version: '0.3.0' }, links: [] }
     const node = { id: 'n0', label: 'X', node_definition: 'alpine', x: 0, y: 0, tags: ['serial:2000', 'pat:2002:80'] }
     await rig.labs.import(rig.login(), { title: 'theirs', topology: JSON.stringify({ ...tags, nodes: [node] }) }, never)
@@ -157,10 +157,10 @@ describe('ports', () => {
   })
 })
 
-describe('a lab that is used again', () => {
+describe('a reused lab', () => {
   const isOver = async (id: string) => (await session(id)).status === 'ARCHIVED'
 
-  it('stays wiped after its session, and the next one has the same lab and the same ports', async () => {
+  it('stays wiped after its session, and the next session gets the same lab and ports', async () => {
     aController(rig, 'one')
     await rig.book('ls-1')
     await rig.define({ lab_reuse: true })
@@ -178,7 +178,7 @@ describe('a lab that is used again', () => {
     expect((await rig.labsThere()).map(({ lab_id }) => lab_id)).toEqual([lab])
   })
 
-  it('is made anew where its tags lead to other ports', async () => {
+  it('is replaced when its tags name other ports', async () => {
     aController(rig, 'one')
     await rig.book('ls-1')
     await rig.define({ lab_reuse: true })
@@ -194,8 +194,8 @@ describe('a lab that is used again', () => {
   })
 })
 
-describe('a lab that does not come up', () => {
-  it('names the nodes that never boot, is tried three times, and ends with the error and without a lab', async () => {
+describe('a lab that does not start', () => {
+  it('names the nodes that never boot, is retried three times, and ends with the error and without a lab', async () => {
     rig.faults({ never_boot: ['R2'] })
     await rig.book('ls-1')
     aController(rig, 'one')
@@ -211,7 +211,7 @@ describe('a lab that does not come up', () => {
     expect((await rig.worker()).reservations).toEqual({})
   })
 
-  it('ends with what CML says of a topology that it refuses', async () => {
+  it('ends with the error of CML when CML refuses the topology', async () => {
     withLabs({ import: async () => Promise.reject(refused('nodes: wrong')) })
     await rig.book('ls-1')
     await rig.clock.advance(20 * MINUTE_MS)
@@ -219,7 +219,7 @@ describe('a lab that does not come up', () => {
     expect((await rig.worker()).reservations).toEqual({})
   })
 
-  it('ends by naming the node definition that its CML does not know', async () => {
+  it('ends with an error that names the node definition that CML lacks', async () => {
     aController(rig, 'one')
     await rig.book('ls-1')
     const nodes = [{ id: 'n0', label: 'R1', node_definition: 'alien-router', x: 0, y: 0 }]
@@ -230,7 +230,7 @@ describe('a lab that does not come up', () => {
     expect((await rig.worker()).reservations).toEqual({})
   })
 
-  it('says for whom it waits while its worker does not serve, and goes on without having lost a try', async () => {
+  it('names the worker that it waits for, and continues without losing an attempt', async () => {
     withLabs({ isConverged: async () => false })
     await rig.book('ls-1')
     await rig.clock.advance(MINUTE_MS)
@@ -252,7 +252,7 @@ describe('a lab that does not come up', () => {
     })
   })
 
-  it('goes on where it was when CML was away for a while', async () => {
+  it('continues where it was after an outage of CML', async () => {
     let isAway = false
     const gone = new CloudError('transient', { code: 'HTTP502', action: 'GET', message: 'bad gateway' })
     withLabs({ nodes: (...args) => (isAway ? Promise.reject(gone) : rig.labs.nodes(...args)) })
@@ -267,8 +267,8 @@ describe('a lab that does not come up', () => {
   })
 })
 
-describe('a lab that can not be taken down', () => {
-  it('says for whom it waits while its worker does not serve', async () => {
+describe("a lab that can't be torn down", () => {
+  it('names the worker that it waits for', async () => {
     aController(rig, 'one')
     await rig.book('ls-1')
     await rig.clock.advance(10 * MINUTE_MS)
@@ -286,7 +286,7 @@ describe('a lab that can not be taken down', () => {
     expect(await rig.labsThere()).toEqual([])
   })
 
-  it('is said to be in error, and keeps its room until it is seen stopped', async () => {
+  it('is reported as ERROR and keeps its capacity until it is seen stopped', async () => {
     withLabs({ stop: async () => Promise.reject(refused('not today')) })
     await rig.book('ls-1')
     await rig.clock.advance(45 * MINUTE_MS)
@@ -299,8 +299,8 @@ describe('a lab that can not be taken down', () => {
   })
 })
 
-describe('a CML that fails now and then, and forgets who we are', () => {
-  it('delays a session, and harms none', async () => {
+describe('a CML with random failures and lost logins', () => {
+  it('delays a session, and fails none', async () => {
     aController(rig, 'one')
     rig.faults({ fail_one_in: 10, session_lifetime_factor: 0.005, logins_per_minute: 30 })
     await rig.book('ls-1')
@@ -315,7 +315,7 @@ describe('a CML that fails now and then, and forgets who we are', () => {
 })
 
 describe('a CML that does not answer', () => {
-  it('keeps no other session waiting', async () => {
+  it('delays no other session', async () => {
     const mine = { id: 'w-slow', ec2_instance_id: 'i-slow', https_endpoint: 'https://slow.example' }
     const slow = { ...(await rig.worker()), ...mine }
     await rig.plane.put('workers', slow)

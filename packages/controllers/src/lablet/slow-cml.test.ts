@@ -11,7 +11,7 @@ const SILENT_MS = 5 * MINUTE_MS
 const isEnded = async ({ session }: LabRig, id: string) =>
   ['STOPPING', 'TERMINATED'].includes((await session(id)).status)
 
-/** Servers but the one of the world take a connection and answer nothing until the caller gives up. */
+/** All servers except that of the rig accept a connection and send nothing until the caller gives up. */
 function withSilentServers({ labs, clock, login }: LabRig): CmlLabs {
   const { url } = login()
   const silent = async (action: string): Promise<never> => {
@@ -31,7 +31,7 @@ function withSilentServers({ labs, clock, login }: LabRig): CmlLabs {
   }
 }
 
-it('thirty CML servers that answer nothing keep no session elsewhere from its lab', async () => {
+it('thirty CML servers that answer nothing delay no session on another server', async () => {
   const rig = await labRig()
   for (let n = 0; n < SLOW; n += 1) {
     const id = `w-slow-${n}`
@@ -47,8 +47,8 @@ it('thirty CML servers that answer nothing keep no session elsewhere from its la
   expect((await rig.session('ls-quick')).status).toBe('RUNNING')
 })
 
-describe('a session that its owner cancels while CML is silent', () => {
-  /** The server of the world falls silent when it is told to. */
+describe('a session that its owner cancels while CML does not answer', () => {
+  /** The server of the rig stops answering on request. */
   function fallingSilent({ labs, clock }: LabRig) {
     const state = { isSilent: false }
     const unlessSilent =
@@ -60,7 +60,7 @@ describe('a session that its owner cancels while CML is silent', () => {
     const slow = { list: unlessSilent(labs.list), get: unlessSilent(labs.get), import: unlessSilent(labs.import) }
     return { state, labs: { ...labs, ...slow } }
   }
-  it('begins to end at once though its lab can not be seen', async () => {
+  it("begins to end at once although its lab can't be read", async () => {
     const rig = await labRig()
     const { state, labs } = fallingSilent(rig)
     aController(rig, 'one', { labs })
@@ -73,7 +73,7 @@ describe('a session that its owner cancels while CML is silent', () => {
     expect(await isEnded(rig, 'ls-up')).toBe(true)
   })
 
-  it('begins to end at once though others have all the turns at its CML', async () => {
+  it('begins to end at once although other sessions use all slots of its CML', async () => {
     const rig = await labRig()
     const { state, labs } = fallingSilent(rig)
     state.isSilent = true

@@ -25,7 +25,7 @@ const isAwayForAWhile: Happening = async rig => {
 
 describe('a worker that is lost at any change', () => {
   it(
-    'for good, ends what ran on it, has what was about to placed anew, and keeps no room',
+    'permanently, ends running sessions, has others placed again, and keeps no capacity reserved',
     async () => {
       for (const index of (await undisturbed()).keys()) {
         const { rig, session } = await story({ at: index + 1, when: 'before' }, isTerminated)
@@ -39,7 +39,7 @@ describe('a worker that is lost at any change', () => {
   )
 
   it(
-    'for a while, has its labs removed when it is back, and their room given back then',
+    'for a while, has its labs deleted and their capacity released when it is back',
     async () => {
       for (const index of (await undisturbed()).keys()) {
         const { rig, session } = await story({ at: index + 1, when: 'before' }, isAwayForAWhile, 20 * MINUTE_MS)

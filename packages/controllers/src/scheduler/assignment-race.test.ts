@@ -22,8 +22,8 @@ const losing = () =>
     if (route === 'assignSession') await rig.plane.edit('workers', 'w-1', { cordoned: true })
   })
 
-describe('a race for room', () => {
-  it('that is lost is a session that waits for the next cycle, and no failure', async () => {
+describe('a lost race', () => {
+  it('for capacity lets the session wait for the next cycle, and is no failure', async () => {
     rig.coordination.faults.setDelivery(() => ({ delayMs: 20 }))
     losing()
     const scheduler = rig.begin()
@@ -38,7 +38,7 @@ describe('a race for room', () => {
     expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
-  it('against whoever cancels the session leaves nothing behind', async () => {
+  it('against a cancellation leaves no reservation behind', async () => {
     rig.plane.beforeRequest(async ({ route }) => {
       if (route === 'assignSession')
         await rig.plane.edit('sessions', 's-1', { status: 'TERMINATED', desired_status: 'TERMINATED' })
@@ -49,7 +49,7 @@ describe('a race for room', () => {
     expect([scheduler.plan(), scheduler.loop.health().retries]).toEqual([[], 0])
   })
 
-  it('to write a reason is left to the next cycle', async () => {
+  it('for a waiting reason is left to the next cycle', async () => {
     await rig.plane.edit('workers', 'w-1', { cordoned: true })
     let isFirst = true
     rig.plane.beforeRequest(async ({ route }) => {

@@ -13,37 +13,37 @@ beforeEach(async () => {
   await rig.putWorker(aServingWorker({ id: 'w-8', ...old }), aServingWorker({ id: 'w-9', ...old }))
 })
 
-const told = () => rig.logger.lines.filter(({ message }) => message === 'cleaned up old workers')
+const cleanups = () => rig.logger.lines.filter(({ message }) => message === 'cleaned up old workers')
 
 describe('the cleanup', () => {
-  it('is asked for every hour, and what it removed is logged', async () => {
+  it('runs every hour and logs the workers that it removed', async () => {
     const scheduler = rig.begin()
     await rig.runFor(125 * MINUTE_MS)
     expect(rig.plane.requestsOf('cleanUpWorkers')).toHaveLength(3)
     expect(rig.plane.requestsOf('cleanUpWorkers')[0]).toMatchObject({ body: { dry_run: false }, epoch: 1 })
-    expect(told()[0]).toMatchObject({ fields: { removed: 2, workers: ['w-8', 'w-9'], dry_run: false } })
-    expect(told().slice(1)).toMatchObject([{ fields: { removed: 0 } }, { fields: { removed: 0 } }])
+    expect(cleanups()[0]).toMatchObject({ fields: { removed: 2, workers: ['w-8', 'w-9'], dry_run: false } })
+    expect(cleanups().slice(1)).toMatchObject([{ fields: { removed: 0 } }, { fields: { removed: 0 } }])
     expect(scheduler.stats()).toMatchObject({ workers_removed_count: 2 })
     expect(await rig.plane.all('workers')).toEqual([])
   })
 
-  it('removes nothing when it is to be said only', async () => {
+  it('removes nothing in a dry run', async () => {
     const scheduler = rig.begin('one', { cleanupDryRun: true })
     await rig.runFor(2 * MINUTE_MS)
-    expect(told()).toMatchObject([{ fields: { removed: 2, dry_run: true } }])
+    expect(cleanups()).toMatchObject([{ fields: { removed: 2, dry_run: true } }])
     expect(scheduler.stats()).toMatchObject({ workers_removed_count: 0 })
     expect(await rig.plane.all('workers')).toHaveLength(2)
   })
 
-  it('that fails is said, and asked for again an hour later', async () => {
+  it('logs a failure and runs again an hour later', async () => {
     rig.plane.fail({ route: 'cleanUpWorkers', effect: 'store_unavailable', times: 1 })
     rig.begin()
     await rig.runFor(65 * MINUTE_MS)
     expect(rig.logger.messages('warn')).toContain('could not clean up old workers')
-    expect(told()).toHaveLength(1)
+    expect(cleanups()).toHaveLength(1)
   })
 
-  it('gives the seat up when the API knows a newer leader', async () => {
+  it('resigns when the API knows a newer leader', async () => {
     rig.begin()
     await rig.runFor(30_000)
     await rig.plane.registerTerm('resource-scheduler', 2)

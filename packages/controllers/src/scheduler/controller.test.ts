@@ -11,8 +11,8 @@ beforeEach(async () => {
   rig = await schedulerRig()
 })
 
-describe('a session that is booked', () => {
-  it('has its place at once, not with the next poll', async () => {
+describe('a booked session', () => {
+  it('is placed at once, before the next poll', async () => {
     await rig.putWorker(aServingWorker())
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
@@ -22,7 +22,7 @@ describe('a session that is booked', () => {
     expect((await rig.worker()).reservations).toHaveProperty('s-1')
   })
 
-  it('waits at most a tenth of a second for others that came before it', async () => {
+  it('waits at most 100 ms for other bookings', async () => {
     await rig.putWorker(...workersOf(10))
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
@@ -34,7 +34,7 @@ describe('a session that is booked', () => {
     expect((await rig.plane.all('sessions')).filter(({ status }) => status !== 'SCHEDULED')).toEqual([])
   })
 
-  it('is left alone until shortly before it begins, whatever way it is heard of', async () => {
+  it('is not placed until shortly before its timeslot, whether found by watch or by poll', async () => {
     await rig.putWorker(aServingWorker())
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
@@ -45,7 +45,7 @@ describe('a session that is booked', () => {
     expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
-  it('is found by the poll when nobody tells of it', async () => {
+  it('is found by the poll when its change key was missed', async () => {
     await rig.putWorker(aServingWorker())
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
@@ -55,7 +55,7 @@ describe('a session that is booked', () => {
     expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
-  it('has its place soon after another leader was found', async () => {
+  it('is placed soon after a leader change', async () => {
     await rig.putWorker(aServingWorker())
     await rig.put(aSession())
     rig.begin()
@@ -63,7 +63,7 @@ describe('a session that is booked', () => {
     expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
-  it('is told why it waits, once, and placed as soon as there is room', async () => {
+  it('gets its waiting reason written once, and is placed as soon as there is capacity', async () => {
     await rig.plane.set({ scale_up_enabled: false })
     await rig.putWorker(aServingWorker({ cordoned: true }))
     const scheduler = rig.begin()
@@ -82,7 +82,7 @@ describe('a session that is booked', () => {
     expect([scheduler.plan(), scheduler.stats().waiting_count]).toEqual([[], 0])
   })
 
-  it('is told that no machine would ever do', async () => {
+  it('is marked as unschedulable when no template can hold it', async () => {
     rig.begin()
     await rig.put(aSession({ needs: { cpu_cores: 400, memory_gb: 8, storage_gb: 1, node_count: 1 } }))
     await rig.runFor(MINUTE_MS)
@@ -93,7 +93,7 @@ describe('a session that is booked', () => {
     expect(rig.plane.requestsOf('scaleUp')).toEqual([])
   })
 
-  it('expires when its time is over before it had a place', async () => {
+  it('expires when its timeslot ends before it is placed', async () => {
     await rig.plane.set({ scale_up_enabled: false })
     const scheduler = rig.begin()
     await rig.put(aSession())
@@ -104,7 +104,7 @@ describe('a session that is booked', () => {
 })
 
 describe('many sessions', () => {
-  it('get their places in the order in which they begin, then in which they were booked', async () => {
+  it('are placed in the order of their start, then of their booking', async () => {
     await rig.plane.set({ scale_up_enabled: false })
     await rig.putWorker(aServingWorker())
     await rig.put(
@@ -123,7 +123,7 @@ describe('many sessions', () => {
     })
   })
 
-  it('of which one can not be written keep nobody else from a place, and the cycle is repeated', async () => {
+  it("are placed although one of them can't be written, and the cycle is repeated", async () => {
     await rig.putWorker(...workersOf(2))
     rig.plane.fail({ route: 'assignSession', effect: 'internal_error', times: 1 })
     await rig.put(aSession(), aSession({ id: 's-2' }), aSession({ id: 's-3' }))
@@ -133,7 +133,7 @@ describe('many sessions', () => {
     expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
-  it('a thousand on two hundred workers, are placed in one cycle and never beyond what a worker has', async () => {
+  it('are placed in one cycle, a thousand on two hundred workers, within the capacity of each', async () => {
     await rig.putWorker(
       ...workersOf(200, {
         license: { ...aServingWorker().license, product: 'CML_Personal40' },
@@ -150,7 +150,7 @@ describe('many sessions', () => {
 })
 
 describe('cycles', () => {
-  it('are one at a time, however much news there is', async () => {
+  it('run one at a time, however many changes come in', async () => {
     await rig.plane.set({ scale_up_enabled: false })
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
@@ -171,7 +171,7 @@ describe('cycles', () => {
     expect(rig.plane.requestsOf('listSessions').length).toBeLessThan(10)
   })
 
-  it('that find nothing to do write nothing, and ask no more than whether anybody waits', async () => {
+  it('write nothing and send one request when no session waits', async () => {
     await rig.putWorker(aServingWorker())
     const scheduler = rig.begin()
     await rig.runFor(10 * MINUTE_MS)
@@ -181,9 +181,9 @@ describe('cycles', () => {
   })
 
   it.each([
-    ['by name while they are few', 3, 0],
-    ['all at once when they are many', 40, 1],
-  ])('asks for the workers of those that have a place %s, and for no others', async (_, count, listsPerCycle) => {
+    ['one by one while they are few', 3, 0],
+    ['in one list when they are many', 40, 1],
+  ])('read only the workers of placed sessions, %s', async (_, count, listsPerCycle) => {
     await rig.putWorker(...workersOf(50))
     for (let n = 1; n <= count; n += 1)
       await rig.put(
@@ -203,7 +203,7 @@ describe('cycles', () => {
     expect([rig.plane.requestsOf('listTemplates'), rig.writes()]).toEqual([[], []])
   })
 
-  it('go on after the end of a key of the watch, also without a poll', async () => {
+  it('continue after the deletion of a watched key, also without a poll', async () => {
     await rig.plane.set({ scale_up_enabled: false })
     rig.begin('one', { pollingEnabled: false })
     await rig.put(aSession())
@@ -217,7 +217,7 @@ describe('cycles', () => {
     expect(rig.plane.requestsOf('listSessions')).toHaveLength(10)
   })
 
-  it('come at once when somebody asks for one', async () => {
+  it('run at once on a trigger', async () => {
     const scheduler = rig.begin()
     await rig.runFor(10 * SECOND_MS)
     await rig.putWorker(aServingWorker())
@@ -228,7 +228,7 @@ describe('cycles', () => {
     expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
-  it('do not answer the echo of what they wrote themselves', async () => {
+  it('are not triggered by their own writes', async () => {
     await rig.plane.set({ scale_up_enabled: false })
     rig.coordination.faults.setDelivery(() => ({ delayMs: 20 }))
     rig.begin()
@@ -240,7 +240,7 @@ describe('cycles', () => {
     expect(rig.plane.requestsOf('listSessions')).toHaveLength(1)
   })
 
-  it('wait for an API that is away, and then do all of it', async () => {
+  it('wait while the API is down, and then catch up', async () => {
     await rig.putWorker(aServingWorker())
     rig.begin()
     await rig.runFor(10 * SECOND_MS)
@@ -259,8 +259,8 @@ describe('cycles', () => {
   })
 })
 
-describe('what this instance tells', () => {
-  it('is how many sessions it looks after, and when those that are later are placed', async () => {
+describe('the status of this instance', () => {
+  it('counts its sessions and plans the placement of later ones', async () => {
     await rig.putWorker(aServingWorker())
     const scheduler = rig.begin()
     await rig.put(aSession(), aSession({ id: 's-2', timeslot: { start: atMinutes(95), end: atMinutes(120) } }))
@@ -270,7 +270,7 @@ describe('what this instance tells', () => {
     expect(rig.meter.value('resource_scheduler_assigned_total')).toBe(1)
   })
 
-  it('is nothing while another one leads', async () => {
+  it('is empty while another instance leads', async () => {
     const [one, two] = [rig.begin('one'), rig.begin('two')]
     await rig.put(aSession({ timeslot: { start: atMinutes(95), end: atMinutes(120) } }))
     await rig.runFor(5 * SECOND_MS)

@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000
 
 let rig: SchedulerRig
 
-/** Calls `then` when the third place is asked for; that request and those after it wait for its end. */
+/** Calls `then` before the third assignment. That request and all later ones wait for it. */
 function atTheThird(then: () => Promise<void> | void): void {
   let asked = 0
   let done: Promise<void> | void
@@ -29,8 +29,8 @@ const places = async () => (await rig.plane.all('sessions')).map(({ status }) =>
 const ledgers = async () =>
   (await rig.plane.all('workers')).flatMap(({ reservations }) => Object.keys(reservations)).sort()
 
-describe('a leader that is lost in the middle of a cycle', () => {
-  it('does nothing more, and the next one does the rest', async () => {
+describe('a leader that loses its term in the middle of a cycle', () => {
+  it('sends nothing more, and the next leader completes the cycle', async () => {
     rig.begin('one')
     rig.begin('two')
     atTheThird(() => rig.coordination.faults.loseLease('resource-scheduler'))
@@ -43,7 +43,7 @@ describe('a leader that is lost in the middle of a cycle', () => {
     expect(await ledgers()).toEqual(Array.from({ length: 8 }, (_, n) => `s-${n}`))
   })
 
-  it('and does not know it yet is refused by the API, gives the seat up, and buys nothing', async () => {
+  it('without noticing it is refused by the API, resigns, and buys nothing', async () => {
     const one = rig.begin('one')
     atTheThird(() => rig.plane.registerTerm('resource-scheduler', 2))
     await rig.runFor(SECOND_MS)
@@ -55,7 +55,7 @@ describe('a leader that is lost in the middle of a cycle', () => {
 })
 
 describe('a leader that dies after its work', () => {
-  it('is followed by one that knows from the ledgers what was done', async () => {
+  it('is followed by a leader that reads from the reservations what was done', async () => {
     rig.begin('one')
     await rig.runFor(0)
     rig.coordination.faults.crash('one')

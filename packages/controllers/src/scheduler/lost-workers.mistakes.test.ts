@@ -26,12 +26,12 @@ async function putOn(worker: Partial<Worker>, session: Partial<LabletSession> = 
 
 const silent: Worker['conditions'] = [{ type: 'CmlReady', status: false, reason: textReason(''), since: atMinutes(0) }]
 
-describe('D-10: a worker that has been away for ten minutes is lost', () => {
+describe('D-10: a worker that has been unavailable for ten minutes is lost', () => {
   it.each<[string, Partial<Worker>]>([
     ['FAILED', { status: 'FAILED', entered_status_at: atMinutes(0) }],
     ['UNKNOWN', { status: 'UNKNOWN', entered_status_at: atMinutes(0) }],
-    ['RUNNING with a CML that is silent', { service_status: 'UNAVAILABLE', conditions: silent }],
-  ])('as one that is %s', async (_, away) => {
+    ['RUNNING with a CML that does not answer', { service_status: 'UNAVAILABLE', conditions: silent }],
+  ])('when it is %s', async (_, away) => {
     await putOn(away)
     rig.begin()
     await rig.runFor(9 * MINUTE_MS)
@@ -41,7 +41,7 @@ describe('D-10: a worker that has been away for ten minutes is lost', () => {
     expect((await rig.worker()).reservations).toEqual({})
   })
 
-  it('but not as one that is about to serve', async () => {
+  it('but not when it is about to serve', async () => {
     await putOn({ status: 'STARTING', service_status: 'STARTING', entered_status_at: atMinutes(-60) })
     rig.begin()
     await rig.runFor(30 * MINUTE_MS)
@@ -49,9 +49,9 @@ describe('D-10: a worker that has been away for ten minutes is lost', () => {
   })
 })
 
-describe('a session with a lab on a worker that is gone', () => {
+describe('a session with a lab on a terminated worker', () => {
   it.each(['INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'EXPIRED'] as const)(
-    'is left to whoever takes its lab down when it is %s',
+    'is left to the lablet-controller when it is %s',
     async status => {
       await putOn({ status: 'TERMINATED' }, { status })
       rig.begin()
@@ -61,7 +61,7 @@ describe('a session with a lab on a worker that is gone', () => {
   )
 })
 
-it('a session whose time is over when its worker is lost expires, and takes no other place', async () => {
+it('a session whose timeslot is over when its worker is lost expires and is not placed again', async () => {
   const timeslot = { start: atMinutes(-60), end: atMinutes(0) }
   await putOn({ status: 'TERMINATED' }, { timeslot })
   rig.begin()

@@ -33,7 +33,7 @@ const another = (more: Partial<Worker> = {}) => aServingWorker({ id: 'w-2', name
 const names = () => rig.writes().map(({ route }) => route)
 
 describe('a session whose worker is lost', () => {
-  it('because it is TERMINATED waits again, gives its room back and is placed anew, all at once', async () => {
+  it('because it is TERMINATED releases its capacity and is placed again in one cycle', async () => {
     await rig.putWorker(holding(atMinutes(-5)), another())
     await rig.put(placed())
     const scheduler = rig.begin()
@@ -65,7 +65,7 @@ describe('a session whose worker is lost', () => {
       { status: 'STOPPING', desired_status: 'STOPPED' },
       { code: 'worker_desired_status', params: { worker: 'metal-1', desired_status: 'STOPPED' } },
     ],
-  ])('because %s does not wait for its end', async (_, more, waiting_reason) => {
+  ])('because %s is placed again before the worker has ended', async (_, more, waiting_reason) => {
     await rig.putWorker(holding(atMinutes(-5)), another())
     await rig.put(placed())
     rig.begin()
@@ -79,7 +79,7 @@ describe('a session whose worker is lost', () => {
     expect((await rig.worker()).reservations).toEqual({})
   })
 
-  it('because its record is gone is placed anew as well', async () => {
+  it('because its record is gone is placed again', async () => {
     await rig.putWorker(another())
     await rig.put(placed())
     rig.begin()
@@ -87,7 +87,7 @@ describe('a session whose worker is lost', () => {
     expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
   })
 
-  it('is placed anew when the answer to the first write was lost', async () => {
+  it('is placed again when the response to the first write was lost', async () => {
     await rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }), another())
     await rig.put(placed())
     rig.plane.fail({ route: 'reportSession', effect: 'lost_response', times: 1 })
@@ -107,7 +107,7 @@ describe('a session whose worker is lost', () => {
     expect(names()).toEqual(['reportSession', 'assignSession'])
   })
 
-  it('says so while there is no other, and returns when the worker does', async () => {
+  it('waits with that reason while there is no other worker, and returns when its worker does', async () => {
     const stopped = { status: 'STOPPED', entered_status_at: atMinutes(-15) } as const
     await rig.putWorker(holding(atMinutes(-20), { ...stopped, desired_status: 'STOPPED' }))
     await rig.put(placed())
@@ -123,7 +123,7 @@ describe('a session whose worker is lost', () => {
     expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
   })
 
-  it('and that its owner canceled is left to whoever ends it', async () => {
+  it('and that its owner canceled is left to the lablet-controller', async () => {
     await rig.putWorker(holding(atMinutes(-5), { status: 'TERMINATED' }))
     await rig.put(placed({ desired_status: 'TERMINATED' }))
     rig.begin()
@@ -132,10 +132,10 @@ describe('a session whose worker is lost', () => {
   })
 })
 
-describe('room that may still hold a lab of a session that left', () => {
+describe('capacity that the lab of an unassigned session may still use', () => {
   const leftIt = aSession({ timeslot: LONG, entered_status_at: atMinutes(-1) })
 
-  it('is neither given back nor given to that session again, until it has been seen empty', async () => {
+  it('is neither released nor assigned to that session again, until a scan has found no lab', async () => {
     await rig.plane.put('labs', aLabRecord({ session_id: 's-1' }))
     await rig.putWorker(holding(atMinutes(-30)))
     await rig.put(leftIt)
@@ -150,7 +150,7 @@ describe('room that may still hold a lab of a session that left', () => {
     expect((await rig.session()).status).toBe('SCHEDULED')
   })
 
-  it('does not keep it from another worker, and stays taken', async () => {
+  it('stays reserved when the session is placed on another worker', async () => {
     await rig.plane.put('labs', aLabRecord({ session_id: 's-1' }))
     await rig.putWorker(holding(atMinutes(-30), { status: 'STOPPED' }), another())
     await rig.put(leftIt)

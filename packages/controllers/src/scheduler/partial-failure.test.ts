@@ -15,12 +15,15 @@ beforeEach(async () => {
   await rig.plane.set({ scale_up_enabled: false })
 })
 
-const withRoomFor = (id: string, worker: Worker): Worker => withReservation(worker, id, NEEDS, atMinutes(0))
+const withReservationFor = (id: string, worker: Worker): Worker => withReservation(worker, id, NEEDS, atMinutes(0))
 const another = (more: Partial<Worker> = {}) => aServingWorker({ id: 'w-2', name: 'metal-2', ...more })
 
 describe('an assignment that is half done', () => {
-  it('is finished on the worker that has the room, though another would be taken first', async () => {
-    await rig.putWorker(withRoomFor('s-7', withRoomFor('s-8', another())), withRoomFor('s-1', aServingWorker()))
+  it('is finished on the worker with the reservation, although another one would be preferred', async () => {
+    await rig.putWorker(
+      withReservationFor('s-7', withReservationFor('s-8', another())),
+      withReservationFor('s-1', aServingWorker()),
+    )
     await rig.put(aSession())
     rig.begin()
     await rig.runFor(5 * SECOND_MS)
@@ -35,7 +38,7 @@ describe('an assignment that is half done', () => {
     rig.plane.beforeRequest(async ({ route }) => {
       if (route !== 'assignSession' || !isFirst) return
       isFirst = false
-      await rig.putWorker(withRoomFor('s-1', await rig.worker()))
+      await rig.putWorker(withReservationFor('s-1', await rig.worker()))
       throw new UnreachableError('it died between its two writes')
     })
     rig.begin()
@@ -44,8 +47,8 @@ describe('an assignment that is half done', () => {
     expect((await rig.worker('w-2')).reservations).toEqual({})
   })
 
-  it('is given up where the worker takes nobody any more, and the session placed elsewhere', async () => {
-    await rig.putWorker(withRoomFor('s-1', aServingWorker({ cordoned: true })), another())
+  it('is dropped when the worker accepts no sessions any more, and the session is placed elsewhere', async () => {
+    await rig.putWorker(withReservationFor('s-1', aServingWorker({ cordoned: true })), another())
     await rig.put(aSession())
     rig.begin()
     await rig.runFor(5 * SECOND_MS)
@@ -53,8 +56,8 @@ describe('an assignment that is half done', () => {
     expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-2' })
   })
 
-  it('is given up when the time of the session is over', async () => {
-    await rig.putWorker(withRoomFor('s-1', aServingWorker()))
+  it('is dropped when the timeslot of the session is over', async () => {
+    await rig.putWorker(withReservationFor('s-1', aServingWorker()))
     await rig.put(aSession({ timeslot: { start: atMinutes(-60), end: atMinutes(0) } }))
     rig.begin()
     await rig.runFor(10 * SECOND_MS)

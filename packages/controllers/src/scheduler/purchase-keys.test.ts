@@ -26,8 +26,8 @@ beforeEach(async () => {
 
 const bought = async () => (await rig.plane.all('workers')).filter(({ origin }) => origin === 'SCALE_UP')
 
-describe('D-18: a flight whose answer did not come', () => {
-  it('is asked for by the same key again, so that it is bought once', async () => {
+describe('D-18: a purchase whose response was lost', () => {
+  it('is requested again with the same key, so that it is bought once', async () => {
     rig.begin()
     await rig.runFor(2 * MINUTE_MS)
     expect(keys.length).toBeGreaterThan(1)
@@ -37,7 +37,7 @@ describe('D-18: a flight whose answer did not come', () => {
     expect(await bought()).toHaveLength(1)
   })
 
-  it('is asked for by the same key also by the next leader', async () => {
+  it('is requested with the same key by the next leader', async () => {
     rig.begin('one')
     await rig.runFor(10 * SECOND_MS)
     const asked = keys.length
@@ -50,7 +50,7 @@ describe('D-18: a flight whose answer did not come', () => {
   })
 })
 
-it('other sessions ask by another key, and the same ones again only when what was bought for them is over', async () => {
+it('other sessions use another key, and the same sessions use a new one only when their workers have started or ended', async () => {
   isLost = false
   rig.begin()
   await rig.runFor(MINUTE_MS)

@@ -27,8 +27,8 @@ const aSleeper = (more: Partial<Worker> = {}) =>
     ...more,
   })
 
-describe('sessions without room', () => {
-  it('are packed, and their workers bought in one flight', async () => {
+describe('sessions without capacity', () => {
+  it('are packed, and their workers are bought in one purchase', async () => {
     const scheduler = rig.begin()
     await rig.put(...sessions(6))
     await rig.runFor(5 * SECOND_MS)
@@ -37,7 +37,7 @@ describe('sessions without room', () => {
     expect(scheduler.stats()).toMatchObject({ scale_up_requested_count: 1 })
   })
 
-  it('buy nothing more over a hundred cycles while their worker boots, and have their places then', async () => {
+  it('cause no further purchase in a hundred cycles while their worker boots, and are placed then', async () => {
     const needs = { license_affinity: ['CML_Enterprise'], cml_version: { min: '2.9', max: null } }
     await rig.plane.edit('definitions', 'ld-1', needs)
     rig.begin()
@@ -63,7 +63,7 @@ describe('sessions without room', () => {
     expect(rig.plane.requestsOf('scaleUp')).toHaveLength(1)
   })
 
-  it('are bought for once when the answer is lost', async () => {
+  it('cause one purchase when the response is lost', async () => {
     rig.begin()
     rig.plane.fail({ route: 'scaleUp', effect: 'lost_response', times: 1 })
     await rig.put(...sessions(4))
@@ -71,7 +71,7 @@ describe('sessions without room', () => {
     expect(await bought()).toHaveLength(1)
   })
 
-  it('are bought for again when what was bought has failed, and not before the cooldown is over', async () => {
+  it('cause another purchase when the first has failed and the cooldown is over', async () => {
     rig.begin()
     await rig.put(...sessions(4))
     await rig.runFor(MINUTE_MS)
@@ -88,7 +88,7 @@ describe('sessions without room', () => {
     expect(await bought()).toHaveLength(2)
   })
 
-  it('are told of a refusal once, though its seconds run', async () => {
+  it('get a refusal written once, although its remaining seconds change', async () => {
     rig.begin()
     await rig.put(...sessions(1))
     await rig.runFor(MINUTE_MS)
@@ -100,7 +100,7 @@ describe('sessions without room', () => {
     expect(rig.plane.requestsOf('reportSession')).toEqual([])
   })
 
-  it('are bought for by no cycle in which something failed', async () => {
+  it('cause no purchase in a cycle with failed writes', async () => {
     await rig.putWorker(aServingWorker())
     rig.plane.fail({ route: 'assignSession', effect: 'internal_error', times: 1 })
     rig.begin()
@@ -115,7 +115,7 @@ describe('sessions without room', () => {
 })
 
 describe('a worker that a policy stopped', () => {
-  it('is started before anything is bought, and asked for once', async () => {
+  it('is started before anything is bought, with one request', async () => {
     await rig.putWorker(aSleeper())
     const scheduler = rig.begin()
     await rig.put(...sessions(2))
@@ -129,7 +129,7 @@ describe('a worker that a policy stopped', () => {
     expect(scheduler.stats()).toMatchObject({ resumed_count: 1 })
   })
 
-  it('and that a person holds is not counted on, nor asked for again until it changes', async () => {
+  it('and that an operator holds is skipped, and not requested again until it changes', async () => {
     await rig.putWorker(aSleeper())
     rig.plane.fail({ route: 'resumeWorker', effect: 'worker_held' })
     rig.begin()

@@ -45,15 +45,15 @@ export async function cycle(parts: CycleParts, context: ReconcileContext): Promi
     if (bookings === null) {
       memory.cycleEnds(null)
       counters.add('cycles')
-      return success('no session waits for a place')
+      return success('no session waits for placement')
     }
     const { sessions, reasons, isToBeRepeated } = await carried(parts, cycle, bookings)
     memory.cycleEnds({ sessions, settings: bookings.settings, reasons, nowMs: clock.now() })
     counters.add('cycles')
     if (cycle.failures() > 0) return retry(`${cycle.failures()} writes failed`)
-    if (isToBeRepeated) return requeue('a worker that was counted on is held', 0)
+    if (isToBeRepeated) return requeue('a planned worker is held', 0)
     const pending = sessions.filter(isPending).length
-    const message = `${pending} sessions were PENDING, ${reasons.size} have no place yet`
+    const message = `${pending} sessions were PENDING, ${reasons.size} are not placed yet`
     return pending > 0 ? requeue(message, config.reconcileIntervalMs) : success(message)
   } catch (error) {
     memory.cycleFails()

@@ -9,7 +9,7 @@ import { type Demand, isSchedulable } from './observe.ts'
 
 const MINUTE_MS = 60_000
 
-/** What a term learned: the result of the last cycle and what its effects found out. */
+/** State of one term: the result of the last cycle, and refusals of the API. */
 export interface SchedulerMemory {
   cycleBegins(): void
   cycleFails(): void
@@ -24,7 +24,7 @@ export interface SchedulerMemory {
   plan(): readonly PlannedAction[]
   sessionsManaged(): number
   sessionsWaiting(): number
-  /** Workers that a person keeps stopped, each with the version at which the API said so. */
+  /** Workers that an operator keeps stopped, each with the version at which the API refused to start it. */
   readonly heldWorkers: Map<string, number>
 }
 

@@ -51,7 +51,7 @@ it('a refused login is one warning, one count and one wake, and so is its end', 
     {
       level: 'warn',
       message: "CML refuses LCM's login",
-      fields: { worker: worker.id, name: worker.name, what: 'login', said: 'Authentication failed!' },
+      fields: { worker: worker.id, name: worker.name, what: 'login', error: 'Authentication failed!' },
     },
   ])
   expect([woken, refused('login')]).toEqual([[worker.id], 1])

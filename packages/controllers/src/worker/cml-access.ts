@@ -52,7 +52,7 @@ export function cmlAccess({ cml, logins, clock, logger, meter, onChange }: CmlAc
 function say(logger: Logger, { worker, part, refusal }: CmlAccessChange): void {
   const about = { worker: worker.id, name: worker.name, what: part }
   if (refusal === null) logger.info(about, NOT_REFUSED)
-  else logger.warn({ ...about, said: refusal.message }, refusalWords(part))
+  else logger.warn({ ...about, error: refusal.message }, refusalWords(part))
 }
 
 const watchedSystem = (cml: CmlSystem, { watch, report: showed }: CmlAccessTracker): CmlSystem => ({

@@ -29,8 +29,8 @@ beforeEach(async () => {
   await setOwn('its own')
 })
 
-describe('how to get into a CML', () => {
-  it('is by the credentials of the fleet where a worker has none of its own', async () => {
+describe('the login for a CML', () => {
+  it('uses the default credentials when a worker has none of its own', async () => {
     expect(await cmlLogins(client, DEFAULTS).resolve(pinned(), URL, never)).toEqual({
       url: URL,
       certificate_sha256: PIN,
@@ -39,7 +39,7 @@ describe('how to get into a CML', () => {
     expect(plane.requests).toEqual([])
   })
 
-  it("is by the worker's own credentials, which are asked for once", async () => {
+  it("uses the worker's own credentials, which are read once", async () => {
     const logins = cmlLogins(client, DEFAULTS)
     const own = { username: 'own', password: 'its own' }
     expect(await logins.resolve(withOwn('s-1'), URL, never)).toMatchObject(own)
@@ -48,7 +48,7 @@ describe('how to get into a CML', () => {
   })
 
   it.each<[string, (logins: ReturnType<typeof cmlLogins>) => string]>([
-    ['somebody has set others', () => 's-2'],
+    ['an operator has set others', () => 's-2'],
     [
       'the worker was forgotten',
       logins => {
@@ -56,14 +56,14 @@ describe('how to get into a CML', () => {
         return 's-1'
       },
     ],
-  ])('is asked for anew when %s', async (_, happens) => {
+  ])('is read again when %s', async (_, happens) => {
     const logins = cmlLogins(client, DEFAULTS)
     await logins.resolve(withOwn('s-1'), URL, never)
     await setOwn('a new one')
     expect(await logins.resolve(withOwn(happens(logins)), URL, never)).toMatchObject({ password: 'a new one' })
   })
 
-  it('is nobody knows how, in words, without any credentials', async () => {
+  it('is refused with advice when there are no credentials', async () => {
     const refused = cmlLogins(client, null).resolve(pinned(), URL, never)
     await expect(refused).rejects.toBeInstanceOf(CloudError)
     await expect(refused).rejects.toMatchObject({ errorClass: 'auth', code: 'NoCredentials' })
@@ -73,7 +73,7 @@ describe('how to get into a CML', () => {
   it.each([
     ['was found', null],
     ['is known by its tags alone', anAttempt({ state: 'adopted' })],
-  ])('is never by the credentials of the fleet where its machine %s', async (_, launch) => {
+  ])('never uses the default credentials when its machine %s', async (_, launch) => {
     const logins = cmlLogins(client, DEFAULTS)
     const refused = logins.resolve(pinned({ launch }), URL, never)
     await expect(refused).rejects.toMatchObject({ errorClass: 'auth', code: 'NoCredentials' })
@@ -86,7 +86,7 @@ describe('how to get into a CML', () => {
     )
   })
 
-  it('is not told to a server that nobody has seen before', async () => {
+  it('is not sent to a server whose certificate is not pinned', async () => {
     const stranger = cmlLogins(client, DEFAULTS).resolve({ ...withOwn('s-1'), cml: aWorker().cml }, URL, never)
     await expect(stranger).rejects.toMatchObject({ errorClass: 'transient', code: 'NotPinned' })
     expect(plane.requests).toEqual([])

@@ -24,7 +24,7 @@ it('is a problem when the CML of most running workers has not answered for 30 s'
   expect(cml.problems(RUNNING)).toEqual([])
 })
 
-it('is no problem when it is half of them, or when those that are silent do not run any more', async () => {
+it('is no problem when half of them answer, or when the silent ones do not run any more', async () => {
   expect((await unanswered(['w-1', 'w-2'])).cml.problems(RUNNING)).toEqual([])
   expect((await unanswered(['w-1', 'w-2', 'w-3'])).cml.problems(['w-4'])).toEqual([])
 })

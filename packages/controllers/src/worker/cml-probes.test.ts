@@ -18,7 +18,7 @@ let counting: WorkerCounters
 let woken: string[]
 let clearPart: string[]
 let log: ReturnType<typeof recordingLogger>
-let visits: CmlProbes
+let probes: CmlProbes
 let stop: AbortController
 let ended: Promise<void>
 
@@ -34,12 +34,12 @@ function begin(cml: CmlSystem = fleet.cml): void {
   const settings = settingsCache({ client, clock })
   const wake = (id: string) => void woken.push(id)
   const access = { clearPart: (_: unknown, part: string) => void clearPart.push(part) }
-  visits = cmlProbes({ client, cml, logins, settings, counters: counting, logger: log, access, wake })
+  probes = cmlProbes({ client, cml, logins, settings, counters: counting, logger: log, access, wake })
   stop = new AbortController()
-  ended = visits.run(stop.signal)
+  ended = probes.run(stop.signal)
 }
 
-/** A server that answers about its node definitions only once it is let. */
+/** A server that returns its node definitions only once it is released. */
 function heldUp(): { cml: CmlSystem; asked: string[]; release(): void } {
   const waiting: (() => void)[] = []
   const asked: string[] = []
@@ -77,25 +77,25 @@ beforeEach(async () => {
   log = recordingLogger()
 })
 
-describe('a visit to a CML', () => {
-  it('leaves out what the API would refuse: one long name must not keep the rest of the worker from being written', async () => {
+describe('a probe of a CML', () => {
+  it('leaves out values that the API would refuse: one long name must not prevent the write', async () => {
     const worker = await aServer()
     begin({ ...fleet.cml, nodeDefinitions: async () => ['alpine', 'x'.repeat(129), 'y'.repeat(128)] })
-    visits.request(worker, EPOCH)
+    probes.request(worker, EPOCH)
     await settle()
-    expect(visits.latest(worker.id)?.nodeDefinitions).toEqual(['alpine', 'y'.repeat(128)])
+    expect(probes.latest(worker.id)?.nodeDefinitions).toEqual(['alpine', 'y'.repeat(128)])
     stop.abort()
     await ended
   })
 
-  it('finds its license and what labs may be made of, has idleness judged, and wakes the worker', async () => {
+  it('reads license and node definitions, sends the idle evidence, and wakes the worker', async () => {
     const worker = await aServer()
     begin()
-    visits.request(worker, EPOCH)
-    expect(visits.latest('w-1')).toBeNull()
+    probes.request(worker, EPOCH)
+    expect(probes.latest('w-1')).toBeNull()
     await settle()
-    expect(visits.latest('w-1')).toMatchObject({ license: UNREGISTERED })
-    expect(visits.latest('w-1')?.nodeDefinitions).toContain('alpine')
+    expect(probes.latest('w-1')).toMatchObject({ license: UNREGISTERED })
+    expect(probes.latest('w-1')?.nodeDefinitions).toContain('alpine')
     expect(fleet.plane.requestsOf('checkWorkerIdle')).toMatchObject([{ id: 'w-1', epoch: EPOCH }])
     expect(woken).toEqual(['w-1'])
   })
@@ -116,21 +116,21 @@ describe('a visit to a CML', () => {
       { min_workers: 1, idle_action: 'pause' },
       { idle_detection_count: 1, auto_pause_count: 0, scale_down_drain_count: 0 },
     ],
-  ])('is counted once it was judged: %s', async (_, settings, expected) => {
+  ])('is counted once the API has decided: %s', async (_, settings, expected) => {
     const worker = await aServer(UNUSED)
     await fleet.plane.set(settings)
     begin()
-    visits.request(worker, EPOCH)
+    probes.request(worker, EPOCH)
     await settle()
     expect(counted()).toMatchObject(expected)
   })
 
-  it('is not counted, and leaves no trace of idleness, when the API does not answer', async () => {
+  it('is not counted, and reports no idleness, when the API does not answer', async () => {
     const worker = await aServer(UNUSED)
     await fleet.plane.set({ min_workers: 0, idle_action: 'pause' })
     fleet.plane.fail({ route: 'checkWorkerIdle', effect: 'store_unavailable', times: 1 })
     begin()
-    visits.request(worker, EPOCH)
+    probes.request(worker, EPOCH)
     await settle()
     expect(counted()).toMatchObject({ idle_detection_count: 0, auto_pause_count: 0 })
     expect(log.messages('warn')).toEqual(['could not probe a worker'])
@@ -139,85 +139,85 @@ describe('a visit to a CML', () => {
   it.each<[string, Partial<Worker>, BodyInput<'patchSettings'>]>([
     ['this worker', { idle_detection_enabled: false }, {}],
     ['all workers', {}, { idle_detection_enabled: false }],
-  ])('asks for no judgment where nobody wants one of %s', async (_, unwatched, settings) => {
+  ])('sends no idle evidence for %s', async (_, unwatched, settings) => {
     const worker = await aServer(unwatched)
     await fleet.plane.set(settings)
     begin()
-    visits.request(worker, EPOCH)
+    probes.request(worker, EPOCH)
     await settle()
-    expect(visits.latest('w-1')).not.toBeNull()
+    expect(probes.latest('w-1')).not.toBeNull()
     expect([fleet.plane.requestsOf('checkWorkerIdle'), woken]).toEqual([[], ['w-1']])
-    expect(clearPart, 'a refusal from before says nothing any more').toEqual(['telemetry', 'telemetry_off'])
+    expect(clearPart, 'an earlier refusal is obsolete').toEqual(['telemetry', 'telemetry_off'])
   })
 
-  it('finds nothing out, and has that judged, when CML is silent', async () => {
+  it('sends empty evidence when CML does not answer', async () => {
     const SILENT = 'https://127.64.99.99'
     const worker = { ...(await aServer()), https_endpoint: SILENT, public_ip: '127.64.99.99' }
     begin()
-    visits.request(worker, EPOCH)
+    probes.request(worker, EPOCH)
     await settle()
-    expect(visits.latest('w-1')).toMatchObject({ license: { kind: 'unknown' }, nodeDefinitions: null })
+    expect(probes.latest('w-1')).toMatchObject({ license: { kind: 'unknown' }, nodeDefinitions: null })
     expect(fleet.plane.requestsOf('checkWorkerIdle')).toMatchObject([{ body: { evidence: null } }])
   })
 
-  it('is not made where the record names the address of another machine', async () => {
+  it('is not sent when the record has the address of another machine', async () => {
     begin()
-    visits.request({ ...(await aServer()), https_endpoint: 'https://127.64.99.99:8443' }, EPOCH)
+    probes.request({ ...(await aServer()), https_endpoint: 'https://127.64.99.99:8443' }, EPOCH)
     await settle()
-    expect([visits.latest('w-1'), woken]).toEqual([null, []])
+    expect([probes.latest('w-1'), woken]).toEqual([null, []])
   })
 
-  it('is not made to a worker without an address', async () => {
+  it('is not sent to a worker without an address', async () => {
     begin()
-    visits.request(aWorker({ status: 'RUNNING' }), EPOCH)
+    probes.request(aWorker({ status: 'RUNNING' }), EPOCH)
     await settle()
-    expect([visits.latest('w-1'), fleet.plane.requests, woken]).toEqual([null, [], []])
+    expect([probes.latest('w-1'), fleet.plane.requests, woken]).toEqual([null, [], []])
   })
 })
 
-describe('what a visit found', () => {
-  it('does not count when somebody has looked since it began', async () => {
+describe('the result of a probe', () => {
+  it('is ignored when CML was read since the probe began', async () => {
     const worker = await aServer()
     const { cml, release } = heldUp()
     begin(cml)
-    visits.request(worker, EPOCH)
+    probes.request(worker, EPOCH)
     await settle()
-    visits.record('w-1', null)
+    probes.record('w-1', null)
     release()
     await settle()
-    expect(visits.latest('w-1')).toBeNull()
+    expect(probes.latest('w-1')).toBeNull()
   })
 
-  it('is replaced by what was seen since, and over with the worker', async () => {
+  it('is replaced by a newer read, and dropped with the worker', async () => {
     const worker = await aServer()
     begin()
-    visits.request(worker, EPOCH)
+    probes.request(worker, EPOCH)
     await settle()
-    visits.record('w-1', { license: { kind: 'unknown', because: textReason('silent') }, nodeDefinitions: ['ios'] })
-    expect(visits.latest('w-1')).toMatchObject({ nodeDefinitions: ['ios'] })
-    visits.forget('w-1')
-    expect(visits.latest('w-1')).toBeNull()
+    probes.record('w-1', { license: { kind: 'unknown', because: textReason('silent') }, nodeDefinitions: ['ios'] })
+    expect(probes.latest('w-1')).toMatchObject({ nodeDefinitions: ['ios'] })
+    probes.forget('w-1')
+    expect(probes.latest('w-1')).toBeNull()
   })
 
-  it('is over with the term', async () => {
+  it('is dropped with the term', async () => {
     const worker = await aServer()
     begin()
-    visits.request(worker, EPOCH)
+    probes.request(worker, EPOCH)
     await settle()
     stop.abort()
     await ended
-    void visits.run(new AbortController().signal)
-    expect(visits.latest('w-1')).toBeNull()
+    void probes.run(new AbortController().signal)
+    expect(probes.latest('w-1')).toBeNull()
   })
 })
 
-describe('a visit that is over', () => {
-  it('does not hold the worker as it was then', async () => {
+describe('a finished probe', () => {
+  it('keeps no copy of the worker in memory', async () => {
     const worker = await aServer()
     begin()
     const asItWas = requestOnce(worker)
     await settle()
-    expect(visits.latest('w-1')).not.toBeNull()
+    expect(probes.latest('w-1')).not.toBeNull()
     collectGarbage()
     expect(asItWas.deref()).toBeUndefined()
   })
@@ -229,16 +229,16 @@ const collectGarbage: () => void = runInNewContext('gc')
 /** Only the probe holds this copy. */
 function requestOnce(worker: Awaited<ReturnType<typeof aServer>>): WeakRef<object> {
   const copy = { ...worker }
-  visits.request(copy, EPOCH)
+  probes.request(copy, EPOCH)
   return new WeakRef(copy)
 }
 
-describe('many visits', () => {
-  it('are made fifty at a time', async () => {
+describe('many probes', () => {
+  it('run fifty at a time', async () => {
     const worker = await aServer()
     const { cml, asked, release } = heldUp()
     begin(cml)
-    for (let n = 0; n < 60; n += 1) visits.request({ ...worker, id: `w-${n}` }, EPOCH)
+    for (let n = 0; n < 60; n += 1) probes.request({ ...worker, id: `w-${n}` }, EPOCH)
     await settle()
     expect(asked).toHaveLength(50)
     release()
@@ -246,23 +246,23 @@ describe('many visits', () => {
     expect(asked).toHaveLength(60)
   })
 
-  it('of one worker are one while it waits', async () => {
+  it('of one worker are folded while it waits', async () => {
     const worker = await aServer()
     const { cml, asked, release } = heldUp()
     begin(cml)
-    for (let n = 0; n < 50; n += 1) visits.request({ ...worker, id: `busy-${n}` }, EPOCH)
-    for (let n = 0; n < 3; n += 1) visits.request(worker, EPOCH)
+    for (let n = 0; n < 50; n += 1) probes.request({ ...worker, id: `busy-${n}` }, EPOCH)
+    for (let n = 0; n < 3; n += 1) probes.request(worker, EPOCH)
     await settle()
     release()
     await settle()
     expect(asked).toHaveLength(51)
   })
 
-  it('end with the term, and nothing more is begun', async () => {
+  it('end with the term, and no new one starts', async () => {
     const worker = await aServer()
     const { cml, asked, release } = heldUp()
     begin(cml)
-    for (let n = 0; n < 60; n += 1) visits.request({ ...worker, id: `w-${n}` }, EPOCH)
+    for (let n = 0; n < 60; n += 1) probes.request({ ...worker, id: `w-${n}` }, EPOCH)
     await settle()
     stop.abort()
     release()

@@ -108,7 +108,7 @@ export function cmlProbes(parts: CmlProbeParts): CmlProbes {
       waiting.delete(workerId)
     },
     async run(signal) {
-      // One listener for all: one per probe would look like a leak.
+      // One listener for all: one per probe would be reported as a leak.
       const wakeAll = () => {
         for (const wake of [...waiters]) wake()
       }

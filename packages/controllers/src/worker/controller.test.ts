@@ -73,7 +73,7 @@ beforeEach(async () => {
 })
 
 describe('calls that take minutes', () => {
-  it('hold up no other worker: neither launches nor CML servers that do not answer', async () => {
+  it('delay no other worker: neither launches nor CML servers that do not answer', async () => {
     await fleet.plane.put('templates', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
     const machine = await fleet.launch({ tags: ourTags('w-1') })
     const others: Instance[] = []
@@ -100,7 +100,7 @@ describe('calls that take minutes', () => {
 })
 
 describe('an account that AWS refuses', () => {
-  it('is a problem of the controller, is asked slowly, and is well again once a launch is taken', async () => {
+  it('is a problem of the controller, is retried slowly, and recovers once a launch is accepted', async () => {
     await fleet.plane.put('templates', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
     await fleet.plane.put('workers', aWorker({ aws_region: 'us-east-1' }))
     let launches = 0
@@ -129,7 +129,7 @@ describe('an account that AWS refuses', () => {
     expect([launches, controller.problems?.(), (await worker()).ec2_instance_id]).toEqual([2, [], expect.any(String)])
   })
 
-  it('is of no concern to who leads no longer', async () => {
+  it('is no problem of a controller that lost its leadership', async () => {
     await fleet.plane.put('workers', aWorker({ aws_region: 'us-east-1', ec2_instance_id: 'i-1', status: 'RUNNING' }))
     const describe: Compute['describe'] = async () => {
       throw new CloudError('auth', { code: 'ExpiredToken', action: 'DescribeInstances', message: 'expired' })
@@ -168,8 +168,8 @@ describe('the CML of most workers', () => {
   })
 })
 
-describe('the life of a worker', () => {
-  it('is counted once for each of its turns', async () => {
+describe('the transitions of a worker', () => {
+  it('are counted once each', async () => {
     await fleet.plane.put('templates', aTemplate({ ami_name_pattern: 'cml-2.9.1-*' }))
     await fleet.plane.put('workers', aWorker({ aws_region: 'us-east-1' }))
     begin()
@@ -191,7 +191,7 @@ describe('the life of a worker', () => {
 })
 
 describe('a worker at rest', () => {
-  it('is visited and measured, and nothing is written', async () => {
+  it('is probed and measured, and nothing is written', async () => {
     await atRest()
     await runFor(60 * MINUTE_MS)
     expect(writes()).toEqual([])
@@ -201,7 +201,7 @@ describe('a worker at rest', () => {
     expect([controller.plan(), controller.health()]).toEqual([[], { workers_managed: 1, workers_with_drift: 0 }])
   })
 
-  it('that somebody wants looked at is looked at once, and that is said', async () => {
+  it('is observed once for a refresh request, and the request is closed', async () => {
     await atRest()
     await change({ refresh_requested_at: aWorker().created_at })
     await runFor(10 * MINUTE_MS)
@@ -209,20 +209,23 @@ describe('a worker at rest', () => {
     expect(writes()).toHaveLength(1)
   })
 
-  it('that somebody wants looked at is measured at once, and once, before that is said to be done', async () => {
+  it('is measured once for a refresh request before the request is closed', async () => {
     await atRest()
-    // The next look of the metrics loop itself is some way off.
+    // The next round of the metrics loop itself comes later.
     await runFor(15_000)
     fleet.plane.requests.length = 0
     await change({ refresh_requested_at: aWorker().created_at })
     controller.loop.wake('w-1', 'test')
     await runFor(1_000)
-    const told = fleet.plane.requests.map(({ route }) => route)
-    expect(told.filter(name => name?.startsWith('reportWorker'))).toEqual(['reportWorkerMetrics', 'reportWorkerStatus'])
+    const routes = fleet.plane.requests.map(({ route }) => route)
+    expect(routes.filter(name => name?.startsWith('reportWorker'))).toEqual([
+      'reportWorkerMetrics',
+      'reportWorkerStatus',
+    ])
     expect(fleet.plane.requestsOf('reportWorkerMetrics')[0]?.body.nodes_count).toBe(0)
   })
 
-  it('whose machine dies behind our back is told to be dying at the look that somebody asks for', async () => {
+  it('is reported as shutting down on a refresh request after its machine was terminated in EC2', async () => {
     await atRest()
     controller.loop.triggerNow()
     await runFor(1_000)
@@ -232,7 +235,7 @@ describe('a worker at rest', () => {
     expect(await worker()).toMatchObject({ status: 'TERMINATING', service_status: 'UNAVAILABLE' })
   })
 
-  it('whose CML goes silent is found unavailable also where nobody knows how to log in', async () => {
+  it('whose CML stops answering becomes UNAVAILABLE, also without a login', async () => {
     await atRest({}, { cmlDefaults: null })
     await runFor(10 * MINUTE_MS)
     expect(writes()).toEqual([])
@@ -244,18 +247,18 @@ describe('a worker at rest', () => {
     expect(await worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
   })
 
-  it('whose CML goes silent is found unavailable, and available again', async () => {
+  it('whose CML stops answering becomes UNAVAILABLE, then AVAILABLE again', async () => {
     await atRest()
     fleet.model.ec2.rebootInstances('us-east-1', { ids: [(await worker()).ec2_instance_id ?? ''] })
     await runFor(BOOTED_MS)
-    const said = writes().flatMap(({ body }) => Object.values(body).flatMap(each => serviceStatusIn(each)))
-    expect(said).toEqual(['UNAVAILABLE', 'AVAILABLE'])
+    const statuses = writes().flatMap(({ body }) => Object.values(body).flatMap(each => serviceStatusIn(each)))
+    expect(statuses).toEqual(['UNAVAILABLE', 'AVAILABLE'])
     expect(await worker()).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
   })
 })
 
 describe('a license', () => {
-  it('that was asked for is registered once, whatever an earlier visit had found', async () => {
+  it('that was requested is registered once, whatever an earlier probe has found', async () => {
     await atRest({ license: { ...NO_LICENSE, product: 'CML_Enterprise' } })
     const { others } = fleet.plane
     const params = { id: 'w-1' }
@@ -275,22 +278,22 @@ describe('a license', () => {
   })
 })
 
-describe('what this instance tells of the fleet', () => {
-  it('has the machines that no record stands for in its plan', async () => {
+describe('the status of this instance', () => {
+  it('has machines without a worker record in its plan', async () => {
     const orphan = await fleet.launch({ tags: ourTags('w-gone') })
     await atRest()
     await runFor(10 * MINUTE_MS)
     expect(controller.plan()).toMatchObject([{ resource: `fleet:${orphan.instance_id}`, action: 'orphan_report' }])
   })
 
-  it('is nothing of a worker that is gone', async () => {
+  it('has nothing about a worker that is gone', async () => {
     await atRest({ status: 'TERMINATING', desired_status: 'TERMINATED' })
     await runFor(BOOTED_MS)
     expect(controller.health()).toEqual({ workers_managed: 0, workers_with_drift: 0 })
     expect(meter.value('worker_ec2_state', { worker_id: 'w-1', state: 'terminated' })).toBeUndefined()
   })
 
-  it('is nothing while another one leads', async () => {
+  it('is empty while another instance leads', async () => {
     await atRest()
     expect(controller.health().workers_managed).toBe(1)
     fleet.plane.coordination.faults.loseLease('worker-controller')

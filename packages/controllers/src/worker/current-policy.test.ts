@@ -18,8 +18,8 @@ beforeEach(() => {
   settings = settingsCache({ client: plane.client('worker-controller'), clock })
 })
 
-describe('the settings that hold now', () => {
-  it('are asked for once in ten seconds, however many want to know', async () => {
+describe('the current settings', () => {
+  it('are read once in ten seconds, however many callers need them', async () => {
     await Promise.all([settings.read(never), settings.read(never), settings.read(never)])
     await plane.set({ orphan_action: 'terminate' })
     await clock.advance(9_999)
@@ -30,7 +30,7 @@ describe('the settings that hold now', () => {
     expect(plane.requests).toHaveLength(2)
   })
 
-  it('are the last known ones while the API is away, and new ones once it is back', async () => {
+  it('are the last known ones while the API is down, and new ones once it is back', async () => {
     await plane.set({ license_on_stop: 'release' })
     await settings.read(never)
     plane.fail({ effect: 'unreachable' })
@@ -41,14 +41,14 @@ describe('the settings that hold now', () => {
     expect((await settings.read(never)).license_on_stop).toBe('keep')
   })
 
-  it('are nobody knows what before they were ever read', async () => {
+  it('reject before they were ever read', async () => {
     plane.fail({ effect: 'unreachable' })
     await expect(settings.read(never)).rejects.toThrow('connection refused')
     plane.heal()
     expect(await settings.read(never)).toEqual(SETTING_DEFAULTS)
   })
 
-  it('leave out what only a newer API knows', async () => {
+  it('leave out fields that only a newer API knows', async () => {
     const newer: Dispatch = async request => {
       const response = await plane.dispatch(request)
       const shown = JSON.parse(String(response.body))
@@ -60,7 +60,7 @@ describe('the settings that hold now', () => {
   })
 })
 
-it('rules follow what operators have set, and else what the controller was started with', () => {
+it('the policy follows the settings of operators, else the configuration of the controller', () => {
   const config = aConfig()
   const changed = { ...SETTING_DEFAULTS, license_on_stop: 'release', license_on_terminate: 'record' } as const
   expect(currentPolicy(config, changed)).toEqual({

@@ -28,8 +28,8 @@ beforeEach(async () => {
   found = aDiscovery(fleet)
 })
 
-describe('when it looks', () => {
-  it('is five seconds after the term began, then every interval, until it is over', async () => {
+describe('the schedule', () => {
+  it('begins five seconds after the term, then follows the interval until the term ends', async () => {
     const ended = found.lead()
     const cycles = () => fleet.plane.requestsOf('listWorkers').length
     await fleet.clock.advance(4_999)
@@ -43,26 +43,26 @@ describe('when it looks', () => {
     expect(fleet.clock.timersLeft()).toBe(0)
   })
 
-  it('lists the cloud before the records, so that a new record is seen', async () => {
+  it('lists the cloud before the records, so that new records are found', async () => {
     await found.discover()
     expect(found.order.lastIndexOf('list machines')).toBeLessThan(found.order.indexOf('listWorkers'))
     expect(found.order.filter(each => each === 'list machines')).toHaveLength(2)
   })
 })
 
-describe('a machine that nobody knows', () => {
+describe('an unknown machine', () => {
   it.each([
     ['two\nlines', 'two lines'],
     ['\u0007', null],
     ['x'.repeat(200), 'x'.repeat(128)],
-  ])('is recorded also where it is called %j', async (called, name) => {
+  ])('is imported also when its name is %j', async (called, name) => {
     const machine = await fleet.launch({ tags: { ...MANAGED, [TAG.name]: called } })
     await fleet.clock.advance(BOOTED_MS)
     await found.discover()
     expect(fleet.plane.requestsOf('importWorker')).toMatchObject([{ body: { name: name ?? machine.instance_id } }])
   })
 
-  it('is recorded as it is, in our term, with what its CML says, and woken', async () => {
+  it('is imported with its state and its CML version in the current term, and woken', async () => {
     const tags = { ...MANAGED, [TAG.name]: 'found by chance', 'cml-environment': 'prod', 'cml-region': 'emea' }
     const machine = await fleet.launch({ tags })
     await fleet.clock.advance(BOOTED_MS)
@@ -92,7 +92,7 @@ describe('a machine that nobody knows', () => {
     expect(found.woken).toEqual([imported?.id])
   })
 
-  it('is recorded where it is, without a version that nobody could tell', async () => {
+  it('is imported without a CML version when CML does not answer', async () => {
     const stopped = await fleet.launch({ region: OTHER_REGION, tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
     await fleet.compute.power(OTHER_REGION, 'stop', [stopped.instance_id], never)
@@ -110,7 +110,7 @@ describe('a machine that nobody knows', () => {
     ])
   })
 
-  it('is recorded once, however often it is found', async () => {
+  it('is imported once, however often it is found', async () => {
     await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
     await found.discover(3)
@@ -118,7 +118,7 @@ describe('a machine that nobody knows', () => {
     expect(found.loop.orphans()).toEqual([])
   })
 
-  it('is no matter when somebody has recorded it meanwhile', async () => {
+  it('causes no error when another writer has imported it meanwhile', async () => {
     const machine = await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
     const known = await fleet.workerOn(machine, { id: 'w-7' })
@@ -133,7 +133,7 @@ describe('a machine that nobody knows', () => {
     ])
   })
 
-  it('is left alone for its first two minutes', async () => {
+  it('is ignored for its first two minutes', async () => {
     await fleet.launch({ tags: MANAGED })
     await found.discover()
     expect(found.imported()).toEqual([])
@@ -144,9 +144,9 @@ describe('a machine that nobody knows', () => {
   it.each<[string, Readonly<Record<string, string>>]>([
     ['of another fleet', { ...MANAGED, [TAG.fleet]: 'another-fleet' }],
     ['of another fleet that was ours once', { ...ourTags('w-1'), [TAG.fleet]: 'another-fleet' }],
-    ['that is not marked', { team: 'devnet' }],
-    ['that is marked not to be managed', { [TAG.discovery]: 'false' }],
-  ])('is not touched when it is one %s', async (_, tags) => {
+    ['without the discovery tag', { team: 'devnet' }],
+    ['whose discovery tag is false', { [TAG.discovery]: 'false' }],
+  ])('is ignored when it is one %s', async (_, tags) => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     const machine = await fleet.launch({ tags })
     await fleet.clock.advance(BOOTED_MS)
@@ -155,7 +155,7 @@ describe('a machine that nobody knows', () => {
     expect(await stateOf(machine)).toBe('running')
   })
 
-  it('is only recorded when its image has the name that is looked for', async () => {
+  it('is imported only when the name of its image matches', async () => {
     await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
     found = aDiscovery(fleet, {}, { discoveryAmiFilter: 'cml-2.8.*' })
@@ -167,7 +167,7 @@ describe('a machine that nobody knows', () => {
     expect(found.imported()).toHaveLength(1)
   })
 
-  it('is not recorded where that is switched off, while orphans are still told of', async () => {
+  it('is not imported when imports are off, while orphans are still reported', async () => {
     await fleet.launch({ tags: MANAGED })
     await fleet.launch({ tags: ourTags('w-gone') })
     await fleet.clock.advance(BOOTED_MS)
@@ -176,7 +176,7 @@ describe('a machine that nobody knows', () => {
     expect([found.imported(), found.actions()]).toEqual([[], ['orphan_mark']])
   })
 
-  it('does not keep others from being recorded when it is refused', async () => {
+  it('does not prevent other imports when the API refuses it', async () => {
     await fleet.launch({ tags: MANAGED })
     await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
@@ -186,7 +186,7 @@ describe('a machine that nobody knows', () => {
     expect(found.log.messages('warn')).toEqual(['could not import a machine'])
   })
 
-  it('does not make others wait when its server is slow', async () => {
+  it('does not delay others when its server is slow', async () => {
     for (let n = 0; n < 20; n += 1) await fleet.launch({ tags: MANAGED })
     await fleet.clock.advance(BOOTED_MS)
     const probe: DiscoveryParts['cml']['probe'] = async (endpoint, signal) => {
@@ -200,8 +200,8 @@ describe('a machine that nobody knows', () => {
   })
 })
 
-describe('a machine of a worker that is known', () => {
-  it('only wakes the worker, which looks for itself', async () => {
+describe('a machine of a known worker', () => {
+  it('only wakes the worker, which observes it', async () => {
     await fleet.launch({ tags: ourTags('w-1') })
     await fleet.plane.put('workers', aWorker())
     await fleet.clock.advance(BOOTED_MS)
@@ -209,17 +209,20 @@ describe('a machine of a worker that is known', () => {
     expect([found.woken, found.imported(), found.loop.orphans()]).toEqual([['w-1'], [], []])
   })
 
-  it.each(['TERMINATING', 'DRAINING', 'STOPPED', 'STARTING'] as const)('is no news while it is %s', async status => {
-    const machine = await fleet.launch({ tags: ourTags('w-1') })
-    await fleet.clock.advance(BOOTED_MS)
-    await fleet.plane.put('workers', await fleet.workerOn(machine, { status, desired_status: 'RUNNING' }))
-    await found.discover(2)
-    expect(new Set(fleet.plane.requests.map(({ route }) => route))).toEqual(new Set(['listWorkers', 'getSettings']))
-    expect([found.woken, found.notes]).toEqual([[], []])
-  })
+  it.each(['TERMINATING', 'DRAINING', 'STOPPED', 'STARTING'] as const)(
+    'does not wake the worker while it is %s',
+    async status => {
+      const machine = await fleet.launch({ tags: ourTags('w-1') })
+      await fleet.clock.advance(BOOTED_MS)
+      await fleet.plane.put('workers', await fleet.workerOn(machine, { status, desired_status: 'RUNNING' }))
+      await found.discover(2)
+      expect(new Set(fleet.plane.requests.map(({ route }) => route))).toEqual(new Set(['listWorkers', 'getSettings']))
+      expect([found.woken, found.notes]).toEqual([[], []])
+    },
+  )
 })
 
-describe('a cycle that could not see everything', () => {
+describe('an incomplete listing', () => {
   const refuse = () => Promise.reject(new CloudError('transient', { code: 'F', action: 'A', message: 'no answer' }))
 
   async function anOrphanAndAStranger(): Promise<Instance> {
@@ -238,7 +241,7 @@ describe('a cycle that could not see everything', () => {
       }),
     ],
     ['the images', () => ({ imageIds: refuse })],
-  ])('for want of %s does nothing at all', async (_, broken) => {
+  ])('without %s changes nothing', async (_, broken) => {
     const orphan = await anOrphanAndAStranger()
     found = aDiscovery(
       fleet,
@@ -251,7 +254,7 @@ describe('a cycle that could not see everything', () => {
     expect(found.log.messages('warn')).toHaveLength(4)
   })
 
-  it('for want of the records does nothing at all, and looks again', async () => {
+  it('without the records changes nothing, and is repeated', async () => {
     const orphan = await anOrphanAndAStranger()
     fleet.plane.fail({ route: 'listWorkers', effect: 'store_unavailable', times: 3 })
     await found.discover(2)

@@ -64,7 +64,7 @@ export function discoveryLoop(parts: DiscoveryParts): Discovery {
         try {
           await discover(parts, watch, { signal, epoch: leadership?.epoch ?? 0 })
         } catch (err) {
-          // A region that does not answer must not make its machines look gone, or other machines look new.
+          // A region that does not answer must not make its machines seem gone, or other machines new.
           if (!signal.aborted) logger.warn({ err }, 'discovery could not list everything and skips this round')
         }
         await clock.sleep(config.discoveryIntervalMs, signal)

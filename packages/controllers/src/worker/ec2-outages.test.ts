@@ -8,11 +8,11 @@ import { outages } from '../kit/outages.ts'
 import { ec2Outages } from './ec2-outages.ts'
 import { never, OTHER_REGION, REGION, simulatedFleet } from './testing/simulated-fleet.ts'
 
-/** After this long the client gives a call up. */
+/** Timeout of a call. */
 const CALL_MS = 60_000
 const IMAGE = { name_pattern: 'cml-2.9.1-*', owner: 'self' }
 
-/** Machines that can be taken away, with every call that reached EC2. */
+/** Machines that can fail, with every call that reached EC2. */
 async function setUp() {
   const { clock, machines } = await simulatedFleet()
   const logger = recordingLogger()
@@ -64,7 +64,7 @@ beforeEach(async () => {
 })
 
 describe('a region that does not answer', () => {
-  it('is asked by one probe at a time, ever less often, however many workers ask', async () => {
+  it('is probed by one call at a time with a growing interval, however many workers read', async () => {
     const { clock, calls, fail, read } = rig
     fail('transient')
     const perMinute: number[] = []
@@ -76,12 +76,12 @@ describe('a region that does not answer', () => {
       }
       perMinute.push(calls.length - before)
     }
-    // The first hundred ask at the same time; from then on nothing but the probe does.
+    // The first hundred read at the same time; from then on only the probe does.
     expect(perMinute[0]).toBeLessThanOrEqual(100 + 7)
     expect(Math.max(...perMinute.slice(1))).toBeLessThanOrEqual(2)
   })
 
-  it('has the same reason for the whole outage, whatever the words of EC2', async () => {
+  it('has the same reason for the whole outage, whatever the messages of EC2', async () => {
     const { clock, fail, read } = rig
     fail('transient')
     const sinceMs = clock.now()
@@ -95,7 +95,7 @@ describe('a region that does not answer', () => {
     expect([...seen]).toEqual([JSON.stringify({ because, sinceMs })])
   })
 
-  it('wakes the workers that could not be seen within 30 s of its recovery', async () => {
+  it('wakes the unreadable workers within 30 s of its recovery', async () => {
     const { clock, woken, fail, read } = rig
     fail('transient')
     await Promise.all([read('w-1'), read('w-2'), read('w-3', OTHER_REGION)])
@@ -107,7 +107,7 @@ describe('a region that does not answer', () => {
     expect(await read()).toBeNull()
   })
 
-  it('wakes the workers that could not be seen once the outage has lasted 30 s, so that each says so', async () => {
+  it('wakes the unreadable workers once the outage has lasted 30 s, so that each reports it', async () => {
     const { clock, woken, fail, read } = rig
     fail('transient')
     await Promise.all([read('w-1'), read('w-2')])
@@ -119,7 +119,7 @@ describe('a region that does not answer', () => {
     expect(woken, 'once for each outage').toHaveLength(2)
   })
 
-  it('has not answered since the calls were sent that it left hanging', async () => {
+  it('counts an outage from the time that the hanging calls were sent', async () => {
     const { clock, tracker, hang, read } = rig
     hang()
     const sinceMs = clock.now()
@@ -134,7 +134,7 @@ describe('a region that does not answer', () => {
     expect(await read('w-1')).toEqual({ because, sinceMs })
   })
 
-  it('is a problem and a line in the log after 30 s, and none once it answers', async () => {
+  it('is a problem with one log line after 30 s, and none once it answers', async () => {
     const { clock, logger, tracker, fail, read } = rig
     fail('transient')
     await read()
@@ -153,7 +153,7 @@ describe('a region that does not answer', () => {
     ])
   })
 
-  it('does not keep the reads of another region back', async () => {
+  it('does not delay the reads of another region', async () => {
     const { fail, read } = rig
     fail('transient')
     await read()
@@ -161,7 +161,7 @@ describe('a region that does not answer', () => {
     expect(await read('w-2', OTHER_REGION)).toBeNull()
   })
 
-  it('is asked no more by an instance that leads no longer', async () => {
+  it('is not probed by an instance that lost its leadership', async () => {
     const { clock, calls, tracker, fail, read, ending } = rig
     fail('transient')
     await read()
@@ -173,8 +173,8 @@ describe('a region that does not answer', () => {
   })
 })
 
-describe('what is no outage of a region', () => {
-  it('one failed call: the next is made as ever, and the worker waits for its own backoff', async () => {
+describe('no outage of a region', () => {
+  it('one failed call: the next is sent as usual, and the worker waits for its own backoff', async () => {
     const { clock, woken, tracker, fail, read, calls } = rig
     fail('transient')
     const pending = read()
@@ -215,7 +215,7 @@ describe('what is no outage of a region', () => {
     expect(tracker.problems()).toEqual([])
   })
 
-  it('a refusal of the account: it has a problem of its own, and the reason names it', async () => {
+  it('a refusal of the account: it is a problem of its own with its own reason', async () => {
     const { clock, tracker, fail, read } = rig
     fail('auth')
     const sinceMs = clock.now()
@@ -228,7 +228,7 @@ describe('what is no outage of a region', () => {
   })
 })
 
-it('images that can not be listed keep no machine from being seen', async () => {
+it("images that can't be listed: machines are still read", async () => {
   const { clock, guarded, fail, read, calls, reads, woken } = rig
   fail('transient')
   await expect(guarded.newestImage(REGION, IMAGE, never)).rejects.toMatchObject({ errorClass: 'transient' })

@@ -29,7 +29,7 @@ beforeEach(() => {
 })
 
 describe('the plan', () => {
-  it('says what is due for each worker, when and why', () => {
+  it('has the next action of each worker, its time and its reason', () => {
     board.reconciled(running('w-1'), observation(wait(5_000, reason('ec2_reports', { state: 'stopping' }))))
     board.reconciled(running('w-2'), observation(perform({ kind: 'terminate' }, textReason('x'.repeat(2_000)))))
     const stopping = reason('ec2_reports', { state: 'stopping' })
@@ -42,14 +42,14 @@ describe('the plan', () => {
 
   it.each<[string, Decision]>([
     ['it is at rest', REST],
-    ['only a visit is due', perform({ kind: 'survey' }, textReason('it is time'))],
-  ])('says nothing of a worker any more once %s', (_, decision) => {
+    ['only a probe is due', perform({ kind: 'survey' }, textReason('it is time'))],
+  ])('drops a worker once %s', (_, decision) => {
     board.reconciled(running('w-1'), observation(wait(1, textReason('a wait'))))
     board.reconciled(running('w-1'), observation(decision))
     expect(board.plan()).toEqual([])
   })
 
-  it('says why EC2 refused what is tried again', () => {
+  it("has EC2's reason for a refused action that is retried", () => {
     const refused = { type: 'StopBlocked', status: true, reason: textReason('EC2 refuses to stop i-1'), since: '' }
     const stopping = aWorker({ id: 'w-1', status: 'STOPPING', desired_status: 'STOPPED', conditions: [refused] })
     board.reconciled(
@@ -59,7 +59,7 @@ describe('the plan', () => {
     expect(board.plan()).toMatchObject([{ action: 'stop', because: refused.reason }])
   })
 
-  it('says what only a person can change: a wish that is not fulfilled is never nothing to do', () => {
+  it('has requests that only an operator can fulfill', () => {
     const because = reason('failed_and_stopped')
     board.reconciled(aWorker({ id: 'w-1', status: 'FAILED' }), observation(nothing(because)))
     expect(board.plan()).toEqual([{ resource: 'worker:w-1', action: 'manual', because, due_at: null }])
@@ -72,7 +72,7 @@ describe('the plan', () => {
 })
 
 describe('the counts', () => {
-  it('are of what the last look at each worker found', () => {
+  it('are based on the last reconcile of each worker', () => {
     board.reconciled(running('w-1'), observation(REST, 'state'))
     board.reconciled(running('w-1'), observation(REST, 'address'))
     board.reconciled(running('w-2'), observation(REST, 'type'))
@@ -81,7 +81,7 @@ describe('the counts', () => {
     expect([board.workersManaged(), board.workersWithDrift(), board.runningWorkers()]).toEqual([3, 1, 2])
   })
 
-  it('are over with the worker, and with the term', () => {
+  it('are dropped with the worker and with the term', () => {
     board.reconciled(running('w-1'), observation(wait(1, textReason('a wait')), 'state'))
     board.reconciled(running('w-2'), observation(wait(1, textReason('a wait')), 'state'))
     board.forget('w-1')
@@ -92,7 +92,7 @@ describe('the counts', () => {
   })
 })
 
-describe('the numbers', () => {
+describe('the metrics', () => {
   it('are kept for each worker', () => {
     const licensed = { ...NO_LICENSE, status: 'REGISTERED', product: 'CML_Enterprise' } as const
     board.reconciled({ ...running('w-1'), license: licensed }, observation(REST, 'license'))
@@ -105,12 +105,12 @@ describe('the numbers', () => {
     expect(meter.value('worker_series_folded')).toBe(0)
   })
 
-  it('are there for every kind of drift before any was found', () => {
+  it('exist for every kind of drift before any was found', () => {
     for (const drift_type of ['state', 'address', 'type', 'absent', 'license'])
       expect(meter.value('worker_drift_detected_total', { worker_id: '_all', drift_type })).toBe(0)
   })
 
-  it('show only the state that EC2 named last', () => {
+  it('show only the last state of EC2', () => {
     board.reconciled(running('w-1'), observation(REST, null, 'running'))
     board.reconciled(running('w-1'), observation(REST, null, 'stopping'))
     expect(meter.value('worker_ec2_state', { worker_id: 'w-1', state: 'running' })).toBeUndefined()
@@ -128,7 +128,7 @@ describe('the numbers', () => {
     expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([])
   })
 
-  it('are dropped with the term: nobody would say when a worker is gone', () => {
+  it('are dropped with the term: a standby would not notice that a worker is gone', () => {
     board.reconciled(running('w-1'), observation(REST, 'state'))
     board.clear()
     const worker_id = 'w-1'
@@ -136,7 +136,7 @@ describe('the numbers', () => {
     expect(meter.observations('worker_reconciliation_duration_seconds', { worker_id })).toEqual([])
   })
 
-  it('are those of all together beyond five hundred workers, and nothing stale is left', () => {
+  it('are totals for more than five hundred workers, without stale series', () => {
     for (let n = 0; n < SERIES_MAX; n += 1) board.reconciled(running(`w-${n}`), observation())
     expect(meter.value('worker_ec2_state', { worker_id: 'w-499', state: 'running' })).toBe(1)
     board.reconciled(running('one-more'), observation(REST, 'state'))

@@ -113,9 +113,9 @@ function fleetSeries(meter: Meter, workerSeriesMax: number) {
     'reconciles that found EC2 or CML to differ from the worker record',
     ['worker_id', 'drift_type'],
   )
-  const states = meter.gauge('worker_ec2_state', '1 for the state that EC2 last named', ['worker_id', 'state'])
-  const licenses = meter.gauge('worker_cml_license_status', '1 while its CML is registered', ['worker_id', 'tier'])
-  const folded = meter.gauge('worker_series_folded', '1 when there are too many workers to name each in the numbers')
+  const states = meter.gauge('worker_ec2_state', '1 for the last state that EC2 reported', ['worker_id', 'state'])
+  const licenses = meter.gauge('worker_cml_license_status', '1 while the CML is registered', ['worker_id', 'tier'])
+  const folded = meter.gauge('worker_series_folded', '1 when there are too many workers for a series per worker')
   const shown = new Map<string, Shown>()
   for (const drift_type of DRIFT_TYPES) drifts.add(0, { worker_id: EVERYBODY, drift_type })
   folded.set(0)

@@ -12,7 +12,7 @@ import { BOOTED_MS, EPOCH, never, type SimulatedFleet, simulatedFleet } from './
 const MINUTE_MS = 60_000
 const serving = (more: Partial<Worker> = {}) => aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', ...more })
 
-describe('a visit', () => {
+describe('a probe', () => {
   it('is due at once for a new leader, and then every five minutes', () => {
     const times = probeSchedule(5 * MINUTE_MS)
     expect(times.isDue(serving(), 0)).toBe(true)
@@ -22,7 +22,7 @@ describe('a visit', () => {
     expect(probeSchedule(5 * MINUTE_MS).isDue(serving(), 1)).toBe(true)
   })
 
-  it('is due as seldom as is asked for', () => {
+  it('is due at the configured interval', () => {
     const times = probeSchedule(20 * MINUTE_MS)
     times.requested('w-1', 0)
     expect(times.isDue(serving(), 19 * MINUTE_MS)).toBe(false)
@@ -37,7 +37,7 @@ describe('a visit', () => {
     expect(probeSchedule(MINUTE_MS).isDue(serving(more), 0)).toBe(false)
   })
 
-  it('is forgotten with the worker', () => {
+  it('is dropped with the worker', () => {
     const times = probeSchedule(MINUTE_MS)
     times.requested('w-1', 0)
     times.forget('w-1')
@@ -65,12 +65,12 @@ describe('the evidence that is sent to the API', () => {
     fleet.setServer(machine, { opt_in: true })
   })
 
-  it('is what people did, without what we did ourselves, in our term', async () => {
+  it('has the activity of users without that of LCM, in the current term', async () => {
     await check()
     expect(sent()).toMatchObject({ epoch: EPOCH, body: { evidence: { last_activity_at: null, running_nodes: 0 } } })
     const at_ms = fleet.clock.now()
     fleet.model.cml.act(machine.instance_id, () => {
-      const event = { category: 'start_lab', at_ms, data: { user_id: 'somebody' } }
+      const event = { category: 'start_lab', at_ms, data: { user_id: 'ada' } }
       return { status: 204, change: { events: [event] } }
     })
     await fleet.clock.advance(MINUTE_MS)
@@ -79,12 +79,12 @@ describe('the evidence that is sent to the API', () => {
     expect(sent()?.body.evidence).toEqual({
       last_activity_at: at,
       running_nodes: 0,
-      events: [{ at, category: 'start_lab', detail: 'user somebody' }],
+      events: [{ at, category: 'start_lab', detail: 'user ada' }],
       lab_events: [],
     })
   })
 
-  it('has the newest event of each lab apart, since only its record tells whether LCM caused it', async () => {
+  it('has the newest event of each lab separately, since only its record shows whether LCM caused it', async () => {
     const at_ms = fleet.clock.now()
     fleet.model.cml.act(machine.instance_id, () => {
       const event = { category: 'wipe_node', at_ms, data: { lab_id: 'lab-1', node_id: 'n-1' } }
@@ -97,13 +97,13 @@ describe('the evidence that is sent to the API', () => {
     })
   })
 
-  it('is none where telemetry is off', async () => {
+  it('is empty when telemetry is off', async () => {
     fleet.setServer(machine, { opt_in: false })
     await check()
     expect(sent()?.body).toEqual({ evidence: null, unreadable: 'telemetry_off' })
   })
 
-  it.each(CLOUD_ERROR_CLASSES)('is none when CML fails as %s', async errorClass => {
+  it.each(CLOUD_ERROR_CLASSES)('is empty when CML fails as %s', async errorClass => {
     const activity = () =>
       Promise.reject(new CloudError(errorClass, { code: 'Failed', action: 'GET', message: 'it failed' }))
     await check({ cml: { ...fleet.cml, activity } })
@@ -111,7 +111,7 @@ describe('the evidence that is sent to the API', () => {
     expect(sent()?.body).toEqual({ evidence: null, unreadable })
   })
 
-  it('is none where CML refuses, and says what', async () => {
+  it('is empty when CML refuses, and names the refused part', async () => {
     fleet.setServer(machine, { faults: { refused_paths: ['/telemetry'] } })
     await check()
     expect(sent()?.body).toEqual({ evidence: null, unreadable: 'telemetry_refused' })
@@ -121,18 +121,18 @@ describe('the evidence that is sent to the API', () => {
     expect(sent()?.body).toEqual({ evidence: null, unreadable: 'no_credentials' })
   })
 
-  it('is none where the certificate was never seen', async () => {
+  it('is empty when the certificate is not pinned', async () => {
     await check({}, { ...worker, cml: aWorker().cml })
     expect(sent()?.body).toEqual({ evidence: null, unreadable: null })
   })
 
-  it('says nothing of nodes when only those could not be counted', async () => {
+  it("leaves out the nodes when only they can't be counted", async () => {
     const stats = () => Promise.reject(new CloudError('transient', { code: 'F', action: 'GET', message: 'it failed' }))
     await check({ cml: { ...fleet.cml, stats } })
     expect(sent()?.body).toMatchObject({ evidence: { running_nodes: null } })
   })
 
-  it('is judged by the API, whose answer is passed on', async () => {
+  it('is sent to the API, whose decision is returned', async () => {
     const longAgo = '2025-12-01T00:00:00.000Z'
     await fleet.plane.edit('workers', 'w-1', { created_at: longAgo, entered_status_at: longAgo })
     await fleet.plane.set({ min_workers: 0, idle_action: 'pause' })

@@ -7,8 +7,8 @@ import type { Election, Leadership } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
 /**
- * The machines as a leader may use them: calls are gathered, images cached, then calls wait for their turn, and only then is it
- * asked whether this instance still leads. Use the election that comes with them, since the machines learn from it who does.
+ * The machines as a leader may use them: calls are batched, images cached, then calls wait for the rate limit, and leadership is
+ * checked last. Use the election that comes with them, since they read leadership from it.
  */
 export function leaderOnlyCompute<E extends Election>(parts: {
   compute: Compute

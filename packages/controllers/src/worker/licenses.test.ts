@@ -36,8 +36,8 @@ beforeEach(async () => {
   await fleet.record(worker)
 })
 
-describe('what CML says of its license', () => {
-  it('is taken over with the identity by which the Smart Account knows it', async () => {
+describe('the license state of CML', () => {
+  it('is read with the identity that the Smart Account shows', async () => {
     expect(await readLicense(parts, worker, url, never)).toEqual({
       kind: 'seen',
       registration: 'NOT_REGISTERED',
@@ -49,14 +49,14 @@ describe('what CML says of its license', () => {
     })
   })
 
-  it('is unknown, and why, when CML can not be asked', async () => {
+  it("is unknown, with the reason, when CML can't be read", async () => {
     await fleet.compute.power('us-east-1', 'stop', [machine.instance_id], never)
     const seen = await readLicense(parts, worker, url, never)
     const text = expect.stringContaining('connection refused')
     expect(seen).toMatchObject({ kind: 'unknown', because: { code: 'text', params: { text } } })
   })
 
-  it('is asked of nobody whose certificate was never seen', async () => {
+  it('is not read from a server whose certificate is not pinned', async () => {
     const asked: string[] = []
     const cml = {
       ...fleet.cml,
@@ -73,7 +73,7 @@ describe('what CML says of its license', () => {
     expect(asked).toEqual([])
   })
 
-  it('is an error when the API does not say how to log in', async () => {
+  it('is an error when the API returns no login', async () => {
     fleet.plane.fail({ effect: 'unreachable' })
     const own = { ...worker, secret_refs: { cml_login: 's-1' } }
     await expect(readLicense(parts, own, url, never)).rejects.toThrow('connection refused')
@@ -81,7 +81,7 @@ describe('what CML says of its license', () => {
 })
 
 describe('a registration', () => {
-  it('is sent with the sealed token, and taken before it is complete', async () => {
+  it('is sent with the sealed token, and accepted before it is complete', async () => {
     await fleet.recordWith(worker, { license: 'a-good-token' })
     expect(await change('register_license')).toEqual({ kind: 'taken' })
     expect(await readLicense(parts, worker, url, never)).not.toMatchObject({ registration: 'COMPLETED' })
@@ -92,7 +92,7 @@ describe('a registration', () => {
     })
   })
 
-  it('is refused for good, in words, when no token is kept', async () => {
+  it('is refused permanently, with advice, when no token is stored', async () => {
     expect(await change('register_license')).toEqual({
       kind: 'refused',
       errorClass: 'invalid',
@@ -100,7 +100,7 @@ describe('a registration', () => {
     })
   })
 
-  it('is refused for good for a machine that LCM did not launch, and its token is not even read', async () => {
+  it('is refused permanently for a machine that LCM did not launch, without reading the token', async () => {
     const secrets = { license: 'a-good-token', login: DEFAULT_CML_LOGIN }
     const found = await fleet.recordWith({ ...worker, launch: null }, secrets)
     const asked = { act: 'register_license', url, permit: () => undefined } as const
@@ -112,13 +112,13 @@ describe('a registration', () => {
     expect(fleet.plane.requestsOf('getWorkerSecrets'), 'its login').toHaveLength(1)
   })
 
-  it('is refused without any password being sent where none is known', async () => {
+  it('is refused without a request when no password is known', async () => {
     parts = { ...parts, logins: cmlLogins(fleet.client, null) }
     expect(await change('register_license')).toMatchObject({ kind: 'refused', errorClass: 'auth' })
     expect(fleet.plane.requests).toEqual([])
   })
 
-  it('is only unanswered when CML is not there', async () => {
+  it('has no answer when CML is down', async () => {
     await fleet.recordWith(worker, { license: 'a-good-token' })
     await fleet.compute.power('us-east-1', 'stop', [machine.instance_id], never)
     expect(await change('register_license')).toMatchObject({ kind: 'refused', errorClass: 'transient' })
@@ -126,25 +126,25 @@ describe('a registration', () => {
 })
 
 describe('a deregistration', () => {
-  it('gives the license back, and finds none afterwards', async () => {
+  it('returns the license, and finds none afterwards', async () => {
     await register()
     expect(await change('deregister_license')).toEqual({ kind: 'returned' })
     expect(await change('deregister_license')).toEqual({ kind: 'not_registered' })
   })
 
-  it('leaves the license behind when the Smart Account is not reached', async () => {
+  it("leaves the license registered when the Smart Account can't be reached", async () => {
     await register()
     fleet.setServer(machine, { faults: { license_server: 'not_reached' } })
     expect(await change('deregister_license')).toEqual({ kind: 'left_behind' })
   })
 })
 
-describe('whoever may no longer', () => {
+describe('a controller that lost its leadership', () => {
   const refused = () => {
     throw new NotLeadingError('it leads no longer')
   }
 
-  it('registers nothing, also when that was lost while the token was read', async () => {
+  it('registers nothing, also when it lost leadership while it read the token', async () => {
     await fleet.recordWith(worker, { license: 'a-good-token' })
     let mayNot = false
     fleet.plane.beforeRequest(async ({ route }) => {
@@ -158,7 +158,7 @@ describe('whoever may no longer', () => {
     expect(fleet.model.cml.smartAccount()).toEqual([])
   })
 
-  it('gives nothing back', async () => {
+  it('returns no license', async () => {
     await register()
     await expect(change('deregister_license', refused)).rejects.toBeInstanceOf(NotLeadingError)
     expect(fleet.model.cml.smartAccount()).toHaveLength(1)
@@ -175,13 +175,8 @@ describe('a decision depends on the license', () => {
       { status: 'RUNNING', license: { ...held, pending_operation: 'deregister' } },
       'keep',
     ],
-    [
-      true,
-      'when somebody wants a fresh look',
-      { status: 'RUNNING', refresh_requested_at: aWorker().created_at },
-      'keep',
-    ],
-    [true, 'before it is terminated, whatever is on record', { status: 'TERMINATING' }, 'keep'],
+    [true, 'on a refresh request', { status: 'RUNNING', refresh_requested_at: aWorker().created_at }, 'keep'],
+    [true, 'before it is terminated, whatever is recorded', { status: 'TERMINATING' }, 'keep'],
     [false, 'not before a stop', { status: 'STOPPING', license: held }, 'keep'],
     [true, 'before a stop that releases it', { status: 'STOPPING', license: held }, 'release'],
     [false, 'not before the stop of a found machine', { status: 'STOPPING', license: held, launch: null }, 'release'],

@@ -14,9 +14,9 @@ export interface LicenseParts {
   readonly client: Client
 }
 
-/** What a cloud's words may take up in a record. */
+/** Limit of a cloud's message in a record. */
 const WORDS_MAX = 500
-/** What the API takes of a name. */
+/** Limit of the API for a name. */
 const HOSTNAME_MAX = 200
 
 /** Whether the next decision may depend on the license state of CML. */
@@ -48,8 +48,8 @@ export async function readLicense(
 const nameIn = (udi: CmlLicensing['udi']): string | null => udi?.hostname.slice(0, HOSTNAME_MAX) || null
 
 /**
- * Asks CML to register or to let go. Every refusal is an outcome, so that it can be judged. `permit` throws where this is no
- * longer ours to do; it is asked as the last thing before the request is sent.
+ * Registers or deregisters the license. Every refusal is an outcome. `permit` throws when the change is no longer allowed; it is
+ * called immediately before the request is sent.
  */
 export async function changeLicense(
   parts: LicenseParts,

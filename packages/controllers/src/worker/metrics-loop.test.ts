@@ -85,7 +85,7 @@ beforeEach(async () => {
 })
 
 describe('a sample', () => {
-  it('joins what CML says of itself with what the cloud sees, in percent', async () => {
+  it('joins the values of CML and of CloudWatch, in percent', async () => {
     expect(await oneCycle()).toMatchObject([
       {
         id: 'w-1',
@@ -108,7 +108,7 @@ describe('a sample', () => {
     expect(heard).toEqual([['w-1', true]])
   })
 
-  it('is what the simulated cloud and its servers measure', async () => {
+  it('has the values of the simulated cloud and its servers', async () => {
     const [sample] = await oneCycle({ metrics: fleet.metrics, cml: fleet.cml })
     expect(sample?.body.network_in_bytes).toBeGreaterThan(0)
     expect(sample?.body.cpu_utilization).toBeGreaterThan(0)
@@ -117,31 +117,31 @@ describe('a sample', () => {
     expect(Object(sample?.body.system_info).memory_total_bytes).toBeGreaterThan(0)
   })
 
-  it('has the version of a CML that tells nobody else who is not let in', async () => {
+  it('has the version of a CML without a login', async () => {
     const [sample] = await oneCycle({ cml: { ...fleet.cml, stats: failing('auth') } })
     expect(sample?.body).toMatchObject({ cml_version: '2.9.1+build.7', system_info: null })
   })
 
-  it('has what CML says when CloudWatch is down', async () => {
+  it('has the values of CML when CloudWatch is down', async () => {
     const [sample] = await oneCycle({ metrics: { latest: failing('transient') } })
     expect(sample?.body).toMatchObject({ cpu_utilization: 12.5, nodes_count: 12, network_in_bytes: null })
     expect(log.messages('warn')).toEqual(['CloudWatch could not be asked'])
     expect(counting.snapshot(0).metrics_collected_count).toBe(1)
   })
 
-  it('has what CloudWatch says when CML is down', async () => {
+  it('has the values of CloudWatch when CML is down', async () => {
     const [sample] = await oneCycle({ cml: { ...fleet.cml, stats: failing('transient') } })
     expect(sample?.body).toMatchObject({ cpu_utilization: 50, nodes_count: null, system_health: null })
     expect(heard).toEqual([['w-1', false]])
   })
 
-  it('has no health when only that could not be read', async () => {
+  it("has no health when only the health can't be read", async () => {
     const [sample] = await oneCycle({ cml: { ...serving(), health: failing('transient') } })
     expect(sample?.body).toMatchObject({ nodes_count: 12, system_health: null })
     expect(heard).toEqual([['w-1', true]])
   })
 
-  it('never takes nothing for zero', async () => {
+  it('never reports a missing value as zero', async () => {
     const down = { metrics: { latest: failing('throttled') }, cml: { ...fleet.cml, stats: failing('transient') } }
     const [sample] = await oneCycle(down)
     expect(sample?.body).toMatchObject(NOTHING)
@@ -153,14 +153,14 @@ describe('a sample', () => {
     const latest: MachineMetrics['latest'] = (...of) => (isDown ? failing('transient')() : fleet.metrics.latest(...of))
     await oneCycle({ metrics: { latest } })
     await fleet.clock.advance(5 * INTERVAL_MS)
-    const said = () => log.lines.map(({ message }) => message).filter(message => message.includes('CloudWatch'))
-    expect(said()).toEqual(['CloudWatch could not be asked'])
+    const messages = () => log.lines.map(({ message }) => message).filter(message => message.includes('CloudWatch'))
+    expect(messages()).toEqual(['CloudWatch could not be asked'])
     isDown = false
     await fleet.clock.advance(2 * INTERVAL_MS)
-    expect(said()).toEqual(['CloudWatch could not be asked', 'CloudWatch answers again'])
+    expect(messages()).toEqual(['CloudWatch could not be asked', 'CloudWatch answers again'])
   })
 
-  it('counts as measured once the API has it, and something is in it', async () => {
+  it('counts once the API has accepted it with at least one value', async () => {
     await oneCycle({ metrics: { latest: failing('throttled') } })
     expect(measured).toEqual(['w-1'])
     fleet.plane.fail({ route: 'reportWorkerMetrics', effect: 'store_unavailable', times: 1 })
@@ -172,7 +172,7 @@ describe('a sample', () => {
     ['transient', false],
     ['auth', true],
     ['throttled', true],
-  ])('of a CML that fails as %s: whether it was heard is %s', async (errorClass, answered) => {
+  ])('of a CML that fails as %s counts as answered: %s', async (errorClass, answered) => {
     await oneCycle({ cml: { ...fleet.cml, stats: failing(errorClass) } })
     expect(heard).toEqual([['w-1', answered]])
   })
@@ -190,7 +190,7 @@ describe('workers', () => {
     expect(counting.snapshot(0).metrics_collected_count).toBe(1)
   })
 
-  it('without an address or a machine miss that source only', async () => {
+  it('without an address or a machine lack that source only', async () => {
     await fleet.record({ ...worker, https_endpoint: null })
     await fleet.recordWith({ ...worker, id: 'w-2', ec2_instance_id: null }, { login: DEFAULT_CML_LOGIN })
     const samples = await oneCycle()
@@ -202,7 +202,7 @@ describe('workers', () => {
     expect([heard, log.messages('warn')]).toEqual([[['w-2', true]], []])
   })
 
-  it('of a region share one question, and a region that fails fails alone', async () => {
+  it('of a region share one request, and a failing region affects no other', async () => {
     const far = { ...worker, id: 'w-2', ec2_instance_id: 'i-far', aws_region: OTHER_REGION }
     await fleet.plane.put('workers', far, { ...worker, id: 'w-3', ec2_instance_id: 'i-0000000000000000f' })
     const latest: MachineMetrics['latest'] = (region, ids, signal) =>
@@ -221,21 +221,21 @@ describe('workers', () => {
 
   it.each<[string, () => unknown]>([
     [
-      'has a CML that is silent',
+      'has a CML that does not answer',
       () => fleet.plane.put('workers', { ...worker, https_endpoint: 'https://127.64.99.99' }),
     ],
     [
-      'has credentials that the API can not open',
+      "has credentials that the API can't decrypt",
       async () => {
         await fleet.plane.put('workers', { ...worker, secret_refs: { cml_login: 's-1' } })
         fleet.plane.fail({ route: 'getWorkerSecrets', effect: 'internal_error', times: 1 })
       },
     ],
     [
-      'has a sample that the API does not take',
+      'has a sample that the API refuses',
       () => fleet.plane.fail({ route: 'reportWorkerMetrics', effect: 'store_unavailable', times: 1 }),
     ],
-  ])('are measured also when one of them %s', async (_, happens) => {
+  ])('are measured although one of them %s', async (_, happens) => {
     await happens()
     await fleet.plane.put('workers', { ...worker, id: 'w-2', ec2_instance_id: 'i-2' })
     const samples = await oneCycle({ cml: fleet.cml })
@@ -245,7 +245,7 @@ describe('workers', () => {
     expect(counting.snapshot(0).metrics_collected_count).toBe(1)
   })
 
-  it('that are gone meanwhile are no matter', async () => {
+  it('that are deleted meanwhile cause no error', async () => {
     fleet.plane.beforeRequest(async ({ route }) => {
       if (route === 'reportWorkerMetrics') await fleet.plane.remove('workers', 'w-1')
     })
@@ -253,7 +253,7 @@ describe('workers', () => {
     expect(log.messages('warn')).toEqual([])
   })
 
-  it('by the thousand are asked fifty at a time, with one question to CloudWatch', async () => {
+  it('are read fifty at a time, with one request to CloudWatch, when there are a thousand', async () => {
     const workers = Array.from({ length: 1_000 }, (_, n) => ({ ...worker, id: `w-${n}`, ec2_instance_id: `i-${n}` }))
     await fleet.plane.put('workers', ...workers)
     let busy = 0
@@ -273,7 +273,7 @@ describe('workers', () => {
 })
 
 describe('the cycle', () => {
-  it('comes round every minute, however long a collection takes', async () => {
+  it('repeats every minute, however long a collection takes', async () => {
     const stats: CmlSystem['stats'] = async () => {
       await fleet.clock.sleep(20_000)
       return STATS
@@ -284,7 +284,7 @@ describe('the cycle', () => {
     expect(counting.snapshot(0).metrics_collected_count).toBe(3)
   })
 
-  it('is not counted while the API is away, and comes round again', async () => {
+  it('is not counted while the API is down, and repeats', async () => {
     fleet.plane.fail({ effect: 'unreachable' })
     await oneCycle()
     expect(counting.snapshot(0).metrics_collected_count).toBe(0)
@@ -294,7 +294,7 @@ describe('the cycle', () => {
     expect(counting.snapshot(0).metrics_collected_count).toBe(1)
   })
 
-  it('ends when it is told to, without a word and without being counted', async () => {
+  it('ends on abort, without a log line and without being counted', async () => {
     for (let n = 0; n < 60; n += 1)
       await fleet.plane.put('workers', { ...worker, id: `w-${n}`, ec2_instance_id: `i-${n}` })
     const stats: CmlSystem['stats'] = async () => {

@@ -128,7 +128,7 @@ async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSign
   const url = recordedEndpoint(worker)
   if (url === null) return { stats: null, health: null, version: null }
   const { certificate_sha256 } = worker.cml
-  // The public part of CML is all there is where no login is known.
+  // Without a login only the public part of CML can be read.
   const [{ stage, version }, inside] = await Promise.all([
     parts.cml.probe({ url, certificate_sha256 }, signal),
     askInside(parts, worker, url, signal),
@@ -199,13 +199,13 @@ const infoOf = ({ cpu_count, memory_total_bytes, disk_total_bytes, running_orpha
 function healthWords({ computes, ...flags }: CmlHealth): Record<string, boolean> {
   const all = (name: 'kvm_vmx_enabled' | 'enough_cpus' | 'refplat_images_available') =>
     computes.every(compute => compute[name] !== false)
-  const said = {
+  const values = {
     ...flags,
     kvm_vmx_enabled: all('kvm_vmx_enabled'),
     enough_cpus: all('enough_cpus'),
     refplat_images_available: all('refplat_images_available'),
   }
-  return Object.fromEntries(Object.entries(said).flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
+  return Object.fromEntries(Object.entries(values).flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
 }
 
 const MEASURED = [

@@ -51,7 +51,7 @@ const observingWith = (parts: ObserveParts): Observing => ({
   observe: (worker, policy, signal) => observe(parts, worker, policy, signal),
 })
 
-/** Counts what is asked of the cloud. */
+/** Counts the calls to the cloud. */
 const counted = (port: Compute): Compute => ({
   ...port,
   list: (...args) => {
@@ -71,7 +71,7 @@ const templatesOnly: Client = {
   async *events() {
     yield* []
   },
-  download: () => Promise.reject(new Error('no controller takes backups')),
+  download: () => Promise.reject(new Error('controllers take no backups')),
 }
 
 const CONFIG = {
@@ -128,8 +128,8 @@ beforeEach(() => {
   observing = observerOn(compute, model)
 })
 
-describe('looking at EC2', () => {
-  it('asks nothing when nothing was ever launched', async () => {
+describe('reading EC2', () => {
+  it('sends no request when nothing was ever launched', async () => {
     const seen = await observing.observe(aWorker({ desired_status: 'STOPPED' }), POLICY, never)
     expect(seen.ec2).toEqual({ kind: 'absent', confirmed: true, because: reason('nothing_launched') })
     expect(calls).toEqual([])
@@ -148,7 +148,7 @@ describe('looking at EC2', () => {
     expect(calls).toEqual(['list', 'list'])
   })
 
-  it('does not take the word of an old listing for a change', async () => {
+  it('confirms a change in an old listing by a fresh read', async () => {
     const model = openSimModel({ seed: 3, clock, speed: 600 })
     compute = counted(simCompute(model))
     observing = observerOn(compute, model)
@@ -165,7 +165,7 @@ describe('looking at EC2', () => {
     })
   })
 
-  it('asks for the machine itself while something changes', async () => {
+  it('reads the machine itself while something changes', async () => {
     const machine = await launchMachine()
     await clock.advance(60_000)
     const seen = await observing.observe(running(machine, { desired_status: 'STOPPED' }), POLICY, never)
@@ -186,14 +186,14 @@ describe('looking at EC2', () => {
     }
   })
 
-  it('takes a machine that is missing for absent only in time', async () => {
+  it('confirms that a machine is absent only after a while', async () => {
     const lost = aWorker({ status: 'RUNNING', ec2_instance_id: 'i-0123456789abcdef0', desired_status: 'STOPPED' })
     expect((await observing.observe(lost, POLICY, never)).ec2).toMatchObject({ kind: 'absent', confirmed: false })
     await clock.advance(61_000)
     expect((await observing.observe(lost, POLICY, never)).ec2).toMatchObject({ kind: 'absent', confirmed: true })
   })
 
-  it('knows nothing when EC2 does not answer', async () => {
+  it('is unknown when EC2 does not answer', async () => {
     const broken = {
       ...compute,
       describe: async () =>
@@ -212,7 +212,7 @@ describe('looking at EC2', () => {
   })
 })
 
-describe('looking at CML', () => {
+describe('probing CML', () => {
   it('happens while a worker starts, at the address that EC2 shows', async () => {
     const machine = await launchMachine()
     await clock.advance(30 * 60_000)
@@ -227,7 +227,7 @@ describe('looking at CML', () => {
     expect((await observing.observe(starting, POLICY, never)).cml).toMatchObject({ ready_streak: 2 })
   })
 
-  it('goes on when the clock is set back, and so do visits', async () => {
+  it('continues when the clock is set back, like surveys', async () => {
     let behindMs = 0
     const model = openSimModel({ seed: 3, clock })
     compute = simCompute(model)
@@ -250,28 +250,28 @@ describe('looking at CML', () => {
   })
 
   it.each<[string, Partial<Worker>]>([
-    ['its certificate is to be pinned anew', { cml: aWorker().cml }],
-    ['its certificate is to be pinned anew while it is drained', { cml: aWorker().cml, status: 'DRAINING' }],
-    ['somebody wants a fresh look', { refresh_requested_at: aWorker().created_at, cml: aWorker().cml }],
+    ['its certificate must be pinned again', { cml: aWorker().cml }],
+    ['its certificate must be pinned again while it drains', { cml: aWorker().cml, status: 'DRAINING' }],
+    ['a refresh was requested', { refresh_requested_at: aWorker().created_at, cml: aWorker().cml }],
   ])('happens again when %s', async (_, more) => {
     const machine = await launchMachine()
     await clock.advance(30 * 60_000)
     expect((await observing.observe(running(machine, more), POLICY, never)).cml).toMatchObject({ stage: 'READY' })
   })
 
-  it('happens again when CML has been silent three times in a row', async () => {
+  it('happens again when CML has not answered three times in a row', async () => {
     const machine = await launchMachine()
     await clock.advance(30 * 60_000)
-    const look = async () => (await observing.observe(running(machine), POLICY, never)).cml
+    const observeCml = async () => (await observing.observe(running(machine), POLICY, never)).cml
     for (const answered of [false, false, true, false, false]) observing.memory.observations.heardCml('w-1', answered)
-    expect(await look()).toBeNull()
+    expect(await observeCml()).toBeNull()
     observing.memory.observations.heardCml('w-1', false)
-    expect(await look()).toMatchObject({ stage: 'TLS' })
+    expect(await observeCml()).toMatchObject({ stage: 'TLS' })
   })
 })
 
-describe('looking for what a launch needs', () => {
-  it('says what is missing', async () => {
+describe('reading the inputs of a launch', () => {
+  it('reports missing inputs', async () => {
     const seen = await observing.observe(aWorker(), POLICY, never)
     expect(seen.launch).toEqual({ template: null, region: regionConfig, image: null, scarce: new Map(), problem: null })
   })
@@ -288,9 +288,9 @@ describe('looking for what a launch needs', () => {
   })
 })
 
-describe('looking inside CML', () => {
+describe('reading the license and node definitions of CML', () => {
   const FOUND: CmlProbe = {
-    license: { kind: 'unknown', because: textReason('as the last visit found it') },
+    license: { kind: 'unknown', because: textReason('as the last probe found it') },
     nodeDefinitions: ['ios'],
   }
   let fleet: SimulatedFleet
@@ -321,13 +321,13 @@ describe('looking inside CML', () => {
     survey = FOUND
   })
 
-  it('is left to visits while nothing depends on it', async () => {
+  it('is left to probes while no decision depends on it', async () => {
     expect(await inside()).toEqual(FOUND)
     survey = null
     expect(await inside()).toEqual({ license: null, nodeDefinitions: null })
   })
 
-  it('happens at once when somebody wants a fresh look, and replaces what a visit found', async () => {
+  it('happens at once on a refresh request, and replaces the result of a probe', async () => {
     const seen = await inside({ refresh_requested_at: worker.created_at })
     expect(seen).toMatchObject({ license: { registration: 'NOT_REGISTERED' } })
     expect(seen.nodeDefinitions).toContain('alpine')
@@ -337,12 +337,12 @@ describe('looking inside CML', () => {
   it.each<[string, Partial<Worker>]>([
     ['its license is being changed', { license: { ...aWorker().license, pending_operation: 'register' } }],
     ['it is about to be terminated', { status: 'TERMINATING', desired_status: 'TERMINATED' }],
-  ])('happens at once when %s, and what a visit found holds no longer', async (_, more) => {
+  ])('happens at once when %s, and drops the result of a probe', async (_, more) => {
     expect(await inside(more)).toMatchObject({ license: { kind: 'seen' }, nodeDefinitions: null })
     expect(survey).toBeNull()
   })
 
-  it('does not happen while it stops, and what a visit found is not kept for the next start', async () => {
+  it('does not happen while the worker stops, and drops the result of a probe', async () => {
     const stopping = await inside({ status: 'STOPPING', desired_status: 'STOPPED' })
     expect([stopping, survey]).toEqual([{ license: null, nodeDefinitions: null }, null])
   })

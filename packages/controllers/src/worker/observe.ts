@@ -152,7 +152,7 @@ async function observeCml(
     return null
   }
   if (url === null) return null
-  // Monotonic: a wall clock set back would make the last probe look recent.
+  // Monotonic: a wall clock set back would make the last probe seem recent.
   const recent = observations.recentCml(worker.id, url, clock.monotonic())
   if (recent) return recent
   const probe = await cml.probe({ url, certificate_sha256: worker.cml.certificate_sha256 }, signal)

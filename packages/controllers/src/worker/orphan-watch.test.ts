@@ -22,7 +22,7 @@ beforeEach(async () => {
   found = aDiscovery(fleet)
 })
 
-describe('a machine of ours that no record stands for', () => {
+describe('a machine of this fleet without a worker record', () => {
   let orphan: Instance
 
   beforeEach(async () => {
@@ -30,7 +30,7 @@ describe('a machine of ours that no record stands for', () => {
     await fleet.clock.advance(BOOTED_MS)
   })
 
-  it('is marked, confirmed by the next look, and then told of once', async () => {
+  it('is marked, confirmed by the next round, and then reported once', async () => {
     await found.discover()
     expect(found.loop.orphans()).toMatchObject([
       {
@@ -54,7 +54,7 @@ describe('a machine of ours that no record stands for', () => {
     expect(await stateOf(orphan)).toBe('running')
   })
 
-  it('is also one whose worker is TERMINATED', async () => {
+  it('includes a machine whose worker is TERMINATED', async () => {
     await fleet.plane.put(
       'workers',
       await fleet.workerOn(orphan, { status: 'TERMINATED', desired_status: 'TERMINATED' }),
@@ -66,7 +66,7 @@ describe('a machine of ours that no record stands for', () => {
     ])
   })
 
-  it('is terminated only where that is asked for, and that is said', async () => {
+  it('is terminated only with orphan_action terminate, and the termination is reported', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     await found.discover()
     expect(await stateOf(orphan)).toBe('running')
@@ -80,7 +80,7 @@ describe('a machine of ours that no record stands for', () => {
     expect(found.loop.orphans()).toEqual([])
   })
 
-  it('is marked anew by a new term: a new leader is slower to act, never quicker', async () => {
+  it('is marked again by a new term: a new leader is slower to act, never quicker', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     await found.discover()
     found.end()
@@ -95,7 +95,7 @@ describe('a machine of ours that no record stands for', () => {
     await begun
   })
 
-  it('is forgotten when it was adopted in between', async () => {
+  it('loses its mark when a worker has adopted it meanwhile', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     await found.discover()
     await fleet.plane.put('workers', await fleet.workerOn(orphan, { id: 'w-gone' }))
@@ -105,14 +105,14 @@ describe('a machine of ours that no record stands for', () => {
     expect([found.actions(), await stateOf(orphan)]).toEqual([['orphan_mark'], 'running'])
   })
 
-  it('is kept where somebody has said so on it', async () => {
+  it('is kept when its tag says so', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     fleet.model.ec2.createTags(REGION, { ids: [orphan.instance_id], tags: { 'lcm:keep': 'true' } })
     await found.discover(3)
     expect([found.actions(), await stateOf(orphan)]).toEqual([['orphan_report'], 'running'])
   })
 
-  it('goes on to be looked at when it can not be terminated', async () => {
+  it("stays marked when it can't be terminated", async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     const power = () =>
       Promise.reject(new CloudError('protected', { code: 'P', action: 'T', message: 'it is protected' }))
@@ -122,7 +122,7 @@ describe('a machine of ours that no record stands for', () => {
     expect(found.actions()).toEqual(['orphan_terminate'])
   })
 
-  it('is left alone while nobody can say how many have gone', async () => {
+  it('is kept while the number of recent terminations is unknown', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     await found.discover()
     fleet.plane.fail({ route: 'permitOrphanTermination', effect: 'store_unavailable', times: 1 })
@@ -132,7 +132,7 @@ describe('a machine of ours that no record stands for', () => {
     expect(await stateOf(orphan)).toBe('shutting-down')
   })
 
-  it('is one of few that are given up within an hour', async () => {
+  it('is terminated within the limit per hour', async () => {
     await fleet.plane.set({ orphan_action: 'terminate' })
     for (let n = 0; n < 4; n += 1) await fleet.launch({ tags: ourTags(`w-gone-${n}`) })
     await fleet.clock.advance(BOOTED_MS)
@@ -152,7 +152,7 @@ describe('a machine of ours that no record stands for', () => {
     found.end()
     found = aDiscovery(fleet)
     await found.discover(2)
-    expect(found.actions(), 'another process remembers').toEqual(['orphan_hold', 'orphan_hold', 'orphan_hold'])
+    expect(found.actions(), 'the limit outlives the process').toEqual(['orphan_hold', 'orphan_hold', 'orphan_hold'])
     await fleet.clock.advance(9 * INTERVAL_MS)
     expect(await live()).toBe(3)
     await fleet.clock.advance(INTERVAL_MS)

@@ -28,7 +28,7 @@ const openWorker = (more: object = {}) => {
 }
 
 describe('a launch attempt', () => {
-  it('has a token that follows from what it is for and from a secret', () => {
+  it('has a token that is derived from the attempt and a secret', () => {
     const token = (n: number, more: object = {}, launchSecret = 'secret') =>
       openAttempt(aWorker(), { n, parameters: someLaunchParameters(more) }, { nowMs: 0, launchSecret }).client_token
     expect(token(1)).toMatch(/^[0-9a-f]{64}$/)
@@ -38,7 +38,7 @@ describe('a launch attempt', () => {
     expect(token(1, {}, 'another secret')).not.toBe(token(1))
   })
 
-  it('makes one machine however often it is repeated', async () => {
+  it('launches one machine, however often it is repeated', async () => {
     const worker = openWorker()
     const first = await launch(machines, worker, null, never)
     const second = await launch(machines, worker, null, never)
@@ -49,7 +49,7 @@ describe('a launch attempt', () => {
     ).toBe(true)
   })
 
-  it('tells what the cloud refused and why', async () => {
+  it('returns the refusal of the cloud and its reason', async () => {
     expect(await launch(machines, openWorker({ subnet_id: 'subnet-nowhere' }), null, never)).toMatchObject({
       kind: 'refused',
       errorClass: 'invalid',
@@ -57,7 +57,7 @@ describe('a launch attempt', () => {
   })
 })
 
-describe('a leader that is none any more', () => {
+describe('a controller that lost its leadership', () => {
   it('sends nothing that changes the cloud', async () => {
     const fenced = batchedCompute(fencedCompute(compute, () => false))
     const worker = { ...openWorker(), ec2_instance_id: 'i-1' }
@@ -68,7 +68,7 @@ describe('a leader that is none any more', () => {
     expect(await compute.list('us-east-1', { client_token: worker.launch?.client_token ?? '' }, never)).toEqual([])
   })
 
-  it('may still look', async () => {
+  it('can still read', async () => {
     const fenced = batchedCompute(fencedCompute(compute, () => false))
     expect(await fenced.list('us-east-1', { tags: { a: 'b' } }, never)).toEqual([])
   })

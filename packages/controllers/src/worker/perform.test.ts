@@ -80,7 +80,7 @@ beforeEach(async () => {
   await fleet.clock.advance(BOOTED_MS)
 })
 
-describe('a decision to do nothing yet', () => {
+describe('a decision to wait', () => {
   it('does nothing', async () => {
     expect(await carryOut(aWorker(), nothing(textReason('at rest')))).toEqual({ status: 'SUCCESS', message: 'at rest' })
     expect(await carryOut(aWorker(), wait(7_000, textReason('EC2 says pending')))).toMatchObject({
@@ -90,7 +90,7 @@ describe('a decision to do nothing yet', () => {
     expect([fleet.plane.requests, requested]).toEqual([[], []])
   })
 
-  it('but to visit its CML asks for that, in our term, and is not due again at once', async () => {
+  it('and to probe CML requests a probe in the current term, which is not due again at once', async () => {
     const worker = await booted()
     expect((await observed(worker)).isSurveyDue).toBe(true)
     expect(await carryOut(worker, perform({ kind: 'survey' }, textReason('it is time')))).toMatchObject({
@@ -110,7 +110,7 @@ describe('a launch', () => {
     return aWorker({ launch: anAttempt({ state: 'open', parameters: someLaunchParameters(place) }), ...more })
   }
 
-  it('that is taken is one write, with the machine in it', async () => {
+  it('that is accepted is one write, with the machine in it', async () => {
     await carryOut(await wanted(), LAUNCH)
     expect(writes()).toMatchObject([
       { body: { changes: { status: 'PROVISIONING', ec2_instance_id: expect.stringMatching(/^i-/) } } },
@@ -118,7 +118,7 @@ describe('a launch', () => {
     expect(parts.counters.snapshot(0).provisioned_count).toBe(1)
   })
 
-  it('that finds no room is remembered for every worker of that region', async () => {
+  it('without EC2 capacity is remembered for every worker of that region', async () => {
     fleet.model.faults.setCapacity({ instance_type: 'm5zn.metal', availability_zone: 'us-east-1a' }, 0)
     await carryOut(await wanted(), LAUNCH)
     expect(writes()).toMatchObject([{ body: { changes: { launch: { state: 'refused' } } } }])
@@ -128,7 +128,7 @@ describe('a launch', () => {
     expect((await seen('eu-west-1')).launch?.scarce.size).toBe(0)
   })
 
-  it('that is refused for another reason is held against nobody else', async () => {
+  it('that is refused for another reason affects no other worker', async () => {
     const lost = await wanted()
     const parameters = someLaunchParameters({ subnet_id: 'subnet-nowhere' })
     await carryOut({ ...lost, launch: anAttempt({ state: 'open', parameters }) }, LAUNCH)
@@ -138,7 +138,7 @@ describe('a launch', () => {
 })
 
 describe('the rate limit of the account', () => {
-  /** Nothing is sent for as long; afterwards it is. */
+  /** Nothing is sent until the limit allows it. */
   function limited(retryAfterMs: number): PerformParts {
     const notNow = () =>
       Promise.reject(
@@ -147,26 +147,26 @@ describe('the rate limit of the account', () => {
     return { ...parts, machines: { ...parts.machines, launch: notNow, powerOne: notNow } }
   }
 
-  it('has the launch come back when it may be sent, without looking for its machine meanwhile', async () => {
+  it('requeues the launch until it may be sent, without searching for its machine meanwhile', async () => {
     const worker = aWorker({ launch: anAttempt({ state: 'open' }) })
-    const looked = () => observed(worker)
-    expect((await looked()).ec2).toMatchObject({ because: { code: 'instance_not_listed' } })
+    const observedAgain = () => observed(worker)
+    expect((await observedAgain()).ec2).toMatchObject({ because: { code: 'instance_not_listed' } })
     const launch = perform({ kind: 'launch' }, textReason('attempt 1 is open'))
     memory.launches.opened(worker.id, anAttempt().client_token)
     await expect(performDecision(limited(625), worker, launch, aReconcile())).rejects.toMatchObject({
       retryAfterMs: 625,
     })
-    expect((await looked()).ec2).toEqual({
+    expect((await observedAgain()).ec2).toEqual({
       kind: 'absent',
       confirmed: false,
       because: reason('attempt_not_sent', { attempt: 1 }),
     })
     memory.observations.launchSent(worker.id)
     memory.launches.sending(worker.id)
-    expect((await looked()).ec2).toMatchObject({ because: { code: 'instance_not_listed' } })
+    expect((await observedAgain()).ec2).toMatchObject({ because: { code: 'instance_not_listed' } })
   })
 
-  it('ends a launch that is no longer wanted, unless it was sent before', async () => {
+  it('ends a launch that is no longer requested, unless it was sent before', async () => {
     const worker = aWorker({ launch: anAttempt({ state: 'open' }), desired_status: 'TERMINATED' })
     const isConfirmed = async () => {
       const { ec2 } = await observed(worker)
@@ -186,7 +186,7 @@ describe('the rate limit of the account', () => {
     expect(await isConfirmed()).toBe(false)
   })
 
-  it('has a stop come back when it may be sent', async () => {
+  it('requeues a stop until it may be sent', async () => {
     const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
     const stop = perform({ kind: 'stop', force: false }, reason('ec2_reports', { state: 'running' }))
     await expect(performDecision(limited(40), worker, stop, aReconcile())).rejects.toMatchObject({ retryAfterMs: 40 })
@@ -194,11 +194,11 @@ describe('the rate limit of the account', () => {
 })
 
 describe('a license', () => {
-  const DEREGISTER = perform({ kind: 'deregister_license' }, textReason('it must be given back'))
+  const DEREGISTER = perform({ kind: 'deregister_license' }, textReason('it must be returned'))
   const REGISTER = perform({ kind: 'register_license' }, textReason('CML is not registered yet'))
   const isRegistered = () => fleet.model.cml.smartAccount().length > 0
 
-  function somebodyStartsLab(): void {
+  function userStartsLab(): void {
     const url = `/sim/v1/instances/${machine.instance_id}/cml/start-lab`
     const answer = cmlControl(fleet.model)({ method: 'POST', url, body: JSON.stringify({ username: 'ada' }) })
     expect(answer?.status).toBeLessThan(300)
@@ -214,14 +214,14 @@ describe('a license', () => {
     return worker
   }
 
-  it('is asked for, and that CML has taken it is on record: it only begins then', async () => {
+  it('is requested, and recorded once CML has accepted the request', async () => {
     const worker = await booted({ license: REGISTERING })
     await fleet.recordWith(worker, { license: 'a-good-token' })
     expect(await carryOut(worker, REGISTER)).toMatchObject({ status: 'REQUEUE', afterMs: 5_000 })
     expect(writes()).toMatchObject([{ body: { changes: { license: { unsettled: 'register' } } } }])
   })
 
-  it('that can never be had fails the operation, in words', async () => {
+  it("that can't be registered fails the operation with a message", async () => {
     const worker = await booted({ license: REGISTERING })
     await carryOut(worker, REGISTER)
     expect(writes()).toMatchObject([
@@ -229,20 +229,20 @@ describe('a license', () => {
     ])
   })
 
-  it('that is given back is one write', async () => {
+  it('that is returned is one write', async () => {
     await carryOut(await registered({ status: 'RUNNING', desired_status: 'RUNNING' }), DEREGISTER)
     expect(writes()).toMatchObject([{ body: { changes: { license: { status: 'UNREGISTERED', last_error: null } } } }])
     expect(parts.counters.snapshot(0).license_deregistered_count).toBe(1)
     expect(isRegistered()).toBe(false)
   })
 
-  it('that is given back before a machine goes is looked at once more before anybody believes it', async () => {
+  it('that is returned before a termination is read once more before it counts as returned', async () => {
     expect(await carryOut(await registered(), DEREGISTER)).toMatchObject({ status: 'REQUEUE', afterMs: 5_000 })
     expect(writes()).toMatchObject([{ body: { changes: { license: { status: 'DEREGISTERING', unsettled: null } } } }])
     expect(isRegistered()).toBe(false)
   })
 
-  it('that was given back is remembered until that is on record, and no longer', async () => {
+  it('that was returned is remembered until that is recorded', async () => {
     const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
     const isHeard = async (each: Worker) => (await observed(each)).isReturnHeard
     expect(await isHeard(worker)).toBe(false)
@@ -253,7 +253,7 @@ describe('a license', () => {
     expect(await isHeard(worker)).toBe(false)
   })
 
-  it('that was given back once may not have been the next time', async () => {
+  it('that was returned once does not count as returned the next time', async () => {
     const worker = await registered({ license: { ...HOLDING, unsettled: 'deregister' } })
     memory.returnedLicenses.add(worker.id)
     parts = { ...parts, cml: { ...parts.cml, deregister: () => Promise.reject(new Error('it broke')) } }
@@ -264,7 +264,7 @@ describe('a license', () => {
     expect((await observed(worker)).isReturnHeard).toBe(false)
   })
 
-  it('that is left behind is on record as a leak before it is written down as gone', async () => {
+  it('that stays registered is recorded as a leak before the worker record changes', async () => {
     const worker = await registered()
     fleet.setServer(machine, { faults: { license_server: 'not_reached' } })
     await carryOut(worker, DEREGISTER)
@@ -284,9 +284,9 @@ describe('a license', () => {
     ])
   })
 
-  it('that is kept because labs run has them stopped, in our term, once that was said', async () => {
+  it("that can't be returned while labs run has them stopped in the current term, once that is recorded", async () => {
     const worker = await registered({ cml: (await booted()).cml })
-    somebodyStartsLab()
+    userStartsLab()
     await carryOut(worker, DEREGISTER)
     const error = expect.stringContaining('while labs are running')
     const refused = { code: 'license_return_refused', params: { error } }
@@ -299,7 +299,7 @@ describe('a license', () => {
     expect(isRegistered()).toBe(true)
   })
 
-  it('is not written down as gone when its leak could not be recorded', async () => {
+  it('is not recorded as gone when its leak could not be recorded', async () => {
     const changes = { license: { status: 'UNREGISTERED' } } as const
     fleet.plane.fail({ route: 'reportLicenseLeak', effect: 'store_unavailable', times: 1 })
     const leaking = carryOut(
@@ -312,13 +312,13 @@ describe('a license', () => {
 
   const LOST = { leadership: { epoch: 3, signal: never, isHeld: () => false } }
 
-  it('is not given back by one who leads no longer', async () => {
+  it('is not returned after leadership was lost', async () => {
     const worker = await registered()
     await expect(carryOut(worker, DEREGISTER, LOST)).rejects.toBeInstanceOf(NotLeadingError)
     expect([fleet.plane.requests, isRegistered()]).toEqual([[], true])
   })
 
-  it('is not registered by one who leads no longer', async () => {
+  it('is not registered after leadership was lost', async () => {
     const worker = await booted({ license: REGISTERING })
     await fleet.recordWith(worker, { license: 'a-good-token' })
     await expect(carryOut(worker, REGISTER, LOST)).rejects.toBeInstanceOf(NotLeadingError)
@@ -326,7 +326,7 @@ describe('a license', () => {
     expect([writes(), isRegistered()]).toEqual([[], false])
   })
 
-  it('of a server without an address is waited for', async () => {
+  it('of a server without an address waits for the address', async () => {
     await fleet.compute.power(REGION, 'stop', [machine.instance_id], never)
     const result = await carryOut(aWorker({ license: HOLDING }), DEREGISTER)
     expect(result).toMatchObject({ status: 'REQUEUE', message: 'CML has no address yet' })
@@ -334,7 +334,7 @@ describe('a license', () => {
 })
 
 describe('a change of its machine', () => {
-  it('is no write: what it led to is seen by the next look', async () => {
+  it('is no write: the next reconcile observes its result', async () => {
     const worker = await booted({ status: 'STOPPING', desired_status: 'STOPPED' })
     const result = await carryOut(
       worker,
@@ -348,7 +348,7 @@ describe('a change of its machine', () => {
 describe('a decision to set the name of a machine', () => {
   const TAG = perform({ kind: 'tag', tags: { Name: 'ada' }, afterMs: 30_000 }, textReason('it was renamed'))
 
-  it('sets it, keeps the other tags, and looks again', async () => {
+  it('sets it, keeps the other tags, and is requeued', async () => {
     const worker = await booted({ status: 'RUNNING', name: 'ada' })
     const { tags: before } = await fleet.see(machine)
     expect(await carryOut(worker, TAG)).toMatchObject({ status: 'REQUEUE', afterMs: 30_000 })
@@ -356,7 +356,7 @@ describe('a decision to set the name of a machine', () => {
     expect(writes()).toEqual([])
   })
 
-  it('is no error when EC2 refuses it, and is not repeated before its pause is over', async () => {
+  it('is no error when EC2 refuses it, and is not repeated before the end of its pause', async () => {
     const worker = await booted({ status: 'RUNNING', name: 'ada' })
     const refusal = new CloudError('auth', { code: 'UnauthorizedOperation', action: 'CreateTags', message: 'not you' })
     const refusing = { ...parts.machines, tag: () => Promise.reject(refusal) }
@@ -369,7 +369,7 @@ describe('a decision to set the name of a machine', () => {
     expect((await observed(worker)).tagPauseMs).toBe(60_000)
   })
 
-  it('comes back when the rate limit allows it, and that is no repetition', async () => {
+  it('is requeued until the rate limit allows it, which does not count as a repetition', async () => {
     const worker = await booted({ status: 'RUNNING', name: 'ada' })
     const busy = { code: 'NotNow', action: 'tag', message: 'nothing was sent', retryAfterMs: 125 }
     const limited = { ...parts.machines, tag: () => Promise.reject(new CloudError('throttled', busy)) }
@@ -379,7 +379,7 @@ describe('a decision to set the name of a machine', () => {
     expect((await observed(worker)).tagPauseMs).toBe(0)
   })
 
-  it('is not sent by one that leads no longer', async () => {
+  it('is not sent after leadership was lost', async () => {
     const fenced = fencedCompute(simCompute(fleet.model), () => false)
     const { tags: before } = await fleet.see(machine)
     await expect(fenced.tag(REGION, machine.instance_id, { Name: 'x' }, never)).rejects.toBeInstanceOf(NotLeadingError)

@@ -37,7 +37,7 @@ export interface PerformParts extends ReportParts {
 
 /** Limit of the API for a reason; a CML error may be longer. */
 
-/** Carries one decision out: one effect, or one write. Throws what `isRateLimited` when the rate limit does not allow the effect yet. */
+/** Performs one decision: one effect, or one write. Throws an `isRateLimited` error when the rate limit does not allow it yet. */
 export async function performDecision(
   parts: PerformParts,
   worker: Worker,
@@ -110,7 +110,7 @@ async function launchAndReport(
   const userData = ref === null ? null : await userDataOf(parts, worker, ref, context.signal)
   if (ref !== null && userData === null)
     return requeue(
-      'the user data of this attempt is gone; it is given up once no machine of it shows',
+      'the user data of this attempt is gone; the attempt ends once it is certain to have no machine',
       parts.policy.requeueMsMax,
     )
   const outcome = await launchOnce(parts, worker, userData, context)
@@ -230,7 +230,7 @@ async function recordLeak(
   return report(parts, worker, { changes, afterMs: 0, decision }, context)
 }
 
-/** The attempt as it is stored before the cloud is asked, with its token, which people who may launch machines can't compute. */
+/** The attempt as it is stored before EC2 is called. Users who may launch machines can't compute its token. */
 export function openAttempt(
   worker: Worker,
   { n, parameters }: { n: number; parameters: LaunchParameters },
@@ -242,7 +242,7 @@ export function openAttempt(
   return { n, client_token, parameters, requested_at: toInstant(nowMs), state: 'open', error: null }
 }
 
-/** Asks for the machine of the open attempt. Every refusal of the cloud is an outcome, so that it can be judged. */
+/** Launches the machine of the open attempt. Every refusal of the cloud is an outcome. */
 export async function launch(
   machines: BatchedCompute,
   worker: Worker,

@@ -25,7 +25,7 @@ let writes: ApiRequest[]
 let acts: string[]
 /** The reason of a worker that an admin stops. */
 const REQUESTED = reason('requested_by', { by: 'admin', status: 'STOPPED', reason: '' })
-/** What the API answers to the next writes; afterwards it takes them. */
+/** The responses of the API to the next writes; later ones are accepted. */
 let refusals: ApiResponse[]
 let refuseActs: CloudErrorClass | null
 let limit: { readonly retryAfterMs?: number }
@@ -35,7 +35,7 @@ let planned: readonly PlannedAction[]
 const json = (status: number, body: object): ApiResponse => ({ status, headers: {}, body: JSON.stringify(body) })
 const problem = (status: number, code: string) => json(status, { type: '', title: '', status, detail: code, code })
 
-/** One worker behind an API that takes every write. */
+/** One worker behind an API that accepts every write. */
 const api = async (request: ApiRequest): Promise<ApiResponse> => {
   if (request.url.endsWith('/settings')) return json(200, { version: 0, updated_at: null, settings: {} })
   if (request.url.endsWith('/metrics')) return { status: 204, headers: {}, body: null }
@@ -72,7 +72,7 @@ let reading: MachineReading
 const silent = async (): Promise<never> => {
   throw new CloudError('transient', { code: 'Silent', action: 'GET', message: 'no answer' })
 }
-const NOTHING_SAID: CmlStats = {
+const NO_STATS: CmlStats = {
   cpu_count: null,
   cpu_utilization: null,
   memory_utilization: null,
@@ -84,7 +84,7 @@ const NOTHING_SAID: CmlStats = {
 }
 const cml: CmlSystem = {
   probe: async () => ({ stage: 'READY', version: '2.9.1', certificate_sha256: 'ab'.repeat(32), detail: '' }),
-  stats: async () => NOTHING_SAID,
+  stats: async () => NO_STATS,
   health: silent,
   nodeDefinitions: silent,
   licensing: silent,
@@ -153,7 +153,7 @@ beforeEach(() => {
 })
 
 describe('a worker that was renamed', () => {
-  it('has its machine renamed, and nothing is written for it', async () => {
+  it('has its machine renamed without a write', async () => {
     worker = onMachine({ status: 'RUNNING', name: 'ada' })
     await runFor(35_000)
     expect(acts).toEqual(['tag ada'])
@@ -161,7 +161,7 @@ describe('a worker that was renamed', () => {
     expect(noted.filter(({ action }) => action === 'tag')).toMatchObject([{ outcome: 'tag: {"Name":"ada"}' }])
   })
 
-  it('is asked of EC2 a few times an hour where EC2 refuses it, and is still stopped at once', async () => {
+  it('is retried a few times an hour when EC2 refuses it, and is still stopped at once', async () => {
     worker = onMachine({ status: 'RUNNING', name: 'ada' })
     refuseActs = 'auth'
     await runFor(60 * 60_000)
@@ -177,7 +177,7 @@ describe('a worker that was renamed', () => {
 })
 
 describe('announce, act, report', () => {
-  it('says STOPPING before it stops, and then stops at once', async () => {
+  it('writes STOPPING before it stops, and then stops at once', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
     await runFor(2_000)
     expect(writes.map(write => JSON.parse(write.body ?? ''))).toMatchObject([
@@ -187,7 +187,7 @@ describe('announce, act, report', () => {
     expect(acts).toEqual(['stop'])
   })
 
-  it('does not act on an announcement that was refused, and looks again at what others wrote', async () => {
+  it('does not act on a refused announcement, and reconciles the newer version', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
     refusals = [problem(412, 'version_mismatch')]
     await runFor(2_000)
@@ -195,7 +195,7 @@ describe('announce, act, report', () => {
     expect(acts).toEqual(['stop'])
   })
 
-  it('tries again later when the API is away', async () => {
+  it('retries later when the API is down', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
     refusals = [problem(503, 'store_unavailable'), problem(503, 'store_unavailable')]
     await runFor(2_000)
@@ -204,7 +204,7 @@ describe('announce, act, report', () => {
     expect(acts).toEqual(['stop'])
   })
 
-  it('registers a new term when the API no longer knows its own', async () => {
+  it('registers a new term when the API no longer knows the old one', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
     refusals = [problem(409, 'term_not_registered')]
     await runFor(40_000)
@@ -212,13 +212,13 @@ describe('announce, act, report', () => {
     expect(new Set(writes.map(write => write.headers['lcm-epoch'])).size).toBe(2)
   })
 
-  it('writes nothing and touches nothing at rest', async () => {
+  it('writes and changes nothing at rest', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
     await runFor(10 * 60_000)
     expect([writes, acts]).toEqual([[], []])
   })
 
-  it('says once that nothing can be measured, and takes it back when something is, in another term too', async () => {
+  it('reports missing metrics once, and clears the condition when metrics are back, also in another term', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
     reading = NO_READING
     await runFor(10 * 60_000)
@@ -232,7 +232,7 @@ describe('announce, act, report', () => {
     expect(worker.conditions).toEqual([])
   })
 
-  it('leaves a terminated worker alone', async () => {
+  it('ignores a terminated worker', async () => {
     worker = onMachine({ status: 'TERMINATED', desired_status: 'TERMINATED' })
     await runFor(60_000)
     expect([writes, acts]).toEqual([[], []])
@@ -241,7 +241,7 @@ describe('announce, act, report', () => {
 
 describe('a cloud that refuses', () => {
   it.each(['throttled', 'state', 'capacity', 'not_found'] as const)(
-    'is asked again in its own time when %s',
+    'is retried after its delay when %s',
     async errorClass => {
       worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
       refuseActs = errorClass
@@ -251,7 +251,7 @@ describe('a cloud that refuses', () => {
     },
   )
 
-  it('is asked again when the rate limit allows it, which the journal tells as a wait', async () => {
+  it('is retried when the rate limit allows it, which the journal records as a wait', async () => {
     worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
     refuseActs = 'throttled'
     limit = { retryAfterMs: 100 }
@@ -261,7 +261,7 @@ describe('a cloud that refuses', () => {
     expect(new Set(noted.map(({ because }) => JSON.stringify(because))).size).toBe(1)
   })
 
-  it('is asked again with growing waits when it fails otherwise', async () => {
+  it('is retried with backoff when it fails otherwise', async () => {
     worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
     refuseActs = 'transient'
     await runFor(2_000 + 15_500)
@@ -270,8 +270,8 @@ describe('a cloud that refuses', () => {
   })
 })
 
-describe('explaining itself', () => {
-  it('says with the write what it saw and why, and afterwards what came of the act', async () => {
+describe('the journal', () => {
+  it('has the observation and reason with the write, and the outcome after the action', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'STOPPED' })
     await runFor(2_000)
     const { decision } = JSON.parse(writes[0]?.body ?? '')
@@ -285,7 +285,7 @@ describe('explaining itself', () => {
     )
   })
 
-  it('notes a wait and idleness without an outcome, which would repeat the reason', async () => {
+  it('has no outcome for a wait or idleness, which would repeat the reason', async () => {
     worker = onMachine({ status: 'RUNNING', desired_status: 'RUNNING' })
     await runFor(60_000)
     expect(noted).toContainEqual(
@@ -298,7 +298,7 @@ describe('explaining itself', () => {
     expect(noted.map(({ outcome }) => outcome)).toEqual(noted.map(() => ''))
   })
 
-  it('plans what it would do next, and nothing for a worker at rest', async () => {
+  it('has no plan for a worker at rest, else the next action', async () => {
     worker = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
     refuseActs = 'throttled'
     await runFor(2_000)

@@ -11,8 +11,8 @@ export type Snapshot = ReadonlyMap<string, Instance>
 /** Cached listings of the machines of a region. */
 export interface RegionSnapshots {
   /**
-   * Every machine in a region that bears our tag or the one by which machines are found, by its id; a little old. Rejects rather
-   * than answer a part.
+   * Every machine of a region with our tag or the discovery tag, by id, from a recent listing. Rejects rather than return a
+   * part.
    */
   latest(region: string, signal: AbortSignal): Promise<Snapshot>
   /** Drops the cache, so the next read lists again. */

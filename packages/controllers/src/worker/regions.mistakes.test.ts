@@ -8,7 +8,7 @@ import { regionSnapshots } from './region-snapshots.ts'
 import { workerMemory } from './term-memory.ts'
 import { aConfig, BOOTED_MS, never, OTHER_REGION, simulatedFleet } from './testing/simulated-fleet.ts'
 
-/** The machines, and in which regions somebody asked for them. */
+/** The machines, and the regions of all calls. */
 function noted(machines: BatchedCompute): { machines: BatchedCompute; regions: Set<string> } {
   const regions = new Set<string>()
   const note =
@@ -17,12 +17,12 @@ function noted(machines: BatchedCompute): { machines: BatchedCompute; regions: S
       regions.add(given[0])
       return call(...given)
     }
-  const { list, describeOne: look, newestImage, imageIds, launch: launching, powerOne: power, tag } = machines
+  const { list, describeOne, newestImage, imageIds, launch: launching, powerOne: power, tag } = machines
   return {
     regions,
     machines: {
       list: note(list),
-      describeOne: note(look),
+      describeOne: note(describeOne),
       newestImage: note(newestImage),
       imageIds: note(imageIds),
       launch: note(launching),
@@ -35,7 +35,7 @@ function noted(machines: BatchedCompute): { machines: BatchedCompute; regions: S
 const there = (more: Partial<Worker> = {}): Worker =>
   aWorker({ aws_region: OTHER_REGION, ec2_instance_id: 'i-1', launch: anAttempt(), ...more })
 
-describe('a worker is looked at in its own region and no other', () => {
+describe('a worker is observed in its own region and no other', () => {
   it.each<[string, Worker]>([
     ['at rest', there({ status: 'RUNNING', service_status: 'AVAILABLE' })],
     ['while it changes', there({ status: 'STOPPING' })],

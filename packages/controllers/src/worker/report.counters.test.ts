@@ -16,13 +16,13 @@ const ELEVEN = [
   'running_worker_count',
 ]
 
-it('the eleven are there from the start, at zero', () => {
+it('the eleven counters start at zero', () => {
   const all = workerCounters(recordingMeter()).snapshot(0)
   expect(Object.keys(all)).toEqual(ELEVEN)
   expect(Object.values(all)).toEqual(ELEVEN.map(() => 0))
 })
 
-it('each is counted once, for people and for Prometheus', () => {
+it('each is counted once, in the statistics and for Prometheus', () => {
   const meter = recordingMeter()
   const counting = workerCounters(meter)
   counting.add('started')

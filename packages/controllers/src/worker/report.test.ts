@@ -34,7 +34,7 @@ beforeEach(async () => {
 })
 
 describe('a report', () => {
-  it('is one write, based on what was read, in our term, with the decision and what it rests on', async () => {
+  it('is one write, based on the read version, in the current term, with the decision and its inputs', async () => {
     const decision = {
       ...announce({}, REQUESTED),
       guards: [{ name: 'n', value: 1, limit: 2, passed: true }],
@@ -62,19 +62,19 @@ describe('a report', () => {
     ])
   })
 
-  it('is the end of the matter where nothing is waited for', async () => {
+  it('succeeds without a requeue when nothing is due', async () => {
     expect(await write(onMachine(), { service_status: 'AVAILABLE' })).toEqual({
       status: 'SUCCESS',
       message: 'because it is so',
     })
   })
 
-  it('of an end is looked at once more, to be forgotten', async () => {
+  it('of a termination is requeued once, so that the worker is dropped', async () => {
     const result = await write(onMachine({ status: 'TERMINATING' }), { status: 'TERMINATED' })
     expect(result).toMatchObject({ status: 'REQUEUE', afterMs: 0 })
   })
 
-  it('that lost the race to another writer is looked at again at once, and counts for nothing', async () => {
+  it('that lost the race to another writer is requeued at once and counts nothing', async () => {
     plane.fail({ route: 'reportWorkerStatus', effect: 'version_mismatch', times: 1 })
     expect(await write(onMachine(), { status: 'STOPPED' })).toMatchObject({ status: 'REQUEUE', afterMs: 0 })
     expect([counting.snapshot(0).stopped_count, resigned.count()]).toEqual([0, 0])
@@ -86,7 +86,7 @@ describe('a report', () => {
     expect([resigned.count(), counting.snapshot(0).stopped_count]).toEqual([1, 0])
   })
 
-  it('that is refused otherwise is a failure, and the term goes on', async () => {
+  it('that is refused otherwise is a failure, and the term continues', async () => {
     plane.fail({ route: 'reportWorkerStatus', effect: 'illegal_transition', times: 1 })
     await expect(write(onMachine(), { status: 'PENDING' })).rejects.toThrow('illegal_transition')
     expect(resigned.count()).toBe(0)
@@ -100,12 +100,12 @@ describe('an attempt', () => {
     return announceAttempt(parts, aWorker(), { attempt, decision: WHY }, aReconcile())
   }
 
-  it('is stored under guard before the cloud is asked, and the next look launches it', async () => {
+  it('is stored with compare-and-set before EC2 is called, and the next reconcile launches it', async () => {
     expect(await open()).toMatchObject({ status: 'REQUEUE', afterMs: 0 })
     expect(plane.requests).toMatchObject([{ route: 'openLaunchAttempt', ifMatch: 1, epoch: 3, body: { attempt } }])
   })
 
-  it('that lost the race is looked at again, and that of an older leader ends the term', async () => {
+  it('that lost the race is requeued, and that of an older leader ends the term', async () => {
     plane.fail({ route: 'openLaunchAttempt', effect: 'version_mismatch', times: 1 })
     expect(await open()).toMatchObject({ status: 'REQUEUE', message: 'superseded by another write' })
     plane.fail({ route: 'openLaunchAttempt', effect: 'stale_leader', times: 1 })
@@ -114,14 +114,19 @@ describe('an attempt', () => {
   })
 })
 
-describe('what is counted', () => {
+describe('the counters', () => {
   const boot = (reached: number) => withBoot([], reached, 0)
   const leak = (changes: WorkerChanges) => perform({ kind: 'record_leak', changes }, textReason('its license leaked'))
   const counted = () => Object.entries(counting.snapshot(0)).flatMap(([name, count]) => (count > 0 ? [name] : []))
   const holding = { ...NO_LICENSE, status: 'REGISTERED' } as const
 
   it.each<[string, Worker, WorkerChanges, readonly string[]]>([
-    ['a launch that was taken', aWorker(), { status: 'PROVISIONING', ec2_instance_id: 'i-1' }, ['provisioned_count']],
+    [
+      'a launch that was accepted',
+      aWorker(),
+      { status: 'PROVISIONING', ec2_instance_id: 'i-1' },
+      ['provisioned_count'],
+    ],
     [
       'a machine first seen running',
       onMachine({ status: 'PROVISIONING' }),
@@ -134,11 +139,11 @@ describe('what is counted', () => {
     ['a stop that is only announced', onMachine({ status: 'RUNNING' }), { status: 'STOPPING' }, []],
     ['a machine that is gone', onMachine({ status: 'TERMINATING' }), { status: 'TERMINATED' }, ['terminated_count']],
     ['an end before anything was launched', aWorker(), { status: 'TERMINATED' }, []],
-    ['what stays as it is', onMachine({ status: 'STOPPED' }), { status: 'STOPPED', service_status: 'UNAVAILABLE' }, []],
+    ['an unchanged status', onMachine({ status: 'STOPPED' }), { status: 'STOPPED', service_status: 'UNAVAILABLE' }, []],
     ['a registration', onMachine(), { license: { status: 'REGISTERED' } }, ['license_registered_count']],
     ['a registration that began', onMachine(), { license: { status: 'REGISTERING' } }, []],
     [
-      'a license that was given back',
+      'a license that was returned',
       onMachine({ license: holding }),
       { license: { status: 'UNREGISTERED' } },
       ['license_deregistered_count'],
@@ -148,7 +153,7 @@ describe('what is counted', () => {
     expect(counted()).toEqual(expected)
   })
 
-  it('a license that leaked was not given back', async () => {
+  it('a leaked license does not count as returned', async () => {
     const changes: WorkerChanges = { license: { status: 'UNREGISTERED' } }
     await write(onMachine({ license: holding }), changes, leak(changes))
     expect(counted()).toEqual([])
@@ -158,8 +163,8 @@ describe('what is counted', () => {
 describe('a note of a decision', () => {
   it('is short enough for the journal', () => {
     const seen = anObservation({ ec2: { kind: 'unknown', because: textReason('no answer'), sinceMs: null } })
-    const look = aReconcile({ seen, cause: 'c'.repeat(500) })
-    const long = noteOf(aWorker(), nothing(textReason('b'.repeat(5_000))), look, 'o'.repeat(5_000))
+    const context = aReconcile({ seen, cause: 'c'.repeat(500) })
+    const long = noteOf(aWorker(), nothing(textReason('b'.repeat(5_000))), context, 'o'.repeat(5_000))
     expect([long.because.message.length, long.outcome.length, long.cause.length]).toEqual([1_000, 1_000, 200])
     expect(long.seen).toMatchObject({ ec2: 'unknown' })
   })

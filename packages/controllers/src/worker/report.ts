@@ -76,10 +76,10 @@ export async function report(
   if (lost !== null) return lost
   count(parts.counters, worker, withChanges(worker, changes), decision)
   const moved = changes.status === undefined ? '' : `${worker.status} -> ${changes.status}: `
-  const said = `${moved}${decision.because.message}`
+  const message = `${moved}${decision.because.message}`
   // A terminated worker is reconciled once more to be forgotten, even without a change hint.
   const againMs = changes.status === 'TERMINATED' ? 0 : afterMs
-  return againMs === null ? success(said) : requeue(said, againMs)
+  return againMs === null ? success(message) : requeue(message, againMs)
 }
 
 /** Stores the attempt before EC2 is called; the next reconcile launches it. */

@@ -5,7 +5,7 @@ import { capacityRefusals } from './term-memory.ts'
 const PAUSE_MS = 180_000
 const at = (subnet_id: string) => anAttempt({ parameters: someLaunchParameters({ subnet_id }) })
 
-it('a place without room is left alone by everybody in its region, for a while', () => {
+it('an offer without capacity is skipped by all workers of its region for a while', () => {
   const offers = capacityRefusals(PAUSE_MS)
   offers.refused('us-east-1', at('subnet-a'), 1_000)
   offers.refused('us-east-1', at('subnet-b'), 2_000)
@@ -17,7 +17,7 @@ it('a place without room is left alone by everybody in its region, for a while',
   expect([...offers.activeIn('us-east-1', 1_000 + PAUSE_MS).keys()]).toEqual(['m5zn.metal/subnet-b'])
 })
 
-it('asking again within the pause does not prolong it, and afterwards begins a new one', () => {
+it('a retry within the pause does not prolong it, and a later one begins a new pause', () => {
   const offers = capacityRefusals(PAUSE_MS)
   offers.refused('us-east-1', at('subnet-a'), 0)
   offers.refused('us-east-1', at('subnet-a'), PAUSE_MS - 1)

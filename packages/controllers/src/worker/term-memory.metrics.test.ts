@@ -12,20 +12,20 @@ beforeEach(() => {
   times = metricsAge(INTERVAL_MS)
 })
 
-it('is silent after three intervals without a sample, counted from the first look', () => {
+it('is silent after three intervals without a sample, counted from the first observation', () => {
   expect(times.staleSince(worker, T0)).toBeNull()
   expect(times.staleSince(worker, T0 + 3 * INTERVAL_MS)).toBeNull()
   expect(times.staleSince(worker, T0 + 3 * INTERVAL_MS + 1)).toBe(T0)
 })
 
-it('counts anew from every sample', () => {
+it('counts again from every sample', () => {
   times.staleSince(worker, T0)
   times.measured(worker.id, T0 + 200_000)
   expect(times.staleSince(worker, T0 + 201_000)).toBeNull()
   expect(times.staleSince(worker, T0 + 400_000)).toBe(T0 + 200_000)
 })
 
-it('counts from when it runs: nobody measures it before, or when it was purged', () => {
+it('counts from when the worker runs: it is not measured before', () => {
   times.measured(worker.id, T0)
   expect(times.staleSince({ ...worker, status: 'STOPPED' }, T0 + 900_000)).toBeNull()
   expect(times.staleSince(worker, T0 + 900_001)).toBeNull()
@@ -33,12 +33,12 @@ it('counts from when it runs: nobody measures it before, or when it was purged',
   expect(times.staleSince(worker, T0 + 9_000_000)).toBeNull()
 })
 
-it('is not taken back by a new term that has measured nothing itself', () => {
+it('is not cleared by a new term without a sample of its own', () => {
   const condition = { type: 'MetricsStale', status: true, reason: textReason('no sample'), since: toInstant(T0) }
-  const told = { ...worker, conditions: [condition] }
-  expect(times.staleSince(told, T0 + 900_000)).toBe(T0)
+  const reported = { ...worker, conditions: [condition] }
+  expect(times.staleSince(reported, T0 + 900_000)).toBe(T0)
   times.measured(worker.id, T0 + 910_000)
-  expect(times.staleSince(told, T0 + 920_000)).toBeNull()
+  expect(times.staleSince(reported, T0 + 920_000)).toBeNull()
   times = metricsAge(INTERVAL_MS)
-  expect(times.staleSince(told, T0 + 930_000)).toBe(T0)
+  expect(times.staleSince(reported, T0 + 930_000)).toBe(T0)
 })

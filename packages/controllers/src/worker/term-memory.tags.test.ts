@@ -20,7 +20,7 @@ it('pauses longer with every repetition, up to half an hour', () => {
   expect(waited).toEqual([1, 2, 4, 8, 16, 30, 30, 30])
 })
 
-it('does not make a new name wait for an old one, nor one worker for another', () => {
+it('does not delay a new name for an old one, nor one worker for another', () => {
   const pauses = tagBackoff()
   pauses.sent(ada, 0)
   expect(pauses.leftMs({ ...ada, name: 'eve' }, 0)).toBe(0)

@@ -8,10 +8,10 @@ const MINUTE_MS = 60_000
 const launchedAt = (ms: number) => aWorker({ launch: anAttempt({ requested_at: toInstant(ms) }) })
 /** `aheadMs`: by how much the wall clock was set ahead. */
 const at = (ms: number, aheadMs = 0) => ({ now: () => ms + aheadMs, monotonic: () => ms })
-const LOOK = { stage: 'READY', version: '2.9.1', certificate_sha256: null, detail: '' } as const
+const PROBE = { stage: 'READY', version: '2.9.1', certificate_sha256: null, detail: '' } as const
 
 describe('an absence', () => {
-  it('is believed only after two misses a minute apart', () => {
+  it('is confirmed only after two misses a minute apart', () => {
     const memory = observationMemory(WORKER_POLICY)
     const worker = launchedAt(0)
     const later = 10 * MINUTE_MS
@@ -20,14 +20,14 @@ describe('an absence', () => {
     expect(memory.missed(worker, at(later + MINUTE_MS))).toMatchObject({ confirmed: true })
   })
 
-  it('is not believed because the clock was set ahead between two looks', () => {
+  it('is not confirmed because the clock was set ahead between two observations', () => {
     const memory = observationMemory(WORKER_POLICY)
     const worker = launchedAt(0)
     memory.missed(worker, at(10 * MINUTE_MS))
     expect(memory.missed(worker, at(10 * MINUTE_MS + 1_000, 60 * MINUTE_MS))).toMatchObject({ confirmed: false })
   })
 
-  it('starts over when the machine is seen in between', () => {
+  it('starts over when the machine is found in between', () => {
     const memory = observationMemory(WORKER_POLICY)
     const worker = launchedAt(0)
     memory.missed(worker, at(10 * MINUTE_MS))
@@ -35,7 +35,7 @@ describe('an absence', () => {
     expect(memory.missed(worker, at(12 * MINUTE_MS))).toMatchObject({ confirmed: false })
   })
 
-  it('is not believed within five minutes of a launch', () => {
+  it('is not confirmed within five minutes of a launch', () => {
     const memory = observationMemory(WORKER_POLICY)
     const worker = launchedAt(0)
     memory.missed(worker, at(MINUTE_MS))
@@ -45,7 +45,7 @@ describe('an absence', () => {
 })
 
 describe('an open launch attempt', () => {
-  it('is believed to have left nothing only long after the cloud was last asked', () => {
+  it('counts as without a machine only long after the last request to the cloud', () => {
     const memory = observationMemory(WORKER_POLICY)
     const worker = aWorker({ launch: anAttempt({ state: 'open', requested_at: toInstant(0) }) })
     memory.missed(worker, at(10 * MINUTE_MS))
@@ -64,27 +64,27 @@ it('starts over with every term', () => {
   expect(memory.missed(worker, at(20 * MINUTE_MS))).toMatchObject({ confirmed: false })
 })
 
-describe('looking at CML', () => {
+describe('probing CML', () => {
   it('counts ready answers in a row, per address', () => {
     const memory = observationMemory(WORKER_POLICY)
     const see = (url: string, stage: 'API' | 'READY', ms: number) =>
-      memory.sawCml('w-1', url, { ...LOOK, stage }, ms).ready_streak
+      memory.sawCml('w-1', url, { ...PROBE, stage }, ms).ready_streak
     expect([see('a', 'READY', 0), see('a', 'READY', 1), see('a', 'API', 2), see('a', 'READY', 3)]).toEqual([1, 2, 0, 1])
     expect(see('b', 'READY', 4)).toBe(1)
   })
 
-  it('does not look twice within the interval, however often it is woken', () => {
+  it('does not probe twice within the interval, however often the worker is woken', () => {
     const memory = observationMemory(WORKER_POLICY)
     expect(memory.recentCml('w-1', 'a', 0)).toBeNull()
-    memory.sawCml('w-1', 'a', LOOK, 0)
+    memory.sawCml('w-1', 'a', PROBE, 0)
     expect(memory.recentCml('w-1', 'a', 5_000)).toMatchObject({ ready_streak: 1 })
     expect(memory.recentCml('w-1', 'b', 5_000)).toBeNull()
     expect(memory.recentCml('w-1', 'a', 10_000)).toBeNull()
   })
 
-  it('forgets with the worker', () => {
+  it('is dropped with the worker', () => {
     const memory = observationMemory(WORKER_POLICY)
-    memory.sawCml('w-1', 'a', LOOK, 0)
+    memory.sawCml('w-1', 'a', PROBE, 0)
     memory.forget('w-1')
     expect(memory.recentCml('w-1', 'a', 1)).toBeNull()
   })

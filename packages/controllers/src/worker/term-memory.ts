@@ -9,8 +9,8 @@ import { type CmlOutages, cmlOutages } from './cml-outages.ts'
 import type { WorkerControllerConfig } from './config.ts'
 
 /**
- * What observations and effects of one leadership term leave for later ones. A new leader starts with an empty memory, so it is
- * slower to believe in an absence or a silence, and never quicker.
+ * Facts of one leadership term that later reconciles need. A new leader starts with an empty memory, so it is
+ * slower to confirm an absence or a silence, and never quicker.
  */
 export interface WorkerMemory {
   readonly observations: ObservationMemory
@@ -19,7 +19,7 @@ export interface WorkerMemory {
   readonly metrics: MetricsAge
   readonly probes: ProbeSchedule
   readonly cmlOutages: CmlOutages
-  /** Workers whose CML said that it returned its license; kept until the record says so. */
+  /** Workers whose CML confirmed the return of its license; kept until the record shows it. */
   readonly returnedLicenses: Set<string>
   /** By worker: the refresh request that fresh metrics were collected for. */
   readonly refreshes: Map<string, string>
@@ -48,7 +48,7 @@ export function workerMemory(clock: Clock, config: WorkerControllerConfig): Work
 }
 
 interface LaunchMemory extends CapacityRefusals {
-  /** Nothing of this open attempt was sent yet, so there is no machine to look for. */
+  /** Nothing of this open attempt was sent yet, so it has no machine. */
   opened(workerId: string, clientToken: string): void
   /** The open attempt is about to be sent. Answers whether nothing of it was sent before. */
   sending(workerId: string): boolean
@@ -186,8 +186,8 @@ const LAUNCH_GRACE_MS = 5 * 60_000
 const SILENCES = 3
 
 /**
- * What earlier looks saw, as far as the next one needs it. Memory only: a new leader starts over, which makes it slower to
- * believe in an absence and never quicker.
+ * Results of earlier observations that the next one needs. Memory only: a new leader starts over, which makes it slower to
+ * confirm an absence and never quicker.
  */
 export interface ObservationMemory {
   /** The machine was missing in a complete response. Confirmed only after an earlier miss and the grace period of its launch. */
@@ -267,7 +267,7 @@ function absentMachines(missesApartMs: number) {
 
   return {
     missed(worker: Worker, clock: Pick<Clock, 'now' | 'monotonic'>): Ec2Observation {
-      // Monotonic: a wall clock set ahead must not make two misses look far apart.
+      // Monotonic: a wall clock set ahead must not make two misses seem far apart.
       const atMs = clock.monotonic()
       const first = firstMissAt.get(worker.id) ?? atMs
       firstMissAt.set(worker.id, first)

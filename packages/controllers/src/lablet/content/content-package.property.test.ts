@@ -11,7 +11,7 @@ const zip = aZip([
   { name: 'stored.txt', data: 'as it is', isStored: true },
 ])
 
-/** The zip with some of its bytes changed, cut somewhere, or with others before and behind. */
+/** The zip with some bytes changed, cut somewhere, or with extra bytes around it. */
 const damaged = fc
   .record({
     changes: fc.array(fc.tuple(fc.nat(zip.length - 1), fc.nat(255)), { maxLength: 6 }),
@@ -25,7 +25,7 @@ const damaged = fc
     return Buffer.concat([bytes.subarray(from, to), more])
   })
 
-it('is read, or refused in words, whatever happened to its bytes', () => {
+it('is read or refused with a ContentError, whatever its bytes', () => {
   const property = fc.property(fc.oneof(damaged, damaged, fc.uint8Array({ maxLength: 200 })), bytes => {
     try {
       expect(typeof readPackage(Buffer.from(bytes)).topology).toBe('string')

@@ -37,7 +37,7 @@ describe('a package', () => {
       ],
     ],
     [
-      'beside folders',
+      'next to folders',
       [
         { name: 'x/', data: '' },
         { name: 'x/b.yaml', data: 'b: 1' },
@@ -55,7 +55,7 @@ describe('a package', () => {
       () => aZip(['a', 'b'].map(name => ({ name: `${name}.yaml`, data: YAML }))),
       'several topologies (a.yaml, b.yaml)',
     ],
-    ['a name above it', () => aZip([{ name: '../lab.yaml', data: YAML }]), 'leads out of it: ../lab.yaml'],
+    ['a name above it', () => aZip([{ name: '../lab.yaml', data: YAML }]), 'an entry outside of it: ../lab.yaml'],
     [
       'a name below and above',
       () =>
@@ -63,10 +63,10 @@ describe('a package', () => {
           { name: 'a/../../b', data: '' },
           { name: 'lab.yaml', data: YAML },
         ]),
-      'leads out',
+      'an entry outside of it',
     ],
-    ['an absolute name', () => aZip([{ name: '/etc/lab.yaml', data: YAML }]), 'leads out of it'],
-    ['a Windows name', () => aZip([{ name: 'C:\\lab.yaml', data: YAML }]), 'leads out of it'],
+    ['an absolute name', () => aZip([{ name: '/etc/lab.yaml', data: YAML }]), 'an entry outside of it'],
+    ['a Windows name', () => aZip([{ name: 'C:\\lab.yaml', data: YAML }]), 'an entry outside of it'],
     [
       'a bomb',
       () => aZip([{ name: 'lab.yaml', data: Buffer.alloc(ENTRY_BYTES_MAX + 1, 32), saysBytes: 10 }]),

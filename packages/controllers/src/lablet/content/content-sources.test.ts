@@ -40,13 +40,13 @@ beforeEach(async () => {
 afterEach(() => rm(home, { recursive: true }))
 
 describe('file:', () => {
-  it('is read below the folder that is set up for it, by either spelling', async () => {
+  it('is read below the configured folder, with either URL form', async () => {
     expect(String(await read('file:one.yaml'))).toBe('one')
     expect(String(await read(pathToFileURL(join(home, 'labs', 'one.yaml')).href))).toBe('one')
   })
 
   it.each(['file:../secret.yaml', 'file:link.yaml', 'file:nothing.yaml', 'file:///etc/passwd', 'file:.'])(
-    '%s is not below it',
+    '%s is refused because it is not below the folder',
     async source => {
       await expect(read(source)).rejects.toThrow('no such file below the folder')
     },
@@ -54,42 +54,42 @@ describe('file:', () => {
 
   it('that is a folder, or too large, is refused', async () => {
     await mkdir(join(home, 'labs', 'more'))
-    await expect(read('file:more')).rejects.toThrow('that is no file')
+    await expect(read('file:more')).rejects.toThrow('that is not a file')
     await writeFile(join(home, 'labs', 'large.zip'), Buffer.alloc(PACKAGE_BYTES_MAX + 1))
     await expect(read('file:large.zip')).rejects.toThrow('is larger than')
   })
 
-  it('is not read at all where no folder is set up', async () => {
+  it('is refused when no folder is configured', async () => {
     const none = contentSources({ clock, folder: null, fetch: answering, objects })
     await expect(none.read('file:one.yaml', never)).rejects.toThrow('no folder is set up')
   })
 })
 
 describe('https:', () => {
-  it('is fetched, also where it leads on', async () => {
+  it('is fetched, and follows redirects', async () => {
     answers = { 'https://a/x': redirect('/y'), 'https://a/y': () => new Response('two') }
     expect(String(await read('https://a/x'))).toBe('two')
     expect(asked).toEqual(['https://a/x', 'https://a/y'])
   })
 
   it.each([
-    ['leads to http', redirect('http://b/'), 'not https'],
-    ['leads to a file', redirect('file:///etc/passwd'), 'not https'],
-    ['leads on for ever', redirect('https://a/x'), 'leads on more than 3 times'],
-    ['is not there', () => new Response('no', { status: 404 }), 'status 404'],
+    ['redirects to http', redirect('http://b/'), 'not https'],
+    ['redirects to a file', redirect('file:///etc/passwd'), 'not https'],
+    ['redirects forever', redirect('https://a/x'), 'redirects more than 3 times'],
+    ['answers 404', () => new Response('no', { status: 404 }), 'status 404'],
     ['is too large', () => new Response(new Uint8Array(PACKAGE_BYTES_MAX + 1)), 'is larger than'],
   ])('that %s is refused', async (_, answer, message) => {
     answers = { 'https://a/x': answer }
     await expect(read('https://a/x')).rejects.toThrow(message)
   })
 
-  it('that does not answer is given up after a minute', async () => {
+  it('that does not answer times out after a minute', async () => {
     const reading = expect(read('https://a/silent')).rejects.toThrow('nothing came within 60 s')
     await clock.advance(60_000)
     await reading
   })
 
-  it('is given up when the caller does', async () => {
+  it('ends when the caller aborts', async () => {
     const caller = new AbortController()
     const reading = expect(read('https://a/silent', caller.signal)).rejects.toThrow('enough')
     caller.abort(new Error('enough'))
@@ -107,12 +107,12 @@ describe('s3:', () => {
   it.each([
     ['s3://labs/secret', 'S3 did not give it out: GetObject: AccessDenied: Access Denied'],
     ['s3://labs', 'the name of a bucket, a slash and a key'],
-  ])('%s says what is wrong', async (source, message) => {
+  ])('%s fails with a message that says why', async (source, message) => {
     objects = { read: async () => Promise.reject(denied) }
     await expect(read(source)).rejects.toThrow(message)
   })
 
-  it('is not read where there is no S3', async () => {
+  it('is refused where there is no S3', async () => {
     objects = null
     await expect(read('s3://labs/bgp.zip')).rejects.toThrow('there is no S3 beside the simulated cloud')
   })

@@ -49,14 +49,14 @@ async function readBelow(folder: string | null, source: string): Promise<Buffer>
     return await readFile(path)
   } catch (error) {
     if (error instanceof ContentError) throw error
-    throw new ContentError('the file can not be read', { cause: error })
+    throw new ContentError("the file can't be read", { cause: error })
   }
 }
 
-/** Opening what is no file, such as a pipe, may never end. */
+/** Opening a pipe may never end, so only regular files are opened. */
 async function fileAt(path: string): Promise<{ size: number }> {
   const found = await stat(path)
-  if (!found.isFile()) throw new ContentError('that is no file')
+  if (!found.isFile()) throw new ContentError('that is not a file')
   return found
 }
 
@@ -64,7 +64,7 @@ function pathOf(source: string): string {
   try {
     return fileURLToPath(source)
   } catch (cause) {
-    throw new ContentError('that is no address of a file', { cause })
+    throw new ContentError('that is not a file URL', { cause })
   }
 }
 
@@ -88,20 +88,20 @@ async function readHttps(
   source: string,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const patience = linkedAbort(signal)
+  const timeout = linkedAbort(signal)
   const cancel = clock.after(TIMEOUT_MS, () =>
-    patience.abort(new ContentError(`nothing came within ${TIMEOUT_MS / 1000} s`)),
+    timeout.abort(new ContentError(`nothing came within ${TIMEOUT_MS / 1000} s`)),
   )
   try {
-    return await bodyOf(await follow(fetch, new URL(source), patience.signal))
+    return await bodyOf(await follow(fetch, new URL(source), timeout.signal))
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof ContentError) throw error
-    if (patience.signal.reason instanceof ContentError) throw patience.signal.reason
+    if (timeout.signal.reason instanceof ContentError) throw timeout.signal.reason
     throw new ContentError(`it could not be fetched: ${causeOf(error)}`, { cause: error })
   } finally {
     cancel()
-    patience.unlink()
+    timeout.unlink()
   }
 }
 
@@ -110,18 +110,18 @@ const causeOf = (error: unknown): string => {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-/** Redirects stay within https, and are not followed for ever. */
+/** Follows a few redirects, within https only. */
 async function follow(fetch: typeof globalThis.fetch, first: URL, signal: AbortSignal): Promise<Response> {
   let url = first
   for (let redirects = 0; redirects <= REDIRECTS_MAX; redirects += 1) {
-    if (url.protocol !== 'https:') throw new ContentError('it leads to an address that is not https')
+    if (url.protocol !== 'https:') throw new ContentError('it redirects to an address that is not https')
     const response = await fetch(url, { redirect: 'manual', signal })
     const location = response.headers.get('location')
     if (response.status < 300 || response.status >= 400 || location === null) return response
     await response.body?.cancel()
     url = new URL(location, url)
   }
-  throw new ContentError(`it leads on more than ${REDIRECTS_MAX} times`)
+  throw new ContentError(`it redirects more than ${REDIRECTS_MAX} times`)
 }
 
 async function bodyOf(response: Response): Promise<Buffer> {
@@ -136,7 +136,7 @@ async function bodyOf(response: Response): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** A package could not be fetched or used. The message is shown to the author of the definition. */
+/** A package can't be fetched or used. The message is shown to the author of the definition. */
 export class ContentError extends Error {
   override readonly name = 'ContentError'
 }

@@ -21,7 +21,7 @@ const sources = {
     return Buffer.from(topology('fetched'))
   },
 }
-/** An author says where the topology is. */
+/** An author sets the source of the topology. */
 const define = async (source: string) => {
   const made = await rig.plane.others().call('createDefinition', { body: { name: 'remote', source } })
   id = made.id
@@ -34,7 +34,7 @@ beforeEach(async () => {
   reads = []
 })
 
-it('content that somebody asked for is fetched once', async () => {
+it('requested content is fetched once', async () => {
   await define('https://a/good')
   const { controller } = aController(rig, 'one', { sources })
   await rig.clock.advance(30 * MINUTE_MS)
@@ -48,7 +48,7 @@ it('content that somebody asked for is fetched once', async () => {
   expect(controller.stats()).toMatchObject({ syncs_count: 1 })
 })
 
-it('content that was edited while it was fetched is fetched again, from where it is now', async () => {
+it('content whose source was edited during the fetch is fetched again from the new source', async () => {
   await define('https://a/old')
   const edited = {
     async read(source: string) {
@@ -63,7 +63,7 @@ it('content that was edited while it was fetched is fetched again, from where it
   expect(await definition()).toMatchObject({ topology: topology('https://a/new'), sync: { status: 'success' } })
 })
 
-it('what stood in the way is told, and not tried again before somebody asks', async () => {
+it('a failed fetch is reported and not retried before the next request', async () => {
   await define('https://a/bad')
   aController(rig, 'one', { sources })
   await rig.clock.advance(30 * MINUTE_MS)
@@ -71,7 +71,7 @@ it('what stood in the way is told, and not tried again before somebody asks', as
   expect((await definition()).sync).toMatchObject({ status: 'failed', error: 'it answered with status 404' })
 })
 
-it('content that nobody asked for is left alone', async () => {
+it('content without a request is not fetched', async () => {
   aController(rig, 'one', { sources })
   await rig.clock.advance(30 * MINUTE_MS)
   expect(reads).toEqual([])

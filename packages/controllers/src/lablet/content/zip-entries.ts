@@ -24,7 +24,7 @@ export interface ZipEntry {
 
 export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === LOCAL_SIGNATURE
 
-/** The files in a zip, by its directory. Names that lead out of it refuse the whole. */
+/** The files in a zip, by its directory. An entry outside of the zip's own folder refuses the whole zip. */
 export function zipEntries(zip: Buffer): ZipEntry[] {
   const end = endOf(zip)
   const count = zip.readUInt16LE(end + 10)
@@ -65,7 +65,7 @@ function entryAt(zip: Buffer, at: number): { entry: ZipEntry; next: number } {
 function refuseWandering(name: string): void {
   const isOutside = name.startsWith('/') || /^[A-Za-z]:/.test(name) || name.split(/[/\\]/).includes('..')
   if (isOutside || name.includes('\0'))
-    throw new ContentError(`the zip holds a name that leads out of it: ${name.slice(0, 100)}`)
+    throw new ContentError(`the zip has an entry outside of it: ${name.slice(0, 100)}`)
 }
 
 interface Place {
@@ -77,7 +77,7 @@ interface Place {
   readonly localAt: number
 }
 
-/** Sizes in the zip may lie: what is unpacked is bounded by itself. */
+/** The sizes in a zip may be wrong, so the unpacked bytes are limited. */
 function unpack(zip: Buffer, { name, isEncrypted, method, packedBytes, bytes, localAt }: Place): Buffer {
   if (isEncrypted) throw new ContentError(`${name} is encrypted`)
   if (bytes > ENTRY_BYTES_MAX) throw tooLarge(name)
@@ -86,7 +86,7 @@ function unpack(zip: Buffer, { name, isEncrypted, method, packedBytes, bytes, lo
   const packed = zip.subarray(begin, begin + packedBytes)
   if (packed.length !== packedBytes) throw damaged()
   if (method === STORED) return packed
-  if (method !== DEFLATED) throw new ContentError(`${name} is packed in a way that is not known (${method})`)
+  if (method !== DEFLATED) throw new ContentError(`${name} has an unknown compression method (${method})`)
   try {
     return inflateRawSync(packed, { maxOutputLength: ENTRY_BYTES_MAX })
   } catch (cause) {

@@ -18,7 +18,7 @@ beforeEach(() => {
   const send = (name: string) => async () => void sent.push(name)
   const labs: CmlLabs = {
     list: async () => [],
-    get: async () => Promise.reject(new Error('nobody asks for it')),
+    get: async () => Promise.reject(new Error('unexpected call')),
     import: async () => {
       sent.push('import')
       return { lab_id: 'lab', warnings: [] }
@@ -56,26 +56,26 @@ const CHANGES: readonly [string, () => Promise<unknown>][] = [
   ['delete', () => cmlLabs.delete('lab')],
 ]
 
-describe('D-2: what no compare-and-set guards', () => {
-  it.each(CHANGES)('%s is sent while it is wanted and this instance leads', async (name, change) => {
+describe('D-2: changes without compare-and-set', () => {
+  it.each(CHANGES)('%s is sent while the resource is unchanged and this instance leads', async (name, change) => {
     await change()
     expect(sent).toEqual([name])
   })
 
-  it.each(CHANGES)('%s is not sent once somebody wrote to what it is for', async (_, change) => {
+  it.each(CHANGES)('%s is not sent once another writer has changed the resource', async (_, change) => {
     isWanted = false
     await expect(change()).rejects.toThrow(SupersededError)
     expect(sent).toEqual([])
   })
 
-  it.each(CHANGES)('%s is not sent by one who leads no longer', async (_, change) => {
+  it.each(CHANGES)('%s is not sent once this instance has lost its leadership', async (_, change) => {
     isHeld = false
     await expect(change()).rejects.toThrow(NotLeadingError)
     expect(sent).toEqual([])
   })
 })
 
-it('looking is free', async () => {
+it('reads need no leadership', async () => {
   isHeld = false
   isWanted = false
   expect([await cmlLabs.list(), await cmlLabs.nodes('lab'), await cmlLabs.isConverged('lab')]).toEqual([[], [], true])

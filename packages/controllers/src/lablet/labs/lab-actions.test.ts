@@ -28,7 +28,7 @@ beforeEach(async () => {
 })
 
 describe('a scan', () => {
-  it('puts labs of others on record, and says when they are gone', async () => {
+  it('records foreign labs, and their deletion', async () => {
     const { controller } = aController(rig, 'one')
     await rig.clock.advance(MINUTE_MS)
     expect(await record()).toMatchObject({ lab_id: labId, title: 'theirs', source: 'DISCOVERY', status: 'DEFINED' })
@@ -41,7 +41,7 @@ describe('a scan', () => {
     expect(controller.stats()).toMatchObject({ labs_scanned_count: 2 })
   })
 
-  it('says what nodes they have, and asks again only when something changed', async () => {
+  it('records the nodes of labs, and reads them again only after a change', async () => {
     let asked = 0
     const nodes: typeof rig.labs.nodes = (...args) => {
       asked += 1
@@ -57,14 +57,14 @@ describe('a scan', () => {
     expect(asked).toBe(2)
   })
 
-  it('that does not learn of nodes tells of their lab all the same', async () => {
+  it("records a lab also when its nodes can't be read", async () => {
     const away = new CloudError('transient', { code: 'HTTP502', action: 'GET /nodes', message: 'bad gateway' })
     aController(rig, 'one', { labs: { ...rig.labs, nodes: () => Promise.reject(away) } })
     await rig.clock.advance(MINUTE_MS)
     expect(await record()).toMatchObject({ title: 'theirs', nodes: [] })
   })
 
-  it('that fails says nothing of any lab', async () => {
+  it('changes no record when it fails', async () => {
     const away = new CloudError('transient', { code: 'HTTP502', action: 'GET /labs', message: 'bad gateway' })
     let isAway = false
     aController(rig, 'one', {
@@ -77,7 +77,7 @@ describe('a scan', () => {
     expect((await record()).status).toBe('DEFINED')
   })
 
-  it('comes soon after somebody asked for a look at the worker, also when others have looked since', async () => {
+  it('follows a refresh request of the worker, also when the worker was refreshed since', async () => {
     const { controller } = aController(rig, 'one')
     await rig.clock.advance(5 * MINUTE_MS)
     await rig.changeWorker({ service_status: 'UNAVAILABLE', labs_refresh_requested_at: toInstant(rig.clock.now()) })
@@ -95,7 +95,7 @@ describe('a scan', () => {
 describe('a lab with the title of a session that is over', () => {
   const importAgain = () => rig.labs.import(rig.login(), { title: 'Two routers ls-1', topology: TOPOLOGY }, never)
 
-  it('is removed when it can only be an import of ours that came too late', async () => {
+  it('is deleted when it can only be a late import of LCM', async () => {
     aController(rig, 'one')
     await rig.book('ls-1')
     await rig.clock.advance(5_000)
@@ -107,7 +107,7 @@ describe('a lab with the title of a session that is over', () => {
     expect((await rig.labsThere()).map(({ title }) => title)).toEqual(['theirs'])
   })
 
-  it('is left alone when a person may have copied it', async () => {
+  it('is kept when a user may have copied it', async () => {
     aController(rig, 'one')
     await rig.book('ls-1')
     await rig.clock.advance(10 * MINUTE_MS)
@@ -118,8 +118,8 @@ describe('a lab with the title of a session that is over', () => {
   })
 })
 
-describe('what people ask of a lab', () => {
-  it('is done, one after another, each to its end', async () => {
+describe('a requested lab action', () => {
+  it('is performed to its end before the next one', async () => {
     const { controller } = aController(rig, 'one')
     await rig.clock.advance(MINUTE_MS)
     for (const [action, status, state] of [
@@ -140,7 +140,7 @@ describe('what people ask of a lab', () => {
     expect(controller.stats()).toMatchObject({ actions_done_count: 5, labs_deleted_count: 1 })
   })
 
-  it('counts as running until it is stopped, also where it is to be wiped', async () => {
+  it('keeps the lab counted as running until it is stopped, also before a wipe', async () => {
     const refused = new CloudError('state', { code: 'HTTP400', action: 'PUT stop', message: 'it does not stop' })
     let isStuck = true
     const stop: typeof rig.labs.stop = (...args) => (isStuck ? Promise.reject(refused) : rig.labs.stop(...args))
@@ -156,7 +156,7 @@ describe('what people ask of a lab', () => {
     expect(await record()).toMatchObject({ status: 'WIPED', pending_action: null })
   })
 
-  it('does not count as running where it was stopped before it is wiped', async () => {
+  it('does not count a stopped lab as running during a wipe', async () => {
     const seen = new Set<string>()
     const wipe: typeof rig.labs.wipe = async (...args) => {
       seen.add((await record()).status)
@@ -171,7 +171,7 @@ describe('what people ask of a lab', () => {
     expect([...seen, (await record()).status]).toEqual(['STOPPED', 'WIPED'])
   })
 
-  it('before there was a controller is picked up by it', async () => {
+  it('from before the start of the controller is performed', async () => {
     const first = aController(rig, 'one')
     await rig.clock.advance(MINUTE_MS)
     await first.stop()
@@ -182,7 +182,7 @@ describe('what people ask of a lab', () => {
     expect([(await record()).status, await rig.labsThere()]).toEqual(['DELETED', []])
   })
 
-  it('and fails five times is given up with the error', async () => {
+  it('ends with the error after five failures', async () => {
     const refused = new CloudError('invalid', { code: 'HTTP400', action: 'PUT start', message: 'no license' })
     let tries = 0
     const start = async () => {
@@ -202,7 +202,7 @@ describe('what people ask of a lab', () => {
     expect((await record()).last_error).toBe('start: PUT start: HTTP400: no license')
   })
 
-  it('of a worker that is gone is over: removed is what was to be removed', async () => {
+  it('on a lost worker ends: deleted labs count as deleted', async () => {
     const first = aController(rig, 'one')
     await rig.clock.advance(MINUTE_MS)
     await rig.changeWorker({ status: 'TERMINATED' })

@@ -41,7 +41,7 @@ interface Doing {
   readonly run: string
   readonly sinceMs: number
   readonly asked: Set<string>
-  /** Failures in a row, also over several requests, and until when it rests after the last. */
+  /** Failures in a row, also over several requests, and the end of the backoff. */
   readonly failures: number
   readonly restsUntilMs: number
 }
@@ -51,7 +51,7 @@ interface ActionContext extends ReconcileContext<LabRecord> {
   readonly pending: Pending
 }
 
-/** Seeds: LabRecordReconciler, its actions. What was pending before this term began is picked up by its first sweep. */
+/** Seeds: LabRecordReconciler, its actions. The first sweep of a term finds actions that were pending before. */
 export function labActions(parts: LabActionParts): Reconciliation {
   const { client, config, changeKeys, clock, logger, meter } = parts
   const doings = new Map<string, Doing>()
@@ -89,10 +89,10 @@ async function reconcile(
     if (record.status !== 'ERROR') doings.delete(record.id)
     if (record.status === 'DELETED') {
       plan.forget(`lab_record:${record.id}`)
-      return gone('it is removed')
+      return gone('the lab is deleted')
     }
     plan.set(`lab_record:${record.id}`, null)
-    return success('nothing is asked of it')
+    return success('no action is pending')
   }
   plan.set(`lab_record:${record.id}`, {
     action: pending.action,
@@ -171,7 +171,7 @@ function cmlLabsFor(parts: LabActionParts, context: ActionContext, worker: Worke
   return fencedLabs(parts, { worker, signal, leadership, withoutSlot, confirm })
 }
 
-/** Null once it is done. A lab that is not there is as good as removed, and can't be anything else. */
+/** Null once the action is done. A missing lab counts as deleted, and fails every other action. */
 async function actOn(
   cmlLabs: FencedLabs,
   { record, pending }: ActionContext,
@@ -192,7 +192,7 @@ async function actOn(
   return (await cmlLabs.isConverged(lab.lab_id)) ? null : reason('lab_booting', { lab: record.title })
 }
 
-/** An import whose answer was lost is known by its title alone. */
+/** An import whose response was lost is found by its title. */
 const byTitle = async (cmlLabs: FencedLabs, { title }: LabRecord) =>
   (await cmlLabs.list()).find(lab => lab.title === title) ?? null
 

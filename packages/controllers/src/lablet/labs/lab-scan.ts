@@ -29,7 +29,7 @@ import { isOurs, isStray, sessionInTitle } from './lab-titles.ts'
 
 export type LabScanParts = Omit<LabletDependencies, 'memory' | 'definitions' | 'settings' | 'labsChanged'>
 
-/** However many ask for it, a worker's labs are not listed more often. */
+/** Minimum time between two scans of a worker. */
 const APART_MS = 60_000
 const NO_SLOT_MS = 5_000
 
@@ -181,7 +181,7 @@ async function condemnStrays({ client, election, clock }: LabScanParts, seen: Sc
   }
 }
 
-/** Room that a session left behind is given back once its lab is seen stopped or is not there any more. */
+/** Releases capacity that a session left behind once its lab is seen stopped or gone. */
 async function releaseQuarantined({ client, election }: LabScanParts, seen: Scanned): Promise<number> {
   const { worker, labs, epoch, signal, ourName } = seen
   let released = 0

@@ -19,19 +19,19 @@ describe('the title of a lab', () => {
     ['', 'two-routers ls-5gc7thf69kr32'],
     ['x'.repeat(64), `${'x'.repeat(47)} ls-5gc7thf69kr32`],
     [`${'x'.repeat(46)} yz`, `${'x'.repeat(46)} ls-5gc7thf69kr32`],
-  ])('of %s fits into what CML takes and tells the session', (title, expected) => {
+  ])('of %s fits the limit of CML and names the session', (title, expected) => {
     const made = labTitle(session, aDefinition(NOW, { title }))
     expect(made).toBe(expected)
     expect(made.length).toBeLessThanOrEqual(64)
     expect(sessionInTitle(made)).toBe(session.id)
   })
 
-  it('of anybody else tells nothing', () => {
+  it('of a foreign lab names no session', () => {
     expect(['ls-1', 'my lab', 'Two routers ls-1 (copy)'].map(sessionInTitle)).toEqual([null, null, null])
   })
 })
 
-describe('a lab that bears the title of a session', () => {
+describe('a lab with the title of a session', () => {
   const lab = (more: Partial<CmlLab> = {}): CmlLab => ({
     ...{ lab_id: 'l-1', title: `x ${session.id}`, owner: 'admin', state: 'STARTED' },
     ...{ node_count: 2, link_count: 0, created: NOW, modified: null },
@@ -42,13 +42,13 @@ describe('a lab that bears the title of a session', () => {
     state_history: [{ from: 'INSTANTIATING', to: 'READY', at, because: textReason('') }],
   })
 
-  it('is ours if it is older than the moment from which people could copy it', () => {
+  it('is ours when it is older than the time from which users could copy it', () => {
     expect(isOurs(lab(), session, 'admin')).toBe(true)
     expect(isOurs(lab(), ready(LATER), 'admin')).toBe(true)
     expect(isOurs(lab({ created: LATER }), ready(NOW), 'admin')).toBe(false)
   })
 
-  it('is not ours if somebody else owns it, or it is of another session', () => {
+  it('is not ours when another user owns it, or it belongs to another session', () => {
     expect(isOurs(lab({ owner: 'ann' }), session, 'admin')).toBe(false)
     expect(isOurs(lab({ title: 'x ls-other' }), session, 'admin')).toBe(false)
   })

@@ -33,8 +33,8 @@ export function isOurs(lab: CmlLab, session: LabletSession, ourName: string): bo
 }
 
 /**
- * Whether this is what an import left behind whose answer nobody heard, and that came to be only after its session had been
- * taken down. Only labs that never ran are meant.
+ * Whether a lab is left from an import whose response was lost, and appeared only after the teardown of its session. Labs that
+ * ever ran don't count.
  */
 export function isStray(
   lab: CmlLab,

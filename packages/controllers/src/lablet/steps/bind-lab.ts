@@ -37,7 +37,7 @@ async function leftBehind({ client, session, labs: cmlLabs, signal }: StepContex
   return null
 }
 
-/** On record before it exists: whatever is imported later can be found and removed. */
+/** Records the lab before it exists, so that an imported lab can always be found and deleted. */
 export async function bindLab(context: StepContext): Promise<StepResult> {
   const own = await context.record()
   if (own !== null) return completed({ record_id: own.id })

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
 import { labRig, MINUTE_MS } from '../testing/lab-rig.ts'
 
-it('a lab whose start got no answer is on record as one that may run', async () => {
+it('a lab whose start got no response is recorded as STARTING', async () => {
   const rig = await labRig()
   const start: typeof rig.labs.start = async (...args) => {
     await rig.labs.start(...args)

@@ -10,7 +10,7 @@ import { putOnRecord } from './bind-lab.ts'
 import { completed, failed, type StepContext, type StepResult, unlessLate } from './step.ts'
 import { topologyToImport } from './topology-import.ts'
 
-/** The lab is there, wiped, and its tags name the ports that were given out. */
+/** Ensures that the lab exists, is wiped, and has tags with the allocated ports. */
 export async function prepareLab(context: StepContext): Promise<StepResult> {
   const record = await context.record()
   if (record === null) return failed('the lab record is gone', { definite: true })
@@ -23,7 +23,7 @@ export async function prepareLab(context: StepContext): Promise<StepResult> {
   if (waitsFor !== null) return unlessLate(context, waitsFor)
   const isUsedAgain = lab.title !== labTitle(context.session, await context.definition())
   if (isUsedAgain && !leadsTo(await context.labs.nodes(lab.lab_id), portsOf(context))) {
-    // Its tags lead elsewhere, and a new lab is made in its place with the next look.
+    // Its tags name other ports, so the next reconcile imports a new lab in its place.
     await context.labs.delete(lab.lab_id)
     return unlessLate(context, reason('lab_ports_differ'))
   }
@@ -41,7 +41,7 @@ const leadsTo = (nodes: readonly CmlNode[], ports: Readonly<Record<string, numbe
   return there.length === wanted.length && wanted.every(port => there.includes(port))
 }
 
-/** By its id, else by its title: an import whose answer was lost is found by what it was called. */
+/** The lab with the recorded id, else with the title: an import whose response was lost is found by its title. */
 async function ownLab(context: StepContext, { lab_id }: LabRecord): Promise<CmlLab | null> {
   const known = lab_id === null ? null : await context.labs.get(lab_id)
   if (known !== null) return known
@@ -49,7 +49,7 @@ async function ownLab(context: StepContext, { lab_id }: LabRecord): Promise<CmlL
   return (await context.labs.list()).find(lab => lab.title === title) ?? null
 }
 
-/** A record has one lab: the one that is not there any more makes way for the next. */
+/** A record has one lab, so the record of a missing lab is closed before the next import. */
 async function forgetLabId(context: StepContext, { id, lab_id }: LabRecord): Promise<void> {
   if (lab_id === null) return
   await reportLab(context, id, {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { aController } from '../testing/a-controller.ts'
 import { labRig, MINUTE_MS } from '../testing/lab-rig.ts'
 
-it('a lab that did not come up is not kept for the next one, also where labs are used again', async () => {
+it('a lab that failed to start is not kept for reuse', async () => {
   const rig = await labRig()
   rig.faults({ never_boot: ['R2'] })
   await rig.book('ls-1')

@@ -70,7 +70,7 @@ export async function runStep(
   return conclude(parts, context, stepContext, await carryOut(STEPS[pipeline.name][plan.name], stepContext))
 }
 
-/** One try of one step. */
+/** Identifies one attempt of one step. */
 const runOf = ({ name, attempt, steps }: Pipeline, { name: step }: StepPlan): string =>
   `${name}:${attempt}:${step}:${steps[step]?.attempts ?? 0}`
 
@@ -104,7 +104,7 @@ function stepContextOf(
 }
 
 const noWorker = async (): Promise<never> => {
-  throw new Error('there is no worker to ask')
+  throw new Error('the session has no worker')
 }
 const NO_WORKER: FencedLabs = {
   ownName: noWorker,
@@ -119,7 +119,7 @@ const NO_WORKER: FencedLabs = {
   delete: noWorker,
 }
 
-/** Whether it may help to ask CML the same thing again. */
+/** Error classes of CML that a retry may solve. */
 const PASSING: ReadonlySet<string> = new Set(['throttled', 'transient', 'state', 'not_found'])
 
 async function carryOut(run: RunStep | undefined, stepContext: StepContext): Promise<StepResult> {
@@ -156,7 +156,7 @@ async function conclude(
         { action: plan.name, because: because ?? reason('step_in_progress', { step: plan.name }) },
       )
     } else if (because !== null) {
-      // No write holds what it waits for, such as a CML that does not answer.
+      // No write records this wait, such as for a CML that does not answer.
       parts.decisions.note(`session:${context.session.id}`, context.epoch, noteOf(context, { action: 'wait', because }))
     }
     return requeue(`${plan.name}: ${because?.message ?? ''}`, UNDER_WAY_MS)
@@ -179,7 +179,7 @@ function reasonOf({ name: step }: StepPlan, outcome: StepOutcome): Reason {
 
 /**
  * A teardown that can't go on. The session ends; its capacity stays reserved until a scan has seen its lab stopped or
- * gone. A worker that is away may come back, and then its lab is removed.
+ * gone. A lost worker may come back, and then its lab is deleted.
  */
 async function giveUp(
   parts: LabletDependencies,

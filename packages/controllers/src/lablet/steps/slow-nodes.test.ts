@@ -9,8 +9,8 @@ const ISE = {
   links: [],
 }
 
-/** CML gives ISE an hour to boot, and more where its CPU is limited. Half an hour of patience wipes it in the middle, three times. */
-it('a node that takes its time to boot is waited for as long as CML waits for it', async () => {
+/** CML gives ISE an hour to boot, and more with a CPU limit. A timeout of half an hour would wipe it during its boot, three times. */
+it('a node with a slow boot is waited for as long as CML waits for it', async () => {
   const rig = await labRig()
   const { created_at } = await rig.book('ls-1')
   const end = toInstant(rig.clock.now() + 240 * MINUTE_MS)

@@ -34,7 +34,7 @@ export const startLab = (context: StepContext): Promise<StepResult> =>
   withLab(context, async ({ recordId, labId }) => {
     const lab = await context.labs.get(labId)
     if (lab === null) return failed('the lab is gone from CML', { definite: true })
-    // On record first: a start whose answer is lost may run, and would use capacity that counts as free.
+    // Recorded first: a lab whose start response is lost may run, and would use capacity that counts as free.
     await report(context, recordId, { status: 'STARTING' }, reason('session_needs_lab'))
     if (isIdleState(lab.state)) await context.labs.start(labId)
     const topology = await topologyOf(await context.definition(), () => context.clock.sleep(0))
@@ -69,7 +69,7 @@ const named = (nodes: readonly CmlNode[]): string => {
   return [...names, ...(nodes.length > NODES_NAMED_MAX ? [`${nodes.length - NODES_NAMED_MAX} more`] : [])].join(', ')
 }
 
-/** Says where people get in: on the worker's own address, by the ports that were given out. */
+/** Publishes the access of the session: the address of the worker and the allocated ports. */
 export async function publishAccess(context: StepContext): Promise<StepResult> {
   const { port_template } = await context.definition()
   const given = context.session.pipeline?.steps.ports_alloc?.output ?? {}

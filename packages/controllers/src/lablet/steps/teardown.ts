@@ -25,7 +25,7 @@ export const TEARDOWN: Readonly<Record<string, RunStep>> = {
   archive: async () => completed(),
 }
 
-/** A lab that is gone, or whose worker is, is as down as it can be. */
+/** A lab that is gone, or whose worker is gone, counts as torn down. */
 function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
   return async context => {
     const record = await context.record()
@@ -52,13 +52,13 @@ function notServing(context: StepContext): StepResult {
     : failed(lost.message, { definite: true })
 }
 
-/** The lab on record and whatever else was made for the session, such as what a lost answer left behind. */
+/** The recorded lab and all others imported for the session, such as after a lost response. */
 async function labsOf({ labs: cmlLabs, session }: StepContext, record: LabRecord): Promise<readonly CmlLab[]> {
   const ourName = await cmlLabs.ownName()
   return (await cmlLabs.list()).filter(lab => lab.lab_id === record.lab_id || isOurs(lab, session, ourName))
 }
 
-/** With reuse the lab on record stays, wiped, for the next one; one that failed is of no use to anybody. */
+/** With reuse the recorded lab stays, wiped, for the next session. A failed lab is deleted. */
 async function deleteLab(context: StepContext): Promise<StepResult> {
   const { session, worker, labs: cmlLabs } = context
   const record = await context.record()
@@ -68,7 +68,7 @@ async function deleteLab(context: StepContext): Promise<StepResult> {
   const isKept = (await context.definition()).lab_reuse && session.last_error === null
   const labs = await labsOf(context, record)
   const superfluous = labs.filter(lab => !(isKept && lab.lab_id === record.lab_id))
-  // Else a scan that comes before the end of this step would take the lab for lost.
+  // Otherwise a scan during this step would report the lab as lost.
   if (superfluous.some(({ lab_id }) => lab_id === record.lab_id))
     await report(context, record, 'DELETING', BECAUSE_OVER)
   const waitsFor: Reason[] = []

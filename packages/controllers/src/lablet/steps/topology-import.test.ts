@@ -14,14 +14,14 @@ async function read(topology: string) {
 }
 
 /**
- * The parser's own look for repeated keys compares each key with all others. A map of 12,000 keys, which the API takes, keeps
- * the whole process busy for seconds at each try.
+ * The parser's own check for duplicate keys compares each key with all others. A map of 12,000 keys, which the API accepts, blocks
+ * the process for seconds at each attempt.
  */
-it('repeated keys are looked for by the API alone, which refused them with their line', async () => {
+it('duplicate keys are not checked again after the API has accepted the topology', async () => {
   expect((await read(lab(', x: 1'))).value.nodes).toMatchObject([{ label: 'r1', x: 1 }])
 })
 
-it('others get their turns while a long one is read', async () => {
+it('other work runs while a long topology is parsed', async () => {
   const short = await read(lab(''))
   expect(short.pauses).toBe(0)
   const notes = `annotations: [${Array.from({ length: 5_000 }, (_, n) => `{x1: ${n}}`).join(', ')}]\n`
@@ -30,12 +30,12 @@ it('others get their turns while a long one is read', async () => {
   expect(long.pauses).toBeGreaterThan(5)
 })
 
-it('what is said twice by reference is written out', async () => {
+it('aliases are expanded', async () => {
   const { value } = await read(lab(', tags: &t [core], parameters: {list: *t}'))
   expect(value.nodes[0]).toMatchObject({ tags: ['core'], parameters: { list: ['core'] } })
 })
 
-it('a file that says it is YAML 1.1 is read as the API has read it', async () => {
+it('a file with a YAML 1.1 directive is parsed as the API parses it', async () => {
   const { value } = await read(`%YAML 1.1\n---\n${lab('').replace('label: r1', 'label: on')}`)
   expect(value.nodes[0].label).toBe('on')
 })

@@ -5,10 +5,10 @@ import { Composer, type CST, Lexer, Parser } from 'yaml'
 
 /** The API refuses aliases and duplicate keys far below this limit. */
 const ALIASES_MAX = 100
-/** So many words are read in one go, which takes a few milliseconds. */
+/** Words that are parsed before other work may run; they take a few milliseconds. */
 const WORDS_PER_SLICE = 2_000
 
-/** The topology as CML imports it, with the ports that were given out. JSON is YAML too, and leaves nothing to quoting. */
+/** The topology as CML imports it, with the allocated ports. JSON is valid YAML and needs no quoting rules. */
 export async function topologyToImport(
   definition: LabletDefinition,
   ports: Readonly<Record<string, number>>,
@@ -20,7 +20,7 @@ export async function topologyToImport(
 /** The same options as in the API, whatever YAML version the file declares. */
 const AS_JUDGED = { schema: 'core', uniqueKeys: false, stringKeys: true } as const
 
-/** The API has judged it. However long it is, others get their turns while it is read. */
+/** The API has validated it. Other work runs while a long topology is parsed. */
 export async function topologyOf({ topology }: LabletDefinition, pause: () => Promise<void>): Promise<Topology> {
   const text = topology ?? ''
   const tokens: CST.Token[] = []

@@ -16,7 +16,7 @@ export interface AController {
 }
 
 const SERVICE = 'lablet-controller'
-const NO_SOURCES: ContentSources = { read: async source => Promise.reject(new Error(`nobody has ${source}`)) }
+const NO_SOURCES: ContentSources = { read: async source => Promise.reject(new Error(`no content at ${source}`)) }
 
 /** A controller that leads as soon as it can. */
 export function aController(

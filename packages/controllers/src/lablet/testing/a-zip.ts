@@ -4,12 +4,12 @@ export interface ZipFile {
   readonly name: string
   readonly data: string | Buffer
   readonly isStored?: boolean
-  /** What the directory says of its size, where that is a lie. */
+  /** The size in the directory, when it differs from the real one. */
   readonly saysBytes?: number
   readonly flags?: number
 }
 
-/** A zip as anybody's tool would write it, or as somebody with bad intentions would. */
+/** A zip as any tool would write it, or as an attacker would. */
 export function aZip(files: readonly ZipFile[], saysEntries = files.length): Buffer {
   const locals: Buffer[] = []
   const directory: Buffer[] = []

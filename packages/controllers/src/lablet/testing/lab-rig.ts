@@ -42,7 +42,7 @@ export function aDefinition(now: string, more: Partial<LabletDefinition> = {}): 
   })
 }
 
-/** One worker whose CML serves, on a manual clock, with the real API beside it. */
+/** One worker whose CML serves, on a manual clock, with the real API. */
 export interface LabRig {
   readonly clock: ManualClock
   readonly model: SimModel
@@ -54,7 +54,7 @@ export interface LabRig {
   stopAnnouncing(): Promise<void>
   worker(): Promise<Worker>
   changeWorker(more: Partial<Worker>): Promise<void>
-  /** A session that has a place on the worker: its timeslot starts after `startsInMs`. */
+  /** A session that is placed on the worker: its timeslot starts after `startsInMs`. */
   book(id: string, startsInMs?: number, workerId?: string): Promise<LabletSession>
   session(id?: string): Promise<LabletSession>
   define(more: Partial<LabletDefinition>): Promise<void>
@@ -64,7 +64,7 @@ export interface LabRig {
   records(): Promise<readonly LabRecord[]>
   /** All labs on the server, as they are. */
   labsThere(): Promise<readonly CmlLab[]>
-  /** How to do what a person with the password could. */
+  /** The login of a user with the password. */
   login(): CmlLogin
   faults(patch: object): void
 }

@@ -8,7 +8,7 @@ const isChange = (name: string): boolean =>
 export type Fate = 'dies' | 'goes on'
 
 export interface CrashPoint {
-  /** At which of its changes, from 1; never when there are not so many. */
+  /** Number of the change, from 1. */
   readonly at: number
   readonly when: 'before' | 'after'
 }
@@ -18,11 +18,11 @@ export interface Mortal {
   readonly labs: CmlLabs
   /** The changes that it sent, by name, in order. */
   readonly sent: string[]
-  /** Whether its point came. */
+  /** Whether the crash point was reached. */
   isReached(): boolean
 }
 
-/** A process that something happens to at one of its own changes. The dead neither send nor hear anything any more. */
+/** A process with an incident at one of its own changes. A crashed process neither sends nor receives anything. */
 export function mortal(
   rig: { client: Client; labs: CmlLabs },
   point: CrashPoint,

@@ -19,7 +19,7 @@ export interface Story {
 
 export type Happening = (rig: LabRig, id: string, controller: string) => Promise<Fate>
 
-/** One session from its placement to its end, with a controller that something happens to and a standby. */
+/** One session from its placement to its end, with one controller that has an incident and one standby. */
 export async function story(point: CrashPoint, happening: Happening, afterwardsMs = 0): Promise<Story> {
   const rig = await labRig({ timeslotMs: TIMESLOT_MS })
   const parts = { client: rig.plane.client('lablet-controller'), labs: rig.labs }
@@ -31,7 +31,7 @@ export async function story(point: CrashPoint, happening: Happening, afterwardsM
   let labsMax = 0
   for (let ms = 0; ms < END_MS && !isOver(await rig.session(ID)); ms += 5_000) {
     await rig.clock.advance(5_000)
-    // Thousands of requests are of no interest here.
+    // Thousands of requests would only cost memory here.
     rig.plane.requests.length = 0
     labsMax = Math.max(labsMax, rig.model.cml.contextOf(rig.instanceId)?.labs.length ?? 0)
   }

@@ -33,7 +33,7 @@ export const aSession = (more: Partial<LabletSession> = {}): LabletSession =>
     ...more,
   })
 
-/** Serves, licensed, with room for four. */
+/** A licensed worker that serves, with capacity for four. */
 export const aServingWorker = (more: Partial<Worker> = {}): Worker => ({
   ...aWorker({
     status: 'RUNNING',

@@ -11,17 +11,17 @@ import { aConfig, EPOCH, never, type SimulatedFleet } from './simulated-fleet.ts
 export const INTERVAL_MS = 300_000
 const leadership: Leadership = { epoch: EPOCH, signal: never, isHeld: () => true }
 
-/** Discovery on a simulated fleet, with all that it told and asked. */
+/** Discovery on a simulated fleet, with its logs and calls. */
 export interface ADiscovery {
   readonly loop: Discovery
   readonly log: RecordingLogger
   readonly woken: string[]
   readonly notes: (DecisionNote & { resource: string })[]
-  /** What was asked of the cloud and of the API, in order. */
+  /** Calls to the cloud and to the API, in order. */
   readonly order: string[]
   lead(): Promise<void>
   end(): void
-  /** The first look of a new term, and `more` after it. */
+  /** Runs the first round of a new term, and `more` after it. */
   discover(more?: number): Promise<void>
   imported(): readonly Readonly<Record<string, unknown>>[]
   actions(): readonly string[]

@@ -3,7 +3,7 @@ import { anObservation } from '@lcm/testkit/observations'
 import type { WorkerReconcile } from '../report.ts'
 import { never } from './simulated-fleet.ts'
 
-/** One look of a leader in its third term. */
+/** One reconcile of a leader in its third term. */
 export const aReconcile = (more: Partial<WorkerReconcile> = {}): WorkerReconcile => ({
   signal: never,
   epoch: 3,
@@ -17,7 +17,7 @@ export const aReconcile = (more: Partial<WorkerReconcile> = {}): WorkerReconcile
   ...more,
 })
 
-/** An election that only remembers how often it was given up. */
+/** An election that only counts resignations. */
 export function resignations(): { readonly election: Election; count(): number } {
   let count = 0
   const status = { state: 'LEADER', leader_id: 'one', term: 3, since: null } as const

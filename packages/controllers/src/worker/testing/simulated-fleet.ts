@@ -58,7 +58,7 @@ export interface SimulatedFleet {
   readonly cml: CmlSystem
   readonly metrics: MachineMetrics
   readonly plane: AControlPlane
-  /** The API as the worker-controller meets it. */
+  /** The API as the worker-controller sees it. */
   readonly client: Client
   readonly logins: CmlLoginResolver
   readonly access: CmlAccessTracker
@@ -70,11 +70,11 @@ export interface SimulatedFleet {
   record(worker: Worker): Promise<Worker>
   /** Writes the record after operators have set these of its secrets. */
   recordWith(worker: Worker, secrets: { license?: string; login?: typeof DEFAULT_CML_LOGIN }): Promise<Worker>
-  /** As an operator of that server would set it. */
+  /** Sets it as an operator of that server. */
   setServer(instance: Instance, more: { opt_in?: boolean; faults?: object }): void
 }
 
-/** Reads that no probe follows: nothing is out of service here for long. */
+/** Reads without probes: no outage lasts long here. */
 export const someReads = (clock: Clock) =>
   ec2Outages({ clock, outages: outages({ clock, logger: silentLogger }), wake: () => undefined })
 
