@@ -24,9 +24,9 @@ const files = new Map(
 const names = [...files.keys()].sort()
 const given = process.argv.slice(2)
 const firstOption = given.findIndex(word => word.startsWith('-'))
-const [asked, options] = firstOption < 0 ? [given, []] : [given.slice(0, firstOption), given.slice(firstOption)]
-const unknown = asked.filter(name => !names.includes(name))
-if (unknown.length > 0 || (options.length > 0 && asked.length !== 1)) {
+const [selected, options] = firstOption < 0 ? [given, []] : [given.slice(0, firstOption), given.slice(firstOption)]
+const unknown = selected.filter(name => !names.includes(name))
+if (unknown.length > 0 || (options.length > 0 && selected.length !== 1)) {
   const why =
     unknown.length > 0 ? `unknown figure ${unknown.join(', ')}` : 'options need the name of one figure before them'
   console.error(`bench: ${why}. Choose from ${names.join(', ')}.`)
@@ -34,7 +34,7 @@ if (unknown.length > 0 || (options.length > 0 && asked.length !== 1)) {
 }
 
 await ensureReady()
-for (const name of asked.length > 0 ? asked : names.filter(each => !LONG.includes(each))) {
+for (const name of selected.length > 0 ? selected : names.filter(each => !LONG.includes(each))) {
   console.log(`\n== ${name}`)
   const about = { at: new Date().toISOString(), ...machine() }
   const startedAt = Date.now()

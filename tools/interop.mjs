@@ -10,7 +10,7 @@ import { ensureEtcd } from './programs/etcd.mjs'
 import { ensureReady } from './setup.mjs'
 import { concluded, runSuites } from './suites.mjs'
 
-/** Each is first fetched, then asked. Only the fetching may fail without a failure, and not in CI. */
+/** Each judge is fetched first, then run. A failed fetch is no failure, except in CI. */
 const MONGO_WIRE = {
   name: 'mongo-wire',
   fetch: () => Promise.all([ensureMongoWire(), ensureEtcd()]),
@@ -36,7 +36,7 @@ const fetched = fetchInOrder([...LANES.flat(), ...LAST].filter(isSelected))
 const results = [...(await Promise.all(LANES.map(runLane))).flat(), ...(await runLane(LAST))]
 concluded(results, startedAt)
 
-/** The next is fetched while others are asked. A failure waits for its judge. */
+/** Fetches the next judge while others run. Its failure is reported when it would run. */
 function fetchInOrder(judges) {
   let before = Promise.resolve()
   return new Map(

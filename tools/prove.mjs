@@ -25,8 +25,8 @@ const PROOFS = {
 }
 
 const file = join(root, 'bench/proof.json')
-const asked = process.argv.slice(2).map(word => word.split('='))
-const unknown = asked.find(([name, count = '1']) => !(name in PROOFS) || !/^[1-9]\d*$/.test(count))
+const selected = process.argv.slice(2).map(word => word.split('='))
+const unknown = selected.find(([name, count = '1']) => !(name in PROOFS) || !/^[1-9]\d*$/.test(count))
 if (unknown !== undefined) {
   console.error(`prove: unknown proof ${unknown.join('=')}. Choose from ${Object.keys(PROOFS).join(', ')}.`)
   process.exit(1)
@@ -37,7 +37,7 @@ await ensureEtcd()
 await ensureMongoWire()
 // Imported late because its packages may have just been installed. Built once: a bundle in use must not be overwritten.
 const simulation = await (await import('./simulation.mjs')).simulationCommand()
-for (const [name, count] of asked.length > 0 ? asked : Object.keys(PROOFS).map(each => [each])) {
+for (const [name, count] of selected.length > 0 ? selected : Object.keys(PROOFS).map(each => [each])) {
   const [usual, prove] = PROOFS[name]
   console.log(`\n== ${name} ${count ?? usual}`)
   const machine = { node: process.versions.node, cores: availableParallelism() }

@@ -1,5 +1,5 @@
-// `npm run sim -- --seed N --hours H --workers W`: one run of the whole system on virtual time; simulation/virtual/main.ts says what else
-// can be asked for. The last line is the count as JSON.
+// `npm run sim -- --seed N --hours H --workers W`: one run of the whole system on virtual time; simulation/virtual/main.ts has further
+// options. The last line is the count as JSON.
 import { spawnSync } from 'node:child_process'
 import { ensureReady, root } from './setup.mjs'
 

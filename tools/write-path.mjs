@@ -85,7 +85,7 @@ function startProduct() {
   })
 }
 
-/** Calls since the last time it was asked. */
+/** Calls since the last read. */
 async function calls() {
   product.send('calls')
   const [files] = await once(product, 'message')

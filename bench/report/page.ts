@@ -15,15 +15,15 @@ export function resultsPage(results: Results, benches: readonly string[]): strin
   const figures = runs.flatMap(([bench, run]) =>
     (run.report?.figures ?? [broken(bench)]).map(each => ({ bench, ...each })),
   )
-  const asked = figures.filter(({ bar }) => bar !== '')
-  const missed = asked.filter(({ met }) => met === false)
-  const open = asked.filter(({ met }) => met === null)
+  const judged = figures.filter(({ bar }) => bar !== '')
+  const missed = judged.filter(({ met }) => met === false)
+  const open = judged.filter(({ met }) => met === null)
   return `${[
     '# Results',
     '',
     'Made by `npm run bench`; [README.md](README.md) says what each figure means and how it is taken.',
     '',
-    `${asked.length} bars: ${asked.length - missed.length - open.length} met, ${missed.length} missed, ${open.length} undecided.`,
+    `${judged.length} bars: ${judged.length - missed.length - open.length} met, ${missed.length} missed, ${open.length} undecided.`,
     ...(never.length > 0 ? ['', `Never recorded: ${never.map(bench => `\`${bench}.ts\``).join(', ')}.`] : []),
     ...(missed.length > 0 ? ['', 'Missed:', ''] : []),
     ...missed.map(({ bench, what, bar, result }) => `* ${what}: ${result}, and the bar is ${bar} (\`${bench}.ts\`)`),

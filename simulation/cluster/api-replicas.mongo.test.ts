@@ -258,7 +258,7 @@ describe('fencing over two replicas', { timeout: LIMIT_MS }, () => {
 
 describe('a request to one replica', { timeout: LIMIT_MS }, () => {
   it('creates one worker when it is sent to both with the same Idempotency-Key', async () => {
-    const asked = await times(20, async key => {
+    const created = await times(20, async key => {
       const body = { template_name: 'metal', name: `once-${key}` }
       const both = replicas.both.map(replica => replica.with({ 'idempotency-key': `k${key}` }))
       const answers = await Promise.allSettled(both.map(client => client.call('createWorker', { body })))
@@ -270,8 +270,8 @@ describe('a request to one replica', { timeout: LIMIT_MS }, () => {
       return [...made, ...again.map(({ id }) => id)]
     })
     const { items } = await b.client.call('listWorkers', { query: { q: 'once-', limit: 1000 } })
-    expect(asked.map(ids => [...new Set(ids)])).toEqual(asked.map(([id]) => [id]))
-    expect(items.map(({ id }) => id).toSorted()).toEqual(asked.map(([id]) => id ?? '').toSorted())
+    expect(created.map(ids => [...new Set(ids)])).toEqual(created.map(([id]) => [id]))
+    expect(items.map(({ id }) => id).toSorted()).toEqual(created.map(([id]) => id ?? '').toSorted())
   })
 
   it('stores a secret that the controller can read at the other', async () => {

@@ -31,16 +31,16 @@ afterAll(async () => {
 async function dieAfter(kind: string, name: string): Promise<void> {
   const { replica, mongo } = await replicas.startBehindProxies(name)
   const reached = mongo.shutAfter(message => message.includes('insert\0') && message.includes(`${kind}\0`))
-  const asked = askOnce(replica, name)
-  asked.catch(() => undefined)
+  const creating = createWithKey(replica, name)
+  creating.catch(() => undefined)
   await reached
   await replica.kill()
-  await expect(asked).rejects.toThrow(/does not answer/)
-  for (const other of replicas.both) await expect(askOnce(other, name)).rejects.toThrow(/is being carried out/)
+  await expect(creating).rejects.toThrow(/does not answer/)
+  for (const other of replicas.both) await expect(createWithKey(other, name)).rejects.toThrow(/is being carried out/)
 }
 
 /** The name is also the key. */
-const askOnce = (replica: Replica, name: string) =>
+const createWithKey = (replica: Replica, name: string) =>
   replica.with({ 'idempotency-key': name }).call('createWorker', { body: { template_name: 'metal', name } })
 
 describe('kill -9 of a replica', { timeout: LIMIT_MS }, () => {
@@ -87,7 +87,10 @@ describe('a request whose replica died', { timeout: LIMIT_MS }, () => {
     const [before, behind] = await Promise.all([repeated(b, DIED_BEFORE), repeated(a, DIED_BEHIND)])
     expect(behind.id).toBe(made?.id)
     for (const replica of replicas.both)
-      expect([await askOnce(replica, DIED_BEFORE), await askOnce(replica, DIED_BEHIND)]).toEqual([before, behind])
+      expect([await createWithKey(replica, DIED_BEFORE), await createWithKey(replica, DIED_BEHIND)]).toEqual([
+        before,
+        behind,
+      ])
     const { items } = await b.client.call('listWorkers', { query: { q: 'died-' } })
     expect(items.map(({ id }) => id).toSorted()).toEqual([before.id, behind.id].toSorted())
     for (const { id } of items) {
@@ -100,7 +103,7 @@ describe('a request whose replica died', { timeout: LIMIT_MS }, () => {
   async function repeated(replica: Replica, name: string) {
     for (;;) {
       try {
-        return await askOnce(replica, name)
+        return await createWithKey(replica, name)
       } catch (error) {
         if (!isProblem(error, 'idempotency_in_progress')) throw error
         await systemClock.sleep(KEY_POLL_MS)

@@ -75,8 +75,8 @@ describe('the own port of a controller', { timeout: LIMIT_MS }, () => {
       const led = { ...sound, is_leader: true, instance_id: leader.name, last_reconciliation: expect.any(String) }
       expect(await healthOf(leader)).toMatchObject(led)
       const nothing = Object.fromEntries(Object.keys(managed).map(name => [name, 0]))
-      const asked = await cluster.ask(standby, 'GET /health', null)
-      expect(asked).toMatchObject({
+      const health = await cluster.ask(standby, 'GET /health', null)
+      expect(health).toMatchObject({
         status: 200,
         body: { ...sound, ...nothing, is_leader: false, instance_id: standby.name },
       })

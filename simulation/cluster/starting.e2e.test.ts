@@ -20,17 +20,17 @@ afterAll(async () => {
   await etcd.close()
 }, LIMIT_MS)
 
-const asked = async ({ url }: ServiceProcess, path: string) => {
+const get = async ({ url }: ServiceProcess, path: string) => {
   const answer = await fetch(url + path)
   return { status: answer.status, body: await answer.json() }
 }
 const untilItWaits = (one: ServiceProcess, what: RegExp) =>
   eventually(`${one.name} waits for ${what}`, async () => {
-    const { status, body } = await asked(one, '/ready')
+    const { status, body } = await get(one, '/ready')
     return status === 503 && what.test(Object(body).waits_for) ? true : null
   })
 const untilReady = (one: ServiceProcess) =>
-  eventually(`${one.name} is ready`, async () => ((await asked(one, '/ready')).status === 200 ? true : null), 50)
+  eventually(`${one.name} is ready`, async () => ((await get(one, '/ready')).status === 200 ? true : null), 50)
 
 const startApi = (port: string) => environment.start('api', ['control-plane-api', '--port', port], environment.apiEnv)
 
@@ -56,13 +56,13 @@ describe('services that start before their dependencies', { timeout: LIMIT_MS },
     )
     for (const one of controllers) {
       await untilItWaits(one, /^etcd/)
-      expect(await asked(one, '/health')).toMatchObject({ status: 200, body: { is_leader: false } })
+      expect(await get(one, '/health')).toMatchObject({ status: 200, body: { is_leader: false } })
     }
     await etcd.members[0]?.restart()
     for (const one of controllers) await untilItWaits(one, /^the API: http:\S+ does not answer$/)
     api = await startApi(port)
     for (const one of [api, ...controllers]) await untilReady(one)
-    for (const one of controllers) expect(await asked(one, '/health')).toMatchObject({ body: { is_leader: true } })
+    for (const one of controllers) expect(await get(one, '/health')).toMatchObject({ body: { is_leader: true } })
     simulator.signal('SIGTERM')
     await simulator.exited
   })
@@ -75,9 +75,9 @@ it('reports an unreachable MongoDB in every response, and ends on SIGTERM', {
   const regions = { AWS_REGIONS_CONFIG_PATH: join(environment.folder, 'regions.yaml') }
   const api = await startWaitingProcess('without-store', ['control-plane-api', '--port', '0'], { ...env, ...regions })
   const waits_for = expect.stringMatching(/^the store: MongoDB can't be reached: .*ECONNREFUSED/)
-  expect(await asked(api, '/ready')).toEqual({ status: 503, body: { ready: false, waits_for } })
-  expect(await asked(api, '/health')).toMatchObject({ status: 200, body: { status: 'degraded' } })
-  expect(await asked(api, '/api/v1/workers')).toMatchObject({ status: 503, body: { code: 'store_unavailable' } })
+  expect(await get(api, '/ready')).toEqual({ status: 503, body: { ready: false, waits_for } })
+  expect(await get(api, '/health')).toMatchObject({ status: 200, body: { status: 'degraded' } })
+  expect(await get(api, '/api/v1/workers')).toMatchObject({ status: 503, body: { code: 'store_unavailable' } })
   api.signal('SIGTERM')
   expect(await api.exited).toBe(0)
 })

@@ -1,7 +1,7 @@
 export interface ImportRow {
   /** Packages of ours, by name. */
   readonly may: ReadonlySet<string>
-  /** Allowed as `import()` or as a type only, so that they load when asked for. */
+  /** Allowed as `import()` or as a type only, so that they load on demand. */
   readonly mayDynamically: ReadonlySet<string>
   /** Packages of ours that the last column names. They are not in `may`, or the table contradicts itself. */
   readonly never: ReadonlySet<string>

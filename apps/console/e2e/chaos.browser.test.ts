@@ -62,9 +62,9 @@ it('marks what LCM has not observed yet, and triggers a sweep', async () => {
     await screenshot(page, `chaos-unseen-${width}`)
     expect(await hiddenPx(page.getByRole('region', { name: 'Machines', exact: true })), `at ${width} px`).toBe(0)
   }
-  const asked = page.waitForRequest('**/refresh')
+  const request = page.waitForRequest('**/refresh')
   await row.getByRole('button', { name: 'Refresh now' }).click()
-  expect((await asked).method()).toBe('POST')
+  expect((await request).method()).toBe('POST')
 })
 
 it('throttles AWS, loses responses and changes the preset', async () => {

@@ -29,12 +29,12 @@ it('triggers a leader', async () => {
 it('resigns a leader after a confirmation and shows it until the next term', async () => {
   const { page } = await open({ at: '#/controllers' })
   // Without a leader for a while the other files would have to wait.
-  const asked = page.waitForRequest('**/services/resource-scheduler/resign')
+  const request = page.waitForRequest('**/services/resource-scheduler/resign')
   await page.route('**/services/resource-scheduler/resign', route => route.fulfill({ status: 202, json: {} }))
   const card = page.locator('.service', { hasText: 'resource-scheduler' })
   await card.getByRole('button', { name: 'Resign' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Resign', exact: true }).click()
-  expect((await asked).method()).toBe('POST')
+  expect((await request).method()).toBe('POST')
   await card.getByRole('button', { name: 'Resigning…' }).waitFor()
 })
 

@@ -28,15 +28,15 @@ beforeAll(async () => {
   definitionId = (await api().call('createDefinition', { body: { name: 'roles', topology } })).id
 })
 
-interface Asked {
+interface SentRequest {
   readonly method: string
   readonly path: string
 }
 
 /** Notes what the page requests for and is refused, and what it would change, which never reaches the product. */
-async function observed(page: Page): Promise<{ refused: string[]; changes: Asked[] }> {
+async function observed(page: Page): Promise<{ refused: string[]; changes: SentRequest[] }> {
   const refused: string[] = []
-  const changes: Asked[] = []
+  const changes: SentRequest[] = []
   page.on('response', response => {
     const isRefused = [401, 403].includes(response.status())
     if (isRefused) refused.push(`${response.request().method()} ${new URL(response.url()).pathname}`)
@@ -83,8 +83,10 @@ const pressEverything = (page: Page): Promise<number> =>
   })
 
 const patternOf = (path: string) => new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
-const refusedBy = (role: Role, asked: Asked): boolean => {
-  const spec = Object.values(ROUTES).find(each => each.method === asked.method && patternOf(each.path).test(asked.path))
+const refusedBy = (role: Role, request: SentRequest): boolean => {
+  const spec = Object.values(ROUTES).find(
+    each => each.method === request.method && patternOf(each.path).test(request.path),
+  )
   return spec === undefined || !mayCall({ id: 'x', name: 'x', role, service: null }, spec.access)
 }
 
@@ -103,9 +105,12 @@ describe.each(['operator', 'author', 'user'] as const)('for the role %s', role =
       await visit(page, `${product.url}/#/${at}`)
       pressed += await pressEverything(page)
     }
-    expect({ refused, offered: changes.filter(asked => refusedBy(role, asked)) }).toEqual({ refused: [], offered: [] })
+    expect({ refused, offered: changes.filter(request => refusedBy(role, request)) }).toEqual({
+      refused: [],
+      offered: [],
+    })
     expect(pressed).toBeGreaterThan(PAGES.length)
-    const hasChanged = (path: RegExp) => changes.some(asked => path.test(asked.path))
+    const hasChanged = (path: RegExp) => changes.some(request => path.test(request.path))
     expect(hasChanged(/^\/workers\//)).toBe(role === 'operator')
     const offered = await page.getByRole('navigation').getByRole('link').allTextContents()
     expect(offered.includes('Audit')).toBe(role === 'operator')

@@ -64,9 +64,9 @@ async function violations(page: Page): Promise<() => Promise<string[]>> {
 describe('every page', () => {
   it('shows hostile text as text, keeps the content security policy and contacts only LCM', async () => {
     const { page } = await open({ at: '#/overview', isFresh: true })
-    const asked = new Set<string>()
+    const origins = new Set<string>()
     let dialogs = 0
-    page.on('request', request => asked.add(new URL(request.url()).origin))
+    page.on('request', request => origins.add(new URL(request.url()).origin))
     page.on('dialog', dialog => {
       dialogs += 1
       void dialog.dismiss()
@@ -88,7 +88,7 @@ describe('every page', () => {
       .getByRole('button', { name: /^Terminate/ })
       .click()
     await page.getByRole('dialog').getByRole('heading').getByText(HOSTILE).waitFor()
-    expect([dialogs, await refused(), [...asked]]).toEqual([0, [], [inject('product').url]])
+    expect([dialogs, await refused(), [...origins]]).toEqual([0, [], [inject('product').url]])
   })
 })
 

@@ -75,7 +75,7 @@ conclude({
   bench: 'launch-burst',
   figures: [
     p99AtMost(
-      `a wish to stop to its announcement, ${LAUNCHES_IN_FLIGHT} launches in flight`,
+      `a stop request to its announcement, ${LAUNCHES_IN_FLIGHT} launches in flight`,
       BAR_P99_MS,
       quantilesOf(waits),
       `${STOPS} stops`,

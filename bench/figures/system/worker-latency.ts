@@ -9,7 +9,7 @@ import { cdfChart } from '../../report/cdf.ts'
 import { conclude, p99AtMost } from '../../report/figures.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
-const WISHES = 100
+const REQUESTS = 100
 const BAR_P99_MS = 100
 /** Warm-up: the first of each kind runs code for the first time. */
 const WARM_UPS = 4
@@ -32,9 +32,9 @@ async function requests(): Promise<readonly Asked[]> {
 }
 
 const took: number[] = []
-for (let wish = 0; wish < WARM_UPS + WISHES; wish += 1) {
-  const id = workers[(wish >> 1) % workers.length]?.id ?? ''
-  const isStop = wish % 2 === 0
+for (let n = 0; n < WARM_UPS + REQUESTS; n += 1) {
+  const id = workers[(n >> 1) % workers.length]?.id ?? ''
+  const isStop = n % 2 === 0
   const [settled, action] = isStop ? (['RUNNING', 'StopInstances'] as const) : (['STOPPED', 'StartInstances'] as const)
   const { ec2_instance_id: machine } = await until(`${settled} ${id}`, async () => {
     const worker = await client.call('getWorker', { params: { id } })
@@ -53,6 +53,6 @@ await lcm.stop()
 const counted = took.slice(WARM_UPS)
 conclude({
   bench: 'worker-latency',
-  figures: [p99AtMost('a wish to the call to EC2, `lcm up`', BAR_P99_MS, quantilesOf(counted), `${WISHES} times`)],
-  charts: [cdfChart('worker-latency', 'A wish to the call to EC2', { wishes: counted }, BAR_P99_MS)],
+  figures: [p99AtMost('a request to the call to EC2, `lcm up`', BAR_P99_MS, quantilesOf(counted), `${REQUESTS} times`)],
+  charts: [cdfChart('worker-latency', 'A request to the call to EC2', { requests: counted }, BAR_P99_MS)],
 })

@@ -6,15 +6,15 @@ import { eventsUnlessSilent } from './event-timeout.ts'
 import { pagesOf, readList } from './lists.ts'
 
 const answering = (response: Partial<ApiResponse>) => {
-  const asked: ApiRequest[] = []
+  const requests: ApiRequest[] = []
   const client = apiClient(
     async request => {
-      asked.push(request)
+      requests.push(request)
       return { status: 200, headers: {}, body: null, ...response }
     },
     { token: 'secret' },
   )
-  return { client, asked }
+  return { client, requests }
 }
 
 async function* chunks(...texts: string[]): AsyncGenerator<string> {
@@ -23,17 +23,17 @@ async function* chunks(...texts: string[]): AsyncGenerator<string> {
 
 describe('a call', () => {
   it('fills in the path, the query, the version and the token', async () => {
-    const { client, asked } = answering({ body: '{"id":"w-1"}' })
+    const { client, requests } = answering({ body: '{"id":"w-1"}' })
     const answer = await client.call('stopWorker', { params: { id: 'a/b ?' }, body: { reason: 'x' }, ifMatch: 7 })
     expect(answer).toEqual({ id: 'w-1' })
-    expect(asked[0]).toMatchObject({
+    expect(requests[0]).toMatchObject({
       method: 'POST',
       url: '/api/v1/workers/a%2Fb%20%3F/stop',
       headers: { authorization: 'Bearer secret', 'if-match': '"7"', 'content-type': 'application/json' },
       body: '{"reason":"x"}',
     })
     await client.call('listWorkers', { query: { limit: 5, q: 'a&b' } })
-    expect(asked[1]?.url).toBe('/api/v1/workers?limit=5&q=a%26b')
+    expect(requests[1]?.url).toBe('/api/v1/workers?limit=5&q=a%26b')
   })
 
   it('rejects with the problem that the API names', async () => {
@@ -100,10 +100,10 @@ describe('events', () => {
   })
 
   it('resume after the position given', async () => {
-    const { client, asked } = answering({ body: chunks('id: 9\ndata: {"type":"heartbeat"}\n\n') })
+    const { client, requests } = answering({ body: chunks('id: 9\ndata: {"type":"heartbeat"}\n\n') })
     const events = []
     for await (const event of client.events({ after: '8', signal: new AbortController().signal })) events.push(event)
-    expect(asked[0]?.headers['last-event-id']).toBe('8')
+    expect(requests[0]?.headers['last-event-id']).toBe('8')
     expect(events).toEqual([{ position: '9', event: { type: 'heartbeat' } }])
   })
 

@@ -7,7 +7,7 @@ import { UnreachableError } from './client.ts'
 import { httpTransport } from './http-transport.ts'
 
 /** A request that has reached a server, whose response the test sends. */
-async function asked() {
+async function sendRequest() {
   const manual = manualClock()
   let count = 0
   let headIsThere: () => void = () => undefined
@@ -45,20 +45,20 @@ async function asked() {
 }
 
 it('waits for longer than the API may take', async () => {
-  const { clock, outcome, response } = await asked()
+  const { clock, outcome, response } = await sendRequest()
   await clock.advance(ANSWER_MS_MAX + 1_000)
   response.end('{}')
   expect(await outcome).toMatchObject({ status: 200, body: '{}' })
 })
 
 it('times out when the server does not respond', async () => {
-  const { clock, outcome } = await asked()
+  const { clock, outcome } = await sendRequest()
   await clock.advance(ANSWER_MS_MAX + 5_000)
   expect(await outcome).toBeInstanceOf(UnreachableError)
 })
 
 it('starts a new timeout for the body after the head', async () => {
-  const { clock, outcome, response, sendHead } = await asked()
+  const { clock, outcome, response, sendHead } = await sendRequest()
   await clock.advance(ANSWER_MS_MAX)
   await sendHead()
   await clock.advance(ANSWER_MS_MAX)
@@ -67,7 +67,7 @@ it('starts a new timeout for the body after the head', async () => {
 })
 
 it('times out when a body does not end', async () => {
-  const { clock, outcome, sendHead } = await asked()
+  const { clock, outcome, sendHead } = await sendRequest()
   await sendHead()
   await clock.advance(60_000)
   expect(await outcome).toBeInstanceOf(UnreachableError)

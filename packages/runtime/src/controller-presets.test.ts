@@ -200,7 +200,7 @@ describe('watchTriggeredHostedService', () => {
       election: alwaysWon,
     })
     await running(service, clock, 120_000)
-    expect([log, source.asked]).toEqual([[], []])
+    expect([log, source.calls]).toEqual([[], []])
   })
 
   it('sweeps a wider list than it polls, and then purges only with the sweep', async () => {

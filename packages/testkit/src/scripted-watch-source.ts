@@ -16,7 +16,7 @@ export interface ScriptedWatchSource<Hint> extends WatchSource<Hint> {
   /** Like a rebuilt store: the keys stay, the revisions start over. */
   restartHistory(): void
   /** Calls so far, such as `list` and `watch after 3`. */
-  readonly asked: readonly string[]
+  readonly calls: readonly string[]
   readonly openStreams: number
 }
 
@@ -28,7 +28,7 @@ interface Script<Hint> {
   log: WatchMessage<Hint>[]
   readonly entries: Map<string, WatchEntry<Hint>>
   readonly streams: Set<Pipe<WatchMessage<Hint>>>
-  readonly asked: string[]
+  readonly calls: string[]
 }
 
 export function scriptedWatchSource<Hint>(): ScriptedWatchSource<Hint> {
@@ -40,7 +40,7 @@ export function scriptedWatchSource<Hint>(): ScriptedWatchSource<Hint> {
     log: [],
     entries: new Map(),
     streams: new Set(),
-    asked: [],
+    calls: [],
   }
   return {
     list: signal => list(script, signal),
@@ -62,7 +62,7 @@ export function scriptedWatchSource<Hint>(): ScriptedWatchSource<Hint> {
       script.log = []
     },
     restartHistory: () => restartHistory(script),
-    asked: script.asked,
+    calls: script.calls,
     get openStreams() {
       return script.streams.size
     },
@@ -70,14 +70,14 @@ export function scriptedWatchSource<Hint>(): ScriptedWatchSource<Hint> {
 }
 
 async function list<Hint>(script: Script<Hint>, signal: AbortSignal) {
-  script.asked.push('list')
+  script.calls.push('list')
   if (script.isRefusing) throw new Error('connection refused')
   if (script.isSilent) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
   return { entries: [...script.entries.values()], revision: script.revision }
 }
 
 function open<Hint>(script: Script<Hint>, afterRevision: number, signal: AbortSignal) {
-  script.asked.push(`watch after ${afterRevision}`)
+  script.calls.push(`watch after ${afterRevision}`)
   const stream = pipe<WatchMessage<Hint>>({ signal, onClose: () => script.streams.delete(stream) })
   if (script.isRefusing) stream.end(new Error('connection refused'))
   else if (afterRevision < script.compactedTo) stream.end(new WatchCompacted(afterRevision))

@@ -99,8 +99,8 @@ const registerByHand = (cloud: World['cloud'], machine: string): void =>
 
 /** Calls a server as its administrator, such as `PUT /labs/...`. */
 function asAdmin(cloud: World['cloud'], machine: string, route: string, json: object = {}): void {
-  const call = (asked: string, token: string | null, body: object) => {
-    const [method = '', path = ''] = asked.split(' ')
+  const call = (route: string, token: string | null, body: object) => {
+    const [method = '', path = ''] = route.split(' ')
     return cloud.cml.call(machine, { method, path, query: new URLSearchParams(), token, body: JSON.stringify(body) })
   }
   const session = call('POST /authenticate', null, CML_LOGIN)

@@ -14,8 +14,8 @@ function firstAnswersLost<P extends object>(port: P, name: keyof P, count: numbe
   const call = port[name]
   if (typeof call !== 'function') throw new Error(`${String(name)} can't be called`)
   let left = count
-  const lost = async (...asked: readonly unknown[]) => {
-    const answer = await Reflect.apply(call, port, asked)
+  const lost = async (...args: readonly unknown[]) => {
+    const answer = await Reflect.apply(call, port, args)
     if (left === 0) return answer
     left -= 1
     throw new CloudError('transient', { code: 'ECONNRESET', action: String(name), message: 'the answer was lost' })

@@ -63,7 +63,7 @@ describe('reading and following', () => {
   it('stores every kind, records measurements and publishes live updates', async () => {
     const { api, clock, state } = await openConsole()
     const at = '2026-01-02T03:04:05.000Z'
-    const heard = state.updates.count('settings')
+    const count = state.updates.count('settings')
     const { plane } = api
     await plane.put('sessions', aSession({ id: 'ls-1' }), aSession({ id: 'ls-2' }))
     await clock.advance(0)
@@ -80,7 +80,7 @@ describe('reading and following', () => {
     await clock.advance(0)
     expect([...state.live.session.all().keys()]).toEqual(['ls-1'])
     expect(state.samples.of('w-1').cpu).toEqual([40])
-    expect(state.updates.count('settings')).toBe(heard + 1)
+    expect(state.updates.count('settings')).toBe(count + 1)
     expect(state.decisions.all().map(({ id }) => id)).toEqual(['d-1'])
   })
 

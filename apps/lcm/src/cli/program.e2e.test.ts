@@ -156,11 +156,11 @@ describe('commands, and live views on a terminal', LIMIT, () => {
   })
 
   it.concurrent('does not echo the token that it prompts for', async () => {
-    const asked = terminal(['license', 'register', 'nested-1', '--product', 'CML_Enterprise'], 24, 120)
-    await asked.until(screen => screen.includes('input hidden:'))
-    asked.type('typed-in-secret\r')
-    expect(await asked.ended).toBe(0)
-    expect(asked.written()).toContain('will be registered')
-    expect(asked.written()).not.toContain('typed-in-secret')
+    const prompt = terminal(['license', 'register', 'nested-1', '--product', 'CML_Enterprise'], 24, 120)
+    await prompt.until(screen => screen.includes('input hidden:'))
+    prompt.type('typed-in-secret\r')
+    expect(await prompt.ended).toBe(0)
+    expect(prompt.written()).toContain('will be registered')
+    expect(prompt.written()).not.toContain('typed-in-secret')
   })
 })

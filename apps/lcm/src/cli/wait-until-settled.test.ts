@@ -22,7 +22,7 @@ async function settled({ worker, wait = false, quiet = false, format }: Case) {
   const client = apiClient(api.dispatch, { token: 'secret' })
   const connect = () => Promise.reject(new Error('it is already connected'))
   const options = { wait, timeout: 1_000, ...(format === undefined ? {} : { output: format }) }
-  await settle({ client, item: worker, settling: WORKER_SETTLING, message: 'asked' }, options, {
+  await settle({ client, item: worker, settling: WORKER_SETTLING, message: 'requested' }, options, {
     shell,
     globals,
     connect,
@@ -32,10 +32,10 @@ async function settled({ worker, wait = false, quiet = false, format }: Case) {
 }
 
 it('prints the request, and the resulting status after a wait', async () => {
-  expect(await settled({ worker: aWorker() })).toEqual(['asked\n', ''])
+  expect(await settled({ worker: aWorker() })).toEqual(['requested\n', ''])
   expect(await settled({ worker: aRunningWorker(), wait: true })).toEqual([
     'metal-1 is RUNNING after 0s: https://203.0.113.7\n',
-    'asked\n',
+    'requested\n',
   ])
 })
 
@@ -48,13 +48,13 @@ it('explains why a stop left the worker PENDING', async () => {
   const worker = aWorker({ desired_status: 'STOPPED', conditions: withCondition([], held, START_MS) })
   expect(await settled({ worker, wait: true })).toEqual([
     'metal-1 is PENDING after 0s: start it to launch it\n',
-    'asked\n',
+    'requested\n',
   ])
 })
 
 it('prints the worker alone when a format is given', async () => {
   expect(await settled({ worker: aWorker(), format: 'name' })).toEqual(['metal-1\n', ''])
-  expect(await settled({ worker: aRunningWorker(), wait: true, format: 'name' })).toEqual(['metal-1\n', 'asked\n'])
+  expect(await settled({ worker: aRunningWorker(), wait: true, format: 'name' })).toEqual(['metal-1\n', 'requested\n'])
 })
 
 it('prints nothing when quiet, except with an output format', async () => {

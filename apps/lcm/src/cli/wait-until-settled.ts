@@ -34,7 +34,7 @@ interface Outcome {
   readonly lines: readonly string[]
 }
 
-export interface Asked<T extends Resource> {
+export interface SettledRequest<T extends Resource> {
   readonly client: Client
   readonly item: T
   readonly settling: Settling<T>
@@ -44,11 +44,11 @@ export interface Asked<T extends Resource> {
 
 /** Confirms a request, waits for its result if `--wait` is set, and prints it. */
 export async function settle<T extends Resource>(
-  asked: Asked<T>,
+  request: SettledRequest<T>,
   options: SettleOptions,
   { shell, output }: Invocation,
 ): Promise<void> {
-  const { client, item, settling, message } = asked
+  const { client, item, settling, message } = request
   const { clock, signal } = shell
   const format = options.output
   if (options.wait) output.note(message)

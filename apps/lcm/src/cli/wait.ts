@@ -70,30 +70,30 @@ export async function waitFor<T extends Resource>(waited: Waited<T>, options: Wa
 }
 
 /** One observation: the resource, that its record is gone, or that the API does not respond. */
-type Sight<T> = T | 'gone' | 'unreachable'
+type Observation<T> = T | 'gone' | 'unreachable'
 
 type End<T> =
   | { readonly kind: 'settled'; readonly item: T | null }
   /** The wait ended before the goal was reached. */
-  | { readonly kind: 'abandoned'; readonly last: Sight<T> }
+  | { readonly kind: 'abandoned'; readonly last: Observation<T> }
 
 async function untilSettled<T extends Resource>(waited: Waited<T>, options: WaitOptions): Promise<End<T>> {
   const { start } = waited
-  let last: Sight<T> = start
+  let last: Observation<T> = start
   let newest = start.version
   if (isSettled(waited, start)) return { kind: 'settled', item: start }
-  options.progress.show(sightText(waited, start))
-  for await (const sight of sightsOf(waited, options)) {
-    if (typeof sight !== 'string') {
-      if (sight.version < newest) continue
-      newest = sight.version
-      if (isSettled(waited, sight)) return { kind: 'settled', item: sight }
-    } else if (sight === 'gone') {
+  options.progress.show(observationText(waited, start))
+  for await (const observation of observationsOf(waited, options)) {
+    if (typeof observation !== 'string') {
+      if (observation.version < newest) continue
+      newest = observation.version
+      if (isSettled(waited, observation)) return { kind: 'settled', item: observation }
+    } else if (observation === 'gone') {
       if (waited.mayVanish) return { kind: 'settled', item: null }
       throw new CliError(EXIT.failed, `${waited.name} was deleted`)
     }
-    last = sight
-    options.progress.show(sightText(waited, sight))
+    last = observation
+    options.progress.show(observationText(waited, observation))
   }
   return { kind: 'abandoned', last }
 }
@@ -108,14 +108,20 @@ function isSettled<T extends Resource>({ name, noun, start, judge }: Waited<T>, 
   )
 }
 
-async function* sightsOf<T extends Resource>(waited: Waited<T>, options: WaitOptions): AsyncGenerator<Sight<T>> {
+async function* observationsOf<T extends Resource>(
+  waited: Waited<T>,
+  options: WaitOptions,
+): AsyncGenerator<Observation<T>> {
   for await (const notice of follow(options)) {
-    const sight = notice.kind === 'refresh' ? await read(waited, options) : sightIn(waited, notice)
-    if (sight !== null) yield sight
+    const observation = notice.kind === 'refresh' ? await read(waited, options) : observationIn(waited, notice)
+    if (observation !== null) yield observation
   }
 }
 
-async function read<T extends Resource>(waited: Waited<T>, { client, signal }: WaitOptions): Promise<Sight<T> | null> {
+async function read<T extends Resource>(
+  waited: Waited<T>,
+  { client, signal }: WaitOptions,
+): Promise<Observation<T> | null> {
   try {
     return await waited.read(client, signal)
   } catch (error) {
@@ -126,21 +132,24 @@ async function read<T extends Resource>(waited: Waited<T>, { client, signal }: W
   }
 }
 
-function sightIn<T extends Resource>({ start, changed, deleted }: Waited<T>, notice: Notice): Sight<T> | null {
+function observationIn<T extends Resource>(
+  { start, changed, deleted }: Waited<T>,
+  notice: Notice,
+): Observation<T> | null {
   if (notice.kind !== 'event') return null
   if (deleted(notice.event) === start.id) return 'gone'
   const item = changed(notice.event)
   return item?.id === start.id ? item : null
 }
 
-function sightText<T extends Resource>(waited: Waited<T>, sight: Sight<T>): string {
-  if (sight === 'unreachable') return 'API unreachable, retrying'
-  return sight === 'gone' ? 'gone' : waited.progressText(sight)
+function observationText<T extends Resource>(waited: Waited<T>, observation: Observation<T>): string {
+  if (observation === 'unreachable') return 'API unreachable, retrying'
+  return observation === 'gone' ? 'gone' : waited.progressText(observation)
 }
 
 function abandonment<T extends Resource>(
   waited: Waited<T>,
-  last: Sight<T>,
+  last: Observation<T>,
   { signal, timeoutMs }: WaitOptions,
 ): CliError {
   const { name, noun, handle } = waited
@@ -151,5 +160,5 @@ function abandonment<T extends Resource>(
     const message = `timed out waiting for ${name} ${after}: the API does not respond`
     return new CliError(EXIT.unreachable, message, 'start it with `npm start` or check --url')
   }
-  return new CliError(EXIT.failed, `timed out ${after}: ${sightText(waited, last)}`, goesOn)
+  return new CliError(EXIT.failed, `timed out ${after}: ${observationText(waited, last)}`, goesOn)
 }

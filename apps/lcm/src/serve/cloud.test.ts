@@ -20,24 +20,24 @@ it('reports that the disk is too full to store the simulated cloud', () => {
 
 /** A fake S3 server that records its requests. */
 async function aStandIn() {
-  const asked: string[] = []
+  const paths: string[] = []
   const server = createServer((request, response) => {
-    asked.push(request.url ?? '')
+    paths.push(request.url ?? '')
     response.end('all')
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   onTestFinished(() => void server.close())
   const address = server.address()
-  return { asked, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` }
+  return { paths, url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}` }
 }
 
 it.each([
   ['AWS_ENDPOINT_URL', {}],
   ['AWS_ENDPOINT_URL_S3', { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }],
 ])('sends S3 calls to the endpoint of %s, so that a rehearsal never contacts AWS', async (name, others) => {
-  const { asked, url } = await aStandIn()
+  const { paths, url } = await aStandIn()
   const credentials = { accessKeyId: 'simulated', secretAccessKey: 'simulated' }
   const objects = bucketsOf(upEnvironment({ ...others, [name]: url }), { clock: systemClock, credentials })
   await objects.read({ bucket: 'labs', key: 'ospf.yaml' }, 100, new AbortController().signal)
-  expect(asked).toEqual(['/labs/ospf.yaml'])
+  expect(paths).toEqual(['/labs/ospf.yaml'])
 })

@@ -36,7 +36,7 @@ const options = (service: ServeOptions['service'], env: ServeOptions['env']): Se
   env,
 })
 
-/** Serves until the health has been asked for once. */
+/** Serves until its health was read once. */
 async function healthOf(service: ServeOptions['service'], env: ServeOptions['env']): Promise<unknown> {
   const stop = new AbortController()
   let heard = (_: string) => undefined as unknown

@@ -11,13 +11,13 @@ beforeEach(() => {
   stop = new AbortController()
 })
 
-/** Ends when it was asked to and the test lets it. */
+/** Ends when it is stopped and the test allows it. */
 const service = (name: string): HostedService => ({
   name,
   async run(signal) {
     const finished = new Promise<void>(resolve => finish.set(name, resolve))
     await aborted(signal)
-    log.push(`${name} is asked to end`)
+    log.push(`${name} is stopped`)
     await finished
     log.push(`${name} ended`)
   },
@@ -28,14 +28,14 @@ const untilLogged = (...lines: string[]) => expect.poll(() => log).toEqual(lines
 it('stops a stage only when all earlier stages have ended', async () => {
   const running = hostInStages([[service('a'), service('b')], [service('c')]], stop.signal, { logger: silentLogger })
   stop.abort()
-  await untilLogged('a is asked to end', 'b is asked to end')
+  await untilLogged('a is stopped', 'b is stopped')
   finish.get('a')?.()
   await expect.poll(() => log).toContain('a ended')
   finish.get('b')?.()
-  await expect.poll(() => log).toContain('c is asked to end')
+  await expect.poll(() => log).toContain('c is stopped')
   finish.get('c')?.()
   await running
-  expect(log.slice(2)).toEqual(['a ended', 'b ended', 'c is asked to end', 'c ended'])
+  expect(log.slice(2)).toEqual(['a ended', 'b ended', 'c is stopped', 'c ended'])
 })
 
 it.each([
@@ -44,9 +44,9 @@ it.each([
 ])('stops all stages in order when one of the %s stage fails', async (_, stages) => {
   const running = hostInStages(stages(), stop.signal, { logger: silentLogger })
   running.catch(() => undefined)
-  await untilLogged('a is asked to end')
+  await untilLogged('a is stopped')
   finish.get('a')?.()
-  await untilLogged('a is asked to end', 'a ended', 'b is asked to end')
+  await untilLogged('a is stopped', 'a ended', 'b is stopped')
   finish.get('b')?.()
   await expect(running).rejects.toThrow('x: it broke')
   expect(log.at(-1)).toBe('b ended')

@@ -44,10 +44,10 @@ const asStartupError = (cause: unknown): unknown =>
 export function watchedStore(store: Store, outages: Outages): Store {
   const noting =
     (what: string) =>
-    <A extends readonly unknown[], R>(call: (...asked: A) => Promise<R>) =>
-    async (...asked: A): Promise<R> => {
+    <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
       try {
-        const answer = await call(...asked)
+        const answer = await call(...args)
         outages.answered(what)
         return answer
       } catch (error) {

@@ -128,8 +128,8 @@ interface Opened {
 const homeRegion = (kind: UpOptions['cloud'], { AWS_REGION }: UpEnvironment, { regions }: Cloud): string =>
   kind === 'aws' || Object.hasOwn(regions, AWS_REGION) ? AWS_REGION : 'us-east-1'
 
-const otherRegion = (asked: string, given: string): string =>
-  `The simulated cloud has no region ${asked} (AWS_REGION): the default region of workers is ${given}`
+const otherRegion = (requested: string, given: string): string =>
+  `The simulated cloud has no region ${requested} (AWS_REGION): the default region of workers is ${given}`
 
 async function serve(opened: Opened, onClose: (close: () => unknown) => void): Promise<void> {
   const { options, io, log, folder, cloud } = opened

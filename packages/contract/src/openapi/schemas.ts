@@ -143,13 +143,13 @@ function wordsForPattern({ _zod: { def } }: z.core.$ZodType): string | undefined
 
 /** Names whose schemas differ between requests and responses, directly or by reference. */
 function twinsOf(input: Schemas, output: Schemas): ReadonlySet<string> {
-  const shared = Object.entries(input).flatMap(([name, asked]) => {
-    const answered = output[name]
-    return answered ? [{ name, asked, answered }] : []
+  const shared = Object.entries(input).flatMap(([name, request]) => {
+    const response = output[name]
+    return response ? [{ name, request, response }] : []
   })
   const twins = new Set<string>()
-  const isTwin = ({ asked, answered }: { asked: JsonSchema; answered: JsonSchema }) =>
-    JSON.stringify(asked) !== JSON.stringify(answered) || [...referencesIn(asked)].some(name => twins.has(name))
+  const isTwin = ({ request, response }: { request: JsonSchema; response: JsonSchema }) =>
+    JSON.stringify(request) !== JSON.stringify(response) || [...referencesIn(request)].some(name => twins.has(name))
   for (let before = -1; before < twins.size; ) {
     before = twins.size
     for (const pair of shared) if (isTwin(pair)) twins.add(pair.name)

@@ -93,7 +93,7 @@ describe('a token for the API', () => {
   it('cannot bring its own key', async () => {
     const own = await aKey('mine')
     await refused(fake.token(own, {}, { jku: 'https://evil.example/keys', jwk: { kty: 'EC' } }))
-    expect(fake.state.asked.filter(url => !url.startsWith(OIDC.issuer))).toEqual([])
+    expect(fake.state.requests.filter(url => !url.startsWith(OIDC.issuer))).toEqual([])
   })
 })
 
@@ -113,10 +113,10 @@ describe('the keys', () => {
     await Promise.all([personOf(), personOf()])
     await clock.advance(10 * 60_000 - 1)
     await personOf()
-    expect(fake.state.asked).toHaveLength(2)
+    expect(fake.state.requests).toHaveLength(2)
     await clock.advance(1)
     await personOf()
-    expect(fake.state.asked.slice(2)).toEqual([`${OIDC.issuer}/keys`])
+    expect(fake.state.requests.slice(2)).toEqual([`${OIDC.issuer}/keys`])
   })
 
   it('may be rotated', async () => {
@@ -133,10 +133,10 @@ describe('the keys', () => {
 
   it('are not fetched again for every unknown key id', async () => {
     await personOf()
-    const before = fake.state.asked.length
+    const before = fake.state.requests.length
     await clock.advance(30_000)
     for (let i = 0; i < 50; i++) await refused(fake.token(await aKey('k1'), {}, { kid: `x${i}` }))
-    expect(fake.state.asked.length - before).toBe(1)
+    expect(fake.state.requests.length - before).toBe(1)
   })
 
   it('stay valid while the provider does not respond', async () => {

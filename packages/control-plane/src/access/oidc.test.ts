@@ -38,9 +38,9 @@ describe('with a real provider', () => {
 
   /** Starts a login and lets the provider redirect the browser back. */
   async function toCallback(account: string) {
-    const begun = await browse(plane, '/login')
-    const back = await provider.signIn(begun.headers.location ?? '', account)
-    return { path: pathOf(back), cookie: cookiesOf(begun)[0] ?? '' }
+    const redirect = await browse(plane, '/login')
+    const back = await provider.signIn(redirect.headers.location ?? '', account)
+    return { path: pathOf(back), cookie: cookiesOf(redirect)[0] ?? '' }
   }
 
   it('a person signs in with the browser', async () => {
@@ -121,17 +121,17 @@ describe('with a provider in the same process', () => {
 
   /** A login up to the callback, with these claims of the provider. */
   async function callback(claims: Record<string, unknown> = {}, waitMs = 0) {
-    const begun = await browse(plane, '/login')
-    const { searchParams } = new URL(begun.headers.location ?? '')
+    const redirect = await browse(plane, '/login')
+    const { searchParams } = new URL(redirect.headers.location ?? '')
     await plane.clock.advance(waitMs)
     fake.state.idToken = await signed({ aud: OIDC.clientId, nonce: searchParams.get('nonce'), ...claims })
-    const [cookie = ''] = cookiesOf(begun)
+    const [cookie = ''] = cookiesOf(redirect)
     return browse(plane, `/login/callback?code=c&state=${searchParams.get('state')}`, { cookie })
   }
 
   it('keeps the secrets of a login from scripts, for ten minutes', async () => {
-    const begun = await browse(plane, '/login')
-    expect(begun.headers['set-cookie']).toMatch(
+    const redirect = await browse(plane, '/login')
+    expect(redirect.headers['set-cookie']).toMatch(
       /^lcm_sign_in_8080=[\w-]+; Path=\/login; HttpOnly; SameSite=Lax; Max-Age=600$/,
     )
     expect((await callback({}, 10 * 60_000 - 1)).status).toBe(200)
@@ -146,11 +146,11 @@ describe('with a provider in the same process', () => {
 
   it('sends the browser back to the public address', async () => {
     plane = aControlPlane({ oidc: OIDC, fetch: fake.fetch, publicUrl: 'https://lcm.example' })
-    const begun = await browse(plane, '/login', { 'x-forwarded-proto': 'https' })
-    expect(new URL(begun.headers.location ?? '').searchParams.get('redirect_uri')).toBe(
+    const redirect = await browse(plane, '/login', { 'x-forwarded-proto': 'https' })
+    expect(new URL(redirect.headers.location ?? '').searchParams.get('redirect_uri')).toBe(
       'https://lcm.example/login/callback',
     )
-    expect(begun.headers['set-cookie']).toMatch(/; Secure$/)
+    expect(redirect.headers['set-cookie']).toMatch(/; Secure$/)
   })
 
   it('refuses a login whose ID token has another nonce or audience', async () => {
@@ -160,9 +160,9 @@ describe('with a provider in the same process', () => {
   })
 
   it('proves with the code verifier that it began the login', async () => {
-    const begun = await browse(plane, '/login')
-    const { searchParams } = new URL(begun.headers.location ?? '')
-    const [cookie = ''] = cookiesOf(begun)
+    const redirect = await browse(plane, '/login')
+    const { searchParams } = new URL(redirect.headers.location ?? '')
+    const [cookie = ''] = cookiesOf(redirect)
     await browse(plane, `/login/callback?code=c&state=${searchParams.get('state')}`, { cookie })
     const verifier = fake.state.form.get('code_verifier') ?? ''
     expect(createHash('sha256').update(verifier).digest('base64url')).toBe(searchParams.get('code_challenge'))
@@ -173,10 +173,10 @@ describe('with a provider in the same process', () => {
     const replicas = [1, 2].map(() => aControlPlane({ oidc: OIDC, fetch: fake.fetch, secretKey }))
     const [one = plane, two = plane] = replicas
     plane = one
-    const begun = await browse(one, '/login')
-    const { searchParams } = new URL(begun.headers.location ?? '')
+    const redirect = await browse(one, '/login')
+    const { searchParams } = new URL(redirect.headers.location ?? '')
     fake.state.idToken = await signed({ aud: OIDC.clientId, nonce: searchParams.get('nonce') })
-    const [cookie = ''] = cookiesOf(begun)
+    const [cookie = ''] = cookiesOf(redirect)
     const answer = await browse(two, `/login/callback?code=c&state=${searchParams.get('state')}`, { cookie })
     const [session = ''] = cookiesOf(answer)
     expect((await browse(one, '/api/v1/info', { cookie: session })).status).toBe(200)

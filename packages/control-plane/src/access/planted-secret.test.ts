@@ -81,8 +81,8 @@ async function plant(): Promise<Record<string, string>> {
   const defined = (await ask('POST', 'lablet-definitions', { headers: bearer, json: definition })).json
   const booked = (await ask('POST', 'lablet-sessions', { headers: bearer, json: { definition: 'planted' } })).json
   const seen = { lab_id: 'one', title: CANARY, owner: null, state: 'STOPPED', node_count: 1, link_count: 0 }
-  const sight = { worker_id: id, began_at: booked.created_at, is_complete: true, labs: [seen] }
-  await fleet.fenced('POST', 'lab-records/discoveries', sight, { by: 'lablet-controller' })
+  const discovery = { worker_id: id, began_at: booked.created_at, is_complete: true, labs: [seen] }
+  await fleet.fenced('POST', 'lab-records/discoveries', discovery, { by: 'lablet-controller' })
   const [lab] = (await ask('GET', 'lab-records', { headers: bearer })).json.items
   await ask('GET', 'info', { headers: { authorization: `Bearer ${made.json.secret}` } })
   return {

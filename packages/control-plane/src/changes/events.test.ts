@@ -191,11 +191,11 @@ describe('a filter', () => {
     const { id } = await fleet.running()
     const stream = await fleet.follow('types=template')
     await fleet.clock.advance(14_000)
-    const begun = fleet.clock.now() - 14_000
+    const start = fleet.clock.now() - 14_000
     await fleet.act(id, 'stop')
     await fleet.clock.advance(31_000)
     const events = await stream.seen()
-    expect(events.map(event => [event.type, (Date.parse(event.at) - begun) / 1000])).toEqual(
+    expect(events.map(event => [event.type, (Date.parse(event.at) - start) / 1000])).toEqual(
       [0, 15, 30, 45].map(second => ['heartbeat', second]),
     )
     await stream.stop()
@@ -205,14 +205,14 @@ describe('a filter', () => {
     const { id } = await fleet.running()
     const stream = await fleet.follow('types=template')
     await fleet.clock.advance(0)
-    const begun = fleet.clock.now()
+    const start = fleet.clock.now()
     for (let second = 0; second < 60; second += 1) {
       await measure(id)
       if (second % 7 === 0) await fleet.act(id, second % 2 === 0 ? 'stop' : 'start')
       await fleet.clock.advance(1_000)
     }
     const events = await stream.seen()
-    expect(events.map(event => [event.type, (Date.parse(event.at) - begun) / 1000])).toEqual(
+    expect(events.map(event => [event.type, (Date.parse(event.at) - start) / 1000])).toEqual(
       [0, 15, 30, 45, 60].map(second => ['heartbeat', second]),
     )
     await stream.stop()

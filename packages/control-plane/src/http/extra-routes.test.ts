@@ -6,18 +6,18 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { ControllerRequest, SimulatorRequest } from './dispatch.ts'
 
-let asked: { service: string; method: string; path: string; role: string | null }[]
+let calls: { service: string; method: string; path: string; role: string | null }[]
 let plane: ReturnType<typeof aControlPlane>
 
 /** A controller in the same process, which echoes its request. */
 async function answer(service: string, { method, path, roleOf }: ControllerRequest) {
-  asked.push({ service, method, path, role: await roleOf() })
+  calls.push({ service, method, path, role: await roleOf() })
   if (path === '/metrics') return { status: 200, body: 'a_metric 1\n' }
   return path === '/health' ? { status: 200, body: { fine: true } } : { status: 404, body: { code: 'not_found' } }
 }
 
 beforeEach(() => {
-  asked = []
+  calls = []
   plane = aControlPlane({
     process: {
       health: () => ({ status: 'healthy' }),
@@ -34,7 +34,7 @@ describe('a controller in the process of the API', () => {
     expect(health).toMatchObject({ status: 200, json: { fine: true } })
     const path = '/services/worker-controller/admin/trigger-reconcile'
     await plane.send('POST', path, { headers: { authorization: 'Bearer unknown' } })
-    expect(asked).toEqual([
+    expect(calls).toEqual([
       { service: 'worker-controller', method: 'GET', path: '/health', role: 'user' },
       { service: 'worker-controller', method: 'POST', path: '/admin/trigger-reconcile', role: null },
     ])
@@ -50,7 +50,7 @@ describe('a controller in the process of the API', () => {
   it('returns 404 when there is no such controller', async () => {
     for (const path of ['/services/lablet-controller/health', '/services/', '/services/worker-controller'])
       expect((await plane.send('GET', path)).status).toBe(404)
-    expect(asked).toEqual([])
+    expect(calls).toEqual([])
   })
 })
 
@@ -73,9 +73,9 @@ it('is not ready before it can follow changes', async () => {
     onCommit: () => () => undefined,
   }
   const alone = aControlPlane({ clock, store: { ...openSqliteStore(':memory:'), changes } })
-  const asked = alone.send('GET', '/ready')
+  const response = alone.send('GET', '/ready')
   await clock.advance(2_000)
-  expect(await asked).toMatchObject({ status: 503, json: { waits_for: 'the first list of changes from etcd' } })
+  expect(await response).toMatchObject({ status: 503, json: { waits_for: 'the first list of changes from etcd' } })
 })
 
 it('reports what else it waits for', async () => {

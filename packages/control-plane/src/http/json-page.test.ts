@@ -64,7 +64,7 @@ describe('the list of workers', () => {
 describe('over HTTP', () => {
   const LENGTH = 64 * 1024 * 1024
 
-  async function asked(done: () => void) {
+  async function served(done: () => void) {
     const bytes = { data: Buffer.alloc(LENGTH, 'x'), done }
     const server = await startServer({
       dispatch: async () => ({ status: 200, headers: { 'content-type': 'application/json' }, body: '', bytes }),
@@ -86,7 +86,7 @@ describe('over HTTP', () => {
     const done = new Promise<void>(resolve => {
       finish = resolve
     })
-    const { server, response } = await asked(() => {
+    const { server, response } = await served(() => {
       events.push('done')
       finish()
     })
@@ -107,7 +107,7 @@ describe('over HTTP', () => {
     const done = new Promise<void>(resolve => {
       finish = resolve
     })
-    const { server, request } = await asked(() => finish())
+    const { server, request } = await served(() => finish())
     request.destroy()
     await done
     await server.close()

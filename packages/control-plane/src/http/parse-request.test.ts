@@ -66,13 +66,13 @@ it('answers a small request with a small problem', () => {
 
 /** Values that people put into the wrong header. */
 const SECRET = 'aws-secret-0123456789'
-const asked = (headers: Record<string, string>): ApiRequest => ({
+const requestWith = (headers: Record<string, string>): ApiRequest => ({
   ...{ method: 'PATCH', url: '/', body: '{}', signal: new AbortController().signal },
   headers,
 })
 
 it('does not quote an If-Match that is not a version', () => {
-  const failure = failureOf(() => ifMatchOf(ROUTES.putTemplate, asked({ 'if-match': SECRET })))
+  const failure = failureOf(() => ifMatchOf(ROUTES.putTemplate, requestWith({ 'if-match': SECRET })))
   expect(failure).toMatchObject({ code: 'validation_failed', errors: [{ path: 'headers.if-match' }] })
   expect(String(failure)).not.toContain(SECRET)
 })
@@ -84,6 +84,6 @@ it.each([
   ['something else', SECRET, 'the body came as something else;'],
   ['endless', `text/${'x'.repeat(10_000)}`, 'the body came as something else;'],
 ])('quotes the content type only where it is one: it is %s', (_name, type, words) => {
-  const failure = failureOf(() => jsonOf(ROUTES.putTemplate, asked({ 'content-type': type })))
+  const failure = failureOf(() => jsonOf(ROUTES.putTemplate, requestWith({ 'content-type': type })))
   expect(failure).toMatchObject({ code: 'unsupported_media_type', message: expect.stringContaining(words) })
 })

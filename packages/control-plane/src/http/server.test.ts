@@ -207,12 +207,12 @@ describe('a server that closes', () => {
     const released = new Promise<void>(resolve => {
       release = resolve
     })
-    let begun = () => undefined as unknown
+    let onStart = () => undefined as unknown
     const isAsked = new Promise<void>(resolve => {
-      begun = resolve
+      onStart = resolve
     })
     const dispatch = async () => {
-      begun()
+      onStart()
       await released
       return { status: 200, headers: {}, body: 'done' }
     }

@@ -11,11 +11,11 @@ function aCollection(count: number) {
     version: 1,
     created_at: minute(n),
   }))
-  const asked: Query[] = []
+  const queries: Query[] = []
   return {
-    asked,
+    queries,
     async list(query: Query) {
-      asked.push(query)
+      queries.push(query)
       return all.filter(({ id }) => id > (query.after ?? '')).slice(0, query.limit)
     },
   }
@@ -26,7 +26,7 @@ describe('documents created before a time', () => {
     const collection = aCollection(1_000)
     const found = await listCreatedBefore(collection, minute(250), { where: { is_over: 'yes' } })
     expect(found.map(({ created_at }) => created_at)).toEqual(Array.from({ length: 250 }, (_, n) => minute(n)))
-    expect(collection.asked.every(({ where }) => where?.is_over === 'yes')).toBe(true)
+    expect(collection.queries.every(({ where }) => where?.is_over === 'yes')).toBe(true)
   })
 
   it('are found when all documents are old', async () => {
@@ -36,6 +36,6 @@ describe('documents created before a time', () => {
   it('are not read beyond the first younger one', async () => {
     const collection = aCollection(1_000)
     expect(await listCreatedBefore(collection, minute(0), {})).toEqual([])
-    expect(collection.asked).toHaveLength(1)
+    expect(collection.queries).toHaveLength(1)
   })
 })

@@ -59,15 +59,15 @@ describe('poll', () => {
   })
 
   it('passes the known state of the key and the time to needsAttention', async () => {
-    const asked: unknown[] = []
+    const calls: unknown[] = []
     const needsAttention = (_: Worker, seen: unknown, nowMs: number) => {
-      asked.push({ seen, sinceStart: nowMs - startedAt })
+      calls.push({ seen, sinceStart: nowMs - startedAt })
       return true
     }
     const { clock } = runningLoop({ triggers: [poll({ list: aFleet(aWorker('w-1')).list, keyOf, needsAttention })] })
     const startedAt = clock.now()
     await clock.advance(35_000)
-    expect(asked).toMatchObject([
+    expect(calls).toMatchObject([
       { seen: undefined, sinceStart: 5_000 },
       { seen: { status: 'SUCCESS', last_reconciled_at: startedAt + 5_000 }, sinceStart: 35_000 },
     ])

@@ -53,7 +53,7 @@ describe('opening', () => {
         scripted.put('/lcm/sessions/s-1', differing)
       },
     })
-    expect(source.asked).toEqual(['list', 'watch after 3'])
+    expect(source.calls).toEqual(['list', 'watch after 3'])
     expect(starts).toMatchObject([{ key: 'w-2', at: 0, cause: 'watch list' }])
   })
 
@@ -182,7 +182,7 @@ describe('changes', () => {
     source.put('/lcm/workers/w-2', atRest)
     await clock.advance(0)
     expect(starts.map(start => start.key)).toEqual(['w-2'])
-    expect(source.asked).toEqual(['list', 'watch after 0'])
+    expect(source.calls).toEqual(['list', 'watch after 0'])
   })
 
   it('never show up in the log with their values', async () => {
@@ -203,7 +203,7 @@ describe('a broken stream', () => {
     source.breakStreams()
     source.put('/lcm/workers/w-2', atRest)
     await clock.advance(1_000)
-    expect(source.asked).toEqual(['list', 'watch after 0', 'watch after 1'])
+    expect(source.calls).toEqual(['list', 'watch after 0', 'watch after 1'])
     expect(starts.map(({ key, at }) => [key, at])).toEqual([
       ['w-1', 0],
       ['w-2', 1_000],
@@ -229,7 +229,7 @@ describe('a broken stream', () => {
       },
     })
     await clock.advance(1_000)
-    expect(source.asked).toEqual(['list', 'watch after 1', 'watch after 1'])
+    expect(source.calls).toEqual(['list', 'watch after 1', 'watch after 1'])
   })
 
   it('leaves no listener and no timer behind, however often it breaks', async () => {
@@ -249,7 +249,7 @@ describe('a broken stream', () => {
     const { source, clock } = await watching({ prepare: scripted => scripted.refuse(true) })
     const triedAt: number[] = []
     for (let second = 0; second < 100; second += 1) {
-      if (source.asked.length > triedAt.length) triedAt.push(second)
+      if (source.calls.length > triedAt.length) triedAt.push(second)
       await clock.advance(1_000)
     }
     expect(triedAt).toEqual([0, 1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 65, 75, 85, 95])
@@ -342,7 +342,7 @@ describe('compaction', () => {
     source.put('/lcm/workers/w-new', atRest)
     source.compact()
     await clock.advance(1_000)
-    expect(source.asked).toEqual(['list', 'watch after 2', 'watch after 3', 'list', 'watch after 5'])
+    expect(source.calls).toEqual(['list', 'watch after 2', 'watch after 3', 'list', 'watch after 5'])
     expect(starts.map(start => start.key)).toEqual(['w-seen', 'w-missed', 'w-new'])
   })
 
@@ -380,7 +380,7 @@ describe('compaction', () => {
     source.put('/lcm/workers/w-1', atRest)
     source.compact()
     await clock.advance(1_000)
-    expect(source.asked.at(-1)).toBe('watch after 1')
+    expect(source.calls.at(-1)).toBe('watch after 1')
     expect(starts).toEqual([])
   })
 
@@ -391,7 +391,7 @@ describe('compaction', () => {
     const outdated = async () => ({ entries: [], revision: 0 })
     const { clock } = await watching({ options: { source: { ...source, list: outdated } } })
     await clock.advance(5_999)
-    expect(source.asked).toHaveLength(4)
+    expect(source.calls).toHaveLength(4)
   })
 
   it('is assumed when revisions go back, as after a rebuilt etcd, and every key is reconciled', async () => {
@@ -403,7 +403,7 @@ describe('compaction', () => {
     source.breakStreams()
     source.restartHistory()
     await clock.advance(1_000)
-    expect(source.asked.slice(2)).toEqual(['watch after 9', 'list', 'watch after 1'])
+    expect(source.calls.slice(2)).toEqual(['watch after 9', 'list', 'watch after 1'])
     expect(starts.map(start => start.key)).toEqual(['w-1'])
   })
 })
@@ -417,14 +417,14 @@ describe('a silent stream', () => {
     expect(source.openStreams).toBe(0)
     await clock.advance(1_000)
     expect(source.openStreams).toBe(1)
-    expect(source.asked).toEqual(['list', 'watch after 0', 'watch after 0'])
+    expect(source.calls).toEqual(['list', 'watch after 0', 'watch after 0'])
     expect(String(logger.lines.find(line => line.message === 'watch is broken')?.fields.err)).toContain('10000 ms')
   })
 
   it('is kept open while it sends heartbeats', async () => {
     const world = await watching()
     await live(world, 60_000)
-    expect(world.source.asked).toEqual(['list', 'watch after 0'])
+    expect(world.source.calls).toEqual(['list', 'watch after 0'])
     expect(world.health().age_ms).toBe(1_000)
   })
 
@@ -444,7 +444,7 @@ describe('a silent stream', () => {
     source.silence(false)
     source.put('/lcm/workers/w-1', differing)
     await clock.advance(1_000)
-    expect(source.asked).toEqual(['list', 'list', 'watch after 1'])
+    expect(source.calls).toEqual(['list', 'list', 'watch after 1'])
     expect(starts.map(start => start.key)).toEqual(['w-1'])
   })
 
@@ -454,7 +454,7 @@ describe('a silent stream', () => {
     expect([source.openStreams, loop.health().watches, logger.lines]).toEqual([0, [], []])
     begin()
     await clock.advance(0)
-    expect(source.asked).toEqual(['list', 'watch after 0', 'list', 'watch after 0'])
+    expect(source.calls).toEqual(['list', 'watch after 0', 'list', 'watch after 0'])
   })
 })
 

@@ -23,16 +23,16 @@ describe('a lab', () => {
     const used = aLab({ session_id: 'ls-1' })
     expect(availableActions(used, session('RUNNING'))[0]?.disabledReason).toContain('cancel')
     expect(availableActions(used, session('ARCHIVED'))[0]?.disabledReason).toBeNull()
-    const asked = { action: 'stop', by: 'ann', at: '2026-01-02T03:04:05.000Z', attempts: 1, error: null } as const
-    expect(availableActions(aLab({ pending_action: asked }), undefined)[0]?.disabledReason).toBe(
+    const pending = { action: 'stop', by: 'ann', at: '2026-01-02T03:04:05.000Z', attempts: 1, error: null } as const
+    expect(availableActions(aLab({ pending_action: pending }), undefined)[0]?.disabledReason).toBe(
       'stop was already requested',
     )
-    const others = availableActions(aLab({ pending_action: asked }), undefined).filter(
+    const others = availableActions(aLab({ pending_action: pending }), undefined).filter(
       ({ action }) => action !== 'stop',
     )
     expect(others).toEqual([{ action: 'delete', disabledReason: null }])
     expect(
-      availableActions(aLab({ pending_action: { ...asked, error: 'no' } }), undefined)[0]?.disabledReason,
+      availableActions(aLab({ pending_action: { ...pending, error: 'no' } }), undefined)[0]?.disabledReason,
     ).toBeNull()
   })
 

@@ -7,7 +7,7 @@ import { toYaml } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { printable } from '../terminal/table.ts'
 import { changeLine } from './changes.ts'
-import { readSources, readWanted, type Wanted } from './documents.ts'
+import { type Manifest, readManifests, readSources } from './documents.ts'
 import { type Outcome, type Step, stepFor } from './steps.ts'
 
 interface ApplyOptions {
@@ -49,9 +49,9 @@ Examples:
 
 async function runApply(options: ApplyOptions, { shell, output, connect }: Invocation): Promise<void> {
   const { file, dryRun = false, output: format } = options
-  const wanted = await readWanted(await readSources(file, shell.readInput))
+  const manifests = await readManifests(await readSources(file, shell.readInput))
   const { client } = await connect()
-  const steps = await planned(client, wanted, shell.signal)
+  const steps = await planned(client, manifests, shell.signal)
   const done: Done[] = []
   const report = { output, format, dryRun }
   try {
@@ -72,11 +72,11 @@ async function runApply(options: ApplyOptions, { shell, output, connect }: Invoc
 type Done = Pick<Step, 'kind' | 'name' | 'changes'> & { readonly outcome: Outcome }
 
 /** Plans all steps before any is performed, and reports all refusals together. */
-async function planned(client: Client, wanted: readonly Wanted[], signal: AbortSignal): Promise<Step[]> {
-  const results = await Promise.allSettled(wanted.map(each => stepFor(client, each, wanted, signal)))
+async function planned(client: Client, manifests: readonly Manifest[], signal: AbortSignal): Promise<Step[]> {
+  const results = await Promise.allSettled(manifests.map(each => stepFor(client, each, manifests, signal)))
   const refusals = results.flatMap((result, at) => {
     if (result.status === 'fulfilled') return []
-    const each = wanted[at]
+    const each = manifests[at]
     return [{ error: result.reason, line: `${each?.kind} ${each?.name}: ${failureText(failureOf(result.reason))}` }]
   })
   const [first] = refusals

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { CliError } from '../exit-code.ts'
-import { readWanted } from './documents.ts'
+import { readManifests } from './documents.ts'
 
 const LAB = readFileSync(new URL('../../../../../examples/labs/two-routers.yaml', import.meta.url), 'utf8')
 const FLEET = `kind: Template
@@ -70,7 +70,7 @@ it('returns documents or a refusal that names the file, for any text', async () 
   const texts = fc.oneof(edited, edited, fc.string({ unit: 'binary', maxLength: 200 }))
   const property = fc.asyncProperty(texts, async text => {
     const source = { name: 'fleet.yaml', text, folder: '/nowhere', path: null }
-    const [end] = await Promise.allSettled([readWanted([source])])
+    const [end] = await Promise.allSettled([readManifests([source])])
     if (end.status === 'fulfilled') return expect(end.value.every(({ name }) => name.length > 0)).toBe(true)
     expect(end.reason).toBeInstanceOf(CliError)
     expect([end.reason.message, ...end.reason.details].join(' ')).toMatch(/fleet\.yaml|defined twice/)

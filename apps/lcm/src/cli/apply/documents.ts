@@ -14,7 +14,7 @@ import { readTextFile } from '../files/text-file.ts'
 import { yamlTrouble } from '../files/yaml-limits.ts'
 
 /** One document of a file. `given` has only the fields in the file, without defaults. */
-export type Wanted =
+export type Manifest =
   | Saying<'Template', 'createTemplate'>
   | Saying<'Definition', 'createDefinition'>
   | Saying<'Worker', 'createWorker'>
@@ -32,7 +32,7 @@ interface Saying<K extends string, R extends 'createTemplate' | 'createDefinitio
 /** Allows the names of discovered workers, which the API would not accept for a new worker. */
 const WORKER = CreateWorker.extend({ name: WorkerName.optional() })
 
-export type Kind = Wanted['kind']
+export type Kind = Manifest['kind']
 const KINDS: readonly Kind[] = ['Template', 'Definition', 'Worker']
 
 /** Text of a document file, with its location for messages and relative paths. */
@@ -80,31 +80,31 @@ const unreadable = (place: string) => (error: NodeJS.ErrnoException) => {
 }
 
 /** Parses all sources. Reports all of their errors together. */
-export async function readWanted(sources: readonly Source[]): Promise<Wanted[]> {
+export async function readManifests(sources: readonly Source[]): Promise<Manifest[]> {
   const parsed = sources.map(source => ({ source, documents: parsedIn(source) }))
   const named = new Set(parsed.flatMap(({ source, documents }) => topologiesNamedIn(source, documents)))
   const isNamed = ({ source: { path }, documents }: (typeof parsed)[number]) =>
     path !== null && named.has(path) && !documents.some(({ value }) => isFields(value) && 'kind' in value)
   const remaining = parsed.filter(each => !isNamed(each))
-  const read = (await Promise.all(remaining.map(({ source, documents }) => wantedOf(source, documents)))).flat()
-  const wanted = read.filter(each => typeof each !== 'string')
-  const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(wanted)]
+  const read = (await Promise.all(remaining.map(({ source, documents }) => manifestsOf(source, documents)))).flat()
+  const manifests = read.filter(each => typeof each !== 'string')
+  const wrong = [...read.filter(each => typeof each === 'string'), ...repeated(manifests)]
   if (wrong.length > 0) throw new CliError(EXIT.failed, 'nothing was changed', 'fix these errors and try again', wrong)
-  if (wanted.length === 0)
+  if (manifests.length === 0)
     throw new CliError(
       EXIT.failed,
       `no documents found in ${placeOf(sources)}`,
       'each document needs a kind and a name',
     )
-  return wanted.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
+  return manifests.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 }
 
 const placeOf = ([first, ...others]: readonly Source[]): string =>
   first !== undefined && others.length === 0 ? first.name : 'these files'
 
-const repeated = (wanted: readonly Wanted[]): string[] =>
-  wanted
-    .filter((one, at) => wanted.findIndex(other => other.kind === one.kind && other.name === one.name) < at)
+const repeated = (manifests: readonly Manifest[]): string[] =>
+  manifests
+    .filter((one, at) => manifests.findIndex(other => other.kind === one.kind && other.name === one.name) < at)
     .map(({ kind, name }) => `${kind} ${name}: defined twice`)
 
 interface Parsed {
@@ -142,13 +142,13 @@ const topologiesNamedIn = ({ folder }: Source, documents: readonly Parsed[]): st
   )
 
 /** Returns documents, and errors as lines of text. */
-async function wantedOf(source: Source, documents: readonly Parsed[]): Promise<(Wanted | string)[]> {
-  const wanted = documents.map(({ value, error }, index) => {
+async function manifestsOf(source: Source, documents: readonly Parsed[]): Promise<(Manifest | string)[]> {
+  const manifests = documents.map(({ value, error }, index) => {
     const place = documents.length === 1 ? source.name : `${source.name}, document ${index + 1}`
     if (error !== null) return [`${place}: ${error}`]
-    return value === null ? [] : wantedIn(value, place, source.folder)
+    return value === null ? [] : manifestsIn(value, place, source.folder)
   })
-  return (await Promise.all(wanted)).flat()
+  return (await Promise.all(manifests)).flat()
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -156,17 +156,19 @@ type Fields = Readonly<Record<string, unknown>>
 const isFields = (value: unknown): value is Fields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-async function wantedIn(value: unknown, place: string, folder: string): Promise<(Wanted | string)[]> {
+async function manifestsIn(value: unknown, place: string, folder: string): Promise<(Manifest | string)[]> {
   if (!isFields(value)) return [`${place}: expected fields, such as kind and name`]
   const { kind: givenKind, ...fields } = value
   const kind = givenKind ?? (hasTemplateFields(fields) ? 'Template' : undefined)
   switch (kind) {
     case 'Template':
-      return asWanted('Template', CreateTemplate, without(fields, OWNED), place)
+      return asManifest('Template', CreateTemplate, without(fields, OWNED), place)
     case 'Definition':
       return asDefinition(fields, place, folder)
     case 'Worker':
-      return typeof fields.name === 'string' ? asWanted('Worker', WORKER, fields, place) : [`${place}: name: required`]
+      return typeof fields.name === 'string'
+        ? asManifest('Worker', WORKER, fields, place)
+        : [`${place}: name: required`]
     default:
       if (givenKind === undefined && isFields(fields.lab)) return [`${place}: ${A_LAB}`]
       return [`${place}: kind: must be one of ${KINDS.join(', ')}`]
@@ -197,13 +199,13 @@ async function withTopology({ topology_file, ...fields }: Fields, folder: string
 }
 
 /** Checks the topology as the API would, before anything is changed. */
-async function asDefinition(document: Fields, place: string, folder: string): Promise<(Wanted | string)[]> {
+async function asDefinition(document: Fields, place: string, folder: string): Promise<(Manifest | string)[]> {
   const fields = await withTopology(document, folder)
   if (typeof fields === 'string') return [`${place}: ${fields}`]
-  const wanted = asWanted('Definition', CreateDefinition, fields, place)
+  const manifests = asManifest('Definition', CreateDefinition, fields, place)
   const { topology } = fields
-  if (typeof topology !== 'string') return wanted
-  return [...wanted, ...topologyErrors(topology).map(line => `${place}: topology: ${line}`)]
+  if (typeof topology !== 'string') return manifests
+  return [...manifests, ...topologyErrors(topology).map(line => `${place}: topology: ${line}`)]
 }
 
 const ERRORS_MAX = 10
@@ -220,12 +222,12 @@ function topologyErrors(topology: string): string[] {
   }
 }
 
-function asWanted(
+function asManifest(
   kind: Kind,
   schema: typeof CreateTemplate | typeof CreateDefinition | typeof WORKER,
   fields: Fields,
   place: string,
-): (Wanted | string)[] {
+): (Manifest | string)[] {
   const result = schema.safeParse(fields)
   const issues = result.error?.issues ?? []
   const lacks = issues.flatMap(issue => (issue.path.length === 1 && isMissing(issue) ? issue.path.map(String) : []))
@@ -234,7 +236,7 @@ function asWanted(
   if (!checked.success) return complaintsOf(checked.error.issues, kind).map(line => `${place}: ${line}`)
   const given = Object.fromEntries(Object.entries(checked.data).filter(([name]) => name in fields))
   // `given` and `spec` were parsed by the schema of this kind.
-  return [{ kind, name: String(checked.data.name), given, spec: result.data ?? null, lacks } as Wanted]
+  return [{ kind, name: String(checked.data.name), given, spec: result.data ?? null, lacks } as Manifest]
 }
 
 /** Schemas for existing resources, where fields may be omitted. */

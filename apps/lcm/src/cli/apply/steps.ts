@@ -6,7 +6,7 @@ import { findDefinition } from '../definition/find.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { livingWorkers, notThere } from '../find.ts'
 import { type Change, changesOf } from './changes.ts'
-import type { Kind, Wanted } from './documents.ts'
+import type { Kind, Manifest } from './documents.ts'
 
 export type Outcome = 'created' | 'changed' | 'unchanged'
 
@@ -20,30 +20,35 @@ export interface Step {
   perform(): Promise<Outcome>
 }
 
-type Of<K extends Kind> = Extract<Wanted, { kind: K }>
+type Of<K extends Kind> = Extract<Manifest, { kind: K }>
 
 /** Compares a document with the current resource and plans the change; refuses impossible changes. */
-export function stepFor(client: Client, wanted: Wanted, all: readonly Wanted[], signal: AbortSignal): Promise<Step> {
-  switch (wanted.kind) {
+export function stepFor(
+  client: Client,
+  manifest: Manifest,
+  all: readonly Manifest[],
+  signal: AbortSignal,
+): Promise<Step> {
+  switch (manifest.kind) {
     case 'Template':
-      return templateStep(client, wanted, signal)
+      return templateStep(client, manifest, signal)
     case 'Definition':
-      return definitionStep(client, wanted, signal)
+      return definitionStep(client, manifest, signal)
     case 'Worker': {
-      const { template_name } = wanted.given
+      const { template_name } = manifest.given
       const template = all.find(each => each.kind === 'Template' && each.name === template_name)
-      return workerStep(client, wanted, template?.kind === 'Template' ? template : null, signal)
+      return workerStep(client, manifest, template?.kind === 'Template' ? template : null, signal)
     }
   }
 }
 
 /** Refuses a new resource that lacks required fields; only existing resources may omit them. */
-function refuseIncomplete({ kind, name, lacks }: Wanted): never {
+function refuseIncomplete({ kind, name, lacks }: Manifest): never {
   const words = `${kind.toLowerCase()} ${name} does not exist, and creating it also needs ${lacks.join(', ')}`
   throw new CliError(EXIT.failed, words, 'add these fields and try again')
 }
 
-const creating = ({ kind, name }: Wanted, create: () => Promise<unknown>): Step => ({
+const creating = ({ kind, name }: Manifest, create: () => Promise<unknown>): Step => ({
   kind,
   name,
   outcome: 'created',
@@ -61,7 +66,7 @@ interface Versioned {
 
 /** `change` returns the updated resource; an equal version means that nothing changed. */
 const changing = (
-  { kind, name }: Wanted,
+  { kind, name }: Manifest,
   current: Versioned,
   changes: readonly Change[],
   change: () => Promise<Versioned>,
@@ -79,12 +84,12 @@ const changing = (
 
 const SECRET = { from: '(secret)', to: '(secret)' }
 
-async function templateStep(client: Client, wanted: Of<'Template'>, signal: AbortSignal): Promise<Step> {
-  const { name, given } = wanted
+async function templateStep(client: Client, manifest: Of<'Template'>, signal: AbortSignal): Promise<Step> {
+  const { name, given } = manifest
   const current = await unlessMissing(client.call('getTemplate', { params: { name }, signal }))
   if (current === null) {
-    const body = wanted.spec ?? refuseIncomplete(wanted)
-    return creating(wanted, () => client.call('createTemplate', { body, signal }))
+    const body = manifest.spec ?? refuseIncomplete(manifest)
+    return creating(manifest, () => client.call('createTemplate', { body, signal }))
   }
   const { user_data, name: _, ...fields } = given
   // user_data can't be read back, so only the API can tell whether it changed.
@@ -92,7 +97,7 @@ async function templateStep(client: Client, wanted: Of<'Template'>, signal: Abor
     user_data == null ? (user_data === null && current.has_user_data ? [{ ...SECRET, to: null }] : []) : [SECRET]
   const changes = [...changesOf(current, fields), ...secret.map(change => ({ field: 'user_data', ...change }))]
   const body = { ...specOf(current), ...fields, ...('user_data' in given ? { user_data } : {}) }
-  return changing(wanted, current, changes, () =>
+  return changing(manifest, current, changes, () =>
     client.call('putTemplate', { params: { name }, body, ifMatch: current.version, signal }),
   )
 }
@@ -104,15 +109,15 @@ function specOf(template: AnswerOf<'getTemplate'>) {
   return spec
 }
 
-async function definitionStep(client: Client, wanted: Of<'Definition'>, signal: AbortSignal): Promise<Step> {
-  const { name, given } = wanted
+async function definitionStep(client: Client, manifest: Of<'Definition'>, signal: AbortSignal): Promise<Step> {
+  const { name, given } = manifest
   const current = await findDefinition(client, name, signal).catch((error: unknown) => {
     if (error instanceof CliError && error.exitCode === EXIT.notFound) return null
     throw error
   })
   if (current === null) {
-    const body = wanted.spec ?? refuseIncomplete(wanted)
-    return creating(wanted, () => client.call('createDefinition', { body, signal }))
+    const body = manifest.spec ?? refuseIncomplete(manifest)
+    return creating(manifest, () => client.call('createDefinition', { body, signal }))
   }
   if (current.status === 'DEPRECATED')
     throw new CliError(
@@ -126,7 +131,7 @@ async function definitionStep(client: Client, wanted: Of<'Definition'>, signal: 
     comparable(await client.call('getDefinition', { params: { id: current.id }, signal })),
     body,
   )
-  return changing(wanted, current, changes, () =>
+  return changing(manifest, current, changes, () =>
     client.call('putDefinition', { params: { id: current.id }, body, ifMatch: current.version, signal }),
   )
 }
@@ -144,19 +149,19 @@ function comparable({ given, title, needs, port_template, cml_version, ...rest }
 
 async function workerStep(
   client: Client,
-  wanted: Of<'Worker'>,
+  manifest: Of<'Worker'>,
   template: Of<'Template'> | null,
   signal: AbortSignal,
 ): Promise<Step> {
-  const { name, given } = wanted
+  const { name, given } = manifest
   const living = await livingWorkers(client, name, signal)
   const [current, ...others] = living
   if (others.length > 0)
     throw new CliError(EXIT.conflict, `${living.length} workers are named ${name}`, 'give them unique names first')
   if (current === undefined) {
-    const body = wanted.spec ?? refuseIncomplete(wanted)
+    const body = manifest.spec ?? refuseIncomplete(manifest)
     await refuseUnusable(client, body.template_name, template, signal)
-    return creating(wanted, () => client.call('createWorker', { body, signal }))
+    return creating(manifest, () => client.call('createWorker', { body, signal }))
   }
   refuseFixed(current, given)
   const { template_name: _, aws_region: __, name: ___, license, ...fields } = given
@@ -164,7 +169,7 @@ async function workerStep(
   const licensed = { ...fields, ...product }
   const shown = { ...current, license: { product: current.license.product } }
   const changes = changesOf(shown, licensed)
-  return changing(wanted, current, changes, () =>
+  return changing(manifest, current, changes, () =>
     client.call('patchWorker', {
       params: { id: current.id },
       body: PatchWorker.parse(licensed),

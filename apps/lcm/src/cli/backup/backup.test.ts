@@ -46,12 +46,12 @@ async function backup(dispatch: Dispatch, ...args: string[]) {
 const written = () => readFileSync(join(folder, 'fleet.backup'), 'utf8')
 
 it('writes the backup, readable by its owner only, and reports it', async () => {
-  const asked: string[] = []
+  const requests: string[] = []
   const { code, out, err } = await backup(async ({ method, url }) => {
-    asked.push(`${method} ${url}`)
+    requests.push(`${method} ${url}`)
     return answer(bytes('begin ', 'and end'))
   })
-  expect([code, asked, written()]).toEqual([0, ['POST /api/v1/backup'], 'begin and end'])
+  expect([code, requests, written()]).toEqual([0, ['POST /api/v1/backup'], 'begin and end'])
   expect(statSync(join(folder, 'fleet.backup')).mode & 0o777).toBe(0o600)
   expect(out).toContain('fleet.backup (0.0 MB)')
   expect(err).toContain('Protect it like the data folder')
@@ -60,8 +60,8 @@ it('writes the backup, readable by its owner only, and reports it', async () => 
 
 it('does not overwrite a file without --force, and makes no request', async () => {
   writeFileSync(join(folder, 'fleet.backup'), 'mine', { mode: 0o644 })
-  const unasked = async () => Promise.reject(new Error('the API was asked'))
-  const { code, err } = await backup(unasked)
+  const unreachable = async () => Promise.reject(new Error('a request was sent'))
+  const { code, err } = await backup(unreachable)
   expect([code, written()]).toEqual([4, 'mine'])
   expect(err).toMatch(/fleet\.backup already exists: choose another name, or overwrite it with --force/)
   expect((await backup(async () => answer(bytes('end')), '--force')).code).toBe(0)

@@ -45,7 +45,7 @@ it('offers the names of existing resources', async () => {
 })
 
 it('asks the LCM named by earlier options, in any notation', async () => {
-  const asked = async (...words: string[]) => {
+  const urlsFor = async (...words: string[]) => {
     const { shell } = capturedShell()
     const urls: string[] = []
     const transport: typeof shell.transport = url => {
@@ -55,10 +55,10 @@ it('asks the LCM named by earlier options, in any notation', async () => {
     await run(['__complete', '--', ...words, 'stop', 'worker', ''], { ...shell, transport })
     return urls
   }
-  expect(await asked('--url', 'http://there:1')).toEqual(['http://there:1'])
-  expect(await asked('--url=http://there:1')).toEqual(['http://there:1'])
-  expect(await asked('--url', '=', 'http://there:1')).toEqual(['http://there:1'])
-  expect(await asked('--url', '=', 'http', ':', '//there', ':', '1')).toEqual(['http://there:1'])
+  expect(await urlsFor('--url', 'http://there:1')).toEqual(['http://there:1'])
+  expect(await urlsFor('--url=http://there:1')).toEqual(['http://there:1'])
+  expect(await urlsFor('--url', '=', 'http://there:1')).toEqual(['http://there:1'])
+  expect(await urlsFor('--url', '=', 'http', ':', '//there', ':', '1')).toEqual(['http://there:1'])
 })
 
 it('prints nothing when the API does not respond in time', async () => {
@@ -68,9 +68,9 @@ it('prints nothing when the API does not respond in time', async () => {
   expect(out() + err()).toBe('')
   const slow = capturedShell()
   const transport = async () => () => new Promise<never>(() => undefined)
-  const asked = run(['__complete', '--', 'stop', 'worker', ''], { ...slow.shell, transport })
+  const completing = run(['__complete', '--', 'stop', 'worker', ''], { ...slow.shell, transport })
   await slow.clock.advance(1_000)
-  expect(await asked).toBe(0)
+  expect(await completing).toBe(0)
   expect(slow.out() + slow.err()).toBe('')
 })
 
@@ -110,7 +110,7 @@ it('never lets bash run a command contained in a name', async () => {
 })
 
 it.skipIf(!isThere('zsh'))(
-  'is asked by zsh with the words as they were typed (skipped where there is no zsh)',
+  'is called by zsh with the words as they were typed (skipped where there is no zsh)',
   async () => {
     const lcm = `lcm() { [[ "$1 $2 $6" = "__complete -- " ]] && printf '%s\\n' "$3" "$4" "" "two words" }
 compdef() { :; }; compset() { :; }; _files() { printf '<files>' }; compadd() { shift; printf '<%s>' "$@" }`
@@ -122,7 +122,7 @@ compdef() { :; }; compset() { :; }; _files() { printf '<files>' }; compadd() { s
 )
 
 it.skipIf(!isThere('fish'))(
-  'is asked by fish with the words as they were typed (skipped where there is no fish)',
+  'is called by fish with the words as they were typed (skipped where there is no fish)',
   async () => {
     const lcm = `function lcm; test "$argv[3]" = get; and printf '%s\\n' $argv[3..] (count $argv)' words' 'two words'; end`
     const offers = (line: string) => printed('fish', lcm, `complete -C "lcm ${line}"`, ['--no-config'])

@@ -62,13 +62,13 @@ describe('create definition', () => {
     const { create, definitions, err, api } = course()
     definitions.put(aDefinition({ name: 'bgp' }))
     expect(await create('definition', '--file', await file(), '--name', 'bgp')).toBe(4)
-    const asked = api.requests().length
+    const before = api.requests().length
     expect(await create('definition', '--file', await file(LAB, '---.yaml'))).toBe(2)
     expect(err()).toContain('set one with --name')
     expect(await create('definition', '--file', await file(' \n'))).toBe(1)
     expect(err()).toContain('BGP basics.yaml is empty: give the YAML of a lab')
     expect(await create('definition', '--file', '/nowhere.yaml')).toBe(1)
     expect(err()).toContain("/nowhere.yaml can't be read (ENOENT)")
-    expect(api.requests()).toHaveLength(asked)
+    expect(api.requests()).toHaveLength(before)
   })
 })

@@ -4,10 +4,10 @@ import { impossible, reached, underWay, type Verdict, type Waited } from '../wai
 import type { Settling } from '../wait-until-settled.ts'
 
 /** Whether the requested action on a lab is done. */
-export function judge(lab: LabRecord, asked: LabRecord['pending_action']): Verdict {
+export function judge(lab: LabRecord, requested: LabRecord['pending_action']): Verdict {
   const { pending_action, last_error, status } = lab
   if (pending_action === null) return last_error === null ? reached : impossible(`is ${status}: ${last_error}`)
-  if (pending_action.action === asked?.action) return underWay
+  if (pending_action.action === requested?.action) return underWay
   return impossible(`has a new pending action: ${pending_action.by} requested ${pending_action.action}`)
 }
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { parse } from 'yaml'
-import { readSources, readWanted, type Source } from '../apply/documents.ts'
+import { readManifests, readSources, type Source } from '../apply/documents.ts'
 import { stepFor } from '../apply/steps.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { yamlTrouble } from '../files/yaml-limits.ts'
@@ -31,11 +31,11 @@ async function editTemplate(idOrName: string, options: EditTemplateOptions, invo
   const sources = await readSources(options.file, shell.readInput)
   const { client } = await connect()
   const current = await findTemplate(client, idOrName, shell.signal)
-  const wanted = await readWanted(sources.map(source => named(source, current.name)))
-  const [first] = wanted
-  if (first === undefined || wanted.length > 1)
-    throw new CliError(EXIT.usage, `${options.file} has ${wanted.length} documents`, `use one, or \`lcm apply\``)
-  const outcome = await (await stepFor(client, first, wanted, shell.signal)).perform()
+  const manifests = await readManifests(sources.map(source => named(source, current.name)))
+  const [first] = manifests
+  if (first === undefined || manifests.length > 1)
+    throw new CliError(EXIT.usage, `${options.file} has ${manifests.length} documents`, `use one, or \`lcm apply\``)
+  const outcome = await (await stepFor(client, first, manifests, shell.signal)).perform()
   if (options.output !== undefined) {
     const template = await findTemplate(client, current.name, shell.signal)
     return printOne(TEMPLATE_VIEW, template, { output, format: options.output, nowMs: shell.clock.now() })
@@ -61,7 +61,7 @@ const NAME_SHOWN_MAX = 60
 
 const shortened = (given: unknown): string => String(given).slice(0, NAME_SHOWN_MAX)
 
-/** Null if the text is not a single YAML document; `readWanted` then reports the error. */
+/** Null if the text is not a single YAML document; `readManifests` then reports the error. */
 function fieldsIn(text: string): unknown {
   if (yamlTrouble(text) !== null) return null
   try {

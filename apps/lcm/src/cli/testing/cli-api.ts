@@ -162,7 +162,7 @@ function observedDispatch(plane: AControlPlane, seeded: () => Promise<unknown>) 
   }
   return {
     dispatch,
-    /** What was asked, such as `POST /workers`. */
+    /** Requests, such as `POST /workers`. */
     requests: () => plane.requests.map(({ request }) => nameOf(request)),
     bodies: () => plane.requests.flatMap(({ request, body }) => (request.body === null ? [] : [body])),
     /** Until `restart` nothing answers; open streams break. */

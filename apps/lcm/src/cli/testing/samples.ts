@@ -33,7 +33,7 @@ export const aWorker = (changes: Partial<Worker> = {}): Worker =>
     id: 'w-0abcdefgh0001',
     entered_status_at: start,
     cost_per_hour_usd: 3.96,
-    state_history: [{ from: null, to: 'PENDING', at: start, because: textReason('admin asked for it') }],
+    state_history: [{ from: null, to: 'PENDING', at: start, because: textReason('requested by admin') }],
     ...changes,
   })
 

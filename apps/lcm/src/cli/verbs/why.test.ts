@@ -280,14 +280,14 @@ it('names what blocks a worker that has not reached its desired status', async (
       id: 'd-0',
       at: at(7200),
       action: 'nothing',
-      because: textReason('running, as wanted'),
+      because: textReason('running as desired'),
       seen: { ec2: 'running' },
     }),
   )
-  const asked = await why()
-  expect(asked).toContain('  stop its instance; for 2m now: worker-controller has not made a decision yet')
-  expect(asked).toContain('  worker-controller left it unchanged 2h ago: running, as wanted.')
-  expect(asked.join()).not.toMatch(/nothing/i)
+  const lines = await why()
+  expect(lines).toContain('  stop its instance; for 2m now: worker-controller has not made a decision yet')
+  expect(lines).toContain('  worker-controller left it unchanged 2h ago: running as desired.')
+  expect(lines.join()).not.toMatch(/nothing/i)
   api.decide(
     aDecision({ at: at(10), because: textReason('EC2 answered 503'), seen: { ec2: 'unknown' } }),
     aDecision({ id: 'd-2', at: at(300), because: textReason('EC2 did not answer'), seen: { ec2: 'unknown' } }),

@@ -31,7 +31,7 @@ it('describes a booting worker completely', () => {
     desired_reason: 'a class',
     tags: { team: 'net' },
     state_history: [
-      { from: null, to: 'PENDING', at: at(0), because: textReason('admin asked for it') },
+      { from: null, to: 'PENDING', at: at(0), because: textReason('requested by admin') },
       { from: 'PENDING', to: 'PROVISIONING', at: at(5), because: textReason('launched i-1') },
       { from: 'PROVISIONING', to: 'STARTING', at: at(20), because: textReason('EC2 says running') },
     ],
@@ -71,7 +71,7 @@ it('describes a booting worker completely', () => {
     'History, newest first',
     '  1m      PROVISIONING -> STARTING   EC2 says running',
     '  1m15s   PENDING -> PROVISIONING    launched i-1',
-    '  1m20s   PENDING                    admin asked for it',
+    '  1m20s   PENDING                    requested by admin',
   ])
 })
 

@@ -52,8 +52,8 @@ const wantedBy = ({ desired_status, desired_by, desired_reason }: Worker): strin
 
 function licenseOf({ license: { status, product, pending_operation, last_error } }: Worker): string {
   if (status === 'UNREGISTERED' && product === null && pending_operation === null) return ''
-  const asked = pending_operation === null ? null : `${pending_operation} requested`
-  return [status, product, asked, last_error].filter(part => part !== null).join(', ')
+  const operation = pending_operation === null ? null : `${pending_operation} requested`
+  return [status, product, operation, last_error].filter(part => part !== null).join(', ')
 }
 
 const machineOf = (worker: Worker): string =>

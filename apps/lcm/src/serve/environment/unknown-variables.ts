@@ -10,8 +10,8 @@ const DISTANCE_MAX = 3
 export function unknownVariables(env: Env): readonly string[] {
   const strange = Object.keys(env).filter(name => name.startsWith('LCM_') && !KNOWN.has(name))
   return strange.toSorted().map(name => {
-    const meant = nearest(name)
-    const advice = meant === null ? 'See docs/reference/config.md' : `Did you mean ${meant}?`
+    const suggestion = nearest(name)
+    const advice = suggestion === null ? 'See docs/reference/config.md' : `Did you mean ${suggestion}?`
     return `${name} is set, but unknown. ${advice}`
   })
 }

@@ -25,7 +25,7 @@ export function fakeProvider(nowMs: () => number) {
   const answers = new Map<string, () => Promise<Response> | Response>()
   const state = {
     isDown: false,
-    asked: [] as string[],
+    requests: [] as string[],
     /** Form of the last token exchange. */
     form: new URLSearchParams(),
     idToken: '',
@@ -45,7 +45,7 @@ export function fakeProvider(nowMs: () => number) {
       : Response.json({ id_token: state.idToken, access_token: 'opaque', token_type: 'Bearer' }),
   )
   const fetch: Fetch = async (url, init) => {
-    state.asked.push(url)
+    state.requests.push(url)
     if (state.isDown) throw new Error('connection refused')
     if (init.body instanceof URLSearchParams) state.form = init.body
     return (await answers.get(url)?.()) ?? new Response('no such page', { status: 404 })

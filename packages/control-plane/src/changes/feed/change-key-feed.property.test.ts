@@ -129,9 +129,9 @@ function truthAfter(history: KeyHistory, position: string, upTo: number): Positi
 
 /** An answer must be a prefix of the expected changes. A position may be unknown only where it was not shown. */
 async function ask(world: World, replica: Replica, position: string, limit: number): Promise<ChangesAnswer> {
-  const asked = replica.feed.since(position, limit)
+  const answering = replica.feed.since(position, limit)
   await world.clock.advance(PATIENCE_MS)
-  const answer = await asked
+  const answer = await answering
   const { shown } = replica.view
   if (!answer.known) expect(Number(position.split('.')[0])).toBeGreaterThan(shown)
   else {
@@ -142,9 +142,9 @@ async function ask(world: World, replica: Replica, position: string, limit: numb
 }
 
 async function positionOf({ clock }: World, replica: Replica): Promise<string> {
-  const asked = replica.feed.position()
+  const answering = replica.feed.position()
   await clock.advance(PATIENCE_MS)
-  const position = await asked
+  const position = await answering
   expect(Number(position.split('.')[0])).toBeLessThanOrEqual(replica.view.shown)
   return position
 }

@@ -44,10 +44,10 @@ type Answer = Awaited<ReturnType<ReturnType<typeof changeKeyFeed>['feed']['since
 
 async function changesOf(
   clock: ManualClock,
-  asked: Promise<Answer>,
+  answering: Promise<Answer>,
   ms: number,
 ): Promise<readonly string[] | 'unknown'> {
-  const answer = await within(clock, asked, ms)
+  const answer = await within(clock, answering, ms)
   if (!answer.known) return 'unknown'
   return answer.changes.map(({ id, version, deleted }) => `${id} v${version}${deleted ? ' gone' : ''}`)
 }
@@ -72,17 +72,17 @@ describe('position', () => {
         scripted.refuse(true)
       },
     })
-    const asked = feed.position()
-    await expect(within(clock, asked, 400)).rejects.toThrow('no answer')
+    const answering = feed.position()
+    await expect(within(clock, answering, 400)).rejects.toThrow('no answer')
     source.refuse(false)
-    expect(await within(clock, asked, 100)).toBe('1')
+    expect(await within(clock, answering, 100)).toBe('1')
   })
 
   it('is refused when there is no list after ten seconds', async () => {
     const { feed, clock } = await following({ prepare: scripted => scripted.refuse(true) })
-    const asked = feed.position()
-    await expect(within(clock, asked, 9_999)).rejects.toThrow('no answer')
-    await expect(within(clock, asked, 1)).rejects.toBeInstanceOf(StoreError)
+    const answering = feed.position()
+    await expect(within(clock, answering, 9_999)).rejects.toThrow('no answer')
+    await expect(within(clock, answering, 1)).rejects.toBeInstanceOf(StoreError)
     await expect(within(clock, feed.since('1', 10), 10_000)).rejects.toBeInstanceOf(StoreError)
   })
 
@@ -179,7 +179,7 @@ describe('changes', () => {
     await settle()
     expect(await feed.position()).toBe('53')
     expect(await since(start)).toEqual(['w-1 v1', 'w-1 v2'])
-    expect(source.asked).toEqual(['list', 'watch after 0'])
+    expect(source.calls).toEqual(['list', 'watch after 0'])
   })
 
   it('that can not be read are skipped', async () => {
@@ -193,7 +193,7 @@ describe('changes', () => {
     await settle()
     expect(await since('0')).toEqual(['w-2 v1'])
     expect(log.messages('error')).toEqual(['reading a change key failed'])
-    expect(source.asked).toEqual(['list', 'watch after 0'])
+    expect(source.calls).toEqual(['list', 'watch after 0'])
   })
 
   it('of one revision can be read one at a time without losing the others', async () => {
@@ -230,10 +230,10 @@ describe('a position', () => {
     const { feed, put, since, clock } = await following()
     put('w-1', 1)
     await clock.advance(0)
-    const asked = feed.since('2', 10)
-    await expect(within(clock, asked, 1_999)).rejects.toThrow('no answer')
+    const answering = feed.since('2', 10)
+    await expect(within(clock, answering, 1_999)).rejects.toThrow('no answer')
     put('w-1', 2)
-    expect(await changesOf(clock, asked, 0)).toEqual([])
+    expect(await changesOf(clock, answering, 0)).toEqual([])
     await expect(since('3', 10, 1_999)).rejects.toThrow('no answer')
     expect(await since('3', 10, 2_000)).toBe('unknown')
   })
@@ -285,10 +285,10 @@ describe('a position older than the ring', () => {
     expect(await since('1')).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4', 'w-1 v5'])
     expect(await since('0', 3)).toEqual(['w-1 v1', 'w-1 v2', 'w-1 v3'])
     expect(await since('1', 3)).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4'])
-    expect(source.asked.slice(2)).toEqual(['watch after 0', 'watch after 0', 'watch after 0'])
+    expect(source.calls.slice(2)).toEqual(['watch after 0', 'watch after 0', 'watch after 0'])
     expect(source.openStreams).toBe(1)
     expect(await since('3')).toEqual(['w-1 v4', 'w-1 v5'])
-    expect(source.asked).toHaveLength(5)
+    expect(source.calls).toHaveLength(5)
   })
 
   it('delivers each version once there too', async () => {
@@ -313,7 +313,7 @@ describe('a position older than the ring', () => {
     expect(await other).toEqual(await one)
     expect(await since('1')).toEqual(['w-1 v2', 'w-1 v3', 'w-1 v4'])
     expect(await since('2')).toEqual(['w-1 v3', 'w-1 v4'])
-    expect(source.asked).toEqual(['list', 'watch after 3', 'watch after 0'])
+    expect(source.calls).toEqual(['list', 'watch after 3', 'watch after 0'])
   })
 
   it('keeps a ring that another caller extended further back', async () => {
@@ -371,9 +371,9 @@ describe('a position older than the ring', () => {
     await expect(within(clock, feed.since('1', 10), 0)).rejects.toBeInstanceOf(StoreError)
     source.refuse(false)
     source.silence(true)
-    const asked = feed.since('1', 10)
-    await expect(within(clock, asked, 9_999)).rejects.toThrow('no answer')
-    await expect(within(clock, asked, 1)).rejects.toBeInstanceOf(StoreError)
+    const answering = feed.since('1', 10)
+    await expect(within(clock, answering, 9_999)).rejects.toThrow('no answer')
+    await expect(within(clock, answering, 1)).rejects.toBeInstanceOf(StoreError)
   })
 
   it('is not idle before the source is open', async () => {
@@ -404,7 +404,7 @@ async function withSecondWatch(
   const source = scriptedWatchSource<ChangeHint>()
   const clock = manualClock()
   const watch: typeof source.watch = (after, signal) =>
-    source.asked.some(asked => asked.startsWith('watch')) ? play(clock, signal) : source.watch(after, signal)
+    source.calls.some(call => call.startsWith('watch')) ? play(clock, signal) : source.watch(after, signal)
   const { feed } = await following({ parts: { clock, source: { list: source.list, watch }, changesKept: 2 } })
   for (let version = 1; version <= 5; version += 1) source.put(`${WORKERS}w-1`, hint(version))
   await clock.advance(0)
@@ -491,7 +491,7 @@ describe('the service', () => {
     source.refuse(true)
     source.breakStreams()
     await clock.advance(500 + 1_000 + 2_000 + 4_000 + 8_000 + 10_000 + 9_999)
-    expect(source.asked.slice(2)).toEqual(Array(6).fill('watch after 1'))
+    expect(source.calls.slice(2)).toEqual(Array(6).fill('watch after 1'))
     put('w-1', 2)
     source.refuse(false)
     await clock.advance(1)
@@ -500,7 +500,7 @@ describe('the service', () => {
     expect(log.messages('info')).toEqual(['change feed is connected again'])
     source.breakStreams()
     await clock.advance(500)
-    expect(source.asked.slice(2)).toEqual(Array(8).fill('watch after 1').with(7, 'watch after 2'))
+    expect(source.calls.slice(2)).toEqual(Array(8).fill('watch after 1').with(7, 'watch after 2'))
   })
 
   it('closes a stream or list without a message for ten seconds', async () => {
@@ -508,7 +508,7 @@ describe('the service', () => {
     await clock.advance(10_000)
     source.silence(false)
     await clock.advance(500)
-    expect(source.asked).toEqual(['list', 'list', 'watch after 0'])
+    expect(source.calls).toEqual(['list', 'list', 'watch after 0'])
     await clock.advance(9_999)
     source.progress()
     await clock.advance(9_999)
@@ -516,7 +516,7 @@ describe('the service', () => {
     await clock.advance(1)
     expect(source.openStreams).toBe(0)
     await clock.advance(500)
-    expect(source.asked.slice(3)).toEqual(['watch after 0'])
+    expect(source.calls.slice(3)).toEqual(['watch after 0'])
     expect(await feed.position()).toBe('0')
   })
 
@@ -574,25 +574,25 @@ describe('the service', () => {
     source.restartHistory()
     source.breakStreams()
     await clock.advance(500)
-    const asked = [feed.position(), feed.since('2', 10)] as const
-    await expect(within(clock, asked[0], 1_000)).rejects.toThrow('no answer')
+    const answering = [feed.position(), feed.since('2', 10)] as const
+    await expect(within(clock, answering[0], 1_000)).rejects.toThrow('no answer')
     slow.list = signal => source.list(signal)
-    expect(await within(clock, asked[0], 2_000)).toBe('1')
-    expect(await within(clock, asked[1], 2_000)).toEqual({ known: false })
+    expect(await within(clock, answering[0], 2_000)).toBe('1')
+    expect(await within(clock, answering[1], 2_000)).toEqual({ known: false })
   })
 
-  it('answers a waiting caller from the history that it asked about', async () => {
+  it('answers a waiting caller from the history of its position', async () => {
     const { source, put, feed, clock } = await following()
     put('w-1', 1)
     put('w-1', 2)
     await clock.advance(0)
-    const asked = feed.since('3', 10)
+    const answering = feed.since('3', 10)
     source.restartHistory()
     source.breakStreams()
     await clock.advance(500)
     expect(await feed.position()).toBe('1')
     for (const version of [3, 4, 5]) put('w-1', version)
-    expect(await changesOf(clock, asked, 0)).toBe('unknown')
+    expect(await changesOf(clock, answering, 0)).toBe('unknown')
   })
 
   it('detects a rebuilt etcd by a list too, and keeps its history after the next list', async () => {
@@ -632,7 +632,7 @@ describe('the service', () => {
       return source.watch(after, signal)
     }
     const { clock } = await following({ parts: { source: { list: source.list, watch } } })
-    const lists = () => source.asked.filter(asked => asked === 'list').length
+    const lists = () => source.calls.filter(call => call === 'list').length
     expect(lists()).toBe(2)
     await clock.advance(500 + 1_000 + 2_000)
     expect(lists()).toBe(5)
@@ -653,9 +653,9 @@ describe('the service', () => {
     }
     source.refuse(true)
     const { feed, clock } = await following({ parts: { source: { list: source.list, watch: hanging } } })
-    const asked = feed.position()
+    const answering = feed.position()
     source.refuse(false)
-    expect(await within(clock, asked, 500)).toBe('0')
+    expect(await within(clock, answering, 500)).toBe('0')
   })
 
   it('releases waiting callers when it stops', async () => {

@@ -32,8 +32,8 @@ describe('the labs of a worker that is being terminated', () => {
     ])
     for (const lab of await labs()) {
       const action = { condemned: 'delete', 'about to start': 'start' }[lab.lab_id]
-      const asked = { action, by: 'ada', at: '2026-01-01T00:00:00.000Z', attempts: 0, error: null }
-      if (action !== undefined) await course.reportLab(lab.id, { pending_action: asked })
+      const pending_action = { action, by: 'ada', at: '2026-01-01T00:00:00.000Z', attempts: 0, error: null }
+      if (action !== undefined) await course.reportLab(lab.id, { pending_action })
     }
   })
 
@@ -64,8 +64,8 @@ describe('the labs of a worker that is being terminated', () => {
 it('requests a scan when no lab is known to run', async () => {
   await condemn()
   expect(await stop()).toMatchObject({ json: { stopping: 0 } })
-  const { labs_refresh_requested_at: asked, version } = await course.get(workerId)
-  expect(asked).not.toBeNull()
+  const { labs_refresh_requested_at, version } = await course.get(workerId)
+  expect(labs_refresh_requested_at).not.toBeNull()
   await stop()
   expect((await course.get(workerId)).version).toBe(version)
   await course.clock.advance(1_000)

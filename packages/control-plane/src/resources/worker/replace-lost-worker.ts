@@ -38,7 +38,7 @@ export async function replaceLostWorker(
   ])
 }
 
-/** Desired RUNNING, had a machine, and no one asked for its end. A drain asks for it, though RUNNING is desired until it is empty. */
+/** Desired RUNNING, had a machine, and its end was not requested. A drain requests it, although RUNNING is desired until it is empty. */
 export const isLost = (worker: Worker): boolean =>
   worker.desired_status === 'RUNNING' &&
   worker.drain === null &&

@@ -12,8 +12,8 @@ const ids = (workers: readonly { id: string }[]) => workers.map(({ id }) => id)
 it('plans suitable workers and gives reasons for the others', () => {
   expect(ids(bulkPlan(fleet, 'start').targets)).toEqual(['w-2'])
   expect(ids(bulkPlan(fleet, 'stop').targets)).toEqual(['w-1', 'w-3'])
-  const { targets: asked, skipped: leftOut } = bulkPlan(fleet, 'terminate')
-  expect(ids(asked)).toEqual(['w-1', 'w-2'])
+  const { targets, skipped: leftOut } = bulkPlan(fleet, 'terminate')
+  expect(ids(targets)).toEqual(['w-1', 'w-2'])
   expect(leftOut.map(({ worker, because }) => [worker.id, because])).toEqual([
     ['w-3', 'The worker is protected: remove the protection first'],
     ['w-4', 'Already terminated'],
