@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { Instant } from './instant.ts'
 
-/** The fields of every stored document. `exampleId` shows what its ids look like. */
+/** The fields of every stored document. `exampleId` is for the API documentation. */
 export const documentFields = (exampleId: string) => ({
   id: z.string().meta({ description: 'The id, assigned by LCM; never changes.', example: exampleId }),
   version: z.int().positive().meta({

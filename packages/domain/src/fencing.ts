@@ -8,7 +8,7 @@ export const Fence = z.record(z.string(), z.int().nonnegative()).meta({
 })
 export type Fence = z.infer<typeof Fence>
 
-/** The newest term of one service, durable: whoever leads by an older epoch is refused from the moment this is stored. */
+/** The newest term of one service, durable: once it is stored, writes with an older epoch are refused. */
 export const ServiceTerm = z
   .object({
     id: z.string().meta({ description: 'The name of the service.', example: 'worker-controller' }),

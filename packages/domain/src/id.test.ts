@@ -11,6 +11,6 @@ it('makes short ids that sort by time', () => {
   expect([later, first].sort()).toEqual([first, later])
 })
 
-it('differs by chance within one millisecond', () => {
+it('makes different ids within one millisecond', () => {
   expect(makeId('w', NOW, Uint8Array.of(1, 2, 3, 4, 5))).not.toBe(makeId('w', NOW, Uint8Array.of(1, 2, 3, 4, 6)))
 })

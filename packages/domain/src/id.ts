@@ -1,4 +1,4 @@
-/** Crockford's alphabet: sorts as the numbers it stands for and has no letters that look alike. */
+/** Crockford's alphabet: sorts like the numbers and has no letters that are easily confused. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 /** 2020-01-01: eight characters of milliseconds from here reach past 2054. */
 const ORIGIN_MS = 1_577_836_800_000

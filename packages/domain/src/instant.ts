@@ -11,7 +11,7 @@ export type Instant = z.infer<typeof Instant>
 export const toMs = (instant: Instant): number => Date.parse(instant)
 export const toInstant = (ms: number): Instant => new Date(ms).toISOString()
 
-/** What others wrote as a date, in our spelling; null when it is none. */
+/** A foreign date as an instant; null when it is invalid. */
 export function readInstant(text: string): Instant | null {
   const ms = Date.parse(text)
   return Number.isNaN(ms) ? null : toInstant(ms)

@@ -37,7 +37,7 @@ export interface ServiceState {
   readonly instances: readonly { readonly instance_id: string; readonly seen_at: Instant }[]
   /** The newest leadership. */
   readonly term: { readonly updated_at: Instant } | null
-  /** When any replica was last heard of; null when none ever was. */
+  /** When any replica last sent a heartbeat; null if none ever did. */
   readonly last_seen_at: Instant | null
 }
 

@@ -9,7 +9,7 @@ it('a reason has a code, its params and a message for people', () => {
   expect(Reason.parse(JSON.parse(JSON.stringify(made)))).toEqual(made)
 })
 
-it('words of others are kept, at most 1000 characters of them', () => {
+it('a text reason keeps at most 1000 characters', () => {
   expect(textReason('x'.repeat(2000)).message).toHaveLength(1000)
   expect(Reason.parse(textReason('Insufficient capacity.')).params).toEqual({ text: 'Insufficient capacity.' })
 })
@@ -22,7 +22,7 @@ it('reasons are compared by code and params, not by message', () => {
   expect([sameReason(made, null), sameReason(null, null)]).toEqual([false, true])
 })
 
-it('a duration is no part of the fact, also in the cause of a reason', () => {
+it('durations are not compared, also in the cause of a reason', () => {
   expect(withoutSeconds(cooldown(290))).toEqual(withoutSeconds(cooldown(12)))
   const nested = (seconds: number) =>
     reason('scale_up_refused', { cause: textReason('no'), refusal: cooldown(seconds) })

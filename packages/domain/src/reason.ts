@@ -42,10 +42,10 @@ export function reason<Code extends ReasonCode>(
   return { code, message: render(params).slice(0, MESSAGE_CHARS_MAX), params: { ...params } }
 }
 
-/** Words of others, such as an error message of AWS or CML. */
+/** A foreign text, such as an error message of AWS or CML. */
 export const textReason = (text: string): Reason => reason('text', { text: text.slice(0, MESSAGE_CHARS_MAX) })
 
-/** Whether two reasons say the same. Messages are not compared. */
+/** Whether two reasons have the same code and params. Messages are not compared. */
 export const sameReason = (a: Reason | null, b: Reason | null): boolean =>
   a === b || (a !== null && b !== null && a.code === b.code && JSON.stringify(a.params) === JSON.stringify(b.params))
 

@@ -8,12 +8,12 @@ import {
   nextPatch,
 } from './lablet-definition.ts'
 
-it('is a document that its own schema takes', () => {
+it('is accepted by its own schema', () => {
   expect(LabletDefinition.parse(aDefinition())).toEqual(aDefinition())
 })
 
-describe('what an author says', () => {
-  it('is only a name; the rest follows from the topology', () => {
+describe('the input of an author', () => {
+  it('needs only a name; the rest follows from the topology', () => {
     expect(DefinitionSpec.parse({ name: 'two-routers' })).toEqual({
       name: 'two-routers',
       title: '',
@@ -32,12 +32,12 @@ describe('what an author says', () => {
   const port = { name: 'a', node: 'R1', protocol: 'vnc' }
   it.each<[string, object]>([
     ['a name with a space', { name: 'two routers' }],
-    ['a field that nobody knows', { name: 'x', nodes: 3 }],
-    ['a version that is none', { name: 'x', cml_version: { min: 'latest', max: null } }],
-    ['no time at all', { name: 'x', max_duration_minutes: 0 }],
+    ['an unknown field', { name: 'x', nodes: 3 }],
+    ['an invalid version', { name: 'x', cml_version: { min: 'latest', max: null } }],
+    ['a duration of zero', { name: 'x', max_duration_minutes: 0 }],
     ['two ports of one name', { name: 'x', port_template: [port, port] }],
     ['a title that CML refuses', { name: 'x', title: 'x'.repeat(65) }],
-  ])('may not hold %s', (_, spec) => {
+  ])('may not have %s', (_, spec) => {
     expect(DefinitionSpec.safeParse(spec).success).toBe(false)
   })
 
@@ -49,7 +49,7 @@ describe('what an author says', () => {
     ['http://example.org/lab.zip', false],
     ['/etc/passwd', false],
     ['javascript:alert(1)', false],
-  ])('comes from %s: %s', (source, isTaken) => {
+  ])('with the source %s is accepted: %s', (source, isTaken) => {
     expect(DefinitionSource.safeParse(source).success).toBe(isTaken)
   })
 })
@@ -64,7 +64,7 @@ describe('versions', () => {
     expect(DefinitionVersion.safeParse(next).success).toBe(true)
   })
 
-  it.each(['1.0', '1.0.0.0', 'v1.0.0', '01.0.0', '1.0.00', '1.0.x', ''])('%s is none', version => {
+  it.each(['1.0', '1.0.0.0', 'v1.0.0', '01.0.0', '1.0.00', '1.0.x', ''])('%s is invalid', version => {
     expect(DefinitionVersion.safeParse(version).success).toBe(false)
   })
 })

@@ -34,7 +34,7 @@ nodes:
 links: []
 `
 
-/** No two of the same name: ports are known by it. */
+/** Names are unique: ports are identified by them. */
 const PortTemplate = z
   .array(PortWish)
   .max(500)
@@ -49,7 +49,7 @@ export const DefinitionSource = z
     description: 'Where the topology comes from: `inline`, or the URL that it is fetched from.',
   })
 
-/** What an author may say. What is left out follows from the topology. */
+/** The fields that an author sets. Omitted ones follow from the topology. */
 export const DefinitionSpec = z.strictObject({
   name: DefinitionName.meta({ description: 'The name that sessions refer to.', example: 'bgp-basics' }),
   title: z.string().max(64).default('').meta({

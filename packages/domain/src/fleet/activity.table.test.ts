@@ -21,7 +21,7 @@ it.each([
   'wipe_node',
   'packet_capture',
   'user_activity',
-])('%s is what people do', category => {
+])('%s is an activity of users', category => {
   expect(lastOf(category)).toBe('2026-01-01T03:00:00.000Z')
 })
 
@@ -40,11 +40,11 @@ it.each([
   'meminfo',
   'hypervisor',
   'aaa_info',
-])('%s is what the server does by itself', category => {
+])('%s is an activity of the server itself', category => {
   expect(lastOf(category)).toBeNull()
 })
 
-it('an administrator may be a person, and only our own account is none', () => {
+it('events of an administrator count, and only those of the account of LCM do not', () => {
   expect(lastOf('user_activity', '00000000-0000-4000-a000-000000000000')).not.toBeNull()
   expect(lastOf('user_activity', 'us')).toBeNull()
 })

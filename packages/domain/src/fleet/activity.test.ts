@@ -18,7 +18,7 @@ const telemetry = (events: readonly ReturnType<typeof event>[], more = {}) => ({
 const evidence = (of: ReturnType<typeof telemetry>, worker: Worker = aWorker(), runningNodes: number | null = null) =>
   evidenceOf(of, { runningNodes, worker })
 
-it('is no evidence where nothing is collected', () => {
+it('is no evidence when nothing is collected', () => {
   expect(evidence(telemetry([], { is_collected: false }), aWorker(), 3)).toBeNull()
   expect(evidence(telemetry([]), aWorker(), 3)).toEqual({
     last_activity_at: null,
@@ -28,7 +28,7 @@ it('is no evidence where nothing is collected', () => {
   })
 })
 
-it('counts what people did, not the server and not us', () => {
+it('counts activity of users, not of the server and not of LCM', () => {
   const found = evidence(
     telemetry([
       event('system_stats', '2026-01-01T05:00:00Z'),
@@ -44,19 +44,19 @@ it('counts what people did, not the server and not us', () => {
   ])
 })
 
-it('counts an unknown user as a person', () => {
+it('counts activity of an unknown user', () => {
   const events = [event('user_activity', '2026-01-01T04:00:00Z')]
   expect(evidence(telemetry(events, { own_user_id: null }))?.last_activity_at).not.toBeNull()
 })
 
-it('is not confused by a date that is none, and keeps the newest of many', () => {
+it('ignores an invalid date, and keeps the newest of many events', () => {
   const many = Array.from({ length: 150 }, (_, n) => event('boot_node', new Date(n * 1000).toISOString()))
   const found = evidence(telemetry([event('start_lab', 'yesterday'), ...many]))
   expect(found?.events.length).toBe(100)
   expect(found?.last_activity_at).toBe('1970-01-01T00:02:29.000Z')
 })
 
-describe('events of nodes, which name no user', () => {
+describe('node events, which name no user', () => {
   const END = '2026-01-01T18:00:00.000Z'
   const WIPED = '2026-01-01T18:00:05.000Z'
   const RELEASED = '2026-01-01T18:00:09.000Z'
@@ -71,21 +71,21 @@ describe('events of nodes, which name no user', () => {
     ['of a session', { source: 'IMPORT', session_id: 'ls-1', status: 'BOOTED' }],
     ['of a session that is over', { source: 'IMPORT', session_id: 'ls-1', status: 'DELETED' }],
     ['kept for the next session', { source: 'IMPORT', session_id: null, status: 'WIPED' }],
-    ['of a session, that could not be taken down', { source: 'IMPORT', session_id: 'ls-1', status: 'ERROR' }],
+    ['of a session that could not be torn down', { source: 'IMPORT', session_id: 'ls-1', status: 'ERROR' }],
   ])('do not count in a lab %s', (_, lab) => {
     expect(lastWith(lab)).toBeNull()
     expect(lastWith(lab, LATER)).toBeNull()
   })
 
   it.each<[string, Partial<LabRecord>]>([
-    ['that a person made', { source: 'DISCOVERY', session_id: null, status: 'DEFINED' }],
-    ['that was kept, and that a person started', { source: 'IMPORT', session_id: null, status: 'BOOTED' }],
-    ['that is not on record', { lab_id: 'another' }],
+    ['that a user created', { source: 'DISCOVERY', session_id: null, status: 'DEFINED' }],
+    ['that was kept and that a user started', { source: 'IMPORT', session_id: null, status: 'BOOTED' }],
+    ['without a record', { lab_id: 'another' }],
   ])('count in a lab %s', (_, lab) => {
     expect(lastWith(lab)).toBe(WIPED)
   })
 
-  it('leave the newest of each lab, after what users did', () => {
+  it('leave the newest of each lab, after the activity of users', () => {
     const found = evidence(
       telemetry([
         event('user_activity', END, 'ann'),
@@ -106,7 +106,7 @@ describe('events of nodes, which name no user', () => {
     })
   })
 
-  it('and no lab count only where no session explains them', () => {
+  it('without a lab count only when no session explains them', () => {
     const { activity } = aWorker()
     const released = aWorker({ activity: { ...activity, sessions_until: RELEASED } })
     const inUse = withReservation(aWorker(), 'ls-1', aSession().needs, END)
@@ -146,7 +146,7 @@ describe('a worker after a session', () => {
   it.each([
     // Its nodes may have run before it was placed elsewhere.
     ['left it for another worker', null, NOW],
-    ['never had a lab, so that all nodes are of people', session, null],
+    ['never had a lab, so that all nodes belong to users', session, null],
   ])('was not used by a session that %s', (_, never, sessions_until) => {
     const { activity, reservations } = afterSession(before, 'ls-1', never, NOW)
     expect(reservations).toEqual({})

@@ -5,7 +5,7 @@ import { withoutReservation } from '../session/placement.ts'
 import { ACTIVITY_EVENTS_MAX } from '../worker/parts.ts'
 import type { Worker } from '../worker/worker.ts'
 
-/** What people do. Everything else in a server's telemetry is the server's own doing. */
+/** Event categories that users cause. All others in the telemetry come from the server itself. */
 export const ACTIVITY_CATEGORIES: readonly string[] = [
   'start_lab',
   'stop_lab',
@@ -20,7 +20,7 @@ export const ACTIVITY_CATEGORIES: readonly string[] = [
   'user_activity',
 ]
 
-/** More than anybody reads; the newest are kept. */
+/** The newest events are kept. */
 const EVENTS_MAX = 100
 /** One event per lab, so that the start of a large lab does not push out the others. */
 export const LAB_EVENTS_MAX = 300
@@ -56,8 +56,8 @@ export interface ActivityEvidence {
 }
 
 /**
- * What a server's telemetry says of people. Null when it collects none, which is never taken for idleness. Our own calls are
- * left out, or asking would keep every server awake.
+ * The activity of users in a server's telemetry. Null when it collects none, which never counts as idle. Calls of LCM are
+ * left out, or reading the telemetry would keep every server busy.
  */
 export function evidenceOf(
   telemetry: ServerTelemetry,
@@ -106,7 +106,7 @@ function newestPerLab(found: readonly (TelemetryEvent & { at: Instant })[]): Lab
   return sorted([...newest.values()]).slice(-LAB_EVENTS_MAX)
 }
 
-/** The evidence with events of people's labs among what people did. Those of LCM's own labs are dropped: sessions explain them. */
+/** The evidence with events of users' labs counted as activity. Those of LCM's own labs are dropped: sessions explain them. */
 export function withPeoplesLabs(
   { last_activity_at, running_nodes, events, lab_events }: ActivityEvidence,
   labs: readonly LabRecord[],
@@ -122,14 +122,14 @@ export function withPeoplesLabs(
   }
 }
 
-/** A kept lab that runs without a session was started by a person. */
+/** A kept lab that runs without a session was started by a user. */
 const isOwnLab = ({ source, session_id, status }: LabRecord): boolean =>
   source === 'IMPORT' && (session_id !== null || isQuiet(status))
 
 const latest = (moments: readonly (Instant | null)[]): Instant | null =>
   moments.reduce((a, b) => (a === null || (b !== null && b > a) ? b : a))
 
-/** What happened most recently. A check may repeat what an earlier one has said. */
+/** The newest events. A check may repeat events of an earlier one. */
 export function newestEvents(events: readonly ActivityEvent[]): ActivityEvent[] {
   const once = new Map(events.map(event => [`${event.at} ${event.category} ${event.detail}`, event]))
   return sorted([...once.values()]).slice(-ACTIVITY_EVENTS_MAX)

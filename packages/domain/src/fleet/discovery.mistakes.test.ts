@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { judgeFound, knownWorkers } from './discovery.ts'
 
-it('does not take in a machine in a state that EC2 never documented: it would be recorded as stopped, and kept so', () => {
+it('does not import a machine in an undocumented EC2 state: it would be recorded as stopped, and kept stopped', () => {
   const rules = { fleet: 'lcm', tag: { key: 'cml-managed', value: 'true' }, imageIds: null, importEnabled: true }
   const judge = (state: string) => {
     const instance = anInstance({ state, tags: { 'cml-managed': 'true' } })

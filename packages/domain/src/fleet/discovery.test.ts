@@ -18,7 +18,7 @@ const judge = (instance: Instance, workers: readonly Worker[] = [], rules: Parti
   judgeFound(instance, knownWorkers(workers), { ...RULES, ...rules }, NOW)
 
 describe('a machine without a worker', () => {
-  it('is imported when it carries the mark and is old enough', () => {
+  it('is imported when it has the discovery tag and is old enough', () => {
     expect(judge(found(MARKED)).kind).toBe('import')
     expect(judge(found({}))).toMatchObject({ kind: 'ignore', because: { code: 'not_selected_for_import' } })
     const young = found(MARKED, { launched_at: toInstant(NOW - 119_000) })
@@ -28,11 +28,11 @@ describe('a machine without a worker', () => {
     })
   })
 
-  it('is judged by its image too, where images are named', () => {
+  it('is filtered by its image when image names are set', () => {
     expect(judge(found(MARKED), [], { imageIds: new Set(['ami-1']) }).kind).toBe('import')
     expect(judge(found(MARKED), [], { imageIds: new Set(['ami-2']) }).kind).toBe('ignore')
     expect(judge(found({}), [], { tag: null, imageIds: new Set(['ami-1']) }).kind).toBe('import')
-    expect(judge(found(MARKED), [], { tag: null }).kind, 'no rule at all takes nothing').toBe('ignore')
+    expect(judge(found(MARKED), [], { tag: null }).kind, 'without a rule nothing is imported').toBe('ignore')
   })
 
   it('is ignored when it is terminated, belongs to another fleet, or nothing is imported', () => {
@@ -51,10 +51,10 @@ describe('a machine without a worker', () => {
   })
 })
 
-describe('a machine of ours', () => {
+describe('a machine of this fleet', () => {
   const ours = found({ ...MARKED, 'lcm:fleet': 'lcm', 'lcm:worker_id': 'w-1' })
 
-  it('wakes the worker that does not know it yet, and is never imported as a second one', () => {
+  it('wakes the worker that does not have it yet, and is never imported as a second worker', () => {
     expect(judge(ours, [aWorker()])).toMatchObject({ kind: 'wake', workerId: 'w-1' })
     expect(judge(ours, [aWorker({ desired_status: 'STOPPED', launch: anAttempt({ state: 'open' }) })]).kind).toBe(
       'wake',
@@ -67,9 +67,9 @@ describe('a machine of ours', () => {
 
   it.each<[string, readonly Worker[], string, object]>([
     ['no record', [], 'worker_unknown', { worker_id: 'w-1' }],
-    ['a record that is over', [aWorker({ status: 'TERMINATED' })], 'worker_terminated', { state: 'running' }],
+    ['a record that is TERMINATED', [aWorker({ status: 'TERMINATED' })], 'worker_terminated', { state: 'running' }],
     [
-      'a record that is over and names it',
+      'a TERMINATED record with its instance id',
       [aWorker({ id: 'w-2', status: 'TERMINATED', ec2_instance_id: 'i-1' })],
       'worker_terminated',
       { worker: 'metal-1' },
@@ -104,12 +104,12 @@ describe('a machine of ours', () => {
   })
 })
 
-it('begins as what it is', () => {
+it('an imported worker starts with the state of its machine', () => {
   const states = ['pending', 'running', 'stopping', 'stopped'].map(state => statusOfImport(anInstance({ state })))
   expect(states).toEqual(['PROVISIONING', 'STARTING', 'STOPPED', 'STOPPED'])
 })
 
-it('keeps what its tags say of its place', () => {
+it('an imported worker keeps the location tags of its machine', () => {
   expect(labelsOfImport(found({ 'cml-environment': 'prod', 'cml-region': 'emea', other: 'x' }))).toEqual({
     environment: 'prod',
     logical_region: 'emea',

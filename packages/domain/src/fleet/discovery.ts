@@ -9,7 +9,7 @@ export const IMPORT_AGE_MS = 2 * 60_000
 
 export interface DiscoveryRules {
   readonly fleet: string
-  /** The tag that says that a machine is to be managed; null: the image alone decides. */
+  /** The tag of machines to manage; null: the image alone decides. */
   readonly tag: { readonly key: string; readonly value: string } | null
   /** Images whose machines are to be managed; null: any. */
   readonly imageIds: ReadonlySet<string> | null
@@ -79,7 +79,7 @@ function judgeOurs(instance: Instance, known: KnownWorkers, recorded: Worker | u
   return { kind: 'wake', instance, workerId: worker.id }
 }
 
-/** Whether the worker looks for a machine with its tag, now or before its next launch; other workers would never adopt one. */
+/** Whether the worker searches for a machine with its tag, now or before its next launch. Other workers would never adopt one. */
 const awaitsMachine = ({ status, desired_status, launch }: Worker): boolean =>
   launch?.state === 'open' || (status === 'PENDING' && desired_status === 'RUNNING')
 

@@ -55,12 +55,12 @@ it.each<[string, object, Partial<Worker>, Parameters<typeof reasonFor>[1]]>([
   ['min_workers_reached', { running: 2, min_workers: 2 }, {}, { fleet: { running: 2 }, settings: { min_workers: 2 } }],
   ['scale_down_cooldown', { elapsed_seconds: 30, cooldown_seconds: 600 }, {}, { fleet: { lastScaleDownAt: ago(30) } }],
   ['stop_already_requested', {}, { desired_status: 'STOPPED' }, {}],
-])('a running worker is spared: %s %o', (code, params, worker, more) => {
+])('a running worker is not stopped: %s %o', (code, params, worker, more) => {
   expect(reasonFor(worker, more)).toMatchObject({ code, params })
   expect(Object.keys(reasonFor(worker, more).params)).toEqual(Object.keys(params))
 })
 
-it('says for how long a worker that was just started is ignored', () => {
+it('has the remaining snooze of a worker that was just started', () => {
   const pause = { ...aWorker().pause, last_resumed_at: ago(30 * 60) }
   const settings = { idle_timeout_seconds: 600 }
   expect(reasonFor({ pause }, { settings })).toMatchObject({ code: 'idle_snoozed', params: { seconds: 1800 } })

@@ -18,7 +18,7 @@ const NOW = toMs('2026-01-01T10:00:00.000Z')
 const before = (seconds: number) => toInstant(NOW - seconds * 1000)
 const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: CREATED }
 const QUIET: IdleEvidence = { last_activity_at: null, running_nodes: null }
-const ROOM: FleetCounts = { running: 5, lastScaleDownAt: null, isHeld: false }
+const FLEET: FleetCounts = { running: 5, lastScaleDownAt: null, isHeld: false }
 
 interface Case {
   readonly worker?: Partial<Worker>
@@ -28,7 +28,7 @@ interface Case {
   readonly unreadable?: Unreadable
 }
 
-function decide({ worker, evidence = QUIET, settings, fleet = ROOM, unreadable }: Case) {
+function decide({ worker, evidence = QUIET, settings, fleet = FLEET, unreadable }: Case) {
   const subject = aWorker({ created_at: CREATED, entered_status_at: CREATED, status: 'RUNNING', ...worker })
   return decideIdle(
     subject,
@@ -41,7 +41,7 @@ function decide({ worker, evidence = QUIET, settings, fleet = ROOM, unreadable }
 const paused = aWorker().pause
 
 describe('an idle worker', () => {
-  it('is paused, with every number that this rests on', () => {
+  it('is paused, with every guard and its values', () => {
     const { verdict, guards, idleSince } = decide({})
     expect(verdict).toMatchObject({
       kind: 'pause',
@@ -71,13 +71,13 @@ describe('an idle worker', () => {
     expect(idleSince).toBe(CREATED)
   })
 
-  it('is drained where that is the policy and scaling down is on', () => {
+  it('is drained when the policy is drain and scale-down is on', () => {
     const settings = { idle_action: 'drain', scale_down_enabled: true } as const
     expect(decide({ settings }).verdict.kind).toBe('drain')
     expect(effectiveIdleAction({ ...SETTING_DEFAULTS, ...settings, scale_down_enabled: false })).toBe('none')
   })
 
-  it('is judged without its fleet first, which takes no counting', () => {
+  it('is checked without its fleet first, so that workers need not be counted', () => {
     const { verdict, guards } = decide({ fleet: null })
     expect(verdict.kind).toBe('pause')
     expect(guards.map(guard => guard.name)).not.toContain('running_workers')
@@ -90,8 +90,8 @@ describe('idle time starts at the last use or start', () => {
     ['its creation', { worker: { created_at: before(HOUR) } }, HOUR],
     ['the moment at which it became RUNNING', { worker: { entered_status_at: before(HOUR) } }, HOUR],
     ['a resume', { worker: { pause: { ...paused, last_resumed_at: before(2 * HOUR) } } }, 2 * HOUR],
-    ['activity that is on record', { worker: withActivity(before(3 * HOUR)) }, 3 * HOUR],
-    ['activity that is new', { evidence: { ...QUIET, last_activity_at: before(4 * HOUR) } }, 4 * HOUR],
+    ['recorded activity', { worker: withActivity(before(3 * HOUR)) }, 3 * HOUR],
+    ['new activity', { evidence: { ...QUIET, last_activity_at: before(4 * HOUR) } }, 4 * HOUR],
     [
       'the newest of all',
       { worker: withActivity(before(5 * HOUR)), evidence: { ...QUIET, last_activity_at: before(3 * HOUR) } },
@@ -102,7 +102,7 @@ describe('idle time starts at the last use or start', () => {
     expect([verdict.kind, idleSince]).toEqual(['pause', before(seconds)])
   })
 
-  it('has to be the whole timeout ago', () => {
+  it('must be at least the timeout ago', () => {
     const almost = decide({ evidence: { ...QUIET, last_activity_at: toInstant(NOW - 3_599_999) } })
     expect([almost.verdict.kind, almost.idleSince]).toEqual(['skipped_not_idle', null])
     expect(almost.guards.find(guard => !guard.passed)).toMatchObject({ name: 'idle_seconds', value: 3599, limit: 3600 })
@@ -116,7 +116,7 @@ function withActivity(last_activity_at: string): Partial<Worker> {
 
 const DRAIN = { requested_at: CREATED, by: 'ann', reason: '', deadline: before(-60) }
 
-describe('every guard stands alone in the way', () => {
+describe('every guard alone prevents a stop', () => {
   it.each<[string, string, Case]>([
     ['already_paused', 'skipped_auto_pause', { worker: { desired_status: 'STOPPED' } }],
     ['idle_seconds', 'skipped_not_idle', { evidence: { ...QUIET, last_activity_at: before(10) } }],
@@ -143,9 +143,9 @@ describe('every guard stands alone in the way', () => {
       { settings: { idle_timeout_seconds: 60 }, worker: { pause: { ...paused, last_resumed_at: before(3599) } } },
     ],
     ['held_by_person_seconds', 'skipped_not_eligible', { worker: { desired_until: before(-1) } }],
-    ['fleet_held', 'skipped_not_eligible', { fleet: { ...ROOM, isHeld: true } }],
+    ['fleet_held', 'skipped_not_eligible', { fleet: { ...FLEET, isHeld: true } }],
     ['running_workers', 'skipped_min_workers', { settings: { min_workers: 5 } }],
-    ['seconds_since_scale_down', 'skipped_cooldown', { fleet: { ...ROOM, lastScaleDownAt: before(599) } }],
+    ['seconds_since_scale_down', 'skipped_cooldown', { fleet: { ...FLEET, lastScaleDownAt: before(599) } }],
   ])('%s: %s', (name, kind, which) => {
     const { verdict, guards } = decide(which)
     expect(verdict.kind).toBe(kind)
@@ -153,20 +153,20 @@ describe('every guard stands alone in the way', () => {
   })
 
   it.each<[string, Case]>([
-    ['nodes run that nobody uses', { evidence: { ...QUIET, running_nodes: 9 } }],
+    ['nodes run without activity', { evidence: { ...QUIET, running_nodes: 9 } }],
     [
-      'none run where they would keep it',
+      'no nodes run and running nodes would keep it',
       { settings: { idle_running_nodes: 'keep' }, evidence: { ...QUIET, running_nodes: 0 } },
     ],
     ['the snooze is over', { worker: { pause: { ...paused, last_resumed_at: before(3600) } } }],
     ['the hold is over', { worker: { desired_until: before(0) } }],
-    ['one more runs than must', { settings: { min_workers: 4 } }],
-    ['the cooldown is over', { fleet: { ...ROOM, lastScaleDownAt: before(600) } }],
-  ])('none where %s', (_, which) => {
+    ['one more worker runs than the minimum', { settings: { min_workers: 4 } }],
+    ['the cooldown is over', { fleet: { ...FLEET, lastScaleDownAt: before(600) } }],
+  ])('no guard prevents a stop when %s', (_, which) => {
     expect(decide(which).verdict.kind).toBe('pause')
   })
 
-  it('the guards come in the order that people would check: the first that fails is named', () => {
+  it('the guards are checked in a fixed order, and the first that fails is named', () => {
     const all = { worker: { protected: true, wanted_by: ['ls-1'] }, settings: { min_workers: 9 } }
     expect(decide(all).verdict).toMatchObject({
       kind: 'skipped_not_eligible',
@@ -178,7 +178,7 @@ describe('every guard stands alone in the way', () => {
     })
   })
 
-  it.each(UNREADABLE)('a worker that can not be judged (%s) is never stopped, and says so', unreadable => {
+  it.each(UNREADABLE)("a worker that can't be judged (%s) is never stopped, with that reason", unreadable => {
     const { verdict, guards, idleSince } = decide({ evidence: null, unreadable })
     expect([verdict.kind, idleSince]).toEqual(['skipped_cannot_judge', null])
     expect(verdict.because).toMatchObject({ code: 'idle_unknown', params: { telemetry: unreadable } })
@@ -186,7 +186,7 @@ describe('every guard stands alone in the way', () => {
   })
 })
 
-/** Mostly what lets a worker go, so that the other guards are reached too. */
+/** Mostly values that pass, so that the later guards are reached too. */
 const mostly = <T>(usual: T, other: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 5, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary: other })
 const instant = fc.integer({ min: -7200, max: 7200 }).map(before)
@@ -230,8 +230,8 @@ const someFleet = fc.record({
   isHeld: mostly(false, fc.boolean()),
 })
 
-describe('whatever the world looks like', () => {
-  it('a stop is never against a person, a session, the minimum, the cooldown or what is unknown', () => {
+describe('for any input', () => {
+  it('a stop never violates a hold, a session, the minimum, the cooldown or an unknown state', () => {
     let stops = 0
     const property = fc.property(
       someWorker,

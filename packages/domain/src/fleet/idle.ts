@@ -4,7 +4,7 @@ import type { Guard } from '../worker/decision/decision.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { SettingValues } from './settings.ts'
 
-/** The activity of people in the telemetry; null if it could not be read, which never counts as idle. */
+/** The activity of users in the telemetry; null if it could not be read, which never counts as idle. */
 export interface IdleEvidence {
   readonly last_activity_at: Instant | null
   readonly running_nodes: number | null
@@ -41,7 +41,7 @@ interface Check {
 }
 
 /**
- * Whether an idle worker is stopped now. The guards come in the order in which people would ask for them. Without a fleet only
+ * Whether an idle worker is stopped now. The guards are checked in this order. Without a fleet only
  * the worker itself is judged: thousands of workers are counted only for one that may be stopped.
  */
 export function decideIdle(
@@ -165,7 +165,7 @@ export const effectiveIdleAction = ({
 const wantedAction = ({ idle_action }: SettingValues): string =>
   idle_action === 'none' ? 'pause or drain' : idle_action
 
-/** What the rest of the fleet allows. */
+/** The guards that depend on the rest of the fleet. */
 function allowance(settings: SettingValues, fleet: FleetCounts, nowMs: number): Check[] {
   const last = fleet.lastScaleDownAt
   const elapsed = last === null ? Number.MAX_SAFE_INTEGER : Math.floor((nowMs - toMs(last)) / 1000)

@@ -14,7 +14,7 @@ const agoMs = (ms: number) => toInstant(NOW - ms)
 const CAUSE = reason('worker_unknown', { worker_id: 'w-1' })
 const orphan = (more = {}) => ({ instance: anInstance(more), because: CAUSE })
 
-describe('a machine of ours without a record', () => {
+describe('a machine of this fleet without a record', () => {
   it('is marked first, whatever the action for orphans', () => {
     expect(decideOrphan(orphan(), NEW, TERMINATE, NOW)).toMatchObject({
       action: 'mark',
@@ -30,7 +30,7 @@ describe('a machine of ours without a record', () => {
     expect(decideOrphan(orphan(), SEEN, TERMINATE, NOW)).toEqual({ action: 'terminate', because: CAUSE })
   })
 
-  it('is kept when it is young or marked to be kept', () => {
+  it('is kept when it is young or has the keep tag', () => {
     expect(decideOrphan(orphan({ launched_at: toInstant(NOW - 60_000) }), SEEN, TERMINATE, NOW)).toMatchObject({
       action: 'hold',
       because: { code: 'orphan_too_young', params: { cause: CAUSE, seconds: 600 } },
@@ -46,7 +46,7 @@ describe('a permit to terminate one', () => {
   const permit = (orphan_terminations: Readonly<Record<string, string>>, more: { held_since?: string } = {}) =>
     permitOrphan('i-1', { orphan_terminations, held_since: null, ...more }, 10, toInstant(NOW))
 
-  it('is given while few have gone within the hour, and remembered', () => {
+  it('is granted while few were terminated within the hour, and remembered', () => {
     expect(permit({ 'i-2': agoMs(1_000) })).toMatchObject({
       granted: true,
       because: { code: 'orphan_permit_granted' },
@@ -54,7 +54,7 @@ describe('a permit to terminate one', () => {
     })
   })
 
-  it('is refused where many have, and given once that is an hour ago', () => {
+  it('is refused after many terminations, and granted an hour later', () => {
     const refused = permit({ 'i-2': agoMs(2_000), 'i-3': agoMs(1_000) })
     expect(refused.granted).toBe(false)
     expect(refused.because).toMatchObject({ code: 'orphan_limit_reached', params: { limit: 2, machines: 10 } })
@@ -63,17 +63,17 @@ describe('a permit to terminate one', () => {
     expect([later.granted, Object.keys(later.terminations)]).toEqual([true, ['i-3', 'i-1']])
   })
 
-  it('is given again for the same machine, and counts once', () => {
+  it('is granted again for the same machine, and counts once', () => {
     const both = { 'i-1': agoMs(2_000), 'i-2': agoMs(1_000) }
     expect(permit(both)).toMatchObject({ granted: true, terminations: both })
   })
 
-  it('is refused while the fleet is held: what the store says may be old', () => {
+  it('is refused while the fleet is held: the store may be out of date', () => {
     expect(permit({}, { held_since: agoMs(1_000) })).toMatchObject({ granted: false, because: { code: 'fleet_held' } })
   })
 })
 
-it('gives up a fifth of a fleet within an hour, and two of a small one', () => {
+it('allows a fifth of a fleet within an hour, and two of a small one', () => {
   expect([0, 5, 10, 11, 100].map(allowedLosses)).toEqual([2, 2, 2, 2, 20])
   expect(mayLose([], 1, NOW)).toBe(true)
 })

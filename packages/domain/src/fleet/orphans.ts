@@ -10,7 +10,7 @@ export const ORPHAN_AGE_MS = 10 * 60_000
 /** A machine with this tag is never terminated as an orphan. */
 const KEEP_TAG = 'lcm:keep'
 
-/** What earlier cycles found. */
+/** Findings of earlier cycles. */
 export interface OrphanMemory {
   /** When each was first seen without a record. */
   readonly markedAt: ReadonlyMap<string, number>

@@ -54,7 +54,7 @@ export const InstanceReport = z
   .meta({ id: 'InstanceReport', description: 'The state of one process of a service.' })
 export type InstanceReport = z.infer<typeof InstanceReport>
 
-/** Dropped when it has not been heard of for a while. */
+/** An instance without a heartbeat for this long is dropped. */
 export const INSTANCE_SILENCE_MS = 30_000
 export const HEARTBEAT_INTERVAL_MS = 5_000
 /** A leader that missed so many heartbeats may not act any more. */

@@ -8,8 +8,8 @@ import {
   sourceOfSetting,
 } from './settings.ts'
 
-describe('what holds', () => {
-  it('is what was said at run time, else what the environment says, else the default', () => {
+describe('the effective settings', () => {
+  it('are the stored values, else those of the environment, else the defaults', () => {
     const environment = { min_workers: 2, idle_action: 'none' as const }
     const given = { min_workers: 3 }
     const values = effectiveSettings(given, environment)
@@ -19,20 +19,20 @@ describe('what holds', () => {
     expect(sourceOfSetting('external_stop', given, environment)).toBe('default')
   })
 
-  it('takes a value for said also when it is false, 0, or the same as the default', () => {
+  it('use a stored value also when it is false, 0, or the same as the default', () => {
     const given = { scale_up_enabled: false, min_workers: 0 }
     expect(effectiveSettings(given, { scale_up_enabled: true, min_workers: 4 })).toMatchObject(given)
     expect(sourceOfSetting('min_workers', given, {})).toBe('given')
   })
 
-  it('has a default for every setting that is itself allowed', () => {
+  it('have a valid default for every setting', () => {
     expect(SettingValues.parse(SETTING_DEFAULTS)).toEqual(SETTING_DEFAULTS)
     expect(Object.keys(SETTING_DEFAULTS)).toEqual(Object.keys(SettingValues.shape))
   })
 })
 
 describe('a patch', () => {
-  it('adds, replaces, and takes back by null', () => {
+  it('adds, replaces, and resets with null', () => {
     const given = { min_workers: 3, idle_timeout_seconds: 60 }
     expect(patchedSettings(given, { min_workers: 4, idle_action: 'drain' })).toEqual({
       min_workers: 4,

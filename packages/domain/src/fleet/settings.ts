@@ -12,7 +12,7 @@ const minutes = z
 const days = z.int().min(1).max(3650)
 const workers = z.int().min(0).max(10_000)
 
-/** What operators can change while the fleet runs. */
+/** The settings that operators can change at run time. */
 export const SettingValues = z.strictObject({
   idle_detection_enabled: z.boolean().meta({ description: 'Whether idle workers are detected.' }),
   idle_timeout_seconds: seconds.meta({
@@ -78,7 +78,7 @@ export const SETTING_DEFAULTS: SettingValues = {
   terminated_retention_days: 30,
 }
 
-/** What was said at run time, or by the environment; what is absent comes from further down. */
+/** Settings that were stored or set by the environment. Absent ones come from the next source. */
 export const GivenSettings = SettingValues.partial()
 export type GivenSettings = z.infer<typeof GivenSettings>
 
@@ -116,7 +116,7 @@ export type Settings = z.infer<typeof Settings>
 export const SETTING_SOURCES = ['given', 'environment', 'default'] as const
 export type SettingSource = (typeof SETTING_SOURCES)[number]
 
-/** What holds: what was said at run time, else what the environment says, else the default. */
+/** The effective settings: the stored value, else that of the environment, else the default. */
 export const effectiveSettings = (given: GivenSettings, environment: GivenSettings): SettingValues =>
   SettingValues.parse({ ...SETTING_DEFAULTS, ...present(environment), ...present(given) })
 
@@ -125,7 +125,7 @@ export function sourceOfSetting(name: SettingName, given: GivenSettings, environ
   return environment[name] === undefined ? 'default' : 'environment'
 }
 
-/** What was said before, with the patch on top. */
+/** The stored settings with the patch applied. */
 export function patchedSettings(given: GivenSettings, patch: SettingsPatch): GivenSettings {
   const merged = { ...given, ...present(patch) }
   return GivenSettings.parse(Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)))

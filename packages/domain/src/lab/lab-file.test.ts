@@ -4,7 +4,7 @@ import { judgeLabFile, oldestCmlFor } from './lab-file.ts'
 const I0 = { id: 'i0', type: 'physical', label: 'e0', slot: 0, mac_address: null }
 const NODE = { id: 'n0', label: 'r1', node_definition: 'iosv', x: -40, y: 0, interfaces: [I0] }
 
-/** As a server of 2.9 exports it, with all that may be there. */
+/** An export of a 2.9 server, with every field. */
 const EXPORT = {
   lab: { version: '0.3.0', title: 'a lab', description: '', notes: '' },
   annotations: [{ type: 'text', x1: -40.5, y1: 0, text_content: 'hello' }],
@@ -34,48 +34,48 @@ const placesIn = (value: unknown): string[] => {
   )
 }
 
-describe('is taken:', () => {
+describe('accepts', () => {
   it.each<[string, unknown]>([
     ['an export of 2.9', EXPORT],
     ['no interfaces, tags or parameters', withNode({ tags: undefined, parameters: null, interfaces: [I0] })],
     ['a loopback without a slot', withNode({ interfaces: [I0, { id: 'i1', type: 'loopback', label: 'lo' }] })],
-    ['the order of starts of 2.10', withLab({ version: '0.3.1', node_staging: { enabled: true } })],
+    ['the node staging of 2.10', withLab({ version: '0.3.1', node_staging: { enabled: true } })],
     ['members of 2.10', withNode({ priority: 5, pyats: { username: 'a' } })],
-    ['what a release of long ago wrote, whose rules are not known', withLab({ version: '0.0.3', timestamp: 1.5 })],
+    ['an export of an old release with unknown rules', withLab({ version: '0.0.3', timestamp: 1.5 })],
   ])('%s', (_, value) => {
     expect(placesIn(value)).toEqual([])
   })
 })
 
-describe('is refused where it is wrong:', () => {
+describe('refuses, with the path of the error,', () => {
   it.each<[string, unknown, string]>([
-    ['something beside what a lab has', { ...EXPORT, extra: 1 }, 'extra'],
-    ['something that no lab says of itself', withLab({ owner: 'ann' }), 'lab.owner'],
-    ['something that no node has', withNode({ state: 'BOOTED' }), 'nodes.0.state'],
-    ['a node without a place', withNode({ x: undefined }), 'nodes.0.x'],
-    ['a node far away', withNode({ y: 15_001 }), 'nodes.0.y'],
-    ['half a CPU in ten', withNode({ cpu_limit: 5 }), 'nodes.0.cpu_limit'],
-    ['an interface of no kind', withNode({ interfaces: [{ id: 'i0' }] }), 'nodes.0.interfaces.0.type'],
-    ['an interface twice', withNode({ interfaces: [I0, I0] }), 'nodes.0.interfaces.1'],
-    ['a link that ends at no interface', withLink({ i2: 'i7' }), 'links.0.i2'],
-    ['a link as a server answers it', withLink({ state: 'STARTED' }), 'links.0.state'],
-    ['a link to no node', withLink({ n1: 'n9' }), 'links.0'],
+    ['an unknown field at the top', { ...EXPORT, extra: 1 }, 'extra'],
+    ['an unknown field of a lab', withLab({ owner: 'ann' }), 'lab.owner'],
+    ['an unknown field of a node', withNode({ state: 'BOOTED' }), 'nodes.0.state'],
+    ['a node without a position', withNode({ x: undefined }), 'nodes.0.x'],
+    ['a node with a position out of range', withNode({ y: 15_001 }), 'nodes.0.y'],
+    ['a CPU limit below the minimum', withNode({ cpu_limit: 5 }), 'nodes.0.cpu_limit'],
+    ['an interface without a type', withNode({ interfaces: [{ id: 'i0' }] }), 'nodes.0.interfaces.0.type'],
+    ['a duplicate interface', withNode({ interfaces: [I0, I0] }), 'nodes.0.interfaces.1'],
+    ['a link to a missing interface', withLink({ i2: 'i7' }), 'links.0.i2'],
+    ['a link with a state', withLink({ state: 'STARTED' }), 'links.0.state'],
+    ['a link to a missing node', withLink({ n1: 'n9' }), 'links.0'],
   ])('%s', (_, value, place) => {
     expect(placesIn(value)).toContain(place)
   })
 })
 
-describe('the oldest release that takes a lab', () => {
+describe('the oldest release that accepts a lab', () => {
   const oldest = (value: unknown) => {
     const verdict = judgeLabFile(value)
     return verdict.isGood ? oldestCmlFor(verdict.topology) : 'none'
   }
 
   it.each<[string, unknown, string | null]>([
-    ['is any, for what 2.9 wrote', EXPORT, null],
-    ['is the one whose version it has', withLab({ version: '0.3.1' }), '2.10'],
-    ['is the one that knows its members', withNode({ priority: 1 }), '2.10'],
-    ['is the one that knows of staging', withLab({ node_staging: {} }), '2.10'],
+    ['is any for an export of 2.9', EXPORT, null],
+    ['is the release of its version', withLab({ version: '0.3.1' }), '2.10'],
+    ['is the release with its fields', withNode({ priority: 1 }), '2.10'],
+    ['is the release with node staging', withLab({ node_staging: {} }), '2.10'],
   ])('%s', (_, value, expected) => {
     expect(oldest(value)).toBe(expected)
   })

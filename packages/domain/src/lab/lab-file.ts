@@ -14,7 +14,7 @@ const Interface = z.strictObject({
   mac_address: z.string().max(64).nullish(),
 })
 
-/** Older releases export 0 where nothing was said. */
+/** Older releases export 0 for an unset value. */
 const sizeUpTo = (max: number) => z.int().min(0).max(max).nullish()
 
 const Node = z.strictObject({
@@ -84,7 +84,7 @@ const Closed = z
           complain(['links', index, key], `node ${node} has no interface ${port}`)
   })
 
-/** Servers bring these up to date before they judge them, and how is not known. */
+/** Servers convert these versions before they validate them, by unknown rules. */
 const isOfOldTimes = (version: unknown): boolean => typeof version === 'string' && version.startsWith('0.0.')
 
 const versionIn = (value: unknown): unknown => Object(Object(value).lab).version
@@ -95,21 +95,21 @@ export type LabFileVerdict =
   | { readonly isGood: false; readonly issues: readonly LabFileIssue[] }
 
 /**
- * Judges a lab as CML does at its import: whatever it would refuse is refused here, when its author can still do something about
- * it. Where CML's own rules are not known it is let pass.
+ * Validates a lab as CML does at its import, so that its author sees the errors early. Files whose rules are not known
+ * are accepted.
  */
 export function judgeLabFile(value: unknown): LabFileVerdict {
   const closed = isOfOldTimes(versionIn(value)) ? [] : (Closed.safeParse(value).error?.issues ?? [])
   const read = Topology.safeParse(value)
   if (read.success && closed.length === 0) return { isGood: true, topology: read.data }
-  const said = new Set(closed.map(({ path }) => path.join('.')))
+  const reported = new Set(closed.map(({ path }) => path.join('.')))
   return {
     isGood: false,
-    issues: [...closed, ...(read.error?.issues ?? []).filter(({ path }) => !said.has(path.join('.')))],
+    issues: [...closed, ...(read.error?.issues ?? []).filter(({ path }) => !reported.has(path.join('.')))],
   }
 }
 
-/** The oldest release that takes it, where that is not every one; each is closed to what came after it. */
+/** The oldest release that accepts the lab; null if every release does. Releases refuse fields that are newer than they are. */
 export const oldestCmlFor = ({ lab, nodes }: Topology): string | null =>
   lab.version === '0.3.1' || 'node_staging' in lab || nodes.some(node => 'priority' in node || 'pyats' in node)
     ? '2.10'

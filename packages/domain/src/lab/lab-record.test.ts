@@ -42,16 +42,16 @@ it.each(cases)('reads CML’s %s, after %s, as %s', (raw, before, status) => {
   expect(statusOfLab(raw, before)).toBe(status)
 })
 
-it('D-22: a wiped lab stays WIPED, though CML calls it what it calls one that never ran', () => {
+it('D-22: a wiped lab stays WIPED, although CML reports the same state as for a lab that never ran', () => {
   expect(statusOfLab('DEFINED_ON_CORE', 'WIPED')).toBe('WIPED')
 })
 
-it('knows which labs take no room', () => {
+it('isQuiet is true for labs that use no capacity', () => {
   expect(LAB_STATUSES.filter(isQuiet)).toEqual(['DEFINED', 'STOPPED', 'WIPED', 'DELETED', 'ORPHANED'])
   expect(LAB_STATUSES.filter(isGone)).toEqual(['DELETED'])
 })
 
-it('is a document that its own schema takes', () => {
+it('a new record is accepted by its own schema', () => {
   expect(LabRecord.parse(aLabRecord())).toEqual(aLabRecord())
 })
 
@@ -60,11 +60,11 @@ describe('D-23: a scan', () => {
   const scan: LabScan = { began_at: '2026-01-02T04:00:00.000Z', is_complete: true, isSeen: false, isAwaited: false }
 
   it.each<[string, Partial<LabRecord>, 'DELETED' | 'ORPHANED']>([
-    ['that nobody removed', {}, 'ORPHANED'],
-    ['that was never imported, and that nobody is about to import', { lab_id: null }, 'ORPHANED'],
-    ['whose removal was under way', { status: 'DELETING' }, 'DELETED'],
-    ['that was to be removed', { pending_action: pending('delete') }, 'DELETED'],
-    ['that was to be stopped', { pending_action: pending('stop') }, 'ORPHANED'],
+    ['without a requested deletion', {}, 'ORPHANED'],
+    ['that was never imported and is not about to be', { lab_id: null }, 'ORPHANED'],
+    ['whose deletion was in progress', { status: 'DELETING' }, 'DELETED'],
+    ['with a pending deletion', { pending_action: pending('delete') }, 'DELETED'],
+    ['with a pending stop', { pending_action: pending('stop') }, 'ORPHANED'],
   ])('shows that a lab is gone: one %s', (_, more, expected) => {
     expect(statusOfMissing({ ...record, ...more }, scan)).toBe(expected)
   })
@@ -73,11 +73,11 @@ describe('D-23: a scan', () => {
     ['that lists it', {}, { isSeen: true }],
     ['that failed half-way', {}, { is_complete: false }],
     ['that began before the lab was last seen', { last_seen_at: '2026-01-02T04:00:01.000Z' }, {}],
-    ['that began in the moment in which it was last seen', { last_seen_at: '2026-01-02T04:00:00.000Z' }, {}],
+    ['that began when it was last seen', { last_seen_at: '2026-01-02T04:00:00.000Z' }, {}],
     ['of a lab that is about to be imported', { lab_id: null }, { isAwaited: true }],
     ['of a lab that is known to be gone', { status: 'DELETED' }, {}],
     ['of a lab that was lost before', { status: 'ORPHANED' }, {}],
-  ])('says nothing of a lab: one %s', (_, more, scanned) => {
+  ])('changes nothing of a lab: one %s', (_, more, scanned) => {
     expect(statusOfMissing({ ...record, ...more }, { ...scan, ...scanned })).toBeNull()
   })
 })

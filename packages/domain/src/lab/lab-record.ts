@@ -37,7 +37,7 @@ export const LabRun = z
   })
   .meta({ id: 'LabRun', description: 'One period in which the lab ran.' })
 
-/** One lab on one worker, ours or anybody's. It outlives sessions. */
+/** One lab on one worker, of LCM or of a user. It outlives sessions. */
 export const LabRecord = z
   .object({
     ...documentFields('lr-5k1r2m3n8pq4t'),
@@ -96,7 +96,7 @@ export const LabRecord = z
       description: 'When it was last seen on the worker.',
       example: '2026-01-02T03:09:41.002Z',
     }),
-    /** When anything of it changed but that it was seen; absent while nothing has. */
+    /** When anything but `last_seen_at` changed; absent before the first change. */
     changed_at: Instant.optional().meta({
       description: 'When anything but `last_seen_at` last changed; absent if nothing did.',
       example: '2026-01-02T03:09:41.002Z',
@@ -114,8 +114,8 @@ export type LabRecord = z.infer<typeof LabRecord>
 export const changedAt = ({ changed_at, created_at }: LabRecord): Instant => changed_at ?? created_at
 
 /**
- * Our status for what CML says. It can't tell a wiped lab from one that never ran, so our own word stays where it fits; a change
- * that is under way stays so until CML shows its end, and a lab that could not be taken down until it is seen at rest.
+ * The status for a state of CML. CML reports the same state for a wiped lab and for one that never ran, so a status that fits
+ * stays. A change in progress stays until CML shows its end, and ERROR until the lab is seen stopped.
  */
 export function statusOfLab(rawState: string, before: LabStatus | null): LabStatus {
   switch (rawState) {
@@ -141,7 +141,7 @@ export const isGone = (status: LabStatus): boolean => status === 'DELETED'
 export const isQuiet = (status: LabStatus): boolean =>
   status === 'STOPPED' || status === 'WIPED' || status === 'DEFINED' || status === 'DELETED' || status === 'ORPHANED'
 
-/** One look at all labs of a worker, as far as it concerns one that is on record. */
+/** A scan of all labs of a worker, as far as it concerns one recorded lab. */
 export interface LabScan {
   readonly began_at: Instant
   /** Whether every lab was listed and read. */
@@ -152,13 +152,13 @@ export interface LabScan {
   readonly isAwaited: boolean
 }
 
-/** Whether something was learned of a lab since the look began: then the look is old news. */
+/** Whether the lab was seen since the scan began: then the scan is out of date. */
 export const isOldNews = (scan: Pick<LabScan, 'began_at'>, { last_seen_at }: LabRecord): boolean =>
   scan.began_at <= last_seen_at
 
 /**
- * What becomes of a lab that a look did not show: gone as it was meant to be, or lost. Null where the look says nothing of it.
- * A removal that nobody could confirm is confirmed by this.
+ * The new status of a lab that a scan did not list: DELETED if that was requested, else ORPHANED. Null when the scan proves nothing.
+ * This also confirms a deletion whose response was lost.
  */
 export function statusOfMissing(lab: LabRecord, scan: LabScan): 'DELETED' | 'ORPHANED' | null {
   if (!scan.is_complete || scan.isSeen || isOldNews(scan, lab)) return null

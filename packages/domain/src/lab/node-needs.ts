@@ -1,4 +1,4 @@
-/** What a node takes when its lab does not say: vCPUs, MiB of memory and time to boot, and whether it runs anything at all. */
+/** Default needs of a node: vCPUs, MiB of memory and boot time, and whether it runs anything at all. */
 interface NodeNeeds {
   readonly cpus: number
   readonly ram_mib: number

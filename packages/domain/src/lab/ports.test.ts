@@ -30,7 +30,7 @@ describe('tags', () => {
     ['pat:8080:80', { name: 'R1_tcp_80', protocol: 'tcp', inside: 80 }],
     ['pat:tcp:8080:80', { name: 'R1_tcp_80', protocol: 'tcp', inside: 80 }],
     ['pat:udp:5353:53', { name: 'R1_udp_53', protocol: 'udp', inside: 53 }],
-  ])('%s asks for a port', (tag, expected) => {
+  ])('%s requests a port', (tag, expected) => {
     expect(portsOf(tagged(tag))).toEqual([{ node: 'R1', ...expected }])
   })
 
@@ -46,15 +46,15 @@ describe('tags', () => {
     'pat:tcp:8080:0',
     'ansible:ansible_port=22',
     ' serial:5000',
-  ])('%s asks for none', tag => {
+  ])('%s requests no port', tag => {
     expect(portsOf(tagged(tag))).toEqual([])
   })
 
-  it('say the same twice without asking twice', () => {
+  it('that are repeated request one port', () => {
     expect(portsOf(tagged('serial:5000', 'serial:6000', 'pat:1:80', 'pat:tcp:2:80'))).toHaveLength(2)
   })
 
-  it('of nodes whose names differ only in what a port’s name can’t hold are told apart', () => {
+  it('of nodes whose labels give the same port name get different names', () => {
     const lab = aTopology([
       { label: 'R 1', tags: ['serial:1'] },
       { label: 'R_1', tags: ['serial:1'] },
@@ -67,7 +67,7 @@ describe('tags', () => {
     ])
   })
 
-  it('of a node with a name as long as may be are names that a definition takes', () => {
+  it('of a node with the longest label give valid port names', () => {
     const lab = aTopology([
       { label: 'x'.repeat(128), tags: ['serial:1', 'pat:tcp:1:65535'] },
       { label: `y${'x'.repeat(127)}`, tags: ['serial:1'] },
@@ -77,7 +77,7 @@ describe('tags', () => {
     expect(new Set(wishes.map(({ name }) => name)).size).toBe(3)
   })
 
-  it('name the outside ports that they take', () => {
+  it('name the outside ports that they use', () => {
     const tags = ['serial:2000', 'serial:2001:1', 'vnc:2002', 'pat:2003:22', 'pat:udp:2004:53', 'core', 'pat:x:1']
     expect(portsInTags(tags)).toEqual([2000, 2001, 2002, 2003, 2004])
   })
@@ -89,14 +89,14 @@ it.each([
   ['tcp', 22, true],
   ['serial', null, true],
   ['vnc', null, true],
-])('a wish for %s with the inside port %s is taken: %s', (protocol, inside, isTaken) => {
+])('a request for %s with the inside port %s is accepted: %s', (protocol, inside, isTaken) => {
   expect(PortWish.safeParse({ name: 'a', node: 'R1', protocol, inside }).success).toBe(isTaken)
 })
 
-describe('wishes for nodes that are not there', () => {
+describe('requests for missing nodes', () => {
   const lab = (count: number) => aTopology(Array.from({ length: count }, (_, n) => ({ label: `R${n + 1}` })))
 
-  it('are told with the nodes that are', () => {
+  it('are reported with the existing nodes', () => {
     const wishes = [wish('a'), wish('b', { node: 'r1' })]
     expect(strayWishes(wishes, lab(2))).toEqual([{ index: 1, message: 'the lab has no node r1; it has R1, R2' }])
   })
@@ -106,7 +106,7 @@ describe('wishes for nodes that are not there', () => {
     expect(stray?.message).toMatch(/it has R1, .*, R10 and 2 more$/)
   })
 
-  it('are not there where the lab’s own tags ask', () => {
+  it('never come from the lab’s own tags', () => {
     expect(strayWishes(portsOf(tagged('serial:5000')), tagged('serial:5000'))).toEqual([])
   })
 })
@@ -123,7 +123,7 @@ describe('rewriting', () => {
   const ports = { line0: 2000, line1: 2001, screen: 2002, web: 2003, dns: 2004, other: 2005 }
   const ours = ['serial:2000', 'serial:2001:1', 'vnc:2002', 'pat:tcp:2003:80', 'pat:udp:2004:53']
 
-  it('puts our ports in place of those that the author named', () => {
+  it('replaces the ports of the author by the allocated ones', () => {
     expect(tagsWithPorts('R1', ['serial:9', 'pat:1:80'], wishes, ports)).toEqual(ours)
   })
 
@@ -140,11 +140,11 @@ describe('rewriting', () => {
     expect(tagsWithPorts('R1', once, wishes, ports)).toEqual(once)
   })
 
-  it('leaves out what no port was given for', () => {
+  it('leaves out tags without an allocated port', () => {
     expect(tagsWithPorts('R1', [], wishes, { web: 2003 })).toEqual(['pat:tcp:2003:80'])
   })
 
-  it('touches tags and CML’s notes on them, and nothing else of a lab', () => {
+  it('changes only tags and their annotations', () => {
     const lab = aTopology([{ label: 'R1', tags: ['serial:9', 'core'], ram: 512 }, { label: 'R2' }], {
       smart_annotations: [
         { tag: 'serial:9', label: 'serial:9' },
@@ -165,24 +165,24 @@ describe('rewriting', () => {
   })
 })
 
-describe('giving out ports', () => {
+describe('allocating ports', () => {
   const wishes = [wish('a'), wish('b'), wish('c')]
 
-  it('begins with the lowest that is free', () => {
+  it('begins with the lowest free port', () => {
     expect(allocatePorts(wishes, {}, new Set([2000, 2002]))).toEqual({ a: 2001, b: 2003, c: 2004 })
   })
 
-  it('gives the same again to whoever has them', () => {
+  it('returns the same ports to a lab that has them', () => {
     const held = allocatePorts(wishes, {}, new Set([2000])) ?? {}
     expect(allocatePorts(wishes, held, new Set([2000, ...Object.values(held)]))).toEqual(held)
     expect(allocatePorts(wishes, held, new Set())).toEqual(held)
   })
 
-  it('gives a new wish none that an old one of the same lab has', () => {
+  it('gives a new request no port that the same lab already has', () => {
     expect(allocatePorts(wishes, { b: 2000 }, new Set())).toEqual({ a: 2001, b: 2000, c: 2002 })
   })
 
-  it('gives the last port, and none beyond it', () => {
+  it('allocates the last port, and none beyond it', () => {
     const all = Array.from({ length: PORT_POOL.to - PORT_POOL.from + 1 }, (_, n) => PORT_POOL.from + n)
     expect(allocatePorts([wish('a')], {}, new Set(all.slice(0, -1)))).toEqual({ a: PORT_POOL.to })
     expect(allocatePorts([wish('a')], {}, new Set(all))).toBeNull()
@@ -190,7 +190,7 @@ describe('giving out ports', () => {
     expect(allocatePorts([wish('a')], { a: 2000 }, new Set(all))).toEqual({ a: 2000 })
   })
 
-  it('D-9: never gives a port twice on a worker, whoever comes and goes', () => {
+  it('D-9: never allocates a port twice on a worker, whichever labs come and go', () => {
     const lab = fc.record({
       id: fc.integer({ min: 0, max: 5 }),
       ports: fc.integer({ min: 0, max: 6 }),

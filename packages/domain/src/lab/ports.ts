@@ -34,7 +34,7 @@ export type PortWish = z.infer<typeof PortWish>
 const TAG =
   /^(?:serial:(?<serial>\d+)(?::(?<line>\d+))?|vnc:(?<vnc>\d+)|pat:(?:(?<pat>tcp|udp):)?(?<out>\d+):(?<port>\d+))$/
 
-/** What a tag opens; null when it means something else, or nothing. */
+/** The port that a tag opens; null for any other tag. */
 function openedBy(tag: string): (Pick<PortWish, 'protocol' | 'inside'> & { outside: number }) | null {
   const groups = TAG.exec(tag)?.groups
   if (groups === undefined) return null
@@ -52,17 +52,17 @@ function wishOf(node: string, tag: string): PortWish | null {
   const name = `${node}_${protocol}${suffix}`.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(-NAME_CHARS_MAX)
   return PortWish.safeParse({ name, node, protocol, inside }).data ?? null
 }
-/** Room for a number behind it. */
+/** Leaves space for a number after the name. */
 const NAME_CHARS_MAX = 90
 
-/** What a lab's own tags ask for; their numbers do not matter, since workers give out others. */
+/** The ports that a lab's own tags request. Their numbers are ignored, since workers allocate others. */
 export function portsOf(topology: Topology): PortWish[] {
   const wishes = topology.nodes.flatMap(node => (node.tags ?? []).flatMap(tag => wishOf(node.label, tag) ?? []))
   const distinct = new Map(wishes.map(wish => [`${wish.node}\n${wish.protocol}\n${wish.inside}`, wish]))
   const used = new Set<string>()
   return [...distinct.values()].map(wish => {
     let name = wish.name
-    // Labels that differ only in what a name can't hold must not share a port.
+    // Labels that give the same port name must not share a port.
     for (let n = 2; used.has(name); n += 1) name = `${wish.name}_${n}`
     used.add(name)
     return { ...wish, name }
@@ -80,7 +80,7 @@ export function strayWishes(wishes: readonly PortWish[], { nodes }: Topology): {
 }
 const LABELS_NAMED_MAX = 10
 
-/** Outside ports that some tags take, such as those of labs that are not ours. */
+/** Outside ports that tags use, such as those of foreign labs. */
 export const portsInTags = (tags: readonly string[]): number[] => tags.flatMap(tag => openedBy(tag)?.outside ?? [])
 
 const tagOf = ({ protocol, inside }: PortWish, outside: number): string => {
@@ -90,7 +90,7 @@ const tagOf = ({ protocol, inside }: PortWish, outside: number): string => {
   return `pat:${protocol}:${outside}:${inside ?? 0}`
 }
 
-/** The tags of one node with our ports in place of whatever ports they named; tags that mean something else stay. */
+/** The tags of one node with the allocated ports; other tags stay. */
 export function tagsWithPorts(
   label: string,
   tags: readonly string[],
@@ -104,7 +104,7 @@ export function tagsWithPorts(
   return [...tags.filter(tag => !TAG.test(tag)), ...own]
 }
 
-/** The lab as it is imported: with the ports that were given out. CML makes its notes on those tags anew. */
+/** The lab as it is imported, with the allocated ports. CML creates the annotations of those tags again. */
 export function withPorts(
   topology: Topology,
   wishes: readonly PortWish[],
@@ -119,8 +119,8 @@ export function withPorts(
 }
 
 /**
- * Port numbers for all wishes, lowest first, or null when there are not enough. Whoever has ports keeps them: asking twice
- * gives the same.
+ * Port numbers for all requests, lowest first, or null when there are not enough. A lab keeps its ports, so a repeated request
+ * returns the same.
  */
 export function allocatePorts(
   wishes: readonly PortWish[],

@@ -7,7 +7,7 @@ const Node = z.looseObject({
   id: z.string().min(1).max(64),
   label: z.string().min(1).max(128),
   node_definition: z.string().min(1).max(250),
-  // Some releases export 0 where nothing was said.
+  // Some releases export 0 for an unset value.
   cpus: z.number().int().min(0).max(128).nullish(),
   ram: z.number().int().min(0).max(1_048_576).nullish(),
   data_volume: z.number().int().min(0).max(4096).nullish(),
@@ -20,7 +20,7 @@ export type TopologyNode = z.infer<typeof Node>
 
 const Link = z.looseObject({ id: z.string(), n1: z.string(), n2: z.string(), i1: z.string(), i2: z.string() })
 
-/** What CML releases up to 2.10 write. What that one added is refused by older servers. */
+/** The versions that CML releases up to 2.10 write. Older servers refuse the newest. */
 export const TOPOLOGY_VERSIONS = [
   '0.0.1',
   '0.0.2',
@@ -36,7 +36,7 @@ export const TOPOLOGY_VERSIONS = [
 ] as const
 export const NODES_MAX = 300
 
-/** A CML lab as its file says it, in the parts that we depend on; `judgeLabFile` judges the rest when it is new. */
+/** The parts of a CML lab file that LCM uses. `judgeLabFile` validates the rest of a new file. */
 export const Topology = z
   .looseObject({
     lab: z.looseObject({
@@ -45,7 +45,7 @@ export const Topology = z
     }),
     nodes: z.array(Node).min(1, 'a lab needs at least one node').max(NODES_MAX),
     links: z.array(Link).max(2000),
-    /** How CML draws the nodes of a tag; it makes one for every tag. */
+    /** How CML draws the nodes of a tag. It creates one annotation per tag. */
     smart_annotations: z
       .array(z.looseObject({ tag: z.string().nullish() }))
       .max(2000)
@@ -80,11 +80,11 @@ export const LabNeeds = z
   .meta({ id: 'LabNeeds', description: 'The capacity that a running lab needs.' })
 export type LabNeeds = z.infer<typeof LabNeeds>
 
-/** A lab's own files, logs and overlays beside the disks that nodes ask for. */
+/** Files, logs and overlays of a lab, in addition to the disks of its nodes. */
 const STORAGE_GB_PER_NODE = 1
 const UNKNOWN_NEEDS = { cpus: 1, ram_mib: 2048, boot_s: 300, counts: true }
 
-/** Sums of what its nodes ask for, or what their definitions do by default. Switches and connectors run nothing. */
+/** The sum of the needs of all nodes, or of their definitions' defaults. Switches and connectors run nothing. */
 export function needsOf(topology: Topology): LabNeeds {
   let [cpus, ramMib, disk, nodes] = [0, 0, 0, 0]
   for (const node of topology.nodes) {
@@ -98,7 +98,7 @@ export function needsOf(topology: Topology): LabNeeds {
   return { cpu_cores: cpus, memory_gb: Math.ceil((ramMib / 1024) * 100) / 100, storage_gb: disk, node_count: nodes }
 }
 
-/** How long CML waits for its slowest node to boot: as its kind says, and longer where its share of a CPU is limited. */
+/** How long CML waits for the slowest node to boot: the time of its definition, longer with a CPU limit. */
 export const bootSecondsOf = ({ nodes }: Topology): number =>
   Math.max(
     ...nodes.map(({ node_definition, cpu_limit }) => {

@@ -1,6 +1,6 @@
 import type { Access } from './lablet-session.ts'
 
-/** Ports of a node for which there is a program that everybody has. */
+/** Ports of a node with a common client program. */
 const COMMANDS: Readonly<Record<number, (host: string, port: number) => string>> = {
   22: (host, port) => `ssh ${host} -p ${port}`,
   23: (host, port) => `telnet ${host} ${port}`,
@@ -8,7 +8,7 @@ const COMMANDS: Readonly<Record<number, (host: string, port: number) => string>>
   443: (host, port) => `https://${host}:${port}`,
 }
 
-/** What to type, or where to go, to get in. The number by which a port is known outside says nothing: `inside` does. */
+/** The command or URL for an access. The protocol is known by the `inside` port, not by the outside one. */
 export function accessLine({ protocol, inside, host, port }: Access): string {
   if (protocol === 'serial') return `telnet ${host} ${port}`
   if (protocol === 'vnc') return `vnc://${host}:${port}`

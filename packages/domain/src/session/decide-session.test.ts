@@ -98,7 +98,7 @@ describe('over every status, desired status, worker, pipeline and time', () => {
     always((_, __, { because }) => expect(because.message).not.toBe(''))
   })
 
-  it('makes only moves that the lifecycle has', () => {
+  it('makes only transitions of the lifecycle', () => {
     always((booked, _, decision) => {
       const status = nextStatus(decision)
       if (status !== undefined)
@@ -106,14 +106,14 @@ describe('over every status, desired status, worker, pipeline and time', () => {
     })
   })
 
-  it('leaves a session alone that is over, and no other but one that the scheduler is to place', () => {
+  it('does nothing only for sessions that are over or wait for the scheduler', () => {
     always((booked, _, { action }) => {
       const isLeft = isFinal(booked.status) || (booked.status === 'PENDING' && booked.desired_status === 'RUNNING')
       expect(action.kind === 'nothing', booked.status).toBe(isLeft)
     })
   })
 
-  it('never says READY before every step is behind it', () => {
+  it('never writes READY before every step is complete', () => {
     always((booked, _, decision) => {
       if (nextStatus(decision) !== 'READY') return
       expect(booked.pipeline?.name).toBe('instantiate')
@@ -122,7 +122,7 @@ describe('over every status, desired status, worker, pipeline and time', () => {
     })
   })
 
-  it('D-2: heeds a cancel before anything else, and carries out no step of the start any more', () => {
+  it('D-2: handles a cancellation before anything else, and performs no further start step', () => {
     always((booked, _, decision) => {
       if (booked.desired_status !== 'TERMINATED' || isFinal(booked.status)) return
       if (booked.status === 'STOPPING' || booked.status === 'STOPPED') return
@@ -131,14 +131,14 @@ describe('over every status, desired status, worker, pipeline and time', () => {
     })
   })
 
-  it('carries out only steps of the pipeline that its status is about', () => {
+  it('performs only steps of the pipeline of its status', () => {
     always(({ status, pipeline }, _, { action }) => {
       if (action.kind !== 'step') return
       expect(pipeline?.name).toBe(status === 'STOPPING' ? 'teardown' : 'instantiate')
     })
   })
 
-  it('waits for a time that comes, and never for ever', () => {
+  it('waits for a finite time', () => {
     always((_, __, { action }) => {
       if (action.kind !== 'wait') return
       expect(action.afterMs).toBeGreaterThan(0)
@@ -196,7 +196,7 @@ it.each<[string, Partial<LabletSession>, Partial<SessionFacts>, object]>([
   expect(decideSession(aSession({ worker_id: 'w-1', ...more }), seeing(seen)).because).toMatchObject(because)
 })
 
-it('a session that is INSTANTIATING does not wait for the end of a worker that goes', () => {
+it('a session that is INSTANTIATING does not wait for the end of a terminating worker', () => {
   const going = { ...worker, status: 'TERMINATING' as const }
   const decision = decideSession(on('INSTANTIATING'), seeing({ worker: going }))
   expect(changesOf(decision)).toMatchObject({ status: 'PENDING', worker_id: null })
@@ -223,11 +223,11 @@ describe('a session that is SCHEDULED', () => {
     expect(decide({ worker: { ...worker, ...more } }).action).toEqual({ kind: 'wait', afterMs: 5000 })
   })
 
-  it('is started on a worker that drains: that waits for it', () => {
+  it('is started on a draining worker, which waits for it', () => {
     expect(nextStatus(decide({ worker: { ...worker, status: 'DRAINING' } }))).toBe('INSTANTIATING')
   })
 
-  it('D-4: expires when its time is over, and is then TERMINATED without a teardown', () => {
+  it('D-4: expires when its timeslot is over, and is then TERMINATED without a teardown', () => {
     expect(nextStatus(decide({ nowMs: END }))).toBe('EXPIRED')
     expect(changesOf(decideSession(on('EXPIRED'), seeing({ nowMs: END })))).toEqual({
       status: 'TERMINATED',
@@ -252,7 +252,7 @@ describe('a session that is INSTANTIATING', () => {
     })
   })
 
-  it('begins its pipeline where there is none, or one of something else', () => {
+  it('begins its pipeline when it has none or another one', () => {
     for (const pipeline of [null, newPipeline('teardown', 1)])
       expect(changesOf(decide({ pipeline }))).toEqual({ pipeline: newPipeline('instantiate', 1) })
   })
@@ -302,7 +302,7 @@ describe('a session that is INSTANTIATING', () => {
     })
   })
 
-  it('D-10: goes back to the scheduler when its worker is lost and its time is not over', () => {
+  it('D-10: returns to the scheduler when its worker is lost and its timeslot is not over', () => {
     const lost = { ...worker, status: 'TERMINATED' as const }
     const cause = reason('worker_status', { worker: 'metal-1', status: 'TERMINATED' })
     const decision = decide({}, { worker: lost })
@@ -311,7 +311,7 @@ describe('a session that is INSTANTIATING', () => {
     expect(nextStatus(decide({}, { worker: lost, nowMs: END }))).toBe('STOPPING')
   })
 
-  it('waits while its worker is away for a moment, and its next step says so', () => {
+  it('waits during a short outage of its worker, and its next step has the reason', () => {
     const away = { worker: { ...worker, service_status: 'UNAVAILABLE' as const } }
     const { because, ...decision } = decide({}, away)
     expect(because).toMatchObject({ code: 'worker_not_serving', params: { worker: 'metal-1' } })
@@ -320,7 +320,7 @@ describe('a session that is INSTANTIATING', () => {
     expect(decide({ pipeline: pipeline ?? null }, away).action.kind).toBe('wait')
   })
 
-  it('is torn down as failed when its time is over first', () => {
+  it('is torn down as failed when its timeslot ends first', () => {
     expect(changesOf(decide({}, { nowMs: END }))).toMatchObject({
       status: 'STOPPING',
       last_error: 'the timeslot ended before the lab was ready',
@@ -332,12 +332,12 @@ describe('a session that is up', () => {
   const decide = (status: 'READY' | 'RUNNING', more: Partial<SessionFacts>) =>
     decideSession(on(status, { pipeline: UP }), seeing(more))
 
-  it('is RUNNING from the moment in which its slot begins', () => {
+  it('is RUNNING from the start of its slot', () => {
     expect(decide('READY', { nowMs: START - 1 }).action).toEqual({ kind: 'wait', afterMs: 1 })
     expect(changesOf(decide('READY', { nowMs: START }))).toEqual({ status: 'RUNNING' })
   })
 
-  it('is torn down in the moment in which its slot ends, and ARCHIVED', () => {
+  it('is torn down at the end of its slot, and ARCHIVED', () => {
     expect(decide('RUNNING', { nowMs: END - 1 }).action).toEqual({ kind: 'wait', afterMs: 1 })
     expect(changesOf(decide('RUNNING', { nowMs: END }))).toEqual({
       status: 'STOPPING',
@@ -346,7 +346,7 @@ describe('a session that is up', () => {
     expect(changesOf(decideSession(on('STOPPED'), seeing()))).toEqual({ status: 'ARCHIVED' })
   })
 
-  it('D-10: is torn down with worker_lost, ten minutes after its worker went', () => {
+  it('D-10: is torn down with worker_lost ten minutes after its worker was lost', () => {
     const away = { ...worker, status: 'STOPPED' as const, entered_status_at: toInstant(START) }
     expect(decide('RUNNING', { worker: away, nowMs: START + MINUTE }).action).toEqual({
       kind: 'wait',
@@ -360,14 +360,14 @@ describe('a session that is up', () => {
     })
   })
 
-  it('is torn down with lab_lost when its lab was removed', () => {
+  it('is torn down with lab_lost when its lab was deleted', () => {
     expect(changesOf(decide('READY', { isLabGone: true }))).toMatchObject({
       status: 'STOPPING',
       last_error: 'lab_lost: the lab was removed from CML',
     })
   })
 
-  it('has ended as planned when its time is over, whatever became of its worker in that moment', () => {
+  it('ends as planned when its timeslot is over, whatever the state of its worker', () => {
     expect(changesOf(decide('RUNNING', { worker: null, isLabGone: true, nowMs: END }))).not.toHaveProperty('last_error')
   })
 })
@@ -378,7 +378,7 @@ describe('a session that is EXPIRED', () => {
     expect(changes).toEqual({ status: 'STOPPING', pipeline: newPipeline('teardown', 1) })
   })
 
-  it('is torn down as failed when its lab never was', () => {
+  it('is torn down as failed when its lab never started', () => {
     const booked = on('EXPIRED', { pipeline: newPipeline('instantiate', 2) })
     expect(changesOf(decideSession(booked, seeing({ nowMs: END })))).toMatchObject({
       status: 'STOPPING',
@@ -391,12 +391,12 @@ describe('a teardown', () => {
   const decide = (pipeline: Pipeline | null, more: Partial<SessionFacts> = {}) =>
     decideSession(on('STOPPING', { pipeline }), seeing(more))
 
-  it('takes the place of a start that was under way', () => {
+  it('replaces a start in progress', () => {
     for (const pipeline of [null, withSteps('instantiate', 'running')])
       expect(changesOf(decide(pipeline))).toEqual({ pipeline: newPipeline('teardown', 1) })
   })
 
-  it('goes step by step, whatever became of the worker', () => {
+  it('goes step by step, whatever the state of the worker', () => {
     for (const seen of [worker, null, { ...worker, status: 'TERMINATED' as const }])
       expect(decide(newPipeline('teardown', 1), { worker: seen }).action).toMatchObject({
         kind: 'step',
@@ -405,7 +405,7 @@ describe('a teardown', () => {
     expect(changesOf(decide(withSteps('teardown', 'skipped')))).toEqual({ status: 'STOPPED' })
   })
 
-  it('D-27: is bounded: a step that never ends has failed after its last try', () => {
+  it('D-27: is bounded: a step that never ends fails after its last attempt', () => {
     const [stop] = PIPELINE_STEPS.teardown
     const started_at = toInstant(START)
     const running = { ...UNTOUCHED, status: 'running' as const, started_at, attempts: stop?.attemptsMax ?? 0 }
@@ -436,7 +436,7 @@ describe('a worker', () => {
   })
 
   it.each<[string, Worker | null, number, Reason | null]>([
-    ['that is not on record', null, 0, reason('worker_deleted')],
+    ['without a record', null, 0, reason('worker_deleted')],
     [
       'TERMINATED',
       aWorker({ status: 'TERMINATED', entered_status_at: since }),
@@ -447,19 +447,24 @@ describe('a worker', () => {
     ['STOPPED for long', aWorker({ status: 'STOPPED', entered_status_at: since }), 10, lost('STOPPED')],
     ['FAILED for long', aWorker({ status: 'FAILED', entered_status_at: since }), 10, lost('FAILED')],
     ['UNKNOWN for long', aWorker({ status: 'UNKNOWN', entered_status_at: since }), 11, lost('UNKNOWN')],
-    ['that starts for long', aWorker({ status: 'STARTING', entered_status_at: since }), 60, null],
+    ['that has been starting for long', aWorker({ status: 'STARTING', entered_status_at: since }), 60, null],
     ['that EC2 could not start for a moment', unstarted, 9, null],
     ['that EC2 could not start for long', unstarted, 10, lost('STARTING')],
     ['that serves', worker, 600, null],
-    ['whose CML went silent a moment ago', silent(9), 0, null],
-    ['whose CML went silent', silent(10), 0, lost('RUNNING')],
+    ['whose CML stopped answering a moment ago', silent(9), 0, null],
+    ['whose CML stopped answering', silent(10), 0, lost('RUNNING')],
     [
       'that runs and is silent since an unknown time',
       aWorker({ status: 'RUNNING', service_status: 'ERROR' }),
       600,
       null,
     ],
-    ['that drains and whose CML went silent', { ...silent(10), status: 'DRAINING' as const }, 0, lost('DRAINING')],
+    [
+      'that drains and whose CML stopped answering',
+      { ...silent(10), status: 'DRAINING' as const },
+      0,
+      lost('DRAINING'),
+    ],
   ])('%s is lost, or not', (_, seen, minutes, because) => {
     expect(workerLost(seen, START + minutes * MINUTE)).toEqual(because)
   })
@@ -472,11 +477,11 @@ describe('a worker', () => {
   })
 })
 
-it('every session comes to an end whatever dies, when steps are tried as often as they may be', () => {
+it('every session ends, whatever fails, after the last attempt of every step', () => {
   const apply = (booked: LabletSession, action: SessionAction, nowMs: number): LabletSession => {
     if (action.kind === 'write') return { ...booked, ...action.changes }
     if (action.kind !== 'step') return booked
-    // Nothing ever works: what begins is under way for ever, and what has failed for good is given up.
+    // Every step runs forever or fails permanently.
     if (action.next.kind === 'failed') return { ...booked, status: 'STOPPED', last_error: action.next.error }
     if (action.next.kind !== 'begin' || booked.pipeline === null) return booked
     return { ...booked, pipeline: begun(booked.pipeline, action.next.step, toInstant(nowMs)) }

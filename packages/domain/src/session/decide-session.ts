@@ -14,7 +14,7 @@ import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 
 const MINUTE_MS = 60_000
-/** A worker that is away for longer than this counts as lost. */
+/** A worker that is unavailable for longer than this counts as lost. */
 export const WORKER_LOST_MS = 10 * MINUTE_MS
 export const INSTANTIATE_ATTEMPTS_MAX = 3
 const REQUEUE_MS = 5_000
@@ -32,7 +32,7 @@ export interface SessionChanges {
 export type SessionAction =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'wait'; readonly afterMs: number }
-  /** The next look follows at once. */
+  /** The next reconcile follows at once. */
   | { readonly kind: 'write'; readonly changes: SessionChanges }
   /** One step of the pipeline is started, performed or judged. */
   | { readonly kind: 'step'; readonly next: Exclude<NextStep, { kind: 'rest' | 'done' }> }
@@ -43,11 +43,11 @@ export interface SessionDecision {
 }
 
 export interface SessionFacts {
-  /** The worker that it is on; null when there is none, or no record of it. */
+  /** The worker of the session; null when there is none, or no record of it. */
   readonly worker: Worker | null
-  /** Whether its lab was looked for and is gone. */
+  /** Whether a complete list of CML lacks its lab. */
   readonly isLabGone: boolean
-  /** Whether CML says that its lab is stopped. */
+  /** Whether CML reports its lab as stopped. */
   readonly isLabStopped: boolean
   readonly bootLeadMs: number
   readonly nowMs: number
@@ -100,7 +100,7 @@ export function workerLost(worker: Worker | null, nowMs: number): Reason | null 
 
 export const statusReason = ({ name, status }: Worker): Reason => reason('worker_status', { worker: name, status })
 
-/** How long until a worker that is away is lost; infinite when it is not away. */
+/** How long until an unavailable worker counts as lost; infinite when it is available. */
 function lostInMs(worker: Worker | null, nowMs: number): number {
   const since = worker === null ? null : awaySince(worker)
   return since === null ? Number.POSITIVE_INFINITY : toMs(since) + WORKER_LOST_MS - nowMs
@@ -252,7 +252,7 @@ function labDown(worker: Worker | null): Reason | null {
     : reason('lab_state_unknown', { worker: name, status })
 }
 
-/** A person requested a restart of the lab. If it fails, the session continues and the restart can be requested again. */
+/** A user requested a restart of the lab. If it fails, the session continues and the restart can be requested again. */
 function decideRestart({ pipeline }: LabletSession, worker: Worker | null, nowMs: number): SessionDecision | null {
   if (pipeline === null || pipeline.name !== 'instantiate') return null
   const next = nextStep(pipeline, nowMs)

@@ -56,9 +56,9 @@ describe('a lab that is stopped after its machine was started again', () => {
   it.each<[string, Case]>([
     ['during the slot', {}],
     ['before the slot', { session: { status: 'READY', timeslot: { start: at(30), end: at(60) } } }],
-    ['by a person on EC2', { worker: { state_history: [...FIRST_BOOT, ...FOUND_AT_12] } }],
-    ['found by a controller that could not ask EC2', { worker: { state_history: [...FIRST_BOOT, ...UNKNOWN_AT_11] } }],
-    ['after a restart in which it had not come up', { session: { conditions: [stopped(5, true, BY_RESTART)] } }],
+    ['by a user in EC2', { worker: { state_history: [...FIRST_BOOT, ...FOUND_AT_12] } }],
+    ['found by a controller that could not read EC2', { worker: { state_history: [...FIRST_BOOT, ...UNKNOWN_AT_11] } }],
+    ['after a restart in which it had not started', { session: { conditions: [stopped(5, true, BY_RESTART)] } }],
     ['after a start that failed', { session: { conditions: [stopped(5, true, FAILED_START)] } }],
     ['and was seen stopped as the machine went down', { session: { conditions: [stopped(9)] } }],
     ['and ran again after an earlier stop', { session: { conditions: [stopped(5, false)] } }],
@@ -90,10 +90,10 @@ describe('a lab that is stopped after its machine was started again', () => {
       { session: { pipeline: upSince(15.5, { status: 'failed', error: 'refused' }) } },
     ],
     ['is on a worker that does not serve', { worker: { service_status: 'UNAVAILABLE' } }],
-    ['is on a worker that goes', { worker: { status: 'TERMINATING' } }],
+    ['is on a terminating worker', { worker: { status: 'TERMINATING' } }],
     ['is on a worker that was never started again', { worker: { state_history: [] } }],
     ['has no pipeline', { session: { pipeline: null } }],
-  ])('is left as it is when it %s', (_, more) => {
+  ])('is not started when it %s', (_, more) => {
     expect(decide(more).action.kind).toBe('wait')
   })
 
@@ -108,7 +108,7 @@ describe('a lab that is stopped after its machine was started again', () => {
     expect(written.pipeline?.steps).toMatchObject({ lab_start: UNTOUCHED, converged: UNTOUCHED })
   })
 
-  it('is not started twice while that is under way', () => {
+  it('is not started twice while a start is in progress', () => {
     const pipeline = upSince(15.5, { status: 'running', ended_at: null })
     expect(decide({ session: { pipeline } }).action).toMatchObject({ kind: 'step' })
   })
@@ -123,7 +123,7 @@ it.each<[string, Partial<Worker>, string, object]>([
     'lab_down',
     { status: 'STOPPED', restarting: false },
   ],
-  ['is silent', { status: 'RUNNING' }, 'lab_state_unknown', { status: 'RUNNING' }],
+  ['does not answer', { status: 'RUNNING' }, 'lab_state_unknown', { status: 'RUNNING' }],
 ])('a session whose worker %s is not shown as in use', (_, worker, code, params) => {
   const found = decide({ worker: { service_status: 'UNAVAILABLE', entered_status_at: at(15), ...worker } })
   expect(found).toMatchObject({
@@ -142,17 +142,17 @@ describe('the condition of a lab', () => {
   const failed = upSince(15, { status: 'failed', error: 'no license' })
 
   it.each<[string, Partial<LabletSession>, string, object | null]>([
-    ['is not said while it never stopped', {}, 'STARTED', null],
-    ['says that it was stopped on CML', {}, 'STOPPED', { status: true, reason: ON_CML, since: at(20) }],
+    ['is absent while it never stopped', {}, 'STARTED', null],
+    ['is true when it was stopped in CML', {}, 'STOPPED', { status: true, reason: ON_CML, since: at(20) }],
     [
-      'says that it runs again',
+      'is false when it runs again',
       { conditions: [stopped(9)] },
       'STARTED',
       { status: false, reason: reason('lab_running', { state: 'STARTED' }), since: at(20) },
     ],
-    ['is not said twice while it runs', { conditions: [stopped(9, false)] }, 'STARTED', null],
+    ['is not repeated while it runs', { conditions: [stopped(9, false)] }, 'STARTED', null],
     [
-      'says why it could not be started again, and since when it is stopped',
+      'has the error of a failed restart and the time of the stop',
       { conditions: [stopped(9)], pipeline: failed },
       'STOPPED',
       {
@@ -167,13 +167,13 @@ describe('the condition of a lab', () => {
     else expect(conditions).toEqual([expect.objectContaining({ type: LAB_STOPPED, ...expected })])
   })
 
-  it('does not blame a person for a lab that LCM stops on a worker that goes', () => {
+  it('names no user for a lab that LCM stops on a terminating worker', () => {
     expect(of({}, 'STOPPED', aServingWorker({ status: 'TERMINATING' }))).toMatchObject([
       { status: true, reason: { code: 'lab_stopped_by_termination', params: { worker: 'metal-1' } } },
     ])
   })
 
-  it('is left as it is while the lab is started again', () => {
+  it('is unchanged while the lab is started again', () => {
     const resting = upSince(15, { status: 'pending', error: 'busy' })
     expect(of({ conditions: [stopped(15, true, BY_RESTART)], pipeline: resting }, 'STOPPED')).toBeNull()
   })

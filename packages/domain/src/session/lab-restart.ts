@@ -13,14 +13,14 @@ export const STOPPED_CODES = {
   leaving: 'lab_stopped_by_termination',
 } as const
 
-/** A machine goes down before its worker's record says so. */
+/** A machine goes down before its worker's record shows it. */
 const NOTICED_MS_MAX = 2 * 60_000
 
 /** The pipeline that starts a stopped lab again and keeps its disks, its id and its ports. */
 export const startedAgain = (pipeline: Pipeline): Pipeline => startedOver(pipeline, 'lab_start')
 
 interface Restart {
-  /** When its worker's record last said that the machine ran. */
+  /** When the worker record last showed a running machine. */
   readonly downAt: Instant
   readonly at: Instant
 }
@@ -29,7 +29,7 @@ interface Restart {
 function restartAfterStart(pipeline: Pipeline | null, { state_history: history }: Worker): Restart | null {
   const labStartedAt = pipeline?.name === 'instantiate' ? (pipeline.steps.lab_start?.started_at ?? null) : null
   const index = history.findLastIndex(({ to }) => to === 'STARTING' || to === 'STOPPED')
-  // A person may start a stopped machine on EC2, which is found running.
+  // A user may start a stopped machine in EC2, which is found running.
   const at = history.slice(index).find(({ to }) => to === 'STARTING' || to === 'RUNNING')?.at
   const seenDownAt = history[index]?.at
   // Compared with when the machine was seen down, since the clocks of two services differ by less than a boot takes.
@@ -39,7 +39,7 @@ function restartAfterStart(pipeline: Pipeline | null, { state_history: history }
 }
 
 /**
- * When the machine was started again after the lab was last started; null when it was not, or when a person stopped the lab
+ * When the machine was started again after the lab was last started; null when it was not, or when a user stopped the lab
  * before or after that. A lab starts once per restart of its machine: from then on the lab was started later than the machine.
  */
 export function restartThatStopped({ pipeline, conditions }: LabletSession, worker: Worker): Instant | null {

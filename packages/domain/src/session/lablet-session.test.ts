@@ -28,13 +28,13 @@ describe('the lifecycle of a session', () => {
     expect(SESSION_STATUSES.filter(status => canMoveSession(from, status)).sort()).toEqual([...to].sort())
   })
 
-  it('D-4: whoever is expired goes on, and whoever waits can expire', () => {
+  it('D-4: an expired session continues to its end, and a waiting session can expire', () => {
     expect(isFinal('EXPIRED')).toBe(false)
     for (const status of ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING'] as const)
       expect(canMoveSession(status, 'EXPIRED'), status).toBe(true)
   })
 
-  it('ends in ARCHIVED or TERMINATED, and can end from everywhere', () => {
+  it('ends in ARCHIVED or TERMINATED, and can end from every status', () => {
     expect(SESSION_STATUSES.filter(isFinal)).toEqual(['ARCHIVED', 'TERMINATED'])
     for (const status of SESSION_STATUSES) expect(reachable(status).some(isFinal), status).toBe(true)
   })
@@ -51,17 +51,17 @@ describe('the lifecycle of a session', () => {
   }
 })
 
-it('knows who has a place on a worker', () => {
+it('has statuses with a worker', () => {
   const live = ['SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'EXPIRED']
   expect(SESSION_STATUSES.filter(isLive)).toEqual(live)
 })
 
-it('knows whose end is wanted and has not begun', () => {
+it('has sessions whose end is requested and has not begun', () => {
   const unserved = ['PENDING', 'SCHEDULED', 'INSTANTIATING', 'READY', 'RUNNING']
   expect(SESSION_STATUSES.filter(status => isEndUnserved(status, 'TERMINATED'))).toEqual(unserved)
   expect(SESSION_STATUSES.filter(status => isEndUnserved(status, 'RUNNING'))).toEqual([])
 })
 
-it('is a document that its own schema takes', () => {
+it('is accepted by its own schema', () => {
   expect(LabletSession.parse(aSession())).toEqual(aSession())
 })

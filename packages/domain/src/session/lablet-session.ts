@@ -23,7 +23,7 @@ export const SessionStatus = z
   .meta({ id: 'SessionStatus', description: 'The status of a session.' })
 export type SessionStatus = z.infer<typeof SessionStatus>
 
-/** Where a session may go from each status. The API refuses everything else at the write. */
+/** The allowed transitions. The API refuses all others at the write. */
 const MOVES: Readonly<Record<SessionStatus, readonly SessionStatus[]>> = {
   PENDING: ['SCHEDULED', 'EXPIRED', 'TERMINATED'],
   SCHEDULED: ['INSTANTIATING', 'PENDING', 'EXPIRED', 'TERMINATED'],
@@ -40,7 +40,7 @@ export const sessionMovesFrom = (from: SessionStatus): readonly SessionStatus[] 
 export const canMoveSession = (from: SessionStatus, to: SessionStatus): boolean => MOVES[from].includes(to)
 export const isFinal = (status: SessionStatus): boolean => MOVES[status].length === 0
 
-/** Whether it has, or is about to have, a place on a worker. */
+/** Whether the session has, or is about to have, a worker. */
 export const isLive = (status: SessionStatus): boolean =>
   status === 'SCHEDULED' ||
   status === 'INSTANTIATING' ||
@@ -99,7 +99,7 @@ export const Access = z
     name: z.string().meta({ description: 'The name of the port.', example: 'r1_serial' }),
     node: z.string().meta({ description: 'The label of the node.', example: 'r1' }),
     protocol: z.string().meta({ description: 'The protocol.', example: 'serial' }),
-    /** The port of the node itself, which tells what listens there; null for serial lines and screens. */
+    /** The port of the node itself, which identifies its service; null for serial lines and screens. */
     inside: z
       .int()
       .nullable()

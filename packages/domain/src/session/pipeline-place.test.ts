@@ -20,7 +20,7 @@ it('is at the first step that is neither completed nor skipped', () => {
   expect(placeIn({ pipeline: { ...pipeline, steps } })).toMatchObject({ step: { name: 'tags' }, number: 4, count: 7 })
 })
 
-it('is nowhere without a pipeline, and at its end', () => {
+it('is null without a pipeline, and at its end', () => {
   expect(placeIn({ pipeline: null })).toBeNull()
   const steps = Object.assign({}, pipeline.steps, done('completed', ...names))
   expect(placeIn({ pipeline: { ...pipeline, steps } })).toBeNull()

@@ -5,7 +5,7 @@ export interface NamedStep extends Step {
   readonly name: string
 }
 
-/** In the order in which they are carried out, however they are stored. */
+/** In the order of execution, however they are stored. */
 export const stepsOf = ({ name, steps }: Pipeline): NamedStep[] =>
   PIPELINE_STEPS[name].map(plan => ({ ...(steps[plan.name] ?? UNTOUCHED), name: plan.name }))
 
@@ -16,7 +16,7 @@ export interface PipelinePlace {
   readonly count: number
 }
 
-/** Which step of its pipeline a session is at; null when it has none, or they are all behind it. */
+/** The current step of a session's pipeline; null when it has none, or all are complete. */
 export function placeIn({ pipeline }: Pick<LabletSession, 'pipeline'>): PipelinePlace | null {
   if (pipeline === null) return null
   const steps = stepsOf(pipeline)
