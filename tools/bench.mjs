@@ -1,5 +1,5 @@
-// `npm run bench`: every figure, one after another so that they don't disturb each other, but for those that take long; or only
-// those named. Options after a name go to it: `npm run bench -- soak --minutes 5` is a try and is not recorded.
+// `npm run bench`: runs every bench except the long ones, one after another so that they don't disturb each other; or only
+// the named ones. Options after a name go to it: `npm run bench -- soak --minutes 5` is a trial and is not recorded.
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { cpus, loadavg } from 'node:os'
@@ -47,7 +47,7 @@ for (const name of selected.length > 0 ? selected : names.filter(each => !LONG.i
     record(name, { ...about, seconds: (Date.now() - startedAt) / 1000, report: parsed(lastLine) })
 }
 
-/** Shows what it prints as it comes. */
+/** Passes its output on. */
 function run(name) {
   const args = ['--expose-gc', '--import', 'tsx', files.get(name), ...options]
   const child = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -74,7 +74,7 @@ function parsed(line) {
   }
 }
 
-/** After each figure, so that an interrupted run keeps what it measured. */
+/** Saves after each bench, so that an interrupted run keeps its results. */
 function record(name, result) {
   const before = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : {}
   const kept = Object.entries({ ...before, [name]: result }).filter(([each]) => names.includes(each))

@@ -14,7 +14,7 @@ try {
   await bundleCommand()
   await buildConsole()
 } catch (error) {
-  // The bundlers put file, line and a drawing into the message; their own stack tells nothing more.
+  // The bundlers put file, line and a drawing into the message; their own stack adds nothing.
   console.error(error.message)
   process.exitCode = 1
 }

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './setup.mjs'
 
-/** The commit that is measured, with a plus when files have been changed since. A copy without its history can be measured too. */
+/** The measured commit, with a plus when files were changed; unknown in a copy without git history. */
 export function commitNow() {
   const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
   if (!existsSync(join(root, '.git'))) return 'unknown'

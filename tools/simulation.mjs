@@ -1,10 +1,10 @@
-// The simulation as one file, which runs a good deal faster than from its sources: there is nothing to translate at run time.
+// The simulation as one file, which runs much faster than its sources: nothing is translated at run time.
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { isInstalled } from './installed.mjs'
 import { cache, root } from './setup.mjs'
 
-/** Virtual seconds leave short-lived garbage: a large nursery spares the collector most of its work. */
+/** Most garbage is short-lived: a large nursery saves most of the collector's work. */
 const FLAGS = ['--max-semi-space-size=64', '--enable-source-maps']
 
 /** Builds the bundle and returns the arguments for Node.js that run it. */

@@ -1,4 +1,4 @@
-// A fleet in the middle of a working day: what the pictures of the console show.
+// A fleet in the middle of a working day, for the screenshots of the console.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

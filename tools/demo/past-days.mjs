@@ -1,4 +1,4 @@
-// A fleet that was just started has no week behind it: what the console reads of the past is made up, from what is there.
+// A new fleet has no history: this derives a past week from its current state for the console.
 
 const MINUTE_MS = 60_000
 const WEEK = [

@@ -1,4 +1,4 @@
-// Labs worth drawing, as CML exports them.
+// Example labs in the export format of CML.
 
 /** Layers of node labels, top to bottom, with the kind of node of each. */
 const CAMPUS = [
@@ -36,7 +36,7 @@ function topology(title, layers, tags) {
   return ['lab:', '  version: 0.3.0', `  title: ${title}`, 'nodes:', ...nodeLines, 'links:', ...links, ''].join('\n')
 }
 
-/** Wide layers hang on all of the narrower one above; equally wide ones stand below each other. */
+/** Links a wide layer to all nodes of a narrower one above, and equal layers node by node. */
 function linksOf(layers) {
   const labels = layers.map(([, each]) => each)
   return labels.slice(1).flatMap((lower, n) => {

@@ -6,7 +6,7 @@ import { root } from '../setup.mjs'
 import { seconds } from '../suites.mjs'
 import { ensurePython } from './python-packages.mjs'
 
-/** Of the release that the simulator says it is, and of the next, which many people have. */
+/** Clients of the release that the simulator reports, and of the next one. */
 const RELEASES = ['2.9.1', '2.10.1']
 /** All that it loads, so that it judges the same everywhere. */
 const DEPENDENCIES = [
@@ -20,7 +20,7 @@ const DEPENDENCIES = [
 ]
 /** It takes a few seconds. */
 const LIFE_MS_MAX = 120_000
-/** Leaves no files behind, and is silent on what a newer client would rather be asked. */
+/** Writes no files, and suppresses deprecation warnings of newer clients. */
 const PYTHON_OPTIONS = ['-B', '-W', 'ignore::DeprecationWarning']
 const COUNTS = /^(\d+) passed, (\d+) failed$/m
 

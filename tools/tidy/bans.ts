@@ -7,13 +7,13 @@ interface Ban {
   readonly use: string
   /** Comments are read only for bans on words in them. */
   readonly in?: 'comments'
-  /** The one place where it is right. */
+  /** The one allowed place. */
   readonly except?: RegExp
   /** Files that it applies to; by default all. */
   readonly only?: (path: string) => boolean
 }
 
-/** Ours, the browser's, and the tools that run before anything of ours is installed. */
+/** The system clock, the browser's, and tools that run before the packages are installed. */
 const CLOCKS = /^packages\/runtime\/src\/clock\.ts$|^apps\/console\/src\/state\/browser-clock\.ts$|^tools\/.+\.mjs$/
 const MAIN = /^apps\/[^/]+\/src\/main\.tsx?$/
 const inDomain = (path: string) => path.startsWith('packages/domain/src/') && !isTest(path)
@@ -22,12 +22,12 @@ const inSources = (path: string) => /^(packages|apps|simulation)\//.test(path) &
 const MATCHING =
   'startsWith|endsWith|includes|match|matchAll|search|indexOf|lastIndexOf|split|slice|substring|replace|replaceAll'
 const REASON = String.raw`\b(?:because|reason|waiting_reason|waitingReason)`
-/** A reason or its message is compared, taken apart or searched, or it is what something else is searched for. */
+/** Comparing, splitting or searching a reason or its message, or searching for it. */
 const READING_REASONS = [
   String.raw`${REASON}\??\.message\)?\s*(?:[!=]==?|\??\.(?:${MATCHING})\()`,
   String.raw`[!=]==?\s*(?:[\w.?[\]]*\.)?${REASON}\??\.message\b`,
   String.raw`\.(?:test|exec|${MATCHING})\((?:[\w.?[\]]*\.)?${REASON}\??\.message[),]`,
-  // Other fields named `reason` hold the words of people.
+  // Other fields named `reason` hold texts of users.
   String.raw`\b(?:because|waiting_reason)\??\.(?:${MATCHING})\(`,
   String.raw`\.(?:test|exec|${MATCHING})\((?:[\w.?[\]]*\.)?(?:because|waiting_reason)[),]`,
 ]

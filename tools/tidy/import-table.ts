@@ -14,7 +14,7 @@ export interface ImportRow {
   readonly mayBuiltIns: boolean
   /** The only ones that may import this package; null means all whose row allows it. */
   readonly onlyBy: ReadonlySet<string> | null
-  /** Words of the last column that no rule understands, so nothing would enforce them. */
+  /** Words of the last column that no rule enforces. */
   readonly unknown: readonly string[]
 }
 
@@ -25,7 +25,7 @@ export interface Names {
   readonly packages: readonly string[]
 }
 
-/** Words that rules in bans.ts hold, beside what is imported. */
+/** Words that rules in bans.ts enforce. */
 export const BANNED_WORDS: ReadonlySet<string> = new Set(['async', 'Promise', 'Date', 'Math.random', 'node:*'])
 
 const HEADING = /^#+ .*who may import whom/i
@@ -113,7 +113,7 @@ function readRow([row, may, never]: Cells, subject: string, names: Names): Impor
   }
 }
 
-/** Several rows may speak of one package: it may import what any of them allows, and nothing that any of them forbids. */
+/** A package with several rows may import what any of them allows, and nothing that any of them forbids. */
 function merged(one: ImportRow | undefined, other: ImportRow): ImportRow {
   if (!one) return other
   return {

@@ -13,7 +13,7 @@ interface Extension {
   readonly parent: string
 }
 
-/** Nothing is inherited but Error: a capability is a function that takes a thing and returns the same kind of thing. */
+/** Only Error is inherited. Behavior is added by functions that wrap a value and return the same type. */
 export function checkClasses(tree: Tree): Violation[] {
   const extensions = tree.sources.flatMap(extensionsOf)
   const parents = new Map(extensions.map(({ name, parent }) => [name, parent]))

@@ -9,7 +9,7 @@ const EXEMPT = /\/src\/main\.tsx?$|^apps\/console\/src\/(parts|pages)\/|\.tsx$|^
 
 /**
  * Every file that does something has a test beside it, or is loaded by one: imported by a test, or by a file of its own
- * package that is. Nearness is not asked for, since a command is well tested through the API that runs it.
+ * package that is. The test may be in another folder: a command is tested through the API that runs it.
  */
 export function checkTested(tree: Tree): Violation[] {
   const paths = new Set(tree.sources.map(({ path }) => path))

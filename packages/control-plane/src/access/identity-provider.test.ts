@@ -59,7 +59,7 @@ describe('a token for the API', () => {
     ['an empty subject', { sub: '' }],
     ['a subject with control characters', { sub: 'u\u00001' }],
     ['a subject too long', { sub: 'u'.repeat(256) }],
-    ['no end', { exp: undefined }],
+    ['no expiry', { exp: undefined }],
   ])('is refused with %s', async (_, claims) => {
     await refused(fake.token(key, claims))
   })
@@ -151,10 +151,10 @@ describe('the keys', () => {
 
 describe('a provider with a bad configuration', () => {
   it.each([
-    ['calls itself otherwise', { issuer: 'https://id.example/realm/' }],
+    ['has another issuer in its metadata', { issuer: 'https://id.example/realm/' }],
     ['has an endpoint without TLS', { jwks_uri: 'http://id.example/realm/keys' }],
-    ['describes itself in an unknown way', { jwks_uri: '' }],
-    ['does not answer', { jwks_uri: `${OIDC.issuer}/elsewhere` }],
+    ['has invalid metadata', { jwks_uri: '' }],
+    ['does not respond', { jwks_uri: `${OIDC.issuer}/elsewhere` }],
   ])('%s', async (why, changes) => {
     fake.state.document = { ...fake.state.document, ...changes }
     const refusal = {
@@ -212,8 +212,8 @@ describe('signing in', () => {
     ['of another login', { nonce: 'other' }, 'unauthenticated'],
     ['without a nonce', { nonce: undefined }, 'unauthenticated'],
     ['for the API instead of the console', { aud: OIDC.audience }, 'unauthenticated'],
-    ['given to another client', { aud: [OIDC.clientId, 'other'], azp: 'other' }, 'unauthenticated'],
-    ['that is over', { exp: 1 }, 'unauthenticated'],
+    ['issued to another client', { aud: [OIDC.clientId, 'other'], azp: 'other' }, 'unauthenticated'],
+    ['that has expired', { exp: 1 }, 'unauthenticated'],
     ['of a person without a role', { realm_access: {} }, 'forbidden'],
   ])('is refused with a token %s', async (_, claims, code) => {
     fake.state.idToken = await idToken(claims)

@@ -47,16 +47,17 @@ export function providerDocuments(issuer: string, parts: ProviderParts): Provide
       if (answer.status >= 500) throw new Error(`${url} answers ${answer.status}`)
       return answer
     } catch (cause) {
-      throw unavailable('does not answer', cause)
+      throw unavailable('does not respond', cause)
     }
   }
 
   async function discover(): Promise<Discovery> {
     const { json } = await ask(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
     const document = Discovery.safeParse(json)
-    if (!document.success) throw unavailable('describes itself in an unknown way', document.error)
+    if (!document.success) throw unavailable('has invalid metadata', document.error)
     const { authorization_endpoint, token_endpoint, jwks_uri } = document.data
-    if (document.data.issuer !== issuer) throw unavailable(`calls itself otherwise: ${document.data.issuer}`)
+    if (document.data.issuer !== issuer)
+      throw unavailable(`has another issuer in its metadata: ${document.data.issuer}`)
     const isPlain = [authorization_endpoint, token_endpoint, jwks_uri].some(url => !url.startsWith('https:'))
     if (isPlain && issuer.startsWith('https:')) throw unavailable('has an endpoint without TLS')
     return document.data

@@ -152,10 +152,10 @@ describe('a request in progress', () => {
 /** Points at which a process can die in a request that creates a resource of `kind`. */
 const deaths = (kind: string) =>
   [
-    ['before it is made', { kind, write: 'insert', when: 'before' }],
-    ['when it is made', { kind, write: 'insert', when: 'after' }],
-    ['before the answer is kept', { kind: 'idempotent_request', write: 'replace', when: 'before' }],
-    ['when the answer is kept', { kind: 'idempotent_request', write: 'replace', when: 'after' }],
+    ['before it is stored', { kind, write: 'insert', when: 'before' }],
+    ['after it is stored', { kind, write: 'insert', when: 'after' }],
+    ['before the response is stored', { kind: 'idempotent_request', write: 'replace', when: 'before' }],
+    ['after the response is stored', { kind: 'idempotent_request', write: 'replace', when: 'after' }],
   ] as const
 
 describe('after a crash there is exactly one', () => {
@@ -207,9 +207,9 @@ describe('after a crash there is exactly one', () => {
   })
 
   it.each([
-    ['before it is done', { kind: 'worker', write: 'replace', when: 'before' }],
-    ['when it is done', { kind: 'worker', write: 'replace', when: 'after' }],
-    ['before the answer is kept', { kind: 'idempotent_request', write: 'replace', when: 'before' }],
+    ['before it is applied', { kind: 'worker', write: 'replace', when: 'before' }],
+    ['after it is applied', { kind: 'worker', write: 'replace', when: 'after' }],
+    ['before the response is stored', { kind: 'idempotent_request', write: 'replace', when: 'before' }],
   ] as const)('act: %s', async (_, moment) => {
     const { id, version } = await fleet.running()
     const headers = { 'if-match': `"${version}"` }

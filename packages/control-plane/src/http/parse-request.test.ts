@@ -18,9 +18,9 @@ const failureOf = (work: () => unknown) => {
 it.each([
   ['NUL', { name: 'a\u0000b' }, 'body.name: NUL is not allowed'],
   ['NUL in a key', { labels: { '\u0000': 'x' } }, 'body.labels: NUL is not allowed'],
-  ['half of a character', { tags: [HALF] }, 'body.tags.0: half of a character is not allowed'],
-  ['half of a character in a key', { [HALF]: 1 }, 'body: half of a character is not allowed'],
-  ['a key that some take for the prototype', JSON.parse('{"tags":{"__proto__":"x"}}'), 'body.tags: __proto__'],
+  ['a lone surrogate', { tags: [HALF] }, 'body.tags.0: half of a character is not allowed'],
+  ['a lone surrogate in a key', { [HALF]: 1 }, 'body: half of a character is not allowed'],
+  ['the key __proto__', JSON.parse('{"tags":{"__proto__":"x"}}'), 'body.tags: __proto__'],
 ])('refuses %s', (_, value, words) => {
   expect(failureOf(() => refuseUnsafeValues(value, 'body'))).toMatchObject({
     code: 'validation_failed',
@@ -80,8 +80,8 @@ it('does not quote an If-Match that is not a version', () => {
 it.each([
   ['none', '', 'the body came as nothing;'],
   ['one', 'text/plain', 'the body came as text/plain;'],
-  ['one with more behind it', 'text/html; charset=utf-8', 'the body came as text/html;'],
-  ['something else', SECRET, 'the body came as something else;'],
+  ['a type with a parameter', 'text/html; charset=utf-8', 'the body came as text/html;'],
+  ['another text', SECRET, 'the body came as something else;'],
   ['endless', `text/${'x'.repeat(10_000)}`, 'the body came as something else;'],
 ])('quotes the content type only where it is one: it is %s', (_name, type, words) => {
   const failure = failureOf(() => jsonOf(ROUTES.putTemplate, requestWith({ 'content-type': type })))

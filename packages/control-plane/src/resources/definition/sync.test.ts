@@ -75,8 +75,8 @@ describe('a definition with a remote topology', () => {
 
 describe('a superseded sync', () => {
   it.each([
-    ['what it brought', fetched(TOPOLOGY)],
-    ['why it failed', { result: { error: 'it answered with status 404' } }],
+    ['its topology', fetched(TOPOLOGY)],
+    ['its error', { result: { error: 'it answered with status 404' } }],
   ])('by another address: %s is not recorded', async (_, json) => {
     const tell = await fetching()
     await put({ source: 'https://example.org/right.yaml' })

@@ -108,19 +108,19 @@ describe('an idle worker', () => {
 
 describe('a worker is spared', () => {
   it.each<[string, string, (id: string) => Promise<unknown>]>([
-    ['that is stopped already', 'skipped_auto_pause', id => fleet.act(id, 'stop')],
+    ['when it is already stopped', 'skipped_auto_pause', id => fleet.act(id, 'stop')],
     ['while idle detection is off', 'skipped_not_eligible', () => set({ idle_detection_enabled: false })],
-    ['whose own idle detection is off', 'skipped_not_eligible', id => patch(id, { idle_detection_enabled: false })],
-    ['while the policy is to do nothing', 'skipped_not_eligible', () => set({ idle_action: 'none' })],
-    ['while draining is the policy and off', 'skipped_not_eligible', () => set({ idle_action: 'drain' })],
-    ['that does not run', 'skipped_not_eligible', id => fleet.moveTo(id, 'STARTING')],
-    ['that is protected', 'skipped_not_eligible', id => patch(id, { protected: true })],
-    ['that is being drained', 'skipped_not_eligible', id => fleet.act(id, 'drain')],
-    ['with sessions', 'skipped_not_eligible', id => fleet.reserve(id)],
-    ['that sessions wait for', 'skipped_not_eligible', id => fleet.edit(id, () => ({ wanted_by: ['ls-1'] }))],
-    ['that a person holds', 'skipped_not_eligible', id => fleet.act(id, 'start', { until: ago(-60_000) })],
-    ['of a fleet that is held', 'skipped_not_eligible', () => fleet.holdFleet()],
-    ['that is the last one that must run', 'skipped_min_workers', () => set({ min_workers: 1 })],
+    ['when its own idle detection is off', 'skipped_not_eligible', id => patch(id, { idle_detection_enabled: false })],
+    ['while the policy is `none`', 'skipped_not_eligible', () => set({ idle_action: 'none' })],
+    ['while the policy is `drain` and draining is off', 'skipped_not_eligible', () => set({ idle_action: 'drain' })],
+    ['when it does not run', 'skipped_not_eligible', id => fleet.moveTo(id, 'STARTING')],
+    ['when it is protected', 'skipped_not_eligible', id => patch(id, { protected: true })],
+    ['when it is being drained', 'skipped_not_eligible', id => fleet.act(id, 'drain')],
+    ['when it has sessions', 'skipped_not_eligible', id => fleet.reserve(id)],
+    ['when sessions wait for it', 'skipped_not_eligible', id => fleet.edit(id, () => ({ wanted_by: ['ls-1'] }))],
+    ['when a person holds it', 'skipped_not_eligible', id => fleet.act(id, 'start', { until: ago(-60_000) })],
+    ['while the fleet is on hold', 'skipped_not_eligible', () => fleet.holdFleet()],
+    ['when it is within min_workers', 'skipped_min_workers', () => set({ min_workers: 1 })],
   ])('%s: %s', async (_, verdict, arrange) => {
     const id = await anIdleWorker()
     await arrange(id)

@@ -39,10 +39,10 @@ const DRAIN = { requested_at: AT, by: 'me', reason: '', then: 'STOPPED' as const
 describe('refuses', () => {
   it.each<[string, Partial<Worker>]>([
     ['a worker that does not run', { status: 'STOPPED' }],
-    ['one that does not serve', { service_status: 'STARTING' }],
-    ['one that is to be stopped', { desired_status: 'STOPPED' }],
-    ['one that is cordoned', { cordoned: true }],
-    ['one that is drained', { drain: DRAIN }],
+    ['a worker that does not serve', { service_status: 'STARTING' }],
+    ['a worker that is to be stopped', { desired_status: 'STOPPED' }],
+    ['a cordoned worker', { cordoned: true }],
+    ['a draining worker', { drain: DRAIN }],
     [
       'one that is full',
       {

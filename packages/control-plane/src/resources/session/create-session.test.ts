@@ -36,7 +36,7 @@ describe('a timeslot', () => {
   it.each([
     ['begins later', 30, { duration_minutes: 20 }, [30, 50]],
     ['ends at an instant', 30, { end: 45 }, [30, 45]],
-    ['began a moment ago', -4, { duration_minutes: 10 }, [-4, 6]],
+    ['began a few minutes ago', -4, { duration_minutes: 10 }, [-4, 6]],
   ])('%s', async (_, start, { end, ...more }: { end?: number; duration_minutes?: number }, [from, to]) => {
     const given = end === undefined ? more : { end: inMinutes(end) }
     const { json } = await book({ start: inMinutes(start), ...given })

@@ -100,10 +100,10 @@ describe('a report', () => {
   })
 
   it.each<[string, object | null]>([
-    ['brings in another attempt', attempt(2)],
-    ['gives it another token', attempt(1, { client_token: token(9) })],
-    ['gives it other parameters', attempt(1, { parameters: { ...attempt(1).parameters, subnet_id: 'subnet-b' } })],
-    ['forgets it', null],
+    ['has another attempt', attempt(2)],
+    ['changes its token', attempt(1, { client_token: token(9) })],
+    ['changes its parameters', attempt(1, { parameters: { ...attempt(1).parameters, subnet_id: 'subnet-b' } })],
+    ['removes it', null],
   ])('is refused when it %s', async (_, launch) => {
     const { id } = await fleet.create()
     await open(id, attempt(1))

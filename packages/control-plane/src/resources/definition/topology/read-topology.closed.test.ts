@@ -20,11 +20,11 @@ it('accepts a lab that CML accepts', async () => {
 /** CML refuses each of these at the import, when a learner waits and a machine may have been bought. */
 describe('refuses at once what CML would refuse, with its line', () => {
   it.each([
-    ['a node without a place', { node: 'id: n0, label: r1, node_definition: iosv' }, 3],
-    ['a member that no node has', { node: `${NODE}, surprise: 1` }, 3],
-    ['a place that is no number', { node: `${NODE.replace('x: 0', 'x: left')}` }, 3],
-    ['a link to an interface that is not there', { link: 'id: l0, n1: n0, i1: i9, n2: n1, i2: i0' }, 6],
-    ['something beside lab, nodes and links', { more: 'extra: 1\n' }, 7],
+    ['a node without coordinates', { node: 'id: n0, label: r1, node_definition: iosv' }, 3],
+    ['an unknown field of a node', { node: `${NODE}, surprise: 1` }, 3],
+    ['a coordinate that is not a number', { node: `${NODE.replace('x: 0', 'x: left')}` }, 3],
+    ['a link to a missing interface', { link: 'id: l0, n1: n0, i1: i9, n2: n1, i2: i0' }, 6],
+    ['an unknown key beside lab, nodes and links', { more: 'extra: 1\n' }, 7],
   ])('%s', async (_, parts, line) => {
     expect((await linesOf(lab(parts))).map(([at]) => at)).toContain(line)
   })

@@ -48,18 +48,18 @@ describe('reports the line of the error', () => {
       LAB.replace('    node_definition: iol-xe\n    ram', '    ram'),
       /^11 body\.topology\.nodes\.1\.node_definition/,
     ],
-    ['a label that occurs twice', LAB.replace('label: r2', 'label: r1'), /^11 .*label r1 is that of node 0 too/],
-    ['a link to nowhere', LAB.replace('[]', '[{id: l0, n1: n0, n2: n9, i1: i0, i2: i0}]'), /^17 .*no node n9/],
-    ['a version of tomorrow', LAB.replace('0.3.0', '9.0.0'), /^2 body\.topology\.lab\.version/],
+    ['a duplicate label', LAB.replace('label: r2', 'label: r1'), /^11 .*label r1 is that of node 0 too/],
+    ['a link to a missing node', LAB.replace('[]', '[{id: l0, n1: n0, n2: n9, i1: i0, i2: i0}]'), /^17 .*no node n9/],
+    ['an unknown version', LAB.replace('0.3.0', '9.0.0'), /^2 body\.topology\.lab\.version/],
     ['a tab', LAB.replace('    label: r2', '\tlabel: r2'), /^12 /],
     [
       'a key that occurs twice',
       LAB.replace('    ram: 1024', '    ram: 1024\n    ram: 2048'),
       /^15 .*ram is there already/,
     ],
-    ['a quote that is not closed', LAB.replace('label: r2', 'label: "r2'), /^1\d /],
+    ['an unclosed quote', LAB.replace('label: r2', 'label: "r2'), /^1\d /],
     ['NUL', LAB.replace('label: r2', 'label: "r\\02"'), /^12 .*NUL/],
-    ['half of a character', LAB.replace('label: r2', 'label: "\\ud800"'), /^12 .*half/],
+    ['a lone surrogate', LAB.replace('label: r2', 'label: "\\ud800"'), /^12 .*half/],
     ['__proto__', LAB.replace('ram: 1024', '__proto__: {a: 1}'), /^11 .*__proto__/],
     ['a tag of another language', LAB.replace('label: r2', 'label: !!python/object:os.system r2'), /^12 .*tag/i],
     ['a second document', `${LAB}---\nlab: {}\n`, /^18 .*second document/],
@@ -83,7 +83,7 @@ describe('ends soon for', () => {
   )
   it.each([
     ['a billion laughs', laughs, /alias/i],
-    ['an alias of itself', 'a: &a [*a]\n', /^1 body\.topology\.a\.0: it refers to itself$/],
+    ['an alias that contains itself', 'a: &a [*a]\n', /^1 body\.topology\.a\.0: it refers to itself$/],
     ['a long text repeated', `a: &a ${'x'.repeat(500_000)}\nb: [${'*a, '.repeat(99)}]\n`, /references/],
     ['101 aliases', `a: &a 1\nb: [${'*a, '.repeat(101)}]\n`, /^2 .*more than 100 aliases/],
     ['100 levels in flow', `a: ${'['.repeat(100)}${']'.repeat(100)}`, /^1 .*deep/],
@@ -99,7 +99,7 @@ describe('ends soon for', () => {
     ['a long text in quotes', `a: "${'x '.repeat(300_000)}"`, QUOTED],
     ['many documents', '---\n'.repeat(50_000), /^\d\d? .*no single document/],
     ['many directives', '%a\n'.repeat(50_000), /^\d\d? .*no single document/],
-    ['many brackets that close nothing', '}'.repeat(1_000_000), /^1 .*no single document/],
+    ['many unmatched brackets', '}'.repeat(1_000_000), /^1 .*no single document/],
   ])('%s', async (_, text, expected) => {
     expect(await refusal(text)).toMatch(expected)
   })
