@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { classifyAwsCode, throwIfTerminated } from './aws-errors.ts'
+import { attemptSpent, classifyAwsCode } from './aws-errors.ts'
 import type { CloudErrorClass } from './errors.ts'
 
 const EXAMPLES: ReadonlyArray<readonly [string, number | null, CloudErrorClass]> = [
@@ -53,9 +53,9 @@ describe('classes of AWS errors', () => {
   })
 
   it('treats a dead machine in a successful response as a spent attempt', () => {
-    expect(() => throwIfTerminated({ instance_id: 'i-1', state: 'shutting-down' })).toThrow(
-      expect.objectContaining({ errorClass: 'attempt_spent' }),
-    )
-    expect(() => throwIfTerminated({ instance_id: 'i-1', state: 'pending' })).not.toThrow()
+    expect(attemptSpent({ instance_id: 'i-1', state: 'shutting-down' })).toMatchObject({
+      errorClass: 'attempt_spent',
+      code: 'IdempotentInstanceTerminated',
+    })
   })
 })

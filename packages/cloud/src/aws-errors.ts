@@ -105,17 +105,13 @@ export function classifyAwsCode(code: string, status: number | null): CloudError
 const fits = (code: string, pattern: string) =>
   pattern.endsWith('*') ? code.startsWith(pattern.slice(0, -1)) : code === pattern
 
-const DEAD_STATES: readonly string[] = ['shutting-down', 'terminated']
-
 /**
  * EC2 may respond to a used client token with its terminated machine instead of an error; both mean that the attempt is
  * spent.
  */
-export function throwIfTerminated(machine: { readonly instance_id: string; readonly state: string }): void {
-  if (!DEAD_STATES.includes(machine.state)) return
-  throw new CloudError('attempt_spent', {
+export const attemptSpent = ({ instance_id, state }: { instance_id: string; state: string }): CloudError =>
+  new CloudError('attempt_spent', {
     code: 'IdempotentInstanceTerminated',
     action: 'RunInstances',
-    message: `the client token belongs to ${machine.instance_id}, which is ${machine.state}`,
+    message: `the client token belongs to ${instance_id}, which is ${state}`,
   })
-}

@@ -1,6 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import { withCondition } from '@lcm/domain/worker/boot'
-import type { Worker } from '@lcm/domain/worker/worker'
+import { type Worker, withCondition } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
 import { outputFor } from './global-options.ts'
 import type { Format } from './invocation.ts'

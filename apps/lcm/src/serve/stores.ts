@@ -1,5 +1,5 @@
 import { STORE_SCHEMA } from '@lcm/control-plane/resources'
-import type { Outages } from '@lcm/controllers/kit/outages'
+import { type Outages, watchedCalls } from '@lcm/controllers/kit/outages'
 import type { Logger } from '@lcm/runtime'
 import { openMongoStore } from '@lcm/store/mongo/store'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
@@ -42,21 +42,8 @@ const asStartupError = (cause: unknown): unknown =>
 
 /** Wraps a store, so that failing reads or writes, as on a full disk, show in the health of the process. */
 export function watchedStore(store: Store, outages: Outages): Store {
-  const noting =
-    (what: string) =>
-    <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      try {
-        const answer = await call(...args)
-        outages.answered(what)
-        return answer
-      } catch (error) {
-        outages.failed(what, error)
-        throw error
-      }
-    }
-  const reading = noting('the store (reads)')
-  const writing = noting('the store (writes)')
+  const reading = watchedCalls(outages, 'the store (reads)')
+  const writing = watchedCalls(outages, 'the store (writes)')
   return {
     ...store,
     collection<T extends Document>(kind: Kind<T>): Collection<T> {

@@ -7,7 +7,7 @@ import type {
   RunInstancesCommandInput,
   Tag,
 } from '@aws-sdk/client-ec2'
-import { throwIfTerminated } from '@lcm/cloud/aws-errors'
+import { attemptSpent } from '@lcm/cloud/aws-errors'
 import { awsFilters } from '@lcm/cloud/aws-filters'
 import {
   type Compute,
@@ -22,6 +22,7 @@ import {
   type PowerStates,
 } from '@lcm/cloud/compute'
 import { chunks } from '@lcm/cloud/compute-wrappers/batched-compute'
+import { isDead } from '@lcm/domain/worker/endpoint'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { type AwsOptions, type Ec2Call, type Ec2Clients, ec2Clients, ec2Sdk } from '../aws-clients.ts'
 import { allPages, cloudCall, malformedResponse } from '../cloud-call.ts'
@@ -62,7 +63,7 @@ async function launch({ client, sdk, signal }: Ec2Call, request: LaunchRequest):
   const raw = answer.Instances?.[0]
   if (!raw) throw malformedResponse('RunInstances', 'an answer without an instance')
   const instance = toInstance('RunInstances', raw)
-  throwIfTerminated(instance)
+  if (isDead(instance)) throw attemptSpent(instance)
   return instance
 }
 

@@ -1,7 +1,8 @@
-import { classifyAwsCode, throwIfTerminated } from '@lcm/cloud/aws-errors'
+import { attemptSpent, classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { awsFilters } from '@lcm/cloud/aws-filters'
 import type { Compute, DescribeResult, Image, LaunchRequest, PowerAction } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
+import { isDead } from '@lcm/domain/worker/endpoint'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Ec2 } from '../ec2/ec2.ts'
 import type { Filter } from '../ec2/filters.ts'
@@ -122,7 +123,7 @@ function launched(ec2: Ec2, region: string, { client_token, parameters, user_dat
   const machine = ec2.runInstances(region, request)[0]
   if (!machine) throw new Ec2Refusal('InternalError', 'a launch answered no machine', 500)
   const instance = instanceOf(machine)
-  throwIfTerminated(instance)
+  if (isDead(instance)) throw attemptSpent(instance)
   return instance
 }
 

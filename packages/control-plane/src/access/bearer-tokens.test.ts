@@ -1,7 +1,7 @@
 import type { Token } from '@lcm/domain/token'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type BearerTokens, bearerTokens } from './bearer-tokens.ts'
+import { type BearerTokens, bearerTokens } from './access-control.ts'
 
 const SECRET = `lcm_${'s'.repeat(43)}`
 const AT = '2026-01-01T00:00:00.000Z'

@@ -4,8 +4,8 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection } from '@lcm/store/store'
 import { listAll } from '../resources/list-documents.ts'
+import { randomText, sha256 } from '../resources/secret/sealing.ts'
 import type { LoginCode } from '../stored-documents.ts'
-import { randomText, sha256 } from './bearer-tokens.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
 /** Per actor. */

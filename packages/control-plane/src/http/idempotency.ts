@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import type { Actor } from '@lcm/domain/actor'
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import { sha256 } from '../resources/secret/sealing.ts'
 import type { IdempotentRequest } from '../stored-documents.ts'
 import type { Api, Request } from './api.ts'
 
@@ -44,8 +44,6 @@ function refuseKey(key: string): void {
     { path: 'headers.idempotency-key', message },
   ])
 }
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 const PREFIXES: Readonly<Record<string, IdPrefix>> = {
   workers: 'w',

@@ -77,6 +77,21 @@ export function outages({ clock, logger }: { clock: Clock; logger: Logger }): Ou
   }
 }
 
+/** Wraps calls to `what`, so that each counts as answered or failed. */
+export const watchedCalls =
+  (outages: Outages, what: string) =>
+  <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
+  async (...args: A): Promise<R> => {
+    try {
+      const answer = await call(...args)
+      outages.answered(what)
+      return answer
+    } catch (error) {
+      outages.failed(what, error)
+      throw error
+    }
+  }
+
 const reasonOf = (dependency: string, { sinceMs, error }: Outage): Reason =>
   reason('dependency_outage', { dependency, since: toInstant(sinceMs), error: wordsOf(error) })
 

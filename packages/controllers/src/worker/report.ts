@@ -1,9 +1,8 @@
 import type { Client } from '@lcm/client/client'
 import type { DecisionNote } from '@lcm/domain/decision'
-import { holds } from '@lcm/domain/worker/boot'
 import type { Decision } from '@lcm/domain/worker/decision/decision'
 import type { Observation } from '@lcm/domain/worker/observation'
-import { type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
+import { holds, type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
 import {
   type Election,
   type Meter,

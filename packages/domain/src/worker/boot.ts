@@ -1,6 +1,5 @@
-import { toInstant } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import type { Condition } from './worker.ts'
+import { type Condition, holds, withCondition } from './worker.ts'
 
 /** How far a CML server has come, each step proving those before it. GATEWAY: nginx answers 502, the controller does not yet. */
 export const CML_STAGES = ['NOTHING', 'TCP', 'TLS', 'GATEWAY', 'API', 'READY'] as const
@@ -48,21 +47,3 @@ export function bootProgress(reached: number, detail: string): Reason {
   if (missing === undefined) return reason('cml_settling')
   return reason('boot_progress', { stage: reached + 1, stages: BOOT_CONDITIONS.length, waiting_for: missing, detail })
 }
-
-export const holds = (conditions: readonly Condition[], type: string): boolean =>
-  conditions.some(condition => condition.type === type && condition.status)
-
-/** Sets one condition. `since` moves only when the status flips, so it tells for how long it has been so. */
-export function withCondition(
-  conditions: readonly Condition[],
-  next: Omit<Condition, 'since'>,
-  nowMs: number,
-): Condition[] {
-  const before = conditions.find(condition => condition.type === next.type)
-  const since = before?.status === next.status ? before.since : toInstant(nowMs)
-  const condition = { ...next, since }
-  return before ? conditions.map(each => (each === before ? condition : each)) : [...conditions, condition]
-}
-
-export const withoutCondition = (conditions: readonly Condition[], type: string): Condition[] =>
-  conditions.filter(condition => condition.type !== type)

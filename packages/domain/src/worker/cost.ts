@@ -1,7 +1,7 @@
 import { type Instant, toMs } from '../instant.ts'
-import { type BootCondition, holds } from './boot.ts'
+import type { BootCondition } from './boot.ts'
 import type { CostCause } from './parts.ts'
-import { CONDITION, type Worker } from './worker.ts'
+import { CONDITION, holds, type Worker } from './worker.ts'
 
 const HOUR_MS = 3_600_000
 const INSTANCE_RUNNING: BootCondition = 'InstanceRunning'

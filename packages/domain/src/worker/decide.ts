@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import { bootDiffers, bootProgress, bootReached, holds, withBoot, withCondition, withoutCondition } from './boot.ts'
+import { bootDiffers, bootProgress, bootReached, withBoot } from './boot.ts'
 import { decideAccess } from './decision/cml-access.ts'
 import {
   announce,
@@ -27,7 +27,16 @@ import { factsOf, isEmpty } from './endpoint.ts'
 import { EC2_STATES } from './instance.ts'
 import { statusOfEc2State } from './lifecycle.ts'
 import { ageOf, type Observation, requeueAfterMs, type Seen, type WorkerPolicy } from './observation.ts'
-import { CONDITION, type Condition, type LaunchAttempt, type Worker, type WorkerChanges } from './worker.ts'
+import {
+  CONDITION,
+  type Condition,
+  holds,
+  type LaunchAttempt,
+  type Worker,
+  type WorkerChanges,
+  withCondition,
+  withoutCondition,
+} from './worker.ts'
 
 /**
  * What to do with a worker, from its desired status and the observation. Total: every status, desired status and EC2 state has

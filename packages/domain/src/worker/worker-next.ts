@@ -11,11 +11,11 @@ import {
   type ServiceState,
 } from '../next.ts'
 import { type Reason, reason } from '../reason.ts'
-import { BOOT_CONDITIONS, bootStage, holds } from './boot.ts'
+import { BOOT_CONDITIONS, bootStage } from './boot.ts'
 import { endOf, sessionsOn } from './decision/drain.ts'
 import { hasRun, retryDueMs } from './decision/failure.ts'
 import { WORKER_POLICY } from './observation.ts'
-import { CONDITION, type Worker } from './worker.ts'
+import { CONDITION, holds, type Worker } from './worker.ts'
 
 export const WORKER_NEXT_CODES = [
   'idle',

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { documentFields } from '../document.ts'
 import { Fence } from '../fencing.ts'
-import { Instant } from '../instant.ts'
+import { Instant, toInstant } from '../instant.ts'
 import { Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { LaunchParameters } from './instance.ts'
@@ -62,6 +62,24 @@ export const Condition = z
   })
   .meta({ id: 'Condition', description: 'A statement about the resource that holds or does not.' })
 export type Condition = z.infer<typeof Condition>
+
+export const holds = (conditions: readonly Condition[], type: string): boolean =>
+  conditions.some(condition => condition.type === type && condition.status)
+
+/** Sets one condition. `since` moves only when the status flips, so it tells for how long it has been so. */
+export function withCondition(
+  conditions: readonly Condition[],
+  next: Omit<Condition, 'since'>,
+  nowMs: number,
+): Condition[] {
+  const before = conditions.find(condition => condition.type === next.type)
+  const since = before?.status === next.status ? before.since : toInstant(nowMs)
+  const condition = { ...next, since }
+  return before ? conditions.map(each => (each === before ? condition : each)) : [...conditions, condition]
+}
+
+export const withoutCondition = (conditions: readonly Condition[], type: string): Condition[] =>
+  conditions.filter(condition => condition.type !== type)
 
 /** Conditions beyond the stages of a boot. */
 export const CONDITION = {

@@ -1,6 +1,5 @@
 import type { SimModel } from '@lcm/cloud-sim/model'
-import { holds } from '@lcm/domain/worker/boot'
-import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
+import { CONDITION, holds, type Worker } from '@lcm/domain/worker/worker'
 import { CML_LOGIN } from '../../world/planted-secrets.ts'
 
 /** Whether the CML of that worker refuses the only credentials that LCM has for it. */

@@ -1,6 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
-import { withBoot, withCondition } from '@lcm/domain/worker/boot'
+import { withBoot } from '@lcm/domain/worker/boot'
+import { withCondition } from '@lcm/domain/worker/worker'
 import picocolors from 'picocolors'
 import { expect, it } from 'vitest'
 import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'

@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
-import { withBoot, withCondition } from '@lcm/domain/worker/boot'
-import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
+import { withBoot } from '@lcm/domain/worker/boot'
+import { WORKER_STATUSES, type Worker, withCondition } from '@lcm/domain/worker/worker'
 import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { tableLines } from '../terminal/table.ts'

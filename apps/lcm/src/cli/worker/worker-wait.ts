@@ -1,5 +1,4 @@
-import { holds } from '@lcm/domain/worker/boot'
-import { CONDITION, type DesiredStatus, type Worker } from '@lcm/domain/worker/worker'
+import { CONDITION, type DesiredStatus, holds, type Worker } from '@lcm/domain/worker/worker'
 import { WORKERS } from '../kinds.ts'
 import { shellWord } from '../terminal/shell-word.ts'
 import { printable } from '../terminal/table.ts'

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, hkdfSync, timingSafeEqual } from 'node:crypto'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -36,3 +36,12 @@ export function sealing(secretKey: Uint8Array, randomBytes: (size: number) => Ui
     },
   }
 }
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** Compares digests in constant time, so timing reveals nothing about the secrets. */
+export const sameSecret = (one: string, other: string): boolean =>
+  timingSafeEqual(createHash('sha256').update(one).digest(), createHash('sha256').update(other).digest())
+
+export const randomText = (randomBytes: (size: number) => Uint8Array, bytes: number): string =>
+  Buffer.from(randomBytes(bytes)).toString('base64url')

@@ -1,7 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { Instant } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
-import { withoutCondition } from '@lcm/domain/worker/boot'
 import { closeCost } from '@lcm/domain/worker/cost'
 import { canMove, failuresAfter, movesFrom } from '@lcm/domain/worker/lifecycle'
 import {
@@ -10,6 +9,7 @@ import {
   STATE_HISTORY_MAX,
   type Worker,
   type WorkerStatus,
+  withoutCondition,
 } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'

@@ -1,10 +1,9 @@
 import { toInstant } from '../../instant.ts'
 import { type Reason, type ReasonCode, reason } from '../../reason.ts'
 import { CML_REFUSALS } from '../../text/reasons/worker-reasons.ts'
-import { withoutCondition } from '../boot.ts'
 import { CML_PARTS, type CmlAccess, type CmlPart, type CmlRefusal, type Seen } from '../observation.ts'
 import { isTrusted } from '../trust.ts'
-import { CONDITION, type Condition, type Worker } from '../worker.ts'
+import { CONDITION, type Condition, type Worker, withoutCondition } from '../worker.ts'
 import { announce, type Decision } from './decision.ts'
 
 /** The reason code of the condition, by part. */

@@ -1,9 +1,8 @@
 import { toInstant } from '../../instant.ts'
 import { type Reason, reason, sameReason } from '../../reason.ts'
-import { holds, withCondition, withoutCondition } from '../boot.ts'
 import type { LaunchParameters } from '../instance.ts'
 import type { Observation, Seen, Unreadable } from '../observation.ts'
-import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
+import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
 
 /**
  * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the license change something out

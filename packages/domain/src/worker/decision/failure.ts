@@ -1,8 +1,14 @@
 import { toMs } from '../../instant.ts'
 import { type Reason, type ReasonCode, reason } from '../../reason.ts'
-import { withCondition, withoutCondition } from '../boot.ts'
 import type { LaunchInputs, Seen, WorkerPolicy } from '../observation.ts'
-import { CONDITION, type Condition, STATE_HISTORY_MAX, type Worker } from '../worker.ts'
+import {
+  CONDITION,
+  type Condition,
+  STATE_HISTORY_MAX,
+  type Worker,
+  withCondition,
+  withoutCondition,
+} from '../worker.ts'
 import { announce, type Decision, hold, nothing, perform, wait, write } from './decision.ts'
 
 export const failed = (because: Reason) => ({ type: CONDITION.failed, status: true, reason: because })

@@ -1,11 +1,18 @@
 import { toMs } from '../../instant.ts'
 import { type Reason, type ReasonCode, reason } from '../../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../../template/worker-template.ts'
-import { withCondition, withoutCondition } from '../boot.ts'
 import { type CmlAddress, factsOf, isDead } from '../endpoint.ts'
 import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from '../instance.ts'
 import type { LaunchInputs, Observation, WorkerPolicy } from '../observation.ts'
-import { CONDITION, isReservedTag, type LaunchAttempt, type Worker, type WorkerChanges } from '../worker.ts'
+import {
+  CONDITION,
+  isReservedTag,
+  type LaunchAttempt,
+  type Worker,
+  type WorkerChanges,
+  withCondition,
+  withoutCondition,
+} from '../worker.ts'
 import { announce, type Decision, decideUnreadable, hold, perform, retry, wait, write } from './decision.ts'
 import { failed } from './failure.ts'
 

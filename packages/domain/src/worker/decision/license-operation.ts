@@ -1,13 +1,12 @@
 import { toInstant, toMs } from '../../instant.ts'
 import { type Reason, reason, sameReason } from '../../reason.ts'
 import type { LostLicense } from '../../text/reasons/license-reasons.ts'
-import { withCondition } from '../boot.ts'
 import { factsOf, isEmpty } from '../endpoint.ts'
 import type { Instance } from '../instance.ts'
 import { ageOf, type LicenseObservation, type Seen, type WorkerPolicy } from '../observation.ts'
 import type { License } from '../parts.ts'
 import { isTrusted } from '../trust.ts'
-import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
+import { CONDITION, type Worker, type WorkerChanges, withCondition } from '../worker.ts'
 import { announce, type Decision, perform, wait, write } from './decision.ts'
 
 export type SeenLicense = Extract<LicenseObservation, { kind: 'seen' }>

@@ -1,10 +1,9 @@
 import { toMs } from '../../instant.ts'
 import { type Reason, reason, sameReason } from '../../reason.ts'
-import { holds, withCondition, withoutCondition } from '../boot.ts'
 import { whyTagIsIgnored } from '../endpoint.ts'
 import { type Instance, TAG } from '../instance.ts'
 import type { Seen, WorkerPolicy } from '../observation.ts'
-import { CONDITION, type Condition, type Worker } from '../worker.ts'
+import { CONDITION, type Condition, holds, type Worker, withCondition, withoutCondition } from '../worker.ts'
 
 /** Another fleet's machine is never touched, whatever the record says. */
 export const isForeign = ({ tags }: Instance, { fleet }: WorkerPolicy): boolean =>

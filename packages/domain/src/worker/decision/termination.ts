@@ -1,9 +1,8 @@
 import { type Reason, reason } from '../../reason.ts'
-import { holds, withCondition, withoutCondition } from '../boot.ts'
 import type { Instance } from '../instance.ts'
 import { requeueAfterMs, type Seen, type WorkerPolicy } from '../observation.ts'
 import { hasLogin } from '../trust.ts'
-import { CONDITION, type Worker, type WorkerChanges } from '../worker.ts'
+import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
 import { announce, type Decision, hold, perform, wait, write } from './decision.ts'
 import {
   doubtOf,

@@ -1,8 +1,8 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course } from '../../../testing/a-course.ts'
+import { sha256 } from '../../secret/sealing.ts'
 import { labGraphs } from './lab-graph.ts'
-import { sha256 } from './read-topology.ts'
 
 const LAB = `lab: {version: 0.3.0}
 nodes:

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import type { Problem } from '@lcm/contract/problems'
 import { TOPOLOGY_CHARS_MAX } from '@lcm/domain/definition/lablet-definition'
 import { judgeLabFile, type LabFileIssue } from '@lcm/domain/lab/lab-file'
 import type { Topology } from '@lcm/domain/lab/topology'
 import { issueWords } from '@lcm/domain/text/issue-words'
 import { type Document, isMap, isNode, isScalar, LineCounter, visit } from 'yaml'
+import { sha256 } from '../../secret/sealing.ts'
 import { composeYaml } from './compose-yaml.ts'
 import { duplicateKey } from './duplicate-key.ts'
 import { findUnsafeValue } from './unsafe-value.ts'
@@ -105,8 +105,6 @@ function plainOf(document: Document.Parsed): unknown {
     throw error
   }
 }
-
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 /** One sentence that names the first error and its line. */
 export const summarizeErrors = (errors: readonly TopologyError[]): string => {
