@@ -1,7 +1,15 @@
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import { BOOT_CONDITIONS, type BootCondition, bootStage } from '@lcm/domain/worker/boot'
-import { holds, type Condition, type DesiredStatus, type ServiceStatus, type StateChange, type Worker, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { costOf } from '@lcm/domain/worker/cost'
+import {
+  type Condition,
+  type DesiredStatus,
+  holds,
+  type ServiceStatus,
+  type StateChange,
+  type Worker,
+  type WorkerStatus,
+} from '@lcm/domain/worker/worker'
 
 export const isBooting = (worker: Worker): boolean => worker.status === 'PROVISIONING' || worker.status === 'STARTING'
 

@@ -3,7 +3,7 @@ import type { ApiRequest } from '@lcm/contract/route'
 import { type Actor, ROLES } from '@lcm/domain/actor'
 import type { Clock } from '@lcm/runtime/clock'
 import { z } from 'zod'
-import { type Sealing, sameSecret } from '../resources/secret/sealing.ts'
+import { type Sealing, sameSecret } from '../crypto.ts'
 
 const SESSION_MS = 12 * 60 * 60_000
 const PURPOSE = 'session'

@@ -3,7 +3,7 @@ import type { Actor, Role } from '@lcm/domain/actor'
 import type { Logger } from '@lcm/runtime'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
-import { sameSecret } from '../resources/secret/sealing.ts'
+import { sameSecret } from '../crypto.ts'
 import { type Keys, type ProviderDocuments, type ProviderParts, providerDocuments } from './provider-documents.ts'
 
 export interface OidcConfig {

@@ -2,7 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest } from '@lcm/contract/route'
 import type { Clock } from '@lcm/runtime/clock'
 import { z } from 'zod'
-import { randomText, type Sealing, sameSecret } from '../resources/secret/sealing.ts'
+import { randomText, type Sealing, sameSecret } from '../crypto.ts'
 import { cameByHttps, cookieIn, cookieName, setCookie } from './browser-sessions.ts'
 
 const SIGN_IN_MS = 10 * 60_000

@@ -1,7 +1,7 @@
 import type { GivenSettings } from '@lcm/domain/fleet/settings'
 import type { Clock } from '@lcm/runtime/clock'
 import type { ChangeFeed, Store } from '@lcm/store/store'
-import type { Sealing } from '../resources/secret/sealing.ts'
+import type { Sealing } from '../crypto.ts'
 
 /** Dependencies of the API. Time and randomness are injected, so a run can be repeated exactly. */
 export interface ApiParts {

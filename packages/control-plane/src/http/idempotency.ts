@@ -3,7 +3,7 @@ import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import type { Actor } from '@lcm/domain/actor'
 import { ID_RANDOM_BYTES, type IdPrefix, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
-import { sha256 } from '../resources/secret/sealing.ts'
+import { sha256 } from '../crypto.ts'
 import type { IdempotentRequest } from '../stored-documents.ts'
 import type { Api, Request } from './api.ts'
 

@@ -1,6 +1,6 @@
 import { seededRandom } from '@lcm/testkit/seeded-random'
 import { describe, expect, it } from 'vitest'
-import { sealing } from './sealing.ts'
+import { sealing } from './crypto.ts'
 
 const random = seededRandom(3)
 const KEY = random.bytes(32)
