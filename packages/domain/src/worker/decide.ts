@@ -11,6 +11,7 @@ import {
   hold,
   nothing,
   perform,
+  refreshed,
   wait,
   withoutOutage,
   withoutRunningConditions,
@@ -46,17 +47,6 @@ export function decideWorker(worker: Worker, observed: Observation, policy: Work
   const decided = withoutRunningConditions(worker, decide(worker, observed, policy, nowMs))
   const decision = withoutOutage(worker, observed, decided)
   return worker.refresh_requested_at === null ? decision : refreshed(decision, observed)
-}
-
-/** Clears a refresh request once EC2 was read. */
-function refreshed(decision: Decision, { ec2 }: Observation): Decision {
-  const { action, because } = decision
-  if (ec2.kind === 'unknown') return decision
-  const taken = { refresh_requested_at: null }
-  if (action.kind === 'write') return { ...decision, action: { ...action, changes: { ...action.changes, ...taken } } }
-  if (action.kind === 'nothing') return write(taken, null, reason('refreshed', { cause: because }))
-  if (action.kind === 'wait') return write(taken, action.afterMs, reason('refreshed', { cause: because }))
-  return decision
 }
 
 function decide(worker: Worker, observed: Observation, policy: WorkerPolicy, nowMs: number): Decision {

@@ -143,3 +143,14 @@ export function withoutOutage(worker: Worker, { ec2, launch }: Observation, deci
       return announce({ conditions }, because)
   }
 }
+
+/** Clears a refresh request once EC2 was read. */
+export function refreshed(decision: Decision, { ec2 }: Observation): Decision {
+  const { action, because } = decision
+  if (ec2.kind === 'unknown') return decision
+  const taken = { refresh_requested_at: null }
+  if (action.kind === 'write') return { ...decision, action: { ...action, changes: { ...action.changes, ...taken } } }
+  if (action.kind === 'nothing') return write(taken, null, reason('refreshed', { cause: because }))
+  if (action.kind === 'wait') return write(taken, action.afterMs, reason('refreshed', { cause: because }))
+  return decision
+}
