@@ -1,4 +1,4 @@
-/** A broken promise of our own code, never a fault of the outside world. */
+/** A broken promise of our own code, never a fault of EC2, CML or a user. */
 export class AssertionError extends Error {
   override readonly name = 'AssertionError'
 }

@@ -78,16 +78,16 @@ describe('over every status, desired status, worker, pipeline and time', () => {
     worker_id: fc.constantFrom(null, 'w-1'),
     lab_record_id: fc.constantFrom(null, 'lr-1'),
   })
-  const sight = fc.record({
+  const facts = fc.record({
     worker: fc.constantFrom(...workers),
     isLabGone: fc.boolean(),
     isLabStopped: fc.boolean(),
     bootLeadMs: fc.constantFrom(0, 20 * MINUTE),
     nowMs: fc.constantFrom(START - 120 * MINUTE, START - 15 * MINUTE, START, START + MINUTE, END, END + 90 * MINUTE),
   })
-  const always = (check: (session: LabletSession, sight: SessionFacts, decision: SessionDecision) => void) =>
+  const always = (check: (session: LabletSession, facts: SessionFacts, decision: SessionDecision) => void) =>
     fc.assert(
-      fc.property(session, sight, (more, seen) => {
+      fc.property(session, facts, (more, seen) => {
         const booked = aSession(more)
         check(booked, seen, decideSession(booked, seen))
       }),
@@ -241,8 +241,8 @@ describe('a session that is SCHEDULED', () => {
 })
 
 describe('a session that is INSTANTIATING', () => {
-  const decide = (more: Partial<LabletSession>, sight: Partial<SessionFacts> = {}) =>
-    decideSession(on('INSTANTIATING', { pipeline: newPipeline('instantiate', 1), ...more }), seeing(sight))
+  const decide = (more: Partial<LabletSession>, facts: Partial<SessionFacts> = {}) =>
+    decideSession(on('INSTANTIATING', { pipeline: newPipeline('instantiate', 1), ...more }), seeing(facts))
 
   it('goes step by step, and is READY after the last', () => {
     expect(decide({}).action).toMatchObject({ kind: 'step', next: { kind: 'begin', step: { name: 'lab_resolve' } } })

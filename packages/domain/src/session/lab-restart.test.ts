@@ -48,8 +48,8 @@ interface Case {
 function decide({ session, worker, isLabStopped = true }: Case) {
   const subject = aSession({ status: 'RUNNING', worker_id: 'w-1', pipeline: upSince(-5), ...session })
   const on = aServingWorker({ state_history: [...FIRST_BOOT, ...STOPPED_AT_10], ...worker })
-  const sight = { worker: on, isLabGone: false, isLabStopped, bootLeadMs: 0, nowMs: START + 16 * 60_000 }
-  return decideSession(subject, sight)
+  const facts = { worker: on, isLabGone: false, isLabStopped, bootLeadMs: 0, nowMs: START + 16 * 60_000 }
+  return decideSession(subject, facts)
 }
 
 describe('a lab that is stopped after its machine was started again', () => {

@@ -18,11 +18,11 @@ import {
 const MINUTE = 60_000
 const START = Date.UTC(2026, 0, 2)
 
-/** Carries a pipeline out until it is done or has failed, on a clock that runs only while it rests. */
+/** Runs a pipeline until it is done or has failed, on a clock that runs only during backoffs. */
 function run(pipeline: Pipeline, outcomeOf: (name: string, attempt: number) => StepOutcome) {
   let [current, nowMs] = [pipeline, START]
   const carriedOut: string[] = []
-  for (let turns = 0; turns < 1000; turns += 1) {
+  for (let rounds = 0; rounds < 1000; rounds += 1) {
     const next = nextStep(current, nowMs)
     if (next.kind === 'done' || next.kind === 'failed')
       return { pipeline: current, carriedOut, end: next, tookMs: nowMs - START }
@@ -46,13 +46,13 @@ const statuses = ({ steps }: Pipeline) => Object.values(steps).map(({ status }) 
 describe.each(PIPELINES)('%s', name => {
   const names = PIPELINE_STEPS[name].map(step => step.name)
 
-  it('names only steps before as those that a step needs, and every step once', () => {
+  it('requires only earlier steps, and has every step once', () => {
     expect(new Set(names).size).toBe(names.length)
     for (const [index, { needs }] of PIPELINE_STEPS[name].entries())
       for (const need of needs) expect(names.slice(0, index)).toContain(need)
   })
 
-  it('begins with all steps pending and carries them out in order', () => {
+  it('begins with all steps pending and performs them in order', () => {
     const pipeline = newPipeline(name, 1)
     expect(statuses(pipeline)).toEqual(names.map(() => 'pending'))
     const { carriedOut, end } = run(pipeline, () => fine)
@@ -73,7 +73,7 @@ describe.each(PIPELINES)('%s', name => {
   })
 })
 
-it('D-1: after step 1 failed, what was not reached is pending, and the next attempt runs the whole chain', () => {
+it('D-1: after step 1 failed, later steps are pending, and the next attempt runs all steps', () => {
   const first = run(newPipeline('instantiate', 1), () => broken(true))
   expect(first.end).toMatchObject({ kind: 'failed', step: { name: 'lab_resolve' }, error: 'no' })
   expect(statuses(first.pipeline)).toEqual(['failed', ...INSTANTIATE.slice(1).map(() => 'pending')])
@@ -81,7 +81,7 @@ it('D-1: after step 1 failed, what was not reached is pending, and the next atte
   expect(second.carriedOut).toEqual(INSTANTIATE)
 })
 
-it('tries a step again that failed once, and then goes on through the whole chain', () => {
+it('retries a step that failed once, and then continues with all other steps', () => {
   const { carriedOut, end, pipeline } = run(newPipeline('instantiate', 1), (name, attempt) =>
     name === 'tags' && attempt === 1 ? broken() : fine,
   )
@@ -90,7 +90,7 @@ it('tries a step again that failed once, and then goes on through the whole chai
   expect(pipeline.steps.tags).toMatchObject({ status: 'completed', attempts: 2, error: null })
 })
 
-it('gives a step up after as many tries as it has, with rests between them', () => {
+it('fails a step after its last attempt, with backoffs between the attempts', () => {
   const { carriedOut, end, pipeline, tookMs } = run(newPipeline('instantiate', 1), () => broken())
   expect(carriedOut).toEqual(['lab_resolve', 'lab_resolve', 'lab_resolve'])
   expect(end).toMatchObject({ kind: 'failed', error: 'no' })
@@ -98,11 +98,11 @@ it('gives a step up after as many tries as it has, with rests between them', () 
   expect(tookMs).toBeGreaterThanOrEqual(30_000)
 })
 
-it('gives a step up at once when another try would be of no use', () => {
+it("fails a step at once when a retry can't help", () => {
   expect(run(newPipeline('instantiate', 1), () => broken(true)).carriedOut).toEqual(['lab_resolve'])
 })
 
-it('goes on from where another leader left it, with what earlier steps found', () => {
+it('continues where another leader stopped, with the outputs of earlier steps', () => {
   const [resolve, bind] = PIPELINE_STEPS.instantiate
   if (resolve === undefined || bind === undefined) throw new Error('there are such steps')
   const left = concluded(
@@ -118,7 +118,7 @@ it('goes on from where another leader left it, with what earlier steps found', (
   expect(pipeline.steps.lab_resolve?.output).toEqual({ lab_id: 'lab-1' })
 })
 
-it('writes nothing while a step is under way, and a skip as a skip', () => {
+it('writes nothing while a step is in progress, and records a skip as skipped', () => {
   const [resolve] = PIPELINE_STEPS.instantiate
   if (resolve === undefined) throw new Error('there is such a step')
   const running = begun(newPipeline('instantiate', 1), resolve, toInstant(START))
@@ -139,7 +139,7 @@ describe('a step that takes too long', () => {
     return [next.kind, next.kind === 'done' ? '' : next.step.name]
   }
 
-  it('runs until its timeout, and a little longer, so that the controller can say why', () => {
+  it('runs until its timeout, and a little longer, so that the controller can report the reason', () => {
     expect(kindAt(0, 1)).toEqual(['carry_out', 'a'])
     expect(kindAt(6, 1)).toEqual(['carry_out', 'a'])
   })
@@ -149,7 +149,7 @@ describe('a step that takes too long', () => {
     expect(kindAt(600, 1)).toEqual(['begin', 'a'])
   })
 
-  it('has failed when it has none left', () => {
+  it('fails when it has no attempts left', () => {
     expect(nextOf(plans(), running(2), START + 7 * MINUTE)).toMatchObject({
       kind: 'failed',
       step: { name: 'a' },
@@ -157,7 +157,7 @@ describe('a step that takes too long', () => {
     })
   })
 
-  it('has as much time as the slowest node of its lab, and never less than any lab', () => {
+  it('has as much time as the slowest node of its lab needs, with a minimum', () => {
     const limitOf = (boot_s: number) => {
       const done: Step = { ...UNTOUCHED, status: 'completed' }
       const before = Object.fromEntries(PIPELINE_STEPS.instantiate.slice(0, 4).map(({ name }) => [name, done]))
@@ -169,12 +169,12 @@ describe('a step that takes too long', () => {
     expect(limitOf(3600)).toBe(75)
   })
 
-  it('is left behind when the pipeline can do without it', () => {
+  it('is skipped when it is optional', () => {
     expect(kindAt(7, 2, { isOptional: true })).toEqual(['begin', 'b'])
   })
 })
 
-it('goes on without an optional step that failed, and not without any other', () => {
+it('continues without a failed optional step, and not without any other', () => {
   const plans: StepPlan[] = [
     { name: 'a', needs: [], timeoutMs: MINUTE, attemptsMax: 1, isOptional: true },
     { name: 'b', needs: ['a'], timeoutMs: MINUTE, attemptsMax: 1 },
@@ -195,7 +195,7 @@ describe('a step that is blocked', () => {
   const stepOf = (pipeline: Pipeline | null) => pipeline?.steps[plan.name]
   const because = reason('worker_not_serving', { worker: 'metal-1' })
 
-  it('before it began loses no try and no time, and says why once', () => {
+  it('before it began loses no attempt and no time, and records the reason once', () => {
     const running = begun(fresh, plan, toInstant(START))
     const held = blocked(running, plan, because)
     expect(stepOf(held)).toMatchObject({ status: 'blocked', attempts: 0, started_at: null, error: because.message })
@@ -209,7 +209,7 @@ describe('a step that is blocked', () => {
     })
   })
 
-  it('after it began goes on where it was, and is bounded like any other', () => {
+  it('after it began continues where it was, and is bounded like any other', () => {
     const running = begun(fresh, plan, toInstant(START))
     const held = concluded(running, plan, { kind: 'blocked', because }, toInstant(START))
     expect(stepOf(held)).toMatchObject({ status: 'blocked', attempts: 1, error: because.message })

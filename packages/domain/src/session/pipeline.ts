@@ -2,15 +2,15 @@ import { type Instant, toMs } from '../instant.ts'
 import type { Reason } from '../reason.ts'
 import { type Pipeline, type Step, UNTOUCHED } from './lablet-session.ts'
 
-/** One step of a fixed pipeline. It acts or looks, and never waits. */
+/** One step of a fixed pipeline. It acts or reads, and never waits. */
 export interface StepPlan {
   readonly name: string
   readonly needs: readonly string[]
-  /** For each try. */
+  /** Timeout of each attempt. */
   readonly timeoutMs: number
-  /** How often it may be tried. */
+  /** Number of attempts. */
   readonly attemptsMax: number
-  /** The pipeline goes on without it when it fails. */
+  /** The pipeline continues without it when it fails. */
   readonly isOptional?: boolean
 }
 
@@ -42,10 +42,10 @@ export const newPipeline = (name: Pipeline['name'], attempt: number): Pipeline =
 })
 
 export type NextStep =
-  /** Announce that it runs; the next look carries it out. */
+  /** Announces the step; the next reconcile performs it. */
   | { readonly kind: 'begin'; readonly step: StepPlan }
   | { readonly kind: 'carry_out'; readonly step: StepPlan }
-  /** It failed a moment ago and is tried again later. */
+  /** It failed and is retried later. */
   | { readonly kind: 'rest'; readonly step: StepPlan; readonly afterMs: number }
   | { readonly kind: 'failed'; readonly step: StepPlan; readonly error: string }
   | { readonly kind: 'done' }
@@ -53,12 +53,12 @@ export type NextStep =
 export const nextStep = ({ name, steps }: Pipeline, nowMs: number): NextStep =>
   nextOf(plansWith(PIPELINE_STEPS[name], steps), steps, nowMs)
 
-/** What `lab_start` found out: how long CML waits for the slowest node of the lab. */
+/** Output of `lab_start`: how long CML waits for the slowest node of the lab. */
 export const BOOT_SECONDS = 'boot_s'
 /** Nodes wait for each other's CPUs before they boot at all. */
 const QUEUE_MS = 15 * MINUTE_MS
 
-/** The steps, with as much time for a lab to come up as its nodes may take. */
+/** The steps, with as much time for a lab to start as its nodes may take. */
 function plansWith(plans: readonly StepPlan[], steps: Pipeline['steps']): readonly StepPlan[] {
   const boot = steps.lab_start?.output[BOOT_SECONDS]
   if (typeof boot !== 'number') return plans

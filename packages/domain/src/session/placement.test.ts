@@ -25,7 +25,7 @@ const license = (product: string | null, status: Worker['license']['status']) =>
   product,
   status,
 })
-/** A product that nobody knows is not known to be limited. */
+/** An unknown product has no known limit. */
 const UNLIMITED = { license: license('CML_Unheard', 'REGISTERED') }
 const cml = (version: string | null, node_definitions: string[] = []) => ({ ...worker.cml, version, node_definitions })
 const portsUsed = (count: number) => ({
@@ -166,7 +166,7 @@ describe('a worker is refused', () => {
   })
 })
 
-describe('a worker is taken', () => {
+describe('a worker is accepted', () => {
   it.each<[string, Partial<Worker>, Demand]>([
     [
       'that is just large enough',
@@ -175,8 +175,12 @@ describe('a worker is taken', () => {
     ],
     ['that has one of the licenses', {}, demand({ license_affinity: ['CML_Personal', 'CML_Enterprise'] })],
     ['that has a version between', { cml: cml('2.9.1+build.7') }, demand({ cml_version: { min: '2.9', max: '2.9' } })],
-    ['unread, if it needs nothing but what every CML has', {}, demand({ node_definitions: ['unmanaged_switch'] })],
-    ['that knows all nodes', { cml: cml('2.9.0', ['iosv', 'asav']) }, demand({ node_definitions: ['iosv'] })],
+    [
+      'without known node definitions, if only built-in ones are needed',
+      {},
+      demand({ node_definitions: ['unmanaged_switch'] }),
+    ],
+    ['that has all node definitions', { cml: cml('2.9.0', ['iosv', 'asav']) }, demand({ node_definitions: ['iosv'] })],
     ['with just enough ports', { ports: portsUsed(5998) }, demand({ ports: 2 })],
     ['of an unknown version, if none is needed', { cml: cml(null) }, demand()],
   ])('%s', (_, more, wanted) => {
@@ -212,7 +216,7 @@ it.each<[Worker['license']['status'], string | null, number]>([
   expect(place(needing({ node_count: nodes + 1 }), [licensed]).candidates).toHaveLength(0)
 })
 
-it('declares fewer nodes than its license allows, and those count', () => {
+it('uses the declared nodes when the license allows more', () => {
   const small = { cpu_cores: 4, memory_gb: 8, storage_gb: 50, max_nodes: 3 }
   expect(nodesMax({ ...worker, capacity: { ...worker.capacity, declared: small } })).toBe(3)
 })
@@ -234,12 +238,12 @@ describe('the best', () => {
     expect(ranked(loaded('a', [4, 16]), loaded('b', [2, 8], [2, 8]))).toEqual(['b', 'a'])
   })
 
-  it('has no more than five sessions counted', () => {
+  it('counts at most five sessions', () => {
     const six = loaded('b', ...Array.from({ length: 6 }, (): [number, number] => [1, 4]))
     expect(place(demand(), [six]).candidates[0]?.score).toBeCloseTo((6 / 48 + 24 / 192) / 2 + 0.05, 10)
   })
 
-  it('is the first by id among equals, in whatever order they come', () => {
+  it('is the first by id among equals, in any input order', () => {
     expect(ranked(loaded('b'), loaded('c'), loaded('a'))).toEqual(['a', 'b', 'c'])
   })
 
@@ -267,7 +271,7 @@ describe('the best', () => {
 })
 
 describe('the ledger', () => {
-  it('takes and gives back exactly what was reserved, whatever the definition says by then (D-3)', () => {
+  it('reserves and releases the same amount, whatever the definition has by then (D-3)', () => {
     const once = withReservation(worker, 'a', { cpu_cores: 2, memory_gb: 4, storage_gb: 10, node_count: 2 }, NOW)
     const twice = withReservation(once, 'b', { cpu_cores: 1, memory_gb: 0.5, storage_gb: 1, node_count: 1 }, NOW)
     expect(twice.capacity.reserved).toEqual({ cpu_cores: 3, memory_gb: 4.5, storage_gb: 11, nodes: 3 })
@@ -275,7 +279,7 @@ describe('the ledger', () => {
     expect(withoutReservation(once, 'a')).toEqual(worker)
   })
 
-  it('holds a session once, however often it is put in or taken out', () => {
+  it('holds a session once, however often it is reserved or released', () => {
     const once = withReservation(worker, 'a', demand().needs, NOW)
     expect(withReservation(once, 'a', demand().needs, NOW)).toEqual(once)
     expect(withoutReservation(worker, 'a')).toEqual(worker)
@@ -289,7 +293,7 @@ describe('the ledger', () => {
     expect(withoutReservation(wrong, 'a').capacity.reserved.memory_gb).toBe(0)
   })
 
-  it('is not led astray by sums of decimals', () => {
+  it('is not affected by rounding errors of decimal sums', () => {
     const tenths = Array.from({ length: 10 }, (_, n) => n).reduce(
       each =>
         withReservation(each, `s${Object.keys(each.reservations).length}`, { ...demand().needs, memory_gb: 0.1 }, NOW),

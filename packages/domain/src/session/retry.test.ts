@@ -35,14 +35,14 @@ it.each<[string, Partial<LabletSession>, string | object]>([
   ['one that waits for placement', { status: 'PENDING', waiting_reason: reason('no_workers') }, 'try'],
   ['one that waits for its slot or its worker', { status: 'SCHEDULED' }, 'try'],
   ['one whose step failed', { status: 'INSTANTIATING', pipeline: failed }, 'try'],
-  ['one whose try before failed', { status: 'INSTANTIATING', pipeline: fresh, last_error: 'bind: no' }, 'try'],
+  ['one whose last attempt failed', { status: 'INSTANTIATING', pipeline: fresh, last_error: 'bind: no' }, 'try'],
   [
     'one that is being started',
     { status: 'INSTANTIATING', pipeline: fresh },
     { code: 'lab_start_in_progress', params: {} },
   ],
   [
-    'one that is held up',
+    'one that is blocked',
     { status: 'INSTANTIATING', pipeline: blocked(fresh, FIRST, HELD) },
     { code: 'pipeline_step_blocked', params: { step: 'lab_resolve', error: HELD.message } },
   ],
@@ -55,14 +55,18 @@ it.each<[string, Partial<LabletSession>, string | object]>([
     NOTHING,
   ],
   ['one whose lab is started again', { status: 'RUNNING', pipeline: begun(fresh, FIRST, NOW) }, 'under_way'],
-  ['one that is being taken down', { status: 'STOPPING' }, { code: 'session_ending', params: { status: 'STOPPING' } }],
+  ['one that is being torn down', { status: 'STOPPING' }, { code: 'session_ending', params: { status: 'STOPPING' } }],
   ['one that ended', { status: 'ARCHIVED' }, { code: 'session_ended', params: { status: 'ARCHIVED' } }],
   [
     'one that was canceled',
     { status: 'SCHEDULED', desired_status: 'TERMINATED' },
     { code: 'session_was_canceled', params: {} },
   ],
-  ['one whose time is over', { timeslot: { start: NOW, end: NOW } }, { code: 'timeslot_ended', params: { end: NOW } }],
+  [
+    'one whose timeslot is over',
+    { timeslot: { start: NOW, end: NOW } },
+    { code: 'timeslot_ended', params: { end: NOW } },
+  ],
 ])('%s', (_, more, expected) => {
   expect(outcome(more)).toEqual(expected)
 })
@@ -72,7 +76,7 @@ it('starts the whole pipeline again', () => {
   expect(retry).toEqual({ kind: 'try', changes: { pipeline: newPipeline('instantiate', 2), last_error: null } })
 })
 
-it('starts a lab that was stopped, and does not touch what it has stored', () => {
+it('starts a stopped lab and keeps its disks', () => {
   const retry = retryOf(aSession({ status: 'RUNNING', pipeline: whole, conditions: [stopped] }), NOW)
   const steps = retry.kind === 'try' ? retry.changes.pipeline?.steps : {}
   expect(Object.entries(steps ?? {}).map(([name, { status }]) => `${name} ${status}`)).toEqual([

@@ -19,7 +19,7 @@ const booked = (id: string, memory_gb: number) =>
   })
 const template = (name: string, memory_gb: number, cost_per_hour_usd: number) =>
   aTemplate({ name, cost_per_hour_usd, capacity: { cpu_cores: 1000, memory_gb, storage_gb: 1000, max_nodes: 1000 } })
-const world = (more: Partial<SchedulingInput>): SchedulingInput => ({
+const anInput = (more: Partial<SchedulingInput>): SchedulingInput => ({
   sessions: [booked('s', 4)],
   definitions: new Map([['ld-1', aDefinition()]]),
   workers: [],
@@ -37,44 +37,48 @@ const silentSince = (minutes: number): Worker['conditions'] => [
 
 const resumedAt = (minutes: number): Worker['pause'] => ({ ...NEVER_PAUSED, last_resumed_at: at(minutes) })
 
-describe('a worker that is lost is not on its way', () => {
+describe('a lost worker does not count as arriving', () => {
   it.each<[string, number, (minutes: number) => Partial<Worker>]>([
-    ['runs, and its CML is silent', 10, since => ({ service_status: 'UNAVAILABLE', conditions: silentSince(since) })],
+    [
+      'runs, and its CML does not answer',
+      10,
+      since => ({ service_status: 'UNAVAILABLE', conditions: silentSince(since) }),
+    ],
     ['is UNKNOWN', 10, since => ({ status: 'UNKNOWN', entered_status_at: at(since) })],
-    ['is STOPPED and wanted', 10, since => ({ status: 'STOPPED', entered_status_at: at(since) })],
-    // However long it was at rest before: it is the wish to have it run that is not followed.
+    ['is STOPPED although RUNNING is desired', 10, since => ({ status: 'STOPPED', entered_status_at: at(since) })],
+    // Counted from the request to run, however long the worker was stopped before.
     [
       'was resumed and does not leave STOPPED',
       10,
       since => ({ status: 'STOPPED', entered_status_at: at(-600), pause: resumedAt(since) }),
     ],
     // EC2 has no machine of its kind in its zone; a new one may go to another zone.
-    ['does not get through its start', 30, since => ({ status: 'STARTING', entered_status_at: at(since) })],
-    ['does not get through its stop', 30, since => ({ status: 'STOPPING', entered_status_at: at(since) })],
-  ])('one that %s is waited for during %i minutes, and then bought for', (_, minutes, stateSince) => {
+    ['does not complete its start', 30, since => ({ status: 'STARTING', entered_status_at: at(since) })],
+    ['does not complete its stop', 30, since => ({ status: 'STOPPING', entered_status_at: at(since) })],
+  ])('one that %s is waited for during %i minutes, and then a new one is bought', (_, minutes, stateSince) => {
     const created_at = at(-1000)
-    const away = (since: number) => world({ workers: [{ ...aServingWorker({ created_at }), ...stateSince(since) }] })
+    const away = (since: number) => anInput({ workers: [{ ...aServingWorker({ created_at }), ...stateSince(since) }] })
     expect(boughtBy(schedule(away(1 - minutes)))).toEqual([])
     expect(boughtBy(schedule(away(-1 - minutes)))).toEqual([['metal', 1, 's']])
   })
 
-  /** Another one of its kind would wait for the same; how long is judged where it is launched. */
+  /** Another worker of this template would wait for the same. The launch itself has the timeout. */
   it.each(['PENDING', 'PROVISIONING'] as const)('one that is %s is waited for', status => {
     const young = { ...aServingWorker(), status, entered_status_at: at(-600) }
-    expect(boughtBy(schedule(world({ workers: [young] })))).toEqual([])
+    expect(boughtBy(schedule(anInput({ workers: [young] })))).toEqual([])
   })
 })
 
 /**
- * What CML knows is read a moment after it serves. A lab that needs what it lacks would fail at its import, three times, in
- * somebody's slot. So it waits that moment, unless it needs only what every CML has. A new machine would be no quicker, and one
- * that lets nobody in to read would let nobody in to import: nothing is bought for it, and the session says for what it waits.
+ * Node definitions are read a moment after CML serves. A lab that needs a missing one would fail at its import, three times,
+ * during the slot. So the session waits, unless it needs only built-in ones. A new machine would not be faster, and a server that
+ * refuses the login refuses imports too: nothing is bought, and the waiting reason names the node definitions.
  */
 describe('a worker whose node definitions are not known yet', () => {
   const stepsFor = (kinds: string[], entered_status_at = at(0)) => {
     const definitions = new Map([['ld-1', aDefinition({ node_definitions_required: kinds })]])
     const unread = aServingWorker({ entered_status_at, cml: { ...aServingWorker().cml, node_definitions: [] } })
-    return schedule(world({ definitions, workers: [unread] }))
+    return schedule(anInput({ definitions, workers: [unread] }))
   }
 
   it.each([0, -600])('is given no lab, and is waited for rather than bought for, also after %i minutes', minutes => {
@@ -87,7 +91,7 @@ describe('a worker whose node definitions are not known yet', () => {
     ])
   })
 
-  it('is given what needs nothing but what every CML has', () => {
+  it('gets sessions that need only built-in node definitions', () => {
     expect(stepsFor(['external_connector', 'unmanaged_switch']).map(({ kind }) => kind)).toEqual(['assign'])
   })
 })

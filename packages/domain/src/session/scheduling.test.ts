@@ -36,7 +36,7 @@ const template = (name: string, memory_gb: number, cost_per_hour_usd: number) =>
   aTemplate({ name, cost_per_hour_usd, capacity: { cpu_cores: 1000, memory_gb, storage_gb: 1000, max_nodes: 1000 } })
 const METAL = template('metal', 10, 4)
 
-const world = (more: Partial<SchedulingInput> = {}, definition: Partial<LabletDefinition> = {}): SchedulingInput => ({
+const anInput = (more: Partial<SchedulingInput> = {}, definition: Partial<LabletDefinition> = {}): SchedulingInput => ({
   sessions: [],
   definitions: new Map([['ld-1', aDefinition(definition)]]),
   workers: [],
@@ -62,42 +62,44 @@ describe('a session that is due', () => {
     ['begins now', slot(0, 60), true],
     ['began before', slot(-10, 60), true],
     ['begins in 35 minutes', slot(35, 90), true],
-    ['D-6: begins later, however it was heard of', slot(36, 90), false],
-    ['has a place', { status: 'SCHEDULED' }, false],
+    ['D-6: begins later', slot(36, 90), false],
+    ['is placed', { status: 'SCHEDULED' }, false],
     ['is canceled', { desired_status: 'TERMINATED' }, false],
   ])('one that %s', (_, more, expected) => {
     const session = booked('a', 1, more)
     expect(isDue(session, SETTING_DEFAULTS, NOW)).toBe(expected)
-    expect(schedule(world({ sessions: [session], workers: [machine('w', 10)] })).length > 0).toBe(expected)
+    expect(schedule(anInput({ sessions: [session], workers: [machine('w', 10)] })).length > 0).toBe(expected)
   })
 
-  it('comes in the order of its start, then of its booking, then of its id', () => {
+  it('is ordered by its start, then by its booking, then by its id', () => {
     const sessions = [
       booked('d', 1, slot(5, 60)),
       booked('c', 1, { created_at: at(-1) }),
       booked('b', 1, { created_at: at(-2) }),
       booked('a', 1, { created_at: at(-1) }),
     ]
-    expect(placesOf(schedule(world({ sessions, workers: [machine('w', 10)] }))).map(([id]) => id)).toEqual([...'bacd'])
+    expect(placesOf(schedule(anInput({ sessions, workers: [machine('w', 10)] }))).map(([id]) => id)).toEqual([
+      ...'bacd',
+    ])
   })
 
-  it('expires when its time is over, unless it was canceled', () => {
+  it('expires when its timeslot is over, unless it was canceled', () => {
     const sessions = [booked('a', 1, slot(-60, 0)), booked('b', 1, { ...slot(-60, 0), desired_status: 'TERMINATED' })]
-    const steps = schedule(world({ sessions, workers: [machine('w', 10)] }))
+    const steps = schedule(anInput({ sessions, workers: [machine('w', 10)] }))
     expect(steps).toMatchObject([{ kind: 'expire', session: { id: 'a' }, because: { code: 'timeslot_over' } }])
   })
 
-  it('waits for good when its definition is gone', () => {
-    const steps = schedule(world({ sessions: [booked('a', 1)], definitions: new Map() }))
+  it('is unschedulable when its definition is gone', () => {
+    const steps = schedule(anInput({ sessions: [booked('a', 1)], definitions: new Map() }))
     expect(steps).toMatchObject([{ kind: 'wait', because: { code: 'definition_deleted' }, forGood: true }])
   })
 })
 
 describe('placing', () => {
-  it('fills the fullest first and shrinks it with each', () => {
+  it('fills the fullest worker first and reduces its capacity with each session', () => {
     const sessions = [...'abcde'].map(id => booked(id, 4))
     const workers = [machine('w1', 10), holding(machine('w2', 10), booked('x', 1))]
-    const steps = schedule(world({ sessions, workers }))
+    const steps = schedule(anInput({ sessions, workers }))
     expect(placesOf(steps)).toEqual([
       ['a', 'w2'],
       ['b', 'w2'],
@@ -113,12 +115,12 @@ describe('placing', () => {
     expect(boughtBy(steps)).toEqual([['metal', 1, 'e']])
   })
 
-  it('takes what was reserved at the booking, not what the definition says by now', () => {
-    const steps = schedule(world({ sessions: [booked('a', 4)], workers: [machine('w', 5)] }, { needs: gb(9) }))
+  it('uses the needs at the booking, not those of the current definition', () => {
+    const steps = schedule(anInput({ sessions: [booked('a', 4)], workers: [machine('w', 5)] }, { needs: gb(9) }))
     expect(placesOf(steps)).toEqual([['a', 'w']])
   })
 
-  it('does not promise the same ports twice', () => {
+  it('does not assign the same ports twice', () => {
     const port_template = Array.from({ length: 4000 }, (_, n) => ({
       name: `p${n}`,
       node: 'R1',
@@ -126,41 +128,41 @@ describe('placing', () => {
       inside: 0,
     }))
     const sessions = [booked('a', 1), booked('b', 1)]
-    const steps = schedule(world({ sessions, workers: [machine('w', 10)], templates: [] }, { port_template }))
+    const steps = schedule(anInput({ sessions, workers: [machine('w', 10)], templates: [] }, { port_template }))
     expect(placesOf(steps)).toEqual([['a', 'w']])
   })
 
-  it('finishes what the ledger has and the session does not know of yet', () => {
+  it('completes an assignment that only the reservation shows', () => {
     const session = booked('a', 4, { entered_status_at: at(-1) })
     const holder = withReservation(machine('w1', 10), 'a', session.needs, at(0))
     const fuller = holding(machine('w2', 10), booked('x', 5))
-    const steps = schedule(world({ sessions: [session], workers: [holder, fuller] }))
+    const steps = schedule(anInput({ sessions: [session], workers: [holder, fuller] }))
     const because = { code: 'capacity_already_reserved', params: { worker: 'w1' } }
     expect(steps).toMatchObject([{ kind: 'assign', worker_id: 'w1', because }])
   })
 
-  it('goes elsewhere while a worker keeps capacity for the lab that a session left there', () => {
+  it('uses another worker while the old one keeps capacity for a leftover lab of the session', () => {
     const session = booked('a', 4, { entered_status_at: at(-1) })
     const left = withReservation(machine('w1', 10), 'a', session.needs, at(-20))
-    const steps = schedule(world({ sessions: [session], workers: [left, machine('w2', 10)] }))
+    const steps = schedule(anInput({ sessions: [session], workers: [left, machine('w2', 10)] }))
     expect(placesOf(steps)).toEqual([['a', 'w2']])
-    const alone = schedule(world({ sessions: [session], workers: [left] }))
+    const alone = schedule(anInput({ sessions: [session], workers: [left] }))
     expect(boughtBy(alone)).toEqual([['metal', 1, 'a']])
     expect(reasonsOf(alone)).toMatchObject([
       ['a', { code: 'no_capacity', params: { cause: { code: 'no_other_workers' } } }],
     ])
   })
 
-  it('goes elsewhere also when it has left one after another', () => {
+  it('uses another worker also after several earlier ones', () => {
     const session = booked('a', 4, { entered_status_at: at(-1) })
     const left = ['w1', 'w2'].map(id => withReservation(machine(id, 10), 'a', session.needs, at(-20)))
     for (const workers of [left, left.toReversed()])
-      expect(placesOf(schedule(world({ sessions: [session], workers: [...workers, machine('w3', 10)] })))).toEqual([
+      expect(placesOf(schedule(anInput({ sessions: [session], workers: [...workers, machine('w3', 10)] })))).toEqual([
         ['a', 'w3'],
       ])
   })
 
-  it('F-1, D-8: never puts more on a worker than it declares, whatever comes', () => {
+  it('F-1, D-8: never exceeds the declared capacity of a worker', () => {
     const size = fc.record({
       memory_gb: fc.integer({ min: 1, max: 800 }).map(hundredths => hundredths / 100),
       cpu_cores: fc.integer({ min: 0, max: 5 }),
@@ -180,7 +182,7 @@ describe('placing', () => {
           aServingWorker({ id: `w${n}`, capacity: { ...aServingWorker().capacity, declared: capacity } }),
         )
         const ledger = new Map(workers.map(worker => [worker.id, worker]))
-        const steps = schedule(world({ sessions, workers }))
+        const steps = schedule(anInput({ sessions, workers }))
         for (const { session, worker_id } of ofKind(steps, 'assign')) {
           const worker = ledger.get(worker_id)
           if (worker !== undefined) ledger.set(worker_id, withReservation(worker, session.id, session.needs, at(0)))
@@ -192,8 +194,8 @@ describe('placing', () => {
           expect(capacity.reserved.nodes).toBeLessThanOrEqual(capacity.declared?.max_nodes ?? 0)
         }
         // Every session gets exactly one step.
-        const told = [...ofKind(steps, 'assign'), ...ofKind(steps, 'wait')].map(({ session }) => session.id)
-        expect(told.toSorted()).toEqual(sessions.map(({ id }) => id).toSorted())
+        const decided = [...ofKind(steps, 'assign'), ...ofKind(steps, 'wait')].map(({ session }) => session.id)
+        expect(decided.toSorted()).toEqual(sessions.map(({ id }) => id).toSorted())
       }),
     )
   })
@@ -203,14 +205,14 @@ describe('without capacity', () => {
   const NO_CAPACITY = { type: CONDITION.blocked, status: true, reason: textReason('no capacity'), since: at(-10) }
   const full = holding(machine('full', 10), booked('x', 10, slot(-60, 600)))
   const coming = machine('coming', 10, { status: 'STARTING', service_status: 'UNAVAILABLE' })
-  const asleep = machine('asleep', 10, {
+  const stoppedWorker = machine('stopped-1', 10, {
     status: 'STOPPED',
     desired_status: 'STOPPED',
     pause: { ...machine('', 1).pause, reason: textReason('idle'), by: 'idle' },
   })
 
-  it('waits first for a worker that is on its way', () => {
-    const steps = schedule(world({ sessions: [booked('a', 5)], workers: [full, asleep, coming] }))
+  it('waits first for an arriving worker', () => {
+    const steps = schedule(anInput({ sessions: [booked('a', 5)], workers: [full, stoppedWorker, coming] }))
     expect(steps).toMatchObject([{ kind: 'wait', because: waitingFor('coming'), forGood: false }])
     expect(steps).toHaveLength(1)
   })
@@ -219,28 +221,28 @@ describe('without capacity', () => {
     ['PENDING', { status: 'PENDING' }],
     ['PROVISIONING', { status: 'PROVISIONING' }],
     ['STARTING', { status: 'STARTING' }],
-    ['STOPPED and wanted RUNNING', { status: 'STOPPED' }],
-    ['STOPPING and wanted RUNNING', { status: 'STOPPING' }],
+    ['STOPPED and desired RUNNING', { status: 'STOPPED' }],
+    ['STOPPING and desired RUNNING', { status: 'STOPPING' }],
     ['UNKNOWN', { status: 'UNKNOWN' }],
     ['RUNNING, with a CML that does not serve yet', { status: 'RUNNING', service_status: 'STARTING' }],
-  ])('counts one that is %s as on its way', (_, more) => {
+  ])('counts one that is %s as arriving', (_, more) => {
     const workers = [machine('new', 10, { service_status: 'UNAVAILABLE', ...more })]
-    expect(reasonsOf(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([['a', waitingFor('new')]])
+    expect(reasonsOf(schedule(anInput({ sessions: [booked('a', 5)], workers })))).toEqual([['a', waitingFor('new')]])
   })
 
   it.each<[string, Partial<Worker>]>([
     ['FAILED', { status: 'FAILED' }],
     ['TERMINATING', { status: 'TERMINATING' }],
-    ['wanted STOPPED', { status: 'STARTING', desired_status: 'STOPPED' }],
+    ['desired STOPPED', { status: 'STARTING', desired_status: 'STOPPED' }],
     ['cordoned', { status: 'STARTING', cordoned: true }],
   ])('does not count one that is %s', (_, more) => {
     const workers = [machine('new', 10, { service_status: 'UNAVAILABLE', ...more })]
-    expect(boughtBy(schedule(world({ sessions: [booked('a', 5)], workers })))).toEqual([['metal', 1, 'a']])
+    expect(boughtBy(schedule(anInput({ sessions: [booked('a', 5)], workers })))).toEqual([['metal', 1, 'a']])
   })
 
-  it('waits for the license of one that serves, rather than buy another that needs one too', () => {
+  it('waits for the license of a serving worker rather than buy another that needs one too', () => {
     const license = { ...aServingWorker().license, status: 'FAILED' as const }
-    const asked = world(
+    const asked = anInput(
       { sessions: [booked('a', 5)], workers: [machine('new', 10, { license })] },
       { license_affinity: ['CML_Enterprise'] },
     )
@@ -258,16 +260,16 @@ describe('without capacity', () => {
     ['whose license was refused', { license: { ...aServingWorker().license, status: 'FAILED' } }],
   ])('resumes a worker that a policy stopped before it waits for one %s', (_, more) => {
     const many = booked('a', 5, { needs: { ...gb(5), node_count: 10 } })
-    const steps = schedule(world({ sessions: [many], workers: [machine('stuck', 10, more), asleep] }))
-    expect(ofKind(steps, 'resume')).toMatchObject([{ worker_id: 'asleep', session_ids: ['a'] }])
-    const alone = schedule(world({ sessions: [many], workers: [machine('stuck', 10, more)] }))
+    const steps = schedule(anInput({ sessions: [many], workers: [machine('stuck', 10, more), stoppedWorker] }))
+    expect(ofKind(steps, 'resume')).toMatchObject([{ worker_id: 'stopped-1', session_ids: ['a'] }])
+    const alone = schedule(anInput({ sessions: [many], workers: [machine('stuck', 10, more)] }))
     expect(reasonsOf(alone)).toMatchObject([['a', { params: { worker: 'stuck' } }]])
   })
 
-  it('counts the capacity that it gave away in this cycle on a worker that waits for its license', () => {
+  it('counts the capacity that this cycle assigned on a worker that waits for its license', () => {
     const license = { ...aServingWorker().license, status: 'REGISTERING' as const }
     const sessions = [booked('a', 6), booked('b', 6, { needs: { ...gb(6), node_count: 6 } })]
-    const steps = schedule(world({ sessions, workers: [machine('new', 10, { license })] }))
+    const steps = schedule(anInput({ sessions, workers: [machine('new', 10, { license })] }))
     expect(placesOf(steps)).toEqual([['a', 'new']])
     expect(reasonsOf(steps)).toMatchObject([
       ['b', { code: 'waiting_for_capacity', params: { worker: 'new', cause: { code: 'no_template_fits' } } }],
@@ -275,43 +277,43 @@ describe('without capacity', () => {
   })
 
   it('resumes a worker that a policy stopped, once for all sessions that wait for it', () => {
-    const steps = schedule(world({ sessions: [booked('a', 5), booked('b', 5)], workers: [full, asleep] }))
-    const because = reason('waiting_for_resume', { worker: 'asleep' })
+    const steps = schedule(anInput({ sessions: [booked('a', 5), booked('b', 5)], workers: [full, stoppedWorker] }))
+    const because = reason('waiting_for_resume', { worker: 'stopped-1' })
     expect(steps).toEqual([
       expect.objectContaining({ kind: 'wait', because }),
       expect.objectContaining({ kind: 'wait', because }),
       {
         kind: 'resume',
-        worker_id: 'asleep',
+        worker_id: 'stopped-1',
         session_ids: ['a', 'b'],
         because: reason('no_capacity_for_sessions', { sessions: 2 }),
       },
     ])
   })
 
-  it('does not resume a worker that a person stopped', () => {
-    const byHand = { ...asleep, pause: { ...asleep.pause, reason: null, by: null } }
-    const steps = schedule(world({ sessions: [booked('a', 5)], workers: [byHand] }))
+  it('does not resume a worker that a user stopped', () => {
+    const byHand = { ...stoppedWorker, pause: { ...stoppedWorker.pause, reason: null, by: null } }
+    const steps = schedule(anInput({ sessions: [booked('a', 5)], workers: [byHand] }))
     expect(ofKind(steps, 'resume')).toEqual([])
     expect(boughtBy(steps)).toEqual([['metal', 1, 'a']])
   })
 
-  it('resumes a worker that a person stopped until a time that has passed', () => {
-    const byHand = { ...asleep, pause: { ...asleep.pause, reason: null, by: null } }
+  it('resumes a worker that a user stopped until a time that has passed', () => {
+    const byHand = { ...stoppedWorker, pause: { ...stoppedWorker.pause, reason: null, by: null } }
     const until = (minutes: number) =>
-      schedule(world({ sessions: [booked('a', 5)], workers: [{ ...byHand, desired_until: at(minutes) }] }))
+      schedule(anInput({ sessions: [booked('a', 5)], workers: [{ ...byHand, desired_until: at(minutes) }] }))
     expect(boughtBy(until(1))).toEqual([['metal', 1, 'a']])
-    expect(ofKind(until(0), 'resume')).toMatchObject([{ worker_id: 'asleep', session_ids: ['a'] }])
+    expect(ofKind(until(0), 'resume')).toMatchObject([{ worker_id: 'stopped-1', session_ids: ['a'] }])
     expect(boughtBy(until(0))).toEqual([])
   })
 
-  it('buys last, for what is left over', () => {
+  it('buys last, for the remaining sessions', () => {
     const sessions = [...'abcd'].map(id => booked(id, 6))
-    const steps = schedule(world({ sessions, workers: [full, asleep, coming] }))
+    const steps = schedule(anInput({ sessions, workers: [full, stoppedWorker, coming] }))
     const requested = { code: 'no_capacity', params: { scale_up: reason('scale_up_requested', { template: 'metal' }) } }
     expect(reasonsOf(steps)).toMatchObject([
       ['a', waitingFor('coming')],
-      ['b', reason('waiting_for_resume', { worker: 'asleep' })],
+      ['b', reason('waiting_for_resume', { worker: 'stopped-1' })],
       ['c', requested],
       ['d', requested],
     ])
@@ -325,7 +327,10 @@ describe('without capacity', () => {
     // Its lab takes 10 min and a new machine 20: waiting costs nothing until 30 min before the start.
     const leaving = booked('x', 10, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })
     const waiting = booked('a', 5, slot(34, 90))
-    const input = world({ sessions: [leaving, waiting], workers: [holding(machine('full', 10), leaving), asleep] })
+    const input = anInput({
+      sessions: [leaving, waiting],
+      workers: [holding(machine('full', 10), leaving), stoppedWorker],
+    })
 
     it('waits for sessions that end, and neither resumes nor buys', () => {
       expect(schedule(input)).toEqual([
@@ -338,7 +343,7 @@ describe('without capacity', () => {
       ])
     })
 
-    it('stops waiting when a machine could no longer come in time', () => {
+    it('stops waiting when a new machine would be too late', () => {
       expect(ofKind(schedule({ ...input, nowMs: NOW + 3 * MINUTE }), 'resume')).toHaveLength(0)
       expect(ofKind(schedule({ ...input, nowMs: NOW + 4 * MINUTE }), 'resume')).toHaveLength(1)
     })
@@ -350,7 +355,7 @@ describe('without capacity', () => {
 
     it.each<[string, Partial<LabletSession>]>([
       ['was canceled', { desired_status: 'TERMINATED' }],
-      ['is being taken down', { status: 'STOPPING' }],
+      ['is being torn down', { status: 'STOPPING' }],
     ])('waits for one that %s, however long it was booked for', (_, more) => {
       const early = { ...leaving, ...slot(-60, 600), ...more }
       expect(reasonsOf(schedule({ ...input, sessions: [early, waiting] }))).toEqual([
@@ -363,7 +368,7 @@ describe('without capacity', () => {
       expect(ofKind(schedule({ ...input, definitions }), 'resume')).toHaveLength(1)
     })
 
-    it('promises that capacity once', () => {
+    it('assigns that capacity once', () => {
       const three = ['a', 'b', 'c'].map(id => ({ ...waiting, id }))
       const steps = schedule({ ...input, sessions: [leaving, ...three] })
       expect(reasonsOf(steps)).toMatchObject([
@@ -373,7 +378,7 @@ describe('without capacity', () => {
       ])
     })
 
-    it('does not count on capacity that the same cycle has given away', () => {
+    it('does not count capacity that the same cycle has assigned', () => {
       const half = booked('x', 5, { ...slot(-60, 20), status: 'RUNNING', worker_id: 'full' })
       const now = booked('n', 5, slot(0, 60))
       const large = booked('a', 10, slot(34, 90))
@@ -383,17 +388,17 @@ describe('without capacity', () => {
       expect(boughtBy(steps)).toEqual([['metal', 1, 'a']])
     })
 
-    it('does not count on capacity of a session that is not known to end', () => {
+    it('does not count capacity of a session without a known end', () => {
       expect(ofKind(schedule({ ...input, sessions: [waiting] }), 'resume')).toHaveLength(1)
     })
   })
 })
 
-describe('D-7: no storm', () => {
+describe('D-7: no purchase storm', () => {
   const SIZES = fc.array(fc.integer({ min: 1, max: 10 }), { minLength: 1, maxLength: 25 })
   const LICENSED = { ...METAL, license_product: 'CML_Enterprise' }
   const input = (sizes: readonly number[]) =>
-    world(
+    anInput(
       { sessions: sizes.map((size, n) => booked(`s${String(n).padStart(2, '0')}`, size)), templates: [LICENSED] },
       { cml_version: { min: '2.9', max: null }, license_affinity: ['CML_Enterprise'] },
     )
@@ -419,7 +424,7 @@ describe('D-7: no storm', () => {
   ]
   const SERVING: Partial<Worker> = { ...aServingWorker(), id: '', name: '' }
 
-  it('asks for no more machines than first-fit packing needs, and never for two that one could hold', () => {
+  it('buys no more machines than first-fit packing needs, and never two where one is enough', () => {
     fc.assert(
       fc.property(SIZES, sizes => {
         const bins: number[] = []
@@ -435,7 +440,7 @@ describe('D-7: no storm', () => {
     )
   })
 
-  it('asks for nothing more while they come, however far each of them is', () => {
+  it('buys nothing more while they arrive, whatever their stage', () => {
     fc.assert(
       fc.property(SIZES, fc.array(fc.constantFrom(...STAGES), { minLength: 25, maxLength: 25 }), (sizes, stages) => {
         const asked = input(sizes)
@@ -471,10 +476,10 @@ describe('D-7: no storm', () => {
     )
   })
 
-  it('keeps what was bought for large ones from small ones that have a cheaper machine coming', () => {
+  it('keeps machines for large sessions free of small ones that have a cheaper machine arriving', () => {
     const templates = [template('small', 4, 1), METAL]
     const sessions = [booked('a', 3), booked('b', 8), booked('c', 4)]
-    const first = schedule(world({ sessions, templates }))
+    const first = schedule(anInput({ sessions, templates }))
     expect(boughtBy(first)).toEqual([
       ['small', 2, 'a', 'c'],
       ['metal', 1, 'b'],
@@ -486,7 +491,7 @@ describe('D-7: no storm', () => {
       { ...workerOfTemplate('w2', small, at(0)), license: aServingWorker().license },
       { ...workerOfTemplate('w3', small, at(0)), license: aServingWorker().license },
     ]
-    expect(boughtBy(schedule(world({ sessions, templates, workers })))).toEqual([])
+    expect(boughtBy(schedule(anInput({ sessions, templates, workers })))).toEqual([])
   })
 })
 
@@ -498,7 +503,7 @@ describe('buying', () => {
       { ...template('tiny', 50, 1), enabled: false },
     ]
     const sessions = [booked('a', 40), booked('b', 60)]
-    expect(boughtBy(schedule(world({ sessions, templates })))).toEqual([
+    expect(boughtBy(schedule(anInput({ sessions, templates })))).toEqual([
       ['medium', 1, 'a'],
       ['large', 1, 'b'],
     ])
@@ -509,8 +514,8 @@ describe('buying', () => {
   const short = (resource: 'memory_gb' | 'nodes', needed: number, free: number, more: object = {}) =>
     reason('insufficient_capacity', { workers: 1, resource, needed, free, node_limit: null, license: null, ...more })
 
-  it('says for good, and with numbers, why no template fits', () => {
-    const [step] = schedule(world({ sessions: [booked('a', 300)] }))
+  it('reports permanently, with numbers, why no template fits', () => {
+    const [step] = schedule(anInput({ sessions: [booked('a', 300)] }))
     expect(step).toMatchObject({
       kind: 'wait',
       forGood: true,
@@ -518,13 +523,13 @@ describe('buying', () => {
     })
   })
 
-  it('says so when nothing can be bought at all', () => {
-    const none = schedule(world({ sessions: [booked('a', 1)], templates: [] }))
+  it('reports that no template is enabled', () => {
+    const none = schedule(anInput({ sessions: [booked('a', 1)], templates: [] }))
     expect(none).toMatchObject([{ because: { code: 'no_template_enabled' }, forGood: true }])
   })
 
-  it('does not say so for good of one that would fit where others are now', () => {
-    const asked = world({ sessions: [booked('a', 8)], templates: [] })
+  it('is not permanent for a session that would fit on an emptied worker', () => {
+    const asked = anInput({ sessions: [booked('a', 8)], templates: [] })
     const full = holding(machine('theirs', 10), booked('x', 10, slot(-60, 600)))
     expect(schedule({ ...asked, workers: [full] })).toMatchObject([
       {
@@ -541,7 +546,7 @@ describe('buying', () => {
   it('D-13: does not buy a machine whose license has too few nodes', () => {
     const needs = { ...gb(1), node_count: 21 }
     const templates = [{ ...METAL, license_product: 'CML_Personal' }]
-    expect(schedule(world({ sessions: [booked('a', 1, { needs })], templates }))).toMatchObject([
+    expect(schedule(anInput({ sessions: [booked('a', 1, { needs })], templates }))).toMatchObject([
       {
         forGood: true,
         because: noTemplateFits(short('nodes', 21, 20, { node_limit: 20, license: 'CML_Personal' })),
@@ -549,9 +554,9 @@ describe('buying', () => {
     ])
   })
 
-  it('does not buy again what showed to have the wrong CML', () => {
+  it('does not buy a template whose newest worker has the wrong CML', () => {
     const shown = machine('old', 10, { template_name: 'metal', cml: { ...aServingWorker().cml, version: '2.8.1' } })
-    const asked = world({ sessions: [booked('a', 1)], workers: [shown] }, { cml_version: { min: '2.9', max: null } })
+    const asked = anInput({ sessions: [booked('a', 1)], workers: [shown] }, { cml_version: { min: '2.9', max: null } })
     expect(schedule(asked)).toMatchObject([
       {
         forGood: true,
@@ -566,7 +571,7 @@ describe('buying', () => {
     ])
   })
 
-  it('buys no more than the region may have, and says so to the other sessions', () => {
+  it('buys no more than the limit of the region, and reports the limit to the other sessions', () => {
     const settings = { ...SETTING_DEFAULTS, max_workers_per_region: 3 }
     const workers = [
       holding(machine('w1', 10), booked('x', 10)),
@@ -574,7 +579,7 @@ describe('buying', () => {
       machine('far', 1, { aws_region: 'eu-west-1' }),
     ]
     const sessions = [...'abc'].map(id => booked(id, 10))
-    const steps = schedule(world({ sessions, workers, settings }))
+    const steps = schedule(anInput({ sessions, workers, settings }))
     expect(boughtBy(steps)).toEqual([['metal', 2, 'a', 'b']])
     expect(reasonsOf(steps)[2]).toMatchObject([
       'c',
@@ -582,9 +587,9 @@ describe('buying', () => {
     ])
   })
 
-  it('asks for nothing where buying is off', () => {
+  it('buys nothing while scale-up is off', () => {
     const settings = { ...SETTING_DEFAULTS, scale_up_enabled: false }
-    const steps = schedule(world({ sessions: [booked('a', 1)], settings }))
+    const steps = schedule(anInput({ sessions: [booked('a', 1)], settings }))
     expect(boughtBy(steps)).toEqual([])
     expect(reasonsOf(steps)).toEqual([
       ['a', reason('no_capacity', { cause: reason('no_workers'), scale_up: reason('scale_up_disabled') })],
@@ -592,11 +597,11 @@ describe('buying', () => {
   })
 
   const mainCause = (...workers: Worker[]) => {
-    const [first] = ofKind(schedule(world({ sessions: [booked('a', 5)], workers })), 'wait')
+    const [first] = ofKind(schedule(anInput({ sessions: [booked('a', 5)], workers })), 'wait')
     return first?.because.params.cause
   }
 
-  it('gives the most frequent refusal: how many workers have too little capacity, and what the best has', () => {
+  it('reports the most frequent refusal: how many workers lack capacity, and the numbers of the best', () => {
     const cordoned = machine('w3', 10, { cordoned: true })
     for (const workers of [
       [machine('w1', 2), machine('w2', 1)],
@@ -605,7 +610,7 @@ describe('buying', () => {
       expect(mainCause(cordoned, ...workers)).toEqual(short('memory_gb', 5, 2, { workers: 2 }))
   })
 
-  it('gives the last of several workers that are refused for another reason', () => {
+  it('reports the last of several workers that are refused for another reason', () => {
     const cause = reason('worker_status', { worker: null, status: 'FAILED' })
     const workers = [machine('w1', 10, { cordoned: true }), machine('w2', 10, { status: 'FAILED' })]
     expect(mainCause(machine('w3', 1), ...workers)).toEqual(
@@ -614,16 +619,18 @@ describe('buying', () => {
   })
 })
 
-it('a cycle that is repeated after its assignments came true has nothing more to say to them', () => {
+it('a repeated cycle has no steps for sessions that are assigned already', () => {
   const sessions = [booked('a', 4), booked('b', 4)]
   const workers = [machine('w', 10)]
-  const places = new Map(ofKind(schedule(world({ sessions, workers })), 'assign').map(step => [step.session.id, step]))
+  const places = new Map(
+    ofKind(schedule(anInput({ sessions, workers })), 'assign').map(step => [step.session.id, step]),
+  )
   const placed = sessions.map(session => ({
     ...session,
     status: 'SCHEDULED' as const,
     worker_id: places.get(session.id)?.worker_id ?? null,
   }))
-  expect(schedule(world({ sessions: placed, workers: workers.map(worker => holding(worker, ...sessions)) }))).toEqual(
+  expect(schedule(anInput({ sessions: placed, workers: workers.map(worker => holding(worker, ...sessions)) }))).toEqual(
     [],
   )
   expect(withoutReservation(holding(machine('w', 10), ...sessions), 'a').reservations).toHaveProperty('b')

@@ -189,7 +189,7 @@ const ROWS: readonly Row[] = [
     blocks: same('NoPlacement', ['PENDING/RUNNING']),
   },
   {
-    name: 'no worker could ever take it',
+    name: 'no worker can ever take it',
     apply: withSession(
       { waiting_reason: unschedulable(reason('no_template_enabled')), entered_status_at: BLOCKED },
       'PENDING',

@@ -37,12 +37,12 @@ export type SessionNextCode = (typeof SESSION_NEXT_CODES)[number]
 
 export interface SessionNextFacts {
   readonly session: LabletSession
-  /** The worker that it is placed on; null where there is none, or the reader could not ask. */
+  /** The worker of the session; null when there is none, or it could not be read. */
   readonly worker: Worker | null
   /** Newest first. */
   readonly decisions: readonly DecisionRecord[]
   readonly plan: PlannedAction | null
-  /** Of the controllers; empty where the reader could not ask. */
+  /** Of the controllers; empty when they could not be read. */
   readonly services: readonly ServiceState[]
   readonly nowMs: number
 }
@@ -81,7 +81,7 @@ function codeOfUp({ session, worker }: SessionNextFacts): SessionNextCode {
   if (worker !== null && !canServeLabs(worker)) return 'restore_worker'
   const place = placeIn(session)
   if (place !== null && place.step.status !== 'failed') return 'restart_lab'
-  // A lab that a person stopped, or that could not be started again, is left to people.
+  // A lab that a user stopped, or that could not be started again, is left to the user.
   if (place !== null || stoppedLab(session) !== undefined) return 'manual'
   return session.status === 'READY' ? 'begin' : 'use'
 }
@@ -89,7 +89,7 @@ function codeOfUp({ session, worker }: SessionNextFacts): SessionNextCode {
 const stoppedLab = ({ conditions }: LabletSession) =>
   conditions.find(({ type, status }) => type === LAB_STOPPED && status)
 
-/** When it is looked at again; of a slot, when it begins or ends. */
+/** When the next check is due; of a slot, when it begins or ends. */
 function dueOf(next: SessionNextCode, { session, plan }: SessionNextFacts): number | null {
   if (next === 'begin') return toMs(session.timeslot.start)
   if (next === 'use') return toMs(session.timeslot.end)
@@ -145,7 +145,7 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
   }
 }
 
-/** Since when it should end: the end of its slot, or the last change of its record where a person ends it early. */
+/** Since when it should end: the end of its slot, or the last change of its record when a user ends it early. */
 const endOf = ({ timeslot, updated_at, desired_status }: LabletSession, nowMs: number): Instant =>
   desired_status === 'RUNNING' && toMs(timeslot.end) <= nowMs ? timeslot.end : updated_at
 
@@ -197,7 +197,7 @@ function labWait(facts: SessionNextFacts): Blockage {
   return { kind: 'block', code: stopped.type, message: stopped.reason.message, since: stopped.since }
 }
 
-/** The step of its pipeline that it is at, with what CML refuses, or what the step waits for. */
+/** The current step of its pipeline, with the refusal of CML or the reason that the step waits. */
 function stepWait({ session, worker, decisions }: SessionNextFacts): Blockage {
   const place = placeIn(session)
   const { entered_status_at, pipeline } = session

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { reason, textReason } from '../reason.ts'
 import { unschedulable, unschedulableBecause } from './unschedulable.ts'
 
-it('names its cause by code, whatever the message of another reason says', () => {
+it('has the code of its cause, whatever the messages of other reasons', () => {
   const cause = reason('no_template_enabled')
   expect(unschedulable(cause)).toMatchObject({ code: 'unschedulable', params: { cause } })
   expect(unschedulableBecause(unschedulable(cause))).toEqual(cause)

@@ -6,7 +6,7 @@ export const TemplateName = z
   .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'lower-case letters, digits and dashes, 1 to 63 characters')
   .meta({ id: 'TemplateName', description: 'The name of a worker template.' })
 
-/** The limits lie far beyond any machine, and as far from where sums over a fleet would overflow. */
+/** The limits exceed any machine, and sums over a fleet still can't overflow. */
 export const Capacity = z
   .object({
     cpu_cores: z.int().positive().max(100_000).meta({ description: 'CPU cores.', example: 48 }),
@@ -27,7 +27,7 @@ export const HourlyUsd = z
   .max(10_000)
   .meta({ id: 'HourlyUsd', description: 'A price in USD per hour.', example: 3.9641 })
 
-/** What a person may say of a template. */
+/** The fields of a template that users set. */
 export const WorkerTemplateSpec = z.strictObject({
   name: TemplateName.meta({ description: 'The name that workers refer to.', example: 'metal' }),
   description: z.string().max(500).default('').meta({
@@ -124,10 +124,10 @@ const DefaultTags = z
     message: 'the name of a tag has 1 to 128 characters: shorten it',
   })
   .refine(tags => Object.keys(tags).length <= DEFAULT_TAGS_MAX, {
-    message: `at most ${DEFAULT_TAGS_MAX}, so that a machine has room for those of its worker: remove some`,
+    message: `at most ${DEFAULT_TAGS_MAX}, since the tags of its worker need the rest: remove some`,
   })
 
-/** What an operator says of a region: where machines may be put there, and how they are reached. */
+/** The configuration of a region: where machines may be launched there, and how they are reached. */
 export const RegionConfig = z.strictObject({
   security_group_ids: z.array(z.string()).default([]),
   subnets: z.array(z.string()).min(1),

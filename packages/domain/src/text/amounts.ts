@@ -5,7 +5,7 @@ const DAY_MS = 24 * HOUR_MS
 
 const twoDigits = (value: number) => String(value).padStart(2, '0')
 
-/** The two largest units. A server's clock may run ahead of the browser's: never less than nothing. */
+/** The two largest units. A server's clock may run ahead of the browser's, so negative durations become zero. */
 export function durationText(ms: number): string {
   const whole = Math.max(0, ms)
   const [days, hours] = [Math.floor(whole / DAY_MS), Math.floor((whole % DAY_MS) / HOUR_MS)]

@@ -9,7 +9,7 @@ it.each([
   ['start_lab', 'start lab'],
   ['launch', 'launch'],
   ['manual', 'needs a person'],
-])('%s is told as: %s', (action, words) => {
+])('%s is shown as: %s', (action, words) => {
   expect(actionWords(action)).toBe(words)
 })
 

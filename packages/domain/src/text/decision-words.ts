@@ -1,16 +1,16 @@
-/** A pause that was thought of and did not come: its name tells which guard said no. */
+/** A pause that was considered and rejected: its name has the guard that failed. */
 export const isSkippedPause = (action: string): boolean => action.startsWith('skipped_')
 
-/** In a plan: a wish is not fulfilled, and no controller does anything about it before a person does. */
+/** In a plan: a request is not fulfilled, and no controller can act before an operator does. */
 export const MANUAL = 'manual'
 
-/** What a planned action is: something to do, something to wait for, or blocked until a person acts. */
+/** The kind of a planned action: to do, to wait for, or blocked until an operator acts. */
 export function planKindOf(action: string): 'act' | 'wait' | 'blocked' {
   if (action === MANUAL) return 'blocked'
   return action === 'wait' || action === 'retry' ? 'wait' : 'act'
 }
 
-/** `2 things to do, 1 to wait for, 1 blocked`, or what of that there is. */
+/** `2 things to do, 1 to wait for, 1 blocked`, without the counts that are zero. */
 export function planCounts(items: readonly { readonly action: string }[]): string {
   const count = (kind: ReturnType<typeof planKindOf>) =>
     items.filter(({ action }) => planKindOf(action) === kind).length
@@ -23,7 +23,7 @@ export function planCounts(items: readonly { readonly action: string }[]): strin
   return parts.length === 0 ? 'nothing to do' : parts.join(', ')
 }
 
-/** Actions whose names are not what people would say. */
+/** Actions that are shown with other words than their names. */
 const WORDS: Readonly<Record<string, string>> = {
   write: 'noted',
   nothing: 'leave it',
@@ -31,6 +31,6 @@ const WORDS: Readonly<Record<string, string>> = {
   [MANUAL]: 'needs a person',
 }
 
-/** What a controller decided to do, or would do, in the words that people read everywhere. */
+/** The action of a decision or a plan, as the CLI and the console show it. */
 export const actionWords = (action: string): string =>
   isSkippedPause(action) ? 'not paused yet' : (WORDS[action] ?? action.replaceAll('_', ' '))

@@ -22,11 +22,11 @@ it.each([
   [z.string().regex(/^a/, 'begins with a'), 'b', 'begins with a'],
   [z.string().regex(/^a/), 'b', 'it is not as it should be'],
   [z.record(z.string().regex(/^a/, 'names begin with a'), z.string()), { b: 'x' }, 'names begin with a'],
-])('says in our words what is wrong, case %#', (schema, value, words) => {
+])('explains a schema issue, case %#', (schema, value, words) => {
   expect(wordsFor(schema, value)).toEqual([words])
 })
 
-it('knows what is only missing', () => {
+it('detects a missing value', () => {
   const [issue] = z.object({ a: z.string() }).safeParse({}).error?.issues ?? []
   expect(issue && isMissing(issue)).toBe(true)
 })

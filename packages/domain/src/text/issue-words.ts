@@ -5,11 +5,11 @@ type Issue = z.core.$ZodIssue
 /** The words of the validator, where a schema has none of its own. */
 const VALIDATORS_OWN = /^(Too small|Too big|Invalid|Unrecognized key)/
 
-/** Whether it is wrong only by not being there. */
+/** Whether the value is missing. */
 export const isMissing = (issue: Issue): boolean =>
   issue.code === 'invalid_type' && issue.message.endsWith('received undefined')
 
-/** Explains a schema issue by what is allowed there: in the words of the schema, else in ours. */
+/** Explains a schema issue by the allowed values: by the message of the schema, else by our own. */
 export function issueWords(issue: Issue): string {
   if (!VALIDATORS_OWN.test(issue.message)) return issue.message
   switch (issue.code) {

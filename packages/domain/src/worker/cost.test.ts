@@ -13,7 +13,7 @@ const RESERVATION = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since
 const machine = { ec2_instance_id: 'i-1' }
 const idlePause = { ...aWorker().pause, reason: reason('worker_idle'), by: 'idle' }
 
-describe('what time is spent on', () => {
+describe('the cause of costs', () => {
   it.each<[WorkerStatus, string | null]>([
     ['PENDING', null],
     ['PROVISIONING', null],
@@ -37,23 +37,23 @@ describe('what time is spent on', () => {
   it.each<[WorkerStatus, string]>([
     ['FAILED', CONDITION.stoppedAfterFailure],
     ['STARTING', CONDITION.blocked],
-  ])('%s with a machine that EC2 shows stopped: nothing that costs', (status, type) => {
+  ])('%s with a machine that is stopped in EC2: no costs', (status, type) => {
     const conditions = [{ type, status: true, reason: reason('stopped_after_failure'), since: at(0) }]
     expect(costCauseOf(aWorker({ status, ...machine, conditions }))).toBe('stopped')
   })
 
-  it('STOPPING counts for as long as EC2 has not begun to stop it', () => {
+  it('STOPPING counts until EC2 has begun to stop it', () => {
     const conditions = (reached: number) => withBoot([], reached, START)
     expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(6) }))).toBe('drain')
     expect(costCauseOf(aWorker({ status: 'STOPPING', ...machine, conditions: conditions(0) }))).toBeNull()
   })
 
-  it('is a session while one lives on it', () => {
+  it('is a session while the worker has one', () => {
     expect(costCauseOf(aWorker({ status: 'RUNNING', reservations: { 'ls-1': RESERVATION } }))).toBe('session')
   })
 })
 
-/** Lets a worker live through changes, each at its hour, and collects the intervals that end. */
+/** Applies changes to a worker, each at its hour, and collects the intervals that end. */
 function live(first: Partial<Worker>, changes: readonly [number, Partial<Worker>][]) {
   const intervals: CostInterval[] = []
   let worker = aWorker({ cost_per_hour_usd: 4, ...machine, ...first })
@@ -67,7 +67,7 @@ function live(first: Partial<Worker>, changes: readonly [number, Partial<Worker>
 }
 
 describe('an interval', () => {
-  it('ends with each change of what the time is for, and is priced by the hour', () => {
+  it('ends with each change of the cause, and is priced by the hour', () => {
     const { worker, intervals } = live({}, [
       [0, { status: 'STARTING' }],
       [0.5, { status: 'RUNNING' }],
@@ -86,7 +86,7 @@ describe('an interval', () => {
     expect(worker.billing).toEqual({ since: at(4.25), cause: 'stopped', closed_usd: 16 })
   })
 
-  it('ends with a move to another status of the same cause, so that each has its own', () => {
+  it('ends with a change of status, also with the same cause', () => {
     const { intervals } = live({ status: 'PENDING' }, [
       [0, { status: 'DRAINING' }],
       [1, { status: 'TERMINATING' }],
@@ -98,14 +98,14 @@ describe('an interval', () => {
     ])
   })
 
-  it('goes on through changes that are none of money', () => {
+  it('continues through changes that do not affect costs', () => {
     const running = aWorker({ status: 'RUNNING', ...machine, billing: { since: at(0), cause: 'idle', closed_usd: 1 } })
     expect(closeCost(running, { ...running, name: 'other' }, at(5))).toBeNull()
     const pending = aWorker({ status: 'PENDING' })
     expect(closeCost(pending, { ...pending, status: 'PROVISIONING' }, at(5))).toBeNull()
   })
 
-  it('never costs less than nothing, whatever the clocks of several processes say', () => {
+  it('never has negative costs, whatever the clocks of several processes', () => {
     const running = aWorker({ status: 'RUNNING', ...machine, billing: { since: at(2), cause: 'idle', closed_usd: 3 } })
     const closed = closeCost(running, { ...running, status: 'STOPPING' }, at(1))
     expect(closed?.interval?.usd).toBe(0)
@@ -113,20 +113,20 @@ describe('an interval', () => {
   })
 })
 
-describe('what is saved', () => {
+describe('savings', () => {
   const stopped = { status: 'STOPPED', billing: { since: at(0), cause: 'stopped', closed_usd: 0 } } as const
 
-  it('is what the hours that a policy stopped it would have cost', () => {
+  it('are the costs of the hours for which a policy stopped it', () => {
     const { intervals } = live({ ...stopped, pause: idlePause }, [[10, { status: 'STARTING' }]])
     expect(intervals).toMatchObject([{ cause: 'stopped', usd: 0, saved_usd: 40 }])
   })
 
-  it('is nothing where a person stopped it', () => {
+  it('are zero when a user stopped it', () => {
     const { intervals } = live(stopped, [[10, { status: 'STARTING' }]])
     expect(intervals).toMatchObject([{ cause: 'stopped', usd: 0, saved_usd: 0 }])
   })
 
-  it('counts until a person says otherwise, not until the machine moves', () => {
+  it('count until a user requests another status, not until the machine changes', () => {
     const { intervals, worker } = live({ ...stopped, pause: idlePause }, [
       [10, { pause: { ...idlePause, reason: null, by: null }, desired_status: 'RUNNING' }],
       [11, { status: 'STARTING' }],
@@ -138,19 +138,19 @@ describe('what is saved', () => {
     expect(worker.billing.closed_usd).toBe(0)
   })
 
-  it('does not begin before the machine has stopped', () => {
+  it('do not begin before the machine has stopped', () => {
     const running = aWorker({ status: 'RUNNING', ...machine, billing: { since: at(0), cause: 'idle', closed_usd: 0 } })
     expect(closeCost(running, { ...running, pause: idlePause }, at(1))).toBeNull()
   })
 
-  it('is known while it goes on', () => {
+  it('are known while the worker is stopped', () => {
     expect(intervalOf(aWorker({ ...stopped, pause: idlePause }), at(2))).toMatchObject({ usd: 0, saved_usd: 8 })
     expect(intervalOf(aWorker(), at(2))).toBeNull()
   })
 })
 
-describe('what a worker costs', () => {
-  it('is what was closed and what is open, and by the hour as it is now', () => {
+describe('the costs of a worker', () => {
+  it('are the closed and the open intervals, and the current hourly price', () => {
     const billing = { since: at(1), cause: 'idle' as const, closed_usd: 10 }
     expect(costOf(aWorker({ status: 'RUNNING', billing }), at(3))).toEqual({
       spent_usd: 18,
@@ -165,7 +165,7 @@ describe('what a worker costs', () => {
     expect(costOf(aWorker(), at(3))).toEqual({ spent_usd: 0, per_hour_usd: 0, cause: null })
   })
 
-  it('adds up over any life: all that was closed, and nothing twice', () => {
+  it('add up for any history: every closed interval, and none twice', () => {
     const step = fc.record({
       minutes: fc.integer({ min: 0, max: 600 }),
       status: fc.constantFrom(...WORKER_STATUSES),

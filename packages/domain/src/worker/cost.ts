@@ -6,18 +6,18 @@ import { CONDITION, holds, type Worker } from './worker.ts'
 const HOUR_MS = 3_600_000
 const INSTANCE_RUNNING: BootCondition = 'InstanceRunning'
 
-/** What a stretch of a worker's life was for and what it cost. */
+/** The cause and the costs of one interval of a worker. */
 export interface CostInterval {
   readonly status: Worker['status']
   readonly cause: CostCause
   readonly from: Instant
   readonly to: Instant
   readonly usd: number
-  /** What it would have cost, had a policy not stopped it. */
+  /** The costs that a stop by a policy has saved. */
   readonly saved_usd: number
 }
 
-/** What the worker's time is spent on, or null while there is nothing to count. EC2 bills a machine that runs. */
+/** The cause of the worker's costs, or null while it has none. EC2 bills a running machine. */
 export function costCauseOf(worker: Worker): CostCause | null {
   switch (worker.status) {
     case 'STARTING':
@@ -32,7 +32,7 @@ export function costCauseOf(worker: Worker): CostCause | null {
       if (worker.ec2_instance_id === null) return null
       return holds(worker.conditions, CONDITION.stoppedAfterFailure) ? 'stopped' : 'failed'
     case 'STOPPING':
-      // A stop may be refused, or wait until a license was given back.
+      // A stop may be refused, or wait for the return of a license.
       return holds(worker.conditions, INSTANCE_RUNNING) ? 'drain' : null
     case 'STOPPED':
       return 'stopped'
@@ -57,7 +57,7 @@ export function closeCost(
   return { interval, billing: { since: cause === null ? null : now, cause, closed_usd } }
 }
 
-/** What the worker's time was spent on since its last change, were it to end now. */
+/** The open interval as if it ended now. */
 export function intervalOf(worker: Worker, now: Instant): CostInterval | null {
   const { since, cause } = worker.billing
   if (since === null || cause === null) return null
@@ -73,7 +73,7 @@ export function intervalOf(worker: Worker, now: Instant): CostInterval | null {
   }
 }
 
-/** What the worker has cost up to now, and what it costs an hour as it is. */
+/** The costs of the worker until now, and its current hourly price. */
 export function costOf(
   worker: Worker,
   now: Instant,

@@ -28,7 +28,7 @@ const FULL = reason('ec2_no_capacity', {
 })
 const named = (type: string, because: Reason) => ({ type, status: true, reason: because, since: ENTERED })
 
-describe('the inputs of a launch are waited for, with a new timeout each time', () => {
+describe('a launch waits for its inputs, with a new timeout each time', () => {
   const NOTHING: Ec2Observation = { kind: 'absent', confirmed: true, because: textReason('nothing was launched') }
   const gone: LaunchInputs = { template: null, region: null, image: null, scarce: new Map(), problem: null }
 
@@ -38,9 +38,9 @@ describe('the inputs of a launch are waited for, with a new timeout each time', 
     expect(changesOf(first)).toMatchObject({
       conditions: [{ reason: { code: 'launch_input_missing' }, since: toInstant(later(60)) }],
     })
-    const told = { ...waited, ...changesOf(first) } as Worker
-    expect(changesOf(decide(told, NOTHING, 61, { launch: gone })).status).toBeUndefined()
-    const last = decide(told, NOTHING, 70, { launch: gone })
+    const reported = { ...waited, ...changesOf(first) } as Worker
+    expect(changesOf(decide(reported, NOTHING, 61, { launch: gone })).status).toBeUndefined()
+    const last = decide(reported, NOTHING, 70, { launch: gone })
     expect(changesOf(last).status).toBe('FAILED')
     expect(last.because).toMatchObject({
       code: 'launch_input_timeout',
@@ -51,7 +51,7 @@ describe('the inputs of a launch are waited for, with a new timeout each time', 
 
 describe('a state that EC2 never documented', () => {
   it.each(['UNKNOWN', 'RUNNING', 'STOPPED', 'FAILED'] as const)(
-    'is no reason to keep a %s worker that is to go',
+    'does not keep a %s worker from being terminated',
     status => {
       expect(changesOf(decide(onMachine({ status, desired_status: 'TERMINATED' }), machine('odd'))).status).toBe(
         'TERMINATING',
@@ -59,17 +59,17 @@ describe('a state that EC2 never documented', () => {
     },
   )
 
-  it('is no reason not to terminate', () => {
+  it('does not prevent a termination', () => {
     const ending = onMachine({ status: 'TERMINATING', desired_status: 'TERMINATED' })
     expect(decide(ending, machine('odd')).action.kind).toBe('terminate')
   })
 
-  it('is nothing to be stopped by', () => {
+  it('does not prevent a stop', () => {
     for (const status of ['RUNNING', 'STOPPING', 'STOPPED'] as const)
       expect(changesOf(decide(onMachine({ status, desired_status: 'STOPPED' }), machine('odd'))).status).toBe('UNKNOWN')
   })
 
-  it('leads back to PROVISIONING where nothing ever ran', () => {
+  it('leads back to PROVISIONING when nothing ever ran', () => {
     const neverRan = onMachine({ status: 'UNKNOWN', state_history: [] })
     expect(changesOf(decide(neverRan, machine('pending'))).status).toBe('PROVISIONING')
   })
@@ -79,7 +79,7 @@ describe('a start without capacity', () => {
   const starting = onMachine({ status: 'STARTING' })
   const refused = judgeStart(starting, NO_CAPACITY, { policy: WORKER_POLICY, nowMs: later(1) })
 
-  it('sets one condition and is tried again slowly', () => {
+  it('sets one condition and is retried slowly', () => {
     expect(changesOf(refused).conditions).toMatchObject([{ type: 'LaunchBlocked', status: true }])
     expect(refused.because).toMatchObject({
       code: 'ec2_no_capacity',
@@ -93,22 +93,22 @@ describe('a start without capacity', () => {
     })
     expect(changesOf(refused).conditions?.[0]?.reason).toEqual(refused.because)
     expect(refused.action).toMatchObject({ afterMs: WORKER_POLICY.capacityPauseMs })
-    const told = { ...starting, ...changesOf(refused) } as Worker
-    const again = judgeStart(told, NO_CAPACITY, { policy: WORKER_POLICY, nowMs: later(4) })
+    const reported = { ...starting, ...changesOf(refused) } as Worker
+    const again = judgeStart(reported, NO_CAPACITY, { policy: WORKER_POLICY, nowMs: later(4) })
     expect(again.action).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.capacityPauseMs })
-    expect(decide(told, machine('stopped')).action.kind).toBe('start')
+    expect(decide(reported, machine('stopped')).action.kind).toBe('start')
   })
 
   it.each(['pending', 'running', 'stopping'])('is over when EC2 reports %s', state => {
-    const told = { ...starting, ...changesOf(refused) } as Worker
-    const over = decide(told, machine(state))
+    const reported = { ...starting, ...changesOf(refused) } as Worker
+    const over = decide(reported, machine(state))
     expect(changesOf(over).conditions).toEqual([])
     expect(over.because).toMatchObject({ code: 'start_accepted', params: { state } })
   })
 
   it('is over when a stop is requested', () => {
-    const told = { ...starting, ...changesOf(refused), desired_status: 'STOPPED' } as Worker
-    const { conditions = [] } = changesOf(decide(told, machine('stopped')))
+    const reported = { ...starting, ...changesOf(refused), desired_status: 'STOPPED' } as Worker
+    const { conditions = [] } = changesOf(decide(reported, machine('stopped')))
     expect(conditions.map(({ type }) => type)).not.toContain('LaunchBlocked')
   })
 })
@@ -133,10 +133,10 @@ describe('a start that AWS refuses to this account', () => {
       },
       action: { afterMs },
     })
-    const told = { ...starting, ...changesOf(refused) } as Worker
-    expect(told.conditions).toMatchObject([
+    const reported = { ...starting, ...changesOf(refused) } as Worker
+    expect(reported.conditions).toMatchObject([
       { type: 'LaunchBlocked', status: true, reason: { code: 'aws_denies', params: { aws_code: code } } },
     ])
-    expect(costCauseOf(told)).toBe('stopped')
+    expect(costCauseOf(reported)).toBe('stopped')
   })
 })

@@ -20,8 +20,8 @@ const LICENSED = aLicenseObservation()
 const UNLICENSED = aLicenseObservation({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
 
-const decide = (worker: Worker, sight: Ec2Observation, more: Partial<Observation> = {}): Decision =>
-  decideWorker(worker, anObservation({ ec2: sight, ...more }), WORKER_POLICY, SOON)
+const decide = (worker: Worker, observed: Ec2Observation, more: Partial<Observation> = {}): Decision =>
+  decideWorker(worker, anObservation({ ec2: observed, ...more }), WORKER_POLICY, SOON)
 
 type Seeing = readonly [Ec2Observation, Partial<Observation>?]
 
@@ -30,12 +30,12 @@ function doneBy({ action }: Decision): string {
   return action.kind === 'write' ? (action.changes.status ?? 'write') : action.kind
 }
 
-/** What comes of it when every announcement is taken, one look after the other, until the cloud is changed or nothing is left. */
-function pathOf(worker: Worker, sight: Ec2Observation, more: Partial<Observation> = {}): string {
+/** The path when every announcement is accepted, one reconcile after the other, until the cloud changes or nothing is left. */
+function pathOf(worker: Worker, observed: Ec2Observation, more: Partial<Observation> = {}): string {
   const path: string[] = []
   let now = worker
-  for (let looks = 0; looks < 5; looks += 1) {
-    const decision = decide(now, sight, more)
+  for (let reconciles = 0; reconciles < 5; reconciles += 1) {
+    const decision = decide(now, observed, more)
     path.push(doneBy(decision))
     if (decision.action.kind !== 'write') break
     now = {
@@ -52,49 +52,49 @@ function pathOf(worker: Worker, sight: Ec2Observation, more: Partial<Observation
 describe('the examples of a reconciliation', () => {
   it.each<[string, string, Worker, Seeing]>([
     [
-      'RUNNING is wanted, EC2 stopped',
+      'RUNNING is desired, EC2 stopped',
       'STARTING start',
       onMachine({ status: 'STOPPED', public_ip: null, https_endpoint: null }),
       [ec2('stopped')],
     ],
     [
-      'RUNNING is wanted, CML unlicensed, a registration pending',
+      'RUNNING is desired, CML unlicensed, a registration pending',
       'write register_license',
       onMachine({ license: { ...NO_LICENSE, pending_operation: 'register' } }),
       [ec2('running'), { license: UNLICENSED }],
     ],
     [
-      'RUNNING is wanted, CML unlicensed, nothing pending',
+      'RUNNING is desired, CML unlicensed, nothing pending',
       'write nothing',
       onMachine(),
       [ec2('running'), { license: UNLICENSED }],
     ],
     [
-      'RUNNING is wanted, CML licensed',
+      'RUNNING is desired, CML licensed',
       'nothing',
       onMachine({ license: REGISTERED }),
       [ec2('running'), { license: LICENSED }],
     ],
-    ['STOPPED is wanted, EC2 running', 'STOPPING stop', onMachine({ desired_status: 'STOPPED' }), [ec2('running')]],
+    ['STOPPED is desired, EC2 running', 'STOPPING stop', onMachine({ desired_status: 'STOPPED' }), [ec2('running')]],
     [
-      'TERMINATED is wanted, EC2 running',
+      'TERMINATED is desired, EC2 running',
       'TERMINATING terminate',
       onMachine({ desired_status: 'TERMINATED' }),
       [ec2('running')],
     ],
     [
-      'TERMINATED is wanted, EC2 stopped',
+      'TERMINATED is desired, EC2 stopped',
       'TERMINATING terminate',
       onMachine({ status: 'STOPPED', desired_status: 'TERMINATED' }),
       [ec2('stopped')],
     ],
-    ['RUNNING is wanted, the machine is gone: never a twin', 'TERMINATED', onMachine(), [GONE]],
-  ])('%s: %s', (_, path, worker, [sight, more]) => {
-    expect(pathOf(worker, sight, more)).toBe(path)
+    ['RUNNING is desired, the machine is gone: no second machine', 'TERMINATED', onMachine(), [GONE]],
+  ])('%s: %s', (_, path, worker, [observed, more]) => {
+    expect(pathOf(worker, observed, more)).toBe(path)
   })
 })
 
-describe('what EC2 shows, as a status', () => {
+describe('the EC2 state as a status', () => {
   const before = [
     {
       from: 'PROVISIONING',
@@ -140,7 +140,7 @@ describe('readiness', () => {
     expect(doneBy(decide(onMachine({ status: 'PROVISIONING' }), ec2(state)))).toBe(done)
   })
 
-  it('PROVISIONING, and nothing was ever made: PENDING', () => {
+  it('PROVISIONING, and nothing was ever launched: PENDING', () => {
     expect(doneBy(decide(aWorker({ status: 'PROVISIONING' }), GONE))).toBe('PENDING')
   })
 
@@ -167,11 +167,11 @@ describe('the way down', () => {
     ['EC2 pending', stopping, ec2('pending'), 'wait'],
     ['EC2 shutting-down', stopping, ec2('shutting-down'), 'TERMINATING'],
     ['EC2 terminated', stopping, ec2('terminated'), 'TERMINATED'],
-  ])('STOPPING, %s', (_, worker, sight, done) => {
-    expect(doneBy(decide(worker, sight))).toBe(done)
+  ])('STOPPING, %s', (_, worker, observed, done) => {
+    expect(doneBy(decide(worker, observed))).toBe(done)
   })
 
-  it('STOPPING, EC2 stopping at last: says once that its machine runs no longer, for that is billed', () => {
+  it('STOPPING, EC2 stopping: records once that the machine no longer runs, which ends its billing', () => {
     const ran = { ...stopping, conditions: withBoot([], 6, toMs(ENTERED)) }
     const { action } = decide(ran, ec2('stopping'))
     const changes = action.kind === 'write' ? action.changes : {}
@@ -180,20 +180,20 @@ describe('the way down', () => {
   })
 
   it.each<[string, Ec2Observation, string]>([
-    ['EC2 running, a session lives', ec2('running'), 'wait'],
-    ['EC2 stopping: others do that', ec2('stopping'), 'write'],
+    ['EC2 running, with a session', ec2('running'), 'wait'],
+    ['EC2 stopping outside LCM', ec2('stopping'), 'write'],
     ['EC2 shutting-down', ec2('shutting-down'), 'TERMINATING'],
     ['EC2 stopped', ec2('stopped'), 'STOPPED'],
     ['EC2 pending again', ec2('pending'), 'STARTING'],
     ['EC2 terminated', ec2('terminated'), 'TERMINATED'],
     ['its machine gone', GONE, 'TERMINATED'],
-  ])('DRAINING, %s', (_, sight, done) => {
+  ])('DRAINING, %s', (_, observed, done) => {
     const session = { cpu_cores: 1, memory_gb: 1, storage_gb: 1, nodes: 1, since: ENTERED }
     const deadline = toInstant(SOON + 3_600_000)
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: ENTERED, by: 'ann', reason: '', then: 'STOPPED', deadline } as const
     const worker = onMachine({ status: 'DRAINING', drain, reservations: { 'ls-1': session } })
-    expect(doneBy(decide(worker, sight))).toBe(done)
+    expect(doneBy(decide(worker, observed))).toBe(done)
   })
 })
 
@@ -209,11 +209,11 @@ describe('the way out', () => {
     ['EC2 pending', ending, ec2('pending'), 'terminate'],
     ['EC2 stopping', ending, ec2('stopping'), 'terminate'],
     ['EC2 stopped', ending, ec2('stopped'), 'terminate'],
-  ])('TERMINATING, %s', (_, worker, sight, done) => {
-    expect(doneBy(decide(worker, sight))).toBe(done)
+  ])('TERMINATING, %s', (_, worker, observed, done) => {
+    expect(doneBy(decide(worker, observed))).toBe(done)
   })
 
-  it('is not believed to be over on one miss', () => {
+  it('one miss does not confirm the termination', () => {
     expect(doneBy(decide(ending, { kind: 'absent', confirmed: false, because: textReason('missed once') }))).toBe(
       'wait',
     )
@@ -230,13 +230,13 @@ describe('RUNNING: the checks, each before those below it', () => {
 
   it.each<[string, string, Worker, Seeing]>([
     [
-      '1 TERMINATED is wanted',
+      '1 TERMINATED is desired',
       'TERMINATING',
       onMachine({ desired_status: 'TERMINATED', drain, license: pending }),
       [moved, { ...everythingDue, cml: silent }],
     ],
     [
-      '1 STOPPED is wanted',
+      '1 STOPPED is desired',
       'STOPPING',
       onMachine({ desired_status: 'STOPPED', drain, license: pending }),
       [moved, { ...everythingDue, cml: silent }],
@@ -254,7 +254,7 @@ describe('RUNNING: the checks, each before those below it', () => {
       [moved, { ...everythingDue, cml: silent }],
     ],
     [
-      '3 its CML is silent',
+      '3 its CML does not answer',
       'write service_status',
       onMachine({ license: pending }),
       [ec2('running'), { ...everythingDue, cml: silent }],
@@ -267,28 +267,33 @@ describe('RUNNING: the checks, each before those below it', () => {
     ],
     ['5 an idle check is due', 'survey', onMachine(), [ec2('running'), { isSurveyDue: true }]],
     ['6 nothing is left: scaling down follows from the check', 'nothing', onMachine(), [ec2('running')]],
-  ])('%s', (_, done, worker, [sight, more]) => {
-    const { action } = decide(worker, sight, more)
+  ])('%s', (_, done, worker, [observed, more]) => {
+    const { action } = decide(worker, observed, more)
     const named = action.kind === 'write' ? (action.changes.status ?? `write ${firstOf(action.changes)}`) : action.kind
     expect(named).toBe(done)
   })
 })
 
-/** Of the fields that tell the checks apart. */
+/** The fields that differ between the checks. */
 const firstOf = (changes: object): string =>
   ['public_ip', 'service_status', 'license'].find(name => name in changes) ?? Object.keys(changes).join()
 
-describe('the sweep of a new leader, of a worker on record as STOPPED', () => {
+describe('the sweep of a new leader, for a worker that is recorded as STOPPED', () => {
   const stopped = (more: Partial<Worker> = {}) =>
     onMachine({ status: 'STOPPED', service_status: 'UNAVAILABLE', public_ip: null, https_endpoint: null, ...more })
 
   it.each<[string, string, Worker, Ec2Observation]>([
     ['EC2 terminated', 'TERMINATED', stopped({ desired_status: 'STOPPED' }), ec2('terminated')],
     ['its machine gone', 'TERMINATED', stopped({ desired_status: 'STOPPED' }), GONE],
-    ['EC2 running, STOPPED is wanted', 'RUNNING STOPPING stop', stopped({ desired_status: 'STOPPED' }), ec2('running')],
-    ['EC2 stopped, RUNNING is wanted', 'STARTING start', stopped(), ec2('stopped')],
     [
-      'EC2 stopped, TERMINATED is wanted',
+      'EC2 running, STOPPED is desired',
+      'RUNNING STOPPING stop',
+      stopped({ desired_status: 'STOPPED' }),
+      ec2('running'),
+    ],
+    ['EC2 stopped, RUNNING is desired', 'STARTING start', stopped(), ec2('stopped')],
+    [
+      'EC2 stopped, TERMINATED is desired',
       'TERMINATING terminate',
       stopped({ desired_status: 'TERMINATED' }),
       ec2('stopped'),
@@ -300,8 +305,8 @@ describe('the sweep of a new leader, of a worker on record as STOPPED', () => {
       stopped({ desired_status: 'STOPPED' }),
       { kind: 'unknown', because: textReason('EC2 did not answer'), sinceMs: null },
     ],
-  ])('%s: %s', (_, path, worker, sight) => {
-    expect(pathOf(worker, sight)).toBe(path)
+  ])('%s: %s', (_, path, worker, observed) => {
+    expect(pathOf(worker, observed)).toBe(path)
   })
 
   it('EC2 running, as requested: RUNNING at once, and AVAILABLE once its CML is ready', () => {
@@ -310,7 +315,7 @@ describe('the sweep of a new leader, of a worker on record as STOPPED', () => {
   })
 })
 
-describe('a CML that has gone silent', () => {
+describe('a CML that stopped answering', () => {
   const silent = { stage: 'TLS', ready_streak: 0, version: null, certificate_sha256: null, detail: 'refused' } as const
   const silentFor = (ms: number, cml: NonNullable<Observation['cml']> = silent) => {
     const conditions = withBoot([], bootReached(silent.stage), SOON - ms, silent.detail)
@@ -318,7 +323,7 @@ describe('a CML that has gone silent', () => {
     return decide(onMachine({ service_status: 'UNAVAILABLE', conditions, cml: known }), ec2('running'), { cml }).action
   }
 
-  it('is asked less often the longer it lasts, and as often as ever once it answers', () => {
+  it('is probed less often the longer it lasts, and as often as before once it answers', () => {
     expect(silentFor(5_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.probeIntervalMs })
     expect(silentFor(80_000)).toEqual({ kind: 'wait', afterMs: 20_000 })
     expect(silentFor(3_600_000)).toEqual({ kind: 'wait', afterMs: WORKER_POLICY.requeueMsMax })

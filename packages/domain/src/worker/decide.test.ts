@@ -53,12 +53,12 @@ const cmlAt = (stage: CmlObservation['stage'], ready_streak = 0): CmlObservation
   certificate_sha256: stage === 'NOTHING' || stage === 'TCP' ? null : 'ab'.repeat(32),
   detail: '',
 })
-const decide = (worker: Worker, sight: Ec2Observation, cml: CmlObservation | null = null, nowMs = soon): Decision =>
-  decideWorker(worker, anObservation({ ec2: sight, cml }), WORKER_POLICY, nowMs)
+const decide = (worker: Worker, ec2: Ec2Observation, cml: CmlObservation | null = null, nowMs = soon): Decision =>
+  decideWorker(worker, anObservation({ ec2, cml }), WORKER_POLICY, nowMs)
 const movesTo = (decision: Decision) => (decision.action.kind === 'write' ? decision.action.changes.status : undefined)
 
-describe('over every status, intent and sight', () => {
-  const sights: readonly Ec2Observation[] = [...[...EC2_STATES, 'rebooting'].map(ec2), UNKNOWN, ABSENT, MISSED]
+describe('for every status, desired status and observation', () => {
+  const ec2States: readonly Ec2Observation[] = [...[...EC2_STATES, 'rebooting'].map(ec2), UNKNOWN, ABSENT, MISSED]
   const cmls = [null, cmlAt('NOTHING'), cmlAt('API'), cmlAt('READY', 1), cmlAt('READY', 3)]
   const times = [soon, minutesLater(60)]
   const unlicensed = aLicenseObservation({ registration: 'NOT_REGISTERED', authorization: 'INIT' })
@@ -99,23 +99,23 @@ describe('over every status, intent and sight', () => {
     ]),
   )
   const cases = workers.flatMap(worker =>
-    sights.flatMap(sight =>
-      cmls.flatMap(cml => licenses.flatMap(license => times.map(nowMs => ({ worker, sight, cml, license, nowMs })))),
+    ec2States.flatMap(ec2 =>
+      cmls.flatMap(cml => licenses.flatMap(license => times.map(nowMs => ({ worker, ec2, cml, license, nowMs })))),
     ),
   )
   const decided = cases.map(each => {
     const { cml, license } = each
-    const observed = anObservation({ ec2: each.sight, cml, license, isSurveyDue: true })
+    const observed = anObservation({ ec2: each.ec2, cml, license, isSurveyDue: true })
     return { ...each, decision: decideWorker(each.worker, observed, WORKER_POLICY, each.nowMs) }
   })
 
-  it('always decides, with a reason', () => {
+  it('returns a decision with a reason', () => {
     expect(decided.length).toBeGreaterThan(5_000)
     expect(decided.filter(({ decision }) => decision.because.message.length <= 3)).toEqual([])
   })
 
-  it('never leaves the table of moves, and writes only what a controller may', () => {
-    // Equal writes of a worker are judged once.
+  it('makes only allowed transitions, and writes only fields of a controller', () => {
+    // Equal writes of a worker are checked once.
     const written = new Map(
       decided.flatMap(({ worker, decision: { action, because } }) =>
         action.kind === 'write'
@@ -138,7 +138,7 @@ describe('over every status, intent and sight', () => {
     }
   })
 
-  it('touches the cloud only in a status that announced it', () => {
+  it('changes the cloud only in a status that announced it', () => {
     const announced: Readonly<Record<string, readonly string[]>> = {
       launch: ['PENDING'],
       start: ['STARTING', 'TERMINATING'],
@@ -161,8 +161,8 @@ describe('over every status, intent and sight', () => {
   })
 
   it('destroys, stops and marks nothing while the cloud is unknown', () => {
-    for (const { worker, sight, decision } of decided) {
-      if (sight.kind !== 'unknown' || worker.status === 'TERMINATED') continue
+    for (const { worker, ec2, decision } of decided) {
+      if (ec2.kind !== 'unknown' || worker.status === 'TERMINATED') continue
       if (worker.status === 'PENDING' && worker.launch?.state !== 'open') continue
       expect(decision.action.kind, decision.because.code).toBe('retry')
     }
@@ -180,8 +180,8 @@ describe('over every status, intent and sight', () => {
   })
 
   it('acts on an absence only when it is confirmed', () => {
-    for (const { worker, sight, decision } of decided) {
-      if (sight !== MISSED || (worker.status === 'PENDING' && worker.launch?.state !== 'open')) continue
+    for (const { worker, ec2, decision } of decided) {
+      if (ec2 !== MISSED || (worker.status === 'PENDING' && worker.launch?.state !== 'open')) continue
       expect(movesTo(decision), decision.because.code).not.toBe('TERMINATED')
     }
   })
@@ -272,7 +272,7 @@ describe('starting up', () => {
     expect(movesTo(decision)).not.toBe('FAILED')
   })
 
-  it('can be tried again by a stop and a start when it failed without an instance', () => {
+  it('can be retried with a stop and a start when it failed without an instance', () => {
     const failed = aWorker({ status: 'FAILED', desired_status: 'STOPPED', launch: anAttempt({ state: 'refused' }) })
     expect(movesTo(decide(failed, ABSENT))).toBe('PENDING')
     expect(decide({ ...failed, desired_status: 'RUNNING' }, ABSENT).action.kind).toBe('nothing')
@@ -320,7 +320,7 @@ describe('the desired status comes first', () => {
 describe('stopping', () => {
   const stopping = onMachine({ status: 'STOPPING', desired_status: 'STOPPED' })
 
-  it('waits for an instance that can not be stopped yet', () => {
+  it("waits for an instance that can't be stopped yet", () => {
     expect(decide(stopping, ec2('pending')).action.kind).toBe('wait')
   })
 
@@ -405,7 +405,7 @@ describe('at rest', () => {
     expect(decide(onMachine({ status: 'TERMINATED' }), ABSENT).action.kind).toBe('nothing')
   })
 
-  it('needs no routine look when stopped, failed or terminated as requested', () => {
+  it('needs no poll when stopped, failed or terminated as requested', () => {
     expect(needsAttention(onMachine())).toBe(true)
     expect(needsAttention(onMachine({ status: 'STOPPED', desired_status: 'STOPPED' }))).toBe(false)
     expect(needsAttention(onMachine({ status: 'STOPPED' }))).toBe(true)
@@ -416,7 +416,7 @@ describe('at rest', () => {
   })
 })
 
-it('looks at young changes often and at old ones less so', () => {
+it('requeues recent changes often and old ones less often', () => {
   const ages = [0, 40_000, 600_000].map(ageMs =>
     requeueAfterMs(aWorker({ entered_status_at: toInstant(0) }), WORKER_POLICY, ageMs),
   )

@@ -289,7 +289,7 @@ function decideRunning(seen: Seen): Decision {
   return decideServing(seen) ?? decideFreshness(seen) ?? decideAccess(seen) ?? decideInside(seen) ?? decideSurvey(seen)
 }
 
-/** Where it can be reached, and whether it serves there. Null while both are as recorded. */
+/** The address of the worker and whether it serves there. Null while both are as recorded. */
 function decideServing(seen: Seen): Decision | null {
   const { worker, instance, policy } = seen
   const drift = factsOf(worker, instance, policy.cmlAddress)
@@ -297,7 +297,7 @@ function decideServing(seen: Seen): Decision | null {
   return decideService(seen)
 }
 
-/** What CML says to those who may ask: its license, and what labs can be made of. One write for both. */
+/** License and node definitions of CML, in one write. */
 function decideInside(seen: Seen): Decision | null {
   const { worker, nodeDefinitions } = seen
   const license = decideLicense(seen)
@@ -319,7 +319,7 @@ const decideSurvey = ({ isSurveyDue }: Seen): Decision =>
     ? perform({ kind: 'survey' }, reason('activity_check_due'))
     : nothing(reason('at_desired_status', { status: 'RUNNING' }))
 
-/** CML itself: found running and not yet seen ready, or gone silent. Null while it serves. */
+/** CML itself: found running and not ready yet, or not answering. Null while it serves. */
 function decideService(seen: Seen): Decision | null {
   const { worker, cml, policy } = seen
   if (cml === null)
@@ -341,7 +341,7 @@ function decideService(seen: Seen): Decision | null {
   return wait(cml.stage === 'READY' ? policy.probeIntervalMs : askSilent(seen), because)
 }
 
-/** A CML that has been silent for long, such as one with a changed certificate, is probed less often. */
+/** A CML that has not answered for long, such as one with a changed certificate, is probed less often. */
 function askSilent({ worker, policy, nowMs }: Seen): number {
   const since = worker.conditions.find(({ type }) => type === 'CmlReady')?.since
   const silentMs = since === undefined ? 0 : nowMs - toMs(since)
@@ -351,7 +351,7 @@ function askSilent({ worker, policy, nowMs }: Seen): number {
 const unblocked = (worker: Worker): Condition[] =>
   withoutCondition(withoutCondition(worker.conditions, CONDITION.blocked), CONDITION.stopBlocked)
 
-/** What EC2 shows, as a status of ours with what goes with it. A machine found running still has to show its CML. */
+/** The worker status for an EC2 state. A machine that is found running still has to boot its CML. */
 function truth({ worker, instance, policy, nowMs }: Seen): WorkerChanges {
   const hasRunBefore = worker.state_history.some(change => change.to === 'STARTING')
   const mayBeFirst = worker.status === 'PROVISIONING' || worker.status === 'UNKNOWN'

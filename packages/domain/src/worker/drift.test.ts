@@ -44,12 +44,12 @@ it.each<[string, Worker, Observation, string | null]>([
   ['the tag of another fleet', onMachine(), seeing({ tags: { [TAG.fleet]: 'theirs' } }), 'tags'],
   ['a tag that is gone while it starts', onMachine({ status: 'STARTING' }), seeing({ tags: {} }), 'tags'],
   [
-    'a machine that dies, which loses its tags',
+    'a terminating machine, which loses its tags',
     onMachine({ status: 'TERMINATING' }),
     seeing({ state: 'terminated', tags: {} }),
     null,
   ],
-  ['a change that is under way', onMachine({ status: 'STOPPING' }), seeing({}), null],
+  ['a change in progress', onMachine({ status: 'STOPPING' }), seeing({}), null],
   ['a worker without a machine', aWorker(), seeing({}), null],
 ])('sees %s', (_, worker, observed, drift) => {
   expect(driftOf(worker, observed, WORKER_POLICY)).toBe(drift)

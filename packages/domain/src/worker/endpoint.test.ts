@@ -40,7 +40,7 @@ describe('the tag cml-endpoint', () => {
     ['loopback', 'https://127.0.0.1:19443', foreign('127.0.0.1')],
     ['a name that EC2 did not give', 'https://lab.example:8443', foreign('lab.example')],
     ['its own address spelled in another way', 'https://0313.0.113.7', foreign('0313.0.113.7')],
-    ['a user name that looks like its address', 'https://203.0.113.7@203.0.113.8', MALFORMED],
+    ['a user name that resembles its address', 'https://203.0.113.7@203.0.113.8', MALFORMED],
     ['a path', 'https://203.0.113.7/elsewhere', MALFORMED],
     ['plain http', 'http://203.0.113.7', MALFORMED],
     ['the first port of nodes', 'https://203.0.113.7:2000', nodePort(2000)],
@@ -72,7 +72,7 @@ describe('a worker whose instance is tagged with a foreign endpoint', () => {
   const pinned = onMachine({ cml: { ...aWorker().cml, certificate_sha256: 'ab'.repeat(32) } })
 
   it('keeps its endpoint, and sets one condition', () => {
-    const said = decide(pinned, tags)
+    const decided = decide(pinned, tags)
     const because = {
       code: 'endpoint_tag_ignored',
       params: {
@@ -81,17 +81,17 @@ describe('a worker whose instance is tagged with a foreign endpoint', () => {
         cause: { code: 'endpoint_address_foreign', params: { host: '203.0.113.66' } },
       },
     }
-    expect(said.because).toMatchObject(because)
-    expect(said.action).toMatchObject({
+    expect(decided.because).toMatchObject(because)
+    expect(decided.action).toMatchObject({
       changes: { conditions: [{ type: 'EndpointTagIgnored', status: true, reason: because }] },
     })
-    if (said.action.kind !== 'write') return
-    expect(said.action.changes.https_endpoint).toBeUndefined()
-    const told = withChanges(pinned, said.action.changes)
-    expect(decide(told, tags).action.kind).toBe('nothing')
-    const pending = decide(told, { ...tags, state: 'pending' })
+    if (decided.action.kind !== 'write') return
+    expect(decided.action.changes.https_endpoint).toBeUndefined()
+    const reported = withChanges(pinned, decided.action.changes)
+    expect(decide(reported, tags).action.kind).toBe('nothing')
+    const pending = decide(reported, { ...tags, state: 'pending' })
     expect(pending.because.code, 'addresses come with running').toBe('ec2_reports')
-    expect(decide(told, {})).toMatchObject({
+    expect(decide(reported, {})).toMatchObject({
       because: { code: 'tags_changed' },
       action: { changes: { conditions: [] } },
     })
@@ -106,7 +106,7 @@ describe('the endpoint on record', () => {
     ['that an older version took from a tag with a port of nodes', { https_endpoint: 'https://10.0.0.7:2222' }, null],
     ['of plain http', { https_endpoint: 'http://10.0.0.7' }, null],
     ['of a worker without one', { https_endpoint: null }, null],
-  ])('%s is used only where it is its own', (_, more, endpoint) => {
+  ])('%s is used only when it is its own', (_, more, endpoint) => {
     const { public_ip, private_ip } = OWN
     expect(recordedEndpoint(aWorker({ public_ip, private_ip, ...more }))).toBe(endpoint)
   })

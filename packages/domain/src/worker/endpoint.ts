@@ -2,7 +2,7 @@ import { type Reason, reason } from '../reason.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Worker, WorkerChanges } from './worker.ts'
 
-/** By which of a machine's addresses its CML is reached. */
+/** Which address of a machine is used for its CML. */
 export type CmlAddress = 'public' | 'private'
 
 /** On these ports CML's port mapper leads to the nodes of labs, so a learner could answer there instead of CML. */
@@ -51,8 +51,8 @@ function addressNamed(instance: Instance, host: string): string | null {
 }
 
 /**
- * The endpoint on record, unless it leads to another machine or to a node of a lab: a record of an older version may hold what a
- * foreign tag said.
+ * The recorded endpoint, unless it belongs to another machine or to a node of a lab: an older version may have stored it from a
+ * foreign tag.
  */
 export function recordedEndpoint({ https_endpoint, public_ip, private_ip }: Worker): string | null {
   const [, host, port] = URL_PARTS.exec(https_endpoint ?? '') ?? []
@@ -63,7 +63,7 @@ export function recordedEndpoint({ https_endpoint, public_ip, private_ip }: Work
 export const isDead = (instance: Instance): boolean =>
   instance.state === 'shutting-down' || instance.state === 'terminated'
 
-/** What the record must say of this machine, as far as it says something else: addresses change with every start. */
+/** The changes of the record for this machine: addresses change with every start. */
 export function factsOf(worker: Worker, instance: Instance, by: CmlAddress): WorkerChanges {
   const facts = {
     instance_type: instance.instance_type,

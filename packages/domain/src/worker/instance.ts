@@ -4,10 +4,10 @@ import { z } from 'zod'
 export const EC2_STATES = ['pending', 'running', 'stopping', 'stopped', 'shutting-down', 'terminated'] as const
 export type Ec2State = (typeof EC2_STATES)[number]
 
-/** A machine as the cloud shows it at one moment. */
+/** A machine as the cloud reported it. */
 export interface Instance {
   readonly instance_id: string
-  /** One of EC2_STATES, or whatever else the cloud said. */
+  /** One of EC2_STATES, or any other name that the cloud reported. */
   readonly state: string
   /** Why it is in that state, such as `Server.InsufficientInstanceCapacity`. */
   readonly state_reason: string | null

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { canMove } from './lifecycle.ts'
 import { WORKER_STATUSES, type WorkerStatus } from './worker.ts'
 
-/** Every move that there is, and by being complete every one that there is not. Drift is written after the bar. */
+/** All allowed transitions. Those after the bar are drift. */
 const MOVES: Readonly<Record<WorkerStatus, string>> = {
   PENDING: 'PROVISIONING FAILED TERMINATED',
   PROVISIONING: 'STARTING STOPPING TERMINATING FAILED PENDING | STOPPED TERMINATED UNKNOWN',

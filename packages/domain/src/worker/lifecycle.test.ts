@@ -26,7 +26,7 @@ describe('the lifecycle', () => {
     }
   })
 
-  it('has no way into RUNNING that skips STARTING, but for machines found running and drains that were called off', () => {
+  it('enters RUNNING only from STARTING, except for machines found running and canceled drains', () => {
     expect(WORKER_STATUSES.filter(status => canMove(status, 'RUNNING'))).toEqual([
       'STARTING',
       'DRAINING',
@@ -36,11 +36,11 @@ describe('the lifecycle', () => {
     ])
   })
 
-  it('never moves to where it is', () => {
+  it('has no transition from a status to itself', () => {
     for (const status of WORKER_STATUSES) expect(canMove(status, status)).toBe(false)
   })
 
-  it('knows what is rest', () => {
+  it('knows the statuses at rest', () => {
     expect(WORKER_STATUSES.filter(status => !isTransitional(status))).toEqual([
       'RUNNING',
       'STOPPED',
@@ -67,14 +67,14 @@ it.each([
 describe('a request that no status serves yet', () => {
   const unserved = (desired: string) => WORKER_STATUSES.filter(status => isWishUnserved(status, desired))
 
-  it('is one whose worker has not begun to move there', () => {
+  it('is one that the worker has not begun to follow', () => {
     expect(unserved('RUNNING')).toEqual(['STOPPING', 'STOPPED', 'TERMINATING', 'TERMINATED'])
     expect(unserved('STOPPED')).not.toContain('STOPPING')
     expect(unserved('STOPPED')).toContain('RUNNING')
     expect(unserved('TERMINATED')).toEqual(WORKER_STATUSES.filter(status => !status.startsWith('TERMINAT')))
   })
 
-  it('is none in words of another version', () => {
+  it('is false for unknown statuses of another version', () => {
     expect(isWishUnserved('RUNNING', 'HIBERNATED')).toBe(false)
     expect(isWishUnserved('', '')).toBe(false)
   })
@@ -146,7 +146,7 @@ describe('a drain that is over', () => {
 
 describe('a stop outside LCM', () => {
   it.each(['RUNNING', 'DRAINING', 'STARTING'] as const)(
-    'of a %s worker is accepted, where that is the setting',
+    'of a %s worker is accepted when the setting is accept',
     status => {
       expect(report(aWorker({ status }), 'STOPPED', ACCEPT)?.worker).toMatchObject({
         desired_status: 'STOPPED',
@@ -157,7 +157,7 @@ describe('a stop outside LCM', () => {
     },
   )
 
-  it('is not what a requested stop ends with', () => {
+  it('does not include the end of a requested stop', () => {
     expect(report(aWorker({ status: 'STOPPING' }), 'STOPPED', ACCEPT)?.worker.desired_status).toBe('RUNNING')
   })
 })

@@ -6,7 +6,7 @@ import { drainIsOver, endOf } from './decision/drain.ts'
 import { EC2_STATES, type Ec2State } from './instance.ts'
 import { DesiredStatus, type Worker, type WorkerStatus } from './worker.ts'
 
-/** Where a worker may go from each status. The API refuses everything else at the write. */
+/** The allowed transitions. The API refuses all others at the write. */
 const MOVES: Readonly<Record<WorkerStatus, readonly WorkerStatus[]>> = {
   PENDING: ['PROVISIONING', 'FAILED', 'TERMINATED'],
   PROVISIONING: ['STARTING', 'STOPPING', 'TERMINATING', 'FAILED', 'PENDING', 'STOPPED', 'TERMINATED', 'UNKNOWN'],
@@ -39,7 +39,7 @@ const SERVING: Readonly<Record<DesiredStatus, readonly string[]>> = {
   TERMINATED: ['TERMINATING', 'TERMINATED'],
 }
 
-/** Nothing serves the wish yet: its author waits for a first sign that it was heard. Hints hold words of other versions too. */
+/** Whether no controller has acted on the request yet. Change hints may have statuses of other versions. */
 export function isWishUnserved(status: string, desired: string): boolean {
   const wish = DesiredStatus.safeParse(desired)
   return wish.success && !SERVING[wish.data].includes(status)

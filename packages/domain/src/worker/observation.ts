@@ -27,7 +27,7 @@ export interface Unreadable {
 
 export interface CmlObservation {
   readonly stage: CmlStage
-  /** How many times in a row the server has said that it is ready. It may say so once and then reboot. */
+  /** How many times in a row the server was ready. It may be ready once and then reboot. */
   readonly ready_streak: number
   readonly version: string | null
   readonly certificate_sha256: string | null
@@ -50,7 +50,7 @@ export const CML_PARTS = [
 ] as const
 export type CmlPart = (typeof CML_PARTS)[number]
 
-/** CML answered with a refusal. A retry does not help until a person changes something. */
+/** CML answered with a refusal. A retry does not help until an operator changes something. */
 export interface CmlRefusal {
   /** The error message of CML. */
   readonly message: string
@@ -87,7 +87,7 @@ export type LicenseObservation =
 
 export interface Observation {
   readonly ec2: Ec2Observation
-  /** Null when there was no address to look at, or no need to. */
+  /** Null when there was no address, or no need to probe it. */
   readonly cml: CmlObservation | null
   /** Null when nothing depended on it. */
   readonly license: LicenseObservation | null
@@ -95,13 +95,13 @@ export interface Observation {
   readonly isReturnHeard: boolean
   /** Null unless the worker still has to be launched. */
   readonly launch: LaunchInputs | null
-  /** Whether it is time to visit its CML: for its license, its node definitions, and what people did on it. */
+  /** Whether a probe of its CML is due: license, node definitions and the activity of users. */
   readonly isSurveyDue: boolean
   /** The node definitions of its CML, sorted; null when they were not read. */
   readonly nodeDefinitions: readonly string[] | null
   /** Since when it was not measured, if that is too long; null while it is measured. */
   readonly metricsSilentSince: number | null
-  /** How long the tags of its machine are left alone after they were last set; 0 when they may be set now. */
+  /** Pause before the tags of its machine may be set again; 0 when they may be set now. */
   readonly tagPauseMs: number
   /** What its CML last accepted or refused. */
   readonly access: CmlAccess
@@ -117,7 +117,7 @@ export interface Seen extends Omit<Observation, 'ec2'> {
 
 export const ageOf = (worker: Worker, nowMs: number): number => nowMs - toMs(worker.entered_status_at)
 
-/** Young changes are looked at often, old ones less so. */
+/** Requeues recent changes often, and old ones less often. */
 export const requeueAfterMs = (worker: Worker, policy: WorkerPolicy, nowMs: number): number =>
   Math.min(policy.requeueMsMax, Math.max(policy.requeueMs, ageOf(worker, nowMs) / 4))
 
@@ -125,21 +125,21 @@ export const requeueAfterMs = (worker: Worker, policy: WorkerPolicy, nowMs: numb
 export interface WorkerPolicy {
   /** The value of `lcm:fleet` on our machines. */
   readonly fleet: string
-  /** The tag by which machines are found that LCM did not launch; null where none are looked for. */
+  /** The discovery tag of machines that LCM did not launch; null when none are imported. */
   readonly discoveryTag: { readonly key: string; readonly value: string } | null
   readonly cmlAddress: CmlAddress
   readonly licenseOnTerminate: 'boot' | 'record'
   readonly licenseOnStop: 'keep' | 'release'
-  /** How soon a change in progress is looked at again: from the first, growing with its age, to the second. */
+  /** Requeue delay of a change in progress: from the first, growing with its age, to the second. */
   readonly requeueMs: number
   readonly requeueMsMax: number
   readonly probeIntervalMs: number
   readonly readyAnswers: number
   /** How far apart two misses of a machine must be, so that they are not one hiccup. */
   readonly missesApartMs: number
-  /** How long an offering without capacity is left alone once all have been tried. */
+  /** How long an offer without capacity is skipped once all have been tried. */
   readonly capacityPauseMs: number
-  /** How long a launch waits that AWS refuses to this account: because of a quota, or because of who asks. */
+  /** How long a launch waits that AWS refuses to this account: for a quota, or for a permission. */
   readonly quotaPauseMs: number
   readonly authPauseMs: number
   /** How long a launch waits for its template, region or image before the worker fails. */
@@ -147,9 +147,9 @@ export interface WorkerPolicy {
   readonly provisioningMsMax: number
   readonly startingMsMax: number
   readonly stoppingMsMax: number
-  /** How long a license operation may take once CML has taken it. */
+  /** How long a license operation may take once CML has accepted it. */
   readonly licenseMsMax: number
-  /** How long a machine is kept alive to give its license back before it is terminated without. */
+  /** How long a machine is kept to return its license before it is terminated without. */
   readonly returnLicenseMsMax: number
   /** How long EC2 may take to terminate before the worker is Overdue. */
   readonly terminatingMsMax: number

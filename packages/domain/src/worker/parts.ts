@@ -46,7 +46,7 @@ export const LICENSE_STATUSES = [
   'UNKNOWN',
 ] as const
 
-/** A pending operation is cleared by success or a definite refusal, and kept when nobody answered. */
+/** A pending operation is cleared by success or a definite refusal, and kept without an answer. */
 export const License = z
   .object({
     product: z
@@ -72,7 +72,7 @@ export const License = z
       .nullable()
       .default(null)
       .meta({ description: 'The host name registered with the license.', example: 'training-1' }),
-    /** What CML was asked for and nobody knows the end of. Until that is known the Smart Account may count a license. */
+    /** The request to CML whose result is unknown. Until it is known the Smart Account may count a license. */
     unsettled: z.enum(['register', 'deregister']).nullable().default(null).meta({
       description: 'An operation whose outcome is unknown; the Smart Account may still count a license.',
       example: null,
@@ -113,7 +113,7 @@ export const NO_LICENSE: License = {
   last_error: null,
 }
 
-/** Of a server that somebody else set up and nobody here has looked into yet. */
+/** The license of a server that LCM did not set up and has not read yet. */
 export const UNSEEN_LICENSE: License = { ...NO_LICENSE, status: 'UNKNOWN' }
 
 export const Cml = z

@@ -90,11 +90,11 @@ it('cuts the long error of a launch that AWS denies', () => {
 })
 
 describe('a boot', () => {
-  const look = { ready_streak: 0, version: null, certificate_sha256: null }
+  const probe = { ready_streak: 0, version: null, certificate_sha256: null }
   const starting = onMachine({ status: 'STARTING', service_status: 'STARTING' })
 
   it('has a reason with its stage, what it waits for and the error of the probe', () => {
-    const refused = { ...look, stage: 'NOTHING', detail: 'connection refused' } as const
+    const refused = { ...probe, stage: 'NOTHING', detail: 'connection refused' } as const
     const because = reason('boot_progress', {
       stage: 2,
       stages: 6,
@@ -115,7 +115,7 @@ describe('a boot', () => {
   })
 
   it('waits until CML has been ready several times', () => {
-    const ready = { ...look, stage: 'READY', ready_streak: 1, detail: '' } as const
+    const ready = { ...probe, stage: 'READY', ready_streak: 1, detail: '' } as const
     expect(decide(starting, { cml: ready }).because.code).toBe('cml_settling')
     const done = { ...ready, ready_streak: 3, version: '2.9.0' }
     expect(decide(starting, { cml: done }).because).toMatchObject({ code: 'cml_ready', params: { version: '2.9.0' } })
@@ -123,9 +123,9 @@ describe('a boot', () => {
 
   it('waits for an address, and records it', () => {
     const addressless = { public_ip: null, private_ip: null }
-    const sight = { ec2: anEc2Observation(addressless) }
+    const observed = { ec2: anEc2Observation(addressless) }
     const empty = onMachine({ status: 'STARTING', ...addressless, https_endpoint: null })
-    expect(decide(empty, sight).because.code).toBe('no_address_yet')
+    expect(decide(empty, observed).because.code).toBe('no_address_yet')
     expect(decide(empty).because.code).toBe('address_known')
   })
 })

@@ -210,7 +210,7 @@ const ROWS: readonly Row[] = [
     blocks: everywhere('Ec2Unreachable', isNotFinal),
   },
   {
-    name: 'EC2 did not answer the last looks, in other words each time',
+    name: 'EC2 did not answer the last reads, with different messages',
     apply: decided(
       { at: ago(10), because: textReason('timeout'), seen: { ec2: 'unknown' } },
       decision({ id: 'd-0', because: textReason('503'), seen: { ec2: 'unknown' } }),
@@ -347,7 +347,7 @@ const ROWS: readonly Row[] = [
     blocks: {},
   },
   {
-    name: 'the controller plans to look again',
+    name: 'the controller plans to check again',
     apply: facts => ({
       ...facts,
       plan: { resource: 'worker:w-1', action: 'retry', because: textReason('EC2 does not answer'), due_at: null },

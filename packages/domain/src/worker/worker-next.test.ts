@@ -123,7 +123,7 @@ describe('as text', () => {
     term: null,
     last_seen_at: ago(0),
   }
-  const told = (more: Partial<Worker>, other: Partial<WorkerNextFacts> = {}) =>
+  const nextOf = (more: Partial<Worker>, other: Partial<WorkerNextFacts> = {}) =>
     workerNextText(
       nextOfWorker({ worker: onMachine(more), decisions: [], plan: null, controller: LEADING, nowMs: NOW, ...other }),
       words,
@@ -133,20 +133,20 @@ describe('as text', () => {
   it('a refused stop', () => {
     const refused = { action: 'stop', instance_id: 'i-1', aws_code: 'OperationNotPermitted', error: 'it is protected.' }
     const conditions = blocked('StopBlocked', reason('ec2_refuses', refused))
-    expect(told({ status: 'STOPPING', desired_status: 'STOPPED', conditions })).toBe(
+    expect(nextOf({ status: 'STOPPING', desired_status: 'STOPPED', conditions })).toBe(
       'stop its instance; blocked for 5m by StopBlocked: EC2 refuses to stop i-1: it is protected',
     )
   })
 
   it('a start that is requested during a stop', () => {
-    expect(told({ status: 'STOPPING', desired_status: 'RUNNING', entered_status_at: ago(1) })).toBe(
+    expect(nextOf({ status: 'STOPPING', desired_status: 'RUNNING', entered_status_at: ago(1) })).toBe(
       'finish the stop of its instance, then start it again; for 1m now: waiting for EC2 to report the instance as stopped',
     )
   })
 
   it('a retry, and when it is due', () => {
     const conditions = blocked('Failed', TIMEOUT)
-    expect(told({ status: 'FAILED', failures: 1, conditions, entered_status_at: ago(2) })).toBe(
+    expect(nextOf({ status: 'FAILED', failures: 1, conditions, entered_status_at: ago(2) })).toBe(
       'try again by itself, retry 1 of 3; blocked for 5m by Failed: STARTING for more than 30 minutes; in 3m',
     )
   })
@@ -154,14 +154,16 @@ describe('as text', () => {
   it('no controller, whether or not the request is fulfilled', () => {
     const controller = { ...LEADING, leader: null, instances: [], last_seen_at: ago(7) }
     const blockedBy = 'blocked for 7m by ControllerDown: no worker-controller is running'
-    expect(told({ desired_status: 'STOPPED' }, { controller })).toBe(`stop its instance; ${blockedBy}`)
-    expect(told({}, { controller })).toBe(`RUNNING, as requested, as far as LCM can tell; ${blockedBy}`)
+    expect(nextOf({ desired_status: 'STOPPED' }, { controller })).toBe(`stop its instance; ${blockedBy}`)
+    expect(nextOf({}, { controller })).toBe(`RUNNING, as requested, as far as LCM can tell; ${blockedBy}`)
   })
 
   it('a protected worker that is drained to be terminated', () => {
     const [drained] = fc.sample(drain, 1)
-    expect(told({ status: 'DRAINING', protected: true, drain: drained ?? null })).toContain('then make it STOPPED; for')
-    expect(told({ status: 'DRAINING', protected: true, drain: drained ?? null })).toContain(
+    expect(nextOf({ status: 'DRAINING', protected: true, drain: drained ?? null })).toContain(
+      'then make it STOPPED; for',
+    )
+    expect(nextOf({ status: 'DRAINING', protected: true, drain: drained ?? null })).toContain(
       'the worker is protected, so it will not be TERMINATED',
     )
   })
@@ -214,10 +216,10 @@ describe('as text', () => {
       {},
     ],
   ])('$0.code', (because, more, other) => {
-    expect(told(more, other)).toContain(`: ${because.message}`)
+    expect(nextOf(more, other)).toContain(`: ${because.message}`)
   })
 
   it('a request that is fulfilled', () => {
-    expect(told({})).toBe('nothing to do: RUNNING, as requested')
+    expect(nextOf({})).toBe('nothing to do: RUNNING, as requested')
   })
 })

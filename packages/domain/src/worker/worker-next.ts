@@ -42,7 +42,7 @@ export interface WorkerNextFacts {
   /** Newest first. */
   readonly decisions: readonly DecisionRecord[]
   readonly plan: PlannedAction | null
-  /** The worker-controller; null where the reader could not ask. */
+  /** The worker-controller; null when it could not be read. */
   readonly controller: ServiceState | null
   readonly nowMs: number
 }
@@ -122,7 +122,7 @@ const paramsOf = (worker: Worker): Next['params'] => ({
 
 function blockageOf(next: WorkerNextCode, facts: WorkerNextFacts): Blockage | null {
   const { worker, controller, nowMs } = facts
-  // TERMINATED is final whether or not a controller looks.
+  // TERMINATED is final whether or not a controller runs.
   if (worker.status === 'TERMINATED') return waitOf(next, facts)
   const lastActAt = ofController(facts)[0]?.at ?? worker.entered_status_at
   return (
@@ -165,7 +165,7 @@ function conditionBlockage(types: readonly string[], { conditions }: Worker): Bl
   return { kind, code: found.type, message: found.reason.message, since: found.since }
 }
 
-/** What the newest decisions of the controller saw of EC2: no answer, or no instance. Since the first in an unbroken row. */
+/** What the newest decisions of the controller observed of EC2: no answer, or no instance. Since the first in an unbroken row. */
 function observationBlockage(facts: WorkerNextFacts): Blockage | null {
   const decisions = ofController(facts)
   const [newest] = decisions

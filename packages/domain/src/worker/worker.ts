@@ -85,11 +85,11 @@ export const withoutCondition = (conditions: readonly Condition[], type: string)
 export const CONDITION = {
   /** Its desired status became STOPPED before it was ever launched. */
   held: 'HeldByIntent',
-  /** A problem that only a person can fix blocks the launch. */
+  /** A problem that only an operator can fix blocks the launch. */
   blocked: 'LaunchBlocked',
-  /** EC2 refuses to stop its machine until a person acts: stop protection, or a missing permission. */
+  /** EC2 refuses to stop its machine until an operator acts: stop protection, or a missing permission. */
   stopBlocked: 'StopBlocked',
-  /** EC2 refuses to terminate its machine until a person acts. */
+  /** EC2 refuses to terminate its machine until an operator acts. */
   terminateBlocked: 'TerminateBlocked',
   /** Why it is FAILED. */
   failed: 'Failed',
@@ -100,7 +100,7 @@ export const CONDITION = {
   tagsChanged: 'TagsChanged',
   /** The tag `cml-endpoint` leads to another machine, or to a node of a lab. */
   endpointIgnored: 'EndpointTagIgnored',
-  /** What keeps a worker from going that holds a license. */
+  /** Why a worker with a license is not terminated yet. */
   returningLicense: 'ReturningLicense',
   /** It runs, and nothing was measured of it for too long. */
   metricsStale: 'MetricsStale',
@@ -115,7 +115,7 @@ export const CONDITION = {
 /**
  * One try at launching. It is stored before the cloud is asked, and only one is open at a time:
  * open = may have a machine, launched = has one, adopted = has one that only its tags name as this worker's, refused = the cloud
- * said no, spent = its machine is dead or never was.
+ * refused it, spent = its machine is dead or never existed.
  */
 export const LaunchAttempt = z
   .object({
@@ -149,7 +149,7 @@ export type StateChange = z.infer<typeof StateChange>
 export const STATE_HISTORY_MAX = 50
 export const APPLIED_KEYS_MAX = 20
 
-/** What a person may call a worker: it fits on a line, and reads the same wherever it is shown. */
+/** A worker name that users set: it fits on a line and has no invisible characters. */
 export const NewWorkerName = z
   .string()
   .max(80)
@@ -159,7 +159,7 @@ export const NewWorkerName = z
     'words with one space between them, no control characters',
   )
   .meta({ id: 'NewWorkerName', description: 'A name for a new worker.' })
-/** The machines of others are called as they please: what is found keeps its name. */
+/** Imported machines keep their names. */
 export const WorkerName = z
   .string()
   .min(1)
@@ -285,7 +285,7 @@ export const Worker = z
 export type Worker = z.infer<typeof Worker>
 
 const { shape } = Worker
-/** What a controller may say of a worker. Desired state is not among it: that belongs to people and policies. */
+/** The fields of a worker that a controller writes. The desired status belongs to users and policies. */
 export const WorkerChanges = z
   .strictObject({
     status: shape.status.exactOptional(),
@@ -308,7 +308,7 @@ export const WorkerChanges = z
   .meta({ id: 'WorkerChanges', description: 'Changed fields; omitted fields stay as they are.' })
 export type WorkerChanges = z.infer<typeof WorkerChanges>
 
-/** The worker as the report says it is. What the report does not name stays. */
+/** The worker with the changes of a report. Other fields stay. */
 export const withChanges = (worker: Worker, changes: WorkerChanges): Worker => ({
   ...worker,
   ...changes,
@@ -316,7 +316,7 @@ export const withChanges = (worker: Worker, changes: WorkerChanges): Worker => (
   license: { ...worker.license, ...changes.license },
 })
 
-/** A worker that nothing has happened to yet. */
+/** A new worker. */
 export const blankWorker = (id: string, now: Instant): Worker => ({
   id,
   version: 1,

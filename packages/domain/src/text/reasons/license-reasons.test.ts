@@ -75,12 +75,12 @@ const ROWS: readonly MessageRow[] = [
   [
     reason('license_return_unconfirmed'),
     'CML no longer holds its license, but LCM did not receive its answer to the return: the Smart ' +
-      'Account may still count it. Look for this server there',
+      'Account may still count it. Search for this server there',
   ],
   [
     reason('license_replaced_outside_lcm'),
     'CML held a license, and a registration that LCM did not request has failed since: the Smart ' +
-      'Account may still count it. Look for this server there',
+      'Account may still count it. Search for this server there',
   ],
   [reason('license_return_timeout', { hours: 2 }), 'the license was not returned within 2 h'],
   [

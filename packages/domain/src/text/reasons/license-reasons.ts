@@ -12,7 +12,7 @@ const LOST_LICENSES: Readonly<Record<LostLicense, string>> = {
   not_returned: 'its license was not returned',
 }
 
-const CHECK_SMART_ACCOUNT = 'the Smart Account may still count it. Look for this server there'
+const CHECK_SMART_ACCOUNT = 'the Smart Account may still count it. Search for this server there'
 
 interface LicenseState {
   readonly registration: string

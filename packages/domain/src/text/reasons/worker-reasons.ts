@@ -45,8 +45,8 @@ interface CmlRefusalParams {
 }
 
 function cmlRefusal(part: CmlPart, { launched_by_lcm, error }: CmlRefusalParams): string {
-  const said = part === 'credentials' && !launched_by_lcm ? NOT_LAUNCHED : error
-  const words = said === null ? '' : ` (${said})`
+  const detail = part === 'credentials' && !launched_by_lcm ? NOT_LAUNCHED : error
+  const words = detail === null ? '' : ` (${detail})`
   return `${CML_REFUSALS[part]}${words}: ${CML_REFUSAL_EFFECTS[part]}`
 }
 

@@ -24,9 +24,9 @@ const decide = (worker: Worker, access: CmlAccess, more: Partial<Observation> = 
 
 function conditionIn(access: CmlAccess, worker = onMachine({ conditions: [OTHER] })): Condition {
   const { action } = decide(worker, access)
-  const said = action.kind === 'write' ? action.changes.conditions?.at(-1) : undefined
-  if (said === undefined) throw new Error(`decided ${action.kind}`)
-  return said
+  const condition = action.kind === 'write' ? action.changes.conditions?.at(-1) : undefined
+  if (condition === undefined) throw new Error(`decided ${action.kind}`)
+  return condition
 }
 
 describe('a CML that refuses what LCM needs', () => {
@@ -60,32 +60,32 @@ describe('a CML that refuses what LCM needs', () => {
     expect(condition.reason).toMatchObject({ code, params: { worker_id: 'w-1', launched_by_lcm: true, error } })
   })
 
-  it('is one condition, in whatever words CML refuses: later checks still run', () => {
-    const told = onMachine({ conditions: [conditionIn({ login: REFUSED })] })
+  it('is one condition, whatever the message of CML: later checks still run', () => {
+    const reported = onMachine({ conditions: [conditionIn({ login: REFUSED })] })
     const again = { login: { message: 'Authentication failed at 12:01', sinceMs: sinceMs + 1 } }
-    expect(decide(told, again).action.kind).toBe('nothing')
-    expect(decide(told, again, { isSurveyDue: true }).action.kind).toBe('survey')
+    expect(decide(reported, again).action.kind).toBe('nothing')
+    expect(decide(reported, again, { isSurveyDue: true }).action.kind).toBe('survey')
   })
 
   it('stays a condition until CML accepts that very part: neither silence nor another part removes it', () => {
-    const told = onMachine({ conditions: [OTHER, conditionIn({ telemetry: REFUSED })] })
+    const reported = onMachine({ conditions: [OTHER, conditionIn({ telemetry: REFUSED })] })
     for (const access of [{}, { login: 'accepted' }, { login: 'accepted', system_stats: 'accepted' }] as const)
-      expect(decide(told, access).action.kind).toBe('nothing')
-    expect(decide(told, { licensing: REFUSED }).action.kind).toBe('nothing')
-    expect(decide(told, { telemetry: 'accepted' })).toMatchObject({
+      expect(decide(reported, access).action.kind).toBe('nothing')
+    expect(decide(reported, { licensing: REFUSED }).action.kind).toBe('nothing')
+    expect(decide(reported, { telemetry: 'accepted' })).toMatchObject({
       because: { code: 'cml_access_restored' },
       action: { changes: { conditions: [OTHER] } },
     })
   })
 
   it('gets another reason when the first one is over', () => {
-    const told = onMachine({ conditions: [conditionIn({ login: REFUSED })] })
-    expect(conditionIn({ login: 'accepted', telemetry: REFUSED }, told).reason.code).toBe('cml_telemetry_refused')
+    const reported = onMachine({ conditions: [conditionIn({ login: REFUSED })] })
+    expect(conditionIn({ login: 'accepted', telemetry: REFUSED }, reported).reason.code).toBe('cml_telemetry_refused')
   })
 
   it('is no condition where CML does not run', () => {
-    const told = [OTHER, conditionIn({ login: REFUSED })]
-    const stopping = onMachine({ conditions: told, desired_status: 'STOPPED' })
+    const reported = [OTHER, conditionIn({ login: REFUSED })]
+    const stopping = onMachine({ conditions: reported, desired_status: 'STOPPED' })
     expect(decide(stopping, { login: REFUSED }).action).toMatchObject({
       changes: { status: 'STOPPING', conditions: [OTHER] },
     })

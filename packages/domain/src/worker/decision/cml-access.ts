@@ -18,7 +18,7 @@ export const CML_REASONS = {
   licensing: 'cml_licensing_refused',
 } as const satisfies Readonly<Record<CmlPart, ReasonCode>>
 
-/** Whether something is broken. Otherwise a person has not set it up, or turned it off: worth a warning, since it costs money. */
+/** Whether something is broken. Otherwise an operator has not set it up, or turned it off: worth a warning, since it costs money. */
 export const isFault = (part: CmlPart): boolean => part !== 'credentials' && part !== 'telemetry_off'
 /** The reason codes of the faults. */
 export const FAULT_REASONS: readonly string[] = CML_PARTS.filter(isFault).map(part => CML_REASONS[part])
@@ -26,7 +26,7 @@ export const FAULT_REASONS: readonly string[] = CML_PARTS.filter(isFault).map(pa
 /** What CML refuses, such as `CML refuses LCM's login`. */
 export const refusalWords = (part: CmlPart): string => CML_REFUSALS[part]
 
-/** What a person can do when CML refuses something; null for any other reason. */
+/** The fix for a refusal of CML; null for any other reason. */
 export function accessAdvice({ code, params }: Reason, worker = String(params.worker_id)): string | null {
   const part = CML_PARTS.find(each => CML_REASONS[each] === code)
   if (part === undefined) return null

@@ -28,7 +28,7 @@ const OTHER: Condition = {
 }
 
 describe('a worker that was not measured for too long', () => {
-  it('gets a condition with since when, beside its others', () => {
+  it('gets a condition with the time of the last sample, next to its others', () => {
     expect(decide(onMachine({ conditions: [OTHER] }), { metricsSilentSince: silentSince }).action).toEqual({
       kind: 'write',
       changes: { conditions: [OTHER, STALE] },
@@ -37,9 +37,9 @@ describe('a worker that was not measured for too long', () => {
   })
 
   it('gets the condition once: later checks still run', () => {
-    const told = onMachine({ conditions: [STALE] })
-    expect(decide(told, { metricsSilentSince: silentSince }).action.kind).toBe('nothing')
-    expect(decide(told, { metricsSilentSince: silentSince, isSurveyDue: true }).action.kind).toBe('survey')
+    const reported = onMachine({ conditions: [STALE] })
+    expect(decide(reported, { metricsSilentSince: silentSince }).action.kind).toBe('nothing')
+    expect(decide(reported, { metricsSilentSince: silentSince, isSurveyDue: true }).action.kind).toBe('survey')
   })
 
   it('loses the condition when it is measured again, or does not run', () => {
@@ -103,7 +103,7 @@ describe('ec2 outage', () => {
       expect(action).toEqual({ kind: 'retry', changes: null })
     })
 
-    it('gets one condition for the whole outage, beside its others', () => {
+    it('gets one condition for the whole outage, next to its others', () => {
       const first = decide(onMachine({ conditions: [OTHER] }), { ec2: UNREADABLE })
       expect(first.action).toEqual({ kind: 'retry', changes: { conditions: [OTHER, UNREACHABLE] } })
       const again = decideAt(BEGAN + 600_000, onMachine({ conditions: [OTHER, UNREACHABLE] }), { ec2: UNREADABLE })
@@ -148,7 +148,7 @@ describe('ec2 outage', () => {
       })
     })
 
-    it('keeps it while EC2 can not be read for the image that its launch needs', () => {
+    it("keeps it while EC2 can't be read for the image of its launch", () => {
       const launch = { template: null, region: null, image: null, scarce: new Map(), problem: UNREADABLE }
       const pending = aWorker({ conditions: [UNREACHABLE] })
       const ec2 = { kind: 'absent', confirmed: true, because: reason('nothing_launched') } as const

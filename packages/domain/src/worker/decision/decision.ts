@@ -5,23 +5,23 @@ import type { Observation, Seen, Unreadable } from '../observation.ts'
 import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
 
 /**
- * What to do with a worker now. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the license change something out
- * there, and each of them is taken only in a state that an earlier write announced; for `tag` that is the worker's new name.
+ * The next action for a worker. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the license change EC2 or CML,
+ * and each of them is performed only in a state that an earlier write announced; for `tag` that is the worker's new name.
  */
 export type WorkerAction =
   /** At rest: nothing to do and nothing to wait for. */
   | { readonly kind: 'nothing' }
   | { readonly kind: 'wait'; readonly afterMs: number }
-  /** The cloud could not be read: look again after a backoff that grows. `changes`, if any, are written first. */
+  /** The cloud could not be read: retry with backoff. `changes`, if any, are written first. */
   | { readonly kind: 'retry'; readonly changes: WorkerChanges | null }
-  /** `afterMs: 0` announces: the very next look acts on it. Null means at rest afterwards. */
+  /** `afterMs: 0` announces: the next reconcile acts on it. Null means at rest afterwards. */
   | { readonly kind: 'write'; readonly changes: WorkerChanges; readonly afterMs: number | null }
   | { readonly kind: 'open_attempt'; readonly n: number; readonly parameters: LaunchParameters }
   | { readonly kind: 'launch' }
   | { readonly kind: 'start' }
   | { readonly kind: 'stop'; readonly force: boolean }
   | { readonly kind: 'terminate' }
-  /** Sets these tags of its machine. Looked at again after `afterMs`, whether or not EC2 took them. */
+  /** Sets these tags of its machine. Requeued after `afterMs`, whether or not EC2 accepted them. */
   | { readonly kind: 'tag'; readonly tags: Readonly<Record<string, string>>; readonly afterMs: number }
   | { readonly kind: 'register_license' }
   | { readonly kind: 'deregister_license' }
@@ -39,7 +39,7 @@ export interface Guard {
   readonly passed: boolean
 }
 
-/** `guards` are the numbers that the decision rests on. */
+/** `guards` are the numbers that the decision is based on. */
 export interface Decision {
   readonly action: WorkerAction
   readonly because: Reason
@@ -62,7 +62,7 @@ export const write = (changes: WorkerChanges, afterMs: number | null, because: R
   because,
   guards: [],
 })
-/** Writes what will be done; the next look follows at once and does it. */
+/** Writes the next action; the next reconcile follows at once and performs it. */
 export const announce = (changes: WorkerChanges, because: Reason): Decision => write(changes, 0, because)
 export const perform = (action: WorkerAction, because: Reason, guards: readonly Guard[] = []): Decision => ({
   action,
@@ -108,7 +108,7 @@ export function withoutRunningConditions(worker: Worker, decision: Decision): De
   return { ...decision, action: { ...action, changes: { ...action.changes, conditions: kept } } }
 }
 
-/** How long EC2 must not answer before the worker says so: one failed call must not set a condition. */
+/** How long EC2 must not answer before the worker gets a condition: one failed call must not set it. */
 export const OUTAGE_MS = 30_000
 
 /** EC2 could not be read, so nothing is known and nothing is done: retry with backoff, and set one condition for the whole outage. */

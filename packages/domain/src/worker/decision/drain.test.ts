@@ -73,7 +73,7 @@ describe('a drain', () => {
     expect(decision.because).toMatchObject({ code: 'drain_completed', params: { by: 'ann', is_protected: true } })
   })
 
-  it('does not wait for ever', () => {
+  it('does not wait forever', () => {
     const decision = decide(worker({ drain: drainTo('STOPPED', 0), reservations: { s1: SESSION } }))
     expect(decision.action).toMatchObject({ changes: { status: 'STOPPING' } })
     expect(decision.because).toMatchObject({ code: 'drain_timeout', params: { sessions: 1, is_protected: false } })

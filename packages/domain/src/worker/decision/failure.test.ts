@@ -27,7 +27,7 @@ const NO_MACHINE: Ec2Observation = { kind: 'absent', confirmed: true, because: r
 const decide = (worker: Worker, ec2: Ec2Observation, minutes = 1, launch: LaunchInputs | null = null) =>
   decideWorker(worker, anObservation({ ec2, launch }), WORKER_POLICY, toMs(ENTERED) + minutes * MINUTE_MS)
 
-describe('a failure that may pass', () => {
+describe('a temporary failure', () => {
   it.each([
     [1, 5],
     [2, 15],
@@ -123,14 +123,14 @@ describe('an invalid request', () => {
     problem: null,
   })
 
-  it('is not repeated by itself', () => {
+  it('is not retried automatically', () => {
     expect(decide(refused, NO_MACHINE, 600, inputs(-1))).toMatchObject({
       action: { kind: 'nothing' },
       because: { code: 'failed_without_instance' },
     })
   })
 
-  it('is tried again when its template has changed since', () => {
+  it('is retried when its template has changed since', () => {
     expect(decide(refused, NO_MACHINE, 600, inputs(1))).toMatchObject({
       action: { changes: { status: 'PENDING' } },
       because: { code: 'template_changed', params: { template: 'metal' } },

@@ -28,11 +28,11 @@ const inputs = (more: Partial<LaunchInputs> = {}): LaunchInputs => ({
 })
 const decide = (
   worker: Worker,
-  sight: Ec2Observation = NOTHING_THERE,
+  observed: Ec2Observation = NOTHING_THERE,
   launch: LaunchInputs | null = inputs(),
   nowMs = NOW,
 ): Decision =>
-  decideWorker(worker, anObservation({ ec2: sight, launch }), { ...WORKER_POLICY, fleet: 'fleet-1' }, nowMs)
+  decideWorker(worker, anObservation({ ec2: observed, launch }), { ...WORKER_POLICY, fleet: 'fleet-1' }, nowMs)
 
 describe('launching exactly once', () => {
   it.each([true, false, null])('asks for a public address as its template says: %s', associate_public_ip => {
@@ -180,7 +180,7 @@ describe('launching exactly once', () => {
     expect(placeOf(later), 'the one that is free first').toEqual(['m5zn.metal', 'subnet-a'])
   })
 
-  it('does not ask at once again where there is only one offer, also without memory of the refusal', () => {
+  it('does not retry at once when there is only one offer, also without memory of the refusal', () => {
     const one = inputs({
       template: aTemplate({ instance_types: ['c5.metal'], subnets: { 'us-east-1': ['subnet-t'] } }),
     })
@@ -189,7 +189,7 @@ describe('launching exactly once', () => {
     expect(placeOf(decide(refused, NOTHING_THERE, one, NOW + 180_000))).toEqual(['c5.metal', 'subnet-t'])
   })
 
-  it("uses the template's own subnets where it names some", () => {
+  it("uses the template's own subnets when it has some", () => {
     const template = aTemplate({ subnets: { 'us-east-1': ['subnet-t'] } })
     expect(decide(aWorker(), NOTHING_THERE, inputs({ template })).action).toMatchObject({
       parameters: { subnet_id: 'subnet-t' },
@@ -273,7 +273,7 @@ it('retries with backoff while EC2 does not name an image, and never fails for i
   expect(decision.action).toMatchObject({ kind: 'retry', changes: { conditions: [condition] } })
 })
 
-describe('judging the answer of EC2', () => {
+describe('the response of EC2', () => {
   const attempt = anAttempt({ state: 'open' })
   const worker = aWorker({ launch: attempt })
   const judge = (errorClass: string) =>
@@ -324,7 +324,7 @@ describe('judging the answer of EC2', () => {
     })
   })
 
-  it('waits for a person on quota and permissions, with the reason', () => {
+  it('waits on quota and permission errors, with the reason', () => {
     for (const errorClass of ['quota', 'auth']) {
       expect(judge(errorClass).action).toMatchObject({
         kind: 'write',
@@ -345,7 +345,7 @@ describe('judging the answer of EC2', () => {
     expect(judge('auth').action).toMatchObject({ afterMs: 60_000 })
   })
 
-  it('fails what can never succeed', () => {
+  it('fails a launch that can never succeed', () => {
     const because = { code: 'launch_invalid', params: { aws_code: 'Code', error: 'text' } }
     expect(judge('invalid')).toMatchObject({
       action: {

@@ -248,7 +248,7 @@ function tagsOf(worker: Worker, region: RegionConfig, fleet: string): Record<str
   }
 }
 
-/** What the cloud made of a launch. Classes as in the cloud package's taxonomy. */
+/** The outcome of a launch. Classes as in the cloud package's taxonomy. */
 export type LaunchOutcome = { readonly kind: 'launched'; readonly instance: Instance } | Refusal
 
 interface Refusal {

@@ -20,7 +20,7 @@ const LICENSED = says('COMPLETED', 'IN_COMPLIANCE')
 const OTHER = says('COMPLETED', 'IN_COMPLIANCE', { product: 'CML_Personal' })
 const decide = (worker: Worker, license: LicenseObservation | null, afterMs = 20_000, policy = WORKER_POLICY) =>
   decideWorker(worker, anObservation({ license }), policy, ENTERED + afterMs)
-/** The worker with what the decision writes of it. */
+/** The worker with the changes of the decision. */
 const written = (worker: Worker, { action }: Decision): Worker =>
   'changes' in action && action.changes !== null ? withChanges(worker, action.changes) : worker
 
@@ -37,9 +37,9 @@ describe('an instance that LCM did not launch', () => {
       found({ ...asked, status: 'UNKNOWN' }),
       { kind: 'unknown', because: textReason('no credentials') },
     ],
-  ])('%s gets no token, and keeps what it holds', (_, worker, sight) => {
+  ])('%s gets no token, and keeps what it holds', (_, worker, observed) => {
     const { status } = worker.license
-    const { action, because } = decide(worker, sight)
+    const { action, because } = decide(worker, observed)
     expect(because.code).toBe('license_token_withheld')
     const last_error = because.message
     expect(action).toMatchObject({ changes: { license: { status, pending_operation: null, last_error } } })
@@ -173,8 +173,8 @@ describe('registering', () => {
     ['COMPLETED', 'OUT_OF_COMPLIANCE', 'license_registration_timeout'],
     ['NOT_REGISTERED', 'INIT', 'license_registration_not_started'],
   ])('fails when it is %s and %s for too long: %s', (registration, authorization, code) => {
-    const sight = says(registration, authorization, { failure: 'not reached' })
-    const { action, because } = decide(taken, sight, 131_000)
+    const observed = says(registration, authorization, { failure: 'not reached' })
+    const { action, because } = decide(taken, observed, 131_000)
     expect(because.code).toBe(code)
     if (code === 'license_registration_timeout')
       expect(because.params).toEqual({ registration, authorization, seconds: 120, failure: 'not reached' })
@@ -249,7 +249,7 @@ describe('a license whose return was requested and the answer of CML was lost', 
     })
   })
 
-  it('is judged by the next look when CML reports that it had none', () => {
+  it('is judged by the next reconcile when CML reports that it had none', () => {
     const at = { policy: WORKER_POLICY, instance: anInstance(), nowMs: ENTERED }
     expect(judgeLicense(asked, { kind: 'not_registered' }, at)).toMatchObject({
       action: { kind: 'wait' },
@@ -274,7 +274,7 @@ describe('a license whose return was requested and the answer of CML was lost', 
     expect(decide(after, GONE).action).toMatchObject({ changes: { license: { status: 'REGISTERING' } } })
   })
 
-  it('may be lost also when the instance was stopped before the next look', () => {
+  it('may be lost also when the instance was stopped before the next reconcile', () => {
     const started = withLicense({ status: 'REGISTERED', udi: 'udi-1', unsettled: 'deregister' })
     expect(decide(started, GONE).action).toMatchObject(POSSIBLE)
     expect(decide(started, LICENSED).action).toMatchObject({
@@ -314,8 +314,8 @@ describe('a registration that timed out while CML was still registering', () => 
   })
 
   it('holds none where CML refused it, or never began', () => {
-    for (const sight of [says('FAILED', 'EVAL'), says('NOT_REGISTERED')])
-      expect(holdsLicense(written(begun, decide(begun, sight, 131_000)))).toBe(false)
+    for (const observed of [says('FAILED', 'EVAL'), says('NOT_REGISTERED')])
+      expect(holdsLicense(written(begun, decide(begun, observed, 131_000)))).toBe(false)
   })
 
   it('is nothing to release at a stop once CML is seen without it', () => {
@@ -385,11 +385,11 @@ describe('the answer of CML to a request', () => {
     expect(judgeLicense(worker, refused, at).action).toMatchObject({
       changes: { license: { last_error: 'labs are running' } },
     })
-    const told = withLicense({ ...worker.license, last_error: 'labs are running' })
-    expect(judgeLicense(told, refused, at).action.kind).toBe('wait')
+    const reported = withLicense({ ...worker.license, last_error: 'labs are running' })
+    expect(judgeLicense(reported, refused, at).action.kind).toBe('wait')
   })
 
-  it('records a license that the Smart Account still counts, at once: a second try would look like success', () => {
+  it('records a license that the Smart Account still counts, at once: a second attempt would seem to succeed', () => {
     expect(judge({ kind: 'left_behind' })).toMatchObject({
       action: { kind: 'record_leak', changes: { license: { status: 'UNREGISTERED' } } },
       because: { code: 'license_left_behind' },

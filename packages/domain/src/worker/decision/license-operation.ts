@@ -11,7 +11,7 @@ import { announce, type Decision, perform, wait, write } from './decision.ts'
 
 export type SeenLicense = Extract<LicenseObservation, { kind: 'seen' }>
 
-/** How often CML is asked how its registration goes. */
+/** Poll interval of a registration. */
 const POLL_MS = 5_000
 
 /** Whether the Smart Account may count a license for this worker. When in doubt, yes: a license is never lost by assuming. */
@@ -200,14 +200,14 @@ export function judgeLicense(worker: Worker, outcome: LicenseOutcome, at: Judgin
         reason('license_registration_accepted', { again: false }),
       )
     case 'returned':
-      // Before a termination a later look must confirm it: nothing can be returned after that.
+      // Before a termination a later read must confirm it: nothing can be returned after that.
       if (worker.status === 'TERMINATING') {
         const license = { status: 'DEREGISTERING', unsettled: null } as const
         return write({ license }, POLL_MS, reason('license_returned', { confirmed: false }))
       }
       return announce(unlicensed(null, nextOf(worker)), reason('license_returned', { confirmed: true }))
     case 'not_registered':
-      // It held one a moment ago, so an earlier request may have had its effect: the next look judges that.
+      // It held one a moment ago, so an earlier request may have had its effect: the next reconcile judges that.
       return wait(POLL_MS, reason('license_already_gone'))
     case 'left_behind': {
       const because = reason('license_left_behind')

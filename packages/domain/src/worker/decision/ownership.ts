@@ -9,7 +9,7 @@ import { CONDITION, type Condition, holds, type Worker, withCondition, withoutCo
 export const isForeign = ({ tags }: Instance, { fleet }: WorkerPolicy): boolean =>
   tags[TAG.fleet] !== undefined && tags[TAG.fleet] !== fleet
 
-/** Only what carries our mark may be destroyed: our fleet's, or, if it was found, the one that it was found by. */
+/** Only a machine with our tag may be terminated: that of our fleet, or the discovery tag of an imported machine. */
 export function isOurs(worker: Worker, instance: Instance, policy: WorkerPolicy): boolean {
   const { discoveryTag } = policy
   if (instance.tags[TAG.fleet] === policy.fleet) return true
@@ -53,7 +53,7 @@ function pointed({ instance, nowMs }: Seen, conditions: readonly Condition[]): r
   return withCondition(conditions, { type, status: true, reason: ignored }, nowMs)
 }
 
-/** For how long it has been ours to act in this status: while its machine was left alone nothing could be late. */
+/** How long LCM could act in this status: time in which it may not touch the machine does not count. */
 export function oursForMs({ entered_status_at, conditions }: Worker, nowMs: number): number {
   const settledAt = conditions.find(each => each.type === CONDITION.notOurs && !each.status)?.since
   return nowMs - Math.max(toMs(entered_status_at), settledAt === undefined ? 0 : toMs(settledAt))

@@ -15,7 +15,7 @@ const judged = (act: PowerActKind, errorClass: string, worker: Worker = onMachin
 const conditionIn = (decision: ReturnType<typeof judged>) =>
   decision?.action.kind === 'write' ? decision.action.changes.conditions?.at(-1) : undefined
 
-describe('a refusal that lasts until a person acts is a condition', () => {
+describe('a refusal that lasts until an operator acts is a condition', () => {
   it.each<[PowerActKind, string, string]>([
     ['start', 'capacity', 'LaunchBlocked'],
     ['start', 'quota', 'LaunchBlocked'],
@@ -57,8 +57,8 @@ it('sets one condition for a refused stop, however AWS words it the next time', 
   })
   expect(first?.because).toEqual(because)
   const condition = conditionIn(first)
-  const told = { ...worker, conditions: condition === undefined ? [] : [condition] }
-  expect(judgePower(told, 'stop', refusal('auth', 'encoded: bbbb'), { ...at, nowMs: NOW + 60_000 })).toEqual({
+  const reported = { ...worker, conditions: condition === undefined ? [] : [condition] }
+  expect(judgePower(reported, 'stop', refusal('auth', 'encoded: bbbb'), { ...at, nowMs: NOW + 60_000 })).toEqual({
     action: { kind: 'wait', afterMs: WORKER_POLICY.authPauseMs },
     because,
     guards: [],

@@ -13,7 +13,7 @@ export const BLOCKED_CONDITION: Readonly<Record<PowerActKind, string>> = {
   terminate: CONDITION.terminateBlocked,
 }
 
-/** Error classes that last until a person acts: a retry within seconds can't succeed. */
+/** Error classes that last until an operator acts: a retry within seconds can't succeed. */
 const LASTING: Readonly<Record<PowerActKind, readonly string[]>> = {
   start: ['capacity', 'quota', 'auth', 'protected', 'invalid'],
   stop: ['auth', 'protected', 'invalid'],
@@ -29,7 +29,7 @@ interface Refusal {
   readonly message: string
 }
 
-/** What to write when EC2 refuses a start, stop or termination for as long as no person acts; null when a retry may succeed. */
+/** The write when EC2 refuses a start, stop or termination until an operator acts; null when a retry may succeed. */
 export function judgePower(
   worker: Worker,
   act: PowerActKind,

@@ -13,7 +13,7 @@ import { judgeLicense } from './license-operation.ts'
 const ENTERED = toMs(aWorker().entered_status_at)
 const HOUR_MS = 3_600_000
 const REGISTERED: Worker['license'] = { ...NO_LICENSE, status: 'REGISTERED', udi: 'udi-1' }
-/** CML was asked to give it back. */
+/** The return was requested from CML. */
 const ASKED: Worker['license'] = { ...REGISTERED, unsettled: 'deregister' }
 const condemned = (more: Partial<Worker> = {}): Worker =>
   aWorker({
@@ -42,7 +42,7 @@ const judgedAt = (afterMs: number) => ({
   nowMs: ENTERED + afterMs,
 })
 
-/** The worker with what the decision writes of it. */
+/** The worker with the changes of the decision. */
 function written(worker: Worker, { action }: Decision): Worker {
   return action.kind === 'write' ? withChanges(worker, action.changes) : worker
 }
@@ -95,7 +95,7 @@ describe('a license is never lost unrecorded', () => {
     })
   })
 
-  it('counts as returned only when a later look confirms it', () => {
+  it('counts as returned only when a later read confirms it', () => {
     for (const license of [ASKED, { ...ASKED, status: 'FAILED' as const }]) {
       const worker = condemned({ license })
       const returned = judgeLicense(worker, { kind: 'returned' }, judgedAt(1_000))
@@ -160,8 +160,8 @@ describe('a license is never lost unrecorded', () => {
     const refused = { kind: 'refused', errorClass: 'state', message: 'labs are running' } as const
     const silent = condemned({ service_status: 'UNAVAILABLE' })
     const because = { code: 'license_return_refused', params: { error: 'labs are running' } }
-    const told = judgeLicense(silent, refused, judgedAt(1_000))
-    expect(told.action).toMatchObject({
+    const reported = judgeLicense(silent, refused, judgedAt(1_000))
+    expect(reported.action).toMatchObject({
       kind: 'write',
       afterMs: 0,
       changes: {
@@ -170,9 +170,9 @@ describe('a license is never lost unrecorded', () => {
         conditions: [{ type: 'ReturningLicense', status: true, reason: because }],
       },
     })
-    const again = judgeLicense(written(silent, told), refused, judgedAt(2_000))
+    const again = judgeLicense(written(silent, reported), refused, judgedAt(2_000))
     expect(again).toMatchObject({ action: { kind: 'stop_labs' }, because })
-    const running = { ...written(silent, told), status: 'RUNNING' as const }
+    const running = { ...written(silent, reported), status: 'RUNNING' as const }
     expect(judgeLicense(running, refused, judgedAt(2_000)).action.kind, 'no termination is requested').toBe('wait')
   })
 
@@ -201,11 +201,11 @@ describe('a license is never lost unrecorded', () => {
     ['terminated', machine('terminated')],
     ['shutting-down', machine('shutting-down')],
     ['absent', { kind: 'absent', confirmed: true, because: textReason('gone') } as const],
-  ])('is recorded as leaked when its instance was found %s', (_, sight) => {
+  ])('is recorded as leaked when its instance was found %s', (_, observed) => {
     for (const status of ['RUNNING', 'STOPPED', 'TERMINATING', 'FAILED'] as const) {
       const worker = condemned({ status, desired_status: 'RUNNING' })
-      expect(decide(worker, seeing(sight)).action.kind, status).toBe('record_leak')
-      expect(decide({ ...worker, license: NO_LICENSE }, seeing(sight)).action.kind).not.toBe('record_leak')
+      expect(decide(worker, seeing(observed)).action.kind, status).toBe('record_leak')
+      expect(decide({ ...worker, license: NO_LICENSE }, seeing(observed)).action.kind).not.toBe('record_leak')
     }
   })
 })
@@ -220,8 +220,11 @@ describe('an instance that is not ours is not changed', () => {
       action: { changes: { conditions: [{ type: 'TagsChanged', status: true, reason: drift }] } },
       because: { code: 'tags_changed' },
     })
-    const told = { ...bare, conditions: first.action.kind === 'write' ? (first.action.changes.conditions ?? []) : [] }
-    const second = decide(told, seeing(machine('running', {})))
+    const reported = {
+      ...bare,
+      conditions: first.action.kind === 'write' ? (first.action.changes.conditions ?? []) : [],
+    }
+    const second = decide(reported, seeing(machine('running', {})))
     expect(second.action).toMatchObject({
       changes: {
         conditions: [
@@ -230,7 +233,7 @@ describe('an instance that is not ours is not changed', () => {
         ],
       },
     })
-    const back = decide(told, seeing(machine('running')))
+    const back = decide(reported, seeing(machine('running')))
     expect(back.action).toMatchObject({ changes: { conditions: [] } })
     expect(decide(bare, seeing(machine('running'))).action.kind).toBe('terminate')
   })
@@ -262,8 +265,8 @@ describe('an instance that is not ours is not changed', () => {
   it('loses the condition NotOurs when the foreign tag is gone', () => {
     const run = condemned({ status: 'RUNNING', desired_status: 'RUNNING' })
     const foreign = machine('running', { 'lcm:fleet': 'theirs' })
-    const told = written(run, decide(run, seeing(foreign)))
-    expect(decide(told, seeing(machine('running'))).action).toMatchObject({
+    const reported = written(run, decide(run, seeing(foreign)))
+    expect(decide(reported, seeing(machine('running'))).action).toMatchObject({
       changes: { conditions: [{ type: 'NotOurs', status: false }] },
     })
   })
@@ -294,13 +297,13 @@ describe('an instance that is not ours is not changed', () => {
 it('sets one condition when EC2 takes too long, and keeps calling it', () => {
   const worker = condemned({ license: { ...NO_LICENSE, udi: 'udi-1' } })
   const late = { afterMs: 21 * 60_000 }
-  const told = decide(worker, seeing(machine('running')), late)
+  const reported = decide(worker, seeing(machine('running')), late)
   const overdue = { code: 'termination_overdue', params: { minutes: 20 } }
-  expect(told.action).toMatchObject({
+  expect(reported.action).toMatchObject({
     changes: { conditions: [{ type: 'Overdue', status: true, reason: overdue }] },
     afterMs: 0,
   })
-  const conditions = told.action.kind === 'write' ? (told.action.changes.conditions ?? []) : []
+  const conditions = reported.action.kind === 'write' ? (reported.action.changes.conditions ?? []) : []
   expect(decide({ ...worker, conditions }, seeing(machine('running')), late).action.kind).toBe('terminate')
   const gaveBack = condemned({ license: { ...REGISTERED, status: 'UNREGISTERED', product: 'CML_Enterprise' } })
   expect(decide(gaveBack, seeing(machine('running')), late).action.kind, 'that took its own time').toBe('terminate')
