@@ -65,3 +65,40 @@ describe('an assignment that is half done', () => {
     expect((await rig.session()).status).toBe('EXPIRED')
   })
 })
+
+describe('an assignment that the API refuses unexpectedly', () => {
+  it('is tried again long before the next poll', async () => {
+    await rig.putWorker(aServingWorker())
+    await rig.put(aSession())
+    rig.plane.fail({ route: 'assignSession', effect: 'internal_error', times: 1 })
+    rig.begin()
+    await rig.runFor(10 * SECOND_MS)
+    expect(rig.plane.requestsOf('assignSession')).toHaveLength(2)
+    expect(await rig.session()).toMatchObject({ status: 'SCHEDULED', worker_id: 'w-1' })
+  })
+
+  it('is in the plan until it succeeds', async () => {
+    await rig.putWorker(aServingWorker())
+    await rig.put(aSession())
+    rig.plane.fail({ route: 'assignSession', effect: 'internal_error' })
+    const scheduler = rig.begin()
+    await rig.runFor(5 * SECOND_MS)
+    expect(scheduler.plan()).toMatchObject([{ resource: 'session:s-1', because: { code: 'assignment_failed' } }])
+    rig.plane.heal()
+    await rig.runFor(5 * MINUTE_MS)
+    expect(scheduler.plan()).toEqual([])
+  })
+
+  it('buys nothing and gives no reason to the others, since what was observed is in doubt', async () => {
+    await rig.plane.set({ scale_up_enabled: true })
+    await rig.putWorker(aServingWorker())
+    await rig.put(...Array.from({ length: 6 }, (_, n) => aSession({ id: `s-${n}` })))
+    rig.plane.fail({ route: 'assignSession', effect: 'internal_error' })
+    rig.begin()
+    await rig.runFor(MINUTE_MS)
+    expect(rig.writes().filter(({ route }) => route !== 'assignSession')).toEqual([])
+    rig.plane.heal()
+    await rig.runFor(5 * MINUTE_MS)
+    expect(rig.plane.requestsOf('scaleUp')).toHaveLength(1)
+  })
+})
