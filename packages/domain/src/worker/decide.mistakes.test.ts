@@ -1,4 +1,4 @@
-import { aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
@@ -6,7 +6,7 @@ import { type Reason, reason, textReason } from '../reason.ts'
 import { costCauseOf } from './cost.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
-import { judgeStart } from './decision/launch.ts'
+import { judgeLaunch, judgeStart } from './decision/launch.ts'
 import { type Ec2Observation, type LaunchInputs, type Observation, WORKER_POLICY } from './observation.ts'
 import { CONDITION, type Worker } from './worker.ts'
 
@@ -138,5 +138,24 @@ describe('a start that AWS refuses to this account', () => {
       { type: 'LaunchBlocked', status: true, reason: { code: 'aws_denies', params: { aws_code: code } } },
     ])
     expect(costCauseOf(reported)).toBe('stopped')
+  })
+
+  it.each(['launch', 'start'] as const)('is one condition for a %s, however AWS words it the next time', act => {
+    const worker = onMachine({ status: 'STARTING' })
+    const refused = (at: Worker, code: string, encoded: string) => {
+      const refusal = { errorClass: 'auth', code, message: `no. Encoded authorization failure message: ${encoded}` }
+      const when = { policy: WORKER_POLICY, nowMs: later(1) }
+      return act === 'start'
+        ? judgeStart(at, refusal, when)
+        : judgeLaunch(at, anAttempt({ state: 'open' }), { kind: 'refused', ...refusal }, when)
+    }
+    const first = refused(worker, 'UnauthorizedOperation', 'aaaa')
+    const told = { ...worker, ...changesOf(first) } as Worker
+    expect(refused(told, 'UnauthorizedOperation', 'bbbb')).toEqual({
+      action: { kind: 'wait', afterMs: WORKER_POLICY.authPauseMs },
+      because: first.because,
+      guards: [],
+    })
+    expect(refused(told, 'AuthFailure', 'cccc').action.kind).toBe('write')
   })
 })

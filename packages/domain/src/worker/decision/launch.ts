@@ -185,7 +185,7 @@ export function judgeStart(
   { policy, nowMs }: { policy: WorkerPolicy; nowMs: number },
 ): Decision {
   if (errorClass !== 'capacity') {
-    const denied = { type: CONDITION.blocked, reason: deniedBy('start', { errorClass, code, message }) }
+    const denied = { type: CONDITION.blocked, reason: deniedBy(worker, 'start', { errorClass, code, message }) }
     return hold(worker, denied, accountPauseMs(errorClass, policy), nowMs)
   }
   const because = reason('ec2_no_capacity', {
@@ -260,10 +260,18 @@ interface Refusal {
 
 /** A refusal may end in a thousand characters of an encoded authorization message. */
 const REFUSAL_CHARS_MAX = 300
-const deniedBy = (
+/** AWS words and encodes every refusal differently; action and AWS error code tell whether it is still the known one. */
+function deniedBy(
+  { conditions }: Worker,
   action: 'launch' | 'start',
   { errorClass: error_class, code: aws_code, message }: Omit<Refusal, 'kind'>,
-): Reason => reason('aws_denies', { action, error_class, aws_code, error: message.slice(0, REFUSAL_CHARS_MAX) })
+): Reason {
+  const error = message.slice(0, REFUSAL_CHARS_MAX)
+  const because = reason('aws_denies', { action, error_class, aws_code, error })
+  const known = conditions.find(each => each.type === CONDITION.blocked && each.status)?.reason
+  const isSame = known?.code === because.code && known.params.action === action && known.params.aws_code === aws_code
+  return isSame ? known : because
+}
 const accountPauseMs = (errorClass: string, { quotaPauseMs, authPauseMs }: WorkerPolicy): number =>
   errorClass === 'quota' ? quotaPauseMs : authPauseMs
 
@@ -295,7 +303,7 @@ export function judgeLaunch(
     case 'auth':
       return hold(
         worker,
-        { type: CONDITION.blocked, reason: deniedBy('launch', outcome) },
+        { type: CONDITION.blocked, reason: deniedBy(worker, 'launch', outcome) },
         accountPauseMs(outcome.errorClass, at.policy),
         at.nowMs,
       )
