@@ -10,7 +10,7 @@ export interface Blockage {
   readonly kind: 'wait' | 'block'
   /** The type of a condition where there is one. */
   readonly code: string
-  readonly message: string
+  readonly reason: Reason
   readonly since: Instant
 }
 
@@ -45,10 +45,10 @@ export interface ServiceState {
 export function controllerBlockage(state: ServiceState | null, lastActAt: Instant, nowMs: number): Blockage | null {
   if (state === null) return null
   const { service, leader, instances } = state
-  const block = (code: string, { message }: Reason, since: Instant): Blockage => ({
+  const block = (code: string, because: Reason, since: Instant): Blockage => ({
     kind: 'block',
     code,
-    message,
+    reason: because,
     since,
   })
   if (instances.length === 0)
@@ -73,6 +73,8 @@ export interface NextWords {
   readonly duration: (ms: number) => string
 }
 
+const withoutPeriod = (text: string): string => text.replace(/[\s.]+$/, '')
+
 /** One line: what happens, what blocks it and for how long, and when it is tried again. */
 export function renderNext(
   what: string,
@@ -84,9 +86,10 @@ export function renderNext(
   const parts = [what]
   if (blockedBy !== null) {
     const age = duration(nowMs - toMs(blockedBy.since))
-    const message = blockedBy.message.replace(/[\s.]+$/, '')
-    const isDoubt = next === 'idle' || blockedBy.kind === 'block'
-    parts.push(isDoubt ? `blocked for ${age} by ${blockedBy.code}: ${message}` : `for ${age} now: ${message}`)
+    const message = withoutPeriod(blockedBy.reason.message)
+    if (next === 'idle') parts.push(`problem for ${age}: ${message}`)
+    else if (next === 'lost') parts.push(`${age} ago: ${message}`)
+    else parts.push(blockedBy.kind === 'block' ? `blocked for ${age}: ${message}` : `for ${age} now: ${message}`)
   }
   if (dueMs > 0) parts.push(`${dueWords} ${duration(dueMs)}`)
   return parts.join('; ')

@@ -31,7 +31,8 @@ describe('a worker that is terminated while labs hold its license', () => {
     await world.client.call('terminateWorker', { params: { id }, body: { force: true } })
     await goneInOrder(story)
     const ended = await learner.until(session.id, 'TERMINATED')
-    expect(ended.last_error).toMatch(/^worker_lost: /)
+    const { because } = ended.state_history.find(({ to }) => to === 'STOPPING') ?? {}
+    expect(because).toMatchObject({ code: 'worker_status', message: ended.last_error })
     await over()
   })
 

@@ -1,4 +1,4 @@
-import type { SessionStatus } from '@lcm/domain/session/lablet-session'
+import type { LabletSession, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { aClass } from './a-class.ts'
@@ -77,8 +77,14 @@ describe('a session', () => {
   })
 })
 
+/** Why the session was torn down. */
+function teardownOf({ state_history }: LabletSession) {
+  const because = state_history.find(({ to }) => to === 'STOPPING')?.because
+  return { code: because?.code, message: because?.message }
+}
+
 describe('a session that loses', () => {
-  it('its worker to a manual termination ends as worker_lost, and the next is placed elsewhere', async () => {
+  it('its worker to a manual termination ends with its reason, and the next is placed elsewhere', async () => {
     const { world, operator, manual, learner, over } = await aClass(305)
     const { id } = await operator.createAndRun('metal-1')
     const running = await learner.book('two', { duration_minutes: 60 })
@@ -88,20 +94,20 @@ describe('a session that loses', () => {
     await learner.until(later.id, 'SCHEDULED')
     manual.terminate(await manual.machineOf(id))
     const ended = await learner.until(running.id, 'TERMINATED')
-    expect(ended.last_error).toMatch(/^worker_lost: /)
+    expect(teardownOf(ended)).toEqual({ code: 'worker_status', message: ended.last_error })
     const placed = await learner.until(later.id, 'RUNNING', 60 * MINUTE_MS)
     expect(placed.worker_id).not.toBeNull()
     await over()
   })
 
-  it('its lab to a manual deletion ends as lab_lost', async () => {
+  it('its lab to a manual deletion ends with its reason', async () => {
     const { world, operator, manual, learner, over } = await aClass(306)
     const { id } = await operator.createAndRun('metal-1')
     const { id: session } = await learner.book('two', { duration_minutes: 60 })
     await learner.until(session, 'RUNNING')
     manual.removeLabs(await manual.machineOf(id))
     const ended = await learner.until(session, 'TERMINATED', 45 * MINUTE_MS)
-    expect(ended.last_error).toMatch(/^lab_lost: /)
+    expect(teardownOf(ended)).toEqual({ code: 'lab_removed', message: ended.last_error })
     expect(world.workers()[0]).toMatchObject({ reservations: {}, ports: {} })
     await over()
   })

@@ -134,7 +134,7 @@ describe('a lab that CML users change', () => {
       await rig.clock.advance(act === 'delete' ? 0 : 20_000)
     }
     await rig.clock.advance(5 * MINUTE_MS)
-    const last_error = `lab_lost: ${reason('lab_removed').message}`
+    const last_error = reason('lab_removed').message
     expect(await session()).toMatchObject({ status: 'TERMINATED', last_error })
     expect(await rig.worker()).toMatchObject({ reservations: {}, ports: {} })
   })

@@ -356,14 +356,14 @@ describe('a session that is up', () => {
     expect(decide('RUNNING', { worker: away, nowMs }).action).toEqual({ kind: 'wait', afterMs })
     expect(changesOf(decide('RUNNING', { worker: away, nowMs: START + WORKER_LOST_MS }))).toMatchObject({
       status: 'STOPPING',
-      last_error: 'worker_lost: metal-1 has been STOPPED for at least 10 min',
+      last_error: 'metal-1 has been STOPPED for at least 10 min',
     })
   })
 
-  it('is torn down with lab_lost when its lab was deleted', () => {
+  it('is torn down when its lab was deleted, and says so', () => {
     expect(changesOf(decide('READY', { isLabGone: true }))).toMatchObject({
       status: 'STOPPING',
-      last_error: 'lab_lost: the lab was removed from CML',
+      last_error: 'the lab was removed from CML',
     })
   })
 

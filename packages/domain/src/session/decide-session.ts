@@ -225,10 +225,10 @@ function decideUp(session: LabletSession, facts: SessionFacts): SessionDecision 
   const [startsInMs, endsInMs] = [toMs(session.timeslot.start) - nowMs, toMs(session.timeslot.end) - nowMs]
   if (endsInMs <= 0) return stopping(session, reason('timeslot_over'), null)
   const lost = workerLost(worker, nowMs)
-  if (lost !== null) return stopping(session, lost, `worker_lost: ${lost.message}`)
+  if (lost !== null) return stopping(session, lost, lost.message)
   if (isLabGone) {
     const removed = reason('lab_removed')
-    return stopping(session, removed, `lab_lost: ${removed.message}`)
+    return stopping(session, removed, removed.message)
   }
   const isEarly = session.status === 'READY'
   if (isEarly && startsInMs <= 0) return write({ status: 'RUNNING' }, reason('timeslot_started'))

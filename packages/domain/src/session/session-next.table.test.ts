@@ -304,7 +304,7 @@ describe.each(ROWS)('$name', ({ apply, blocks }) => {
     const text = sessionNextText(next, words(facts.nowMs))
     if (code !== 'idle') expect(text).not.toMatch(/nothing|done/i)
     if (blockedBy === null) return
-    expect(text).toContain(next.blocked_by?.message)
+    expect(text).toContain(next.blocked_by?.reason.message)
     expect(text).toContain(`${(facts.nowMs - toMs(since ?? '')) / 1000}s`)
   })
 })

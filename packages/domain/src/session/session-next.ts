@@ -10,7 +10,7 @@ import {
   renderNext,
   type ServiceState,
 } from '../next.ts'
-import { reason } from '../reason.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import { nextOfWorker } from '../worker/worker-next.ts'
 import { canServeLabs } from './decide-session.ts'
@@ -62,7 +62,7 @@ export function nextOfSession(facts: SessionNextFacts): Next<SessionNextCode> {
   }
 }
 
-/** The next step, in the order of `decideSession`: desired status, then slot, then lab. */
+/** The next step, in the order of `decideSession`: desired status, then timeslot, then lab. */
 function codeOf(facts: SessionNextFacts): SessionNextCode {
   const { session, nowMs } = facts
   const { status, desired_status, timeslot } = session
@@ -89,7 +89,7 @@ function codeOfUp({ session, worker }: SessionNextFacts): SessionNextCode {
 const stoppedLab = ({ conditions }: LabletSession) =>
   conditions.find(({ type, status }) => type === LAB_STOPPED && status)
 
-/** When the next check is due; of a slot, when it begins or ends. */
+/** When the next check is due; of a timeslot, when it begins or ends. */
 function dueOf(next: SessionNextCode, { session, plan }: SessionNextFacts): number | null {
   if (next === 'begin') return toMs(session.timeslot.start)
   if (next === 'use') return toMs(session.timeslot.end)
@@ -109,10 +109,10 @@ function blockageOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | 
 function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null {
   const { session } = facts
   const { entered_status_at, last_error, timeslot } = session
-  const wait = (code: string, message: string, since: Instant = entered_status_at): Blockage => ({
+  const wait = (code: string, because: Reason, since: Instant = entered_status_at): Blockage => ({
     kind: 'wait',
     code,
-    message,
+    reason: because,
     since,
   })
   switch (next) {
@@ -133,10 +133,10 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
     case 'close':
       return wait(NOT_DECIDED_YET, notDecided('lablet-controller'), endOf(session, facts.nowMs))
     case 'expire':
-      return wait(NOT_DECIDED_YET, reason('timeslot_over_before_lab_start').message, timeslot.end)
+      return wait(NOT_DECIDED_YET, reason('timeslot_over_before_lab_start'), timeslot.end)
     case 'lost': {
-      const because = last_error ?? session.state_history.at(-1)?.because.message ?? 'no reason is recorded'
-      return { ...wait('Ended', because), kind: 'block' }
+      const moved = session.state_history.at(-1)?.because ?? reason('no_reason_recorded')
+      return { ...wait('Ended', last_error === null ? moved : textReason(last_error)), kind: 'block' }
     }
     case 'idle':
     case 'begin':
@@ -145,20 +145,19 @@ function waitOf(next: SessionNextCode, facts: SessionNextFacts): Blockage | null
   }
 }
 
-/** Since when it should end: the end of its slot, or the last change of its record when a user ends it early. */
+/** Since when it should end: the end of its timeslot, or the last change of its record when a user ends it early. */
 const endOf = ({ timeslot, updated_at, desired_status }: LabletSession, nowMs: number): Instant =>
   desired_status === 'RUNNING' && toMs(timeslot.end) <= nowMs ? timeslot.end : updated_at
 
 function placementWait({ session, plan }: SessionNextFacts): Blockage {
   const { waiting_reason, entered_status_at: since } = session
   const lasting = unschedulableBecause(waiting_reason)
-  if (lasting !== null) return { kind: 'block', code: 'Unschedulable', message: lasting.message, since }
-  if (waiting_reason !== null) return { kind: 'block', code: 'NoPlacement', message: waiting_reason.message, since }
-  const message = plan?.because.message ?? notDecided('resource-scheduler')
-  return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
+  if (lasting !== null) return { kind: 'block', code: 'Unschedulable', reason: lasting, since }
+  if (waiting_reason !== null) return { kind: 'block', code: 'NoPlacement', reason: waiting_reason, since }
+  return planned(plan, plan?.because ?? notDecided('resource-scheduler'), since)
 }
 
-/** A plan that is due later than this is about the start of the slot; an earlier one is about the worker. */
+/** A plan that is due later than this is about the start of the timeslot; an earlier one is about the worker. */
 const SOON_MS = 10_000
 
 function scheduledWait(facts: SessionNextFacts): Blockage {
@@ -166,27 +165,41 @@ function scheduledWait(facts: SessionNextFacts): Blockage {
   const { timeslot, entered_status_at: since, waiting_reason } = session
   const plannedInMs = plan?.due_at == null ? null : toMs(plan.due_at) - nowMs
   const isEarly = plannedInMs === null ? toMs(timeslot.start) > nowMs : plannedInMs > SOON_MS
-  if (isEarly) return { kind: 'wait', code: 'BeforeSlot', message: `the timeslot starts at ${timeslot.start}`, since }
+  if (isEarly) {
+    const because = reason('timeslot_not_started', { start: timeslot.start })
+    return { kind: 'wait', code: 'BeforeSlot', reason: because, since }
+  }
   const held = workerWait(facts)
   if (held !== null) return held
-  const message = (waiting_reason ?? plan?.because)?.message ?? notDecided('lablet-controller')
-  return { kind: 'wait', code: plan === null ? NOT_DECIDED_YET : 'Planned', message, since }
+  return planned(plan, waiting_reason ?? plan?.because ?? notDecided('lablet-controller'), since)
 }
+
+const planned = (plan: PlannedAction | null, because: Reason, since: Instant): Blockage => ({
+  kind: 'wait',
+  code: plan === null ? NOT_DECIDED_YET : 'Planned',
+  reason: because,
+  since,
+})
 
 /** Its worker does not serve labs, with what blocks that worker; null while it serves, or is not known. */
 function workerWait({ session, worker, services, nowMs }: SessionNextFacts): Blockage | null {
   if (worker === null) {
     if (session.worker_id !== null) return null
-    return { kind: 'block', code: 'NoWorker', message: 'the session has no worker', since: session.entered_status_at }
+    return {
+      kind: 'block',
+      code: 'NoWorker',
+      reason: reason('session_has_no_worker'),
+      since: session.entered_status_at,
+    }
   }
   if (canServeLabs(worker)) return null
   const controller = services.find(({ service }) => service === 'worker-controller') ?? null
   const { blocked_by: blockedBy } = nextOfWorker({ worker, decisions: [], plan: null, controller, nowMs })
-  const why = blockedBy === null ? `CML is ${worker.service_status}` : blockedBy.message
+  const cause = blockedBy?.reason ?? reason('cml_status', { status: worker.service_status })
   return {
     kind: blockedBy?.kind ?? 'block',
     code: 'WorkerNotServing',
-    message: `${worker.name} is ${worker.status}: ${why}`,
+    reason: reason('worker_unavailable', { worker: worker.name, status: worker.status, cause }),
     since: blockedBy?.since ?? worker.entered_status_at,
   }
 }
@@ -194,7 +207,7 @@ function workerWait({ session, worker, services, nowMs }: SessionNextFacts): Blo
 function labWait(facts: SessionNextFacts): Blockage {
   const stopped = stoppedLab(facts.session)
   if (stopped === undefined) return { ...stepWait(facts), kind: 'block' }
-  return { kind: 'block', code: stopped.type, message: stopped.reason.message, since: stopped.since }
+  return { kind: 'block', code: stopped.type, reason: stopped.reason, since: stopped.since }
 }
 
 /** The current step of its pipeline, with the refusal of CML or the reason that the step waits. */
@@ -205,32 +218,39 @@ function stepWait({ session, worker, decisions }: SessionNextFacts): Blockage {
     return {
       kind: 'wait',
       code: 'Step',
-      message: 'the steps of the pipeline are about to start or to end',
+      reason: reason('pipeline_between_steps'),
       since: entered_status_at,
     }
   const { step, number, count } = place
-  const attempt = (pipeline?.attempt ?? 1) > 1 ? `, attempt ${pipeline?.attempt}` : ''
   const { booted, nodes } = step.output
-  const isUp = step.status === 'running' && typeof booted === 'number'
-  const progress = isUp ? `, ${booted} of ${nodes} nodes are up` : ''
-  const message = `step ${number} of ${count}, ${step.name}${attempt}${progress}`
+  const isUp = step.status === 'running' && typeof booted === 'number' && typeof nodes === 'number'
+  const progress = (cause: Reason | null): Reason =>
+    reason('pipeline_progress', {
+      step: step.name,
+      number,
+      count,
+      attempt: pipeline?.attempt ?? 1,
+      booted: isUp ? booted : null,
+      nodes: isUp ? nodes : null,
+      cause,
+    })
   const since = step.started_at ?? step.ended_at ?? entered_status_at
   const refused = worker?.conditions.find(({ type, status }) => type === CONDITION.cmlAccessRefused && status)
   if (refused !== undefined)
-    return { kind: 'block', code: refused.type, message: `${message}: ${refused.reason.message}`, since: refused.since }
+    return { kind: 'block', code: refused.type, reason: progress(refused.reason), since: refused.since }
   const code = step.name
-  if (step.error !== null) return { kind: 'block', code, message: `${message}: ${step.error}`, since }
+  if (step.error !== null) return { kind: 'block', code, reason: progress(textReason(step.error)), since }
   const newest = decisions.find(({ service }) => service === 'lablet-controller')
-  if (newest?.action !== 'wait' || newest.at < since) return { kind: 'wait', code, message, since }
-  return { kind: 'wait', code, message: `${message}: ${newest.because.message}`, since: newest.at }
+  if (newest?.action !== 'wait' || newest.at < since) return { kind: 'wait', code, reason: progress(null), since }
+  return { kind: 'wait', code, reason: progress(newest.because), since: newest.at }
 }
 
 const TEXTS: Readonly<Record<SessionNextCode, (params: Next['params']) => string>> = {
   idle: ({ status }) => `nothing to do: ${status} is final`,
   place: () => 'place it on a worker',
   start_lab: () => 'start its lab',
-  begin: () => 'make it RUNNING when its slot begins',
-  use: () => 'keep its lab up until its slot ends',
+  begin: () => 'make it RUNNING when its timeslot begins',
+  use: () => 'keep its lab up until its timeslot ends',
   restart_lab: () => 'start its lab again',
   manual: () => 'wait for a person to start its lab again',
   restore_worker: () => 'wait for its worker; it is ended when the worker stays away',
@@ -249,4 +269,4 @@ export const sessionNextText = (next: Next<SessionNextCode>, words: NextWords): 
     next.next === 'begin' || next.next === 'use' ? 'in' : undefined,
   )
 
-const notDecided = (service: string): string => reason('not_decided_yet', { service }).message
+const notDecided = (service: string): Reason => reason('not_decided_yet', { service })

@@ -369,7 +369,7 @@ describe.each(ROWS)('$name', ({ apply, blocks }) => {
     const text = workerNextText(next, words)
     if (code !== 'idle') expect(text).not.toMatch(IDLE_WORDS)
     if (blockedBy === null) return
-    expect(text).toContain(next.blocked_by?.message)
+    expect(text).toContain(next.blocked_by?.reason.message)
     expect(text).toContain(`${(NOW - toMs(since ?? '')) / 1000}s`)
   })
 })

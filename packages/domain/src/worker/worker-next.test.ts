@@ -134,7 +134,7 @@ describe('as text', () => {
     const refused = { action: 'stop', instance_id: 'i-1', aws_code: 'OperationNotPermitted', error: 'it is protected.' }
     const conditions = blocked('StopBlocked', reason('ec2_refuses', refused))
     expect(nextOf({ status: 'STOPPING', desired_status: 'STOPPED', conditions })).toBe(
-      'stop its instance; blocked for 5m by StopBlocked: EC2 refuses to stop i-1: it is protected',
+      'stop its instance; blocked for 5m: EC2 refuses to stop i-1: it is protected',
     )
   })
 
@@ -147,15 +147,15 @@ describe('as text', () => {
   it('a retry, and when it is due', () => {
     const conditions = blocked('Failed', TIMEOUT)
     expect(nextOf({ status: 'FAILED', failures: 1, conditions, entered_status_at: ago(2) })).toBe(
-      'try again by itself, retry 1 of 3; blocked for 5m by Failed: STARTING for more than 30 minutes; in 3m',
+      'retry automatically (1 of 3); blocked for 5m: STARTING for more than 30 minutes; in 3m',
     )
   })
 
   it('no controller, whether or not the request is fulfilled', () => {
     const controller = { ...LEADING, leader: null, instances: [], last_seen_at: ago(7) }
-    const blockedBy = 'blocked for 7m by ControllerDown: no worker-controller is running'
-    expect(nextOf({ desired_status: 'STOPPED' }, { controller })).toBe(`stop its instance; ${blockedBy}`)
-    expect(nextOf({}, { controller })).toBe(`RUNNING, as requested, as far as LCM can tell; ${blockedBy}`)
+    const since = 'for 7m: no worker-controller is running'
+    expect(nextOf({ desired_status: 'STOPPED' }, { controller })).toBe(`stop its instance; blocked ${since}`)
+    expect(nextOf({}, { controller })).toBe(`RUNNING, as requested; problem ${since}`)
   })
 
   it('a protected worker that is drained to be terminated', () => {

@@ -10,8 +10,8 @@ import {
   renderNext,
   type ServiceState,
 } from '../next.ts'
-import { type Reason, reason } from '../reason.ts'
-import { BOOT_CONDITIONS, bootStage } from './boot.ts'
+import { type Reason, reason, textReason } from '../reason.ts'
+import { BOOT_CONDITIONS } from './boot.ts'
 import { endOf, sessionsOn } from './decision/drain.ts'
 import { hasRun, retryDueMs } from './decision/failure.ts'
 import { WORKER_POLICY } from './observation.ts'
@@ -162,7 +162,7 @@ function conditionBlockage(types: readonly string[], { conditions }: Worker): Bl
   const [found] = types.flatMap(type => conditions.filter(each => each.type === type && each.status))
   if (found === undefined) return null
   const kind = ENDS_BY_ITSELF.includes(found.type) ? 'wait' : 'block'
-  return { kind, code: found.type, message: found.reason.message, since: found.since }
+  return { kind, code: found.type, reason: found.reason, since: found.since }
 }
 
 /** What the newest decisions of the controller observed of EC2: no answer, or no instance. Since the first in an unbroken row. */
@@ -175,7 +175,7 @@ function observationBlockage(facts: WorkerNextFacts): Blockage | null {
   const end = decisions.findIndex(({ seen }) => seen.ec2 !== ec2)
   const first = decisions[(end === -1 ? decisions.length : end) - 1] ?? newest
   const code = isAbsent ? 'InstanceNotVisible' : CONDITION.ec2Unreachable
-  return { kind: 'block', code, message: newest.because.message, since: first.at }
+  return { kind: 'block', code, reason: newest.because, since: first.at }
 }
 
 /** The idle policy and others decide about a worker too; only the controller reads EC2. */
@@ -185,10 +185,10 @@ const ofController = ({ decisions }: WorkerNextFacts): DecisionRecord[] =>
 /** What an unblocked step waits for, as far as the record itself says. */
 function waitOf(next: WorkerNextCode, { worker }: WorkerNextFacts): Blockage | null {
   const { status, entered_status_at, state_history } = worker
-  const wait = (code: string, { message }: Reason): Blockage => ({
+  const wait = (code: string, because: Reason): Blockage => ({
     kind: 'wait',
     code,
-    message,
+    reason: because,
     since: entered_status_at,
   })
   const because = state_history.at(-1)?.because ?? reason('no_reason_recorded')
@@ -232,13 +232,15 @@ function waitOf(next: WorkerNextCode, { worker }: WorkerNextFacts): Blockage | n
 function launchWait({ launch, entered_status_at }: Worker): Blockage | null {
   if (launch === null) return null
   const { n, state, error, requested_at: since } = launch
-  if (state === 'open') {
-    const { message } = reason('launch_attempt_open', { attempt: n })
-    return { kind: 'wait', code: 'LaunchAttempt', message, since }
-  }
+  if (state === 'open')
+    return { kind: 'wait', code: 'LaunchAttempt', reason: reason('launch_attempt_open', { attempt: n }), since }
   if (error === null) return null
-  const { message } = reason('launch_attempt_closed', { attempt: n, state, error })
-  return { kind: 'block', code: 'LaunchAttempt', message, since: since > entered_status_at ? since : entered_status_at }
+  return {
+    kind: 'block',
+    code: 'LaunchAttempt',
+    reason: reason('launch_attempt_closed', { attempt: n, state, error }),
+    since: since > entered_status_at ? since : entered_status_at,
+  }
 }
 
 function bootWait({ conditions, entered_status_at }: Worker): Blockage {
@@ -247,19 +249,19 @@ function bootWait({ conditions, entered_status_at }: Worker): Blockage {
     return {
       kind: 'wait',
       code: 'CmlReady',
-      message: reason('cml_settling').message,
+      reason: reason('cml_settling'),
       since: entered_status_at,
     }
   const type = BOOT_CONDITIONS[missing] ?? 'CmlReady'
   const found = conditions.find(each => each.type === type)
-  const message = found?.reason.message || (bootStage(conditions) ?? '')
+  const because = found?.reason ?? reason('boot_stage_waiting', { stage: type, detail: '' })
   // The missing condition may be older; the boot waits for it since the one before it holds.
   const before = conditions.find(each => each.type === BOOT_CONDITIONS[missing - 1])
   const since = [entered_status_at, found?.since, before?.since]
     .flatMap(each => each ?? [])
     .toSorted()
     .at(-1)
-  return { kind: 'wait', code: type, message, since: since ?? entered_status_at }
+  return { kind: 'wait', code: type, reason: because, since: since ?? entered_status_at }
 }
 
 function licenseWait({ license, status, entered_status_at }: Worker): Blockage {
@@ -268,24 +270,24 @@ function licenseWait({ license, status, entered_status_at }: Worker): Blockage {
     return {
       kind: 'wait',
       code: 'NotRunning',
-      message: reason('worker_not_running', { status }).message,
+      reason: reason('worker_not_running', { status }),
       since: entered_status_at,
     }
   const since = operation_started_at ?? entered_status_at
-  if (last_error !== null) return { kind: 'block', code: 'LicenseOperation', message: last_error, since }
-  return { kind: 'wait', code: 'LicenseOperation', message: reason('license_not_confirmed').message, since }
+  if (last_error !== null) return { kind: 'block', code: 'LicenseOperation', reason: textReason(last_error), since }
+  return { kind: 'wait', code: 'LicenseOperation', reason: reason('license_not_confirmed'), since }
 }
 
 function drainWait(worker: Worker): Blockage | null {
   const { drain } = worker
   if (drain === null) return null
   const isSpared = endOf(worker, drain) !== drain.then
-  const { message } = reason('drain_deadline', {
+  const because = reason('drain_deadline', {
     sessions: sessionsOn(worker),
     deadline: drain.deadline,
     spared: isSpared ? drain.then : null,
   })
-  return { kind: 'wait', code: 'Draining', message, since: drain.requested_at }
+  return { kind: 'wait', code: 'Draining', reason: because, since: drain.requested_at }
 }
 
 /** The newest decision about this request, else what the controller plans; or that it has not decided yet. */
@@ -293,13 +295,12 @@ function decisionWait(facts: WorkerNextFacts): Blockage {
   const { desired_status, status, desired_at, entered_status_at } = facts.worker
   const [newest] = ofController(facts)
   const isAboutThis = newest?.seen.desired_status === desired_status && newest.seen.status === status
-  if (isAboutThis) return { kind: 'wait', code: 'Decision', message: newest.because.message, since: newest.at }
+  if (isAboutThis) return { kind: 'wait', code: 'Decision', reason: newest.because, since: newest.at }
   const since = desired_at !== null && desired_at > entered_status_at ? desired_at : entered_status_at
   const { plan } = facts
   if (plan?.action === 'wait' || plan?.action === 'retry')
-    return { kind: 'wait', code: 'Planned', message: plan.because.message, since }
-  const { message } = reason('not_decided_yet', { service: CONTROLLER })
-  return { kind: 'wait', code: NOT_DECIDED_YET, message, since }
+    return { kind: 'wait', code: 'Planned', reason: plan.because, since }
+  return { kind: 'wait', code: NOT_DECIDED_YET, reason: reason('not_decided_yet', { service: CONTROLLER }), since }
 }
 
 const TEXTS: Readonly<Record<WorkerNextCode, (params: Next['params']) => string>> = {
@@ -315,16 +316,14 @@ const TEXTS: Readonly<Record<WorkerNextCode, (params: Next['params']) => string>
   stop: () => 'stop its instance',
   terminate: () => 'terminate its instance',
   identify: () => 'wait until EC2 reports a state that LCM knows',
-  retry: ({ retry }) => `try again by itself, retry ${retry}`,
+  retry: ({ retry }) => `retry automatically (${retry})`,
   hold: () => 'launch its instance once a person starts it',
-  manual: () => 'wait for a person: LCM does not try again by itself',
+  manual: () => 'wait for a person: LCM does not retry automatically',
   lost: ({ desired }) => `it can't be ${desired} again: its instance is gone`,
 }
 
 export function workerNextText(next: Next<WorkerNextCode>, words: NextWords): string {
-  const isDoubtful = next.next === 'idle' && next.blocked_by !== null
-  const what = isDoubtful
-    ? `${next.params.status}, as requested, as far as LCM can tell`
-    : TEXTS[next.next](next.params)
+  const hasProblem = next.next === 'idle' && next.blocked_by !== null
+  const what = hasProblem ? `${next.params.status}, as requested` : TEXTS[next.next](next.params)
   return renderNext(what, next, words, next.next === 'retry' ? 'in' : undefined)
 }

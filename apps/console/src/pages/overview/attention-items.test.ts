@@ -144,7 +144,7 @@ describe('sessions that need attention', () => {
       aSession({ id: 'c', status: 'ARCHIVED', timeslot: over, pipeline: { name: 'teardown', attempt: 1, steps } }),
     ]
     expect(found({ sessions })).toEqual([
-      ['alarm', 'Session stuck', 'its slot has ended, but it is still STOPPING'],
+      ['alarm', 'Session stuck', 'its timeslot has ended, but it is still STOPPING'],
       ['alarm', 'Step failed', 'CML: 500'],
     ])
   })

@@ -187,7 +187,7 @@ function ofSession(session: LabletSession, nowMs: number): Attention | null {
     return { ...about, urgency: 'alarm', what: 'Step failed', text: error ?? session.last_error ?? step, since }
   }
   if (isLive(status) && toMs(timeslot.end) + TEARDOWN_MS < nowMs) {
-    const text = `its slot has ended, but it is still ${status}`
+    const text = `its timeslot has ended, but it is still ${status}`
     return { ...about, urgency: 'alarm', what: 'Session stuck', text, since: timeslot.end }
   }
   const stopped = session.conditions.find(condition => condition.type === LAB_STOPPED && condition.status)

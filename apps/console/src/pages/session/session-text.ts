@@ -28,7 +28,7 @@ export function slotText(timeslot: LabletSession['timeslot']): string {
   return text
 }
 
-/** Next event of the slot: start, end, or when the session ended. */
+/** Next event of the timeslot: start, end, or when the session ended. */
 export function slotNote({ status, timeslot, entered_status_at }: LabletSession, nowMs: number): string {
   if (isFinal(status)) return `ended ${distanceText(entered_status_at, nowMs)}`
   if (toMs(timeslot.start) > nowMs) return `starts ${distanceText(timeslot.start, nowMs)}`
@@ -105,14 +105,14 @@ export function activityText(session: LabletSession): string {
     case 'INSTANTIATING':
       return stepText(session) ?? 'starting the lab'
     case 'READY':
-      return stepText(session) ?? stoppedText(session) ?? 'lab ready, waiting for its slot'
+      return stepText(session) ?? stoppedText(session) ?? 'lab ready, waiting for its timeslot'
     case 'RUNNING':
       return stepText(session) ?? stoppedText(session) ?? 'lab in use'
     case 'STOPPING':
     case 'STOPPED':
       return stepText(session) ?? 'removing the lab'
     case 'EXPIRED':
-      return 'slot ended'
+      return 'timeslot ended'
     case 'ARCHIVED':
     case 'TERMINATED':
       return last_error ?? session.state_history.at(-1)?.because.message ?? ''

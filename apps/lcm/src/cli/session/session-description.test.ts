@@ -31,7 +31,7 @@ it('describes a session with a running lab completely', () => {
   expect(describeSession({ session, workerLabel: 'metal-1 (w-1)' }, START_MS + 120_000, plain)).toEqual([
     'two-routers 1.0.0  ls-1',
     '  status     RUNNING for 1m',
-    '  slot       2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, started 2m ago, ends in 58m',
+    '  timeslot   2026-01-01T00:00:00.000Z to 2026-01-01T01:00:00.000Z, started 2m ago, ends in 58m',
     '  owner      Ann (ann)',
     '  desired    RUNNING by ann',
     '  worker     metal-1 (w-1)',

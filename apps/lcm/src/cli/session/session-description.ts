@@ -38,7 +38,7 @@ const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colo
   ],
   ['waits', printable(waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }))],
   ['error', session.last_error === null ? null : printable(session.last_error)],
-  ['slot', slotOf(session, nowMs)],
+  ['timeslot', slotOf(session, nowMs)],
   ['owner', printable(ownerText(session))],
   ['desired', printable(wantedBy(session))],
   ['worker', workerLabel === null ? null : printable(workerLabel)],

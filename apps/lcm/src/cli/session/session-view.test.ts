@@ -86,7 +86,7 @@ describe('what a session waits for', () => {
   it('has a text for every status except settled ones', () => {
     const silent = SESSION_STATUSES.filter(status => waitsFor(aSession({ status })) === '')
     expect(silent).toEqual(['RUNNING', 'ARCHIVED', 'TERMINATED'])
-    expect(waitsFor(aSession({ status: 'TERMINATED', last_error: 'lab_lost' }))).toBe('lab_lost')
+    expect(waitsFor(aSession({ status: 'TERMINATED', last_error: 'the lab was removed' }))).toBe('the lab was removed')
   })
 
   it('is no step once all are done', () => {

@@ -118,9 +118,7 @@ describe('without capacity', () => {
   it('reports it once above the decisions, without repeating the text of AWS', () => {
     const above = lines.slice(0, lines.indexOf('Decisions, newest first')).join('\n')
     expect(above.split('no capacity for').length - 1).toBe(1)
-    expect(part(lines, 'Next')).toEqual([
-      `launch its instance; blocked for 5m by LaunchBlocked: ${message}; next check in 1m30s`,
-    ])
+    expect(part(lines, 'Next')).toEqual([`launch its instance; blocked for 5m: ${message}; next check in 1m30s`])
     expect(part(lines, 'Problems')).toEqual([])
     expect(lines.join('\n')).not.toContain('..')
     for (const line of lines) expect(line.length).toBeLessThan(160)

@@ -47,7 +47,7 @@ export function waitsFor(worker: Worker): string {
     nowMs: 0,
   })
   if (blockedBy === null || next === 'license') return ''
-  if (blockedBy.code !== NOT_DECIDED_YET) return blockedBy.message
+  if (blockedBy.code !== NOT_DECIDED_YET) return blockedBy.reason.message
   return next === 'launch' ? 'waiting for launch' : ''
 }
 

@@ -14,7 +14,7 @@ const LABELS: Readonly<Record<SessionAction, string>> = {
 const TITLES: Readonly<Record<SessionAction, string>> = {
   retry: 'Retry the failed step now',
   requeue: 'Release its worker and schedule it again',
-  extend: 'Make the slot longer',
+  extend: 'Make the timeslot longer',
   cancel: 'End the session now and remove its lab',
 }
 

@@ -26,7 +26,7 @@ export function CancelDialog({ id }: { id: string }) {
             Its lab is stopped, wiped and removed. <strong>Unsaved work is lost.</strong>
           </>
         ) : (
-          'Its slot is released. Its lab was not started yet.'
+          'Its timeslot is released. Its lab was not started yet.'
         )}
       </p>
       <p class="muted">

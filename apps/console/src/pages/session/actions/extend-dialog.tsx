@@ -31,7 +31,7 @@ export function ExtendDialog({ id }: { id: string }) {
       <p class="muted">
         {isGood ? (
           <>
-            New slot: <strong>{slotText({ start, end: toInstant(toMs(end) + more * 60_000) })}</strong>
+            New timeslot: <strong>{slotText({ start, end: toInstant(toMs(end) + more * 60_000) })}</strong>
           </>
         ) : (
           <>Slot: {slotText(session.timeslot)}</>

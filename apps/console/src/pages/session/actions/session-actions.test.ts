@@ -26,9 +26,9 @@ it('extends as long as the definition allows', () => {
   expect(minutesLeft(aSession(), 90)).toBe(30)
   expect(disabledReasonOf('extend', aSession(), NOW_MS, 90)).toBe(null)
   expect(disabledReasonOf('extend', aSession(), NOW_MS, 60)).toBe(
-    'The slot already has the maximum of 60 min for two-routers',
+    'The timeslot already has the maximum of 60 min for two-routers',
   )
-  expect(disabledReasonOf('extend', aSession(), NOW_MS + 3_600_000, 90)).toBe('Its slot has ended')
+  expect(disabledReasonOf('extend', aSession(), NOW_MS + 3_600_000, 90)).toBe('Its timeslot has ended')
   expect(disabledReasonOf('extend', aSession(), NOW_MS, null)).toBe('Its definition was deleted')
   expect(disabledReasonOf('extend', aSession({ desired_status: 'TERMINATED' }), NOW_MS, 90)).toBe(
     'The session was canceled',

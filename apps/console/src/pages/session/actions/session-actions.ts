@@ -18,7 +18,7 @@ export const isOver = ({ status }: Pick<LabletSession, 'status'>): boolean => OV
 export const mayAct = (info: Info | null, { owner }: LabletSession): boolean =>
   info !== null && isAllowed(info, 'cancelSession') && mayModify({ ...info.actor, service: null }, owner)
 
-/** Minutes by which the slot may be extended. `longest` is the maximum of its definition; null when unknown. */
+/** Minutes by which the timeslot may be extended. `longest` is the maximum of its definition; null when unknown. */
 export function minutesLeft({ timeslot }: LabletSession, longest: number | null): number {
   const minutes = (toMs(timeslot.end) - toMs(timeslot.start)) / MINUTE_MS
   return longest === null ? 0 : Math.max(0, Math.floor(longest - minutes))
@@ -53,11 +53,11 @@ function extendDisabledReason(session: LabletSession, nowMs: number, longest: nu
   const { status, desired_status, timeslot, definition } = session
   if (isOver(session)) return `The session is ${status}`
   if (desired_status === 'TERMINATED') return 'The session was canceled'
-  if (toMs(timeslot.end) <= nowMs) return 'Its slot has ended'
+  if (toMs(timeslot.end) <= nowMs) return 'Its timeslot has ended'
   if (longest === null) return 'Its definition was deleted'
   return minutesLeft(session, longest) > 0
     ? null
-    : `The slot already has the maximum of ${longest} min for ${definition.name}`
+    : `The timeslot already has the maximum of ${longest} min for ${definition.name}`
 }
 
 /** Rows offer a retry only in these statuses; others proceed by themselves. */

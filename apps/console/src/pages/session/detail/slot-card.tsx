@@ -25,7 +25,7 @@ export function SlotCard({ session }: { session: LabletSession }) {
   const { start, end } = session.timeslot
   return (
     <section class={`card slot tone-${toneOf(session.status)}`} aria-labelledby="slot-title">
-      <h2 id="slot-title">Slot</h2>
+      <h2 id="slot-title">Timeslot</h2>
       <SlotNote session={session} />
       <SlotScaleBar session={session} leadMs={leadMs} />
       <p class="slot-ends number">
@@ -65,11 +65,11 @@ function SlotScaleBar({ session, leadMs }: { session: LabletSession; leadMs: num
   )
 }
 
-/** A slot to scale, as shares of the width: boot lead, slot and current time. */
+/** A timeslot to scale, as shares of the width: boot lead, timeslot and current time. */
 export interface SlotScale {
   readonly leadMs: number
   readonly slotLeft: number
-  /** Elapsed share of the slot. */
+  /** Elapsed share of the timeslot. */
   readonly passed: number
   /** Null when the current time is outside the scale. */
   readonly now: number | null

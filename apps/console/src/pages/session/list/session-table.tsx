@@ -9,7 +9,7 @@ import { Owner } from '../owner.tsx'
 import { SessionBadge } from '../session-badge.tsx'
 import { activityText, isWaiting, slotNote, slotText } from '../session-text.ts'
 
-const COLUMNS = ['Session', 'Status', 'Slot', 'Owner', 'Worker', 'Activity', 'Actions'] as const
+const COLUMNS = ['Session', 'Status', 'Timeslot', 'Owner', 'Worker', 'Activity', 'Actions'] as const
 
 export const SessionTable = ({ sessions }: { sessions: readonly LabletSession[] }) => (
   <WindowedTable

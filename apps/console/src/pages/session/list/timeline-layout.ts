@@ -53,7 +53,7 @@ function isTick(ms: number, tickHours: number, clock: WallClock): boolean {
 
 export const shareOf = (ms: number, { fromMs, toMs: endMs }: Span): number => (ms - fromMs) / (endMs - fromMs)
 
-/** Time in which the session holds its slot; null when it ended before its start. */
+/** Time in which the session holds its timeslot; null when it ended before its start. */
 export function drawnSpan({ status, timeslot, entered_status_at }: LabletSession): Span | null {
   const [startMs, endMs] = [toMs(timeslot.start), toMs(timeslot.end)]
   const untilMs = isFinal(status) ? Math.min(endMs, toMs(entered_status_at)) : endMs
