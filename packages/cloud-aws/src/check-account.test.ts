@@ -73,13 +73,13 @@ it('names the permission to read metrics when it is denied', async () => {
 it('distinguishes a denied launch from denied tags or roles', async () => {
   const { refuse, url } = await simulated()
   refuse('RunInstances', 'UnauthorizedOperation')
-  expect(denied(await examined(url))).toEqual(['ec2:RunInstances denied', 'ec2:CreateTags untold'])
+  expect(denied(await examined(url))).toEqual(['ec2:RunInstances denied', 'ec2:CreateTags inconclusive'])
   const other = await simulated()
   other.refuse('RunInstances', 'UnauthorizedOperation', 'User x is not authorized to perform: ec2:CreateTags on y')
   expect(denied(await examined(other.url))).toEqual(['ec2:CreateTags denied'])
   const third = await simulated()
   third.refuse('RunInstances', 'UnauthorizedOperation', 'User x is not authorized to perform: iam:PassRole on y')
-  expect(denied(await examined(third.url))).toEqual(['iam:PassRole denied', 'ec2:CreateTags untold'])
+  expect(denied(await examined(third.url))).toEqual(['iam:PassRole denied', 'ec2:CreateTags inconclusive'])
 })
 
 it('names tags when only renaming is denied', async () => {
@@ -99,16 +99,16 @@ it('distinguishes rejected credentials from missing permissions', async () => {
 
 it('concludes nothing about permissions when AWS does not respond', async () => {
   const facts = await examined('http://127.0.0.1:9', { deadlineMs: 2000 })
-  expect(new Set(facts.actions.map(({ verdict }) => verdict))).toEqual(new Set(['untold']))
+  expect(new Set(facts.actions.map(({ verdict }) => verdict))).toEqual(new Set(['inconclusive']))
   expect(facts.callerError).not.toBeNull()
 })
 
 it('does not report a permission as missing that could only be tested on a nonexistent machine', async () => {
   const none = await simulated({ machines: 0 })
   none.refuse('StopInstances', 'UnauthorizedOperation')
-  expect(denied(await examined(none.url))).toEqual(['ec2:StopInstances untold'])
+  expect(denied(await examined(none.url))).toEqual(['ec2:StopInstances inconclusive'])
   const others = await simulated()
   others.refuse('StopInstances', 'UnauthorizedOperation')
-  expect(denied(await examined(others.url, { fleet: 'other' }))).toEqual(['ec2:StopInstances untold'])
+  expect(denied(await examined(others.url, { fleet: 'other' }))).toEqual(['ec2:StopInstances inconclusive'])
   expect(denied(await examined(others.url, { fleet: 'ours' }))).toEqual(['ec2:StopInstances denied'])
 })

@@ -47,9 +47,9 @@ export interface AccountCheckOptions extends AwsOptions {
  * - granted: AWS would have done it
  * - denied: AWS knows us and says that we may not
  * - rejected: AWS does not take our credentials at all
- * - untold: the answer says nothing about rights
+ * - inconclusive: the answer says nothing about rights
  */
-export type Verdict = 'granted' | 'denied' | 'rejected' | 'untold'
+export type Verdict = 'granted' | 'denied' | 'rejected' | 'inconclusive'
 
 export interface ActionCheck {
   readonly region: string
@@ -109,8 +109,8 @@ function identified(options: AccountCheckOptions, credentials: AwsCredentials): 
   ).catch(messageOf)
 }
 
-/** A nonexistent machine. EC2 usually checks permissions before it looks for the machine. */
-const NOBODY = 'i-00000000000000000'
+/** A nonexistent machine. EC2 usually checks permissions before it searches for the machine. */
+const MISSING_MACHINE = 'i-00000000000000000'
 
 async function triedIn(options: AccountCheckOptions, place: CheckedRegion): Promise<ActionCheck[]> {
   const { region } = place
@@ -120,11 +120,11 @@ async function triedIn(options: AccountCheckOptions, place: CheckedRegion): Prom
     const trying = cloudCall(action, limitsOf(options), signal => call({ client, sdk: ec2Sdk(), signal }))
     return { region, action, ...(await verdictOf(trying)) }
   }
-  let ours = NOBODY
+  let ours = MISSING_MACHINE
   let image: Image | null = null
   const reads = await Promise.all([
     attempt('ec2:DescribeInstances', async ec2 => {
-      ours = (await anyMachine(ec2, options.fleet)) ?? NOBODY
+      ours = (await anyMachine(ec2, options.fleet)) ?? MISSING_MACHINE
     }),
     attempt('ec2:DescribeImages', async ec2 => {
       image = await newestImage(ec2, options.launch?.image ?? { name_pattern: 'cml-*', owner: 'self' })
@@ -132,7 +132,7 @@ async function triedIn(options: AccountCheckOptions, place: CheckedRegion): Prom
     triedMetrics(options, region),
   ])
   const InstanceIds = [ours]
-  const onOurs: Attempt = async (action, call) => doubted(await attempt(action, call), ours === NOBODY)
+  const onOurs: Attempt = async (action, call) => doubted(await attempt(action, call), ours === MISSING_MACHINE)
   const tags = { Resources: [ours], Tags: [{ Key: TAG.name, Value: 'lcm-doctor' }] }
   const [launch, rename, ...changes] = await Promise.all([
     triedLaunch(attempt, { options, place, image }),
@@ -158,8 +158,8 @@ const withRename = (launched: ActionCheck, rename: ActionCheck): ActionCheck =>
   launched.action === rename.action && launched.verdict === 'granted' && rename.verdict === 'denied' ? rename : launched
 
 /** A policy limited to the fleet's own machines correctly denies changes of a nonexistent one. */
-const doubted = (tried: ActionCheck, isNobodys: boolean): ActionCheck =>
-  tried.verdict === 'denied' && isNobodys ? { ...tried, verdict: 'untold', details: NO_MACHINE } : tried
+const doubted = (tried: ActionCheck, isMissing: boolean): ActionCheck =>
+  tried.verdict === 'denied' && isMissing ? { ...tried, verdict: 'inconclusive', details: NO_MACHINE } : tried
 
 const DEAD: ReadonlySet<string> = new Set(['shutting-down', 'terminated'])
 const NO_MACHINE = 'the fleet has no machine there to try it on'
@@ -197,10 +197,13 @@ async function triedLaunch(attempt: Attempt, launch: Launch): Promise<ActionChec
   if (whole.verdict !== 'denied') return [whole, tags]
   const named = namedIn(whole.details)
   if (named !== null && named !== 'ec2:RunInstances')
-    return [{ ...whole, action: named }, ...(named === tags.action ? [] : [{ ...tags, verdict: 'untold' as const }])]
+    return [
+      { ...whole, action: named },
+      ...(named === tags.action ? [] : [{ ...tags, verdict: 'inconclusive' as const }]),
+    ]
   const bare = await run({ TagSpecifications: [] })
   if (bare.verdict === 'granted') return [bare, tags]
-  return [whole, { ...tags, verdict: 'untold', details: 'it is judged once launches are allowed' }]
+  return [whole, { ...tags, verdict: 'inconclusive', details: 'it is judged once launches are allowed' }]
 }
 
 function launchInput({ options, place, image }: Launch) {
@@ -240,7 +243,7 @@ async function triedMetrics(options: AccountCheckOptions, region: string): Promi
   const metric = {
     Namespace: 'AWS/EC2',
     MetricName: 'CPUUtilization',
-    Dimensions: [{ Name: 'InstanceId', Value: NOBODY }],
+    Dimensions: [{ Name: 'InstanceId', Value: MISSING_MACHINE }],
   }
   const input = {
     MetricDataQueries: [{ Id: 'q0', MetricStat: { Metric: metric, Period: 300, Stat: 'Average' } }],
@@ -268,6 +271,6 @@ async function verdictOf(trying: Promise<unknown>): Promise<Pick<ActionCheck, 'v
     if (error.code === WOULD) return { verdict: 'granted', details: '' }
     const details = error.message.replace(`${error.action}: `, '')
     if (DENIALS.test(error.code)) return { verdict: 'denied', details }
-    return { verdict: error.errorClass === 'auth' ? 'rejected' : 'untold', details }
+    return { verdict: error.errorClass === 'auth' ? 'rejected' : 'inconclusive', details }
   }
 }

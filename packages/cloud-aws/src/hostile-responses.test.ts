@@ -71,7 +71,7 @@ const UNREADABLE: ReadonlyArray<readonly [string, Answer]> = [
   ['a redirect', { status: 302, body: '', headers: { location: 'http://127.0.0.1:1/' } }],
   ['a lasting redirect with a page', { status: 301, body: html, headers: { location: 'http://127.0.0.1:1/' } }],
   ['nothing new', { status: 304, body: '' }],
-  ['a 404 of somebody else', { status: 404, body: html }],
+  ['a 404 of another server', { status: 404, body: html }],
   ['a length that is not true', response => promise(response, 1000, 'short')],
 ]
 

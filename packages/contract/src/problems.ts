@@ -332,7 +332,7 @@ export interface Advice {
   readonly reason?: Reason
 }
 
-/** Thrown by commands and queries; the HTTP layer turns it into a response. `detail` is a sentence that a person can act on. */
+/** Thrown by commands and queries; the HTTP layer makes a response of it. `detail` is a sentence that a person can act on. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError'
   readonly code: ProblemCode

@@ -45,5 +45,5 @@ export const listOf = <T extends z.ZodType>(item: T) =>
 export const reasonField = z.string().max(500).meta({ description: 'The reason, for the audit log.' })
 
 export const ActionReason = z
-  .strictObject({ reason: reasonField.optional().meta({ example: 'it looks stuck' }) })
+  .strictObject({ reason: reasonField.optional().meta({ example: 'it seems stuck' }) })
   .meta({ id: 'ActionReason', description: 'The reason for an action.' })

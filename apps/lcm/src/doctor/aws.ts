@@ -24,7 +24,7 @@ export function judgeAws(facts: AccountCheck, atMs: number): Finding[] {
       off.length > 0 ? 'correct the clock first' : 'renew them: they are wrong, expired or belong to another account'
     return [failure('aws', `AWS rejects the credentials: ${details}`, next), ...off]
   }
-  if (actions.every(({ verdict }) => verdict === 'untold')) {
+  if (actions.every(({ verdict }) => verdict === 'inconclusive')) {
     const why = callerError ?? actions[0]?.details ?? 'no answer'
     return [
       failure('aws', `AWS is unreachable: ${why}`, 'check DNS, proxies, AWS_ENDPOINT_URL and the regions'),
@@ -48,14 +48,14 @@ function judgeRights(actions: AccountCheck['actions']): Finding[] {
       `add ${action} to the policy of the role; ${POLICY}`,
     ),
   )
-  const untold = merged(actions, 'untold')
+  const inconclusive = merged(actions, 'inconclusive')
   const doubts =
-    untold.length === 0
+    inconclusive.length === 0
       ? []
       : [
           warning(
             'aws',
-            `AWS did not confirm these permissions: ${untold.map(({ action }) => action).join(', ')} (${untold[0]?.details})`,
+            `AWS did not confirm these permissions: ${inconclusive.map(({ action }) => action).join(', ')} (${inconclusive[0]?.details})`,
             `compare the policy manually; ${POLICY}. Run doctor again after the first launch`,
           ),
         ]

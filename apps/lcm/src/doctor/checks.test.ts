@@ -266,7 +266,7 @@ it('rates the store by its check result', () => {
 
 const tried = (
   action: 'ec2:StopInstances' | 'ec2:RunInstances',
-  verdict: 'granted' | 'denied' | 'rejected' | 'untold',
+  verdict: 'granted' | 'denied' | 'rejected' | 'inconclusive',
 ) => ({
   region: 'us-east-1',
   action,
@@ -295,13 +295,13 @@ it('names what is wrong with the account: credentials, permissions, clock or net
   expect(judged({ actions: [tried('ec2:StopInstances', 'rejected')] })[0]).toContain('AWS rejects the credentials')
   const refusal = { code: 'InvalidClientTokenId', message: 'no' }
   expect(judged({ caller: { ...CALLER, refusal } })[0]).toContain('InvalidClientTokenId')
-  expect(judged({ actions: [tried('ec2:StopInstances', 'untold')], callerError: 'ENOTFOUND' })[0]).toContain(
+  expect(judged({ actions: [tried('ec2:StopInstances', 'inconclusive')], callerError: 'ENOTFOUND' })[0]).toContain(
     'AWS is unreachable',
   )
   expect(judged({}, NOW_MS + 600_000)[1]).toContain('failure: the clock of AWS is')
-  expect(judged({ actions: [tried('ec2:StopInstances', 'untold'), tried('ec2:RunInstances', 'granted')] })[1]).toMatch(
-    /^warning/,
-  )
+  expect(
+    judged({ actions: [tried('ec2:StopInstances', 'inconclusive'), tried('ec2:RunInstances', 'granted')] })[1],
+  ).toMatch(/^warning/)
 })
 
 it('returns no finding for an empty list', () => {

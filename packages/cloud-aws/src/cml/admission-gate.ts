@@ -19,7 +19,7 @@ export function admissionGate(max: number): AdmissionGate {
     if (next) next()
     else inside -= 1
   }
-  const turn = (signals: readonly AbortSignal[]): Promise<void> =>
+  const slotFree = (signals: readonly AbortSignal[]): Promise<void> =>
     new Promise((resolve, reject) => {
       const stopWaiting = () => {
         waiting.delete(letIn)
@@ -44,7 +44,7 @@ export function admissionGate(max: number): AdmissionGate {
     async enter(...signals) {
       for (const signal of signals) signal.throwIfAborted()
       if (inside < max) inside += 1
-      else await turn(signals)
+      else await slotFree(signals)
       return leave
     },
     isEmpty: () => inside === 0 && waiting.size === 0,

@@ -10,16 +10,16 @@ import { cmlLabsClient } from './cml-labs.ts'
 import { cmlSystemClient } from './cml-system.ts'
 
 const SILENT = { info: () => undefined, warn: () => undefined }
-const TURNS_MAX = 10_000
+const ROUNDS_MAX = 10_000
 
 /** Opening and closing a port takes a few iterations of the event loop. */
-async function portsFollow(server: SimServer, model: SimModel, turn: () => Promise<void>): Promise<void> {
+async function portsFollow(server: SimServer, model: SimModel, advance: () => Promise<void>): Promise<void> {
   const wanted = JSON.stringify(model.machines().map(machine => machine.stage !== 'NOTHING'))
-  for (let count = 0; count < TURNS_MAX; count++) {
+  for (let count = 0; count < ROUNDS_MAX; count++) {
     const { body } = server.control.handle({ method: 'GET', url: '/sim/v1/instances' })
     const served = 'items' in body && Array.isArray(body.items) ? body.items.map(item => item.served) : []
     if (JSON.stringify(served) === wanted) return
-    await turn()
+    await advance()
   }
   throw new Error('the ports did not follow the machines')
 }

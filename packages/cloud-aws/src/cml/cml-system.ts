@@ -73,27 +73,27 @@ function cmlProbes(options: CmlClientOptions) {
   const { clock, onCall } = options
   const closing = new AbortController()
   const inFlight = new Set<Promise<CmlProbe>>()
-  const turns = admissionGate(PROBES_MAX)
+  const gate = admissionGate(PROBES_MAX)
   const trust = trustOf(options)
 
-  const probeInTurn: CmlSystem['probe'] = async (endpoint, signal) => {
+  const probeNow: CmlSystem['probe'] = async (endpoint, signal) => {
     const limits = { clock, deadlineMs: PROBE_DEADLINE_MS, signals: [signal, closing.signal] }
     const beganMs = clock.monotonic()
     const { probe, status } = await probeOnce(endpoint, trust, limits)
     onCall?.({ method: 'GET', path: PROBE_PATH, status, ms: clock.monotonic() - beganMs })
     return probe
   }
-  const probeWhenMay: CmlSystem['probe'] = async (endpoint, signal) => {
+  const probeWhenAdmitted: CmlSystem['probe'] = async (endpoint, signal) => {
     try {
-      const leave = await turns.enter(signal, closing.signal)
-      return await probeInTurn(endpoint, signal).finally(leave)
+      const leave = await gate.enter(signal, closing.signal)
+      return await probeNow(endpoint, signal).finally(leave)
     } catch {
       return probeNotMade(new Error('it was canceled'))
     }
   }
   return {
     probe(endpoint: Parameters<CmlSystem['probe']>[0], signal: AbortSignal): Promise<CmlProbe> {
-      const probe = probeWhenMay(endpoint, signal).finally(() => inFlight.delete(probe))
+      const probe = probeWhenAdmitted(endpoint, signal).finally(() => inFlight.delete(probe))
       inFlight.add(probe)
       return probe
     },

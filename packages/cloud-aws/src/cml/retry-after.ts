@@ -23,7 +23,7 @@ export function retryAfterPauses(clock: Clock): RetryAfterPauses {
     refuseDuring(server, action) {
       const leftMs = (pauses.get(server)?.untilMs ?? 0) - clock.monotonic()
       if (leftMs <= 0) return
-      const message = `the server asked for patience; ${Math.ceil(leftMs / 1000)} s are left`
+      const message = `the server is rate limited; retry in ${Math.ceil(leftMs / 1000)} s`
       throw new CloudError('throttled', { code: 'Paused', action, message })
     },
     begin(server, retryAfter) {

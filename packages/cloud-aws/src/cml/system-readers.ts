@@ -77,7 +77,7 @@ export function licensingIn(answer: unknown): CmlLicensing | null {
   }
 }
 
-/** CML writes OK when nothing failed. Anything that looks like a token is removed. */
+/** CML writes OK when nothing failed. Anything like a token is removed. */
 function failureIn(registerTime: unknown): string | null {
   const failure = textIn(registerTime, 'failure')?.trim() ?? ''
   if (failure === '' || failure.toUpperCase() === 'OK' || textIn(registerTime, 'success') === 'SUCCESS') return null

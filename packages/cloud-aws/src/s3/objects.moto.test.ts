@@ -32,5 +32,5 @@ it('reads an object of another client', async () => {
 
 it('reports a missing object', async () => {
   await expect(read('labs', 'nothing')).rejects.toMatchObject({ errorClass: 'not_found', code: 'NoSuchKey' })
-  await expect(read('nobody', KEY)).rejects.toMatchObject({ errorClass: 'not_found', code: 'NoSuchBucket' })
+  await expect(read('no-such-bucket', KEY)).rejects.toMatchObject({ errorClass: 'not_found', code: 'NoSuchBucket' })
 })

@@ -48,7 +48,7 @@ describe('manual changes of a CML server', () => {
     expect(ask('GET', '/authok').status).toBe(401)
     expect(login('admin', 'lablet').status).toBe(403)
     expect(login('admin', 'another').status).toBe(200)
-    expect(act('POST', '/password', { username: 'nobody', password: 'x' })?.status).toBe(404)
+    expect(act('POST', '/password', { username: 'unknown', password: 'x' })?.status).toBe(404)
   })
 
   it("record user activity and start labs that LCM doesn't manage", async () => {

@@ -50,7 +50,7 @@ describe('sessions', () => {
   it('distinguish a wrong password from a missing session', async () => {
     const { login, as } = await open()
     expect(login('admin', 'wrong')).toEqual(refusalOf(403, expect.any(String)))
-    expect(login('nobody', 'lablet').status).toBe(403)
+    expect(login('unknown', 'lablet').status).toBe(403)
     expect(login('', 'lablet').status).toBe(400)
     expect(as(null)('GET', '/authok')).toEqual(refusalOf(401, expect.any(String)))
     expect(as('a.b.c')('GET', '/labs').status).toBe(401)

@@ -1,4 +1,4 @@
-/** An EC2 error. The adapters turn it into error XML or a CloudError; nothing has changed. */
+/** An EC2 error. The adapters convert it to error XML or a CloudError; nothing has changed. */
 export class Ec2Refusal extends Error {
   override readonly name = 'Ec2Refusal'
   readonly code: string

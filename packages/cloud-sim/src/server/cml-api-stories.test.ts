@@ -8,7 +8,7 @@ import { machineToProbe } from '../conformance/sim-fixtures.ts'
 import { openSimModel } from '../model.ts'
 import { startSimServer } from './server.ts'
 
-const TURNS_MAX = 100_000
+const ROUNDS_MAX = 100_000
 const log = { info: () => undefined, warn: () => undefined }
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -75,7 +75,7 @@ async function open() {
   const machine = machineToProbe(model, ms => clock.advance(ms))
   while (await machine.toNextChange());
   const until = async (holds: () => boolean | Promise<boolean>) => {
-    for (let turn = 0; turn < TURNS_MAX; turn++) {
+    for (let round = 0; round < ROUNDS_MAX; round++) {
       if (await holds()) return
       await clock.advance(0)
     }

@@ -11,7 +11,7 @@ import { openSimModel, type SimModel } from '../model.ts'
 import { memorySimStore } from '../store.ts'
 import { type SimServer, startSimServer } from './server.ts'
 
-const TURNS_MAX = 100_000
+const ROUNDS_MAX = 100_000
 const warnings: string[] = []
 const log = { info: () => undefined, warn: (_fields: object, message: string) => warnings.push(message) }
 const closers: (() => Promise<void>)[] = []
@@ -45,7 +45,7 @@ async function serve(model: SimModel, clock: ReturnType<typeof manualClock>, add
 /** Opening and closing a port takes a few iterations of the event loop. */
 async function until(holds: () => boolean): Promise<void> {
   const { advance } = manualClock()
-  for (let turn = 0; turn < TURNS_MAX; turn++) {
+  for (let round = 0; round < ROUNDS_MAX; round++) {
     if (holds()) return
     await advance(0)
   }

@@ -44,7 +44,7 @@ const machine = (instance_id: string): Instance => ({
 })
 
 /** A cloud with scripted responses. It does not know `i-none`, and rejects `i-bad`. */
-function cloudByHand() {
+function manualCloud() {
   const calls: Call[] = []
   const asked = <Answer>(what: string, ids: readonly string[], signal: AbortSignal, answer: () => Answer) =>
     new Promise<Answer>((resolve, reject) => {
@@ -58,7 +58,7 @@ function cloudByHand() {
     launch: none,
     tag: none,
     describe: (region, ids, signal) =>
-      asked(`look ${region}`, ids, signal, () => {
+      asked(`read ${region}`, ids, signal, () => {
         const found = ids.filter(id => id !== 'i-none').map(machine)
         return { found, missing: ids.filter(id => id === 'i-none') }
       }),
@@ -73,20 +73,20 @@ function cloudByHand() {
 
 describe('describing single machines', () => {
   it('sends the first at once, and batches calls that arrive until it returns', async () => {
-    const { calls, machines } = cloudByHand()
-    const looks = ['i-1', 'i-2', 'i-3', 'i-2'].map(id => machines.describeOne(REGION, id, never))
+    const { calls, machines } = manualCloud()
+    const reads = ['i-1', 'i-2', 'i-3', 'i-2'].map(id => machines.describeOne(REGION, id, never))
     expect(calls.map(call => call.ids)).toEqual([['i-1']])
     calls[0]?.finish()
     await settle()
     expect(calls.map(call => call.ids)).toEqual([['i-1'], ['i-2', 'i-3']])
     calls[1]?.finish()
-    const seen = await Promise.all(looks)
+    const seen = await Promise.all(reads)
     expect(seen.map(instance => instance?.instance_id)).toEqual(['i-1', 'i-2', 'i-3', 'i-2'])
     expect(calls).toHaveLength(2)
   })
 
   it('never uses the response to a request that started before the call', async () => {
-    const { calls, machines } = cloudByHand()
+    const { calls, machines } = manualCloud()
     const first = machines.describeOne(REGION, 'i-1', never)
     const second = machines.describeOne(REGION, 'i-1', never)
     calls[0]?.finish()
@@ -98,34 +98,34 @@ describe('describing single machines', () => {
   })
 
   it('returns null for a machine that is not shown', async () => {
-    const { calls, machines } = cloudByHand()
-    const look = machines.describeOne(REGION, 'i-none', never)
+    const { calls, machines } = manualCloud()
+    const read = machines.describeOne(REGION, 'i-none', never)
     calls[0]?.finish()
-    expect(await look).toBeNull()
+    expect(await read).toBeNull()
   })
 
   it('names at most two hundred machines in a request', async () => {
-    const { calls, machines } = cloudByHand()
-    const looks = Array.from({ length: 451 }, (_, n) => machines.describeOne(REGION, `i-${n}`, never))
+    const { calls, machines } = manualCloud()
+    const reads = Array.from({ length: 451 }, (_, n) => machines.describeOne(REGION, `i-${n}`, never))
     for (let n = 0; n < 4; n += 1) {
       calls[n]?.finish()
       await settle()
     }
-    await Promise.all(looks)
+    await Promise.all(reads)
     expect(calls.map(call => call.ids.length)).toEqual([1, 200, 200, 50])
   })
 
   it('keeps regions apart', () => {
-    const { calls, machines } = cloudByHand()
+    const { calls, machines } = manualCloud()
     void machines.describeOne(REGION, 'i-1', never)
     void machines.describeOne('eu-west-1', 'i-2', never)
-    expect(calls.map(call => call.what)).toEqual(['look us-east-1', 'look eu-west-1'])
+    expect(calls.map(call => call.what)).toEqual(['read us-east-1', 'read eu-west-1'])
   })
 })
 
 describe('changing single machines', () => {
   it('batches each kind of change separately, fifty in a request', async () => {
-    const { calls, machines } = cloudByHand()
+    const { calls, machines } = manualCloud()
     const stops = Array.from({ length: 60 }, (_, n) => machines.powerOne(REGION, 'stop', `i-${n}`, never))
     void machines.powerOne(REGION, 'start', 'i-1', never)
     expect(calls.map(call => call.what)).toEqual(['stop us-east-1', 'start us-east-1'])
@@ -138,7 +138,7 @@ describe('changing single machines', () => {
   })
 
   it('fails for the one rejected machine', async () => {
-    const { calls, machines } = cloudByHand()
+    const { calls, machines } = manualCloud()
     const first = machines.powerOne(REGION, 'stop', 'i-1', never)
     const [bad, good] = ['i-bad', 'i-2'].map(id => machines.powerOne(REGION, 'stop', id, never))
     calls[0]?.finish()
@@ -152,7 +152,7 @@ describe('changing single machines', () => {
   })
 
   it('fails for all when the request fails, and continues with the next', async () => {
-    const { calls, machines } = cloudByHand()
+    const { calls, machines } = manualCloud()
     const first = machines.powerOne(REGION, 'stop', 'i-1', never)
     const second = machines.powerOne(REGION, 'stop', 'i-2', never)
     calls[0]?.fail(refusal('transient'))
@@ -167,7 +167,7 @@ describe('a caller that aborts', () => {
   const canceled = { name: 'CloudError', errorClass: 'transient', code: 'AbortError' }
 
   it('is left out when it aborts before the request, and sends nothing afterward', async () => {
-    const { calls, machines } = cloudByHand()
+    const { calls, machines } = manualCloud()
     const abort = new AbortController()
     const first = machines.describeOne(REGION, 'i-1', never)
     const left = expect(machines.describeOne(REGION, 'i-2', abort.signal)).rejects.toMatchObject(canceled)
@@ -181,7 +181,7 @@ describe('a caller that aborts', () => {
   })
 
   it('returns at once and leaves the request to the others; when all have aborted it is canceled', async () => {
-    const { calls, machines } = cloudByHand()
+    const { calls, machines } = manualCloud()
     const [one, two] = [new AbortController(), new AbortController()]
     const first = machines.describeOne(REGION, 'i-1', never)
     const gone = expect(machines.describeOne(REGION, 'i-2', one.signal)).rejects.toMatchObject(canceled)

@@ -17,15 +17,15 @@ function cloudThatNotes() {
   const clock = manualClock()
   const sent: { readonly act: string; readonly atMs: number; readonly count: number }[] = []
   const held: (() => void)[] = []
-  const world = { isHeld: false, refuse: null as CloudErrorClass | null, listed: 0 }
+  const cloud = { isHeld: false, refuse: null as CloudErrorClass | null, listed: 0 }
   async function answer<Answer>(act: string, count: number, make: () => Answer): Promise<Answer> {
     sent.push({ act, atMs: clock.monotonic(), count })
-    if (world.isHeld) await new Promise<void>(resolve => held.push(resolve))
-    if (world.refuse) throw refusal(world.refuse)
+    if (cloud.isHeld) await new Promise<void>(resolve => held.push(resolve))
+    if (cloud.refuse) throw refusal(cloud.refuse)
     return make()
   }
   const compute: Compute = {
-    list: () => answer('list', 0, () => Array.from({ length: world.listed }, () => ({}) as never)),
+    list: () => answer('list', 0, () => Array.from({ length: cloud.listed }, () => ({}) as never)),
     describe: (_region, asked) => answer('describe', asked.length, () => ({ found: [], missing: asked })),
     newestImage: () => answer('images', 0, () => null),
     imageIds: () => answer('images', 0, () => []),
@@ -38,7 +38,7 @@ function cloudThatNotes() {
   const launch = (region = REGION, ticket = `t-${launches++}`) =>
     limited.launch(region, { client_token: ticket } as never, never)
   const power = (act: PowerAction, asked = ['i-1']) => limited.power(REGION, act, asked, never)
-  /** Retries when told to, as a controller does. Returns the number of tries. */
+  /** Retries after the given delay, as a controller does. Returns the number of attempts. */
   async function persist(call: () => Promise<unknown>): Promise<number> {
     for (let asked = 1; ; asked += 1) {
       const waitMs = await call().then(() => null, retryAfter)
@@ -49,7 +49,7 @@ function cloudThatNotes() {
   const persistentLaunches = (count: number) =>
     Array.from({ length: count }, (_, n) => persist(() => launch(REGION, `p-${n}`)))
   const acts = () => sent.map(({ act }) => act)
-  return { clock, sent, held, world, limited, launch, power, persist, persistentLaunches, acts }
+  return { clock, sent, held, cloud, limited, launch, power, persist, persistentLaunches, acts }
 }
 
 function retryAfter(error: unknown): number {
@@ -150,8 +150,8 @@ describe('the limits of a region', () => {
   })
 
   it('charges a listing for all its pages', async () => {
-    const { clock, sent, world, limited } = cloudThatNotes()
-    world.listed = 10_000
+    const { clock, sent, cloud, limited } = cloudThatNotes()
+    cloud.listed = 10_000
     await limited.list(REGION, { client_token: 't' }, never)
     await limited.list(REGION, { client_token: 't' }, never)
     const third = limited.list(REGION, { client_token: 't' }, never)
@@ -165,8 +165,8 @@ describe('the limits of a region', () => {
 
 describe('slow calls', () => {
   it('leave other actions alone: a stop runs though eight launches are in progress', async () => {
-    const { clock, world, held, acts, launch, power, persistentLaunches } = cloudThatNotes()
-    world.isHeld = true
+    const { clock, cloud, held, acts, launch, power, persistentLaunches } = cloudThatNotes()
+    cloud.isHeld = true
     const launches = persistentLaunches(12)
     await clock.advance(60_000)
     expect(acts()).toEqual(Array(8).fill('launch'))
@@ -174,7 +174,7 @@ describe('slow calls', () => {
     void power('stop')
     await clock.advance(0)
     expect(acts().at(-1)).toBe('stop')
-    world.isHeld = false
+    cloud.isHeld = false
     for (const release of held) release()
     await clock.advance(5_000)
     await Promise.all(launches)
@@ -223,9 +223,9 @@ describe('rejected or aborted reads', () => {
 
 describe('a cloud that throttles', () => {
   it('pauses that action for all callers, longer each time, until a call succeeds', async () => {
-    const { clock, sent, world, launch } = cloudThatNotes()
+    const { clock, sent, cloud, launch } = cloudThatNotes()
     const asked = () => launch(REGION, 't').catch((error: CloudError) => error.retryAfterMs)
-    world.refuse = 'throttled'
+    cloud.refuse = 'throttled'
     for (const pauseMs of [1_000, 2_000, 4_000]) {
       const before = sent.length
       expect(await asked()).toBeNull()
@@ -235,22 +235,22 @@ describe('a cloud that throttles', () => {
       expect(sent).toHaveLength(before + 1)
       await clock.advance(1)
     }
-    world.refuse = null
+    cloud.refuse = null
     expect(await asked()).toEqual({})
-    world.refuse = 'throttled'
+    cloud.refuse = 'throttled'
     expect(await asked()).toBeNull()
     expect(await asked()).toBe(1_000)
   })
 
   it('waits no longer than thirty seconds, and keeps the other actions and regions going', async () => {
-    const { clock, sent, world, acts, launch, power } = cloudThatNotes()
-    world.refuse = 'throttled'
+    const { clock, sent, cloud, acts, launch, power } = cloudThatNotes()
+    cloud.refuse = 'throttled'
     for (let n = 0; n < 8; n += 1) {
       await expect(launch()).rejects.toMatchObject({ errorClass: 'throttled', retryAfterMs: null })
       await clock.advance(31_000)
     }
     expect(sent).toHaveLength(8)
-    world.refuse = null
+    cloud.refuse = null
     await Promise.all([power('terminate'), launch('eu-west-1')])
     expect(acts().slice(-2)).toEqual(['terminate', 'launch'])
   })

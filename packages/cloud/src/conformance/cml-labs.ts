@@ -31,8 +31,8 @@ async function imported({ labs }: CmlServerFixture, login: CmlLogin, nodeCount: 
 }
 
 function converged(server: CmlServerFixture, login: CmlLogin, labId: string): Promise<boolean> {
-  const look = () => server.labs.isConverged(login, labId, never())
-  return eventually(server, look, isConverged => isConverged)
+  const isBooted = () => server.labs.isConverged(login, labId, never())
+  return eventually(server, isBooted, isConverged => isConverged)
 }
 
 async function nodeStates({ labs }: CmlServerFixture, login: CmlLogin, labId: string): Promise<readonly string[]> {
@@ -119,7 +119,7 @@ function importing(server: GetCmlServer): void {
   it.each([
     ['no topology at all', 'hello'],
     ['broken YAML', 'lab: ['],
-    ['a version that nobody knows', topologyOf(1).replace('0.3.0', '9.9.9')],
+    ['an unknown version', topologyOf(1).replace('0.3.0', '9.9.9')],
     ['a node without a definition', topologyOf(1).replace('"node_definition":"server",', '')],
   ])('rejects %s with the message of CML', async (_name, topology) => {
     const login = await bootAndLogIn(server())

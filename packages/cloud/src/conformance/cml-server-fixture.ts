@@ -72,14 +72,14 @@ export async function bootAndLogIn(server: CmlServerFixture): Promise<CmlLogin> 
   return { url: server.endpoint() ?? NOWHERE, certificate_sha256, ...server.account }
 }
 
-/** Advances time until `look` returns a value, and returns it. */
+/** Advances time until `read` returns a value, and returns it. */
 export async function eventually<Seen>(
   server: CmlServerFixture,
-  look: () => Promise<Seen>,
+  read: () => Promise<Seen>,
   isAwaited: (seen: Seen) => boolean,
 ): Promise<Seen> {
   for (let step = 0; step < STEPS_MAX; step++) {
-    const seen = await look()
+    const seen = await read()
     if (isAwaited(seen)) return seen
     await server.advance(STEP_MS)
   }

@@ -158,7 +158,7 @@ function sessions(server: GetCmlServer): void {
     const refusal = await expectRefusal(cml.stats({ ...login, password: 'Never-This-One' }, never()), 'auth')
     expect(refusal.message).not.toContain('Never-This-One')
     expect(refusedPart(refusal, 'system_stats')).toBe('login')
-    await expectRefusal(cml.stats({ ...login, username: 'nobody' }, never()), 'auth')
+    await expectRefusal(cml.stats({ ...login, username: 'unknown' }, never()), 'auth')
     expect(await cml.stats(login, never())).toMatchObject({ running_nodes: 0 })
   })
 

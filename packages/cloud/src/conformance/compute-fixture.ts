@@ -63,7 +63,7 @@ export function computeFixture(open: () => Promise<OpenCompute>) {
       await cloud().advance(2 * MINUTE)
       return found(cloud(), instance_id)
     },
-    look: (instanceId: string): Promise<Instance> => found(cloud(), instanceId),
+    read: (instanceId: string): Promise<Instance> => found(cloud(), instanceId),
   }
 }
 

@@ -6,19 +6,19 @@ import { type ComputeFixture, failsAs, MINUTE, SECOND, signal, UNKNOWN_ID } from
 /** More than fit into one call. */
 const MANY = 60
 
-export function power({ cloud, launchRunning, look }: ComputeFixture): void {
+export function power({ cloud, launchRunning, read }: ComputeFixture): void {
   const { each, start, stop, terminate } = powerOf(cloud)
 
   it('stops and starts a machine, which keeps its id and loses its address', async () => {
     const before = await launchRunning('token-1')
     expect(['stopping', 'stopped']).toContain(await stop(before.instance_id))
     await cloud().advance(5 * MINUTE)
-    const stopped = await look(before.instance_id)
+    const stopped = await read(before.instance_id)
     expect(stopped).toMatchObject({ state: 'stopped', public_ip: null })
     expect(stopped.state_reason).toBe('Client.UserInitiatedShutdown')
     await start(before.instance_id)
     await cloud().advance(2 * MINUTE)
-    const after = await look(before.instance_id)
+    const after = await read(before.instance_id)
     expect(after).toMatchObject({ state: 'running', state_reason: null })
     expect(after.public_ip).not.toBe(before.public_ip)
   })
@@ -31,7 +31,7 @@ export function power({ cloud, launchRunning, look }: ComputeFixture): void {
     expect(['shutting-down', 'terminated']).toContain(await terminate(instance_id))
     expect(['shutting-down', 'terminated']).toContain(await terminate(instance_id))
     await cloud().advance(5 * MINUTE)
-    expect(await look(instance_id)).toMatchObject({ state: 'terminated', public_ip: null })
+    expect(await read(instance_id)).toMatchObject({ state: 'terminated', public_ip: null })
   })
 
   it('rejects an unknown machine', async () => {
@@ -71,7 +71,7 @@ function powerOf(cloud: ComputeFixture['cloud']) {
   }
 }
 
-export function exactPower({ cloud, launchRunning, look }: ComputeFixture): void {
+export function exactPower({ cloud, launchRunning, read }: ComputeFixture): void {
   const { each, start, stop, terminate } = powerOf(cloud)
 
   it('dates a machine from its last start', async () => {
@@ -80,7 +80,7 @@ export function exactPower({ cloud, launchRunning, look }: ComputeFixture): void
     await cloud().advance(5 * MINUTE)
     await start(before.instance_id)
     await cloud().advance(2 * MINUTE)
-    const after = await look(before.instance_id)
+    const after = await read(before.instance_id)
     expect(Date.parse(after.launched_at)).toBeGreaterThan(Date.parse(before.launched_at))
   })
 
@@ -115,7 +115,7 @@ export function exactPower({ cloud, launchRunning, look }: ComputeFixture): void
   })
 }
 
-export function slowStates({ cloud, launch, launchRunning, look }: ComputeFixture): void {
+export function slowStates({ cloud, launch, launchRunning, read }: ComputeFixture): void {
   const { start, stop } = powerOf(cloud)
 
   it('may not know a young machine, and knows it soon', async () => {
@@ -125,7 +125,7 @@ export function slowStates({ cloud, launch, launchRunning, look }: ComputeFixtur
     const young = await compute.describe(place.region, [instance_id], signal())
     expect([...young.missing, ...young.found.map(instance => instance.instance_id)]).toEqual([instance_id])
     await cloud().advance(5 * SECOND)
-    expect((await look(instance_id)).state).toBe('pending')
+    expect((await read(instance_id)).state).toBe('pending')
   })
 
   it("rejects a change that the machine's state forbids", async () => {
@@ -142,7 +142,7 @@ export function slowStates({ cloud, launch, launchRunning, look }: ComputeFixtur
     await stop(instance_id)
     expect(await stop(instance_id, true)).toBe('stopping')
     await cloud().advance(30 * SECOND)
-    expect((await look(instance_id)).state).toBe('stopped')
+    expect((await read(instance_id)).state).toBe('stopped')
   })
 
   it('shows a dead machine for a while and then no more', async () => {

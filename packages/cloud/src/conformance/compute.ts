@@ -47,28 +47,28 @@ export function computeConformance(
   features: ComputeFeatures = ALL_FEATURES,
 ): void {
   describe(`compute on ${name}`, () => {
-    const world = computeFixture(open)
-    launching(world)
-    describe.runIf(features.client_tokens)('client tokens', () => clientTokens(world))
-    listing(world)
-    describe.runIf(features.backslashes)('backslashes', () => backslashes(world))
-    images(world)
-    power(world)
-    tagging(world)
-    describe.runIf(features.checked_tags)('tags of an unknown machine', () => checkedTags(world))
-    describe.runIf(features.exact_power)('power of a machine in any state', () => exactPower(world))
-    describe.runIf(features.slow_states)('states that change slowly', () => slowStates(world))
-    describe.runIf(features.offerings)('offerings', () => offerings(world))
-    givingUp(world)
+    const fixture = computeFixture(open)
+    launching(fixture)
+    describe.runIf(features.client_tokens)('client tokens', () => clientTokens(fixture))
+    listing(fixture)
+    describe.runIf(features.backslashes)('backslashes', () => backslashes(fixture))
+    images(fixture)
+    power(fixture)
+    tagging(fixture)
+    describe.runIf(features.checked_tags)('tags of an unknown machine', () => checkedTags(fixture))
+    describe.runIf(features.exact_power)('power of a machine in any state', () => exactPower(fixture))
+    describe.runIf(features.slow_states)('states that change slowly', () => slowStates(fixture))
+    describe.runIf(features.offerings)('offerings', () => offerings(fixture))
+    givingUp(fixture)
   })
 }
 
-function launching({ cloud, launch, launchRunning, look }: ComputeFixture): void {
+function launching({ cloud, launch, launchRunning, read }: ComputeFixture): void {
   it('launches a machine with the requested parameters', async () => {
     const launched = await launch('token-1', { tags: { Name: 'ä <w> & "1"', empty: '' } })
     expect(launched).toMatchObject({ instance_type: cloud().place.instance_type, state_reason: null })
     await cloud().advance(2 * MINUTE)
-    const running = await look(launched.instance_id)
+    const running = await read(launched.instance_id)
     expect(running).toMatchObject({ state: 'running', client_token: 'token-1', image_id: launched.image_id })
     expect(running.tags).toMatchObject({ Name: 'ä <w> & "1"', empty: '' })
     expect(running.public_ip).toMatch(/^\d+\.\d+\.\d+\.\d+$/)
@@ -235,7 +235,7 @@ function images({ cloud }: ComputeFixture): void {
   })
 }
 
-function tagging({ cloud, launchRunning, look }: ComputeFixture): void {
+function tagging({ cloud, launchRunning, read }: ComputeFixture): void {
   it('sets tags of one machine, changes existing ones and leaves the others', async () => {
     const { compute, place } = cloud()
     const { instance_id, tags } = await launchRunning('token-1')
@@ -244,8 +244,8 @@ function tagging({ cloud, launchRunning, look }: ComputeFixture): void {
     await compute.tag(place.region, instance_id, renamed, signal())
     await compute.tag(place.region, instance_id, renamed, signal())
     await cloud().advance(MINUTE)
-    expect((await look(instance_id)).tags).toEqual({ ...tags, ...renamed })
-    expect((await look(other.instance_id)).tags).toEqual(other.tags)
+    expect((await read(instance_id)).tags).toEqual({ ...tags, ...renamed })
+    expect((await read(other.instance_id)).tags).toEqual(other.tags)
   })
 }
 

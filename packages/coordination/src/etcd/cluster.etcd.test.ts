@@ -84,7 +84,7 @@ it('has no leader without a majority, reports it, and recovers by itself', async
   await eventually('one leading', () => a.leadership?.isHeld() || b.leadership?.isHeld())
   const [one, two] = etcd.members
   await Promise.all([one?.kill(), two?.kill()])
-  await eventually('nobody leading', () => !a.leadership?.isHeld() && !b.leadership?.isHeld())
+  await eventually('no leader', () => !a.leadership?.isHeld() && !b.leadership?.isHeld())
   await eventually('unhealthy', () => a.client.health().problem?.code === 'etcd_no_leader')
   expect(a.client.health().problem?.advice).toContain('check that a majority of its members run')
   await expect(a.client.changeKeys.publish('/lcm/workers/w-1', hint(1))).rejects.toMatchObject({ name: 'EtcdError' })

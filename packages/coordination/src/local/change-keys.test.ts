@@ -125,7 +125,7 @@ it('keeps a bounded history: readers that missed more list again', async () => {
 
 /** A loop that watches the keys and records, per key, the newest version at its last reconciliation. */
 function aWatcher(time: VirtualTime, coordination: ReturnType<typeof localCoordination>, newest: Map<string, number>) {
-  const looked = new Map<string, number>()
+  const reconciled = new Map<string, number>()
   const loop: Reconciliation = reconciliation({
     name: 'watcher',
     clock: time.clock,
@@ -133,11 +133,11 @@ function aWatcher(time: VirtualTime, coordination: ReturnType<typeof localCoordi
     reconcile: async key => {
       const version = newest.get(key)
       await time.clock.sleep(time.random.int(300))
-      if (version !== undefined) looked.set(key, version)
+      if (version !== undefined) reconciled.set(key, version)
       return success()
     },
   })
-  return { loop, looked }
+  return { loop, reconciled }
 }
 
 async function storm(seed: number): Promise<void> {
@@ -146,7 +146,7 @@ async function storm(seed: number): Promise<void> {
   const coordination = localCoordination({ clock, firstEpoch: () => 1 })
   const { changeKeys, faults } = coordination
   const newest = new Map<string, number>()
-  const { loop, looked } = aWatcher(time, coordination, newest)
+  const { loop, reconciled } = aWatcher(time, coordination, newest)
   const stop = new AbortController()
   const over = loop.run(stop.signal)
   faults.setDelivery(() => ({ delayMs: random.int(400), copies: 1 + random.int(2) }))
@@ -165,7 +165,7 @@ async function storm(seed: number): Promise<void> {
   }
   faults.freezeStreams(false)
   await time.runFor(30_000)
-  expect({ seed, looked: [...looked].sort() }).toEqual({ seed, looked: [...newest].sort() })
+  expect({ seed, reconciled: [...reconciled].sort() }).toEqual({ seed, reconciled: [...newest].sort() })
   stop.abort()
   await Promise.all([over, time.runFor(1_000)])
 }

@@ -124,15 +124,15 @@ async function turmoil(seed: number) {
   const { clock, random, runFor } = virtualTime(seed)
   const { election, faults } = localCoordination({ clock, firstEpoch: () => 1 })
   const inFlight = new Set<AbortSignal>()
-  const looked = new Map<number, Set<string>>()
+  const reconciled = new Map<number, Set<string>>()
   const clashes: string[] = []
   const reconcile = async (key: string, { epoch, signal, leadership }: ReconcileContext) => {
     const others = [...inFlight].filter(other => other !== signal && !other.aborted)
     if (others.length > 0 || !leadership.isHeld()) clashes.push(`${key} in term ${epoch}`)
     inFlight.add(signal)
-    looked.set(epoch, (looked.get(epoch) ?? new Set()).add(key))
+    reconciled.set(epoch, (reconciled.get(epoch) ?? new Set()).add(key))
     await clock.sleep(random.int(2_000), signal)
-    return requeue('look again', 500)
+    return requeue('check again', 500)
   }
   const list = async function* () {
     yield KEYS
@@ -150,7 +150,7 @@ async function turmoil(seed: number) {
   }
   stop.abort()
   await Promise.all([...running, runFor(20_000)])
-  return { clashes, terms: [...looked.keys()], complete: [...looked.values()].every(keys => keys.size === 3) }
+  return { clashes, terms: [...reconciled.keys()], complete: [...reconciled.values()].every(keys => keys.size === 3) }
 }
 
 it('has one active instance at a time, and each term reconciles everything again', async () => {

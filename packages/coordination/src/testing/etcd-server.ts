@@ -67,7 +67,7 @@ wait "$pid" 2>/dev/null
 rm -rf "$folder"
 `
 const TIMEOUT_MS = 20_000
-const LOOK_EVERY_MS = 20
+const POLL_MS = 20
 
 interface Plan {
   readonly name: string
@@ -198,10 +198,10 @@ async function untilLed(member: EtcdMember, options: EtcdServerOptions, log: str
     if (systemClock.monotonic() > deadline) {
       const tail = readFileSync(log, 'utf8').split('\n').slice(-10).join('\n')
       throw new Error(
-        `etcd did not begin within ${TIMEOUT_MS} ms; node tools/programs/etcd.mjs installs it. It said:\n${tail}`,
+        `etcd did not begin within ${TIMEOUT_MS} ms; node tools/programs/etcd.mjs installs it. Its output:\n${tail}`,
       )
     }
-    await systemClock.sleep(LOOK_EVERY_MS)
+    await systemClock.sleep(POLL_MS)
   }
 }
 

@@ -61,8 +61,8 @@ function campaigning(client: TestClient, election: Election, signal: AbortSignal
       return newest
     },
     async leads(timeoutMs) {
-      const look = () => newest?.isHeld() && newest
-      const { found, tookMs } = await eventually(`${election.instanceId} leading`, look, timeoutMs)
+      const leadership = () => newest?.isHeld() && newest
+      const { found, tookMs } = await eventually(`${election.instanceId} leading`, leadership, timeoutMs)
       return { leadership: found, tookMs }
     },
   }

@@ -72,7 +72,7 @@ describe('two processes on one database', () => {
     const move = async (store: Store) => {
       while (isWriting) await store.flushOutbox(5)
     }
-    const look = async (subject?: string) => {
+    const read = async (subject?: string) => {
       while (isWriting) {
         const expected = acknowledged.filter(id => subject === undefined || id.startsWith(`${subject}:`))
         const query = { streams: ['audit'], limit: 999, ...(subject === undefined ? {} : { subject }) }
@@ -84,7 +84,7 @@ describe('two processes on one database', () => {
         ).toEqual([])
       }
     }
-    const others = [...stores.map(move), look(), look('thing:t1')]
+    const others = [...stores.map(move), read(), read('thing:t1')]
     await Promise.all([0, 1, 2, 3].map(write)).finally(() => {
       isWriting = false
     })

@@ -19,7 +19,7 @@ const CHUNK_BYTES = 256 * 1024
 export type BackupParts = ReadonlyMap<string, Uint8Array>
 
 /**
- * Turns a copy written by `Store.backup` into a backup: the same file, with the parts in a table and another
+ * Converts a copy written by `Store.backup` into a backup: the same file, with the parts in a table and another
  * application id.
  */
 export function packBackup(file: string, parts: BackupParts): void {

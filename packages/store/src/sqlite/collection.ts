@@ -175,7 +175,7 @@ function cachingReader<T extends Document>(kind: Kind<T>, prepared: StatementCac
 
 const FACET = 'SELECT id FROM facets WHERE kind = ? AND name = ?'
 
-/** SQLite chooses whether to look up facets by value or by id. */
+/** SQLite chooses whether to read facets by value or by id. */
 function listSql(what: string, kind: string, query: Query): { text: string; values: (string | number)[] } {
   const conditions = ['kind = ?']
   const values: (string | number)[] = [kind]

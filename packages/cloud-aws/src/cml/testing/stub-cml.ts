@@ -60,7 +60,7 @@ export async function stubCml(
   const waiting = new Set<() => void>()
   let connectionCount = 0
   const changed = () => {
-    for (const look of waiting) look()
+    for (const check of waiting) check()
   }
   const server = createServer({ cert: IDENTITY.certificate_pem, key: IDENTITY.key_pem })
   server.on('secureConnection', socket => {
@@ -122,13 +122,13 @@ export async function stubCml(
     hangUp,
     until: isSo =>
       new Promise(resolve => {
-        const look = () => {
+        const check = () => {
           if (!isSo()) return
-          waiting.delete(look)
+          waiting.delete(check)
           resolve()
         }
-        waiting.add(look)
-        look()
+        waiting.add(check)
+        check()
       }),
   }
   return stub

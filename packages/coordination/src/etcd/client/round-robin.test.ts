@@ -1,25 +1,25 @@
 import { expect, it } from 'vitest'
 import { roundRobin } from './round-robin.ts'
 
-const turns = (of: { next(): string }, count: number) => Array.from({ length: count }, () => of.next()).join('')
+const take = (of: { next(): string }, count: number) => Array.from({ length: count }, () => of.next()).join('')
 
 it('cycles through all members', () => {
-  expect(turns(roundRobin(['a', 'b', 'c']), 7)).toBe('abcabca')
+  expect(take(roundRobin(['a', 'b', 'c']), 7)).toBe('abcabca')
 })
 
 it('skips members marked down until they are marked up', () => {
   const circle = roundRobin(['a', 'b', 'c'])
   circle.markDown('b')
-  expect(new Set(turns(circle, 6))).toEqual(new Set('ac'))
+  expect(new Set(take(circle, 6))).toEqual(new Set('ac'))
   circle.markUp('b')
-  expect(new Set(turns(circle, 6))).toEqual(new Set('abc'))
+  expect(new Set(take(circle, 6))).toEqual(new Set('abc'))
 })
 
 it('uses all members when all are down', () => {
   const circle = roundRobin(['a', 'b'])
   circle.markDown('a')
   circle.markDown('b')
-  expect(new Set(turns(circle, 4))).toEqual(new Set('ab'))
+  expect(new Set(take(circle, 4))).toEqual(new Set('ab'))
 })
 
 it('never uses the same member twice in a row while there is another', () => {

@@ -7,13 +7,13 @@ export interface RoundRobin<Member> {
 
 export function roundRobin<Member>(members: readonly Member[]): RoundRobin<Member> {
   const suspects = new Set<Member>()
-  let turn = -1
+  let index = -1
   return {
     next() {
       const trusted = members.filter(member => !suspects.has(member))
       const candidates = trusted.length > 0 ? trusted : members
-      turn = (turn + 1) % candidates.length
-      const chosen = candidates[turn]
+      index = (index + 1) % candidates.length
+      const chosen = candidates[index]
       if (chosen === undefined) throw new Error('there are no members')
       return chosen
     },

@@ -20,7 +20,7 @@ function aStream() {
   const answers = pipe<Answer>({ signal: new AbortController().signal })
   const incoming = answers[Symbol.asyncIterator]()
   const asked: (string | undefined)[] = []
-  const sights: WatchStreamEvent[] = []
+  const messages: WatchStreamEvent[] = []
   const state: { isOver: boolean; error: unknown } = { isOver: false, error: undefined }
   const stream = {
     send: (request: Request) => asked.push(request.requestUnion?.case),
@@ -33,7 +33,7 @@ function aStream() {
   const range = { key: '/lcm/', isPrefix: true }
   const options = { endpoint: 'etcd:2379', stream, clock, range, startRevision: 11, signal: stop.signal }
   const read = async () => {
-    for await (const sight of watchStream(options)) sights.push(sight)
+    for await (const message of watchStream(options)) messages.push(message)
   }
   void read()
     .catch(error => {
@@ -46,17 +46,17 @@ function aStream() {
     for (const one of given) answers.push(one)
     await clock.advance(0)
   }
-  const kinds = () => sights.map(({ kind }) => kind)
-  return { clock, stop, answers, asked, sights, state, answer, kinds }
+  const kinds = () => messages.map(({ kind }) => kind)
+  return { clock, stop, answers, asked, messages, state, answer, kinds }
 }
 
 it('delivers nothing of a fragmented revision before all of it has arrived', async () => {
-  const { answer, sights, kinds } = aStream()
+  const { answer, messages, kinds } = aStream()
   await answer(OPENED, { events: [event('a', 11), event('b', 12)], fragment: true })
   await answer({ events: [event('c', 12)], fragment: true })
   expect(kinds()).toEqual(['opened'])
   await answer({ events: [event('d', 12), event('e', 13)] })
-  const delivered = sights.flatMap(sight => (sight.kind === 'changes' ? sight.changes : []))
+  const delivered = messages.flatMap(message => (message.kind === 'changes' ? message.changes : []))
   expect(delivered.map(({ revision }) => revision)).toEqual([11, 12, 12, 12, 13])
 })
 
@@ -70,11 +70,11 @@ it('requests progress while nothing arrives, and passes it on', async () => {
 })
 
 it('never takes a newer revision in a progress response for delivered changes', async () => {
-  const { answer, sights } = aStream()
+  const { answer, messages } = aStream()
   await answer(OPENED, { watchId: -1n, header: { revision: 99n } }, { events: [event('a', 12)] })
-  expect(sights.filter(({ kind }) => kind === 'progress')).toEqual([])
+  expect(messages.filter(({ kind }) => kind === 'progress')).toEqual([])
   await answer({ watchId: 0n, header: { revision: 120n } })
-  expect(sights.at(-1)).toEqual({ kind: 'progress', revision: 120 })
+  expect(messages.at(-1)).toEqual({ kind: 'progress', revision: 120 })
 })
 
 it('copes with a server that ignores progress requests: a second watch is always confirmed', async () => {

@@ -17,7 +17,7 @@ it('yields the leader, its term and its lease', () => {
 })
 
 it.each(['', 'text', '[]', '7', 'null', '{"instance_id":7}', '{"liveness_address":""}'])(
-  'reads %s as nobody',
+  'reads %s as no leader',
   value => {
     expect(parseLeaderRecord(value)).toEqual({ instance_id: '', host: '', since: '' })
   },

@@ -30,14 +30,14 @@ export async function watchKey({ client, clock, key, onState, ...options }: Watc
         }
       }
     } catch (error) {
-      if (isCompacted(error)) afterRevision = (await look({ client, key, onState })) ?? afterRevision
+      if (isCompacted(error)) afterRevision = (await readState({ client, key, onState })) ?? afterRevision
       await clock.sleep(REOPEN_AFTER_MS, signal)
     }
   }
 }
 
 /** Current state and its revision; undefined when the read failed. */
-async function look({ client, key, onState }: Pick<WatchKeyOptions, 'client' | 'key' | 'onState'>) {
+async function readState({ client, key, onState }: Pick<WatchKeyOptions, 'client' | 'key' | 'onState'>) {
   try {
     const { state, revision } = await client.get(key)
     onState(state)
