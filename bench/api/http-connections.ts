@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { TOKEN } from './processes.ts'
+import { TOKEN } from './server-processes.ts'
 
 export interface Answer {
   readonly status: number

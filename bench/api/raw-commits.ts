@@ -1,6 +1,6 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { DatabaseSync } from '@photostructure/sqlite'
-import { livedWorker } from './fleet.ts'
+import { livedWorker } from './fleet-documents.ts'
 
 const ROWS = 1_000
 

@@ -1,7 +1,7 @@
 import { systemClock } from '@lcm/runtime/clock'
-import { sampleOf, workerId } from '../api/fleet.ts'
+import { sampleOf, workerId } from '../api/fleet-documents.ts'
 import { openConnection, requestText } from '../api/http-connections.ts'
-import { CONTROLLER_TOKEN } from '../api/processes.ts'
+import { CONTROLLER_TOKEN } from '../api/server-processes.ts'
 
 export interface LiveLoad {
   /** Changes of workers so far. */

@@ -1,5 +1,5 @@
 import type { Browser, CDPSession } from 'playwright-core'
-import { TOKEN } from '../api/processes.ts'
+import { TOKEN } from '../api/server-processes.ts'
 
 /**
  * A tab without a network debugger, like that of a user. A tab of Playwright keeps the body of every response in memory, which is

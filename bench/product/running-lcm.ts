@@ -4,7 +4,7 @@ import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
 import type { WorkerView } from '@lcm/contract/worker'
 import { systemClock } from '@lcm/runtime/clock'
-import { scratchFolder } from '../api/processes.ts'
+import { scratchFolder } from '../api/server-processes.ts'
 import { spawnLcm, stopped } from './lcm-process.ts'
 
 const LIMIT_MS = 120_000

@@ -1,4 +1,4 @@
-import './no-eval.ts'
+import './zod-without-eval.ts'
 
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
@@ -9,10 +9,10 @@ import { ConsoleContext, type ConsoleParts } from './parts/console-context.ts'
 import { App } from './parts/shell/app.tsx'
 import { browserClock, ticking } from './state/browser-clock.ts'
 import { liveState } from './state/live-state.ts'
+import { liveStream } from './state/live-stream.ts'
 import { noticeBoard } from './state/notices.ts'
 import { requestTracker } from './state/requests.ts'
 import { hashRouter } from './state/router.ts'
-import { liveStream } from './state/stream.ts'
 import { themeChoice } from './state/theme.ts'
 
 // Renders at most once per frame, and never in a hidden tab.

@@ -69,9 +69,9 @@ const shell: Shell = {
     return httpTransport({ baseUrl, clock: systemClock })
   },
   loadHost,
-  loadExamination: () => import('./serve/examination.ts'),
+  loadExamination: () => import('./serve/doctor-probes.ts'),
   async probeDisk(path) {
-    const { probeDisk } = await import('./doctor/probe-machine.ts')
+    const { probeDisk } = await import('./doctor/probe-disk.ts')
     return probeDisk(path)
   },
 }

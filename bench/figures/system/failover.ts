@@ -3,7 +3,7 @@ import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { systemClock } from '@lcm/runtime/clock'
 import { openWorkerCluster } from '../../../simulation/cluster/clusters/worker-cluster.ts'
 import { startFailoverRun, type Verdict } from '../../../simulation/cluster/failover.ts'
-import { cdfChart } from '../../report/cdf.ts'
+import { cdfChart } from '../../report/cdf-chart.ts'
 import { conclude, type Figure, measured, never, p99AtMost, wordsOf } from '../../report/figures.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
-import { type AtRest, atRest } from '../../growth/idle-load.ts'
+import { type AtRest, atRest } from '../../growth/measure-at-rest.ts'
 import { openServices } from '../../growth/services.ts'
 import type { Chart, Line } from '../../report/chart.ts'
 import { atMost, conclude, type Figure, measured, never, shown } from '../../report/figures.ts'

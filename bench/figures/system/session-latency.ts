@@ -2,7 +2,7 @@
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { runningLcm, until } from '../../product/running-lcm.ts'
-import { cdfChart } from '../../report/cdf.ts'
+import { cdfChart } from '../../report/cdf-chart.ts'
 import { conclude, measured, p99AtMost } from '../../report/figures.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 

@@ -10,8 +10,8 @@ import type { Line } from '../../report/chart.ts'
 import { conclude, type Figure, measured } from '../../report/figures.ts'
 import { type Fit, leastSquares } from '../../report/least-squares.ts'
 import { rounded } from '../../report/quantiles.ts'
-import { peopleAt } from '../../soak/people.ts'
-import { leastOfEachMinute, type Vitals, vitalsFrom } from '../../soak/vitals.ts'
+import { leastOfEachMinute, type Vitals, vitalsFrom } from '../../soak/process-vitals.ts'
+import { peopleAt } from '../../soak/simulated-users.ts'
 
 const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } })
 const minutes = Number(values.minutes)

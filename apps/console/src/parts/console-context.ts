@@ -5,10 +5,10 @@ import type { ReadonlySignal, Signal } from '@preact/signals'
 import { createContext, type VNode } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { LiveState } from '../state/live-state.ts'
+import type { LiveStream } from '../state/live-stream.ts'
 import type { Notices } from '../state/notices.ts'
 import type { Requests } from '../state/requests.ts'
 import type { Router } from '../state/router.ts'
-import type { LiveStream } from '../state/stream.ts'
 import type { ThemeChoice } from '../state/theme.ts'
 
 /** Services that main.tsx wires and every page and part may use. */

@@ -1,6 +1,6 @@
 import type { Dispatch } from '@lcm/contract/route'
 import type { Clock } from '@lcm/runtime/clock'
-import type { DiskFacts } from '../doctor/machine.ts'
+import type { DiskFacts } from '../doctor/node-and-disk.ts'
 import type { Sink } from './terminal/output.ts'
 
 /** The functions of serve/ for commands that run a server or read a backup. Typed by `typeof import`, so that both stay in step. */
@@ -17,7 +17,7 @@ export interface Host {
 type StartupFailure = Pick<import('../serve/startup-error.ts').StartupError, 'exitCode' | 'message' | 'advice'>
 
 /** Probes of the environment, store, etcd and AWS, for `lcm doctor`. */
-export type Examination = typeof import('../serve/examination.ts')
+export type Examination = typeof import('../serve/doctor-probes.ts')
 
 /** Calls `pressed` for every key or pasted text until the returned function is called. */
 export type Keys = (pressed: (text: string) => void) => () => void

@@ -1,4 +1,4 @@
-import type { AccountCheck } from '../serve/examination.ts'
+import type { AccountCheck } from '../serve/doctor-probes.ts'
 import { judgeClock, type Skew } from './api.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 

@@ -8,9 +8,9 @@ import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './
 import { judgeAws } from './aws.ts'
 import { judgeCml } from './cml.ts'
 import { type Finding, failure, firstOf } from './finding.ts'
-import { judgeEtcd, judgeStore, unknownEtcd } from './servers.ts'
 import { isAboutOneOf, judgeServices } from './services.ts'
-import { withTimeout } from './time-limit.ts'
+import { judgeEtcd, judgeStore, unknownEtcd } from './store-and-etcd.ts'
+import { withTimeout } from './timeout.ts'
 
 const NOW_MS = Date.parse('2026-01-01T12:00:00Z')
 const brief = (findings: readonly Finding[]) => findings.map(({ severity, message }) => `${severity}: ${message}`)

@@ -7,7 +7,7 @@ import type { Colors } from '../cli/terminal/output.ts'
 import { printable } from '../cli/terminal/table.ts'
 import { examine } from './examine.ts'
 import type { Finding, Severity } from './finding.ts'
-import { TIMEOUT_MS_DEFAULT } from './time-limit.ts'
+import { TIMEOUT_MS_DEFAULT } from './timeout.ts'
 
 const FORMATS = ['table', 'json', 'yaml'] as const
 

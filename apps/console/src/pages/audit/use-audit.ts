@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { useRead } from '../../parts/use-read.ts'
 import { failureText } from '../../state/error-text.ts'
-import { type Held, NOTHING_HELD, withNewest, withOlder } from './audit-log.ts'
+import { type Held, NOTHING_HELD, withNewest, withOlder } from './audit-entries.ts'
 
 const READ_EVERY_MS = 3_000
 const PAGE = 50

@@ -7,7 +7,7 @@ import { toYaml } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { printable } from '../terminal/table.ts'
 import { changeLine } from './changes.ts'
-import { type Manifest, readManifests, readSources } from './documents.ts'
+import { type Manifest, readManifests, readSources } from './manifests.ts'
 import { type Outcome, type Step, stepFor } from './steps.ts'
 
 interface ApplyOptions {

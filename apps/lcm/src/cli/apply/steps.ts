@@ -6,7 +6,7 @@ import { findDefinition } from '../definition/find.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { livingWorkers, notThere } from '../find.ts'
 import { type Change, changesOf } from './changes.ts'
-import type { Kind, Manifest } from './documents.ts'
+import type { Kind, Manifest } from './manifests.ts'
 
 export type Outcome = 'created' | 'changed' | 'unchanged'
 

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import { withTimeout } from '../../doctor/time-limit.ts'
+import { withTimeout } from '../../doctor/timeout.ts'
 import { connect } from '../connection.ts'
 import type { GlobalOptions } from '../global-options.ts'
 import { invocation } from '../invocation.ts'

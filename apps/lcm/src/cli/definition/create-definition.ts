@@ -6,8 +6,8 @@ import { CliError, EXIT } from '../exit-code.ts'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
 import { DEFINITION_VIEW, printOne } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
-import { type TopologyOptions, topologyGiven } from './definition-file.ts'
 import { needsOf } from './definition-view.ts'
+import { type TopologyOptions, topologyGiven } from './topology-options.ts'
 
 const MINUTES_MAX = 7 * 24 * 60
 

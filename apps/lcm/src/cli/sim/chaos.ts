@@ -10,8 +10,8 @@ import { type Format, formatOption, type Invocation, invocation, wholeNumber } f
 import type { Shell } from '../shell.ts'
 import { printDocument } from '../terminal/print-document.ts'
 import { shellWord } from '../terminal/shell-word.ts'
+import { chaosLines, faultLines } from './chaos-view.ts'
 import { asInPreset, CML_FAULTS, faultsIn, NEXT_FAULTS } from './fault-arguments.ts'
-import { chaosLines, faultLines } from './machine-view.ts'
 
 export function defineChaos(chaos: Command, shell: Shell): void {
   chaos

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { parse } from 'yaml'
-import { readManifests, readSources, type Source } from '../apply/documents.ts'
+import { readManifests, readSources, type Source } from '../apply/manifests.ts'
 import { stepFor } from '../apply/steps.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { yamlTrouble } from '../files/yaml-limits.ts'

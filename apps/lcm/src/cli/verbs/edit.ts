@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { addDefinitionOptions } from '../definition/create-definition.ts'
-import { type TopologyOptions, topologyGiven } from '../definition/definition-file.ts'
 import { findDefinition } from '../definition/find.ts'
+import { type TopologyOptions, topologyGiven } from '../definition/topology-options.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { DEFINITION_VIEW, printOne } from '../resource-view.ts'

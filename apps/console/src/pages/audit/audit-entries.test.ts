@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { actionText, auditHash, type Entry, filterOf, matches, NO_FILTER, withNewest, withOlder } from './audit-log.ts'
+import {
+  actionText,
+  auditHash,
+  type Entry,
+  filterOf,
+  matches,
+  NO_FILTER,
+  withNewest,
+  withOlder,
+} from './audit-entries.ts'
 
 const entry = (n: number, more: Partial<Entry> = {}): Entry => ({
   id: `e-${n}`,

@@ -13,7 +13,7 @@ import {
   examineStore,
   fileOfStore,
   readEnvironment,
-} from './examination.ts'
+} from './doctor-probes.ts'
 import { StartupError } from './startup-error.ts'
 
 let folder: string

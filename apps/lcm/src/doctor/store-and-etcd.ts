@@ -1,4 +1,4 @@
-import type { EtcdMemberCheck, StoreCheck } from '../serve/examination.ts'
+import type { EtcdMemberCheck, StoreCheck } from '../serve/doctor-probes.ts'
 import { judgeClock } from './api.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 

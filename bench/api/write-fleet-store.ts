@@ -3,7 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { AUDIT_BODY, decisionBody, livedWorker, sampleOf, workerId } from './fleet.ts'
+import { AUDIT_BODY, decisionBody, livedWorker, sampleOf, workerId } from './fleet-documents.ts'
 
 export interface FleetSize {
   readonly workers: number

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { ConsoleApi } from '../testing/console-api.ts'
 import { aDecision } from '../testing/decision-builder.ts'
 import { liveState } from './live-state.ts'
-import { liveStream } from './stream.ts'
+import { liveStream } from './live-stream.ts'
 
 const stopped: AbortController[] = []
 afterEach(() => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { leastOfEachMinute, vitalsFrom } from './vitals.ts'
+import { leastOfEachMinute, vitalsFrom } from './process-vitals.ts'
 
 it('reads the vitals of a process from its metrics', () => {
   const text = [

@@ -1,8 +1,8 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { z } from 'zod'
+import { cpuSecondsOf, memoryOf } from '../product/process-usage.ts'
 import { samplesIn } from '../product/prometheus.ts'
 import { until } from '../product/running-lcm.ts'
-import { cpuSecondsOf, memoryOf } from '../product/usage.ts'
 import type { Services } from './services.ts'
 
 /** Resource use of a settled fleet. Records are by service. */

@@ -1,6 +1,6 @@
 import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
-import { byCategory } from './placement-view.tsx'
+import { byCategory } from './preview-dialog.tsx'
 
 it('groups refusals by category, most frequent first', () => {
   const refusal = (worker_id: string, category: 'status' | 'capacity') => ({

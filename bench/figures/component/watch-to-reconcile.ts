@@ -2,7 +2,7 @@ import { type EtcdCoordination, etcdCoordination } from '@lcm/coordination/etcd/
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { reconciliation, silentLogger, success, watch } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { cdfChart } from '../../report/cdf.ts'
+import { cdfChart } from '../../report/cdf-chart.ts'
 import { conclude, measured, never, p99AtMost, shown, wordsOf } from '../../report/figures.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
@@ -57,7 +57,7 @@ const added = [...started].flatMap(([id, at]) =>
   delivered.has(id) ? [Math.max(0, at - (delivered.get(id) ?? 0))] : [],
 )
 conclude({
-  bench: 'watch-latency',
+  bench: 'watch-to-reconcile',
   figures: [
     p99AtMost(
       'an etcd event to its reconcile, beyond a bare watch of the same event',
@@ -68,7 +68,7 @@ conclude({
     never(`${shown(EVENTS)} events`, { 'event lost': EVENTS - started.size }),
   ],
   charts: [
-    cdfChart('watch-latency', 'From the write to etcd until …', {
+    cdfChart('watch-to-reconcile', 'From the write to etcd until …', {
       'a bare watch has it': since(delivered),
       'its reconcile starts': since(started),
     }),

@@ -2,7 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { ApiError, type Client, UnreachableError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import type { SeededRandom } from '@lcm/testkit/seeded-random'
-import { type Habit, habitsAt } from './habits.ts'
+import { type Habit, habitsAt } from './user-habits.ts'
 
 export interface People {
   /** Number of tasks by name; refused ones count as `refused`, and those without a response as `unanswered`. */

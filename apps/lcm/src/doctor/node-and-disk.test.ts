@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { judgeDisk, judgeFolder, judgeNode } from './machine.ts'
-import { probeDisk, probeFolder } from './probe-machine.ts'
+import { judgeDisk, judgeFolder, judgeNode } from './node-and-disk.ts'
+import { probeDisk, probeFolder } from './probe-disk.ts'
 
 const GB = 1024 ** 3
 

@@ -51,7 +51,7 @@ const bytesPerKey = Math.round((heapBytes() - before) / loop.health().resources_
 stop.abort()
 await over
 conclude({
-  bench: 'known-keys',
+  bench: 'key-memory',
   figures: [
     atMost(`${shown(KEYS)} known keys at rest, key strings of 36 characters included, each`, BAR_BYTES, {
       value: bytesPerKey,
