@@ -109,7 +109,7 @@ describe('definitions', () => {
     const { page } = await open({ at: '#/definitions?q=place-e2e' })
     await page.getByRole('button', { name: 'Preview… place-e2e 1.0.0', exact: true }).click()
     const dialog = page.getByRole('dialog')
-    await dialog.getByText('Placed immediately').waitFor()
+    await dialog.getByText('Can be placed now').waitFor()
     expect(await dialog.getByRole('row').count()).toBeGreaterThan(1)
     await screenshot(page, 'definition-preview')
     await page.keyboard.press('Escape')

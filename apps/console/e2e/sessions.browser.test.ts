@@ -49,7 +49,7 @@ describe('sessions', () => {
     await button(page, 'Book a session').click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Definition').selectOption({ label: `${LAB} 1.0.0 · 2 cpu, 1 GB` })
-    await dialog.getByText('Placed immediately').waitFor()
+    await dialog.getByText('Can be placed now').waitFor()
     await dialog.getByLabel('Minutes', { exact: true }).fill('121')
     await dialog.getByText('Enter 1 to 120 minutes.').waitFor()
     expect(await dialog.getByRole('button', { name: 'Book' }).isDisabled()).toBe(true)

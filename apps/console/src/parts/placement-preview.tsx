@@ -12,7 +12,7 @@ interface Verdict {
 }
 
 export const VERDICTS: Readonly<Record<Preview['outcome'], Verdict>> = {
-  place: { text: 'Placed immediately', tone: 'green' },
+  place: { text: 'Can be placed now', tone: 'green' },
   wait: { text: 'Would wait', tone: 'orange' },
   resume: { text: 'Would start a stopped worker', tone: 'blue' },
   scale_up: { text: 'Would create a new worker', tone: 'orange' },

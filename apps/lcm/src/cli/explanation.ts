@@ -57,7 +57,7 @@ const STEPS: ReadonlySet<string> = new Set(
 /** Introduces a decision with its age, because the newest one may be hours old. */
 function introductionOf({ action, service, resource, at }: DecisionRecord, nowMs: number): string {
   const age = ageOf(at, nowMs)
-  if (action === 'nothing') return `${service} left it unchanged ${age} ago`
+  if (action === 'nothing') return `${service} made no change ${age} ago`
   if (action === 'write') return 'Since then'
   if (isSkippedPause(action)) return 'It was not paused yet'
   const [kind] = resource.split(':')

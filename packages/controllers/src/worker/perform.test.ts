@@ -340,7 +340,7 @@ describe('a change of its machine', () => {
       worker,
       perform({ kind: 'stop', force: false }, reason('ec2_reports', { state: 'running' })),
     )
-    expect(result).toMatchObject({ status: 'REQUEUE', message: 'stop: EC2 says stopping' })
+    expect(result).toMatchObject({ status: 'REQUEUE', message: 'EC2 reports the instance as stopping' })
     expect(fleet.plane.requests).toEqual([])
   })
 })

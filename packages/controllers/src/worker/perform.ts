@@ -157,7 +157,7 @@ async function change(
 ): Promise<ReconciliationResult> {
   try {
     const state = await context.withoutSlot(() => changeMachine(parts.machines, worker, action, context.signal))
-    return requeue(`${action.kind}: EC2 says ${state}`, requeueAfterMs(worker, parts.policy, parts.clock.now()))
+    return requeue(`EC2 reports the instance as ${state}`, requeueAfterMs(worker, parts.policy, parts.clock.now()))
   } catch (error) {
     if (!(error instanceof CloudError) || isRateLimited(error)) throw error
     const at = { policy: parts.policy, nowMs: parts.clock.now() }

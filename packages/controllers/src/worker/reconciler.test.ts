@@ -281,7 +281,12 @@ describe('the journal', () => {
       seen: { version: 1, status: 'RUNNING', desired_status: 'STOPPED', ec2: 'running' },
     })
     expect(noted).toContainEqual(
-      expect.objectContaining({ epoch: 1, action: 'stop', outcome: 'stop: EC2 says stopping', cause: 'requeue' }),
+      expect.objectContaining({
+        epoch: 1,
+        action: 'stop',
+        outcome: 'EC2 reports the instance as stopping',
+        cause: 'requeue',
+      }),
     )
   })
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { actionWords, planCounts } from './decision-words.ts'
 
 it.each([
-  ['nothing', 'leave it'],
+  ['nothing', 'no change'],
   ['write', 'noted'],
   ['survey', 'visit'],
   ['skipped_not_idle', 'not paused yet'],
@@ -16,8 +16,8 @@ it.each([
 it.each([
   [[], 'nothing to do'],
   [['launch'], '1 thing to do'],
-  [['launch', 'stop', 'wait'], '2 things to do, 1 to wait for'],
-  [['retry', 'manual'], '1 to wait for, 1 blocked'],
+  [['launch', 'stop', 'wait'], '2 things to do, 1 waiting'],
+  [['retry', 'manual'], '1 waiting, 1 blocked'],
 ])('a plan of %j is: %s', (actions, text) => {
   expect(planCounts(actions.map(action => ({ action })))).toBe(text)
 })

@@ -10,14 +10,14 @@ export function planKindOf(action: string): 'act' | 'wait' | 'blocked' {
   return action === 'wait' || action === 'retry' ? 'wait' : 'act'
 }
 
-/** `2 things to do, 1 to wait for, 1 blocked`, without the counts that are zero. */
+/** `2 things to do, 1 waiting, 1 blocked`, without the counts that are zero. */
 export function planCounts(items: readonly { readonly action: string }[]): string {
   const count = (kind: ReturnType<typeof planKindOf>) =>
     items.filter(({ action }) => planKindOf(action) === kind).length
   const [acts, waits, blocked] = [count('act'), count('wait'), count('blocked')]
   const parts = [
     ...(acts === 0 ? [] : [`${acts} ${acts === 1 ? 'thing' : 'things'} to do`]),
-    ...(waits === 0 ? [] : [`${waits} to wait for`]),
+    ...(waits === 0 ? [] : [`${waits} waiting`]),
     ...(blocked === 0 ? [] : [`${blocked} blocked`]),
   ]
   return parts.length === 0 ? 'nothing to do' : parts.join(', ')
@@ -26,7 +26,7 @@ export function planCounts(items: readonly { readonly action: string }[]): strin
 /** Actions that are shown with other words than their names. */
 const WORDS: Readonly<Record<string, string>> = {
   write: 'noted',
-  nothing: 'leave it',
+  nothing: 'no change',
   survey: 'visit',
   [MANUAL]: 'needs a person',
 }

@@ -127,7 +127,7 @@ function TerminateDialog({ pair, sim }: ActionProps) {
       onConfirm={() => changeMachine(sim, pair, 'terminate')}
     >
       <p>
-        The simulated machine <code>{pair.machine.instance_id}</code>, its disk and its labs are deleted without LCM, as
+        The simulated machine <code>{pair.machine.instance_id}</code>, its disk and its labs are deleted outside LCM, as
         if someone had used the AWS console.
       </p>
     </ConfirmDialog>

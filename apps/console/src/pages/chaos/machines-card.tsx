@@ -94,6 +94,16 @@ function MachineRow({ pair, sim }: { pair: Pair; sim: Sim }) {
   )
 }
 
+/** How far the boot of CML has come. */
+const STAGE_TEXTS: Readonly<Partial<Record<string, string>>> = {
+  NOTHING: 'CML does not answer yet',
+  TCP: 'CML accepts connections',
+  TLS: 'CML speaks TLS',
+  GATEWAY: 'CML web server answers',
+  API: 'CML API answers',
+  READY: 'CML is ready',
+}
+
 function Ec2State({ machine }: { machine: SimMachine }) {
   const { state, stage, retires_at, cml_faults } = machine
   return (
@@ -102,7 +112,7 @@ function Ec2State({ machine }: { machine: SimMachine }) {
         <StatusIcon status={WORKER_STATUS_OF[state]} />
         {state}
       </span>
-      {state === 'running' && <span class="sub">CML {stage === 'READY' ? 'is ready' : `is at ${stage}`}</span>}
+      {state === 'running' && <span class="sub">{STAGE_TEXTS[stage] ?? `CML: ${stage}`}</span>}
       {retires_at !== null && <span class="sub">scheduled for retirement</span>}
       {cmlTroubles(cml_faults).map(trouble => (
         <span key={trouble} class="trouble tone-red">

@@ -6,20 +6,23 @@ import { type Column, printable } from '../terminal/table.ts'
 
 type Preview = AnswerOf<'previewPlacement'>
 
-const WORDS: Readonly<Record<Preview['outcome'], string>> = {
-  place: 'would be placed immediately',
+const WORDS: Readonly<Record<Exclude<Preview['outcome'], 'place'>, string>> = {
   wait: 'would wait',
   resume: 'would start a stopped worker',
   scale_up: 'would start a scale-up',
   unschedulable: 'could not be placed',
 }
 
+/** The reason of a placement begins with `placed on`. */
+const outcomeText = ({ outcome, because }: Preview): string =>
+  outcome === 'place' ? `would be ${because.message}` : `${WORDS[outcome]}: ${because.message}`
+
 /** The placement of a session that starts now, with all candidates and refusals. */
 export function previewLines(definition: LabletDefinition, preview: Preview, colors: Colors): string[] {
   const name = colors.bold(`${definition.name} ${definition.definition_version}`)
   const part = (title: string, lines: readonly string[]) => section(title, lines, colors)
   return [
-    `A session of ${name} that starts now ${WORDS[preview.outcome]}: ${printable(preview.because.message)}.`,
+    `A session of ${name} that starts now ${printable(outcomeText(preview))}.`,
     ...part('Candidates, best first', tableOf(CANDIDATE_COLUMNS, preview.candidates)),
     ...part('Rejected', tableOf(REFUSAL_COLUMNS, preview.refusals)),
   ]

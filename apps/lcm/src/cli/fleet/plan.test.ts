@@ -42,10 +42,10 @@ it('does not count a wait as an action', async () => {
   const wait = { resource, action: 'wait', because: textReason('it boots'), due_at: null }
   api.plan('worker-controller', ...PLAN, wait)
   await lcm()
-  expect(out()).toContain('worker-controller  2 things to do, 1 to wait for, as of 0s ago')
+  expect(out()).toContain('worker-controller  2 things to do, 1 waiting, as of 0s ago')
   api.plan('worker-controller', wait)
   await lcm()
-  expect(out()).toContain('worker-controller  1 to wait for, as of 0s ago')
+  expect(out()).toContain('worker-controller  1 waiting, as of 0s ago')
 })
 
 it('reports nothing to do only when all services have responded', async () => {

@@ -36,7 +36,7 @@ const factsOf = ({ session, workerLabel }: DescribedSession, nowMs: number, colo
     'status',
     `${statusColor(session.status, colors)(statusOf(session))} for ${ageOf(session.entered_status_at, nowMs)}`,
   ],
-  ['waits', printable(waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }))],
+  ['progress', printable(waitsFor(session, { ...BY_ID, of: id => workerLabel ?? id }))],
   ['error', session.last_error === null ? null : printable(session.last_error)],
   ['timeslot', slotOf(session, nowMs)],
   ['owner', printable(ownerText(session))],

@@ -67,7 +67,7 @@ it('shows the machines next to the status in LCM, and the faults', async () => {
 it.each(['stop', 'terminate', 'start', 'reboot'])('can %s a machine by worker or by instance id', async act => {
   const { lcm, api, instance, out } = await simulated()
   expect(await lcm(act, 'metal-1')).toBe(0)
-  expect(out()).toMatch(/^metal-1 \(i-[0-9a-f]{17}\) was \w+ without LCM\n$/)
+  expect(out()).toMatch(/^metal-1 \(i-[0-9a-f]{17}\) was \w+ outside LCM\n$/)
   expect(await lcm(act, instance)).toBe(0)
   expect(api.requests().filter(request => request === `POST /instances/${instance}/${act}`)).toHaveLength(2)
 })

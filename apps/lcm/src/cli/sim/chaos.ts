@@ -23,7 +23,7 @@ export function defineChaos(chaos: Command, shell: Shell): void {
     chaos
       .command(`${act} <id>`)
       .description(
-        `${act.charAt(0).toUpperCase()}${act.slice(1)} a simulated machine without LCM, by worker or instance id`,
+        `${act.charAt(0).toUpperCase()}${act.slice(1)} a simulated machine outside LCM, by worker or instance id`,
       )
       .action(async (id: string, _: unknown, command: Command) => actOn(id, act, invocation(command, shell)))
   chaos
@@ -152,7 +152,7 @@ async function actOn(idOrName: string, act: MachineAct, invoked: Invocation): Pr
   const { instanceId, name } = await findMachine(client, idOrName, signal)
   await sim.act(instanceId, act)
   if (output.quiet) return
-  output.out(`${name ?? instanceId} (${instanceId}) was ${PAST[act]} without LCM`)
+  output.out(`${name ?? instanceId} (${instanceId}) was ${PAST[act]} outside LCM`)
   if (name !== null) output.note(`See how LCM reacts: lcm why worker ${shellWord(name)}`)
 }
 

@@ -22,7 +22,7 @@ export const conditionLines = (conditions: readonly Condition[], nowMs: number):
   tableOf(
     [
       { title: 'TYPE', text: condition => condition.type },
-      { title: 'HOLDS', text: condition => (condition.status ? 'yes' : 'no') },
+      { title: 'STATUS', text: condition => (condition.status ? 'true' : 'false') },
       { title: 'FOR', text: condition => ageOf(condition.since, nowMs) },
       { title: 'REASON', text: condition => condition.reason.code },
       { title: 'MESSAGE', text: condition => condition.reason.message },

@@ -1,6 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
+import { defineGetSettings } from '../fleet/get-settings.ts'
 import { positionNow } from '../follow-events.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../kinds.ts'
@@ -45,6 +46,7 @@ export function defineGet(get: Command, shell: Shell): void {
   defineNoun(get, SERVICES, shell)
   defineNoun(get, LEAKS, shell)
   defineNoun(get, TOKENS, shell)
+  defineGetSettings(get, shell)
   get.addHelpText('afterAll', EXAMPLES)
 }
 
@@ -60,7 +62,8 @@ Examples:
   lcm get labs --all                 labs on workers, including DELETED ones
   lcm get services                   controllers with their leaders and health
   lcm get leaks                      licenses that were not deregistered before their machines were terminated
-  lcm get tokens                     API tokens, without secrets`
+  lcm get tokens                     API tokens, without secrets
+  lcm get settings                   settings with their values and sources`
 
 function defineNoun<T extends Resource>(get: Command, kind: Kind<T>, shell: Shell): void {
   const noun = get

@@ -282,7 +282,7 @@ it('names what blocks a worker that has not reached its desired status', async (
   )
   const lines = await why()
   expect(lines).toContain('  stop its instance; for 2m now: worker-controller has not made a decision yet')
-  expect(lines).toContain('  worker-controller left it unchanged 2h ago: running as desired.')
+  expect(lines).toContain('  worker-controller made no change 2h ago: running as desired.')
   expect(lines.join()).not.toMatch(/nothing/i)
   api.decide(
     aDecision({ at: at(10), because: textReason('EC2 answered 503'), seen: { ec2: 'unknown' } }),

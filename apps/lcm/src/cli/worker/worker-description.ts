@@ -27,7 +27,7 @@ export function describeWorker(worker: Worker, nowMs: number, colors: Colors, en
 
 const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds): readonly Fact[] => [
   ['status', `${statusColor(worker.status, colors)(statusOf(worker))} for ${ageOf(worker.entered_status_at, nowMs)}`],
-  ['waits', printable(waitsFor(worker))],
+  ['progress', printable(waitsFor(worker))],
   ['desired', printable(wantedBy(worker))],
   ['drain', worker.drain === null ? null : drainText(worker, worker.drain, nowMs, ends)],
   ['sessions', Object.keys(worker.reservations).join(', ')],

@@ -258,6 +258,13 @@ describe('an idle worker that is not paused', () => {
     expect(part(lines, 'Decisions, newest first')).toEqual([`20s     not paused yet      ${because}`])
   })
 
+  it('says nothing of the idle policy while the worker is in use', () => {
+    const inUse = decision({ action: 'skipped_not_idle', because: textReason('last used or started 0 s ago') })
+    expect(part(explain(worker, { decisions: [inUse] }), 'Why')).toEqual([
+      'It became RUNNING because CML 2.9.1 is ready.',
+    ])
+  })
+
   it('lists all guards with --verbose', () => {
     expect(part(explain(worker, explained, true), 'Why')).toContain('  ok  protected: false (required: false)')
   })

@@ -45,7 +45,7 @@ export function explainWorker({ worker, decisions, next }: Explained, reader: Re
 function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, isVerbose }: Reader): string[] {
   const paused = pausedLines(worker, decisions, { nowMs, isVerbose })
   const led = paused ?? movedLines(worker, nowMs)
-  const [last] = decisions
+  const last = decisions.find(({ action }) => action !== IN_USE)
   const isRepeated =
     last === undefined ||
     (paused !== null && last === pauseIn(decisions)) ||
@@ -53,6 +53,9 @@ function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, 
     worker.conditions.some(({ status, reason }) => status && sameReason(reason, last.because))
   return isRepeated ? led : [...led, ...decisionText(last, { nowMs, isVerbose })]
 }
+
+/** The idle policy decides so about every worker in use, which explains nothing. */
+const IN_USE = 'skipped_not_idle'
 
 const CREATED: ReasonCode = 'worker_created'
 /** The reason of the first desired status, which the creator set. */
@@ -157,6 +160,9 @@ function unblockingAdvice({ template_name: template, status }: Worker, { code }:
         [`lcm create worker --template ${template} --region REGION`, 'try another region'],
         giveUp,
       ])
+    case 'ec2_read_failed':
+    case 'ec2_not_responding':
+      return ['check the network and the AWS status page; LCM retries automatically', ...aligned([giveUp])]
     case 'launch_input_missing':
       return aligned([[shown, 'check its template'], giveUp])
     default:

@@ -13,10 +13,13 @@ export function holdLock(file: string, what: string): () => void {
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     if (!/locked|busy/i.test(reason)) {
-      throw new StartupError(`can't lock ${file}: ${reason}`, { advice: 'delete it if no LCM is running', cause })
+      throw new StartupError(`can't lock ${file}: ${reason}`, {
+        advice: 'make its folder writable, or choose another folder',
+        cause,
+      })
     }
     throw new StartupError(`another LCM is already using ${what}`, {
-      advice: 'stop it first, or choose another folder with --data',
+      advice: 'stop it first, or choose another folder with --data or another file in LCM_STORE',
       cause,
       exitCode: 4,
     })
