@@ -25,7 +25,7 @@ const INTEROP = '**/*.{mongo,moto}.test.ts'
 const NEVER = ['**/node_modules/**', '**/*.browser.test.ts']
 
 const shared = {
-  globalSetup: ['tools/scratch.mjs'],
+  globalSetup: ['tools/scratch-folder.mjs'],
   isolate: false,
   // Virtual seconds leave garbage at once: a large nursery spares the collector most of its work.
   execArgv: ['--max-semi-space-size=64'],

@@ -7,8 +7,8 @@ import { ensureMoto } from './interop/moto.mjs'
 import { ensureSchemathesis, judgeApi } from './interop/schemathesis.mjs'
 import { ensureVirl2Client, judgeLabs } from './interop/virl2-client.mjs'
 import { ensureEtcd } from './programs/etcd.mjs'
+import { concluded, runSuites } from './run-suites.mjs'
 import { ensureReady } from './setup.mjs'
-import { concluded, runSuites } from './suites.mjs'
 
 /** Each judge is fetched first, then run. A failed fetch is no failure, except in CI. */
 const MONGO_WIRE = {

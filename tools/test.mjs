@@ -4,8 +4,8 @@
 import { availableParallelism } from 'node:os'
 import { ensureChromium } from './programs/chromium.mjs'
 import { ensureEtcd } from './programs/etcd.mjs'
+import { concluded, runSuites, seconds } from './run-suites.mjs'
 import { binOf, ensureReady, run } from './setup.mjs'
-import { concluded, runSuites, seconds } from './suites.mjs'
 
 const TYPE_PROJECTS = ['tsconfig.json', 'apps/console/tsconfig.json', 'apps/console/e2e/tsconfig.json']
 

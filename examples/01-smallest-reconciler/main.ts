@@ -1,6 +1,6 @@
 /** Run it with `node --import tsx examples/01-smallest-reconciler/main.ts`; Ctrl-C ends it. */
 import { host, systemClock } from '@lcm/runtime'
-import { type Lamp, lampController } from './lamps.ts'
+import { type Lamp, lampController } from './lamp-controller.ts'
 
 const lamps = new Map<string, Lamp>([['hall', { id: 'hall', isDesiredOn: true, isOn: false }]])
 const stop = new AbortController()

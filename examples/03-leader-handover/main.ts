@@ -1,7 +1,7 @@
 /** Run it with `node --import tsx examples/03-leader-handover/main.ts`: `a` leads, stops after 3 s, and `b` takes over. */
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { systemClock as clock } from '@lcm/runtime'
-import { type Invoice, invoiceController, mailGateway } from './invoices.ts'
+import { type Invoice, invoiceController, mailGateway } from './invoice-controller.ts'
 
 const { election } = localCoordination({ clock, firstEpoch: () => 1 })
 const invoices = new Map<string, Invoice>()

@@ -1,8 +1,8 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import type { WorkerCluster } from './clusters/worker-cluster.ts'
+import { staleWritesAccepted, terms, termsOutOfOrder } from './fencing-checks.ts'
 import type { ServiceProcess } from './processes/service-process.ts'
-import { staleWritesAccepted, terms, termsOutOfOrder } from './write-history.ts'
 
 const WORKERS = 4
 const TIMEOUT_MS = 60_000

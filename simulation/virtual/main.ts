@@ -23,8 +23,8 @@
 import { MUTANTS } from './mutants/mutants.ts'
 import { crashes } from './runs/command-crashes.ts'
 import { huntAll } from './runs/command-mutants.ts'
+import { type Command, parseCommand, USAGE, UsageError } from './runs/command-options.ts'
 import { replay, wholeRuns } from './runs/command-runs.ts'
-import { type Command, parseCommand, USAGE, UsageError } from './runs/options.ts'
 
 const USAGE_EXIT_CODE = 2
 

@@ -2,8 +2,8 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { seconds } from '../run-suites.mjs'
 import { root } from '../setup.mjs'
-import { seconds } from '../suites.mjs'
 import { ensurePython } from './python-packages.mjs'
 
 /** Clients of the release that the simulator reports, and of the next one. */

@@ -25,7 +25,7 @@ export interface Names {
   readonly packages: readonly string[]
 }
 
-/** Words that rules in bans.ts enforce. */
+/** Words that rules in banned-code.ts enforce. */
 export const BANNED_WORDS: ReadonlySet<string> = new Set(['async', 'Promise', 'Date', 'Math.random', 'node:*'])
 
 const HEADING = /^#+ .*who may import whom/i

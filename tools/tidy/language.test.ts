@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { checkCycles } from './cycles.ts'
 import { checkFolders } from './folders.ts'
+import { checkOpenings, checkSpelling } from './language.ts'
 import { printed } from './rules.ts'
 import { type Rule, treeOf } from './tree.ts'
-import { checkOpenings, checkSpelling } from './words.ts'
 
 function violations(check: Rule['check'], files: Record<string, string>): string[] {
   return check(treeOf(Object.entries(files))).map(printed)

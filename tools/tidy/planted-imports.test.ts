@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { checkBans } from './bans.ts'
+import { checkBans } from './banned-code.ts'
 import { BANNED_WORDS, listed, namesOf, neverWordsOf, packagesOf, readImportTable, rowsOf } from './import-table.ts'
 import { importCheckOf } from './imports.ts'
 import { parseSource, type Source } from './source.ts'

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { checkBans } from './bans.ts'
-import { checkDocuments } from './documents.ts'
-import { checkReference } from './reference.ts'
+import { checkDocuments } from './allowed-pages.ts'
+import { checkBans } from './banned-code.ts'
+import { checkClasses, checkFileNames } from './classes-and-file-names.ts'
+import { checkReference } from './reference-pages.ts'
 import { checkRepository } from './repository.ts'
 import { printed } from './rules.ts'
-import { checkClasses, checkFileNames } from './shapes.ts'
 import { checkSizes } from './sizes.ts'
-import { checkTested } from './tested.ts'
 import { type Rule, treeOf } from './tree.ts'
+import { checkTested } from './untested-files.ts'
 
 function violations(check: Rule['check'], files: Record<string, string>): string[] {
   return check(treeOf(Object.entries(files))).map(printed)

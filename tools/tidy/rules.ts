@@ -1,16 +1,16 @@
-import { checkBans } from './bans.ts'
+import { checkDocuments } from './allowed-pages.ts'
+import { checkBans } from './banned-code.ts'
+import { checkClasses, checkFileNames } from './classes-and-file-names.ts'
 import { checkCycles } from './cycles.ts'
 import { checkDependencies } from './dependencies.ts'
-import { checkDocuments } from './documents.ts'
 import { checkFolders } from './folders.ts'
 import { checkImports } from './imports.ts'
-import { checkReference } from './reference.ts'
+import { checkOpenings, checkSpelling } from './language.ts'
+import { checkReference } from './reference-pages.ts'
 import { checkRepository } from './repository.ts'
-import { checkClasses, checkFileNames } from './shapes.ts'
 import { checkSizes } from './sizes.ts'
-import { checkTested } from './tested.ts'
 import type { Rule, Violation } from './tree.ts'
-import { checkOpenings, checkSpelling } from './words.ts'
+import { checkTested } from './untested-files.ts'
 
 export const RULES: readonly Rule[] = [
   { name: 'imports obey the table in ARCHITECTURE.md', check: checkImports },

@@ -3,7 +3,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { ApiError, apiClient, isProblem, readSse, UnreachableError } from './client.ts'
 import { eventsUnlessSilent } from './event-timeout.ts'
-import { pagesOf, readList } from './lists.ts'
+import { pagesOf, readList } from './list-pages.ts'
 
 const answering = (response: Partial<ApiResponse>) => {
   const requests: ApiRequest[] = []

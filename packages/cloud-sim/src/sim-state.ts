@@ -1,6 +1,6 @@
 import { type Addressing, addressNumber } from './addresses.ts'
 import type { CmlIdentity } from './cml/certificate.ts'
-import { DEFAULT_CML_LOGIN } from './cml/server.ts'
+import { DEFAULT_CML_LOGIN } from './cml/server-state.ts'
 import { hasFaded, type SimInstance } from './ec2/instance.ts'
 import { type FaultInjector, faultInjector } from './faults/fault-injector.ts'
 import type { PresetName } from './faults/fault-plan.ts'

@@ -1,5 +1,5 @@
 import type { CmlStage } from '@lcm/domain/worker/boot'
-import type { CmlEndpoint, CmlLogin } from './cml-access.ts'
+import type { CmlEndpoint, CmlLogin } from './cml-login.ts'
 
 export type { CmlStage }
 

@@ -2,13 +2,13 @@ import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { Instant } from '@lcm/domain/instant'
 import { Reason } from '@lcm/domain/reason'
-import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/parts'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
+import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-parts'
 import { z } from 'zod'
 import { ActionReason, listOf, Page } from './request-parts.ts'
 import { EVERYONE, OPERATORS, type RouteSpec, SCHEDULER, WORKER_CONTROLLER } from './route.ts'
 import { WorkerView } from './worker.ts'
-import { InstanceId } from './worker-controller.ts'
+import { InstanceId } from './worker-controller-routes.ts'
 
 const amounts = z.object({
   cpu_cores: z.number().meta({ description: 'CPU cores.', example: 144 }),

@@ -10,7 +10,7 @@ import { SESSION_CONTROLLER_ROUTES, SESSION_ROUTES } from './session.ts'
 import { SYSTEM_ROUTES } from './system.ts'
 import { TEMPLATE_ROUTES } from './template.ts'
 import { TOKEN_ROUTES } from './token.ts'
-import { WORKER_CONTROLLER_ROUTES } from './worker-controller.ts'
+import { WORKER_CONTROLLER_ROUTES } from './worker-controller-routes.ts'
 import { WORKER_ROUTES } from './worker-routes.ts'
 
 export { API_PREFIX, type RouteSpec } from './route.ts'

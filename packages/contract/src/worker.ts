@@ -1,6 +1,6 @@
 import { Instant } from '@lcm/domain/instant'
-import { Activity, CostCause, Labels, Pause } from '@lcm/domain/worker/parts'
 import { DesiredStatus, NewWorkerName, StateChange, TagValue, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+import { Activity, CostCause, Labels, Pause } from '@lcm/domain/worker/worker-parts'
 import { z } from 'zod'
 import { listOf, Page, reasonField } from './request-parts.ts'
 

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
-import { overbooked, sharedPorts } from '@lcm/testkit/book-rules'
-import { illegalMovesOfWorker } from '@lcm/testkit/move-rules'
+import { overbooked, sharedPorts } from '@lcm/testkit/reservation-rules'
+import { illegalMovesOfWorker } from '@lcm/testkit/transition-rules'
 
 const POLL_MS = 500
 

@@ -1,7 +1,7 @@
 import type { WorkerHistory, WorkerView } from '@lcm/contract/worker'
 import type { DecisionRecord } from '@lcm/domain/decision'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { illegalWorkerMoves } from '@lcm/testkit/move-rules'
+import { illegalWorkerMoves } from '@lcm/testkit/transition-rules'
 import type { z } from 'zod'
 import type { SimulatedSeat } from '../clusters/session-cluster.ts'
 

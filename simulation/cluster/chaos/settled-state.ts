@@ -1,8 +1,8 @@
 import type { Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
-import { illegalMovesOfSession } from '@lcm/testkit/move-rules'
+import { illegalMovesOfSession } from '@lcm/testkit/transition-rules'
 import type { SessionCluster } from '../clusters/session-cluster.ts'
 import { eventually } from '../failover.ts'
 import {

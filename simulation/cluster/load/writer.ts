@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import { systemClock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 

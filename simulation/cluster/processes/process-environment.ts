@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import type { ServiceName } from '@lcm/domain/actor'
 import { REGIONS, type ServiceProcess, startProcess } from './service-process.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { callsOf, crashRun, somePoints } from './crash-run.ts'
-import { PATHS } from './worker-paths.ts'
+import { PATHS } from './worker-crash-paths.ts'
 
 const SEED = 7
 const READS_SAMPLED = 6

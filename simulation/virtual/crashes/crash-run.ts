@@ -1,7 +1,7 @@
 import type { When } from '../faults/fault-points.ts'
 import { isRead } from '../world/port-calls.ts'
 import { openWorld, type World } from '../world/world.ts'
-import type { Path } from './worker-paths.ts'
+import type { Path } from './worker-crash-paths.ts'
 
 /** The successor after a crash: a standby, or the same process restarted after a delay. */
 const SUCCESSIONS = ['standby', 'restart'] as const

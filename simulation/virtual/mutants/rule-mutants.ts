@@ -1,6 +1,6 @@
 import { CloudError } from '@lcm/cloud/errors'
 import type { Dispatch } from '@lcm/contract/route'
-import { IdleCheck } from '@lcm/contract/worker-controller'
+import { IdleCheck } from '@lcm/contract/worker-controller-routes'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'

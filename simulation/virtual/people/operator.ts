@@ -1,9 +1,9 @@
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { BodyInput } from '@lcm/contract/routes'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { SettingsPatch } from '@lcm/domain/fleet/settings'
-import { NOTHING_RESERVED } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { NOTHING_RESERVED } from '@lcm/domain/worker/worker-parts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
 

@@ -1,6 +1,6 @@
 import { callsOf, crashRun, everyPoint, somePoints } from '../crashes/crash-run.ts'
 import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from '../crashes/session-crashes.ts'
-import { PATHS } from '../crashes/worker-paths.ts'
+import { PATHS } from '../crashes/worker-crash-paths.ts'
 import { SESSION_SERVICES } from '../world/session-processes.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
 

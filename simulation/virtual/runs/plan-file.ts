@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { ACTS } from '../acts/act.ts'
 import type { Plan } from '../acts/plan.ts'
-import { UsageError } from './options.ts'
+import { UsageError } from './command-options.ts'
 
 /** Reads the plan that a failed run has written. */
 export function readPlan(file: string): Plan {

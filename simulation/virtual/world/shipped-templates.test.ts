@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { HOST_RESERVE_MIB } from '@lcm/cloud-sim/cml/hosts'
+import { HOST_RESERVE_MIB } from '@lcm/cloud-sim/cml/host-hardware'
 import { INSTANCE_TYPES } from '@lcm/cloud-sim/ec2/regions'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

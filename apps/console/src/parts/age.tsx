@@ -1,5 +1,5 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
-import { durationText } from '@lcm/domain/text/amounts'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import { exactText } from '../state/time-format.ts'
 import { useConsole } from './console-context.ts'
 

@@ -1,5 +1,5 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import type { Tone } from '@lcm/domain/text/status-tone'
 import { NamedIcon } from './icons.tsx'
 import { useRead } from './use-read.ts'

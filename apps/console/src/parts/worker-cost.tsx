@@ -1,4 +1,4 @@
-import { usdText } from '@lcm/domain/text/amounts'
+import { usdText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { spentUsd } from '../state/worker-view.ts'
 import { useConsole } from './console-context.ts'

@@ -1,6 +1,6 @@
 import { ApiError, apiClient, type Client, type PositionedEvent } from '@lcm/client/client'
 import { eventsUnlessSilent } from '@lcm/client/event-timeout'
-import { type PageRequest, readList } from '@lcm/client/lists'
+import { type PageRequest, readList } from '@lcm/client/list-pages'
 import type { Dispatch } from '@lcm/contract/route'
 import type { RouteName } from '@lcm/contract/routes'
 import type { Clock } from '@lcm/runtime/clock'

@@ -1,5 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
-import { type PageRequest, pagesOf } from '@lcm/client/lists'
+import { type PageRequest, pagesOf } from '@lcm/client/list-pages'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { CliError, EXIT } from './exit-code.ts'

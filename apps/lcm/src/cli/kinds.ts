@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import { changedData, deletedId, type EventEnvelope } from '@lcm/contract/events'
 import { type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'

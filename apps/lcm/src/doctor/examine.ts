@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { apiClient, type Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import { sameReason } from '@lcm/domain/reason'
 import manifest from '../../package.json' with { type: 'json' }
 import { dataDirOf, findTarget } from '../cli/connection.ts'

@@ -1,5 +1,5 @@
 import { type Client, isProblem } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'

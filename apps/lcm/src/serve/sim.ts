@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { memorySimStore } from '@lcm/cloud-sim/store'

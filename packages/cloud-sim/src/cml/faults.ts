@@ -1,5 +1,5 @@
 import type { PresetName } from '../faults/fault-plan.ts'
-import { type Check, flag, integer, listOf, nullable, number, object, oneOf, text } from './input.ts'
+import { type Check, flag, integer, listOf, nullable, number, object, oneOf, text } from './input-checks.ts'
 
 /**
  * Faults of one CML server, all off by default. They are stored with the machine and survive a restart of the

@@ -1,10 +1,10 @@
 import type { SimInstance } from '../ec2/instance.ts'
 import type { CmlFaults } from './faults.ts'
-import type { CmlHost } from './hosts.ts'
+import type { CmlHost } from './host-hardware.ts'
 import type { CmlAnswer, CmlRequest } from './http-messages.ts'
 import type { CmlLab } from './labs/lab.ts'
 import type { Seat } from './license/smart-account.ts'
-import type { CmlServer, CmlUser } from './server.ts'
+import type { CmlServer, CmlUser } from './server-state.ts'
 import type { TelemetryEvent } from './telemetry.ts'
 
 type Purpose = readonly (string | number)[]

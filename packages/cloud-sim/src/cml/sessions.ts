@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import type { CmlServer, CmlSession, CmlUser } from './server.ts'
 import type { CmlServerContext } from './server-context.ts'
+import type { CmlServer, CmlSession, CmlUser } from './server-state.ts'
 
 const SESSIONS_MAX = 1000
 

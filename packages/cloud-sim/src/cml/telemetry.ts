@@ -1,5 +1,5 @@
 import type { CmlLab, NodeState } from './labs/lab.ts'
-import type { CmlServer } from './server.ts'
+import type { CmlServer } from './server-state.ts'
 
 export interface TelemetryEvent {
   readonly category: string

@@ -1,5 +1,5 @@
 import { cmlControl } from '../cml/cml-control-api.ts'
-import { DEFAULT_CML_LOGIN } from '../cml/server.ts'
+import { DEFAULT_CML_LOGIN } from '../cml/server-state.ts'
 import type { SimModel } from '../model.ts'
 import { machineToProbe } from './sim-fixtures.ts'
 

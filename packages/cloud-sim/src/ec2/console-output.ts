@@ -1,5 +1,5 @@
 import type { SimState } from '../sim-state.ts'
-import type { BootMoment } from './boot.ts'
+import type { BootMoment } from './boot-plan.ts'
 import { imageNamed } from './images.ts'
 import { namedInstances } from './power.ts'
 

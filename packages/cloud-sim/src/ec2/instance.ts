@@ -2,7 +2,7 @@ import type { CmlStage } from '@lcm/domain/worker/boot'
 import { type Ec2State, TAG } from '@lcm/domain/worker/instance'
 import { type Addressing, addressOf, urlOf } from '../addresses.ts'
 import { entryAt, nextChangeMs, type TimelineEntry } from '../state-timeline.ts'
-import type { BootMoment } from './boot.ts'
+import type { BootMoment } from './boot-plan.ts'
 
 export interface StateReason {
   readonly code: string

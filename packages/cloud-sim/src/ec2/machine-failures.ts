@@ -1,6 +1,6 @@
 import type { SimState } from '../sim-state.ts'
 import { replan } from '../state-timeline.ts'
-import { bootPlan } from './boot.ts'
+import { bootPlan } from './boot-plan.ts'
 import { type SimInstance, stateAt } from './instance.ts'
 import { namedInstances } from './power.ts'
 import { Ec2Refusal, wrongState } from './refusal.ts'

@@ -1,6 +1,6 @@
 import { type SecondsRange, within } from '../seeded-random.ts'
 import type { SimState } from '../sim-state.ts'
-import { bootPlan } from './boot.ts'
+import { bootPlan } from './boot-plan.ts'
 import type { ScheduledEvent, SimInstance, StateMoment, StateReason } from './instance.ts'
 import { isMetal } from './regions.ts'
 

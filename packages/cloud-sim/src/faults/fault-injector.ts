@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../seeded-random.ts'
 import { type SimChange, SimStoreError } from '../store.ts'
 import { type FaultPlan, PRESETS, type PresetName } from './fault-plan.ts'
-import { patchPlan, presetNamed } from './plan-patch.ts'
+import { patchPlan, presetNamed } from './patch-fault-plan.ts'
 
 /** A zone without capacity for a type. */
 export interface CapacityShortage {

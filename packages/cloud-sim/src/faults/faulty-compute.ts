@@ -3,7 +3,7 @@ import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { Ec2Refusal } from '../ec2/refusal.ts'
 import type { SimModel } from '../model.ts'
-import { drawDelivery } from './delivery.ts'
+import { drawDelivery } from './draw-delivery-fault.ts'
 import type { Delivery } from './fault-injector.ts'
 
 type Call = keyof Compute

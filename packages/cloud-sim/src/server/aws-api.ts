@@ -1,6 +1,6 @@
 import { Ec2Refusal } from '../ec2/refusal.ts'
 import { regionNamed } from '../ec2/regions.ts'
-import { drawDelivery } from '../faults/delivery.ts'
+import { drawDelivery } from '../faults/draw-delivery-fault.ts'
 import type { Delivery } from '../faults/fault-injector.ts'
 import type { SimModel } from '../model.ts'
 import { cloudwatchTarget, performCloudwatch } from './cloudwatch-api.ts'

@@ -1,5 +1,5 @@
 import type { CmlAnswer } from '../cml/http-messages.ts'
-import { DEFAULT_CML_LOGIN } from '../cml/server.ts'
+import { DEFAULT_CML_LOGIN } from '../cml/server-state.ts'
 import { machineToProbe } from '../conformance/sim-fixtures.ts'
 import type { SimModel } from '../model.ts'
 

@@ -1,6 +1,6 @@
 import { problemExample } from '../openapi/problem-responses.ts'
 import { API_PREFIX } from '../routes.ts'
-import { SAMPLE_ORIGIN } from './curl.ts'
+import { SAMPLE_ORIGIN } from './curl-examples.ts'
 import { type Html, html, prose, sample } from './html.ts'
 
 const URL_PREFIX = `${SAMPLE_ORIGIN}${API_PREFIX}`

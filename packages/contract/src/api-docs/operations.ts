@@ -4,7 +4,7 @@ import { tagDescription, tagOf, tagsOf } from '../openapi/tags.ts'
 import { PROBLEMS, type ProblemCode } from '../problems.ts'
 import { type Access, EVERYONE } from '../route.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
-import { curlOf } from './curl.ts'
+import { curlOf } from './curl-examples.ts'
 import { type Html, html, joined, type Piece, prose, sample } from './html.ts'
 import { fieldLine, fieldList, typeOf } from './schema-fields.ts'
 

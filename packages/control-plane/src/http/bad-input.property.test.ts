@@ -4,7 +4,7 @@ import { ROLES } from '@lcm/domain/actor'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { TOPOLOGY } from '../testing/a-course.ts'
+import { TOPOLOGY } from '../testing/bookable-fleet.ts'
 import { namesOf, nearlyRight, oddText } from '../testing/malformed-requests.ts'
 
 /** Per route, with another seed each. */

@@ -8,7 +8,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { TOPOLOGY } from '../testing/a-course.ts'
+import { TOPOLOGY } from '../testing/bookable-fleet.ts'
 import { startServer } from './server.ts'
 
 let plane: ReturnType<typeof aControlPlane>

@@ -1,5 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
-import { pagesOf } from '@lcm/client/lists'
+import { pagesOf } from '@lcm/client/list-pages'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import { toInstant } from '@lcm/domain/instant'

@@ -1,6 +1,6 @@
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { placeGivenUp } from '@lcm/domain/session/unplaced-sessions'
+import { placeAgainReason } from '@lcm/domain/session/place-again'
 import type { Demand } from './observe.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
 import type { SchedulerMemory } from './term-memory.ts'
@@ -35,7 +35,7 @@ function lostSessions({ sessions, workers: hosts }: Demand, nowMs: number): Lost
   return sessions
     .filter(({ status, desired_status }) => status === 'SCHEDULED' && desired_status === 'RUNNING')
     .flatMap(session => {
-      const because = placeGivenUp(byId.get(session.worker_id ?? '') ?? null, nowMs)
+      const because = placeAgainReason(byId.get(session.worker_id ?? '') ?? null, nowMs)
       return because === null ? [] : [{ session, because }]
     })
 }

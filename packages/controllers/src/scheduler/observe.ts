@@ -1,5 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'

@@ -1,6 +1,6 @@
 import { textReason } from '@lcm/domain/reason'
-import { NEVER_PAUSED } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { NEVER_PAUSED } from '@lcm/domain/worker/worker-parts'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aServingWorker, aSession, atMinutes } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import {

@@ -1,5 +1,5 @@
 import { type Client, isProblem } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import { type CmlLoginResolver, NO_CREDENTIALS } from '@lcm/cloud/cml-credentials'
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'

@@ -5,8 +5,8 @@ import { reason, textReason } from '@lcm/domain/reason'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision/decision'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { type Observation, WORKER_POLICY } from '@lcm/domain/worker/observation'
-import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { NO_LICENSE } from '@lcm/domain/worker/worker-parts'
 import { silentMeter } from '@lcm/runtime'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { anObservation } from '@lcm/testkit/observations'
@@ -17,7 +17,7 @@ import { type PerformParts, performDecision } from './perform.ts'
 import { regionSnapshots } from './region-snapshots.ts'
 import { type WorkerReconcile, workerCounters } from './report.ts'
 import { type WorkerMemory, workerMemory } from './term-memory.ts'
-import { aReconcile, resignations } from './testing/an-observation.ts'
+import { aReconcile, resignations } from './testing/a-reconcile.ts'
 import {
   aConfig,
   BOOTED_MS,

@@ -1,15 +1,15 @@
 import { reason, textReason } from '@lcm/domain/reason'
 import { withBoot } from '@lcm/domain/worker/boot'
 import { announce, type Decision, nothing, perform } from '@lcm/domain/worker/decision/decision'
-import { NO_LICENSE } from '@lcm/domain/worker/parts'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
+import { NO_LICENSE } from '@lcm/domain/worker/worker-parts'
 import { silentMeter } from '@lcm/runtime'
 import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { anObservation } from '@lcm/testkit/observations'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { announceAttempt, noteOf, type ReportParts, report, workerCounters } from './report.ts'
-import { aReconcile, resignations } from './testing/an-observation.ts'
+import { aReconcile, resignations } from './testing/a-reconcile.ts'
 
 let plane: AControlPlane
 let counting: ReturnType<typeof workerCounters>

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import type { ChangeHint, ChangeKeys } from '../change-keys.ts'
 import { type EtcdMember, type EtcdServer, startEtcd } from '../testing/etcd-server.ts'
 import { eventually } from '../testing/eventually.ts'
-import { follow } from '../testing/follower.ts'
+import { follow } from '../testing/follow-change-keys.ts'
 import { type Contender, testClients } from '../testing/test-clients.ts'
 
 let etcd: EtcdServer

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ChangeHint } from '../change-keys.ts'
 import { type EtcdServer, startEtcd } from '../testing/etcd-server.ts'
 import { eventually } from '../testing/eventually.ts'
-import { follow } from '../testing/follower.ts'
+import { follow } from '../testing/follow-change-keys.ts'
 import { openProxy } from '../testing/tcp-proxy.ts'
 import { testClients } from '../testing/test-clients.ts'
 

@@ -5,7 +5,7 @@ import { makeCertificates } from '../testing/certificates.ts'
 import { etcdAdmin } from '../testing/etcd-admin.ts'
 import { diskQuota, type EtcdServerOptions, startEtcd } from '../testing/etcd-server.ts'
 import { eventually } from '../testing/eventually.ts'
-import { follow } from '../testing/follower.ts'
+import { follow } from '../testing/follow-change-keys.ts'
 import { testClients } from '../testing/test-clients.ts'
 
 type OnTestFinished = (cleanup: () => Promise<void>) => void

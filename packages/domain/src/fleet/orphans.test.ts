@@ -2,7 +2,7 @@ import { anInstance } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../instant.ts'
 import { reason } from '../reason.ts'
-import { allowedLosses, mayLose } from './brake.ts'
+import { allowedLosses, mayLose } from './loss-limit.ts'
 import { decideOrphan, type OrphanMemory, permitOrphan } from './orphans.ts'
 
 const NOW = Date.parse('2026-01-02T04:00:00Z')

@@ -7,7 +7,7 @@ import { expectedCapacity, type FreeCapacity, type FreeResources } from './free-
 import type { LabletSession } from './lablet-session.ts'
 import { isRead, refusalOf } from './placement.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
-import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './waiting.ts'
+import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './waiting-session.ts'
 
 /** How long a new machine takes until labs can be placed on it. */
 export const WORKER_BOOT_MS = 20 * 60_000

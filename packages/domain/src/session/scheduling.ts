@@ -8,7 +8,7 @@ import type { LabletSession } from './lablet-session.ts'
 import { bestOf, demandOf } from './placement.ts'
 import { purchases } from './purchase.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
-import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './waiting.ts'
+import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './waiting-session.ts'
 
 const MINUTE_MS = 60_000
 

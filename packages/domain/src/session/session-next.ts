@@ -9,13 +9,13 @@ import {
   NOT_DECIDED_YET,
   renderNext,
   type ServiceState,
-} from '../next.ts'
+} from '../next-step.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import { nextOfWorker } from '../worker/worker-next.ts'
 import { canServeLabs } from './decide-session.ts'
 import { isFinal, LAB_STOPPED, type LabletSession } from './lablet-session.ts'
-import { placeIn } from './pipeline-place.ts'
+import { placeIn } from './pipeline-position.ts'
 import { unschedulableBecause } from './unschedulable.ts'
 
 export const SESSION_NEXT_CODES = [

@@ -1,7 +1,7 @@
 import { type Instant, toMs } from '../instant.ts'
 import type { BootCondition } from './boot.ts'
-import type { CostCause } from './parts.ts'
 import { CONDITION, holds, type Worker } from './worker.ts'
+import type { CostCause } from './worker-parts.ts'
 
 const HOUR_MS = 3_600_000
 const INSTANCE_RUNNING: BootCondition = 'InstanceRunning'

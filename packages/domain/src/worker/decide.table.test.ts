@@ -7,8 +7,8 @@ import { bootReached, withBoot } from './boot.ts'
 import { decideWorker } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
 import { type Ec2Observation, type Observation, WORKER_POLICY } from './observation.ts'
-import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
+import { NO_LICENSE } from './worker-parts.ts'
 
 const ENTERED = aWorker().entered_status_at
 const SOON = toMs(ENTERED) + 10_000

@@ -15,8 +15,8 @@ import {
   requeueAfterMs,
   WORKER_POLICY,
 } from './observation.ts'
-import { NO_LICENSE } from './parts.ts'
 import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges, withChanges } from './worker.ts'
+import { NO_LICENSE } from './worker-parts.ts'
 
 const ENTERED = aWorker().entered_status_at
 const soon = toMs(ENTERED) + 10_000

@@ -10,8 +10,8 @@ import {
   movesFrom,
   statusOfEc2State,
 } from './lifecycle.ts'
-import type { Drain } from './parts.ts'
 import { WORKER_STATUSES, type Worker } from './worker.ts'
+import type { Drain } from './worker-parts.ts'
 
 describe('the lifecycle', () => {
   it('ends in TERMINATED and nowhere else', () => {

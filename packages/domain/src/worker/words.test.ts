@@ -7,8 +7,8 @@ import { decideWorker } from './decide.ts'
 import { judgeLaunch, judgeStart } from './decision/launch.ts'
 import { tagDrift } from './decision/ownership.ts'
 import { type Observation, WORKER_POLICY } from './observation.ts'
-import { NO_LICENSE } from './parts.ts'
 import type { Worker } from './worker.ts'
+import { NO_LICENSE } from './worker-parts.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 60_000
 const AWS_TEXT = 'We currently do not have sufficient m5zn.metal capacity in the Availability Zone you requested.'

@@ -3,10 +3,9 @@ import { onMachine } from '@lcm/testkit/observations'
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../decision.ts'
 import { toInstant, toMs } from '../instant.ts'
-import type { ServiceState } from '../next.ts'
+import type { ServiceState } from '../next-step.ts'
 import { reason, textReason } from '../reason.ts'
 import { withBoot } from './boot.ts'
-import { NO_LICENSE } from './parts.ts'
 import { type Condition, DesiredStatus, WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
 import {
   nextOfWorker,
@@ -15,6 +14,7 @@ import {
   type WorkerNextFacts,
   workerNextText,
 } from './worker-next.ts'
+import { NO_LICENSE } from './worker-parts.ts'
 
 const NOW = toMs(onMachine().created_at) + 3_600_000
 const ago = (seconds: number) => toInstant(NOW - seconds * 1000)

@@ -4,12 +4,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DecisionRecord } from '../decision.ts'
 import { toInstant, toMs } from '../instant.ts'
-import type { ServiceState } from '../next.ts'
+import type { ServiceState } from '../next-step.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
 import { BOOT_CONDITIONS, withBoot } from './boot.ts'
-import { NO_LICENSE } from './parts.ts'
 import { CONDITION, DesiredStatus, ServiceStatus, WORKER_STATUSES, type Worker } from './worker.ts'
 import { nextOfWorker, type WorkerNextFacts, workerNextText } from './worker-next.ts'
+import { NO_LICENSE } from './worker-parts.ts'
 
 const NOW = toMs(onMachine().created_at) + 86_400_000
 const words = { nowMs: NOW, duration: (ms: number) => `${Math.round(ms / 60_000)}m` }

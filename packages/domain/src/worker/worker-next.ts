@@ -9,7 +9,7 @@ import {
   NOT_DECIDED_YET,
   renderNext,
   type ServiceState,
-} from '../next.ts'
+} from '../next-step.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
 import { BOOT_CONDITIONS } from './boot.ts'
 import { endOf, sessionsOn } from './decision/drain.ts'

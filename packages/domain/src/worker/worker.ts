@@ -22,7 +22,7 @@ import {
   Pause,
   Reservation,
   WorkerCapacity,
-} from './parts.ts'
+} from './worker-parts.ts'
 
 export const WORKER_STATUSES = [
   'PENDING',

@@ -1,6 +1,6 @@
 import type { SimModel } from '@lcm/cloud-sim/model'
-import { allowedLosses } from '@lcm/domain/fleet/brake'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { allowedLosses } from '@lcm/domain/fleet/loss-limit'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
 import { MINUTE_MS } from '../../world/durations.ts'

@@ -1,5 +1,5 @@
 import { type FaultState, type NextFault, PRESETS, type Preset } from '@lcm/client/sim-client'
-import { scriptText } from '@lcm/client/sim-machines'
+import { scriptText } from '@lcm/client/sim-worker-pairs'
 import { useSignal } from '@preact/signals'
 import type { Read } from '../../parts/use-read.ts'
 import { activeFaults } from './sim-state.ts'

@@ -1,5 +1,5 @@
 import type { CmlFaults, MachineAct } from '@lcm/client/sim-client'
-import { cmlTroubles, nameOf, type Pair } from '@lcm/client/sim-machines'
+import { cmlTroubles, nameOf, type Pair } from '@lcm/client/sim-worker-pairs'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { Menu, type MenuItem } from '../../parts/dialog/menu.tsx'

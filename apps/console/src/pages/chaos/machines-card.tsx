@@ -1,5 +1,5 @@
 import type { SimMachine } from '@lcm/client/sim-client'
-import { agrees, cmlTroubles, nameOf, type Pair, pairsOf } from '@lcm/client/sim-machines'
+import { agrees, cmlTroubles, nameOf, type Pair, pairsOf } from '@lcm/client/sim-worker-pairs'
 import { toneOf } from '@lcm/domain/text/status-tone'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../parts/age.tsx'

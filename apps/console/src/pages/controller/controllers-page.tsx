@@ -1,4 +1,4 @@
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'

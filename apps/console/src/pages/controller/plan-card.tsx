@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
-import { durationText } from '@lcm/domain/text/amounts'
 import { actionWords, planCounts, planKindOf } from '@lcm/domain/text/decision-words'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
 import { canSeeAllSessions } from '../../state/permission.ts'

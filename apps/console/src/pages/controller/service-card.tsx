@@ -1,4 +1,4 @@
-import { durationText } from '@lcm/domain/text/amounts'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'

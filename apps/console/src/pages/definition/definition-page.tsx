@@ -1,4 +1,4 @@
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { Fact } from '../../parts/fact.tsx'
 import { RawJson } from '../../parts/raw-json.tsx'

@@ -1,4 +1,4 @@
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { PageState } from '../../parts/shell/page-states.tsx'
 import { SearchField, StatusChips } from '../../parts/table/filters.tsx'

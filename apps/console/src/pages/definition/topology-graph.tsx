@@ -1,5 +1,5 @@
 import type { LabGraph } from '@lcm/contract/definition'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { cut, type Drawing, type DrawnLink, type DrawnNode, drawingOf, pathOf } from './graph-layout.ts'

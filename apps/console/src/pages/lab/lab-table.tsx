@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { changedAt, type LabAction, type LabRecord } from '@lcm/domain/lab/lab-record'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'

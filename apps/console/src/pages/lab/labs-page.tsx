@@ -1,5 +1,5 @@
 import { LAB_STATUSES, type LabRecord } from '@lcm/domain/lab/lab-record'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { PageState } from '../../parts/shell/page-states.tsx'
 import { Pick, SearchField, StatusChips } from '../../parts/table/filters.tsx'

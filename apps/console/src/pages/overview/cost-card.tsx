@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Instant, toInstant } from '@lcm/domain/instant'
-import { usdText } from '@lcm/domain/text/amounts'
+import { usdText } from '@lcm/domain/text/format-amounts'
 import { useRead } from '../../parts/use-read.ts'
 
 const READ_EVERY_MS = 30_000

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import { type PageRequest, readList } from '@lcm/client/lists'
+import { type PageRequest, readList } from '@lcm/client/list-pages'
 
 /** Reads all pages: resolved leaks stay in the list and come before the newest. */
 export const readLeaks = (client: Client, signal: AbortSignal) =>

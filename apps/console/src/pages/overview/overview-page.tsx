@@ -1,4 +1,4 @@
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useComputed } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
 import { canSeeAllSessions } from '../../state/permission.ts'

@@ -6,8 +6,8 @@ import {
   type SessionStatus,
   type Step,
 } from '@lcm/domain/session/lablet-session'
-import { type NamedStep, placeIn } from '@lcm/domain/session/pipeline-place'
-import { durationText } from '@lcm/domain/text/amounts'
+import { type NamedStep, placeIn } from '@lcm/domain/session/pipeline-position'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import type { Info } from '../../state/live-state.ts'
 import { spanText } from '../../state/time-format.ts'
 

@@ -1,5 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
-import { type PageRequest, readList } from '@lcm/client/lists'
+import { type PageRequest, readList } from '@lcm/client/list-pages'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../parts/console-context.ts'
 import { useRead } from '../../parts/use-read.ts'

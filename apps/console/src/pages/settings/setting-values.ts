@@ -1,6 +1,6 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { SettingName, SettingSource } from '@lcm/domain/fleet/settings'
-import { durationText } from '@lcm/domain/text/amounts'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import { choicesOf, SETTING_DOCS, type Unit } from './setting-docs.ts'
 
 export type SettingValue = boolean | number | string

@@ -1,4 +1,4 @@
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'

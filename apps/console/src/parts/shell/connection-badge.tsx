@@ -1,4 +1,4 @@
-import { durationText } from '@lcm/domain/text/amounts'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import type { Tone } from '@lcm/domain/text/status-tone'
 import type { Connection } from '../../state/live-state.ts'
 import { timeText } from '../../state/time-format.ts'

@@ -1,4 +1,4 @@
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import type { ComponentType } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { DefinitionPage } from '../../pages/definition/definition-page.tsx'

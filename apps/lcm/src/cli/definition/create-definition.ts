@@ -1,6 +1,6 @@
 import { basename } from 'node:path'
 import { DefinitionName, type LabletDefinition } from '@lcm/domain/definition/lablet-definition'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'

@@ -1,5 +1,5 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
-import { type PageRequest, pagesOf } from '@lcm/client/lists'
+import { type PageRequest, pagesOf } from '@lcm/client/list-pages'
 import { DefinitionName, type LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { isGone, type LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import { type PageRequest, pagesOf } from '@lcm/client/lists'
+import { type PageRequest, pagesOf } from '@lcm/client/list-pages'
 import type { AuditEntry } from '@lcm/domain/decision'
 import { type Command, Option } from 'commander'
 import { findWorker } from '../find.ts'

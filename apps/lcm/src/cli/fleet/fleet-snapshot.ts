@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { EventEnvelope } from '@lcm/contract/events'
 import { mayView } from '@lcm/contract/route'
 import type { WorkerSample, WorkerView } from '@lcm/contract/worker'

@@ -1,7 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
-import { usdText } from '@lcm/domain/text/amounts'
+import { usdText } from '@lcm/domain/text/format-amounts'
 import { costOf } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
 import { formatDuration } from '../terminal/duration.ts'

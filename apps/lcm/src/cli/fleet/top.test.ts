@@ -1,5 +1,5 @@
-import { NO_ACTIVITY } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { NO_ACTIVITY } from '@lcm/domain/worker/worker-parts'
 import { NO_METRICS } from '@lcm/testkit/observations'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'

@@ -1,4 +1,4 @@
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, printable } from '../terminal/table.ts'

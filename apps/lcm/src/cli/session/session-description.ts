@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession, type Pipeline, type Step } from '@lcm/domain/session/lablet-session'
-import { stepsOf } from '@lcm/domain/session/pipeline-place'
+import { stepsOf } from '@lcm/domain/session/pipeline-position'
 import { needsOf } from '../definition/definition-view.ts'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description.ts'
 import { formatDuration } from '../terminal/duration.ts'

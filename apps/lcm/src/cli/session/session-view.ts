@@ -1,7 +1,7 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { accessLine } from '@lcm/domain/session/access-line'
 import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
-import { placeIn } from '@lcm/domain/session/pipeline-place'
+import { placeIn } from '@lcm/domain/session/pipeline-position'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'

@@ -1,5 +1,5 @@
 import type { FaultState } from '@lcm/client/sim-client'
-import { agrees, cmlTroubles, nameOf, type Pair, scriptText } from '@lcm/client/sim-machines'
+import { agrees, cmlTroubles, nameOf, type Pair, scriptText } from '@lcm/client/sim-worker-pairs'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { type Column, tableLines } from '../terminal/table.ts'

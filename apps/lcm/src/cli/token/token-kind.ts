@@ -1,4 +1,4 @@
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { Token } from '@lcm/domain/token'
 import { notThere, onlyOne } from '../find.ts'
 import type { Kind } from '../kinds.ts'

@@ -1,5 +1,5 @@
-import type { License } from '@lcm/domain/worker/parts'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { License } from '@lcm/domain/worker/worker-parts'
 import { shellWord } from '../terminal/shell-word.ts'
 import { printable } from '../terminal/table.ts'
 import { impossible, reached, underWay, type Verdict } from '../wait.ts'

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Listing } from '../watch-list.ts'
 

@@ -1,7 +1,7 @@
 import type { DecisionRecord } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
-import type { Next } from '@lcm/domain/next'
+import type { Next } from '@lcm/domain/next-step'
 import { type Reason, type ReasonCode, sameReason } from '@lcm/domain/reason'
 import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
 import { POLICY } from '@lcm/domain/worker/lifecycle'

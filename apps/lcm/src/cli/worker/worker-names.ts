@@ -1,5 +1,5 @@
 import { ApiError, type Client } from '@lcm/client/client'
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import type { EventEnvelope } from '@lcm/contract/events'
 
 /** Worker names by id. Unknown or hidden workers are shown by id. */

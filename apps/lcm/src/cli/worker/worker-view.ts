@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import { NOT_DECIDED_YET } from '@lcm/domain/next'
+import { NOT_DECIDED_YET } from '@lcm/domain/next-step'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
 import { CONDITION, type Condition, holds, type Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker } from '@lcm/domain/worker/worker-next'

@@ -1,5 +1,5 @@
 import { OK } from '../http-messages.ts'
-import { queryFlag } from '../input.ts'
+import { queryFlag } from '../input-checks.ts'
 import { sizesOf } from '../labs/capacity.ts'
 import type { CmlLab, LabNode } from '../labs/lab.ts'
 import { labEvents } from '../labs/lab-events.ts'

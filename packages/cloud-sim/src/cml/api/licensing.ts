@@ -1,5 +1,16 @@
 import { type CmlAnswer, CmlRefusal, OK } from '../http-messages.ts'
-import { type Check, checked, flag, integer, jsonBody, listOf, nullable, object, text, textLike } from '../input.ts'
+import {
+  type Check,
+  checked,
+  flag,
+  integer,
+  jsonBody,
+  listOf,
+  nullable,
+  object,
+  text,
+  textLike,
+} from '../input-checks.ts'
 import { isUp, nodeStateAt } from '../labs/node-lifecycle.ts'
 import {
   isProduct,
@@ -8,7 +19,6 @@ import {
   registrationAt,
   type Transport,
 } from '../license/licensing.ts'
-import type { Seat } from '../license/smart-account.ts'
 import {
   BASE_FEATURE,
   EXTRA_NODES_MAX,
@@ -16,7 +26,8 @@ import {
   licensingStatus,
   NODES_FEATURE,
   productUuid,
-} from '../license/status.ts'
+} from '../license/licensing-status.ts'
+import type { Seat } from '../license/smart-account.ts'
 import {
   type CmlServerContext,
   hostnameOf,

@@ -1,8 +1,8 @@
 import { CmlRefusal } from '../http-messages.ts'
-import type { CmlUser } from '../server.ts'
 import type { CmlServerContext } from '../server-context.ts'
-import { hasImage, imageOf, nodeDefinition } from './definitions.ts'
+import type { CmlUser } from '../server-state.ts'
 import type { CmlLab, ConfigurationFile, LabInterface, LabLink, LabNode } from './lab.ts'
+import { hasImage, imageOf, nodeDefinition } from './node-definitions.ts'
 import type { Configuration, NodeMembers, Topology, TopologyInterface, TopologyNode } from './topology.ts'
 
 export interface ImportedTopology {

@@ -2,8 +2,8 @@ import { CmlRefusal } from '../http-messages.ts'
 import { quotaAt } from '../license/licensing.ts'
 import { type CmlServerContext, isReady, scaledMs } from '../server-context.ts'
 import { relaunched, withNodes } from './capacity.ts'
-import { needsLicense } from './definitions.ts'
 import type { CmlLab, LabNode } from './lab.ts'
+import { needsLicense } from './node-definitions.ts'
 import { isStopping, isUp, moved, nodeStateAt } from './node-lifecycle.ts'
 
 /** Labs that an act changed, and how many launches it made. */

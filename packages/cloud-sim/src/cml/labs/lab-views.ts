@@ -2,8 +2,8 @@ import { stringify } from 'yaml'
 import { instantText } from '../http-messages.ts'
 import { type CmlServerContext, computeId } from '../server-context.ts'
 import { sizesOf } from './capacity.ts'
-import { hasImage, imageOf, nodeDefinition } from './definitions.ts'
 import type { CmlLab, LabInterface, LabLink, LabNode } from './lab.ts'
+import { hasImage, imageOf, nodeDefinition } from './node-definitions.ts'
 import {
   bootProgress,
   interfaceStateAt,

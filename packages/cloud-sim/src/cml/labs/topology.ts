@@ -13,7 +13,7 @@ import {
   object,
   oneOf,
   text,
-} from '../input.ts'
+} from '../input-checks.ts'
 
 /** Coordinates of an annotation. */
 const place = integer(-15_000, 15_000)

@@ -1,7 +1,7 @@
 import { aDefinition } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
-import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 import { givenOf } from './definition-content.ts'
 

@@ -9,8 +9,8 @@ import type { Api, Request } from '../../http/api.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
 import { auditEntry, changeDocument, refuseStale } from '../change-document.ts'
 import { type Content, changedContent, contentOf, isSameContent } from './definition-content.ts'
+import { deprecateReplaced } from './deprecate-replaced.ts'
 import { findDefinition, newestFirst, versionsOf } from './queries.ts'
-import { deprecateReplaced } from './versions.ts'
 
 type DefinitionRequest<B = unknown> = Request<{ id: string }, unknown, B>
 

@@ -1,7 +1,7 @@
 import { textReason } from '@lcm/domain/reason'
 import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, expect, it } from 'vitest'
-import { aCourse, type Course } from '../../testing/a-course.ts'
+import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 
 let course: Course
 beforeEach(() => {

@@ -8,7 +8,7 @@ import type { StoredDefinition } from '../../stored-documents.ts'
 import { listAll, listPage } from '../list-documents.ts'
 import { givenOf } from './definition-content.ts'
 import { definitionSummary, definitionView } from './definition-view.ts'
-import { deprecateReplaced } from './versions.ts'
+import { deprecateReplaced } from './deprecate-replaced.ts'
 
 export async function findDefinition(api: Api, id: string): Promise<StoredDefinition> {
   const definition = await api.definitions.get(id)

@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course } from '../../testing/a-course.ts'
+import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 
 const MINUTE_MS = 60_000
 

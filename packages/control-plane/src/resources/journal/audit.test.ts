@@ -2,7 +2,7 @@ import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
 import { textReason } from '@lcm/domain/reason'
 import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'
 
 let fleet: Course
 beforeEach(() => {

@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { changedAt } from '@lcm/domain/lab/lab-record'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course } from '../../testing/a-course.ts'
+import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 
 let course: Course
 let workerId: string

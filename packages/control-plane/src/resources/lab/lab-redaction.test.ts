@@ -3,7 +3,7 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
-import { aCourse, type Course } from '../../testing/a-course.ts'
+import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 
 let course: Course
 let workerId: string

@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course

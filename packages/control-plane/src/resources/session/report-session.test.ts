@@ -1,6 +1,6 @@
 import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course } from '../../testing/a-course.ts'
+import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course

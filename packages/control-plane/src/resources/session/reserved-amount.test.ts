@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
-import { aCourse } from '../../testing/a-course.ts'
+import { aCourse } from '../../testing/bookable-fleet.ts'
 
 const MORE = { cpu_cores: 20, memory_gb: 90, storage_gb: 50, node_count: 9 }
 

@@ -4,7 +4,7 @@ import { reason } from '@lcm/domain/reason'
 import { LAB_STOPPED, UNTOUCHED } from '@lcm/domain/session/lablet-session'
 import { PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course } from '../../testing/a-course.ts'
+import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course

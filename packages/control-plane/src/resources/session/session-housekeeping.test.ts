@@ -1,6 +1,6 @@
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course

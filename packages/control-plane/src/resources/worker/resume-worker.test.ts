@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { beforeEach, expect, it } from 'vitest'
-import { aCourse, type Course } from '../../testing/a-course.ts'
+import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 
 let course: Course
 beforeEach(() => {

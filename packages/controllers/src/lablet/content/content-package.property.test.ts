@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { aZip } from '../testing/a-zip.ts'
+import { aZip } from '../testing/zip-builder.ts'
 import { readPackage } from './content-package.ts'
 import { ContentError } from './content-sources.ts'
 

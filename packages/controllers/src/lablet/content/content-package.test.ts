@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { aZip, type ZipFile } from '../testing/a-zip.ts'
+import { aZip, type ZipFile } from '../testing/zip-builder.ts'
 import { readPackage } from './content-package.ts'
 import { ENTRY_BYTES_MAX } from './zip-entries.ts'
 

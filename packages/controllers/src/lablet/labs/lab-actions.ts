@@ -1,4 +1,4 @@
-import { pagesOf } from '@lcm/client/lists'
+import { pagesOf } from '@lcm/client/list-pages'
 import { CloudError } from '@lcm/cloud/errors'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeHint } from '@lcm/coordination/change-keys'

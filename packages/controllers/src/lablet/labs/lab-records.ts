@@ -1,5 +1,5 @@
 import { type Client, isProblem, unlessMissing } from '@lcm/client/client'
-import { pagesOf } from '@lcm/client/lists'
+import { pagesOf } from '@lcm/client/list-pages'
 import type { BodyInput } from '@lcm/contract/routes'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Reason } from '@lcm/domain/reason'

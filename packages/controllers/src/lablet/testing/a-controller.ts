@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server'
+import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import { silentLogger, silentMeter } from '@lcm/runtime'
 import type { Controller } from '../../kit/controller.ts'
 import { registeredElection } from '../../kit/registered-election.ts'

@@ -5,7 +5,7 @@ import type { ChangeHint, ChangeKeys } from '../../change-keys.ts'
 import { type EtcdAdmin, etcdAdmin } from '../../testing/etcd-admin.ts'
 import { type EtcdServer, startEtcd } from '../../testing/etcd-server.ts'
 import { eventually } from '../../testing/eventually.ts'
-import { follow } from '../../testing/follower.ts'
+import { follow } from '../../testing/follow-change-keys.ts'
 import { openProxy } from '../../testing/tcp-proxy.ts'
 import { testClients } from '../../testing/test-clients.ts'
 

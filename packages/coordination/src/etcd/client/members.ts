@@ -1,7 +1,7 @@
 import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf'
 import type { Clock, Logger } from '@lcm/runtime'
 import { Auth } from '../generated/etcd_pb.ts'
-import { type AuthTokenCache, authTokenCache, noAuthToken } from './auth-token.ts'
+import { type AuthTokenCache, authTokenCache, noAuthToken } from './auth-token-cache.ts'
 import { type Connection, type EtcdTls, openConnection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
 import { EtcdError, type EtcdErrorCode, isEtcdError } from './errors.ts'

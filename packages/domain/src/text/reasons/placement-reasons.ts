@@ -1,4 +1,4 @@
-import { countText } from '../amounts.ts'
+import { countText } from '../format-amounts.ts'
 import type { NestedReason } from './nested-reason.ts'
 
 const NAMED_MAX = 5

@@ -5,8 +5,8 @@ import { toInstant, toMs } from '../../instant.ts'
 import { withBoot } from '../boot.ts'
 import { decideWorker } from '../decide.ts'
 import { WORKER_POLICY } from '../observation.ts'
-import type { Drain } from '../parts.ts'
 import type { Worker } from '../worker.ts'
+import type { Drain } from '../worker-parts.ts'
 
 const ENTERED = aWorker().entered_status_at
 const NOW = toMs(ENTERED) + 60_000

@@ -1,6 +1,6 @@
 import { isFinal, type LabletSession, type Step } from '@lcm/domain/session/lablet-session'
-import { type NamedStep, stepsOf } from '@lcm/domain/session/pipeline-place'
-import { durationText } from '@lcm/domain/text/amounts'
+import { type NamedStep, stepsOf } from '@lcm/domain/session/pipeline-position'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import type { ComponentChildren } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon, StatusIcon } from '../../../parts/icons.tsx'

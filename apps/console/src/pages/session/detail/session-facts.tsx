@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { countText, durationText } from '@lcm/domain/text/amounts'
+import { countText, durationText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Fact } from '../../../parts/fact.tsx'
 import { StatusBadge } from '../../../parts/status-badge.tsx'

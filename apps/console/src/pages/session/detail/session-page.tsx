@@ -1,6 +1,6 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next'
-import { durationText } from '@lcm/domain/text/amounts'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../../parts/age.tsx'
 import { ConditionsCard } from '../../../parts/conditions-card.tsx'

@@ -2,7 +2,7 @@ import { SETTING_DEFAULTS, type SettingValues } from '@lcm/domain/fleet/settings
 import { toMs } from '@lcm/domain/instant'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { durationText } from '@lcm/domain/text/amounts'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import { toneOf } from '@lcm/domain/text/status-tone'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Timestamp } from '../../../parts/timestamp.tsx'

@@ -1,5 +1,5 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { PageState } from '../../../parts/shell/page-states.tsx'
 import { Creations, Headline, NewButton, NoMatch } from '../../../parts/table/list-page-parts.tsx'

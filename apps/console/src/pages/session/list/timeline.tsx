@@ -1,5 +1,5 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useComputed } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'

@@ -1,6 +1,6 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import { usdText } from '@lcm/domain/text/amounts'
+import { usdText } from '@lcm/domain/text/format-amounts'
 import { type Signal, useSignal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'
 import { SelectField, TextField } from '../../../parts/dialog/fields.tsx'

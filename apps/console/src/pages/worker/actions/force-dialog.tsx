@@ -1,5 +1,5 @@
 import type { WorkerView } from '@lcm/contract/worker'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { StatusBadge } from '../../../parts/status-badge.tsx'

@@ -1,6 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { type Instant, toMs } from '@lcm/domain/instant'
-import { durationText } from '@lcm/domain/text/amounts'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import { Age } from '../../../parts/age.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Fact } from '../../../parts/fact.tsx'

@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import { durationText } from '@lcm/domain/text/amounts'
+import { durationText } from '@lcm/domain/text/format-amounts'
 import { toneOf } from '@lcm/domain/text/status-tone'
 import type { StateChange, Worker } from '@lcm/domain/worker/worker'
 import { useEffect, useRef } from 'preact/hooks'

@@ -1,4 +1,4 @@
-import { readList } from '@lcm/client/lists'
+import { readList } from '@lcm/client/list-pages'
 import { toInstant } from '@lcm/domain/instant'
 import { useMemo } from 'preact/hooks'
 import { Chart, type Series } from '../../../parts/chart.tsx'

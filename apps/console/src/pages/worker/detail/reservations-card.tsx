@@ -1,5 +1,5 @@
 import type { WorkerView } from '@lcm/contract/worker'
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { StatusBadge } from '../../../parts/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'

@@ -1,6 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import type { Instant } from '@lcm/domain/instant'
-import { durationText, usdText } from '@lcm/domain/text/amounts'
+import { durationText, usdText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker, workerNextText } from '@lcm/domain/worker/worker-next'
 import { Age } from '../../../parts/age.tsx'

@@ -1,4 +1,4 @@
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Signal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'

@@ -1,4 +1,4 @@
-import { countText } from '@lcm/domain/text/amounts'
+import { countText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'

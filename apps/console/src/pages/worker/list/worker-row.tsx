@@ -1,6 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { toMs } from '@lcm/domain/instant'
-import { usdText } from '@lcm/domain/text/amounts'
+import { usdText } from '@lcm/domain/text/format-amounts'
 import type { Signal } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Age } from '../../../parts/age.tsx'

@@ -1,5 +1,5 @@
 import type { WorkerView } from '@lcm/contract/worker'
-import { countText, usdText } from '@lcm/domain/text/amounts'
+import { countText, usdText } from '@lcm/domain/text/format-amounts'
 import { untracked, useSignal, useSignalEffect } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'

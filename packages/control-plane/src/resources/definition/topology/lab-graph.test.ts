@@ -1,7 +1,7 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { sha256 } from '../../../crypto.ts'
-import { aCourse, type Course } from '../../../testing/a-course.ts'
+import { aCourse, type Course } from '../../../testing/bookable-fleet.ts'
 import { labGraphs } from './lab-graph.ts'
 
 const LAB = `lab: {version: 0.3.0}

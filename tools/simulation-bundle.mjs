@@ -1,7 +1,7 @@
 // The simulation as one file, which runs much faster than its sources: nothing is translated at run time.
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
-import { isInstalled } from './installed.mjs'
+import { isInstalled } from './is-installed.mjs'
 import { cache, root } from './setup.mjs'
 
 /** Most garbage is short-lived: a large nursery saves most of the collector's work. */

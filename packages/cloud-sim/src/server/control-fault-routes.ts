@@ -1,7 +1,7 @@
 import { INSTANCE_TYPES, REGIONS } from '../ec2/regions.ts'
 import { DELIVERIES, type FaultInjector, type ScriptedFault } from '../faults/fault-injector.ts'
 import { PRESETS } from '../faults/fault-plan.ts'
-import { FaultPlanError } from '../faults/plan-patch.ts'
+import { FaultPlanError } from '../faults/patch-fault-plan.ts'
 import type { JsonText } from './json-text.ts'
 
 interface Given {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { isRead } from '../world/port-calls.ts'
 import { callsOf } from './crash-run.ts'
-import { PATHS } from './worker-paths.ts'
-import { runZombie } from './zombie.ts'
+import { PATHS } from './worker-crash-paths.ts'
+import { runZombie } from './zombie-controller.ts'
 
 const SEED = 11
 const READS_SAMPLED = 60

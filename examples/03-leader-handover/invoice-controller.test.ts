@@ -1,7 +1,7 @@
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { type Invoice, invoiceController, mailGateway } from './invoices.ts'
+import { type Invoice, invoiceController, mailGateway } from './invoice-controller.ts'
 
 const SEND_MS = 100
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { planOf } from '../acts/plan.ts'
-import { parseCommand, UsageError } from './options.ts'
+import { parseCommand, UsageError } from './command-options.ts'
 import { readPlan } from './plan-file.ts'
 
 const MUTANTS = ['no fencing', 'step skipped as done']

@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '../world/durations.ts'
 import { openWorld } from '../world/world.ts'
-import type { Path } from './worker-paths.ts'
+import type { Path } from './worker-crash-paths.ts'
 
 const FROZEN_MS = 90_000
 

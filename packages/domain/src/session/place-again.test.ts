@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { placeGivenUp } from './unplaced-sessions.ts'
+import { placeAgainReason } from './place-again.ts'
 
 const NOW = toMs(aSession().created_at)
 const at = (minutes: number) => toInstant(NOW + minutes * 60_000)
@@ -37,5 +37,5 @@ it.each<[string, Partial<Worker> | null, Reason | null]>([
     reason('worker_lost', { worker: 'metal-1', status: 'UNKNOWN', seconds: 600 }),
   ],
 ])('a worker that %s', (_, more, because) => {
-  expect(placeGivenUp(more === null ? null : aServingWorker(more), NOW)).toEqual(because)
+  expect(placeAgainReason(more === null ? null : aServingWorker(more), NOW)).toEqual(because)
 })

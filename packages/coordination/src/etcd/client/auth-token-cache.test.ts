@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { authTokenCache, noAuthToken } from './auth-token.ts'
+import { authTokenCache, noAuthToken } from './auth-token-cache.ts'
 
 function aKeeper(fetchToken: (count: number) => Promise<string>) {
   const clock = manualClock()

@@ -1,7 +1,7 @@
 import { CmlRefusal, OK } from '../http-messages.ts'
-import { checked, integer, jsonBody, object, queryFlag, text } from '../input.ts'
-import type { CmlUser } from '../server.ts'
+import { checked, integer, jsonBody, object, queryFlag, text } from '../input-checks.ts'
 import type { OpenCall, UserCall } from '../server-context.ts'
+import type { CmlUser } from '../server-state.ts'
 import { closeSession, closeSessionsOf, openSession } from '../sessions.ts'
 import { admin, open, type Route, user } from './router.ts'
 

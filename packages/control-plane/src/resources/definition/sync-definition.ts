@@ -7,9 +7,9 @@ import { auditEntry, changeDocument, refuseStale } from '../change-document.ts'
 import { raiseDocumentFence } from '../service/terms.ts'
 import { nextVersion } from './commands.ts'
 import { invalidPorts, summarizePortErrors, withTopology, yieldToOthers } from './definition-content.ts'
+import { deprecateReplaced } from './deprecate-replaced.ts'
 import { findDefinition, versionsOf } from './queries.ts'
 import { readTopology, summarizeErrors, type TopologyRead } from './topology/read-topology.ts'
-import { deprecateReplaced } from './versions.ts'
 
 type DefinitionRequest<B> = Request<{ id: string }, unknown, B>
 type SyncRequest = DefinitionRequest<BodyOf<'recordSync'>>

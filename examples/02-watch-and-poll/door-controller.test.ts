@@ -1,7 +1,7 @@
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { doorController, doorStore } from './doors.ts'
+import { doorController, doorStore } from './door-controller.ts'
 
 async function aHouse() {
   const clock = manualClock()

@@ -1,6 +1,6 @@
 import { aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'
-import { agrees, cmlTroubles, nameOf, pairsOf, scriptText } from './sim-machines.ts'
+import { agrees, cmlTroubles, nameOf, pairsOf, scriptText } from './sim-worker-pairs.ts'
 import { aSimMachine as machine } from './testing/a-sim-machine.ts'
 
 const worker = aWorker({ id: 'w-1', name: 'metal-1', status: 'RUNNING', ec2_instance_id: 'i-1' })

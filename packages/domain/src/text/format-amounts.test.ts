@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countText, durationText, usdText } from './amounts.ts'
+import { countText, durationText, usdText } from './format-amounts.ts'
 
 describe('amounts', () => {
   it('show durations in the two largest units', () => {

@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
-import { type Lamp, lampController } from './lamps.ts'
+import { type Lamp, lampController } from './lamp-controller.ts'
 
 it('switches a lamp to its desired state', async () => {
   const clock = manualClock()

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { newPipeline, PIPELINE_STEPS } from './pipeline.ts'
-import { placeIn, stepsOf } from './pipeline-place.ts'
+import { placeIn, stepsOf } from './pipeline-position.ts'
 
 const pipeline = newPipeline('instantiate', 1)
 const names = PIPELINE_STEPS.instantiate.map(({ name }) => name)

@@ -1,7 +1,7 @@
 import type { SimState } from '../sim-state.ts'
+import { candidatesOf, checkIdsOrPages } from './describe-instances.ts'
 import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
 import { isVisible, type ScheduledEvent, type SimInstance, stateAt } from './instance.ts'
-import { candidatesOf, checkIdsOrPages } from './listing.ts'
 import { Ec2Refusal } from './refusal.ts'
 import { regionNamed } from './regions.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Parameter } from '../openapi/document-schema.ts'
-import { type CurlSubject, curlOf, pathOf, quoted } from './curl.ts'
+import { type CurlSubject, curlOf, pathOf, quoted } from './curl-examples.ts'
 
 const subject = (parts: Partial<CurlSubject> = {}): CurlSubject => ({ parameters: [], ...parts })
 const body = (example: unknown): Pick<CurlSubject, 'requestBody'> => ({

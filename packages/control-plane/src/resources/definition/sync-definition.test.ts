@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
-import { aCourse, type Course, TOPOLOGY } from '../../testing/a-course.ts'
+import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'
 import { crash } from '../../testing/interruptible-store.ts'
 
 let course: Course

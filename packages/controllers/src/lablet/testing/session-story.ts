@@ -1,7 +1,7 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { aController } from './a-controller.ts'
+import { type CrashPoint, type Fate, mortal } from './crashing-process.ts'
 import { type LabRig, labRig, MINUTE_MS } from './lab-rig.ts'
-import { type CrashPoint, type Fate, mortal } from './mortal.ts'
 
 const END_MS = 150 * MINUTE_MS
 /** Long enough for a lab to run, and short, because a running lab costs only virtual time. */
