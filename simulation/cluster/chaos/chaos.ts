@@ -40,19 +40,19 @@ const storeFaultsOf = (rounds: number): readonly Fault[] => [fullDisks(rounds), 
 
 export const FAULTS: readonly string[] = [...faultsOf(1), ...storeFaultsOf(1)].map(({ name }) => name)
 
-/** Injects one fault after the other on one cluster, and the faults of the store on another with a small disk. */
+/** Injects one fault after the other on one cluster. Faults of the store need an API with a small disk. */
 export async function chaos(plan: ChaosPlan): Promise<ChaosVerdict> {
   const isSelected = ({ name }: Fault) => plan.only.length === 0 || plan.only.includes(name)
-  const verdicts = await onCluster(plan, faultsOf(plan.rounds).filter(isSelected))
+  const faults = faultsOf(plan.rounds).filter(isSelected)
   const ofStore = storeFaultsOf(plan.rounds).filter(isSelected)
-  if (ofStore.length === 0) return { verdicts, leftOut: [] }
+  if (ofStore.length === 0) return { verdicts: await onCluster(plan, faults), leftOut: [] }
   const disk = await openSmallDisk(DISK_MB)
   if (disk === null) {
     const why = 'user and mount namespaces are not allowed here'
-    return { verdicts, leftOut: ofStore.map(({ name }) => `${name}: ${why}`) }
+    return { verdicts: await onCluster(plan, faults), leftOut: ofStore.map(({ name }) => `${name}: ${why}`) }
   }
   try {
-    return { verdicts: [...verdicts, ...(await onCluster(plan, ofStore, disk))], leftOut: [] }
+    return { verdicts: await onCluster(plan, [...faults, ...ofStore], disk), leftOut: [] }
   } finally {
     await disk.close()
   }

@@ -5,7 +5,7 @@ import { PATHS } from './worker-crash-paths.ts'
 import { runZombie } from './zombie-controller.ts'
 
 const SEED = 11
-const READS_SAMPLED = 60
+const READS_SAMPLED = 200
 
 const ZOMBIE_PATHS = PATHS.filter(({ name }) => /^launch|^drain|^register|^terminate with|^discovery|^idle/.test(name))
 

@@ -4,7 +4,7 @@ import { wholeRun } from './whole-run.ts'
 
 const SIX_HOURS: RunSize = { workers: 10, hours: 6, pace: 'long' }
 /** A sample: `npm run prove -- six-hours` runs more seeds. */
-const SEEDS = [1, 2, 3]
+const SEEDS = [1, 2]
 
 it.each(SEEDS)('six hours with ten workers settle and break no invariant: seed %i', async seed => {
   const { ends } = await wholeRun(planOf(seed, SIX_HOURS))
