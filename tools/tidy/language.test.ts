@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { checkTerms } from './banned-words.ts'
 import { checkCycles } from './cycles.ts'
 import { checkFolders } from './folders.ts'
 import { checkOpenings, checkSpelling } from './language.ts'
@@ -108,5 +109,47 @@ describe('openings', () => {
     const fine = "// The reader asks\n// Who it is.\n/** Whole numbers. */\nconst who = 'Who'"
     expect(violations(checkOpenings, { 'packages/a/src/a.ts': fine })).toEqual([])
     expect(violations(checkOpenings, { 'packages/a/src/a.test.ts': "it('Who may sign in', run)" })).toEqual([])
+  })
+})
+
+describe('terms', () => {
+  it.each([
+    'const freeRoom = 1',
+    'const ROOMS_MAX = 1',
+    "throw new Error('no room for it')",
+    '// Placed anew.',
+    '/** What nobody has said. */',
+    'const lookAgainMs = 1',
+    '/** The next look follows. */',
+    'function turnOf() {}',
+    '// Each waits for its turn.',
+    'const hands = 1',
+    "it('a machine that goes behind our back', run)",
+    '// It is of no use.',
+  ])('stop: %s', text => {
+    expect(violations(checkTerms, { 'packages/a/src/a.ts': text }).length).toBeGreaterThan(0)
+  })
+
+  it('name the line, the word and what to use', () => {
+    expect(violations(checkTerms, { 'packages/a/src/a.ts': '\n// Whoever asks.' })).toEqual([
+      'packages/a/src/a.ts:2 the word Whoever -> the subject: a user, an operator, another writer',
+    ])
+  })
+
+  it('accept the field and other words', () => {
+    const fine = [
+      'const inFlightMax = 1',
+      'const IN_FLIGHT = 1',
+      '// Looks up the key, turns it off, and hands it over.',
+      'const chatroomHandsome = 1',
+      'return overlooked',
+    ]
+    expect(violations(checkTerms, { 'packages/a/src/a.ts': fine.slice(0, -1).join('\n') })).toEqual([])
+  })
+
+  it('accept stored names of released versions in their files only', () => {
+    const column = "const sql = 'SELECT told FROM changes'"
+    expect(violations(checkTerms, { 'packages/store/src/sqlite/changes.ts': column })).toEqual([])
+    expect(violations(checkTerms, { 'packages/store/src/mongo/changes.ts': column })).toHaveLength(1)
   })
 })

@@ -1,5 +1,6 @@
 import { checkDocuments } from './allowed-pages.ts'
 import { checkBans } from './banned-code.ts'
+import { checkTerms } from './banned-words.ts'
 import { checkClasses, checkFileNames } from './classes-and-file-names.ts'
 import { checkCycles } from './cycles.ts'
 import { checkDependencies } from './dependencies.ts'
@@ -25,6 +26,7 @@ export const RULES: readonly Rule[] = [
   { name: 'folders hold at most 20 source files', check: checkFolders },
   { name: 'no file imports itself through others', check: checkCycles },
   { name: 'spelling is American', check: checkSpelling },
+  { name: 'names, comments and texts use the terms of the field', check: checkTerms },
   { name: 'comments and texts name their subject first', check: checkOpenings },
   { name: 'no leftovers, copies or machine paths', check: checkRepository },
 ]

@@ -31,7 +31,7 @@ export function controllerReplicas(world: World): ControllerReplicas {
   const machines: readonly Machine[] = REPLICATED_SERVICES.flatMap(service =>
     Array.from({ length: PER_SERVICE }, () => ({ service, process: null, aheadMs: 0 })),
   )
-  const asleep = new Set<ControllerProcess>()
+  const frozen = new Set<ControllerProcess>()
   let started = 0
   let kills = 0
   function fill(machine: Machine): void {
@@ -42,8 +42,8 @@ export function controllerReplicas(world: World): ControllerReplicas {
     machine.process =
       service === 'worker-controller' ? world.startController(id, aheadMs) : world.sessions.start(service, id, aheadMs)
   }
-  const wake = (sleeper: ControllerProcess) => {
-    if (asleep.delete(sleeper)) sleeper.thaw()
+  const wake = (process: ControllerProcess) => {
+    if (frozen.delete(process)) process.thaw()
   }
   const of = (service: ReplicatedService) =>
     machines.flatMap(machine => (machine.service === service && machine.process !== null ? [machine.process] : []))
@@ -61,8 +61,8 @@ export function controllerReplicas(world: World): ControllerReplicas {
       world.time.clock.after(replacedAfterMs, () => fill(machine))
     },
     freeze(victim, forMs) {
-      if (asleep.has(victim)) return
-      asleep.add(victim)
+      if (frozen.has(victim)) return
+      frozen.add(victim)
       victim.freeze()
       world.time.clock.after(forMs, () => wake(victim))
     },
@@ -79,7 +79,7 @@ export function controllerReplicas(world: World): ControllerReplicas {
     },
     restore() {
       machines.forEach(fill)
-      for (const sleeper of [...asleep]) wake(sleeper)
+      for (const process of [...frozen]) wake(process)
     },
     get kills() {
       return kills

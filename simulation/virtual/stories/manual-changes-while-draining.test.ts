@@ -9,7 +9,7 @@ describe('a worker that is drained while it has a session', () => {
   it.each([
     ['stop', 311],
     ['terminate', 312],
-  ] as const)('is known to be of no use within a cycle of a %s by others', async (act, seed) => {
+  ] as const)('becomes UNAVAILABLE within a cycle of a %s outside LCM', async (act, seed) => {
     const { world, operator, manual, done } = await aStory(seed, { speed: 1 })
     const { id } = await operator.createAndRun('metal-1')
     await operator.sessions(id, ['ls-1'])

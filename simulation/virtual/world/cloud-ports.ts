@@ -40,7 +40,7 @@ export function cmlOver(cloud: SimModel, access: CloudAccess, faultParts: Random
   const reaching = withCmlFaults(access, faultParts)
   return {
     // A probe never rejects.
-    probe: (...args) => reaching(cml.probe)(...args).catch(() => NOBODY),
+    probe: (...args) => reaching(cml.probe)(...args).catch(() => REFUSED),
     stats: reaching(cml.stats),
     health: reaching(cml.health),
     nodeDefinitions: reaching(cml.nodeDefinitions),
@@ -89,6 +89,6 @@ const withCmlFaults =
   }
 const isSignal = (given: unknown): given is AbortSignal => given instanceof AbortSignal
 
-const NOBODY = { stage: 'NOTHING', version: null, certificate_sha256: null, detail: 'connection refused' } as const
+const REFUSED = { stage: 'NOTHING', version: null, certificate_sha256: null, detail: 'connection refused' } as const
 const broken = (code: string, message: string) => new CloudError('transient', { code, action: 'CML', message })
 const cut = () => broken('ECONNREFUSED', 'connection refused')

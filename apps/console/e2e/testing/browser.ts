@@ -13,7 +13,7 @@ export const PHONE = { width: 390, height: 844 }
 export const WIDTHS = [1024, 1081, 1181, 1280, 1360, 1440] as const
 
 /** Timeout of locators. */
-const LOOKED_FOR_MS = 45_000
+const ELEMENT_TIMEOUT_MS = 45_000
 
 export type Role = 'admin' | 'operator' | 'author' | 'user'
 export interface Endpoint {
@@ -106,7 +106,7 @@ async function openPage(options: OpenOptions): Promise<BorrowedPage> {
 async function freshPage(place: Endpoint): Promise<Page> {
   const browser = await theBrowser()
   const context = await browser.newContext({ reducedMotion: 'reduce', locale: 'en-US' })
-  context.setDefaultTimeout(LOOKED_FOR_MS)
+  context.setDefaultTimeout(ELEMENT_TIMEOUT_MS)
   await context.addCookies(await signedIn(browser, place))
   return context.newPage()
 }

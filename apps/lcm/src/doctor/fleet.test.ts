@@ -33,7 +33,7 @@ const failedSync = { ...aDefinition().sync, status: 'failed' as const, error: 'n
 const brief = (facts: Partial<FleetFacts>) =>
   judgeFleet({ ...CALM, ...facts }).map(({ severity, message }) => `${severity}: ${message}`)
 
-const CALM_SAID = ['ok: no worker, session, definition or license needs attention']
+const ALL_OK = ['ok: no worker, session, definition or license needs attention']
 
 it('reports that nothing needs attention', () => {
   const ended = aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' })
@@ -48,7 +48,7 @@ it('reports that nothing needs attention', () => {
       definitions: [aDefinition(), aDefinition({ status: 'DEPRECATED', sync: failedSync })],
       leaks: [aLeak({ resolved_at: since })],
     }),
-  ).toEqual(CALM_SAID)
+  ).toEqual(ALL_OK)
 })
 
 it.each<[Partial<Worker>, string]>([

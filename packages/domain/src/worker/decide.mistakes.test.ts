@@ -150,12 +150,12 @@ describe('a start that AWS refuses to this account', () => {
         : judgeLaunch(at, anAttempt({ state: 'open' }), { kind: 'refused', ...refusal }, when)
     }
     const first = refused(worker, 'UnauthorizedOperation', 'aaaa')
-    const told = { ...worker, ...changesOf(first) } as Worker
-    expect(refused(told, 'UnauthorizedOperation', 'bbbb')).toEqual({
+    const reported = { ...worker, ...changesOf(first) } as Worker
+    expect(refused(reported, 'UnauthorizedOperation', 'bbbb')).toEqual({
       action: { kind: 'wait', afterMs: WORKER_POLICY.authPauseMs },
       because: first.because,
       guards: [],
     })
-    expect(refused(told, 'AuthFailure', 'cccc').action.kind).toBe('write')
+    expect(refused(reported, 'AuthFailure', 'cccc').action.kind).toBe('write')
   })
 })

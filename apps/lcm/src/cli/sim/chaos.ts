@@ -156,7 +156,7 @@ async function actOn(idOrName: string, act: MachineAct, invoked: Invocation): Pr
   if (name !== null) output.note(`See how LCM reacts: lcm why worker ${shellWord(name)}`)
 }
 
-const CML_SAID: Readonly<Record<string, string>> = {
+const OUTCOMES: Readonly<Record<string, string>> = {
   fail: 'answers 500 to every call',
   cut: 'is unreachable',
   expire: 'expires tokens within seconds',
@@ -170,7 +170,7 @@ async function breakCml(idOrName: string, way: string, invoked: Invocation): Pro
   const faults = CML_FAULTS[way]
   if (faults !== undefined) await sim.breakCml(instanceId, faults)
   else await (way === 'heal' ? sim.healCml(instanceId) : sim.forgetSessions(instanceId))
-  if (!output.quiet) output.out(`the CML of ${name ?? instanceId} ${CML_SAID[way]}`)
+  if (!output.quiet) output.out(`the CML of ${name ?? instanceId} ${OUTCOMES[way]}`)
 }
 
 const INSTANCE_ID = /^i-[0-9a-f]+$/

@@ -7,7 +7,7 @@ import type { Shell } from '../shell.ts'
 type Verb = 'enable' | 'disable'
 
 const ROUTES = { enable: 'enableTemplate', disable: 'disableTemplate' } as const
-const SAID = {
+const OUTCOMES = {
   enable: 'enabled: new workers can use it',
   disable: 'disabled: new workers can no longer use it',
 } as const
@@ -41,5 +41,5 @@ async function switchTemplate(
   const { name } = await findTemplate(client, idOrName, shell.signal)
   const template = await client.call(ROUTES[verb], { params: { name }, signal: shell.signal })
   if (format !== undefined) return printOne(TEMPLATE_VIEW, template, { output, format, nowMs: shell.clock.now() })
-  if (!output.quiet) output.out(`template ${name} ${SAID[verb]}`)
+  if (!output.quiet) output.out(`template ${name} ${OUTCOMES[verb]}`)
 }

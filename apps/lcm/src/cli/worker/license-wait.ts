@@ -15,8 +15,8 @@ export function judgeLicense(worker: Worker, operation: Operation): Verdict {
   const { license, status, desired_status } = worker
   if (status === 'TERMINATED') return impossible('is TERMINATED')
   if (license.pending_operation === operation) {
-    const isAsleep = status === 'STOPPED' && desired_status === 'STOPPED'
-    return isAsleep
+    const isStopped = status === 'STOPPED' && desired_status === 'STOPPED'
+    return isStopped
       ? impossible(
           `is STOPPED, and a license can only change on a RUNNING worker: run \`lcm start worker ${shellWord(worker.name)}\``,
         )

@@ -11,7 +11,7 @@ const WORKERS = '/lcm/workers/'
 const SEAT = '/lcm/worker-controller/leader'
 const CHANGES_KEPT = 4
 /** Longer than any read may wait. */
-const PATIENCE_MS = 3_000
+const SETTLE_MS = 3_000
 
 const resourceOfKey = (key: string) =>
   key.startsWith(WORKERS) ? { kind: 'worker', id: key.slice(WORKERS.length) } : null
@@ -130,7 +130,7 @@ function truthAfter(history: KeyHistory, position: string, upTo: number): Positi
 /** An answer must be a prefix of the expected changes. A position may be unknown only where it was not shown. */
 async function ask(world: World, replica: Replica, position: string, limit: number): Promise<ChangesAnswer> {
   const answering = replica.feed.since(position, limit)
-  await world.clock.advance(PATIENCE_MS)
+  await world.clock.advance(SETTLE_MS)
   const answer = await answering
   const { shown } = replica.view
   if (!answer.known) expect(Number(position.split('.')[0])).toBeGreaterThan(shown)
@@ -143,7 +143,7 @@ async function ask(world: World, replica: Replica, position: string, limit: numb
 
 async function positionOf({ clock }: World, replica: Replica): Promise<string> {
   const answering = replica.feed.position()
-  await clock.advance(PATIENCE_MS)
+  await clock.advance(SETTLE_MS)
   const position = await answering
   expect(Number(position.split('.')[0])).toBeLessThanOrEqual(replica.view.shown)
   return position
@@ -188,7 +188,7 @@ const positionsOf = ({ history }: World): string[] => [
 
 /** Once everything is shown, every position gives the same on both. */
 async function compareAll(world: World): Promise<void> {
-  await world.clock.advance(PATIENCE_MS)
+  await world.clock.advance(SETTLE_MS)
   for (const position of positionsOf(world)) {
     const truth = truthAfter(world.history, position, world.history.revision).slice(0, 3)
     for (const replica of world.replicas) {

@@ -181,7 +181,7 @@ describe('fetching an ACTIVE one again', () => {
 })
 
 describe('an edit that is pending while the current version is synced again', () => {
-  const MENDED = TOPOLOGY.replace('ram: 1024', 'ram: 2048')
+  const CORRECTED = TOPOLOGY.replace('ram: 1024', 'ram: 2048')
   const versions = async () => {
     const { items } = (await course.send('GET', 'lablet-definitions')).json
     return items.map((each: LabletDefinition) => `${each.definition_version} ${each.status}`).sort()
@@ -198,7 +198,7 @@ describe('an edit that is pending while the current version is synced again', ()
   it('replaces the new version once it is valid', async () => {
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 PENDING_SYNC', '1.0.2 ACTIVE'])
     await sync(edit.id)
-    await record(fetched(MENDED), 1, edit.id)
+    await record(fetched(CORRECTED), 1, edit.id)
     expect(await versions()).toEqual(['1.0.0 DEPRECATED', '1.0.1 ACTIVE', '1.0.2 DEPRECATED'])
   })
 

@@ -24,7 +24,7 @@ interface Change {
   readonly after?: object
 }
 
-const { name: _, ...METAL_ANEW } = METAL
+const { name: _, ...METAL_BODY } = METAL
 const aWorker = async () => ({ id: (await fleet.running({ name: 'mine' })).id })
 const aTemplate = async () => {
   await fleet.create()
@@ -46,7 +46,7 @@ const aLab = async () => {
   await fleet.scan(id, [{ lab_id: 'lab-1' }])
   return { id: (await fleet.send('GET', 'lab-records')).json.items[0].id }
 }
-const { name: __, ...DEFINITION_ANEW } = { name: 'bgp', topology: TOPOLOGY, title: 'BGP' }
+const { name: __, ...DEFINITION_BODY } = { name: 'bgp', topology: TOPOLOGY, title: 'BGP' }
 
 /** One request for every route by which a person changes something. */
 const CHANGES: Partial<Record<RouteName, Change>> = {
@@ -164,7 +164,7 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   },
   putTemplate: {
     arrange: aTemplate,
-    body: { ...METAL_ANEW, cost_per_hour_usd: 9 },
+    body: { ...METAL_BODY, cost_per_hour_usd: 9 },
     action: 'put',
     about: 'template:',
     before: { cost_per_hour_usd: 4 },
@@ -241,7 +241,7 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     async arrange() {
       return { id: (await fleet.define({ topology: undefined, source: 'https://example.org/bgp.yaml' })).id }
     },
-    body: DEFINITION_ANEW,
+    body: DEFINITION_BODY,
     action: 'put',
     about: 'definition:',
     before: expect.objectContaining({ status: 'PENDING_SYNC', title: '' }),

@@ -10,9 +10,9 @@ beforeEach(() => {
 })
 
 const create = (more: object = {}) => fleet.send('POST', 'worker-templates', { json: { ...METAL, ...more } })
-const { name: _, ...METAL_ANEW } = METAL
+const { name: _, ...METAL_BODY } = METAL
 const put = (json: object, headers: Record<string, string> = {}) =>
-  fleet.send('PUT', 'worker-templates/metal', { json: { ...METAL_ANEW, ...json }, headers })
+  fleet.send('PUT', 'worker-templates/metal', { json: { ...METAL_BODY, ...json }, headers })
 const get = async (name = 'metal') => (await fleet.send('GET', `worker-templates/${name}`)).json
 const userData = async () =>
   (await fleet.send('GET', 'worker-templates/metal/user-data', { as: 'controller' })).json.user_data

@@ -13,7 +13,7 @@ import { isAllowed } from '../../../state/permission.ts'
 import { submitWorkerForm } from '../actions/request-worker.ts'
 import { WorkerDialog } from '../actions/worker-dialog.tsx'
 
-const LOOKS: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
+const BADGES: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
   UNREGISTERED: ['gray', 'key'],
   REGISTERING: ['orange', 'waiting'],
   REGISTERED: ['green', 'check'],
@@ -24,7 +24,7 @@ const LOOKS: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiti
 
 export function LicenseCard({ worker }: { worker: WorkerView }) {
   const { license } = worker
-  const [tone, icon] = LOOKS[license.status]
+  const [tone, icon] = BADGES[license.status]
   return (
     <section class="card facts" aria-labelledby="license-title">
       <div class="card-head">
