@@ -3,59 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
-import { storeConformance } from '../conformance.ts'
-import { type Document, StoreError, type StoreSchema } from '../store.ts'
-import { crashableSqlite } from '../testing/crashable-sqlite.ts'
+import { type Document, StoreError } from '../store.ts'
+import { sqliteConformance } from '../testing/sqlite-conformance.ts'
 import { TOMBSTONES_MAX } from './changes.ts'
 import { migrate, openSqliteFile } from './database-file.ts'
 import { openSqliteStore, sqliteStore } from './store.ts'
 
 const scratch = () => join(mkdtempSync(join(tmpdir(), 'lcm-store-')), 'lcm.sqlite')
 
-for (const [title, gather] of [
-  ['sqlite', queueMicrotask],
-  ['sqlite with shared commits', setImmediate],
-] as const) {
-  const open = async () => {
-    const path = scratch()
-    const opened = new Set<() => void>()
-    const openRaw = (schema?: StoreSchema) => {
-      const db = openSqliteFile(path, schema)
-      opened.add(() => {
-        if (!db.isOpen) return
-        if (db.isTransaction) db.exec('ROLLBACK')
-        db.close()
-      })
-      return db
-    }
-    return {
-      store: sqliteStore(openRaw(), { gather }),
-      reopen: async (schema?: StoreSchema) => {
-        for (const close of opened) close()
-        return sqliteStore(openRaw(schema), { gather })
-      },
-      async crashUpgrade(schema: StoreSchema, call: number, when: 'before' | 'after') {
-        for (const close of opened) close()
-        const { db, arm, calls } = crashableSqlite(openRaw())
-        arm(call, when)
-        try {
-          migrate(db, schema)
-        } catch {
-          return false
-        } finally {
-          for (const close of opened) close()
-        }
-        return calls() < call
-      },
-      crashable: async () => {
-        for (const close of opened) close()
-        const { db, ...rest } = crashableSqlite(openRaw())
-        return { store: sqliteStore(db, { gather }), ...rest }
-      },
-    }
-  }
-  storeConformance(title, open, { feed: true })
-}
+sqliteConformance('sqlite', queueMicrotask)
 
 describe('a foreign file', () => {
   const refusal = (path: string): string => {
