@@ -4,7 +4,7 @@ import type { TestSequencer, TestSpecification } from 'vitest/node'
 
 /** The longest files start first, so that no core waits for the other at the end. */
 const LONGEST = [
-  /six-hours|\/crashes\/|failover|sessions\.e2e|sqlite-store\.test|worker\/decide\.test/,
+  /six-hours|\/crashes\/|failover|sessions\.e2e|sqlite\/(store|shared-commits)\.test|worker\/decide\.test|lablet\/crash\.test/,
   /\.(e2e|etcd)\.test|\/simulation\//,
 ]
 
