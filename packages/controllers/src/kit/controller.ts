@@ -27,7 +27,7 @@ export interface Controller {
   plan(): readonly PlannedAction[]
   /** Counters since the process started, by name. */
   stats(): Readonly<Record<string, number>>
-  /** Problems that only a person can fix, each in a sentence. */
+  /** Problems that only an operator can fix, each in a sentence. */
   problems?(): readonly Reason[]
   /** Counts of managed resources, such as `workers_managed`. */
   health(): Readonly<Record<`${string}_managed` | `${string}_with_drift`, number>>

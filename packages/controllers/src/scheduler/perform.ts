@@ -20,7 +20,7 @@ type StepOf<K extends SchedulingStep['kind']> = Extract<SchedulingStep, { kind: 
 export interface Performed {
   /** By session: why it is due and not placed. */
   readonly reasons: ReadonlyMap<string, Reason>
-  /** Planned workers that a person keeps stopped. */
+  /** Planned workers that an operator keeps stopped. */
   readonly held: readonly string[]
 }
 

@@ -94,7 +94,7 @@ function forgetChanged(held: Map<string, number>, workers: readonly Worker[]): v
 
 /** All waiting sessions are decided together, so they share one key. */
 const CYCLE = 'cycle'
-/** Short, because a person may be waiting; many bookings at once are still folded. */
+/** Short, because a user may be waiting; many bookings at once are still folded. */
 const SESSIONS_DEBOUNCE_MS = 100
 const WORKERS_DEBOUNCE_MS = 500
 const FIRST_AFTER_MS = 2_000

@@ -11,11 +11,11 @@ import type { Worker } from '@lcm/domain/worker/worker'
 interface Gathered {
   /** Null when CML did not answer, which never counts as idle. */
   readonly evidence: ActivityEvidence | null
-  /** The cause that only a person can remove; null otherwise. */
+  /** The cause that only an operator can remove; null otherwise. */
   readonly unreadable: Unreadable | null
 }
 
-/** Reads the activity of people on the worker. */
+/** Reads the activity of users on the worker. */
 async function gatherEvidence(
   { cml, logins }: { cml: CmlSystem; logins: CmlLoginResolver },
   worker: Worker,

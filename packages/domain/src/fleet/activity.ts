@@ -91,7 +91,7 @@ const isOwn = (userId: string | null, ownUserId: string | null): boolean => user
 const sorted = <E extends { readonly at: Instant }>(events: readonly E[]): E[] =>
   [...events].sort((a, b) => (a.at < b.at ? -1 : 1))
 
-/** Nodes of sessions start, stop and are wiped until the last session is released, whose end counts by itself. */
+/** Nodes of sessions start, stop and are wiped until the last session is released, whose end counts separately. */
 const isOfSession = (
   { category, at }: { category: string; at: Instant },
   { activity, reservations }: Pick<Worker, 'activity' | 'reservations'>,

@@ -26,7 +26,7 @@ export type Finding =
   | { readonly kind: 'orphan'; readonly instance: Instance; readonly because: Reason }
   | { readonly kind: 'ignore'; readonly instance: Instance; readonly because: Reason }
 
-/** The records that a finding is judged by. The cloud must have been listed before these were read. */
+/** The records that a machine is compared with. The cloud must have been listed before these were read. */
 export interface KnownWorkers {
   readonly byInstance: ReadonlyMap<string, Worker>
   readonly byId: ReadonlyMap<string, Worker>
@@ -58,7 +58,7 @@ export function judgeFound(instance: Instance, known: KnownWorkers, rules: Disco
 }
 
 function isWanted(instance: Instance, { tag, imageIds }: DiscoveryRules): boolean {
-  // Without any rule every machine of the account would be taken.
+  // Without any rule every machine of the account would be imported.
   if (tag === null && imageIds === null) return false
   const isTagged = tag === null || instance.tags[tag.key] === tag.value
   return isTagged && (imageIds === null || imageIds.has(instance.image_id))

@@ -10,12 +10,12 @@ export interface IdleEvidence {
   readonly running_nodes: number | null
 }
 
-/** Why telemetry could not be read, where asking again does not help until a person changes something. */
+/** Why telemetry could not be read, when a retry does not help until an operator changes something. */
 export const UNREADABLE = ['no_credentials', 'login_refused', 'telemetry_refused', 'telemetry_off'] as const
 export type Unreadable = (typeof UNREADABLE)[number]
 
 export interface FleetCounts {
-  /** Workers that run and are to go on running, less those that already have a permit to stop. */
+  /** Workers that run and keep running, without those that already have a permit to stop. */
   readonly running: number
   readonly lastScaleDownAt: Instant | null
   readonly isHeld: boolean
@@ -104,7 +104,7 @@ function idleLongEnough(
 /** As exact as its message, so that the reason does not change every second. */
 const inWholeMinutes = (seconds: number): number => (seconds < 120 ? seconds : seconds - (seconds % 60))
 
-/** The last moment at which a person used or started the worker, or at which it became RUNNING. */
+/** When a user last used or started the worker, or when it became RUNNING. */
 function referenceMs(worker: Worker, evidence: IdleEvidence | null): number {
   const moments = [
     worker.created_at,

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { newPipeline, PIPELINE_STEPS } from './pipeline.ts'
-import { placeIn, stepsOf } from './pipeline-position.ts'
+import { positionIn, stepsOf } from './pipeline-position.ts'
 
 const pipeline = newPipeline('instantiate', 1)
 const names = PIPELINE_STEPS.instantiate.map(({ name }) => name)
@@ -14,14 +14,18 @@ it('keeps the steps in order, however they are stored', () => {
 })
 
 it('is at the first step that is neither completed nor skipped', () => {
-  expect(placeIn({ pipeline })).toMatchObject({ step: { name: 'lab_resolve' }, number: 1, count: 7 })
+  expect(positionIn({ pipeline })).toMatchObject({ step: { name: 'lab_resolve' }, number: 1, count: 7 })
   const behind = { ...done('completed', 'lab_resolve', 'bind'), ...done('skipped', 'ports_alloc') }
   const steps = Object.assign({}, pipeline.steps, behind)
-  expect(placeIn({ pipeline: { ...pipeline, steps } })).toMatchObject({ step: { name: 'tags' }, number: 4, count: 7 })
+  expect(positionIn({ pipeline: { ...pipeline, steps } })).toMatchObject({
+    step: { name: 'tags' },
+    number: 4,
+    count: 7,
+  })
 })
 
 it('is null without a pipeline, and at its end', () => {
-  expect(placeIn({ pipeline: null })).toBeNull()
+  expect(positionIn({ pipeline: null })).toBeNull()
   const steps = Object.assign({}, pipeline.steps, done('completed', ...names))
-  expect(placeIn({ pipeline: { ...pipeline, steps } })).toBeNull()
+  expect(positionIn({ pipeline: { ...pipeline, steps } })).toBeNull()
 })

@@ -9,7 +9,7 @@ export interface NamedStep extends Step {
 export const stepsOf = ({ name, steps }: Pipeline): NamedStep[] =>
   PIPELINE_STEPS[name].map(plan => ({ ...(steps[plan.name] ?? UNTOUCHED), name: plan.name }))
 
-export interface PipelinePlace {
+export interface PipelinePosition {
   readonly step: NamedStep
   /** The first is 1. */
   readonly number: number
@@ -17,7 +17,7 @@ export interface PipelinePlace {
 }
 
 /** The current step of a session's pipeline; null when it has none, or all are complete. */
-export function placeIn({ pipeline }: Pick<LabletSession, 'pipeline'>): PipelinePlace | null {
+export function positionIn({ pipeline }: Pick<LabletSession, 'pipeline'>): PipelinePosition | null {
   if (pipeline === null) return null
   const steps = stepsOf(pipeline)
   const at = steps.findIndex(({ status }) => status !== 'completed' && status !== 'skipped')

@@ -15,7 +15,7 @@ import { CONDITION, type Worker } from '../worker/worker.ts'
 import { nextOfWorker } from '../worker/worker-next.ts'
 import { canServeLabs } from './decide-session.ts'
 import { isFinal, LAB_STOPPED, type LabletSession } from './lablet-session.ts'
-import { placeIn } from './pipeline-position.ts'
+import { positionIn } from './pipeline-position.ts'
 import { unschedulableBecause } from './unschedulable.ts'
 
 export const SESSION_NEXT_CODES = [
@@ -79,10 +79,10 @@ function codeOf(facts: SessionNextFacts): SessionNextCode {
 
 function codeOfUp({ session, worker }: SessionNextFacts): SessionNextCode {
   if (worker !== null && !canServeLabs(worker)) return 'restore_worker'
-  const place = placeIn(session)
-  if (place !== null && place.step.status !== 'failed') return 'restart_lab'
+  const position = positionIn(session)
+  if (position !== null && position.step.status !== 'failed') return 'restart_lab'
   // A lab that a user stopped, or that could not be started again, is left to the user.
-  if (place !== null || stoppedLab(session) !== undefined) return 'manual'
+  if (position !== null || stoppedLab(session) !== undefined) return 'manual'
   return session.status === 'READY' ? 'begin' : 'use'
 }
 
@@ -212,16 +212,16 @@ function labWait(facts: SessionNextFacts): Blockage {
 
 /** The current step of its pipeline, with the refusal of CML or the reason that the step waits. */
 function stepWait({ session, worker, decisions }: SessionNextFacts): Blockage {
-  const place = placeIn(session)
+  const position = positionIn(session)
   const { entered_status_at, pipeline } = session
-  if (place === null)
+  if (position === null)
     return {
       kind: 'wait',
       code: 'Step',
       reason: reason('pipeline_between_steps'),
       since: entered_status_at,
     }
-  const { step, number, count } = place
+  const { step, number, count } = position
   const { booted, nodes } = step.output
   const isUp = step.status === 'running' && typeof booted === 'number' && typeof nodes === 'number'
   const progress = (cause: Reason | null): Reason =>

@@ -1,7 +1,7 @@
 import { type Reason, reason } from '../reason.ts'
 import { type Condition, holds, withCondition } from './worker.ts'
 
-/** How far a CML server has come, each step proving those before it. GATEWAY: nginx answers 502, the controller does not yet. */
+/** The stages of a CML server; each includes those before it. GATEWAY: nginx answers 502, the controller does not answer yet. */
 export const CML_STAGES = ['NOTHING', 'TCP', 'TLS', 'GATEWAY', 'API', 'READY'] as const
 export type CmlStage = (typeof CML_STAGES)[number]
 

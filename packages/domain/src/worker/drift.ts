@@ -37,7 +37,7 @@ function isLicenseAstray({ license }: Worker, observed: Observation['license']):
 
 /**
  * LCM owns the tag `Name` of a machine that it launched: it is the worker's name. A machine that was imported keeps the name that
- * its owner gave it, whatever the worker is called.
+ * its owner gave it, whatever the name of the worker.
  */
 function isMisnamed(worker: Worker, instance: Instance, fleet: string): boolean {
   const isLaunchedByUs = worker.origin !== 'DISCOVERY' && worker.ec2_instance_id === instance.instance_id

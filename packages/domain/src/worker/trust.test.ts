@@ -10,21 +10,21 @@ it.each<[string, Worker, { trusted: boolean; licensed: boolean; login: boolean; 
   ['LCM launched', onMachine(), { trusted: true, licensed: true, login: true, lacks: false }],
   ['is still to be launched', aWorker(), { trusted: false, licensed: true, login: false, lacks: false }],
   [
-    'LCM found',
+    'LCM imported',
     onMachine({ origin: 'DISCOVERY', launch: null }),
     { trusted: false, licensed: false, login: false, lacks: true },
   ],
   [
-    'LCM found and a person gave credentials for',
+    'LCM imported and an operator set credentials for',
     onMachine({ origin: 'DISCOVERY', launch: null, ...own }),
     { trusted: false, licensed: false, login: true, lacks: false },
   ],
   [
-    'is known by its tags alone',
+    'only its tags assign to the worker',
     onMachine({ launch: anAttempt({ state: 'adopted' }) }),
     { trusted: false, licensed: false, login: false, lacks: true },
   ],
-])('what a machine may be given that %s', (_, worker, { trusted, licensed, login, lacks }) => {
+])('trust in a machine that %s', (_, worker, { trusted, licensed, login, lacks }) => {
   expect(isTrusted(worker)).toBe(trusted)
   expect(mayBeLicensed(worker)).toBe(licensed)
   expect(hasLogin(worker)).toBe(login)

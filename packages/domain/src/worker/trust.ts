@@ -10,7 +10,7 @@ export const isTrusted = ({ launch, ec2_instance_id }: Worker): boolean =>
 /** Whether a license may be requested: a worker without an instance gets one that LCM launches. */
 export const mayBeLicensed = (worker: Worker): boolean => worker.ec2_instance_id === null || isTrusted(worker)
 
-/** Whether LCM can log in to its CML: with credentials that a person set for this worker, or with those of the fleet. */
+/** Whether LCM can log in to its CML: with credentials that an operator set for this worker, or with those of the fleet. */
 export const hasLogin = (worker: Worker): boolean => worker.secret_refs.cml_login !== undefined || isTrusted(worker)
 
 /** Whether it has an instance that LCM can't log in to, and so can't run labs on. */

@@ -200,7 +200,7 @@ const ROWS: readonly Row[] = [
     blocks: everywhere('NoLeader', isNotFinal),
   },
   {
-    name: 'the leader is silent',
+    name: 'the leader sends no heartbeat',
     apply: controller({ instances: [{ instance_id: 'a', seen_at: BLOCKED }] }),
     blocks: everywhere('ControllerSilent', isNotFinal),
   },
@@ -263,7 +263,7 @@ const ROWS: readonly Row[] = [
     blocks: only('terminate', 'Overdue', 'TERMINATING/TERMINATED'),
   },
   {
-    name: 'it failed and is tried again',
+    name: 'it failed and is retried',
     apply: adding(condition('Failed', { reason: TIMEOUT })),
     blocks: only('retry', 'Failed', 'FAILED/RUNNING'),
   },
@@ -329,7 +329,7 @@ const ROWS: readonly Row[] = [
     blocks: only('idle', 'CmlAccessRefused', 'RUNNING/RUNNING'),
   },
   {
-    name: 'CML is silent and refused the login before',
+    name: 'CML does not answer and refused the login before',
     apply: facts => adding(condition('CmlAccessRefused'))(silentCml(facts)),
     blocks: only('serve', 'CmlAccessRefused', 'RUNNING/RUNNING'),
   },
@@ -356,7 +356,7 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-/** Words from which a reader would conclude that all is done. */
+/** Texts that would suggest that nothing is left to do. */
 const IDLE_WORDS = /nothing|no action|as it should|as requested|done/i
 const words = { nowMs: NOW, duration: (ms: number) => `${ms / 1000}s` }
 

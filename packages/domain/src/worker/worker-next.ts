@@ -66,7 +66,7 @@ export function nextOfWorker(facts: WorkerNextFacts): Next<WorkerNextCode> {
   }
 }
 
-/** Whether a request is open although a controller finds nothing to do: only a person can change that. `hold` was requested. */
+/** Whether a request is open although a controller finds nothing to do: only an operator can change that. `hold` was requested. */
 export function isManual(worker: Worker): boolean {
   const next = codeOf(worker)
   return next !== 'idle' && next !== 'hold'

@@ -113,7 +113,7 @@ export const CONDITION = {
 } as const
 
 /**
- * One try at launching. It is stored before the cloud is asked, and only one is open at a time:
+ * One launch attempt. It is stored before EC2 is called, and only one is open at a time:
  * open = may have a machine, launched = has one, adopted = has one that only its tags name as this worker's, refused = the cloud
  * refused it, spent = its machine is dead or never existed.
  */

@@ -6,7 +6,7 @@ import {
   type SessionStatus,
   type Step,
 } from '@lcm/domain/session/lablet-session'
-import { type NamedStep, placeIn } from '@lcm/domain/session/pipeline-position'
+import { type NamedStep, positionIn } from '@lcm/domain/session/pipeline-position'
 import { durationText } from '@lcm/domain/text/format-amounts'
 import type { Info } from '../../state/live-state.ts'
 import { spanText } from '../../state/time-format.ts'
@@ -68,9 +68,9 @@ export const stepTitle = ({ name }: NamedStep): string => STEP_TITLES[name] ?? n
 
 /** Progress of the pipeline in one line; null without a pipeline or after its last step. */
 export function stepText(session: LabletSession): string | null {
-  const place = placeIn(session)
-  if (place === null) return null
-  const { step, number, count } = place
+  const position = positionIn(session)
+  if (position === null) return null
+  const { step, number, count } = position
   const attempt = session.pipeline?.attempt ?? 1
   const attempts = attempt > 1 ? [`attempt ${attempt}`] : []
   return [`${number}/${count} ${stepTitle(step)}`, ...attempts, ...notesOf(step)].join(', ')

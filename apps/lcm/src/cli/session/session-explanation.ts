@@ -3,7 +3,7 @@ import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { Next } from '@lcm/domain/next-step'
 import type { ReasonCode } from '@lcm/domain/reason'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { placeIn } from '@lcm/domain/session/pipeline-position'
+import { positionIn } from '@lcm/domain/session/pipeline-position'
 import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next'
 import { decisionLines, type Reader, reasonsOf } from '../explanation.ts'
 import { section } from '../terminal/description.ts'
@@ -67,7 +67,7 @@ function adviceFor({ session, minutesLeft }: ExplainedSession): string[] {
         `lcm cancel session ${id}    cancel it`,
       ]
     case 'INSTANTIATING':
-      return last_error === null && (placeIn(session)?.step.error ?? null) === null
+      return last_error === null && (positionIn(session)?.step.error ?? null) === null
         ? []
         : [`lcm retry session ${id}    start its lab again`]
     case 'READY':

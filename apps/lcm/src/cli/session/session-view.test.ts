@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { type LabletSession, SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { newPipeline } from '@lcm/domain/session/pipeline'
-import { placeIn } from '@lcm/domain/session/pipeline-position'
+import { positionIn } from '@lcm/domain/session/pipeline-position'
 import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { tableLines } from '../terminal/table.ts'
@@ -13,9 +13,9 @@ const plain = picocolors.createColors(false)
 
 /** The same session, whose current step says so. */
 function saying(session: LabletSession, step: object): LabletSession {
-  const place = placeIn(session)
-  if (session.pipeline === null || place === null) throw new Error('it has no step')
-  const { name, ...at } = place.step
+  const position = positionIn(session)
+  if (session.pipeline === null || position === null) throw new Error('it has no step')
+  const { name, ...at } = position.step
   return {
     ...session,
     pipeline: { ...session.pipeline, steps: { ...session.pipeline.steps, [name]: { ...at, ...step } } },
@@ -90,8 +90,8 @@ describe('what a session waits for', () => {
   })
 
   it('is no step once all are done', () => {
-    expect(placeIn(aReadySession())).toBeNull()
-    expect(placeIn(aSession())).toBeNull()
+    expect(positionIn(aReadySession())).toBeNull()
+    expect(positionIn(aSession())).toBeNull()
     expect(waitsFor(aReadySession({ status: 'INSTANTIATING' }))).toBe('its lab is running')
     expect(waitsFor(aSession({ status: 'INSTANTIATING' }))).toBe('its lab will be started')
   })

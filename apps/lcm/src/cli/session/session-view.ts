@@ -1,7 +1,7 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { accessLine } from '@lcm/domain/session/access-line'
 import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
-import { placeIn } from '@lcm/domain/session/pipeline-position'
+import { positionIn } from '@lcm/domain/session/pipeline-position'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
@@ -52,9 +52,9 @@ export function waitsFor(session: LabletSession, names = BY_ID): string {
 }
 
 function stepText(session: LabletSession): string | null {
-  const place = placeIn(session)
-  if (place === null) return null
-  const { step, number, count } = place
+  const position = positionIn(session)
+  if (position === null) return null
+  const { step, number, count } = position
   const attempt = session.pipeline?.attempt ?? 1
   return [
     `step ${number} of ${count}, ${step.name}`,
@@ -73,8 +73,8 @@ function nodesUp({ status, output: { booted, nodes } }: Step): string[] {
 export function stageOf(session: LabletSession): string {
   if (session.status === 'PENDING') return firstWords(session.waiting_reason?.message ?? '')
   if (session.status === 'EXPIRED' || session.status === 'STOPPED' || isFinal(session.status)) return ''
-  const place = placeIn(session)
-  return place === null ? '' : `${place.step.name} ${place.number}/${place.count}`
+  const position = positionIn(session)
+  return position === null ? '' : `${position.step.name} ${position.number}/${position.count}`
 }
 
 const STAGE_CHARS_MAX = 32

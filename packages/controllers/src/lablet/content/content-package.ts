@@ -12,7 +12,7 @@ export interface ContentPackage {
   readonly package_sha256: string
 }
 
-/** The topology in a package, which is a zip or the YAML itself. Whether it is a good one is for the API to judge. */
+/** The topology in a package, which is a zip or the YAML itself. The API validates it. */
 export function readPackage(bytes: Buffer): ContentPackage {
   const package_sha256 = createHash('sha256').update(bytes).digest('hex')
   const topology = textOf(isZip(bytes) ? topologyEntry(zipEntries(bytes)).read() : bytes)

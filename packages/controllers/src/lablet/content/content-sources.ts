@@ -39,7 +39,7 @@ async function readBelow(folder: string | null, source: string): Promise<Buffer>
   const root = await realpath(folder).catch(() => null)
   if (root === null) throw new ContentError('the folder for file: sources is not there')
   const asked = source.startsWith('file://') ? pathOf(source) : resolve(root, source.slice('file:'.length))
-  // Links are followed before it is judged where the file is.
+  // Links are resolved before the path is checked.
   const path = await realpath(asked).catch(() => null)
   if (path === null || !path.startsWith(root.endsWith(sep) ? root : root + sep))
     throw new ContentError('there is no such file below the folder for file: sources')

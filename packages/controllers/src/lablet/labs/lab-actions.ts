@@ -26,24 +26,24 @@ export type LabActionParts = Omit<LabletDependencies, 'definitions' | 'settings'
 
 const LAB_KEYS = CHANGE_KEYS.labs
 const UNDER_WAY_MS = 3_000
-const REST_MS = 10_000
-const REST_MS_MAX = 10 * 60_000
+const BACKOFF_MS = 10_000
+const BACKOFF_MS_MAX = 10 * 60_000
 const WAITING_MS = 30_000
 const NO_SLOT_MS = 1_000
 const ATTEMPTS_MAX = 5
 /** An attempt fails after this time. */
-const TRY_MS_MAX = 15 * 60_000
+const ATTEMPT_MS_MAX = 15 * 60_000
 
 type Pending = NonNullable<LabRecord['pending_action']>
 
 /** State of one attempt of a pending action. */
-interface Doing {
+interface Attempt {
   readonly run: string
   readonly sinceMs: number
   readonly asked: Set<string>
   /** Failures in a row, also over several requests, and the end of the backoff. */
   readonly failures: number
-  readonly restsUntilMs: number
+  readonly backoffUntilMs: number
 }
 
 interface ActionContext extends ReconcileContext<LabRecord> {
@@ -54,14 +54,14 @@ interface ActionContext extends ReconcileContext<LabRecord> {
 /** Seeds: LabRecordReconciler, its actions. The first sweep of a term finds actions that were pending before. */
 export function labActions(parts: LabActionParts): Reconciliation {
   const { client, config, changeKeys, clock, logger, meter } = parts
-  const doings = new Map<string, Doing>()
+  const attempts = new Map<string, Attempt>()
   return watchTriggeredHostedService<LabRecord, ChangeHint>(
     {
       listResources: signal => pagesOf(page => client.call('listLabs', { query: page, signal })),
       keyOf: record => record.id,
       fetchResource: (id, signal) => fetchLab(client, id, signal),
       needsAttention: record => record.pending_action !== null,
-      reconcile: (record, context) => reconcile(parts, doings, record, context),
+      reconcile: (record, context) => reconcile(parts, attempts, record, context),
       watchSource: prefix => changeKeys.source(prefix),
       parseWatchKey: key => (key.startsWith(LAB_KEYS) ? key.slice(LAB_KEYS.length) : null),
     },
@@ -79,14 +79,14 @@ export function labActions(parts: LabActionParts): Reconciliation {
 
 async function reconcile(
   parts: LabActionParts,
-  doings: Map<string, Doing>,
+  attempts: Map<string, Attempt>,
   record: LabRecord,
   base: ReconcileContext<LabRecord>,
 ): Promise<ReconciliationResult> {
   const { pending_action: pending } = record
   const { plan } = parts.memory.current()
   if (pending === null) {
-    if (record.status !== 'ERROR') doings.delete(record.id)
+    if (record.status !== 'ERROR') attempts.delete(record.id)
     if (record.status === 'DELETED') {
       plan.forget(`lab_record:${record.id}`)
       return gone('the lab is deleted')
@@ -99,7 +99,9 @@ async function reconcile(
     because: reason('lab_action_requested_by', { by: pending.by }),
     due_at: toInstant(parts.clock.now()),
   })
-  const action = parts.slots.tryWith(record.worker_id, () => performAction(parts, doings, { ...base, record, pending }))
+  const action = parts.slots.tryWith(record.worker_id, () =>
+    performAction(parts, attempts, { ...base, record, pending }),
+  )
   if (action === null) return requeue('all slots of its CML are in use', NO_SLOT_MS)
   try {
     return await action
@@ -113,7 +115,7 @@ const runOf = (epoch: number, { action, at, attempts }: Pending): string => `${e
 
 async function performAction(
   parts: LabActionParts,
-  doings: Map<string, Doing>,
+  attempts: Map<string, Attempt>,
   context: ActionContext,
 ): Promise<ReconciliationResult> {
   const { record, pending, epoch, signal } = context
@@ -121,27 +123,27 @@ async function performAction(
   if (worker === null || worker.status === 'TERMINATED') return withoutWorker(parts, context)
   if (!canServeLabs(worker)) return requeue(`${worker.name} does not serve`, WAITING_MS)
   const run = runOf(epoch, pending)
-  const doing = doings.get(record.id)
-  const restMs = (doing?.restsUntilMs ?? 0) - parts.clock.monotonic()
-  if (restMs > 0) return requeue(`${pending.action} is tried again`, restMs)
-  if (doing?.run !== run) {
+  const attempt = attempts.get(record.id)
+  const backoffMs = (attempt?.backoffUntilMs ?? 0) - parts.clock.monotonic()
+  if (backoffMs > 0) return requeue(`${pending.action} is retried`, backoffMs)
+  if (attempt?.run !== run) {
     // Written by this term before anything is changed, so that an older one can't report on it any more.
     const next = { ...pending, attempts: pending.attempts + 1 }
     const changes = { status: underWay(pending.action, record.status), pending_action: next }
     await write(parts, context, changes, reason('lab_action_started', { action: pending.action }))
     const begun = { run: runOf(epoch, next), sinceMs: parts.clock.monotonic(), asked: new Set<string>() }
-    doings.set(record.id, { ...begun, failures: doing?.failures ?? 0, restsUntilMs: 0 })
+    attempts.set(record.id, { ...begun, failures: attempt?.failures ?? 0, backoffUntilMs: 0 })
     return requeue(`${pending.action} is announced`, 0)
   }
   const cmlLabs = cmlLabsFor(parts, context, worker)
   try {
-    const waitsFor = await actOn(cmlLabs, context, doing.asked)
+    const waitsFor = await actOn(cmlLabs, context, attempt.asked)
     if (waitsFor === null) return finish(parts, context)
-    if (parts.clock.monotonic() - doing.sinceMs < TRY_MS_MAX) return requeue(waitsFor.message, UNDER_WAY_MS)
-    return failedOnce(parts, doings, context, `timeout: ${waitsFor.message}`)
+    if (parts.clock.monotonic() - attempt.sinceMs < ATTEMPT_MS_MAX) return requeue(waitsFor.message, UNDER_WAY_MS)
+    return failedOnce(parts, attempts, context, `timeout: ${waitsFor.message}`)
   } catch (error) {
     if (!(error instanceof CloudError)) throw error
-    return failedOnce(parts, doings, context, error.message)
+    return failedOnce(parts, attempts, context, error.message)
   }
 }
 
@@ -228,16 +230,16 @@ async function withoutWorker(parts: LabActionParts, context: ActionContext): Pro
 
 async function failedOnce(
   parts: LabActionParts,
-  doings: Map<string, Doing>,
+  attempts: Map<string, Attempt>,
   context: ActionContext,
   message: string,
 ): Promise<ReconciliationResult> {
   const { record, pending } = context
   const error = message.slice(0, 1000)
-  const failures = (doings.get(record.id)?.failures ?? 0) + 1
-  const restMs = Math.min(REST_MS * 2 ** (failures - 1), REST_MS_MAX)
-  const restsUntilMs = parts.clock.monotonic() + restMs
-  doings.set(record.id, { run: '', sinceMs: 0, asked: new Set(), failures, restsUntilMs })
+  const failures = (attempts.get(record.id)?.failures ?? 0) + 1
+  const backoffMs = Math.min(BACKOFF_MS * 2 ** (failures - 1), BACKOFF_MS_MAX)
+  const backoffUntilMs = parts.clock.monotonic() + backoffMs
+  attempts.set(record.id, { run: '', sinceMs: 0, asked: new Set(), failures, backoffUntilMs })
   const isLast = pending.attempts >= ATTEMPTS_MAX
   const changes: LabChanges = isLast
     ? { status: 'ERROR', pending_action: null, last_error: `${pending.action}: ${error}`.slice(0, 1000) }
@@ -245,7 +247,7 @@ async function failedOnce(
   const attempt = { action: pending.action, attempt: pending.attempts, attempts_max: ATTEMPTS_MAX, error }
   await write(parts, context, changes, reason('lab_action_failed', attempt))
   if (isLast) parts.labsChanged(record.worker_id)
-  return isLast ? success(error) : requeue(error, restMs)
+  return isLast ? success(error) : requeue(error, backoffMs)
 }
 
 const write = (

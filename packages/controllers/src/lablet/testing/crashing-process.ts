@@ -5,7 +5,7 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 const isChange = (name: string): boolean =>
   !/^(get|list|nodes|isConverged|download|nodeQuota|recordDecisions|registerTerm)/.test(name)
 
-export type Fate = 'dies' | 'goes on'
+export type AfterCrashPoint = 'dies' | 'goes on'
 
 export interface CrashPoint {
   /** Number of the change, from 1. */
@@ -13,7 +13,7 @@ export interface CrashPoint {
   readonly when: 'before' | 'after'
 }
 
-export interface Mortal {
+export interface CrashingProcess {
   readonly client: Client
   readonly labs: CmlLabs
   /** The changes that it sent, by name, in order. */
@@ -23,11 +23,11 @@ export interface Mortal {
 }
 
 /** A process with an incident at one of its own changes. A crashed process neither sends nor receives anything. */
-export function mortal(
+export function crashingProcess(
   rig: { client: Client; labs: CmlLabs },
   point: CrashPoint,
-  happens: () => Promise<Fate>,
-): Mortal {
+  happens: () => Promise<AfterCrashPoint>,
+): CrashingProcess {
   const sent: string[] = []
   let isDead = false
   let isReached = false

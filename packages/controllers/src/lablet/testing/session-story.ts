@@ -1,6 +1,6 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { aController } from './a-controller.ts'
-import { type CrashPoint, type Fate, mortal } from './crashing-process.ts'
+import { type AfterCrashPoint, type CrashPoint, crashingProcess } from './crashing-process.ts'
 import { type LabRig, labRig, MINUTE_MS } from './lab-rig.ts'
 
 const END_MS = 150 * MINUTE_MS
@@ -17,13 +17,13 @@ export interface Story {
   readonly labsMax: number
 }
 
-export type Happening = (rig: LabRig, id: string, controller: string) => Promise<Fate>
+export type Happening = (rig: LabRig, id: string, controller: string) => Promise<AfterCrashPoint>
 
 /** One session from its placement to its end, with one controller that has an incident and one standby. */
 export async function story(point: CrashPoint, happening: Happening, afterwardsMs = 0): Promise<Story> {
   const rig = await labRig({ timeslotMs: TIMESLOT_MS })
   const parts = { client: rig.plane.client('lablet-controller'), labs: rig.labs }
-  const watched = mortal(parts, point, () => happening(rig, ID, 'first'))
+  const watched = crashingProcess(parts, point, () => happening(rig, ID, 'first'))
   aController(rig, 'first', watched)
   await rig.clock.advance(0)
   const second = aController(rig, 'second')

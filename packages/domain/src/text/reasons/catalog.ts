@@ -9,7 +9,7 @@ import { LAUNCH_REASONS, WORKER_REASONS } from './worker-reasons.ts'
 
 /** Renders every reason by its code. A code is never given another meaning; a message may be reworded. */
 export const REASONS = {
-  /** Words of others, and texts that older releases stored. */
+  /** Foreign texts, and texts that older releases stored. */
   text: ({ text }: { text: string }) => text,
   not_given: () => 'no reason given',
   nothing_to_do: () => 'nothing to do',

@@ -13,7 +13,7 @@ import { announce, type Decision, hold, nothing, perform, wait, write } from './
 
 export const failed = (because: Reason) => ({ type: CONDITION.failed, status: true, reason: because })
 
-/** Codes of failures that may not happen again. An invalid request stays invalid until a person corrects it. */
+/** Codes of failures that may not happen again. An invalid request stays invalid until an operator corrects it. */
 const RETRYABLE: readonly string[] = [
   'status_timeout',
   'stops_after_each_start',

@@ -224,7 +224,7 @@ function judgeRefusal(worker: Worker, { errorClass, message: error }: LicenseRef
     return announce(refused(error, worker), because)
   if (errorClass !== 'state') return wait(POLL_MS, because)
   if (worker.status === 'TERMINATING') return decideRefusedReturn(worker, error, at)
-  // Most likely labs run: the requester must see it, since only a person can stop them.
+  // Most likely labs run: the requester must see it, since only a user can stop them.
   if (isAwaitedReturn(worker) && worker.license.last_error !== error)
     return announce({ license: { last_error: error } }, because)
   return wait(at.policy.requeueMsMax, because)
