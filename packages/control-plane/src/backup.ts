@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from './http/api.ts'
-import { auditEntry } from './resources/change-document.ts'
+import { auditEntry } from './resources/journal/entries.ts'
 
 export type MakeBackup = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
 

@@ -16,8 +16,8 @@ import type { Collection, Document, Kind, Store, StoreSchema } from '@lcm/store/
 import type { z } from 'zod'
 import type { ApiParts } from './http/api-parts.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
+import { listAll } from './resources/documents.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/lab-state.ts'
-import { listAll } from './resources/list-documents.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
 import { workerView } from './resources/worker/worker-view.ts'
 import {

@@ -10,7 +10,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { oldStore } from '@lcm/testkit/old-stores/old-store'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { STREAMS } from './resources/change-document.ts'
+import { STREAMS } from './resources/journal/entries.ts'
 import { type CollectionName, RESOURCES, STORE_SCHEMA } from './resources.ts'
 
 const NAMES = Object.keys(RESOURCES) as CollectionName[]

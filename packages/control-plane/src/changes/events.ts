@@ -9,7 +9,7 @@ import type { HostedService, Logger } from '@lcm/runtime'
 import { type Change, type JournalEntry, type PositionedChange, type Sample, StoreError } from '@lcm/store/store'
 import type { Api } from '../http/api.ts'
 import { memoizePerObject } from '../http/json-page.ts'
-import { STREAMS } from '../resources/change-document.ts'
+import { STREAMS } from '../resources/journal/entries.ts'
 import { decisionOf } from '../resources/journal/queries.ts'
 import { sampleOf } from '../resources/worker/worker-view.ts'
 import {

@@ -1,9 +1,9 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import type { Actor } from '@lcm/domain/actor'
-import { ID_RANDOM_BYTES, type IdPrefix, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { sha256 } from '../crypto.ts'
+import { type IdPrefix, newId } from '../resources/documents.ts'
 import type { IdempotentRequest } from '../stored-documents.ts'
 import type { Api, Request } from './api.ts'
 
@@ -55,7 +55,7 @@ const PREFIXES: Readonly<Record<string, IdPrefix>> = {
 
 function resourceIdFor(api: Api, path: string): string {
   const [, area = ''] = path.split('/')
-  return makeId(PREFIXES[area] ?? 'w', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+  return newId(api, PREFIXES[area] ?? 'w')
 }
 
 /** The stored request: new, taken over from a dead process, or finished. Others are refused. */

@@ -3,11 +3,11 @@ import { mayView } from '@lcm/contract/route'
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { nextPatch } from '@lcm/domain/definition/lablet-definition'
-import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
-import { auditEntry, changeDocument, refuseStale } from '../change-document.ts'
+import { changeDocument, newId, refuseStale } from '../documents.ts'
+import { auditEntry } from '../journal/entries.ts'
 import { type Content, changedContent, contentOf, isSameContent } from './definition-content.ts'
 import { deprecateReplaced } from './deprecate-replaced.ts'
 import { findDefinition, newestFirst, versionsOf } from './queries.ts'
@@ -28,7 +28,7 @@ export async function createDefinition(
   const content = await contentOf(api, rest)
   if ((await versionsOf(api, name)).length > 0) throw alreadyExists(name)
   const definition = newVersion(api, content, {
-    id: once?.resourceId ?? newId(api),
+    id: once?.resourceId ?? newDefinitionId(api),
     name,
     created_by: actor.name,
     definition_version: FIRST_VERSION,
@@ -42,7 +42,7 @@ export async function createDefinition(
 
 const alreadyExists = (name: string) => new ProblemError('already_exists', `there is a definition ${name} already`)
 
-export const newId = (api: Api): string => makeId('ld', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+export const newDefinitionId = (api: Api): string => newId(api, 'ld')
 
 type Identity = Pick<StoredDefinition, 'id' | 'name' | 'created_by' | 'definition_version' | 'replaces'>
 
@@ -132,7 +132,7 @@ export async function nextVersion(
   const { name } = before
   const [newest = before] = newestFirst(await versionsOf(api, name))
   const made = newVersion(api, content, {
-    id: newId(api),
+    id: newDefinitionId(api),
     name,
     created_by: request.actor.name,
     definition_version: nextPatch(newest.definition_version),

@@ -3,8 +3,8 @@ import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
 import { nullOnConflict } from '../../system-actor.ts'
-import { auditEntry, changeDocument } from '../change-document.ts'
-import { listAll } from '../list-documents.ts'
+import { changeDocument, listAll } from '../documents.ts'
+import { auditEntry } from '../journal/entries.ts'
 
 /** Actor of a version that was deprecated by a newer one. */
 const SUCCESSION: Actor = { id: 'succession', name: 'a newer version', role: 'admin', service: null }

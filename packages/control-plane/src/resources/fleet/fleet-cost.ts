@@ -4,7 +4,7 @@ import { type CostInterval, intervalOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-parts'
 import type { Api } from '../../http/api.ts'
-import { STREAMS } from '../change-document.ts'
+import { STREAMS } from '../journal/entries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 
 /** Cost by worker; the total equals the summary. */

@@ -1,10 +1,10 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry, changeDocument } from '../change-document.ts'
+import { changeDocument, newId } from '../documents.ts'
+import { auditEntry } from '../journal/entries.ts'
 
 /** More leaks than one worker can have. */
 const LIST_MAX = 1000
@@ -15,7 +15,7 @@ export async function reportLicenseLeak(
   { body, actor }: Request<object, unknown, BodyOf<'reportLicenseLeak'>>,
 ): Promise<{ body: LicenseLeak; isNew: boolean }> {
   const now = toInstant(api.clock.now())
-  const id = makeId('ll', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+  const id = newId(api, 'll')
   const worker = await api.workers.get(body.worker_id)
   const stamps = { id, version: 1, created_at: now, updated_at: now, at: now, resolved_at: null, resolved_by: null }
   const leak: LicenseLeak = { ...stamps, ...body, worker_name: worker?.name ?? body.worker_id }

@@ -1,7 +1,7 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { permitOrphan } from '@lcm/domain/fleet/orphans'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry } from '../change-document.ts'
+import { auditEntry } from '../journal/entries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { changeScaling } from './fleet-scaling.ts'
 

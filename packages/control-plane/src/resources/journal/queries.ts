@@ -9,9 +9,9 @@ import type { JournalEntry } from '@lcm/store/store'
 import { z } from 'zod'
 import type { Api, Request } from '../../http/api.ts'
 import { ownershipOf, redactSessionIds } from '../../resources.ts'
-import { STREAMS } from '../change-document.ts'
 import { getSession } from '../session/queries.ts'
 import { findWorker } from '../worker/queries.ts'
+import { STREAMS } from './entries.ts'
 
 const StoredReason = z.union([Reason, z.string().transform(textReason)])
 

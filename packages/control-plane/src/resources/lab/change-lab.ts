@@ -4,7 +4,8 @@ import { type Reason, reason } from '@lcm/domain/reason'
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api.ts'
-import { changeDocument, type DocumentChange, refuseStale, transitionEntry } from '../change-document.ts'
+import { changeDocument, type DocumentChange, refuseStale } from '../documents.ts'
+import { transitionEntry } from '../journal/entries.ts'
 
 export type LabRequest<B = unknown> = Request<{ id: string }, unknown, B>
 export type LabWriter = Pick<LabRequest, 'params' | 'actor' | 'ifMatch' | 'once'>

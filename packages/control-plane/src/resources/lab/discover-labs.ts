@@ -1,11 +1,10 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
-import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { isOldNews, type LabRecord, type LabScan, statusOfLab, statusOfMissing } from '@lcm/domain/lab/lab-record'
 import { reason } from '@lcm/domain/reason'
 import type { Api, Request } from '../../http/api.ts'
-import { transitionEntry } from '../change-document.ts'
-import { listAll } from '../list-documents.ts'
+import { listAll, newId } from '../documents.ts'
+import { transitionEntry } from '../journal/entries.ts'
 import { raiseDocumentFence } from '../service/terms.ts'
 import { isPlacedOn } from '../session/change-session.ts'
 import { changeWorker } from '../worker/change-worker.ts'
@@ -65,7 +64,7 @@ async function recordFound(api: Api, { body, actor, fence }: DiscoverRequest, sc
   const now = toInstant(api.clock.now())
   const lab: LabRecord = {
     ...EMPTY_LAB,
-    id: makeId('lr', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES)),
+    id: newId(api, 'lr'),
     created_at: now,
     updated_at: now,
     worker_id: body.worker_id,

@@ -1,7 +1,7 @@
 import type { BodyOf } from '@lcm/contract/routes'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Api } from '../../http/api.ts'
-import { decisionEntry } from '../change-document.ts'
+import { decisionEntry } from '../journal/entries.ts'
 import { raiseDocumentFence } from '../service/terms.ts'
 import { isPlacedOn } from '../session/change-session.ts'
 import { cleanUpSession } from '../session/session-cleanup.ts'

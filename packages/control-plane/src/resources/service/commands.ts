@@ -4,8 +4,9 @@ import { SERVICES, type ServiceName } from '@lcm/domain/actor'
 import { INSTANCE_SILENCE_MS, type ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry, changeDocument } from '../change-document.ts'
+import { changeDocument } from '../documents.ts'
 import { releaseFleet } from '../fleet/fleet-scaling.ts'
+import { auditEntry } from '../journal/entries.ts'
 import { openTerm } from './terms.ts'
 
 const RACES_MAX = 10

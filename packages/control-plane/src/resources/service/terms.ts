@@ -5,7 +5,8 @@ import { assert } from '@lcm/domain/assert'
 import type { Fence, ServiceTerm } from '@lcm/domain/fencing'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry, changeDocument } from '../change-document.ts'
+import { changeDocument } from '../documents.ts'
+import { auditEntry } from '../journal/entries.ts'
 
 /** Larger than any epoch within one generation: etcd would need centuries to reach it. */
 const GENERATION_SPAN = 1e12

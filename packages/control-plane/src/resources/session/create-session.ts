@@ -1,13 +1,13 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../http/api.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
-import { auditEntry, transitionEntry } from '../change-document.ts'
 import { deprecateReplaced } from '../definition/deprecate-replaced.ts'
 import { newestFirst, versionsOf } from '../definition/queries.ts'
+import { newId } from '../documents.ts'
+import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { endAfter, invalidTimeslot, newSession } from './new-session.ts'
 import { cancelSession } from './session-commands.ts'
 
@@ -24,7 +24,7 @@ export async function createSession(api: Api, request: Request<object, unknown, 
   const definition = await bookable(api, body.definition)
   const now = toInstant(api.clock.now())
   const timeslot = timeslotOf(body, definition, now)
-  const id = once?.resourceId ?? makeId('ls', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+  const id = once?.resourceId ?? newId(api, 'ls')
   const { reservation_id = null } = body
   const session = newSession(id, definition, { timeslot, owner: actor.id, by: actor.name, reservation_id }, now)
   const entries = [

@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
-import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant } from '@lcm/domain/instant'
 import type { WorkerTemplate, WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry, changeDocument, refuseStale } from '../change-document.ts'
+import { changeDocument, newId, refuseStale } from '../documents.ts'
+import { auditEntry } from '../journal/entries.ts'
 import { dropSecret, forgetSecrets, openSecret, withRef, withSecret } from '../secret/commands.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { findTemplate, getTemplate } from './queries.ts'
@@ -16,7 +16,7 @@ type NamedRequest<B = unknown> = Request<{ name: string }, unknown, B>
 
 export async function createTemplate(api: Api, { body, actor, once }: CreateRequest): Promise<WorkerTemplate> {
   const { user_data, ...spec } = body
-  const id = once?.resourceId ?? makeId('wt', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+  const id = once?.resourceId ?? newId(api, 'wt')
   const template = newTemplate(api, spec, id)
   const insert = async (wanted: WorkerTemplate): Promise<WorkerTemplate> => {
     const result = await api.templates.insert(wanted, [auditEntry(actor, 'create', wanted.created_at, { after: spec })])
@@ -135,7 +135,7 @@ async function seedTemplate(api: Api, spec: WorkerTemplateSpec): Promise<void> {
   const seeded_from_sha256 = createHash('sha256').update(JSON.stringify(spec)).digest('hex')
   const existing = await findTemplate(api, spec.name)
   if (existing === null) {
-    const id = makeId('wt', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+    const id = newId(api, 'wt')
     const template = { ...newTemplate(api, spec, id), seeded_from_sha256 }
     await api.templates.insert(template, [auditEntry(SEEDING, 'create', template.created_at, { after: spec })])
     return

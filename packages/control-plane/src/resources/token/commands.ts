@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
-import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry } from '../change-document.ts'
+import { newId } from '../documents.ts'
+import { auditEntry } from '../journal/entries.ts'
 
 const SECRET_BYTES = 32
 
@@ -22,7 +22,7 @@ export async function createToken(
   }
   const secret = `lcm_${Buffer.from(api.randomBytes(SECRET_BYTES)).toString('base64url')}`
   const token: Token = {
-    id: once?.resourceId ?? makeId('tk', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES)),
+    id: once?.resourceId ?? newId(api, 'tk'),
     version: 1,
     created_at: now,
     updated_at: now,

@@ -1,11 +1,11 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant } from '@lcm/domain/instant'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type Worker, workerOfTemplate } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry, transitionEntry } from '../change-document.ts'
+import { newId } from '../documents.ts'
+import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { withRef, withSecret } from '../secret/commands.ts'
 import { findTemplate } from '../template/queries.ts'
 
@@ -32,7 +32,7 @@ export async function createWorker(
   })
 }
 
-export const newWorkerId = (api: Api): string => makeId('w', api.clock.now(), api.randomBytes(ID_RANDOM_BYTES))
+export const newWorkerId = (api: Api): string => newId(api, 'w')
 
 function describedBy(body: BodyOf<'createWorker'>, worker: Worker, more: Partial<Worker>): Worker {
   const { license } = body

@@ -6,7 +6,7 @@ import { closeCost } from '@lcm/domain/worker/cost'
 import { blankWorker, type Worker } from '@lcm/domain/worker/worker'
 import { UNSEEN_LICENSE } from '@lcm/domain/worker/worker-parts'
 import type { Api, Request } from '../../http/api.ts'
-import { auditEntry, transitionEntry } from '../change-document.ts'
+import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
 
 /** More than the records of one machine. */

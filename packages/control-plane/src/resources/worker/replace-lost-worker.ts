@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { BodyOf } from '@lcm/contract/routes'
-import { ID_RANDOM_BYTES, makeId } from '@lcm/domain/id'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { type Worker, workerOfTemplate } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { auditEntry, scalingEntry, transitionEntry } from '../change-document.ts'
+import { ID_RANDOM_BYTES, makeId } from '../documents.ts'
+import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
 import { findTemplate } from '../template/queries.ts'
 import type { WorkerRequest } from './change-worker.ts'
 

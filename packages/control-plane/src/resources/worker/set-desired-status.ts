@@ -3,7 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { auditEntry } from '../change-document.ts'
+import { auditEntry } from '../journal/entries.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 

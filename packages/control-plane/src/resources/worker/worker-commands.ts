@@ -4,7 +4,7 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../http/api.ts'
-import { auditEntry, STREAMS } from '../change-document.ts'
+import { auditEntry, STREAMS } from '../journal/entries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 import { desiredState, refuseTerminating, withDesiredStatus } from './set-desired-status.ts'
 

@@ -3,7 +3,6 @@ import type { AnswerOf, BodyOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerSample } from '@lcm/contract/worker'
 import { Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api.ts'
-import { STREAMS } from '../change-document.ts'
 import { findWorker } from './queries.ts'
 import { labCountOf, labCountSeries, sampleOf } from './worker-view.ts'
 
@@ -14,24 +13,6 @@ export async function reportMetrics(
 ): Promise<null> {
   const { id } = await findWorker(api, params.id)
   await api.store.series.append([{ series: `worker:${id}`, at: body.collected_at, body }])
-  return null
-}
-
-/** Decisions without a write. Their ids come from the controller, so that a repeated request records them once. */
-export async function recordDecisions(
-  api: Api,
-  { body, actor }: Request<object, unknown, BodyOf<'recordDecisions'>>,
-): Promise<null> {
-  const service = actor.service ?? ''
-  await api.store.journal.append(
-    body.decisions.map(({ id, at, resource, ...note }) => ({
-      id: `${service}:${id}`,
-      stream: STREAMS.decision,
-      subject: resource,
-      at,
-      body: { service, epoch: body.epoch, ...note },
-    })),
-  )
   return null
 }
 
