@@ -91,6 +91,22 @@ describe('the page of a worker', () => {
     await load.getByText(/^Labs: .*Nodes: /).waitFor({ state: 'attached' })
   })
 
+  it('redraws its charts when the browser turns dark', async () => {
+    const { page } = await open({ at: '#/workers/metal-1', isFresh: true })
+    await page.locator('.chart .u-over').nth(3).waitFor()
+    const marker = page.locator('.chart .u-series .u-marker').nth(1)
+    const ink = () => marker.evaluate(element => getComputedStyle(element).borderColor)
+    const light = await ink()
+    // Without new data only the change itself can redraw them.
+    await page.route('**/api/**', () => undefined)
+    await page.evaluate(() => {
+      for (const chart of document.querySelectorAll('.chart .u-wrap')) chart.setAttribute('data-is-old', '')
+    })
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await expect.poll(() => page.locator('.chart .u-wrap[data-is-old]').count()).toBe(0)
+    expect(await ink()).not.toBe(light)
+  })
+
   it('stays as wide as the screen while a chart is wider', async () => {
     const { page } = await open({ at: '#/workers', isFresh: true })
     // Charts that never learn of the new size stay as wide as the screen was.

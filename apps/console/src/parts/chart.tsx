@@ -1,3 +1,4 @@
+import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { dayText, minuteText, timestampText } from '../state/time-format.ts'
@@ -30,6 +31,7 @@ export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs }
   const container = useRef<HTMLDivElement>(null)
   const { themeChoice } = useConsole()
   const theme = themeChoice.theme.value
+  const prefersDark = usePrefersDark()
   useEffect(() => {
     const target = container.current
     if (target === null || atMs.length === 0) return
@@ -41,7 +43,7 @@ export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs }
       chart.destroy()
     }
     // A chart is small and changes about once a minute, so it is rebuilt instead of updated.
-  }, [atMs, series, theme, max, kind, text, spanMs])
+  }, [atMs, series, theme, prefersDark, max, kind, text, spanMs])
   return (
     <figure class="chart">
       <figcaption>{title}</figcaption>
@@ -49,6 +51,21 @@ export function Chart({ title, atMs, series, text, max, kind = 'lines', spanMs }
       <p class="sr-only">{series.map(each => `${each.label}: ${summary(each.values, text)}`).join('; ')}</p>
     </figure>
   )
+}
+
+/** The preference of the browser, which the theme `system` follows: colors on a canvas don't change by themselves. */
+function usePrefersDark(): boolean {
+  const isDark = useSignal(false)
+  useEffect(() => {
+    const query = matchMedia('(prefers-color-scheme: dark)')
+    const follow = () => {
+      isDark.value = query.matches
+    }
+    follow()
+    query.addEventListener('change', follow)
+    return () => query.removeEventListener('change', follow)
+  }, [isDark])
+  return isDark.value
 }
 
 function summary(values: readonly (number | null)[], text: (value: number) => string): string {

@@ -3,13 +3,31 @@ import type { Step } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { aSession } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
-import { activityText, inOrder, isCanceled, notesOf, ownerText, shortened, slotNote, stepMs } from './session-text.ts'
+import {
+  activityText,
+  countsText,
+  inOrder,
+  isCanceled,
+  notesOf,
+  ownerText,
+  shortened,
+  slotNote,
+  stepMs,
+} from './session-text.ts'
 
 const START = '2026-01-02T03:04:05.000Z'
 const NOW_MS = Date.parse('2026-01-02T03:34:05.000Z')
 const [first] = PIPELINE_STEPS.instantiate
 if (first === undefined) throw new Error('there are no steps')
 const running = begun(newPipeline('instantiate', 2), first, START)
+
+it('counts sessions that have not finished by what they do, and the counts add up', () => {
+  const sessions = (
+    ['PENDING', 'SCHEDULED', 'READY', 'RUNNING', 'RUNNING', 'STOPPING', 'EXPIRED', 'ARCHIVED'] as const
+  ).map(status => aSession({ status }))
+  expect(countsText(sessions, true)).toBe('7 sessions: 1 waiting, 1 scheduled, 1 ready, 2 running, 2 ending')
+  expect(countsText([aSession({ status: 'ARCHIVED' })], false)).toBe('0 sessions of yours')
+})
 
 it("shows the scheduler's waiting reason", () => {
   expect(activityText(aSession({ waiting_reason: textReason('waits for metal-1 to boot') }))).toBe(

@@ -7,7 +7,7 @@ import {
   type Step,
 } from '@lcm/domain/session/lablet-session'
 import { type NamedStep, positionIn } from '@lcm/domain/session/pipeline-position'
-import { durationText } from '@lcm/domain/text/format-amounts'
+import { countText, durationText } from '@lcm/domain/text/format-amounts'
 import type { Info } from '../../state/live-state.ts'
 import { spanText } from '../../state/time-format.ts'
 
@@ -123,6 +123,27 @@ const stoppedText = ({ conditions }: LabletSession): string | null =>
   conditions.find(({ type, status }) => type === LAB_STOPPED && status)?.reason.message ?? null
 
 export const isWaiting = ({ status }: { status: SessionStatus }): boolean => status === 'PENDING'
+
+/** Words for sessions that have not finished, in the order of their life. */
+const STAGES: readonly (readonly [string, readonly SessionStatus[]])[] = [
+  ['waiting', ['PENDING']],
+  ['scheduled', ['SCHEDULED']],
+  ['starting', ['INSTANTIATING']],
+  ['ready', ['READY']],
+  ['running', ['RUNNING']],
+  ['ending', ['EXPIRED', 'STOPPING', 'STOPPED']],
+]
+
+/** `3 sessions: 1 waiting, 2 running`. The parts add up to the total. */
+export function countsText(sessions: readonly LabletSession[], seesAll: boolean): string {
+  const present = sessions.filter(({ status }) => !isFinal(status))
+  const parts = STAGES.flatMap(([word, statuses]) => {
+    const count = present.filter(({ status }) => statuses.includes(status)).length
+    return count === 0 ? [] : [`${count} ${word}`]
+  })
+  const total = `${countText(present.length, 'session')}${seesAll ? '' : ' of yours'}`
+  return parts.length === 0 ? total : `${total}: ${parts.join(', ')}`
+}
 
 /** Instants sort as plain text, which is faster than a locale-aware comparison. */
 export const byStart = (a: LabletSession, b: LabletSession): number =>

@@ -1,4 +1,4 @@
-import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { PageState } from '../../../parts/shell/page-states.tsx'
@@ -6,7 +6,7 @@ import { Creations, Headline, NewButton, NoMatch } from '../../../parts/table/li
 import { canSeeAllSessions } from '../../../state/permission.ts'
 import type { Query } from '../../../state/router.ts'
 import { BookDialog } from '../actions/book-dialog.tsx'
-import { inOrder, isWaiting } from '../session-text.ts'
+import { countsText, inOrder } from '../session-text.ts'
 import { type Sessions, useSessions } from '../use-sessions.ts'
 import { filterOf, isDrawn, isFiltering, isListed, matches, NO_FILTER, sessionsHash } from './session-filter.ts'
 import { SessionFilterBar } from './session-filter-bar.tsx'
@@ -54,13 +54,9 @@ export function SessionsPage({ query }: { query: Query }) {
 }
 
 function SessionsHeadline({ sessions }: { sessions: readonly LabletSession[] }) {
-  const present = sessions.filter(({ status }) => !isFinal(status))
-  const waiting = present.filter(isWaiting).length
-  const running = present.filter(({ status }) => status === 'READY' || status === 'RUNNING').length
   const seesAll = canSeeAllSessions(useConsole().state.info.value)
-  const summary = `${countText(present.length, 'session')}${seesAll ? '' : ' of yours'}, ${running} running, ${waiting} waiting`
   return (
-    <Headline title="Sessions" summary={summary}>
+    <Headline title="Sessions" summary={countsText(sessions, seesAll)}>
       <BookButton />
     </Headline>
   )
