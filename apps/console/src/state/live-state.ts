@@ -1,9 +1,8 @@
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { AnswerOf } from '@lcm/contract/routes'
+import type { DecisionRecord } from '@lcm/domain/decision'
 import { type Signal, signal } from '@preact/signals'
 import { type Collection, collection } from './collection.ts'
-import { type LiveUpdates, liveUpdates } from './live-updates.ts'
-import { type RecentDecisions, recentDecisions } from './recent-decisions.ts'
 import { type UsageSamples, usageSamples } from './usage-samples.ts'
 
 export type Info = AnswerOf<'info'>
@@ -62,3 +61,45 @@ export const liveState = (): LiveState => ({
   lastMessageAtMs: signal(null),
   clockSkewMs: signal(0),
 })
+
+/** Signals that data changed and should be reloaded: decisions about `worker:w-1`, `settings`. */
+interface LiveUpdates {
+  /** Number of updates of a topic. Reading it in a component or effect subscribes to this topic only. */
+  count(topic: string): number
+  publish(topic: string): void
+}
+
+export function liveUpdates(): LiveUpdates {
+  const counters = new Map<string, Signal<number>>()
+  return {
+    count(topic) {
+      const counter = counters.get(topic) ?? signal(0)
+      counters.set(topic, counter)
+      return counter.value
+    },
+    publish(topic) {
+      const counter = counters.get(topic)
+      if (counter) counter.value++
+    },
+  }
+}
+
+/** Decisions since the page was opened, newest first. Older ones are in the journal. */
+interface RecentDecisions {
+  /** Reading it in a component or effect subscribes to changes. */
+  all(): readonly DecisionRecord[]
+  add(decision: DecisionRecord): void
+}
+
+const KEPT_MAX = 200
+
+export function recentDecisions(): RecentDecisions {
+  const kept = signal<readonly DecisionRecord[]>([])
+  return {
+    all: () => kept.value,
+    add(decision) {
+      if (kept.peek().some(({ id }) => id === decision.id)) return
+      kept.value = [decision, ...kept.peek()].slice(0, KEPT_MAX)
+    },
+  }
+}

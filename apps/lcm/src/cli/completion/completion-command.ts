@@ -1,11 +1,14 @@
+import type { Client } from '@lcm/client/client'
 import { Argument, type Command } from 'commander'
 import { withTimeout } from '../../doctor/timeout.ts'
 import { connect } from '../connection.ts'
 import type { GlobalOptions } from '../global-options.ts'
 import { invocation } from '../invocation.ts'
+import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../kinds.ts'
+import { handlesOf, type Resource } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
+import { TOKENS } from '../token/token-kind.ts'
 import { completionScript, offerFor, SHELLS, type ShellName } from './completion.ts'
-import { namesOf } from './resource-names.ts'
 
 export function defineCompletion(completion: Command, shell: Shell): void {
   completion
@@ -70,3 +73,25 @@ async function knownNames(noun: string, globals: GlobalOptions, shell: Shell): P
     return []
   }
 }
+
+type List = (client: Client, signal: AbortSignal) => Promise<readonly string[]>
+
+const listing =
+  <T extends Resource>(kind: Kind<T>): List =>
+  async (client, signal) =>
+    handlesOf(kind.view, (await kind.list(client, false, signal)).items)
+
+const LISTS: Readonly<Record<string, List>> = {
+  worker: listing(WORKERS),
+  template: listing(TEMPLATES),
+  definition: listing(DEFINITIONS),
+  session: listing(SESSIONS),
+  lab: listing(LABS),
+  service: listing(SERVICES),
+  leak: listing(LEAKS),
+  token: listing(TOKENS),
+}
+
+/** Current names of the resources of a noun. */
+const namesOf = (noun: string, client: Client, signal: AbortSignal): Promise<readonly string[]> =>
+  LISTS[noun]?.(client, signal) ?? Promise.resolve([])

@@ -2,11 +2,12 @@ import type { LabAction, LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Command } from 'commander'
 import { findLab } from '../definition/find.ts'
 import { type Invocation, invocation } from '../invocation.ts'
+import { LABS } from '../kinds.ts'
 import type { Shell } from '../shell.ts'
 import { confirmByName } from '../terminal/confirm.ts'
 import { printable } from '../terminal/table.ts'
-import { addSettleOptions, type SettleOptions, settle } from '../wait-until-settled.ts'
-import { LAB_SETTLING } from './lab-wait.ts'
+import { impossible, reached, underWay, type Verdict, type Waited } from '../wait.ts'
+import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-until-settled.ts'
 
 interface LabOptions extends SettleOptions {
   readonly reason?: string
@@ -75,3 +76,37 @@ async function act(verb: LabVerb, idOrTitle: string, options: LabOptions, invoke
 
 const messageOf = ({ id, title, status }: LabRecord, { done }: LabVerb): string =>
   `${printable(title)} (${id}) will be ${done}; it is ${status} now`
+
+/** Whether the requested action on a lab is done. */
+function judge(lab: LabRecord, requested: LabRecord['pending_action']): Verdict {
+  const { pending_action, last_error, status } = lab
+  if (pending_action === null) return last_error === null ? reached : impossible(`is ${status}: ${last_error}`)
+  if (pending_action.action === requested?.action) return underWay
+  return impossible(`has a new pending action: ${pending_action.by} requested ${pending_action.action}`)
+}
+
+/** Waits until the requested action on a lab is done. */
+const waitedLab = (start: LabRecord): Waited<LabRecord> => ({
+  start,
+  noun: 'lab',
+  name: start.title,
+  handle: start.id,
+  mayVanish: start.pending_action?.action === 'delete',
+  read: (client, signal) => client.call('getLab', { params: { id: start.id }, signal }),
+  changed: LABS.changed,
+  deleted: LABS.deleted,
+  judge: lab => judge(lab, start.pending_action),
+  progressText,
+})
+
+function progressText({ title, status, pending_action }: LabRecord): string {
+  if (pending_action === null) return `${title} is ${status}`
+  const error = pending_action.error === null ? '' : ` failed, retrying: ${pending_action.error}`
+  return `${title} is ${status}: ${pending_action.action}${error || ' requested'}`
+}
+
+const LAB_SETTLING: Settling<LabRecord> = {
+  view: LABS.view,
+  waited: waitedLab,
+  outcome: (lab, elapsed) => ({ sentence: `${lab.title} is ${lab.status} after ${elapsed}`, lines: [] }),
+}

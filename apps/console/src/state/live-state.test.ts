@@ -1,6 +1,18 @@
+import { effect } from '@preact/signals'
 import { expect, it } from 'vitest'
 import { aDecision } from '../testing/decision-builder.ts'
-import { recentDecisions } from './recent-decisions.ts'
+import { liveUpdates, recentDecisions } from './live-state.ts'
+
+it('notifies subscribers of the topic only', () => {
+  const updates = liveUpdates()
+  const seen: number[] = []
+  effect(() => {
+    seen.push(updates.count('worker:w-1'))
+  })
+  updates.publish('worker:w-2')
+  updates.publish('worker:w-1')
+  expect(seen).toEqual([0, 1])
+})
 
 it('keeps the latest decisions, each once', () => {
   const decisions = recentDecisions()
