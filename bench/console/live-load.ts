@@ -47,7 +47,7 @@ async function steadily(port: number, perSecond: number, next: (n: number) => Bu
   for (let n = 0; !signal.aborted; n += 1) {
     await systemClock.sleep(Math.max(0, startMs + (n * 1000) / perSecond - systemClock.monotonic()), signal)
     const { status } = await connection.send(next(n))
-    if (status >= 400) throw new Error(`the fleet can not live: answered with ${status}`)
+    if (status >= 400) throw new Error(`the fleet cannot live: answered with ${status}`)
   }
   connection.close()
 }

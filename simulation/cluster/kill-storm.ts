@@ -31,7 +31,7 @@ export interface StormVerdict {
 }
 
 const WRITERS = 4
-/** After so many writes a worker gets no more writes, so that a later event can not hide a missing one. */
+/** After so many writes a worker gets no more writes, so that a later event cannot hide a missing one. */
 const CHANGES_PER_WORKER = 4
 /** Pause after a replica did not respond. */
 const PAUSE_MS = 20

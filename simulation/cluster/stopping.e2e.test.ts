@@ -106,7 +106,7 @@ describe('a controller that gets SIGTERM during a reconcile', { timeout: LIMIT_M
     const text = await (await asAdmin(one, '/metrics')).text()
     return Number(/^worker_controller_active_reconciles (\d+)/m.exec(text)?.[1] ?? Number.NaN)
   }
-  /** Starts a reconcile that can not end while the cloud does not respond. */
+  /** Starts a reconcile that cannot end while the cloud does not respond. */
   async function untilBusy(name: string) {
     proxy.shut()
     const body = JSON.stringify({ template_name: 'metal', name })

@@ -115,7 +115,7 @@ export async function ensureClientGenerator() {
     ['go', 'version'],
   ]) {
     const { code } = await run(command, [argument]).catch(() => ({ code: 1 }))
-    if (code !== 0) throw new Error(`it needs Java 11 or newer and Go, and ${command} can not be run.`)
+    if (code !== 0) throw new Error(`it needs Java 11 or newer and Go, and ${command} cannot be run.`)
   }
   const python = await ensurePython('openapi-generator', PINNED)
   const { output } = await run(python, ['-c', PRINT_JAR])

@@ -159,7 +159,7 @@ describe('shapes', () => {
     expect(violations(checkFileNames, files).map(line => line.split(':')[0])).toEqual(names.slice(0, 2))
   })
 
-  it('refuse a file that can not be parsed', () => {
+  it('refuse a file that cannot be parsed', () => {
     expect(() => treeOf([['a.ts', 'const = ']])).toThrow("a.ts can't be parsed")
   })
 })

@@ -56,7 +56,7 @@ describe('times', () => {
   })
 })
 
-describe('a page that can not be drawn', () => {
+describe('a page that cannot be drawn', () => {
   it('shows the error and leaves other pages usable', async () => {
     const { page } = await open({ at: '#/audit', isFresh: true })
     const go = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name }).click()

@@ -165,7 +165,7 @@ describe('sessions', () => {
     }
   })
 
-  it('that can not be loaded are not reported as missing', async () => {
+  it('that cannot be loaded are not reported as missing', async () => {
     const { page } = await open({ at: '#/overview' })
     await page.route('**/api/v1/lablet-sessions/ls-*', route => route.abort())
     await page.goto(`${inject('product').url}/#/sessions/ls-0000000000000`)

@@ -81,7 +81,7 @@ function promise(response: ServerResponse, length: number, body: string): void {
   response.socket?.end()
 }
 
-describe.each(['ec2', 'cloudwatch'] as const)('an answer to %s that can not be believed', service => {
+describe.each(['ec2', 'cloudwatch'] as const)('an answer to %s that cannot be believed', service => {
   it.each(UNREADABLE)('is transient: %s', async (_name, answer) => {
     const clients = await serviceThatAnswers(answer)
     await expect(clients[service]()).rejects.toEqual(classified('transient'))

@@ -162,7 +162,7 @@ export const PlacementPreview = z
           because: Reason.meta({ description: 'The reason.' }),
         }),
       )
-      .meta({ description: 'Workers that can not take the session, and why.' }),
+      .meta({ description: 'Workers that cannot take the session, and why.' }),
     outcome: z.enum(['place', 'wait', 'resume', 'scale_up', 'unschedulable']).meta({
       description: 'What would happen to a session that starts now.',
     }),

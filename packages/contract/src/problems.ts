@@ -15,9 +15,9 @@ export const PROBLEMS = {
   },
   topology_invalid: {
     status: 422,
-    title: 'CML can not import this topology',
+    title: 'CML cannot import this topology',
     help:
-      'The YAML can not be parsed, or is not a CML lab. `errors` lists each place with its line. Fix these ' +
+      'The YAML cannot be parsed, or is not a CML lab. `errors` lists each place with its line. Fix these ' +
       'lines and try again.',
   },
   port_node_unknown: {
@@ -100,7 +100,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'The worker has no capacity',
     help:
-      'The worker can not take the session or its ports now; `detail` has the reason. The scheduler tries ' +
+      'The worker cannot take the session or its ports now; `detail` has the reason. The scheduler tries ' +
       'another worker.',
   },
   scale_up_rejected: {
@@ -124,7 +124,7 @@ export const PROBLEMS = {
     status: 409,
     title: 'The topology has no source',
     help:
-      'The topology was given inline, so it can not be fetched. PUT the definition with a new topology or a ' +
+      'The topology was given inline, so it cannot be fetched. PUT the definition with a new topology or a ' +
       'source.',
   },
   stale_leader: {
@@ -184,7 +184,7 @@ export const PROBLEMS = {
   worker_terminating: {
     status: 409,
     title: 'The worker is being terminated',
-    help: 'Termination can not be undone. Create a new worker.',
+    help: 'Termination cannot be undone. Create a new worker.',
   },
   version_mismatch: {
     status: 412,

@@ -13,7 +13,7 @@ const ANSWER_MS_MAX = 2_000
 /** Long enough for a controller to reconcile everything at least once. */
 const WRONG_FOR_MS = 6_000
 
-/** Sets wall clocks only: the monotonic clock can not be set. */
+/** Sets wall clocks only: the monotonic clock cannot be set. */
 export const clockSteps = (rounds: number): Fault => ({
   name: 'clocks',
   description:

@@ -63,7 +63,7 @@ it('EC2 down for 10 min with 100 workers: few calls, one condition and one decis
   expect(Math.max(...figures.callsPerMinute.slice(1)), 'one probe each 30 s').toBe(2)
   expect([figures.decisionsDuring, figures.decisionsAfter]).toEqual([WORKERS, WORKERS])
   expect(outageLines.filter(line => line === 'warn EC2 in us-east-1 does not answer')).toHaveLength(1)
-  // CloudWatch fails too, and discovery can not list everything: those are logged by their own loops.
+  // CloudWatch fails too, and discovery cannot list everything: those are logged by their own loops.
   expect(figures.warnings + figures.otherLines).toBeLessThanOrEqual(12)
   // A visit to each worker is due after the outage, as it is every five minutes.
   expect(linesAfter.filter(line => line !== 'info reconciled').toSorted()).toEqual([

@@ -30,7 +30,7 @@ function rebooted(sim: SimState, instance: SimInstance): SimInstance {
 /** EC2 announces that it will stop the machine, and stops it after this many simulated seconds. */
 export function retire(sim: SimState, instance: SimInstance, afterS: number): void {
   if (stateAt(instance, sim.now()) !== 'running') {
-    throw new Ec2Refusal('IncorrectInstanceState', `${instance.instance_id} is not running, so it can not be retired`)
+    throw new Ec2Refusal('IncorrectInstanceState', `${instance.instance_id} is not running, so it cannot be retired`)
   }
   const atMs = sim.now() + scaled(sim, afterS)
   sim.commit({ instances: [{ ...instance, ...retirementPlan(sim, instance, Math.max(atMs, sim.now() + 1)) }] })

@@ -56,4 +56,4 @@ const isNarrowed = (request: object): boolean =>
 const serverError = (drawn: number): Ec2Refusal =>
   drawn < 0.5
     ? new Ec2Refusal('InternalError', 'An internal error has occurred', 500)
-    : new Ec2Refusal('Unavailable', 'The server is overloaded and can not handle the request.', 503)
+    : new Ec2Refusal('Unavailable', 'The server is overloaded and cannot handle the request.', 503)

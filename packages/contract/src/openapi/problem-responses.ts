@@ -47,7 +47,7 @@ const DETAILS: { readonly [Code in ProblemCode]?: string } = {
   stale_leader: 'epoch 6 of worker-controller is over: worker-controller-2 leads with epoch 7',
   worker_not_terminated: 'training-1 is RUNNING; terminate it first',
   worker_protected: 'training-1 is protected; PATCH it with {"protected": false} first',
-  worker_terminating: 'training-1 is being terminated, which can not be undone; create a new worker',
+  worker_terminating: 'training-1 is being terminated, which cannot be undone; create a new worker',
   version_mismatch: 'the current version is 5, not 4: read it again',
   definition_not_found: 'definition bgp-basiks not found',
   timeslot_invalid: '90 min is longer than the 60 min that bgp-basics allows',

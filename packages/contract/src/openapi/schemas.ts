@@ -97,7 +97,7 @@ interface OverrideContext {
   readonly path: readonly (string | number)[]
 }
 
-/** Removes what readers and client generators can not use. */
+/** Removes what readers and client generators cannot use. */
 const simplify =
   (direction: Direction) =>
   ({ zodSchema, jsonSchema, path }: OverrideContext): void => {
@@ -122,7 +122,7 @@ const simplify =
     delete jsonSchema.example
   }
 
-/** Client generators can not write an object as a default, so it becomes an extension. */
+/** Client generators cannot write an object as a default, so it becomes an extension. */
 function moveObjectDefault(jsonSchema: z.core.JSONSchema.BaseSchema): void {
   const { default: preset } = jsonSchema
   if (typeof preset !== 'object' || preset === null) return

@@ -43,7 +43,7 @@ export function dispatcher(parts: {
   const handlerOf = new Map<string, Handler>(Object.entries(parts.handlers))
 
   async function answer(request: ApiRequest): Promise<ApiResponse> {
-    if (!URL.canParse(request.url, ORIGIN)) throw new ProblemError('not_found', 'the address can not be read')
+    if (!URL.canParse(request.url, ORIGIN)) throw new ProblemError('not_found', 'the address cannot be read')
     const url = new URL(request.url, ORIGIN)
     const extra = await parts.extra(request, url)
     if (extra) return extra

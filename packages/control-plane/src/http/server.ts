@@ -76,7 +76,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     exposeHeadRoutes: false,
     // A malformed URL reaches neither hooks nor handlers.
     frameworkErrors: (_error, request, reply) => {
-      const problem = new ProblemError('not_found', 'the address can not be read')
+      const problem = new ProblemError('not_found', 'the address cannot be read')
       return send(reply.headers(SECURITY_HEADERS), problemResponse(problem, request.url))
     },
   })
@@ -227,9 +227,9 @@ type Refusal = Error & { readonly statusCode?: number; readonly code?: string }
 function problemOf(error: Refusal): ProblemError {
   const { statusCode = 500 } = error
   if (statusCode === 413) return new ProblemError('body_too_large', 'the body is larger than this path takes')
-  if (statusCode === 415) return new ProblemError('unsupported_media_type', 'the type of the body can not be read')
+  if (statusCode === 415) return new ProblemError('unsupported_media_type', 'the type of the body cannot be read')
   if (statusCode >= 500) return new ProblemError('internal_error', 'something went wrong inside LCM')
-  if (error.code?.startsWith('FST_ERR_CTP')) return new ProblemError('malformed_json', 'the body can not be read')
+  if (error.code?.startsWith('FST_ERR_CTP')) return new ProblemError('malformed_json', 'the body cannot be read')
   return new ProblemError('not_found', 'nothing is here')
 }
 

@@ -119,7 +119,7 @@ export const LabletDefinition = DefinitionSpec.extend({
   created_by: z.string().meta({ description: 'The caller who created it.', example: 'admin' }),
   definition_version: DefinitionVersion.meta({ description: 'The version of the definition.', example: '1.0.0' }),
   status: DefinitionStatus.meta({
-    description: '`PENDING_SYNC`: waits for its topology; `ACTIVE`: can be booked; `DEPRECATED`: can not be booked.',
+    description: '`PENDING_SYNC`: waits for its topology; `ACTIVE`: can be booked; `DEPRECATED`: cannot be booked.',
     example: 'ACTIVE',
   }),
   replaces: z

@@ -123,7 +123,7 @@ export const Cml = z
       .boolean()
       .nullable()
       .default(null)
-      .meta({ description: 'Whether CML reported itself ready; null while it can not be reached.', example: true }),
+      .meta({ description: 'Whether CML reported itself ready; null while it cannot be reached.', example: true }),
     /** Pinned at first contact: another certificate at that address is not this server. */
     certificate_sha256: z.string().nullable().meta({
       description: 'The certificate pinned at first contact. A server with another one is not trusted.',
@@ -144,7 +144,7 @@ export const CmlChanges = z
       .boolean()
       .nullable()
       .exactOptional()
-      .meta({ description: 'Whether CML reported itself ready; null while it can not be reached.' }),
+      .meta({ description: 'Whether CML reported itself ready; null while it cannot be reached.' }),
     certificate_sha256: Cml.shape.certificate_sha256.exactOptional(),
     node_definitions: z
       .array(z.string().max(128))

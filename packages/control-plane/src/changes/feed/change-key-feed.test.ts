@@ -182,7 +182,7 @@ describe('changes', () => {
     expect(source.calls).toEqual(['list', 'watch after 0'])
   })
 
-  it('that can not be read are skipped', async () => {
+  it('that cannot be read are skipped', async () => {
     const unreadable = (key: string) => {
       if (key.endsWith('w-1')) throw new Error('unreadable')
       return resourceOfKey(key)

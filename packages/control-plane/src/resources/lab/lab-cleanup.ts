@@ -42,7 +42,7 @@ export const deleteIfSuperseded = (lab: LabRecord, isOwn: boolean, now: Instant)
   isOwn || !isLabUsable(lab) || lab.status === 'ERROR' ? lab : { ...lab, pending_action: deletion(NOT_HERE, now) }
 
 const NOT_HERE = 'its session is not here any more'
-const NOT_WANTED = 'its definition can not be booked any more'
+const NOT_WANTED = 'its definition cannot be booked any more'
 const AFTER_ERROR_MS = 10 * 60_000
 
 const deletion = (why: string, at: Instant) => ({

@@ -68,7 +68,7 @@ function completed(
 function refuseMove({ from, to }: { from: LabletSession['status']; to: LabletSession['status'] }): void {
   if (canMoveSession(from, to)) return
   const allowed = sessionMovesFrom(from).join(', ') || 'nowhere'
-  throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
+  throw new ProblemError('illegal_transition', `${from} cannot become ${to}; from there it goes to ${allowed}`)
 }
 
 /** Whether the session uses this worker and its lab there. */

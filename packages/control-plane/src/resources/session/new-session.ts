@@ -48,7 +48,7 @@ export function newSession(
   }
 }
 
-/** Why a timeslot can not be had. */
+/** Why a timeslot cannot be had. */
 export const invalidTimeslot = (detail: string): ProblemError => new ProblemError('timeslot_invalid', detail)
 
 const MINUTE_MS = 60_000

@@ -40,8 +40,8 @@ describe('a report', () => {
 
   it.each([
     ['SCHEDULED', 'by its assignment only'],
-    ['RUNNING', 'PENDING can not become RUNNING'],
-    ['STOPPED', 'PENDING can not become STOPPED'],
+    ['RUNNING', 'PENDING cannot become RUNNING'],
+    ['STOPPED', 'PENDING cannot become STOPPED'],
   ])('of %s is refused', async (status, detail) => {
     const { id } = await course.book()
     const answer = await course.reportSession(id, { status })

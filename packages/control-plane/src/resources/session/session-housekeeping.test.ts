@@ -110,7 +110,7 @@ describe('a lab that is kept for reuse', () => {
     const { pending_action } = await course.lab(labId)
     expect(pending_action).toMatchObject({
       action: 'delete',
-      by: expect.stringContaining('can not be booked any more'),
+      by: expect.stringContaining('cannot be booked any more'),
     })
   })
 

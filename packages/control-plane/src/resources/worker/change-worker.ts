@@ -86,7 +86,7 @@ function moved(before: Worker, worker: Worker, note: { at: Instant; because: Rea
   const { status: to } = worker
   if (!canMove(from, to)) {
     const allowed = movesFrom(from).join(', ') || 'nowhere'
-    throw new ProblemError('illegal_transition', `${from} can not become ${to}; from there it goes to ${allowed}`)
+    throw new ProblemError('illegal_transition', `${from} cannot become ${to}; from there it goes to ${allowed}`)
   }
   const history = [...before.state_history, { from, to, ...note }].slice(-STATE_HISTORY_MAX)
   const conditions = (ENDS_WITH[from] ?? []).reduce(withoutCondition, worker.conditions)

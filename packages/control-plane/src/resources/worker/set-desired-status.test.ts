@@ -131,7 +131,7 @@ describe('terminate', () => {
     }
   })
 
-  it.each(['start', 'stop', 'drain', 'refresh', 'repin', 'retry'])('can not be withdrawn by %s', async verb => {
+  it.each(['start', 'stop', 'drain', 'refresh', 'repin', 'retry'])('cannot be withdrawn by %s', async verb => {
     const { id } = await fleet.running()
     await fleet.moveTo(id, 'FAILED')
     await fleet.act(id, 'terminate')

@@ -116,5 +116,5 @@ export function refuseProtected(worker: Worker): void {
 export function refuseTerminating(worker: Worker): void {
   if (worker.desired_status !== 'TERMINATED' && worker.status !== 'TERMINATED') return
   const state = worker.status === 'TERMINATED' ? 'is terminated' : 'is being terminated'
-  throw new ProblemError('worker_terminating', `${worker.name} ${state}, which can not be undone; create a new worker`)
+  throw new ProblemError('worker_terminating', `${worker.name} ${state}, which cannot be undone; create a new worker`)
 }

@@ -164,7 +164,7 @@ describe('reporting the status', () => {
     expect(await report(worker.id, 9, { service_status: 'STARTING' })).toMatchObject({ status: 412 })
   })
 
-  it('can not change the desired status', async () => {
+  it('cannot change the desired status', async () => {
     const worker = await plane.create()
     expect(await report(worker.id, 1, { desired_status: 'TERMINATED' })).toMatchObject({
       status: 400,

@@ -109,7 +109,7 @@ function plainOf(document: Document.Parsed): unknown {
 /** One sentence that names the first error and its line. */
 export const summarizeErrors = (errors: readonly TopologyError[]): string => {
   const [first] = errors
-  if (first === undefined) return 'it can not be read'
+  if (first === undefined) return 'it cannot be read'
   const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
   const place = first.path.replace(/^body\.topology\.?/, '')
   return `line ${first.line ?? 1}: ${place === '' ? '' : `${place}: `}${first.message}${more}`
