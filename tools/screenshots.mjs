@@ -17,6 +17,7 @@ const KB_MAX = 300
 const IN_THE_DARK = new Set(['overview', 'worker', 'sessions'])
 /** Slow enough that a machine that boots is still seen to. */
 const SPEED = '120'
+const REDRAW_MS = 500
 
 await ensureReady()
 const executablePath = await ensureChromium()
@@ -95,6 +96,8 @@ async function take(page, { name, at, ready }) {
   await page.waitForLoadState('networkidle', { timeout: 1_000 }).catch(() => undefined)
   for (const colorScheme of IN_THE_DARK.has(name) ? ['light', 'dark'] : ['light']) {
     await page.emulateMedia({ colorScheme })
+    // Charts are redrawn in the new colors after the next frame.
+    await page.waitForTimeout(REDRAW_MS)
     const path = join(IMAGES, `${name}${colorScheme === 'dark' ? '-dark' : ''}.png`)
     await page.screenshot({ path, animations: 'disabled' })
     const kb = Math.ceil(statSync(path).size / 1024)
