@@ -48,7 +48,7 @@ describe('the import table', () => {
     ],
     [
       'packages/cloud/src/conformance/compute.ts',
-      "import { it } from 'vitest'\nimport { sim } from '@lcm/cloud-sim/model'",
+      "import { it } from 'vitest'\nimport { sim } from '@lcm/cloud-sim/sim-model'",
     ],
     ['packages/controllers/src/worker/observe.ts', "import type { CmlSystem } from '@lcm/cloud/cml-system'"],
     ['apps/lcm/src/main.ts', "const { up } = await import('@lcm/lcm/serve/up')"],
@@ -57,7 +57,7 @@ describe('the import table', () => {
     ['apps/lcm/src/cli/testing/a-shell.ts', "import { manualClock } from '@lcm/testkit/clock'"],
     [
       'apps/lcm/src/serve/up.ts',
-      "import { sim } from '@lcm/cloud-sim/model'\nimport { x } from '@lcm/controllers/worker/factory'",
+      "import { sim } from '@lcm/cloud-sim/sim-model'\nimport { x } from '@lcm/controllers/worker/factory'",
     ],
     ['tools/tidy.test.ts', "import { aWorker } from '@lcm/testkit/workers'\nimport { x } from './tidy/rules.ts'"],
   ])('lets %s write %s', (path, text) => {
@@ -71,7 +71,7 @@ describe('the import table', () => {
     ['packages/runtime/src/reconciliation/loop.ts', "import { z } from 'zod'"],
     ['packages/runtime/src/reconciliation/loop.ts', "import type { Worker } from '@lcm/domain/worker'"],
     ['packages/store/src/sqlite.ts', "export { loop } from '@lcm/runtime'"],
-    ['packages/cloud-aws/src/compute.ts', "import { sim } from '@lcm/cloud-sim/model'"],
+    ['packages/cloud-aws/src/compute.ts', "import { sim } from '@lcm/cloud-sim/sim-model'"],
     ['packages/cloud/src/compute.ts', "import { aWorker } from '@lcm/testkit/workers'"],
     ['packages/controllers/src/worker/observe.ts', "import { awsCompute } from '@lcm/cloud-aws/compute'"],
     ['packages/controllers/src/worker/observe.ts', "import type { CmlLabs } from '@lcm/cloud/cml-labs'"],

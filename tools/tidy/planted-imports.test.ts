@@ -94,7 +94,7 @@ describe('an import that the table forbids', () => {
 const PORTS: readonly (readonly [app: string, module: string])[] = [
   ['controllers/worker', 'cml-labs'],
   ['controllers/lablet', 'compute'],
-  ['controllers/lablet', 'metrics'],
+  ['controllers/lablet', 'machine-metrics'],
   ['controllers/lablet', 'cml-system'],
   ['controllers/lablet', 'compute-wrappers/batched-compute'],
   ['controllers/lablet', 'compute-wrappers/batched-compute'],
@@ -177,7 +177,7 @@ describe('a forbidden port', () => {
       ),
       plantIn(
         'controllers/worker',
-        "import type { CmlSystem } from '@lcm/cloud/cml-system'\nimport '@lcm/cloud/metrics'",
+        "import type { CmlSystem } from '@lcm/cloud/cml-system'\nimport '@lcm/cloud/machine-metrics'",
       ),
       plantIn(
         'controllers/lablet',

@@ -11,7 +11,7 @@ import { browserClock, ticking } from './state/browser-clock.ts'
 import { liveState } from './state/live-state.ts'
 import { liveStream } from './state/live-stream.ts'
 import { noticeBoard } from './state/notices.ts'
-import { requestTracker } from './state/requests.ts'
+import { requestTracker } from './state/request-tracker.ts'
 import { hashRouter } from './state/router.ts'
 import { themeChoice } from './state/theme.ts'
 

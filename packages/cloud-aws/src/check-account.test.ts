@@ -1,6 +1,6 @@
 import { plantMachines } from '@lcm/cloud-sim/conformance/sim-fixtures'
-import { openSimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
+import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterEach, expect, it } from 'vitest'
 import { type AccountCheckOptions, checkAccount } from './check-account.ts'

@@ -1,8 +1,8 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { plantMachines } from './conformance/sim-fixtures.ts'
-import { openSimModel } from './model.ts'
 import { positionFrom, regionIndex } from './region-index.ts'
+import { openSimModel } from './sim-model.ts'
 
 it('keeps the machines of a region in order through insertions and removals', () => {
   const model = openSimModel({ seed: 7, clock: manualClock() })

@@ -6,6 +6,7 @@ import { type FaultInjector, faultInjector } from './faults/fault-injector.ts'
 import type { PresetName } from './faults/fault-plan.ts'
 import { type RegionIndex, regionIndex } from './region-index.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
+import type { SimStore } from './sim-store.ts'
 import {
   changesOf,
   machineRemovals,
@@ -17,7 +18,6 @@ import {
   type StoredState,
   type TokenUse,
 } from './state-records.ts'
-import type { SimStore } from './store.ts'
 
 /** State that all adapters share. Reads are free; changes go through `commit`. */
 export interface SimState {

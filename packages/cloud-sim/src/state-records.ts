@@ -1,6 +1,6 @@
 import type { CmlIdentity } from './cml/certificate.ts'
 import type { SimInstance } from './ec2/instance.ts'
-import { type SimChange, type SimRecord, SimStoreError } from './store.ts'
+import { type SimChange, type SimRecord, SimStoreError } from './sim-store.ts'
 
 /** The launch of a client token, in the scope that its key names. */
 export interface TokenUse {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { Client } from '@lcm/client/client'
-import { openSimModel, type SimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
+import { openSimModel, type SimModel } from '@lcm/cloud-sim/sim-model'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { type Exchange, recordingProxy } from '../processes/recording-proxy.ts'

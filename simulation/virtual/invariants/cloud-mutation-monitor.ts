@@ -1,6 +1,6 @@
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute, PowerAction } from '@lcm/cloud/compute'
-import type { SimModel } from '@lcm/cloud-sim/model'
+import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { TAG } from '@lcm/domain/worker/instance'

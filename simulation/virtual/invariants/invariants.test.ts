@@ -1,4 +1,4 @@
-import { openSimModel } from '@lcm/cloud-sim/model'
+import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { manualClock } from '@lcm/testkit/manual-clock'

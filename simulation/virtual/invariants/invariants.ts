@@ -1,4 +1,4 @@
-import type { SimModel } from '@lcm/cloud-sim/model'
+import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/route'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { TAG } from '@lcm/domain/worker/instance'

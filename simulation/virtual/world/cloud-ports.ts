@@ -6,7 +6,7 @@ import { faultyCompute } from '@lcm/cloud-sim/faults/faulty-compute'
 import { simCmlLabs } from '@lcm/cloud-sim/in-process/cml-labs'
 import { simCmlSystem } from '@lcm/cloud-sim/in-process/cml-system'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
-import type { SimModel } from '@lcm/cloud-sim/model'
+import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import type { RandomFaultParts } from '../faults/random-faults.ts'
 
 /** Faults of the connections between LCM and the cloud. */

@@ -7,7 +7,7 @@ import { useContext } from 'preact/hooks'
 import type { LiveState } from '../state/live-state.ts'
 import type { LiveStream } from '../state/live-stream.ts'
 import type { Notices } from '../state/notices.ts'
-import type { Requests } from '../state/requests.ts'
+import type { Requests } from '../state/request-tracker.ts'
 import type { Router } from '../state/router.ts'
 import type { ThemeChoice } from '../state/theme.ts'
 

@@ -1,7 +1,7 @@
 import { UnreachableError } from '@lcm/client/client'
 import { Command, CommanderError, Help, type Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { COMPLETE } from './completion/completion.ts'
+import { COMPLETE } from './completion/completion-script.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
 import { failureOf, failureText } from './failure.ts'
 import { addGlobalOptions, type GlobalOptions, outputFor } from './global-options.ts'

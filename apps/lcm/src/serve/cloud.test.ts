@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { memorySimStore, SimStoreError } from '@lcm/cloud-sim/store'
+import { memorySimStore, SimStoreError } from '@lcm/cloud-sim/sim-store'
 import { systemClock } from '@lcm/runtime/clock'
 import { expect, it, onTestFinished } from 'vitest'
 import { bucketsOf, openWorld } from './cloud.ts'

@@ -1,5 +1,5 @@
 import type { MetricDataQuery } from '@aws-sdk/client-cloudwatch'
-import type { MachineReading } from '@lcm/cloud/metrics'
+import type { MachineReading } from '@lcm/cloud/machine-metrics'
 
 export const PERIOD_MS = 300_000
 const PERIODS = 3

@@ -1,5 +1,5 @@
 import { CloudWatchClient, type MetricDatum, PutMetricDataCommand } from '@aws-sdk/client-cloudwatch'
-import { NO_READING } from '@lcm/cloud/metrics'
+import { NO_READING } from '@lcm/cloud/machine-metrics'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { MOTO_CREDENTIALS, type MotoServer, startMoto } from '../testing/moto-server.ts'

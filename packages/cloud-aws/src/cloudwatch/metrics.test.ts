@@ -1,7 +1,7 @@
 import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/metrics'
 import { metricsFixture } from '@lcm/cloud-sim/conformance/sim-fixtures'
-import { openSimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
+import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { systemClock } from '@lcm/runtime/clock'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'

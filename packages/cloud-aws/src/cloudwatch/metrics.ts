@@ -1,7 +1,7 @@
 import type { MetricDataResult } from '@aws-sdk/client-cloudwatch'
 import { chunks } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
-import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
+import type { MachineMetrics, MachineReading } from '@lcm/cloud/machine-metrics'
 import { type AwsOptions, cloudWatchClients, cloudWatchSdk } from '../aws-clients.ts'
 import { allPages, cloudCall } from '../cloud-call.ts'
 import {

@@ -1,7 +1,7 @@
 import { computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
 import { plantMachines, SIM_COMPUTE_SETUP } from '@lcm/cloud-sim/conformance/sim-fixtures'
-import { openSimModel } from '@lcm/cloud-sim/model'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
+import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { systemClock } from '@lcm/runtime/clock'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import type { ObjectLocation } from '@lcm/cloud/objects'
+import type { ObjectLocation } from '@lcm/cloud/object-storage'
 import { awsHost } from '../aws-host.ts'
 
 /** Address of one object. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
-import type { ObjectLocation, Objects } from '@lcm/cloud/objects'
+import type { ObjectLocation, Objects } from '@lcm/cloud/object-storage'
 import type { AwsCredentials, AwsOptions } from '../aws-clients.ts'
 import { cloudCall } from '../cloud-call.ts'
 import { type S3Address, s3Address } from './address.ts'

@@ -1,7 +1,7 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { machineToProbe } from '../conformance/sim-fixtures.ts'
-import { openSimModel } from '../model.ts'
+import { openSimModel } from '../sim-model.ts'
 import { bootedCml } from '../testing/booted-cml.ts'
 import { cmlControl } from './cml-control-api.ts'
 import { NO_FAULTS } from './faults.ts'

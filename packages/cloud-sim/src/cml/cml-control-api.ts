@@ -1,5 +1,5 @@
-import type { SimModel } from '../model.ts'
 import type { ControlExtension, ControlResponse } from '../server/control-api.ts'
+import type { SimModel } from '../sim-model.ts'
 import { withActivity } from './api/dispatch.ts'
 import { importInto } from './api/labs.ts'
 import { retried } from './api/licensing.ts'

@@ -1,5 +1,5 @@
 import type { SimState } from '../sim-state.ts'
-import type { SimChange } from '../store.ts'
+import type { SimChange } from '../sim-store.ts'
 
 const SLACK = 100
 

@@ -1,6 +1,6 @@
 import { cmlControl } from '../cml/cml-control-api.ts'
 import { DEFAULT_CML_LOGIN } from '../cml/server-state.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 import { machineToProbe } from './sim-fixtures.ts'
 
 /** Fixture of a simulated cloud for the CML suites, without network ports. */

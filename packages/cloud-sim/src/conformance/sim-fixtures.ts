@@ -1,5 +1,5 @@
 import type { ComputeSetup } from '@lcm/cloud/conformance/compute'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 
 /** Setup of the simulated cloud for the compute suite. */
 export const SIM_COMPUTE_SETUP: ComputeSetup = {

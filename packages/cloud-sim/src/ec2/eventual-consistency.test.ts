@@ -1,7 +1,7 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
-import { openSimModel, type SimModel } from '../model.ts'
+import { openSimModel, type SimModel } from '../sim-model.ts'
 import type { RunRequest } from './launch.ts'
 
 const MINUTE = 60_000

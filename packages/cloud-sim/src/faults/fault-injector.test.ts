@@ -1,7 +1,7 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { openSimModel } from '../model.ts'
-import { memorySimStore } from '../store.ts'
+import { openSimModel } from '../sim-model.ts'
+import { memorySimStore } from '../sim-store.ts'
 import { PRESETS } from './fault-plan.ts'
 
 const open = (store = memorySimStore(), seed = 7) => openSimModel({ seed, clock: manualClock(), store })

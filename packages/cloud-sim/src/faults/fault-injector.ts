@@ -1,5 +1,5 @@
 import type { SeededRandom } from '../seeded-random.ts'
-import { type SimChange, SimStoreError } from '../store.ts'
+import { type SimChange, SimStoreError } from '../sim-store.ts'
 import { type FaultPlan, PRESETS, type PresetName } from './fault-plan.ts'
 import { patchPlan, presetNamed } from './patch-fault-plan.ts'
 

@@ -2,7 +2,7 @@ import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 import { drawDelivery } from './draw-delivery-fault.ts'
 import type { Delivery } from './fault-injector.ts'
 

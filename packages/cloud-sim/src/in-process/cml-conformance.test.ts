@@ -3,7 +3,7 @@ import type { CmlServerFixture } from '@lcm/cloud/conformance/cml-server-fixture
 import { cmlSystemConformance } from '@lcm/cloud/conformance/cml-system'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { cmlServerFixture } from '../conformance/cml-server-fixture.ts'
-import { openSimModel } from '../model.ts'
+import { openSimModel } from '../sim-model.ts'
 import { simCmlLabs } from './cml-labs.ts'
 import { simCmlSystem } from './cml-system.ts'
 

@@ -1,6 +1,6 @@
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
 import type { CmlLogin } from '@lcm/cloud/cml-login'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 import { instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
 import { type CmlCall, cmlSessions } from './cml-session.ts'
 

@@ -1,7 +1,7 @@
 import type { CmlEndpoint } from '@lcm/cloud/cml-login'
 import type { CmlProbe } from '@lcm/cloud/cml-system'
 import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 
 const IN_THE_WAY: Readonly<Record<CmlStage, string>> = {
   NOTHING: 'connection refused',

@@ -2,7 +2,7 @@ import type { CmlEndpoint, CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
 import type { CmlAnswer, CmlRequest } from '../cml/http-messages.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 import { recordIn, textIn } from './cml-readers.ts'
 
 /** One call of a client. */

@@ -1,7 +1,7 @@
 import { computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
-import { openSimModel } from '../model.ts'
+import { openSimModel } from '../sim-model.ts'
 import { simCompute } from './compute.ts'
 
 computeConformance('the model in process', async (): Promise<OpenCompute> => {

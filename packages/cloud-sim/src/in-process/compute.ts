@@ -10,7 +10,7 @@ import type { MachineView } from '../ec2/instance.ts'
 import type { RunRequest } from '../ec2/launch.ts'
 import type { StateChange } from '../ec2/power.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 
 const EVERYTHING = { max_results: null, next_token: null } as const
 

@@ -2,7 +2,7 @@ import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/met
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { metricsFixture, plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
-import { openSimModel } from '../model.ts'
+import { openSimModel } from '../sim-model.ts'
 import { simMetrics } from './metrics.ts'
 
 metricsConformance('the model in process', async (): Promise<OpenMetrics> => {

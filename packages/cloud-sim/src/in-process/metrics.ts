@@ -1,9 +1,9 @@
 import { classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
-import { type MachineMetrics, type MachineReading, NO_READING } from '@lcm/cloud/metrics'
+import { type MachineMetrics, type MachineReading, NO_READING } from '@lcm/cloud/machine-metrics'
 import { type Statistic, statisticOf } from '../cloudwatch/metric.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 
 const PERIOD_MS = 300_000
 /** A period is shown minutes after its end, so the newest may still be missing. */

@@ -9,7 +9,7 @@ import {
 } from '../cloudwatch/metric.ts'
 import { pageOf } from '../ec2/filters.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 import { type JsonText, splitJson } from './json-text.ts'
 
 const PREFIX = 'GraniteServiceVersion20100801.'

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { machineToProbe } from '../conformance/sim-fixtures.ts'
-import { openSimModel } from '../model.ts'
+import { openSimModel } from '../sim-model.ts'
 import { startSimServer } from './server.ts'
 
 const ROUNDS_MAX = 100_000

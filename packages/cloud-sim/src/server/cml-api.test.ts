@@ -7,8 +7,8 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Addressing } from '../addresses.ts'
 import { machineToProbe } from '../conformance/sim-fixtures.ts'
-import { openSimModel, type SimModel } from '../model.ts'
-import { memorySimStore } from '../store.ts'
+import { openSimModel, type SimModel } from '../sim-model.ts'
+import { memorySimStore } from '../sim-store.ts'
 import { type SimServer, startSimServer } from './server.ts'
 
 const ROUNDS_MAX = 100_000

@@ -1,6 +1,6 @@
 import type { Clock } from '@lcm/runtime/clock'
 import type { MachineView } from '../ec2/instance.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 import { type CmlHttpsServer, cmlHttpsServer } from './cml-https-server.ts'
 import { nodePortListeners } from './node-port-listeners.ts'
 

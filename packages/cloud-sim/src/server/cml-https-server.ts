@@ -5,7 +5,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import type { CmlAnswer, CmlRequest } from '../cml/http-messages.ts'
 import { nginxPage } from '../cml/nginx-pages.ts'
 import type { MachineView } from '../ec2/instance.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 
 /** CML of one machine over HTTPS. It only translates; the model performs the calls. */
 export interface CmlHttpsServer {

@@ -1,7 +1,7 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { plantMachines } from '../conformance/sim-fixtures.ts'
-import { openSimModel, type SimModel } from '../model.ts'
+import { openSimModel, type SimModel } from '../sim-model.ts'
 import { type ControlExtension, controlApi } from './control-api.ts'
 import { refusalReason } from './loopback-guard.ts'
 import { boundedRequestLog, type RequestLogEntry } from './request-log.ts'

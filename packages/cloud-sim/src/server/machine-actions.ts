@@ -1,6 +1,6 @@
 import type { MachineView } from '../ec2/instance.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 import type { JsonText } from './json-text.ts'
 
 interface Asked {

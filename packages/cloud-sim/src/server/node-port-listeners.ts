@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { type Clock, systemClock } from '@lcm/runtime/clock'
 import type { NodePort } from '../cml/node-ports.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 
 /** Ports of all machines that lead to their nodes. */
 export interface NodePortListeners {

@@ -1,7 +1,7 @@
 import type { CmlAnswer } from '../cml/http-messages.ts'
 import { DEFAULT_CML_LOGIN } from '../cml/server-state.ts'
 import { machineToProbe } from '../conformance/sim-fixtures.ts'
-import type { SimModel } from '../model.ts'
+import type { SimModel } from '../sim-model.ts'
 
 /** A machine whose CML is ready, and calls of its API as the administrator. */
 export async function bootedCml(model: SimModel, advance: (ms: number) => Promise<void>) {

@@ -2,7 +2,7 @@ import { anInstance, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { CloudError, type CloudErrorClass } from '../errors.ts'
-import type { MachineMetrics } from '../metrics.ts'
+import type { MachineMetrics } from '../machine-metrics.ts'
 import { type AccountCircuitBreaker, accountCircuitBreaker } from './account-circuit-breaker.ts'
 import type { BatchedCompute } from './batched-compute.ts'
 

@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { Clock } from '@lcm/runtime/clock'
 import { CloudError, type CloudErrorClass } from '../errors.ts'
-import type { MachineMetrics } from '../metrics.ts'
+import type { MachineMetrics } from '../machine-metrics.ts'
 import type { BatchedCompute } from './batched-compute.ts'
 
 const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type MachineMetrics, NO_READING } from '../metrics.ts'
+import { type MachineMetrics, NO_READING } from '../machine-metrics.ts'
 
 /** A fresh cloud for one test, with one machine that has run for half an hour and has an agent. */
 export interface OpenMetrics {

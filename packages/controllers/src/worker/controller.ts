@@ -1,7 +1,7 @@
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { AccountCircuitBreaker } from '@lcm/cloud/compute-wrappers/account-circuit-breaker'
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
-import type { MachineMetrics } from '@lcm/cloud/metrics'
+import type { MachineMetrics } from '@lcm/cloud/machine-metrics'
 import { allOf, type HostedService, leaderElected, type Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Controller, ControllerParts } from '../kit/controller.ts'

@@ -1,7 +1,7 @@
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
-import { openSimModel } from '@lcm/cloud-sim/model'
+import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'

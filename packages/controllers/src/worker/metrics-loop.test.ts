@@ -1,6 +1,6 @@
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
-import type { MachineMetrics, MachineReading } from '@lcm/cloud/metrics'
+import type { MachineMetrics, MachineReading } from '@lcm/cloud/machine-metrics'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import { toInstant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'

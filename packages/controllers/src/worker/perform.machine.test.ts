@@ -1,7 +1,7 @@
 import { type BatchedCompute, batchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
-import { openSimModel } from '@lcm/cloud-sim/model'
+import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import type { SimModel } from '@lcm/cloud-sim/model'
+import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { allowedLosses } from '@lcm/domain/fleet/loss-limit'
 import type { Worker } from '@lcm/domain/worker/worker'

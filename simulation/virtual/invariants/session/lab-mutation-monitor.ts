@@ -1,6 +1,6 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import type { CmlLogin } from '@lcm/cloud/cml-login'
-import type { SimModel } from '@lcm/cloud-sim/model'
+import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'

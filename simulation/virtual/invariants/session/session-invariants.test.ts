@@ -1,4 +1,4 @@
-import { openSimModel } from '@lcm/cloud-sim/model'
+import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { textReason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'

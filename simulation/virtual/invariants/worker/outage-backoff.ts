@@ -1,4 +1,4 @@
-import type { SimModel } from '@lcm/cloud-sim/model'
+import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import type { Dispatch } from '@lcm/contract/route'
 import { MINUTE_MS } from '../../world/durations.ts'
 

@@ -1,4 +1,4 @@
-import type { SimModel } from '@lcm/cloud-sim/model'
+import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { CONDITION, holds, type Worker } from '@lcm/domain/worker/worker'
 import { CML_LOGIN } from '../../world/planted-secrets.ts'
 

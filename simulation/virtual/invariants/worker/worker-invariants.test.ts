@@ -1,4 +1,4 @@
-import { openSimModel } from '@lcm/cloud-sim/model'
+import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import type { Dispatch } from '@lcm/contract/route'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'

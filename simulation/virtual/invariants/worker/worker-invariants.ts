@@ -1,5 +1,5 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
-import type { SimModel } from '@lcm/cloud-sim/model'
+import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { TAG } from '@lcm/domain/worker/instance'

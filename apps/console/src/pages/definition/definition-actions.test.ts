@@ -2,7 +2,7 @@ import { apiClient } from '@lcm/client/client'
 import { aDefinition } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import type { Info } from '../../state/live-state.ts'
-import type { Requests } from '../../state/requests.ts'
+import type { Requests } from '../../state/request-tracker.ts'
 import { availableActions, requestDefinitionAction } from './definition-actions.ts'
 
 const as = (role: Info['actor']['role']): Info => ({

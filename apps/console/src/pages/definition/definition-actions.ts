@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { Info } from '../../state/live-state.ts'
 import { isAllowed } from '../../state/permission.ts'
-import type { Requests } from '../../state/requests.ts'
+import type { Requests } from '../../state/request-tracker.ts'
 import type { Definition } from './definition-groups.ts'
 
 export const DEFINITION_ACTIONS = ['preview', 'edit', 'sync', 'deprecate', 'delete'] as const

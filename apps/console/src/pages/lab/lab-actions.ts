@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { LabAction, LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Requests } from '../../state/requests.ts'
+import type { Requests } from '../../state/request-tracker.ts'
 
 export const ACTION_TEXTS: Readonly<Record<LabAction, { readonly label: string; readonly help: string }>> = {
   start: { label: 'Start', help: 'Start all nodes' },

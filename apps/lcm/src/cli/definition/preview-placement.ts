@@ -1,12 +1,12 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { Command } from 'commander'
+import { findDefinition } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 import { section, tableOf } from '../terminal/description.ts'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, printable } from '../terminal/table.ts'
-import { findDefinition } from './find.ts'
 
 export function definePreview(group: Command, shell: Shell): void {
   group

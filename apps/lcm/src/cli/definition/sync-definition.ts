@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
+import { findDefinition } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
-import { DEFINITIONS } from '../kinds.ts'
+import { DEFINITIONS } from '../resource-kinds.ts'
 import type { Shell } from '../shell.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait.ts'
 import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-until-settled.ts'
 import type { DefinitionSummary } from './definition-view.ts'
-import { findDefinition } from './find.ts'
 
 /** Whether its topology was fetched. */
 function judge({ sync }: DefinitionSummary): Verdict {

@@ -10,7 +10,7 @@ import type { Colors } from '../terminal/output.ts'
 import { type Column, columnWidths, printable, rowLines } from '../terminal/table.ts'
 import type { WorkerNames } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { resourceText } from './resource-ref.ts'
+import { resourceText } from './resource-text.ts'
 
 export type FleetPlan = AnswerOf<'getFleetPlan'>
 type Item = FleetPlan['items'][number]

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { invocation } from '../invocation.ts'
-import { LEAKS } from '../kinds.ts'
+import { LEAKS } from '../resource-kinds.ts'
 import type { Shell } from '../shell.ts'
 
 export function defineResolve(group: Command, shell: Shell): void {

@@ -1,7 +1,7 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { unschedulableBecause } from '@lcm/domain/session/unschedulable'
-import { SESSIONS } from '../kinds.ts'
+import { SESSIONS } from '../resource-kinds.ts'
 import { impossible, reached, underWay, type Verdict, WAIT_MS_DEFAULT, type Waited } from '../wait.ts'
 import type { Settling } from '../wait-until-settled.ts'
 import { BY_ID, type WorkerNames } from '../worker/worker-names.ts'

@@ -4,7 +4,7 @@ import { type FaultState, MACHINE_ACTS, type MachineAct, type Preset, simClient 
 import { pairsOf } from '@lcm/client/sim-worker-pairs'
 import { Argument, type Command, Option } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
-import { findWorker } from '../find.ts'
+import { findWorker } from '../find-resource.ts'
 import { presetOption } from '../host/run-hosted.ts'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
 import type { Shell } from '../shell.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { findTemplate } from '../find.ts'
+import { findTemplate } from '../find-resource.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'

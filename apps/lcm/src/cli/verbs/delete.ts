@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
-import { findDefinition } from '../definition/find.ts'
-import { findTemplate, findWorker } from '../find.ts'
+import { findDefinition, findTemplate, findWorker } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
 import type { Shell } from '../shell.ts'

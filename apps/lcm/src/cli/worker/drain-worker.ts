@@ -1,7 +1,7 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
-import { findWorker } from '../find.ts'
+import { findWorker } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { printOne } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'

@@ -1,7 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
-import { findWorker } from '../find.ts'
+import { findWorker } from '../find-resource.ts'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import { printOne, WORKER_VIEW } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
-import { findWorker } from '../find.ts'
+import { findWorker } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 import { readSecret } from '../terminal/secret-input.ts'

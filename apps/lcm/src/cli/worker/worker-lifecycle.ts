@@ -1,6 +1,6 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
-import { findWorker } from '../find.ts'
+import { findWorker } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
 import { addSessionRetry } from '../session/session-commands.ts'

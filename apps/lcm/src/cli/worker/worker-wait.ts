@@ -1,5 +1,5 @@
 import { CONDITION, type DesiredStatus, holds, type Worker } from '@lcm/domain/worker/worker'
-import { WORKERS } from '../kinds.ts'
+import { WORKERS } from '../resource-kinds.ts'
 import { shellWord } from '../terminal/shell-word.ts'
 import { printable } from '../terminal/table.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait.ts'

@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { openSimModel } from '../../model.ts'
+import { openSimModel } from '../../sim-model.ts'
 import { bootedCml } from '../../testing/booted-cml.ts'
 
 const TOKEN = { token: 'good' }

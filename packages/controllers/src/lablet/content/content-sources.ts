@@ -2,7 +2,7 @@ import { readFile, realpath, stat } from 'node:fs/promises'
 import { resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CloudError } from '@lcm/cloud/errors'
-import { type Objects, parseS3Address } from '@lcm/cloud/objects'
+import { type Objects, parseS3Address } from '@lcm/cloud/object-storage'
 import { linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 

@@ -5,7 +5,7 @@ import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { PlacementPreview } from '../../../parts/placement-preview.tsx'
 import { pageHash } from '../../../state/router.ts'
 import { zoneText } from '../../../state/time-format.ts'
-import { bookingBody, bookingFault, localMinute } from './booking.ts'
+import { bookingBody, bookingFault, localMinute } from './booking-draft.ts'
 import { MinutesField } from './minutes-field.tsx'
 
 type Definition = AnswerOf<'listDefinitions'>['items'][number]

@@ -4,7 +4,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { liveState } from '../../../state/live-state.ts'
 import { noticeBoard } from '../../../state/notices.ts'
-import { requestTracker } from '../../../state/requests.ts'
+import { requestTracker } from '../../../state/request-tracker.ts'
 import { ConsoleApi } from '../../../testing/console-api.ts'
 import { requestExtend } from './session-requests.ts'
 

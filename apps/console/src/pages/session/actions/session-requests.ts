@@ -1,5 +1,5 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { type Requests, sendOrReject } from '../../../state/requests.ts'
+import { type Requests, sendOrReject } from '../../../state/request-tracker.ts'
 
 const targetOf = ({ id, definition }: LabletSession) =>
   ({ kind: 'session', id, name: `the session of ${definition.name}` }) as const

@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { type Requests, sendOrReject } from '../../../state/requests.ts'
+import { type Requests, sendOrReject } from '../../../state/request-tracker.ts'
 import { ACTION_TEXTS, type ActionOptions, type DirectAction, sendAction } from './worker-actions.ts'
 
 export interface RequestOptions extends ActionOptions {

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { ConsoleApi } from '../testing/console-api.ts'
 import { liveState } from './live-state.ts'
 import { noticeBoard } from './notices.ts'
-import { requestTracker } from './requests.ts'
+import { requestTracker } from './request-tracker.ts'
 
 const NOW = '2026-01-01T00:00:00.000Z'
 

@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
-import { bookingBody, bookingFault, localMinute } from './booking.ts'
+import { bookingBody, bookingFault, localMinute } from './booking-draft.ts'
 
 const NOW_MS = Date.parse('2026-01-02T03:00:00.000Z')
 const draft = { definitionId: 'ld-1', start: null, minutes: 60 }

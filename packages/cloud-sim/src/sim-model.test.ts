@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { plantMachines, SIM_COMPUTE_SETUP } from './conformance/sim-fixtures.ts'
-import { openSimModel, type SimModel } from './model.ts'
+import { openSimModel, type SimModel } from './sim-model.ts'
 import { openSimState } from './sim-state.ts'
+import { memorySimStore, type SimStore, sqliteSimStore } from './sim-store.ts'
 import { TELEMETRY } from './state-records.ts'
-import { memorySimStore, type SimStore, sqliteSimStore } from './store.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

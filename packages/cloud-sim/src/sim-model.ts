@@ -11,7 +11,7 @@ import type { PresetName } from './faults/fault-plan.ts'
 import { type Admit, admission, rateLimitedEc2 } from './faults/rate-limited-ec2.ts'
 import { seedFleet } from './seed-fleet.ts'
 import { openSimState, type SimState } from './sim-state.ts'
-import { memorySimStore, type SimStore } from './store.ts'
+import { memorySimStore, type SimStore } from './sim-store.ts'
 
 /**
  * The simulated cloud. Its state follows from stored timestamps and the wall clock, so it advances even while it is

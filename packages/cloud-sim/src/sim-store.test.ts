@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { memorySimStore, SimStoreError, sqliteSimStore } from './store.ts'
+import { memorySimStore, SimStoreError, sqliteSimStore } from './sim-store.ts'
 
 let folder = ''
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { parseS3Address } from './objects.ts'
+import { parseS3Address } from './object-storage.ts'
 
 it('is a bucket and a key', () => {
   expect(parseS3Address('s3://labs/2026/bgp basics?.zip')).toEqual({ bucket: 'labs', key: '2026/bgp basics?.zip' })

@@ -1,6 +1,6 @@
 import { apiClient } from '@lcm/client/client'
 import { expect, it } from 'vitest'
-import { findTemplate, findWorker } from './find.ts'
+import { findTemplate, findWorker } from './find-resource.ts'
 import { cliApi } from './testing/cli-api.ts'
 import { aTemplate, aWorker } from './testing/samples.ts'
 

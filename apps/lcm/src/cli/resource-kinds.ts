@@ -8,8 +8,7 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { DefinitionSummary } from './definition/definition-view.ts'
-import { findDefinition, findLab, findSession } from './definition/find.ts'
-import { findTemplate, findWorker, notThere } from './find.ts'
+import { findDefinition, findLab, findSession, findTemplate, findWorker, notThere } from './find-resource.ts'
 import { labColumns } from './lab/lab-view.ts'
 import {
   DEFINITION_VIEW,
