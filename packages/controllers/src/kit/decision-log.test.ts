@@ -2,7 +2,7 @@ import { getEventListeners } from 'node:events'
 import { apiClient } from '@lcm/client/client'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
 import { DecisionNote } from '@lcm/domain/decision'
-import { type Reason, textReason } from '@lcm/domain/reason'
+import { type Reason, reason, textReason } from '@lcm/domain/reason'
 import { silentLogger } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -61,6 +61,20 @@ it('records a wait again only when its reason changes in more than numbers', asy
     'it boots, 3 min left',
     'a user requested it',
     'a user requested it',
+  ])
+})
+
+it('records a wait again when it is for another worker, also in the cause of its reason', async () => {
+  const down = (worker: string) => reason('worker_status', { worker, status: 'STARTING' })
+  const wait = (because: Reason) => log.note('session:ls-1', 1, DecisionNote.parse({ action: 'wait', because }))
+  for (const worker of ['nested-1', 'nested-1', 'nested-2']) wait(down(worker))
+  for (const worker of ['nested-2', 'nested-3']) wait(reason('session_placed_again', { cause: down(worker) }))
+  await clock.advance(1_000)
+  expect(reasons()).toEqual([
+    down('nested-1').message,
+    down('nested-2').message,
+    reason('session_placed_again', { cause: down('nested-2') }).message,
+    reason('session_placed_again', { cause: down('nested-3') }).message,
   ])
 })
 

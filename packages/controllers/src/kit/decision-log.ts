@@ -30,8 +30,17 @@ interface Noted extends DecisionNote {
   readonly resource: string
 }
 
-/** Code and params without numbers, which change from one reconcile to the next. */
-const gist = ({ code, params }: Reason): string => `${code} ${JSON.stringify(params).replaceAll(/\d+/g, '#')}`
+/** Params that name a resource: their digits tell one from another. */
+const NAMES: ReadonlySet<string> = new Set(['worker', 'worker_id', 'instance_id', 'session_id', 'lab', 'lab_id'])
+
+/** Code and params without other numbers, which change from one reconcile to the next. */
+const gist = ({ code, params }: Reason): string =>
+  `${code} ${JSON.stringify(params, (name, value) => (NAMES.has(name) ? value : withoutNumbers(value)))}`
+
+function withoutNumbers(value: unknown): unknown {
+  if (typeof value === 'number') return '#'
+  return typeof value === 'string' ? value.replaceAll(/\d+/g, '#') : value
+}
 
 /** Decisions on their way to the API's journal. Losing some with a crash loses no state. */
 export function decisionLog(parts: { client: Client; clock: Clock; logger: Logger; instanceId: string }): DecisionLog {
