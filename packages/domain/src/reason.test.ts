@@ -14,6 +14,12 @@ it('a text reason keeps at most 1000 characters', () => {
   expect(Reason.parse(textReason('Insufficient capacity.')).params).toEqual({ text: 'Insufficient capacity.' })
 })
 
+it('a long text is not cut inside a character', () => {
+  const { message, params } = textReason(`x${'😀'.repeat(600)}`)
+  expect([message, params.text]).toEqual(Array(2).fill(`x${'😀'.repeat(499)}`))
+  expect(textReason('😀'.repeat(500)).message).toBe('😀'.repeat(500))
+})
+
 it('reasons are compared by code and params, not by message', () => {
   const made = reason('booked_by', { by: 'ada' })
   expect(sameReason(made, { ...made, message: 'worded differently' })).toBe(true)

@@ -33,17 +33,23 @@ export type Reason = z.infer<typeof Reason>
 export type ReasonCode = keyof typeof REASONS
 type ParamsOf<Code extends ReasonCode> = Parameters<(typeof REASONS)[Code]>[0]
 
+/** Never cuts a character in two: half of one is no valid text for clients that are strict about Unicode. */
+function cut(text: string): string {
+  const short = text.slice(0, MESSAGE_CHARS_MAX)
+  return /[\uD800-\uDBFF]$/.test(short) ? short.slice(0, -1) : short
+}
+
 /** Makes a reason of the catalog. The only place where a message is rendered. */
 export function reason<Code extends ReasonCode>(
   code: Code,
   ...[params]: undefined extends ParamsOf<Code> ? [] : [ParamsOf<Code>]
 ): Reason {
   const render = REASONS[code] as (params?: object) => string
-  return { code, message: render(params).slice(0, MESSAGE_CHARS_MAX), params: { ...params } }
+  return { code, message: cut(render(params)), params: { ...params } }
 }
 
 /** A foreign text, such as an error message of AWS or CML. */
-export const textReason = (text: string): Reason => reason('text', { text: text.slice(0, MESSAGE_CHARS_MAX) })
+export const textReason = (text: string): Reason => reason('text', { text: cut(text) })
 
 /** Whether two reasons have the same code and params. Messages are not compared. */
 export const sameReason = (a: Reason | null, b: Reason | null): boolean =>
