@@ -71,7 +71,7 @@ const BECAUSE_MAX = 110
 
 export const decisionLines = (decisions: readonly DecisionRecord[], nowMs: number, isVerbose = false): string[] =>
   decisions
-    .filter((decision, index) => isVerbose || !isEcho(decision, decisions[index + 1]))
+    .filter((decision, index) => isVerbose || !isRoutine(decision, decisions[index + 1]))
     .map(({ at, action, because, outcome }) => {
       const text = `${because.message}${outcome === '' ? '' : ` -> ${outcome}`}`
       return `${ageOf(at, nowMs).padEnd(8)}${actionWords(action).padEnd(20)}${isVerbose ? text : shortened(text)}`
@@ -84,15 +84,18 @@ export const readingFor = (shown: number, isVerbose: boolean): number => (isVerb
 export function newestShown(decisions: readonly DecisionRecord[], count: number, isVerbose: boolean): DecisionRecord[] {
   let left = count
   const end = decisions.findIndex((decision, index) => {
-    if (isVerbose || !isEcho(decision, decisions[index + 1])) left -= 1
+    if (isVerbose || !isRoutine(decision, decisions[index + 1])) left -= 1
     return left === 0
   })
   return decisions.slice(0, end === -1 ? decisions.length : end + 1)
 }
 
-/** Whether a wait repeats the reason of the write before it. */
-const isEcho = ({ action, because }: DecisionRecord, before: DecisionRecord | undefined): boolean =>
-  action === 'wait' && before?.action === 'write' && sameReason(before.because, because)
+/** The idle policy decides so about every worker in use, which explains nothing. */
+export const IN_USE = 'skipped_not_idle'
+
+/** Whether a decision explains nothing: a worker is in use, or a wait repeats the reason of the write before it. */
+const isRoutine = ({ action, because }: DecisionRecord, before: DecisionRecord | undefined): boolean =>
+  action === IN_USE || (action === 'wait' && before?.action === 'write' && sameReason(before.because, because))
 
 const shortened = (text: string): string =>
   text.length <= BECAUSE_MAX ? text : `${text.slice(0, BECAUSE_MAX - 1).trimEnd()}…`

@@ -260,6 +260,8 @@ describe('an idle worker that is not paused', () => {
 
   it('says nothing of the idle policy while the worker is in use', () => {
     const inUse = decision({ action: 'skipped_not_idle', because: textReason('last used or started 0 s ago') })
+    expect(part(explain(worker, { decisions: [inUse] }), 'Decisions, newest first')).toEqual([])
+    expect(part(explain(worker, { decisions: [inUse] }, true), 'Decisions, newest first')).toHaveLength(1)
     expect(part(explain(worker, { decisions: [inUse] }), 'Why')).toEqual([
       'It became RUNNING because CML 2.9.1 is ready.',
     ])

@@ -7,7 +7,7 @@ import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
 import { POLICY } from '@lcm/domain/worker/lifecycle'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next'
-import { decisionLines, decisionText, guardLines, moveText, type Reader, sentence } from '../explanation.ts'
+import { decisionLines, decisionText, guardLines, IN_USE, moveText, type Reader, sentence } from '../explanation.ts'
 import { section } from '../terminal/description.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -53,9 +53,6 @@ function reasons(worker: Worker, decisions: readonly DecisionRecord[], { nowMs, 
     worker.conditions.some(({ status, reason }) => status && sameReason(reason, last.because))
   return isRepeated ? led : [...led, ...decisionText(last, { nowMs, isVerbose })]
 }
-
-/** The idle policy decides so about every worker in use, which explains nothing. */
-const IN_USE = 'skipped_not_idle'
 
 const CREATED: ReasonCode = 'worker_created'
 /** The reason of the first desired status, which the creator set. */
