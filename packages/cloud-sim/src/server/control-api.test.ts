@@ -115,6 +115,7 @@ describe('faults', () => {
     expect(ask('PUT', '/capacity', { ...offering, availability_zone: 'mars' }).status).toBe(400)
     expect(ask('PUT', '/capacity', { ...offering, instance_type: 'm1' }).status).toBe(400)
     expect(ask('PUT', '/capacity', { ...offering, available: -1 }).status).toBe(400)
+    expect(ask('PUT', '/capacity', { ...offering, free: 0 }).status).toBe(400)
   })
 })
 

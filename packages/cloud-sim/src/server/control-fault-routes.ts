@@ -71,8 +71,10 @@ function setCapacity(faults: FaultInjector, body: JsonText): void {
   const types = INSTANCE_TYPES.map(type => type.name)
   if (!types.includes(offering.instance_type))
     throw new FaultPlanError(`instance_type must be one of ${types.join(', ')}`)
+  // Without the field, a mistyped name would remove the limit.
+  const isGiven = body.names().includes('available')
   const available = body.has('available') ? body.number('available') : null
-  if (available !== null && (!Number.isInteger(available) || available < 0)) {
+  if (!isGiven || (available !== null && (!Number.isInteger(available) || available < 0))) {
     throw new FaultPlanError('available must be a whole number of machines that still fit, or null for no limit')
   }
   faults.setCapacity(offering, available)
