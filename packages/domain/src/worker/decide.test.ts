@@ -5,16 +5,10 @@ import { toInstant, toMs } from '../instant.ts'
 import { reason, textReason } from '../reason.ts'
 import { withBoot } from './boot.ts'
 import { decideWorker, needsAttention } from './decide.ts'
-import type { Decision } from './decision/decision.ts'
+import { type Decision, requeueAfterMs } from './decision/decision.ts'
 import { EC2_STATES } from './instance.ts'
 import { canMove } from './lifecycle.ts'
-import {
-  type CmlObservation,
-  type Ec2Observation,
-  type LicenseObservation,
-  requeueAfterMs,
-  WORKER_POLICY,
-} from './observation.ts'
+import { type CmlObservation, type Ec2Observation, type LicenseObservation, WORKER_POLICY } from './observation.ts'
 import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges, withChanges } from './worker.ts'
 import { NO_LICENSE } from './worker-parts.ts'
 

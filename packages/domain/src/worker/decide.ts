@@ -4,6 +4,7 @@ import { type Reason, reason } from '../reason.ts'
 import { bootDiffers, bootProgress, bootReached, withBoot } from './boot.ts'
 import { decideAccess } from './decision/cml-access.ts'
 import {
+  ageOf,
   announce,
   type Decision,
   decideFreshness,
@@ -12,6 +13,7 @@ import {
   nothing,
   perform,
   refreshed,
+  requeueAfterMs,
   wait,
   withoutOutage,
   withoutRunningConditions,
@@ -27,7 +29,7 @@ import { withNameTag } from './drift.ts'
 import { factsOf, isEmpty } from './endpoint.ts'
 import { EC2_STATES } from './instance.ts'
 import { statusOfEc2State } from './lifecycle.ts'
-import { ageOf, type Observation, requeueAfterMs, type Seen, type WorkerPolicy } from './observation.ts'
+import type { Observation, Seen, WorkerPolicy } from './observation.ts'
 import {
   CONDITION,
   type Condition,

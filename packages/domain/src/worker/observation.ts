@@ -1,4 +1,3 @@
-import { toMs } from '../instant.ts'
 import type { Reason } from '../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot.ts'
@@ -114,12 +113,6 @@ export interface Seen extends Omit<Observation, 'ec2'> {
   readonly policy: WorkerPolicy
   readonly nowMs: number
 }
-
-export const ageOf = (worker: Worker, nowMs: number): number => nowMs - toMs(worker.entered_status_at)
-
-/** Requeues recent changes often, and old ones less often. */
-export const requeueAfterMs = (worker: Worker, policy: WorkerPolicy, nowMs: number): number =>
-  Math.min(policy.requeueMsMax, Math.max(policy.requeueMs, ageOf(worker, nowMs) / 4))
 
 /** The numbers and rules that decisions depend on. */
 export interface WorkerPolicy {

@@ -1,7 +1,7 @@
-import { toInstant } from '../../instant.ts'
+import { toInstant, toMs } from '../../instant.ts'
 import { type Reason, reason, sameReason } from '../../reason.ts'
 import type { LaunchParameters } from '../instance.ts'
-import type { Observation, Seen, Unreadable } from '../observation.ts'
+import type { Observation, Seen, Unreadable, WorkerPolicy } from '../observation.ts'
 import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
 
 /**
@@ -154,3 +154,9 @@ export function refreshed(decision: Decision, { ec2 }: Observation): Decision {
   if (action.kind === 'wait') return write(taken, action.afterMs, reason('refreshed', { cause: because }))
   return decision
 }
+
+export const ageOf = (worker: Worker, nowMs: number): number => nowMs - toMs(worker.entered_status_at)
+
+/** Requeues recent changes often, and old ones less often. */
+export const requeueAfterMs = (worker: Worker, policy: WorkerPolicy, nowMs: number): number =>
+  Math.min(policy.requeueMsMax, Math.max(policy.requeueMs, ageOf(worker, nowMs) / 4))

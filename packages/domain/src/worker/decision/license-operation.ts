@@ -3,11 +3,11 @@ import { type Reason, reason, sameReason } from '../../reason.ts'
 import type { LostLicense } from '../../text/reasons/license-reasons.ts'
 import { factsOf, isEmpty } from '../endpoint.ts'
 import type { Instance } from '../instance.ts'
-import { ageOf, type LicenseObservation, type Seen, type WorkerPolicy } from '../observation.ts'
+import type { LicenseObservation, Seen, WorkerPolicy } from '../observation.ts'
 import { isTrusted } from '../trust.ts'
 import { CONDITION, type Worker, type WorkerChanges, withCondition } from '../worker.ts'
 import type { License } from '../worker-parts.ts'
-import { announce, type Decision, perform, wait, write } from './decision.ts'
+import { ageOf, announce, type Decision, perform, wait, write } from './decision.ts'
 
 export type SeenLicense = Extract<LicenseObservation, { kind: 'seen' }>
 

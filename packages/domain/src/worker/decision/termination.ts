@@ -1,9 +1,9 @@
 import { type Reason, reason } from '../../reason.ts'
 import type { Instance } from '../instance.ts'
-import { requeueAfterMs, type Seen, type WorkerPolicy } from '../observation.ts'
+import type { Seen, WorkerPolicy } from '../observation.ts'
 import { hasLogin } from '../trust.ts'
 import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
-import { announce, type Decision, hold, perform, wait, write } from './decision.ts'
+import { announce, type Decision, hold, perform, requeueAfterMs, wait, write } from './decision.ts'
 import {
   doubtOf,
   giveBack,
