@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
-import { CONTROLLERS, leads, type SessionCluster } from './clusters/session-cluster.ts'
+import { CONTROLLERS, leads, type SessionCluster } from './clusters/controller-cluster.ts'
 import { eventually } from './failover.ts'
 import { type ClassLoad, classLoad } from './load/class-load.ts'
 import { type DowntimeGauge, downtimeGauge } from './load/downtime-gauge.ts'

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { systemClock } from '@lcm/runtime/clock'
 import { expect, it } from 'vitest'
-import { CONTROLLERS, inTime, type SessionCluster } from './clusters/session-cluster.ts'
+import { CONTROLLERS, inTime, type SessionCluster } from './clusters/controller-cluster.ts'
 import { isRunning, type Learner, WHOLE_STORY } from './load/learner.ts'
 
 const GREETING_MS_MAX = 5_000

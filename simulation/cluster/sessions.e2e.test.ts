@@ -2,7 +2,7 @@ import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-serve
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CONTROLLERS, inTime, openSessionCluster, type SessionCluster } from './clusters/session-cluster.ts'
+import { CONTROLLERS, inTime, openSessionCluster, type SessionCluster } from './clusters/controller-cluster.ts'
 import { enroll, isRunning, type Learner } from './load/learner.ts'
 import type { ServiceProcess } from './processes/service-process.ts'
 import { type SingleApi, startSingleApi } from './processes/single-api.ts'

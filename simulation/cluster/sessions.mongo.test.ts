@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { openReplicas, type Replicas } from './clusters/api-replicas.ts'
-import { openSessionCluster, type SessionCluster } from './clusters/session-cluster.ts'
+import { openSessionCluster, type SessionCluster } from './clusters/controller-cluster.ts'
 import { enroll, type Learner } from './load/learner.ts'
 import { startBalancer } from './processes/balancer.ts'
 import { sessionStories } from './session-story.ts'

@@ -2,8 +2,8 @@ import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { z } from 'zod'
+import { SettingsView } from './administration.ts'
 import { DefinitionSummary } from './definition.ts'
-import { SettingsView } from './system.ts'
 import { WorkerView } from './worker.ts'
 
 interface ResourceKind {

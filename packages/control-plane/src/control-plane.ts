@@ -1,7 +1,7 @@
+import { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import { ProblemError } from '@lcm/contract/problems'
 import { CHANGE_KEY_ROOT } from '@lcm/contract/resource-kinds'
 import type { Dispatch } from '@lcm/contract/route'
-import { SIM_CONTROL_PATH } from '@lcm/contract/system'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { SETTINGS_ID } from '@lcm/domain/fleet/settings'
 import type { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'

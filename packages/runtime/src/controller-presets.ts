@@ -1,6 +1,11 @@
 import { exponentialBackoff } from './backoff.ts'
 import type { Clock } from './clock.ts'
-import { RECONCILIATION_DEFAULTS, type ReconciliationConfig, WATCH_DEFAULTS, type WatchConfig } from './config.ts'
+import {
+  RECONCILIATION_DEFAULTS,
+  type ReconciliationConfig,
+  WATCH_DEFAULTS,
+  type WatchConfig,
+} from './default-config.ts'
 import type { Election } from './election.ts'
 import { leaderElected } from './hosted-service.ts'
 import type { Logger } from './logger.ts'

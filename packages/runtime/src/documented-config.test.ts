@@ -2,6 +2,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { recordingMeter } from '@lcm/testkit/recording-meter'
 import { scriptedWatchSource } from '@lcm/testkit/scripted-watch-source'
 import { describe, expect, it } from 'vitest'
+import { watchTriggeredHostedService } from './controller-presets.ts'
 import {
   LEADER_ELECTION_DEFAULTS,
   type LeaderElectionConfig,
@@ -9,8 +10,7 @@ import {
   type ReconciliationConfig,
   WATCH_DEFAULTS,
   type WatchConfig,
-} from './config.ts'
-import { watchTriggeredHostedService } from './controller-presets.ts'
+} from './default-config.ts'
 import { success } from './reconciliation/resource-state.ts'
 
 /** "Worker Discovery & Observation", section 9: field and default of each table. */

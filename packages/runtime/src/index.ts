@@ -1,15 +1,6 @@
 export { type Backoff, type BackoffOptions, exponentialBackoff } from './backoff.ts'
 export { type Clock, sleepOn, systemClock } from './clock.ts'
 export {
-  generatedInstanceId,
-  LEADER_ELECTION_DEFAULTS,
-  type LeaderElectionConfig,
-  RECONCILIATION_DEFAULTS,
-  type ReconciliationConfig,
-  WATCH_DEFAULTS,
-  type WatchConfig,
-} from './config.ts'
-export {
   leaderElectedHostedService,
   type PresetDeps,
   type ReconciledResource,
@@ -17,6 +8,15 @@ export {
   type WatchedResource,
   watchTriggeredHostedService,
 } from './controller-presets.ts'
+export {
+  generatedInstanceId,
+  LEADER_ELECTION_DEFAULTS,
+  type LeaderElectionConfig,
+  RECONCILIATION_DEFAULTS,
+  type ReconciliationConfig,
+  WATCH_DEFAULTS,
+  type WatchConfig,
+} from './default-config.ts'
 export type { Election, LeaderStatus, Leadership } from './election.ts'
 export { allOf, type HostedService, HostedServiceError, host, leaderElected } from './hosted-service.ts'
 export { aborted, type LinkedAbort, linkedAbort } from './linked-abort.ts'

@@ -1,6 +1,6 @@
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
-import { CONTROLLERS } from '../clusters/session-cluster.ts'
+import { CONTROLLERS } from '../clusters/controller-cluster.ts'
 import type { ChaosCluster } from './chaos-cluster.ts'
 import type { Fault, FaultStep } from './fault-under-load.ts'
 import { repeated } from './process-faults.ts'

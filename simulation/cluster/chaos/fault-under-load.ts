@@ -1,5 +1,5 @@
 import { systemClock } from '@lcm/runtime/clock'
-import { CONTROLLERS } from '../clusters/session-cluster.ts'
+import { CONTROLLERS } from '../clusters/controller-cluster.ts'
 import { staleWritesAccepted, termsOutOfOrder } from '../fencing-checks.ts'
 import { classLoad } from '../load/class-load.ts'
 import { type EventLog, openEventLog, versionsGoingBack } from '../load/event-log.ts'

@@ -2,7 +2,7 @@ import type { Client } from '@lcm/client/client'
 import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
 import { systemClock } from '@lcm/runtime/clock'
-import type { SessionCluster } from '../clusters/session-cluster.ts'
+import type { SessionCluster } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover.ts'
 import { GONE } from './settled-rules.ts'
 

@@ -1,7 +1,7 @@
 import type { EtcdMember } from '@lcm/coordination/testing/etcd-server'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
-import { CONTROLLERS, leads } from '../clusters/session-cluster.ts'
+import { CONTROLLERS, leads } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover.ts'
 import type { ChaosCluster } from './chaos-cluster.ts'
 import type { Connection } from './cuttable-connections.ts'

@@ -1,6 +1,6 @@
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
-import { CONTROLLERS, leads } from '../clusters/session-cluster.ts'
+import { CONTROLLERS, leads } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover.ts'
 import type { ServiceProcess } from '../processes/service-process.ts'
 import type { ChaosCluster } from './chaos-cluster.ts'

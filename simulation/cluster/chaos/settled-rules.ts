@@ -3,7 +3,7 @@ import type { DecisionRecord } from '@lcm/domain/decision'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { illegalWorkerMoves } from '@lcm/testkit/transition-rules'
 import type { z } from 'zod'
-import type { SimulatedSeat } from '../clusters/session-cluster.ts'
+import type { SimulatedSeat } from '../clusters/controller-cluster.ts'
 
 /** Moves of a worker, in any order. */
 export type Moves = z.infer<typeof WorkerHistory>['items']

@@ -3,7 +3,7 @@ import { readList } from '@lcm/client/list-pages'
 import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
 import { illegalMovesOfSession } from '@lcm/testkit/transition-rules'
-import type { SessionCluster } from '../clusters/session-cluster.ts'
+import type { SessionCluster } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover.ts'
 import {
   brokenChain,

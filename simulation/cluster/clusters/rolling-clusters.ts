@@ -3,7 +3,7 @@ import { startBalancer } from '../processes/balancer.ts'
 import { startSingleApi } from '../processes/single-api.ts'
 import type { RestartableApi, RollingCluster } from '../rolling-restart.ts'
 import { openReplicas, type Replica } from './api-replicas.ts'
-import { openSessionCluster } from './session-cluster.ts'
+import { openSessionCluster } from './controller-cluster.ts'
 
 export interface OpenRollingCluster extends RollingCluster {
   /** Internal errors of requests in all processes. There must be none. */

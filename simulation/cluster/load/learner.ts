@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Client } from '@lcm/client/client'
 import type { WorkerView } from '@lcm/contract/worker'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { inTime, type SessionCluster } from '../clusters/session-cluster.ts'
+import { inTime, type SessionCluster } from '../clusters/controller-cluster.ts'
 
 const TWO_ROUTERS = fileURLToPath(new URL('../../../examples/labs/two-routers.yaml', import.meta.url))
 

@@ -152,17 +152,17 @@ const GROUPS: readonly Group[] = [
   {
     name: 'extend',
     summary: 'Extend a session',
-    load: async () => (await import('./session/session-commands.ts')).defineExtend,
+    load: async () => (await import('./session/session-lifecycle.ts')).defineExtend,
   },
   {
     name: 'cancel',
     summary: 'Cancel a session',
-    load: async () => (await import('./session/session-commands.ts')).defineCancel,
+    load: async () => (await import('./session/session-lifecycle.ts')).defineCancel,
   },
   {
     name: 'requeue',
     summary: 'Return a session to the queue, to be placed again',
-    load: async () => (await import('./session/session-commands.ts')).defineRequeue,
+    load: async () => (await import('./session/session-lifecycle.ts')).defineRequeue,
   },
   {
     name: 'wipe',

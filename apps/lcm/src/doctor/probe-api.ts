@@ -1,7 +1,7 @@
 import { UnreachableError } from '@lcm/client/client'
+import { Info } from '@lcm/contract/administration'
 import type { ApiResponse, Dispatch } from '@lcm/contract/route'
 import { API_PREFIX } from '@lcm/contract/routes'
-import { Info } from '@lcm/contract/system'
 import { Reason, textReason } from '@lcm/domain/reason'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Target } from '../cli/connection.ts'

@@ -1,5 +1,5 @@
 import type { JsonSchema, Schemas } from '../openapi/document-schema.ts'
-import { typesOf } from '../openapi/examples.ts'
+import { typesOf } from '../openapi/generate-example.ts'
 import { COMPONENT_SCHEMAS } from '../openapi/schemas.ts'
 import { type Html, html, joined, type Piece, prose } from './html.ts'
 

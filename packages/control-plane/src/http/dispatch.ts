@@ -1,4 +1,5 @@
 import { isAscii } from 'node:buffer'
+import { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import { apiDocsPage } from '@lcm/contract/api-docs/page'
 import { openApi } from '@lcm/contract/openapi/document'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
@@ -12,7 +13,6 @@ import {
   toEtag,
 } from '@lcm/contract/route'
 import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
-import { SIM_CONTROL_PATH } from '@lcm/contract/system'
 import type { Actor } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import type { Logger } from '@lcm/runtime'

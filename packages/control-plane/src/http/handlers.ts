@@ -1,5 +1,5 @@
+import type { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
-import type { SIM_CONTROL_PATH } from '@lcm/contract/system'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS } from '../access/login-codes.ts'

@@ -1,7 +1,7 @@
+import { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route'
 import { API_PREFIX } from '@lcm/contract/routes'
-import { SIM_CONTROL_PATH } from '@lcm/contract/system'
 import { type Actor, SERVICES, type ServiceName } from '@lcm/domain/actor'
 import type { AuditEntry, DecisionRecord } from '@lcm/domain/decision'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'

@@ -7,7 +7,7 @@ import { interfaceView, linkView, tileView, topologyView } from '../labs/lab-vie
 import { interfaceStateAt, isLabConverged, labStateAt, linkStateAt, nodeStateAt } from '../labs/node-lifecycle.ts'
 import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
 import { portsOf, theLab, theLink, theNode, thePort } from './find-elements.ts'
-import { type Route, user } from './router.ts'
+import { type Route, user } from './match-route.ts'
 
 const MIB = 1024 ** 2
 

@@ -10,7 +10,7 @@ import type { CmlChange, CmlServerContext, Outcome, UserCall } from '../server-c
 import type { CmlUser } from '../server-state.ts'
 import { nodeEvents } from '../telemetry.ts'
 import { theLab } from './find-elements.ts'
-import { type Route, user } from './router.ts'
+import { type Route, user } from './match-route.ts'
 
 interface LabMembers {
   readonly title: string

@@ -36,7 +36,7 @@ import {
   scaledMs,
   type UserCall,
 } from '../server-context.ts'
-import { admin, type Route } from './router.ts'
+import { admin, type Route } from './match-route.ts'
 
 const REGISTERING_S = [5, 20] as const
 const AUTHORIZING_S = [3, 10] as const

@@ -3,7 +3,7 @@ import { checked, integer, jsonBody, object, queryFlag, text } from '../input-ch
 import type { OpenCall, UserCall } from '../server-context.ts'
 import type { CmlUser } from '../server-state.ts'
 import { closeSession, closeSessionsOf, openSession } from '../sessions.ts'
-import { admin, open, type Route, user } from './router.ts'
+import { admin, open, type Route, user } from './match-route.ts'
 
 const credentials = object<{ username: string; password: string }, object>(
   { username: text(32, 1), password: text(1024) },

@@ -10,7 +10,7 @@ import { NODE_MEMBERS, NODE_PLACE, type NodeMembers, type NodePlace } from '../l
 import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
 import { theLab, theNode } from './find-elements.ts'
 import { powered } from './labs.ts'
-import { type Route, user } from './router.ts'
+import { type Route, user } from './match-route.ts'
 
 function listed(call: UserCall): Outcome {
   const lab = theLab(call)

@@ -7,8 +7,8 @@ import { nodeStateAt } from '../labs/node-lifecycle.ts'
 import { isProduct, PRODUCTS, registrationAt } from '../license/licensing.ts'
 import { type CmlServerContext, computeId, hostnameOf, isModern, isReady, type UserCall } from '../server-context.ts'
 import { ADMISSION_STATES, type AdmissionState } from '../server-state.ts'
+import { admin, open, type Route, user } from './match-route.ts'
 import { noticeView } from './notices.ts'
-import { admin, open, type Route, user } from './router.ts'
 
 const OUI = '52:54:00:00:00:00'
 const MIB = 1024 ** 2

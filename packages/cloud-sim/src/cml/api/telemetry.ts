@@ -7,7 +7,7 @@ import { hasImage, imageOf, NODE_DEFINITIONS } from '../labs/node-definitions.ts
 import { interfaceStateAt, isUp, linkStateAt, nodeStateAt } from '../labs/node-lifecycle.ts'
 import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
 import { nodeEvents } from '../telemetry.ts'
-import { admin, type Route, user } from './router.ts'
+import { admin, type Route, user } from './match-route.ts'
 import { computeDiagnostics, startupScheduler } from './system.ts'
 import { userView } from './users.ts'
 

@@ -4,8 +4,8 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { sessionsOf } from '../list/worker-sort.ts'
+import { WorkerDialog } from './live-worker.tsx'
 import { requestWorkerAction } from './request-worker.ts'
-import { WorkerDialog } from './worker-dialog.tsx'
 
 export type AfterDrain = 'STOPPED' | 'TERMINATED'
 

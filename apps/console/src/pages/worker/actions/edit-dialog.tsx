@@ -7,8 +7,8 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { TextField } from '../../../parts/dialog/fields.tsx'
 import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { Refusal } from '../../../parts/dialog/modal.tsx'
+import { WorkerDialog } from './live-worker.tsx'
 import { submitWorkerForm } from './request-worker.ts'
-import { WorkerDialog } from './worker-dialog.tsx'
 
 export const EditDialog = ({ id }: { id: string }) => (
   <WorkerDialog id={id}>{worker => <EditForm worker={worker} />}</WorkerDialog>

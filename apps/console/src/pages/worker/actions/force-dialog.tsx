@@ -8,8 +8,8 @@ import { sessionHash } from '../../../state/router.ts'
 import { Owner } from '../../session/owner.tsx'
 import { sessionsOf } from '../list/worker-sort.ts'
 import { DrainDialog } from './drain-dialog.tsx'
+import { WorkerDialog } from './live-worker.tsx'
 import { requestWorkerAction } from './request-worker.ts'
-import { WorkerDialog } from './worker-dialog.tsx'
 
 const LOSSES = {
   stop: 'Labs are interrupted. The disk is kept.',

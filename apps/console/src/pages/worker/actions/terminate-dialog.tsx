@@ -3,8 +3,8 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
 import { ForceDialog } from './force-dialog.tsx'
+import { WorkerDialog } from './live-worker.tsx'
 import { requestWorkerAction } from './request-worker.ts'
-import { WorkerDialog } from './worker-dialog.tsx'
 
 export function TerminateDialog({ id }: { id: string }) {
   const { requests, dialog } = useConsole()

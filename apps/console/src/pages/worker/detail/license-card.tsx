@@ -10,8 +10,8 @@ import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { Fact } from '../../../parts/fact.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { isAllowed } from '../../../state/permission.ts'
+import { WorkerDialog } from '../actions/live-worker.tsx'
 import { submitWorkerForm } from '../actions/request-worker.ts'
-import { WorkerDialog } from '../actions/worker-dialog.tsx'
 
 const BADGES: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
   UNREGISTERED: ['gray', 'key'],

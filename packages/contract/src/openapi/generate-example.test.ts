@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { JsonSchema } from './document-schema.ts'
-import { exampleOf, fits } from './examples.ts'
+import { exampleOf, fits } from './generate-example.ts'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const schemas: Record<string, JsonSchema> = {

@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest'
-import { generatedInstanceId, LEADER_ELECTION_DEFAULTS, RECONCILIATION_DEFAULTS, WATCH_DEFAULTS } from './config.ts'
+import {
+  generatedInstanceId,
+  LEADER_ELECTION_DEFAULTS,
+  RECONCILIATION_DEFAULTS,
+  WATCH_DEFAULTS,
+} from './default-config.ts'
 
 it('keeps the defaults of the specification', () => {
   expect(RECONCILIATION_DEFAULTS).toMatchObject({ intervalMs: 30_000, initialDelayMs: 5_000, pollingEnabled: true })

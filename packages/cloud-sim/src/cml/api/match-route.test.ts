@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { OK } from '../http-messages.ts'
-import { open, routerOf } from './router.ts'
+import { open, routerOf } from './match-route.ts'
 
 const route = routerOf([
   open('GET /things/:id', () => OK('one')),
