@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
-import { CONTROLLERS, leads, type SessionCluster } from './clusters/controller-cluster.ts'
+import { CONTROLLERS, type ControllerCluster, leads } from './clusters/controller-cluster.ts'
 import { eventually } from './failover.ts'
 import { type ClassLoad, classLoad } from './load/class-load.ts'
 import { type DowntimeGauge, downtimeGauge } from './load/downtime-gauge.ts'
@@ -20,7 +20,7 @@ export interface RestartableApi {
 }
 
 export interface RollingCluster {
-  readonly cluster: SessionCluster
+  readonly cluster: ControllerCluster
   readonly apis: readonly RestartableApi[]
   readonly adminToken: string
 }
@@ -167,7 +167,7 @@ export const untilReady = (url: string) =>
     50,
   )
 
-function openGauges(cluster: SessionCluster, client: Client, everyMs?: number) {
+function openGauges(cluster: ControllerCluster, client: Client, everyMs?: number) {
   const hasLeader = async (service: ServiceName) =>
     (await Promise.all(cluster.replicasOf(service).map(leads))).includes(true)
   const api = downtimeGauge(async () => (await client.call('listWorkers', { query: { limit: 1 } })) !== null, everyMs)

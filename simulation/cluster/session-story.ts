@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { systemClock } from '@lcm/runtime/clock'
 import { expect, it } from 'vitest'
-import { CONTROLLERS, inTime, type SessionCluster } from './clusters/controller-cluster.ts'
+import { CONTROLLERS, type ControllerCluster, inTime } from './clusters/controller-cluster.ts'
 import { isRunning, type Learner, WHOLE_STORY } from './load/learner.ts'
 
 const GREETING_MS_MAX = 5_000
@@ -40,7 +40,7 @@ export async function expectAccess(session: LabletSession): Promise<void> {
 
 /** Tests of sessions for any store. `killMore` kills further processes during a session. */
 export function sessionStories(
-  setup: () => { cluster: SessionCluster; learner: Learner },
+  setup: () => { cluster: ControllerCluster; learner: Learner },
   killMore: () => Promise<unknown> = async () => undefined,
 ): void {
   it('runs a lab with working access, extends it, and removes everything at the end', {

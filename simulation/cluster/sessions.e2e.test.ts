@@ -2,7 +2,7 @@ import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-serve
 import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { CONTROLLERS, inTime, openSessionCluster, type SessionCluster } from './clusters/controller-cluster.ts'
+import { CONTROLLERS, type ControllerCluster, inTime, openControllerCluster } from './clusters/controller-cluster.ts'
 import { enroll, isRunning, type Learner } from './load/learner.ts'
 import type { ServiceProcess } from './processes/service-process.ts'
 import { type SingleApi, startSingleApi } from './processes/single-api.ts'
@@ -13,12 +13,12 @@ const LIMIT_MS = 120_000
 
 let etcd: EtcdServer
 let api: SingleApi
-let cluster: SessionCluster
+let cluster: ControllerCluster
 let learner: Learner
 beforeAll(async () => {
   etcd = await startEtcd()
   api = await startSingleApi({ etcd: etcd.endpoints, leaseTtlSeconds: LEASE_TTL_SECONDS })
-  cluster = await openSessionCluster(api.environment, api.url)
+  cluster = await openControllerCluster(api.environment, api.url)
   learner = await enroll(cluster)
 }, LIMIT_MS)
 afterAll(async () => {

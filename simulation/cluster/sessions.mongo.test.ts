@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { openReplicas, type Replicas } from './clusters/api-replicas.ts'
-import { openSessionCluster, type SessionCluster } from './clusters/controller-cluster.ts'
+import { type ControllerCluster, openControllerCluster } from './clusters/controller-cluster.ts'
 import { enroll, type Learner } from './load/learner.ts'
 import { startBalancer } from './processes/balancer.ts'
 import { sessionStories } from './session-story.ts'
@@ -9,12 +9,12 @@ const LIMIT_MS = 120_000
 
 let replicas: Replicas
 let balancer: Awaited<ReturnType<typeof startBalancer>>
-let cluster: SessionCluster
+let cluster: ControllerCluster
 let learner: Learner
 beforeAll(async () => {
   replicas = await openReplicas()
   balancer = await startBalancer(replicas.both.map(({ url }) => url))
-  cluster = await openSessionCluster(replicas.environment, balancer.url)
+  cluster = await openControllerCluster(replicas.environment, balancer.url)
   learner = await enroll(cluster)
 }, LIMIT_MS)
 afterAll(async () => {

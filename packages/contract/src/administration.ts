@@ -64,7 +64,7 @@ export const SettingsView = z
   })
   .meta({ id: 'Settings', description: 'All settings.' })
 
-export const SYSTEM_ROUTES = {
+export const ADMINISTRATION_ROUTES = {
   getSettings: {
     method: 'GET',
     path: '/settings',

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { SYSTEM_ROUTES } from './administration.ts'
+import { ADMINISTRATION_ROUTES } from './administration.ts'
 import { DECISION_ROUTES } from './decision.ts'
 import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
@@ -26,7 +26,7 @@ export const ROUTES = {
   ...LAB_ROUTES,
   ...TOKEN_ROUTES,
   ...EVENT_ROUTES,
-  ...SYSTEM_ROUTES,
+  ...ADMINISTRATION_ROUTES,
   ...WORKER_CONTROLLER_ROUTES,
   ...FLEET_CONTROLLER_ROUTES,
   ...SERVICE_CONTROLLER_ROUTES,

@@ -3,7 +3,7 @@ import type { Client } from '@lcm/client/client'
 import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
-import { CONTROLLERS, openSessionCluster, type SessionCluster } from '../clusters/controller-cluster.ts'
+import { CONTROLLERS, type ControllerCluster, openControllerCluster } from '../clusters/controller-cluster.ts'
 import { retryingClient } from '../load/retrying-client.ts'
 import { type Exchange, recordingProxy } from '../processes/recording-proxy.ts'
 import { type SingleApi, startSingleApi } from '../processes/single-api.ts'
@@ -21,7 +21,7 @@ import type { SmallDisk } from './small-disk.ts'
 export interface ChaosCluster {
   readonly etcd: EtcdServer
   readonly api: SingleApi
-  readonly cluster: SessionCluster
+  readonly cluster: ControllerCluster
   /** An administrator that retries when the API does not respond. */
   readonly client: Client
   readonly leaseMs: number
@@ -90,7 +90,7 @@ export async function openChaosCluster(options: {
     return { api: `http://${own.api.endpoints[0]}`, cloud: `http://${own.ec2.endpoints[0]}`, env }
   }
   const cloudFolder = join(environment.folder, 'cloud')
-  const cluster = await openSessionCluster(environment, api.url, {
+  const cluster = await openControllerCluster(environment, api.url, {
     cloudFolder,
     speed: CLOUD_SPEED,
     configure: connect,

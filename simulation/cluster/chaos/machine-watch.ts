@@ -2,7 +2,7 @@ import type { Client } from '@lcm/client/client'
 import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
 import { systemClock } from '@lcm/runtime/clock'
-import type { SessionCluster } from '../clusters/controller-cluster.ts'
+import type { ControllerCluster } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover.ts'
 import { GONE } from './settled-rules.ts'
 
@@ -16,7 +16,7 @@ export interface MachineWatch {
   stop(): Promise<readonly string[]>
 }
 
-export function watchMachines(cluster: SessionCluster): MachineWatch {
+export function watchMachines(cluster: ControllerCluster): MachineWatch {
   const stopping = new AbortController()
   const twice = new Set<string>()
   const ended = (async () => {
@@ -40,7 +40,7 @@ export function watchMachines(cluster: SessionCluster): MachineWatch {
 const isAtRest = ({ status, desired_status }: WorkerView): boolean => status === desired_status
 
 /** Machines without a worker and workers without a machine, once every worker has its desired status. */
-export async function orphanedMachines(cluster: SessionCluster, client: Client): Promise<readonly string[]> {
+export async function orphanedMachines(cluster: ControllerCluster, client: Client): Promise<readonly string[]> {
   const all = async () => (await client.call('listWorkers', { query: { limit: 1000, include_terminated: true } })).items
   const atRest = async () => ((await all()).every(isAtRest) ? true : null)
   await eventually('all workers in their desired status', atRest, POLL_MS, REST_MS_MAX).catch(() => undefined)

@@ -3,7 +3,7 @@ import { readList } from '@lcm/client/list-pages'
 import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
 import { illegalMovesOfSession } from '@lcm/testkit/transition-rules'
-import type { SessionCluster } from '../clusters/controller-cluster.ts'
+import type { ControllerCluster } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover.ts'
 import {
   brokenChain,
@@ -25,7 +25,7 @@ export interface SettledState {
 }
 
 /** Compares the API, the cloud and the Smart Account once every worker has its desired status. */
-export async function judgeSettledState(cluster: SessionCluster, client: Client): Promise<SettledState> {
+export async function judgeSettledState(cluster: ControllerCluster, client: Client): Promise<SettledState> {
   const workersNow = () =>
     readList(page => client.call('listWorkers', { query: { ...page, include_terminated: true } }))
   const sessionsNow = () =>
@@ -53,7 +53,7 @@ async function lasting(check: () => Promise<readonly string[]>): Promise<readonl
   return wrong
 }
 
-async function judgedWorker(cluster: SessionCluster, client: Client, worker: WorkerView) {
+async function judgedWorker(cluster: ControllerCluster, client: Client, worker: WorkerView) {
   const params = { id: worker.id }
   const { items: moves } = await readList(query => client.call('getWorkerHistory', { params, query }))
   const { items: decisions } = await readList(query => client.call('getWorkerDecisions', { params, query }))

@@ -18,7 +18,7 @@ export interface FaceAnswer {
 }
 
 /** Two processes of every controller and a process of the simulated cloud, for an API. */
-export interface SessionCluster {
+export interface ControllerCluster {
   /** The administrator. */
   readonly client: Client
   /** The leader, once exactly one live process leads. */
@@ -82,11 +82,11 @@ export interface SessionClusterOptions {
   readonly configure?: (name: string, service: ServiceName, cloud: string) => Promise<Partial<ControllerEnvironment>>
 }
 
-export async function openSessionCluster(
+export async function openControllerCluster(
   environment: ProcessEnvironment,
   api: string,
   options: SessionClusterOptions = {},
-): Promise<SessionCluster> {
+): Promise<ControllerCluster> {
   const { adminToken } = environment
   const client = apiClient(httpTransport({ baseUrl: api, clock: systemClock }), { token: adminToken })
   // Stored state keeps its seed. Different seeds use different addresses.

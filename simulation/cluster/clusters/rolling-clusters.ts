@@ -3,7 +3,7 @@ import { startBalancer } from '../processes/balancer.ts'
 import { startSingleApi } from '../processes/single-api.ts'
 import type { RestartableApi, RollingCluster } from '../rolling-restart.ts'
 import { openReplicas, type Replica } from './api-replicas.ts'
-import { openSessionCluster } from './controller-cluster.ts'
+import { openControllerCluster } from './controller-cluster.ts'
 
 export interface OpenRollingCluster extends RollingCluster {
   /** Internal errors of requests in all processes. There must be none. */
@@ -16,7 +16,7 @@ export async function onSqlite(options: { leaseTtlSeconds: number }): Promise<Op
   const etcd = await startEtcd()
   const api = await startSingleApi({ etcd: etcd.endpoints, ...options })
   const { environment } = api
-  const cluster = await openSessionCluster(environment, api.url)
+  const cluster = await openControllerCluster(environment, api.url)
   return {
     cluster,
     apis: [api],
@@ -34,7 +34,7 @@ export async function onSqlite(options: { leaseTtlSeconds: number }): Promise<Op
 export async function onMongo(): Promise<OpenRollingCluster> {
   const replicas = await openReplicas()
   const balancer = await startBalancer(replicas.both.map(({ url }) => url))
-  const cluster = await openSessionCluster(replicas.environment, balancer.url)
+  const cluster = await openControllerCluster(replicas.environment, balancer.url)
   return {
     cluster,
     apis: replicas.both.map(restartable),

@@ -2,7 +2,7 @@ import { systemClock } from '@lcm/runtime/clock'
 
 const POLL_MS = 25
 
-/** Polls a condition, and measures the longest time between two polls for which it holds. */
+/** Polls a condition, and measures the longest time that it did not hold, up to the next poll that finds it. */
 export interface DowntimeGauge {
   readonly longestMs: number
   stop(): Promise<void>
@@ -12,6 +12,7 @@ export function downtimeGauge(holds: () => Promise<boolean>, everyMs = POLL_MS):
   const stopping = new AbortController()
   let heldAt: number | null = null
   let longest = 0
+  const startedAt = systemClock.monotonic()
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -31,6 +32,8 @@ export function downtimeGauge(holds: () => Promise<boolean>, everyMs = POLL_MS):
     async stop() {
       stopping.abort()
       await ended
+      // A condition that does not hold any more, or never did, counts too.
+      longest = Math.max(longest, systemClock.monotonic() - (heldAt ?? startedAt) - everyMs)
     },
   }
 }

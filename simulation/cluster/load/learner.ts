@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Client } from '@lcm/client/client'
 import type { WorkerView } from '@lcm/contract/worker'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { inTime, type SessionCluster } from '../clusters/controller-cluster.ts'
+import { type ControllerCluster, inTime } from '../clusters/controller-cluster.ts'
 
 const TWO_ROUTERS = fileURLToPath(new URL('../../../examples/labs/two-routers.yaml', import.meta.url))
 
@@ -37,7 +37,7 @@ export const LICENSE = { product: 'CML_Personal40', token: 'token-of-the-class' 
 const DEFINITION = 'two-routers'
 
 /** Creates the definition and the workers, and waits until they serve. */
-export async function enroll(cluster: SessionCluster, enrolment: Enrolment = {}): Promise<Learner> {
+export async function enroll(cluster: ControllerCluster, enrolment: Enrolment = {}): Promise<Learner> {
   const { client = cluster.client, workers = 1, isLicensed = false } = enrolment
   const { topology = readFileSync(TWO_ROUTERS, 'utf8') } = enrolment
   await client.call('createDefinition', { body: { name: DEFINITION, topology } })

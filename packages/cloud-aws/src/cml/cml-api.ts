@@ -7,7 +7,7 @@ import { type CmlConnectionPool, cmlConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import { jsonIn } from './json-readers.ts'
 import { retryAfterPauses } from './retry-after.ts'
-import { cmlSessions, type LoginPath, type Session } from './sessions.ts'
+import { cmlLogins, type LoginPath, type Session } from './sessions.ts'
 import type { Trust } from './tls-connection.ts'
 
 export const DEADLINE_MS = 15_000
@@ -71,7 +71,7 @@ export function cmlApi(options: CmlClientOptions): CmlApi {
   const trust = trustOf(options)
   const wire = measuredWire(options, cmlConnectionPool({ clock, trust }))
   const pauses = retryAfterPauses(clock)
-  const sessions = cmlSessions(clock, (login, path, body) => {
+  const sessions = cmlLogins(clock, (login, path, body) => {
     const limits = { clock, deadlineMs: DEADLINE_MS, signals: [closing.signal] }
     return withinDeadline(limits, signal => paused(login, loginRequest(path, body), signal)).catch(error => {
       throw toCmlError(`POST ${path}`, error, [login.password])

@@ -42,7 +42,7 @@ interface Entry {
   refusal: { readonly error: CloudError; readonly pauseMs: number; readonly untilMs: number } | null
 }
 
-export function cmlSessions(clock: Clock, send: SendLogin): CmlSessions {
+export function cmlLogins(clock: Clock, send: SendLogin): CmlSessions {
   const entries = new Map<string, Entry>()
   function entryOf(login: CmlLogin): Entry {
     const key = keyOf(login)

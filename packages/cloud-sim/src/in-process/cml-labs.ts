@@ -1,12 +1,12 @@
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
 import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { SimModel } from '../sim-model.ts'
-import { type CmlCall, cmlSessions } from './cml-logins.ts'
+import { type CmlCall, cmlLogins } from './cml-logins.ts'
 import { instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
 
 /** The CmlLabs port on the model, without sockets or timers: for the whole-system simulation. */
 export function simCmlLabs(model: SimModel): CmlLabs {
-  const sessions = cmlSessions(model)
+  const sessions = cmlLogins(model)
   const ask = async (login: CmlLogin, what: CmlCall, signal: AbortSignal) => sessions.ask(login, what, signal)
   const lab = async (login: CmlLogin, labId: string, signal: AbortSignal) =>
     labIn((await ask(login, { method: 'GET', path: `/labs/${labId}` }, signal)).body)

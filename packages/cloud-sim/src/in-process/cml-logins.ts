@@ -32,7 +32,7 @@ interface Session {
 const UNAUTHORIZED = 401
 
 /** Sessions on the model, without sockets or timers. */
-export function cmlSessions(model: SimModel): CmlSessions {
+export function cmlLogins(model: SimModel): CmlSessions {
   const sessions = new Map<string, Session>()
 
   function session(login: CmlLogin, instanceId: string): Session {

@@ -3,13 +3,13 @@ import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats, Cml
 import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
 import { NODES_FEATURE } from '../cml/license/licensing-status.ts'
 import type { SimModel } from '../sim-model.ts'
-import { type CmlCall, type CmlSessions, cmlSessions } from './cml-logins.ts'
+import { type CmlCall, type CmlSessions, cmlLogins } from './cml-logins.ts'
 import { probeCml } from './cml-probe.ts'
 import { flagIn, instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
 
 /** The CmlSystem port on the model, without sockets or timers: for the whole-system simulation. */
 export function simCmlSystem(model: SimModel): CmlSystem {
-  const sessions = cmlSessions(model)
+  const sessions = cmlLogins(model)
   const read = async (login: CmlLogin, path: string, signal: AbortSignal): Promise<unknown> =>
     sessions.ask(login, { method: 'GET', path }, signal).body
   return {

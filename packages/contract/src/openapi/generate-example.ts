@@ -76,33 +76,5 @@ function numberOf({ minimum, exclusiveMinimum, maximum }: JsonSchema): number {
   return Math.min(Math.max(1, minimum ?? 1, (exclusiveMinimum ?? 0) + 1), maximum ?? Number.MAX_SAFE_INTEGER)
 }
 
-/** Whether a value has the type, the pattern and the choices of a schema. Lengths and ranges are not checked. */
-export function fits(value: unknown, schema: JsonSchema, schemas: Schemas): boolean {
-  if (schema.$ref !== undefined) return fits(value, schemas[schema.$ref.slice(COMPONENT_SCHEMAS.length)] ?? {}, schemas)
-  const options = schema.anyOf ?? schema.oneOf
-  if (options) return options.some(option => fits(value, option, schemas))
-  if (schema.enum) return schema.enum.includes(value)
-  if (schema.const !== undefined) return schema.const === value
-  if (typeof value === 'string' && schema.pattern !== undefined && !new RegExp(schema.pattern, 'u').test(value))
-    return false
-  const types = typesOf(schema)
-  return types.length === 0 || types.some(type => isOfType(value, type))
-}
-
 export const typesOf = ({ type }: JsonSchema): readonly string[] =>
   type === undefined ? [] : typeof type === 'string' ? [type] : type
-
-function isOfType(value: unknown, type: string): boolean {
-  switch (type) {
-    case 'null':
-      return value === null
-    case 'integer':
-      return Number.isInteger(value)
-    case 'array':
-      return Array.isArray(value)
-    case 'object':
-      return typeof value === 'object' && value !== null && !Array.isArray(value)
-    default:
-      return typeof value === type
-  }
-}

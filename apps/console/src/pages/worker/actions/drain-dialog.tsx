@@ -4,13 +4,13 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { sessionsOf } from '../list/worker-sort.ts'
-import { WorkerDialog } from './live-worker.tsx'
+import { LiveWorker } from './live-worker.tsx'
 import { requestWorkerAction } from './request-worker.ts'
 
 export type AfterDrain = 'STOPPED' | 'TERMINATED'
 
 export const DrainDialog = ({ id }: { id: string }) => (
-  <WorkerDialog id={id}>{worker => <DrainForm worker={worker} />}</WorkerDialog>
+  <LiveWorker id={id}>{worker => <DrainForm worker={worker} />}</LiveWorker>
 )
 
 function DrainForm({ worker }: { worker: WorkerView }) {

@@ -7,11 +7,11 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { TextField } from '../../../parts/dialog/fields.tsx'
 import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { Refusal } from '../../../parts/dialog/modal.tsx'
-import { WorkerDialog } from './live-worker.tsx'
+import { LiveWorker } from './live-worker.tsx'
 import { submitWorkerForm } from './request-worker.ts'
 
 export const EditDialog = ({ id }: { id: string }) => (
-  <WorkerDialog id={id}>{worker => <EditForm worker={worker} />}</WorkerDialog>
+  <LiveWorker id={id}>{worker => <EditForm worker={worker} />}</LiveWorker>
 )
 
 function EditForm({ worker }: { worker: WorkerView }) {

@@ -8,7 +8,7 @@ import { sessionHash } from '../../../state/router.ts'
 import { Owner } from '../../session/owner.tsx'
 import { sessionsOf } from '../list/worker-sort.ts'
 import { DrainDialog } from './drain-dialog.tsx'
-import { WorkerDialog } from './live-worker.tsx'
+import { LiveWorker } from './live-worker.tsx'
 import { requestWorkerAction } from './request-worker.ts'
 
 const LOSSES = {
@@ -18,7 +18,7 @@ const LOSSES = {
 
 /** A worker with sessions refuses to stop: lists what would be lost, and offers a drain instead. */
 export const ForceDialog = ({ id, action }: { id: string; action: 'stop' | 'terminate' }) => (
-  <WorkerDialog id={id}>{worker => <ForceForm worker={worker} action={action} />}</WorkerDialog>
+  <LiveWorker id={id}>{worker => <ForceForm worker={worker} action={action} />}</LiveWorker>
 )
 
 function ForceForm({ worker, action }: { worker: WorkerView; action: 'stop' | 'terminate' }) {

@@ -3,13 +3,13 @@ import type { ComponentChildren } from 'preact'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Modal } from '../../../parts/dialog/modal.tsx'
 
-interface WorkerDialogProps {
+interface LiveWorkerProps {
   readonly id: string
   readonly children: (worker: WorkerView) => ComponentChildren
 }
 
-/** A dialog about the current state of a worker, whose record may be removed while the dialog is open. */
-export function WorkerDialog({ id, children }: WorkerDialogProps) {
+/** Draws its children with the current worker, or says that its record was removed while a dialog about it was open. */
+export function LiveWorker({ id, children }: LiveWorkerProps) {
   const { state, dialog } = useConsole()
   const worker = state.live.worker.get(id)
   if (worker) return <>{children(worker)}</>

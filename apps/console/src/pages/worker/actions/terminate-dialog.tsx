@@ -3,7 +3,7 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
 import { ForceDialog } from './force-dialog.tsx'
-import { WorkerDialog } from './live-worker.tsx'
+import { LiveWorker } from './live-worker.tsx'
 import { requestWorkerAction } from './request-worker.ts'
 
 export function TerminateDialog({ id }: { id: string }) {
@@ -14,7 +14,7 @@ export function TerminateDialog({ id }: { id: string }) {
     return true
   }
   return (
-    <WorkerDialog id={id}>
+    <LiveWorker id={id}>
       {worker => (
         <ConfirmDialog
           title={`Terminate ${worker.name}?`}
@@ -31,14 +31,14 @@ export function TerminateDialog({ id }: { id: string }) {
           </p>
         </ConfirmDialog>
       )}
-    </WorkerDialog>
+    </LiveWorker>
   )
 }
 
 export function RemoveDialog({ id }: { id: string }) {
   const { requests } = useConsole()
   return (
-    <WorkerDialog id={id}>
+    <LiveWorker id={id}>
       {worker => (
         <ConfirmDialog
           title={`Remove the record of ${worker.name}?`}
@@ -49,6 +49,6 @@ export function RemoveDialog({ id }: { id: string }) {
           <p>The machine no longer exists. This deletes its record; the audit log is kept.</p>
         </ConfirmDialog>
       )}
-    </WorkerDialog>
+    </LiveWorker>
   )
 }

@@ -10,7 +10,7 @@ import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { Fact } from '../../../parts/fact.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { isAllowed } from '../../../state/permission.ts'
-import { WorkerDialog } from '../actions/live-worker.tsx'
+import { LiveWorker } from '../actions/live-worker.tsx'
 import { submitWorkerForm } from '../actions/request-worker.ts'
 
 const BADGES: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
@@ -84,7 +84,7 @@ function LicenseActs({ worker }: { worker: WorkerView }) {
 }
 
 const RegisterDialog = ({ id }: { id: string }) => (
-  <WorkerDialog id={id}>{worker => <RegisterOf worker={worker} />}</WorkerDialog>
+  <LiveWorker id={id}>{worker => <RegisterOf worker={worker} />}</LiveWorker>
 )
 
 /** The API never returns the token. */
@@ -121,7 +121,7 @@ function DeregisterDialog({ id }: { id: string }) {
       return response
     })
   return (
-    <WorkerDialog id={id}>
+    <LiveWorker id={id}>
       {worker => (
         <ConfirmDialog
           title={`Deregister ${worker.name}?`}
@@ -132,6 +132,6 @@ function DeregisterDialog({ id }: { id: string }) {
           <p>Its license returns to your account. No labs can start on it until it is registered again.</p>
         </ConfirmDialog>
       )}
-    </WorkerDialog>
+    </LiveWorker>
   )
 }
