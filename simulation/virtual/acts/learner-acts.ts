@@ -1,5 +1,5 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { LAB_NAMES } from '../people/learners.ts'
+import { LAB_NAMES } from '../people/learner-requests.ts'
 import { LEARNER_NAMES } from '../world/control-plane.ts'
 import type { LEARNER_ACTS } from './act.ts'
 import { type ActContext, machineOf, type Perform, pick } from './act-context.ts'

@@ -1,6 +1,6 @@
-import { type Learners, learnersOf, SETTLED_MS } from '../people/learners.ts'
+import { type Learners, learnersOf, SETTLED_MS } from '../people/learner-requests.ts'
 import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
-import { type Operator, operatorOf } from '../people/operator.ts'
+import { type Operator, operatorOf } from '../people/operator-requests.ts'
 import { MINUTE_MS } from '../world/durations.ts'
 import { SESSION_SERVICES, type SessionService } from '../world/session-processes.ts'
 import { openWorld, type World, type WorldOptions } from '../world/world.ts'

@@ -1,4 +1,4 @@
-import { type Learners, learnersOf, SETTLED_MS } from '../people/learners.ts'
+import { type Learners, learnersOf, SETTLED_MS } from '../people/learner-requests.ts'
 import type { ControllerProcess } from '../world/controller-process.ts'
 import type { WorldOptions } from '../world/world.ts'
 import { aStory, type Story } from './a-story.ts'

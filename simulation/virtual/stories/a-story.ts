@@ -1,5 +1,5 @@
 import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
-import { type Operator, operatorOf } from '../people/operator.ts'
+import { type Operator, operatorOf } from '../people/operator-requests.ts'
 import type { ControllerProcess } from '../world/controller-process.ts'
 import { openWorld, type World, type WorldOptions } from '../world/world.ts'
 

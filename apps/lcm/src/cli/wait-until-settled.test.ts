@@ -6,7 +6,7 @@ import type { Format } from './invocation.ts'
 import { capturedShell } from './testing/captured-shell.ts'
 import { aRunningWorker, aWorker, START_MS } from './testing/samples.ts'
 import { settle } from './wait-until-settled.ts'
-import { WORKER_SETTLING } from './worker/worker-wait.ts'
+import { WORKER_SETTLING } from './worker/worker-settling.ts'
 
 interface Case {
   readonly worker: Worker

@@ -38,7 +38,7 @@ import {
 } from './environment/environment.ts'
 import { etcdAwaited, etcdProblems, openEtcd } from './etcd.ts'
 import { readRegionFile } from './files/region-file.ts'
-import { refusedToListen } from './http.ts'
+import { refusedToListen } from './listen.ts'
 import { hostInStages } from './shutdown-stages.ts'
 import type { Io } from './up.ts'
 import { VERSION } from './version.ts'

@@ -3,8 +3,8 @@ import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS } from '../access/login-codes.ts'
-import { createBackup, type MakeBackup } from '../backup.ts'
 import type { EventStreams } from '../changes/events.ts'
+import { createBackup, type MakeBackup } from '../create-backup.ts'
 import {
   createDefinition,
   deleteDefinition,

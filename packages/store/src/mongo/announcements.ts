@@ -1,7 +1,7 @@
 import type { Announcements, Change } from '../store.ts'
 import type { Guard } from './errors.ts'
 import type { KindRegistry, RegisteredKind } from './kind-registry.ts'
-import { EXPIRED_TOMBSTONE } from './schema.ts'
+import { EXPIRED_TOMBSTONE } from './stored-records.ts'
 
 export interface MongoAnnouncements extends Announcements {
   wake(): void

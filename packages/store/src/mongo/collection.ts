@@ -4,7 +4,7 @@ import type { AnyKind, Collection, Document, Kind, NewEntry, StoreSchema, WriteR
 import { StoreError } from '../store.ts'
 import { type Guard, takenField } from './errors.ts'
 import { facetsOf, listFilter } from './facets.ts'
-import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry, storedJson } from './schema.ts'
+import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry, storedJson } from './stored-records.ts'
 
 export interface CollectionDeps {
   readonly guard: Guard

@@ -1,5 +1,5 @@
 import { StoreError } from '../store.ts'
-import { UNIQUE_PATH } from './schema.ts'
+import { UNIQUE_PATH } from './stored-records.ts'
 
 /** Runs a call to the server. Every failure becomes a `StoreError` with a readable message. */
 export type Guard = <T>(work: () => Promise<T>) => Promise<T>

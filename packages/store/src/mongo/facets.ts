@@ -1,6 +1,6 @@
 import type { Filter } from 'mongodb'
 import type { Query } from '../store.ts'
-import { LIVE, type StoredDocument } from './schema.ts'
+import { LIVE, type StoredDocument } from './stored-records.ts'
 
 /** All facets of a document are one array of text, so that one index serves every filter. */
 export function facetsOf(facets: Readonly<Record<string, string>>): string[] {

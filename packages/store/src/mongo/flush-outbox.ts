@@ -2,7 +2,7 @@ import type { Collection } from 'mongodb'
 import type { Guard } from './errors.ts'
 import { type MongoJournal, outboxEntries } from './journal.ts'
 import type { KindRegistry, RegisteredKind } from './kind-registry.ts'
-import { EXPIRED_TOMBSTONE, OUTBOX_PENDING, type StoredDocument } from './schema.ts'
+import { EXPIRED_TOMBSTONE, OUTBOX_PENDING, type StoredDocument } from './stored-records.ts'
 
 /**
  * Moves outbox entries into the journal and deletes expired tombstones. Steps are idempotent and may run in several

@@ -8,7 +8,7 @@ import {
   type StoredDocument,
   type StoredJournalEntry,
   toStoredJournalEntry,
-} from './schema.ts'
+} from './stored-records.ts'
 
 const INDEXES = [
   { name: 'subject', key: { subject: 1, at: -1, _id: -1 } },

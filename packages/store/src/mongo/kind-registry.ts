@@ -1,6 +1,6 @@
 import type { Collection, Db, IndexDescription } from 'mongodb'
 import type { AnyKind } from '../store.ts'
-import { type StoredDocument, UNIQUE_PATH } from './schema.ts'
+import { type StoredDocument, UNIQUE_PATH } from './stored-records.ts'
 
 export interface RegisteredKind {
   readonly name: string

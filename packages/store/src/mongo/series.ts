@@ -2,7 +2,7 @@ import type { Collection, Db } from 'mongodb'
 import type { Sample, Series } from '../store.ts'
 import { type Guard, isOnlyDuplicates } from './errors.ts'
 import { indexedCollection } from './kind-registry.ts'
-import type { StoredSample } from './schema.ts'
+import type { StoredSample } from './stored-records.ts'
 
 const INDEXES = [
   { name: 'series', key: { series: 1, at: -1 } },

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { aThing, next, THINGS, type Thing } from '../conformance/store-fixture.ts'
 import { type Kind, StoreError, type StoreSchema } from '../store.ts'
 import { type MongoServer, startMongo } from '../testing/mongo-server.ts'
-import type { StoredDocument } from './schema.ts'
 import { openMongoStore } from './store.ts'
+import type { StoredDocument } from './stored-records.ts'
 
 interface Named extends Thing {
   readonly title: string

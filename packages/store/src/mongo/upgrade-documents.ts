@@ -4,7 +4,7 @@ import type { AnyKind, Document, StoreSchema } from '../store.ts'
 import { fieldsOf, unsetBeside } from './collection.ts'
 import type { Guard } from './errors.ts'
 import { kindRegistry, type RegisteredKind } from './kind-registry.ts'
-import { LIVE, type StoredDocument, storedJson } from './schema.ts'
+import { LIVE, type StoredDocument, storedJson } from './stored-records.ts'
 
 const META = 'meta'
 const SCHEMA_ID = 'schema'

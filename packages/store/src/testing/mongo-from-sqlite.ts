@@ -1,6 +1,6 @@
 import { MongoClient } from 'mongodb'
 import { facetsOf } from '../mongo/facets.ts'
-import type { StoredDocument, StoredJournalEntry } from '../mongo/schema.ts'
+import type { StoredDocument, StoredJournalEntry } from '../mongo/stored-records.ts'
 import { sqliteRows } from './sqlite-rows.ts'
 
 interface Location {

@@ -1,6 +1,6 @@
 import type { JournalEntry } from '@lcm/client/sim-client'
 import { useSignal } from '@preact/signals'
-import { ScrollBox } from '../../parts/table/scroll-box.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { TableHead } from '../../parts/table/table-head.tsx'
 import { Timestamp } from '../../parts/timestamp.tsx'
 import { useRead } from '../../parts/use-read.ts'

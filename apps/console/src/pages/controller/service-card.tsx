@@ -3,7 +3,7 @@ import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { NamedIcon, ShapeIcon } from '../../parts/icons.tsx'
-import { ScrollBox } from '../../parts/table/scroll-box.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { TableHead } from '../../parts/table/table-head.tsx'
 import { isAllowed } from '../../state/permission.ts'
 import {

@@ -1,7 +1,7 @@
 import type { LabGraph } from '@lcm/contract/definition'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { ScrollBox } from '../../parts/table/scroll-box.tsx'
+import { ScrollBox } from '../../parts/scroll-box.tsx'
 import type { Read } from '../../parts/use-read.ts'
 import { sumOf, TopologyGraph } from './topology-graph.tsx'
 

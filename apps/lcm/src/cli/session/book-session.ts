@@ -5,8 +5,8 @@ import type { Shell } from '../shell.ts'
 import { parseDuration } from '../terminal/duration.ts'
 import { settle } from '../wait-until-settled.ts'
 import { namesFor } from '../worker/worker-names.ts'
+import { sessionSettling, timeoutFor } from './session-settling.ts'
 import { distanceOf } from './session-view.ts'
-import { sessionSettling, timeoutFor } from './session-wait.ts'
 
 const MINUTE_MS = 60_000
 /** The upper limit for all definitions. */

@@ -6,8 +6,8 @@ import { printOne, SESSION_VIEW } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../wait-until-settled.ts'
 import { namesFor } from '../worker/worker-names.ts'
+import { sessionSettling } from './session-settling.ts'
 import { distanceOf } from './session-view.ts'
-import { sessionSettling } from './session-wait.ts'
 
 const EXTEND_MINUTES_MAX = 24 * 60
 

@@ -16,7 +16,7 @@ import type { Shell } from '../shell.ts'
 import { parseDuration } from '../terminal/duration.ts'
 import { shellWord } from '../terminal/shell-word.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../wait-until-settled.ts'
-import { WORKER_SETTLING } from '../worker/worker-wait.ts'
+import { WORKER_SETTLING } from '../worker/worker-settling.ts'
 
 interface CreateWorkerOptions extends SettleOptions {
   readonly template: string

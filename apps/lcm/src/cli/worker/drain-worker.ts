@@ -9,8 +9,8 @@ import { confirmByName } from '../terminal/confirm.ts'
 import { parseDuration } from '../terminal/duration.ts'
 import { shellWord } from '../terminal/shell-word.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../wait-until-settled.ts'
-import { drainSettling, drainText } from './drain-wait.ts'
-import { WORKER_SETTLING } from './worker-wait.ts'
+import { drainSettling, drainText } from './drain-settling.ts'
+import { WORKER_SETTLING } from './worker-settling.ts'
 
 interface DrainOptions extends SettleOptions {
   readonly then: 'stop' | 'terminate'

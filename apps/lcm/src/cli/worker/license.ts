@@ -11,7 +11,7 @@ import { shellWord } from '../terminal/shell-word.ts'
 import { printable } from '../terminal/table.ts'
 import { impossible, reached, underWay, type Verdict } from '../wait.ts'
 import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-until-settled.ts'
-import { WORKER_SETTLING, waitedWorker } from './worker-wait.ts'
+import { WORKER_SETTLING, waitedWorker } from './worker-settling.ts'
 
 interface RegisterOptions extends SettleOptions {
   readonly product?: string

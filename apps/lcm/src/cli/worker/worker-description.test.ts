@@ -5,7 +5,7 @@ import { withCondition } from '@lcm/domain/worker/worker'
 import picocolors from 'picocolors'
 import { expect, it } from 'vitest'
 import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
-import { drainText } from './drain-wait.ts'
+import { drainText } from './drain-settling.ts'
 import { describeWorker } from './worker-description.ts'
 
 const plain = picocolors.createColors(false)

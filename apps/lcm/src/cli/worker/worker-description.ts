@@ -3,7 +3,7 @@ import { conditionLines, type Fact, factLines, historyLines, section } from '../
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
-import { drainText, type SlotEnds } from './drain-wait.ts'
+import { drainText, type SlotEnds } from './drain-settling.ts'
 import { ageOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
 
 /** The complete description of a worker. */

@@ -7,7 +7,7 @@ import { addSessionRetry } from '../session/session-lifecycle.ts'
 import type { Shell } from '../shell.ts'
 import { confirmByName } from '../terminal/confirm.ts'
 import { addSettleOptions, type SettleOptions, settle } from '../wait-until-settled.ts'
-import { WORKER_SETTLING } from './worker-wait.ts'
+import { WORKER_SETTLING } from './worker-settling.ts'
 
 interface ActOptions extends SettleOptions {
   readonly reason?: string

@@ -7,8 +7,8 @@ import type { Clock } from '@lcm/runtime/clock'
 import { formatDuration } from '../terminal/duration.ts'
 import { impossible, reached, underWay, type Verdict } from '../wait.ts'
 import type { Settling } from '../wait-until-settled.ts'
+import { WORKER_SETTLING, waitedWorker } from './worker-settling.ts'
 import { failureOf } from './worker-view.ts'
-import { WORKER_SETTLING, waitedWorker } from './worker-wait.ts'
 
 type End = Drain['then']
 

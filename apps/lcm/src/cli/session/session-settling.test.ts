@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { aReadySession, aSession, START_MS } from '../testing/samples.ts'
 import type { Verdict } from '../wait.ts'
 import { BY_ID } from '../worker/worker-names.ts'
-import { judge, sessionSettling, timeoutFor } from './session-wait.ts'
+import { judge, sessionSettling, timeoutFor } from './session-settling.ts'
 
 const judged = (kind: Verdict['kind'], goal: LabletSession['desired_status']) =>
   SESSION_STATUSES.filter(status => judge(aSession({ status, desired_status: goal }), goal).kind === kind)

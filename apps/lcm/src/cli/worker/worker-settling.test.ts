@@ -9,7 +9,7 @@ import { RETRY_MS } from '../follow-events.ts'
 import { cliApi } from '../testing/cli-api.ts'
 import { aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
 import { waitFor } from '../wait.ts'
-import { goalFor, judge, waitedWorker } from './worker-wait.ts'
+import { goalFor, judge, waitedWorker } from './worker-settling.ts'
 
 const failed = (changes: Partial<Worker>) =>
   aWorker({
