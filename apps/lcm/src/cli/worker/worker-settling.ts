@@ -39,7 +39,7 @@ function judgeFailed(worker: Worker, goal: Goal): Verdict {
 const changedMind = ({ desired_by, desired_status, desired_reason }: Worker): string =>
   `has a new desired status ${desired_status}, set by ${desired_by}${desired_reason === '' ? '' : ` (${desired_reason})`}`
 
-/** Waits until a worker has its desired status. */
+/** What to wait for until a worker has its desired status. */
 export function waitedWorker(start: Worker): Waited<Worker> {
   const goal = goalFor(start)
   return {

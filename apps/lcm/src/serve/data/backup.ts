@@ -2,6 +2,7 @@ import { readdirSync, rmSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ProblemError } from '@lcm/contract/problems'
+import type { MakeBackup } from '@lcm/control-plane/create-backup'
 import { toInstant } from '@lcm/domain/instant'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -33,8 +34,6 @@ export const PARTS = {
   version: 'version',
   simulation: 'sim.sqlite',
 } as const
-
-type MakeBackup = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>
 
 /**
  * Returns the function that creates backups; null for MongoDB, which has its own tools. Call it only while this process holds the
