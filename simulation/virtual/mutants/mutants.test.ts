@@ -27,7 +27,6 @@ const QUICK = [
   'debounce drops the last event',
   'illegal transition accepted',
   'drain forgets sessions',
-  'machine restart not noticed',
   'restart blamed on a user',
   'endpoint tag trusted',
   'fleet password for a discovered machine',

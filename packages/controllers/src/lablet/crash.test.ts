@@ -29,6 +29,9 @@ const diesAndIsCanceled: Happening = async (rig, id, controller) => {
   return dies(rig, id, controller)
 }
 
+/** Two happenings alternate over the changes: one before a change, the other after it. */
+const isFirst = (index: number, when: 'before' | 'after') => (index % 2 === 0) === (when === 'before')
+
 for (const when of ['before', 'after'] as const)
   describe(`${when} any change of a controller`, () => {
     it(
@@ -54,7 +57,7 @@ for (const when of ['before', 'after'] as const)
     it(
       'a leader change leaves one lab while the session lasts, and none after its end',
       async () => {
-        for (const index of (await undisturbed()).keys()) {
+        for (const index of [...(await undisturbed()).keys()].filter(each => isFirst(each, when))) {
           const { rig, session, labsMax, isReached } = await story({ at: index + 1, when }, isZombie)
           expect([isReached, session.status, session.last_error, labsMax]).toEqual([true, 'ARCHIVED', null, 1])
           await expectNothingLeft(rig)
@@ -67,13 +70,13 @@ for (const when of ['before', 'after'] as const)
       'a cancellation ends the session and leaves nothing behind, also with a crash',
       async () => {
         const changes = upTo(await undisturbed(), 'stop')
-        for (const happening of [isCanceled, diesAndIsCanceled])
-          for (const index of changes.keys()) {
-            const { rig, session, labsMax, isReached } = await story({ at: index + 1, when }, happening)
-            expect([isReached, session.status, session.last_error]).toEqual([true, 'TERMINATED', null])
-            expect(labsMax).toBeLessThanOrEqual(1)
-            await expectNothingLeft(rig)
-          }
+        for (const index of changes.keys()) {
+          const happening = isFirst(index, when) ? isCanceled : diesAndIsCanceled
+          const { rig, session, labsMax, isReached } = await story({ at: index + 1, when }, happening)
+          expect([isReached, session.status, session.last_error]).toEqual([true, 'TERMINATED', null])
+          expect(labsMax).toBeLessThanOrEqual(1)
+          await expectNothingLeft(rig)
+        }
       },
       NO_TIMEOUT,
     )
