@@ -28,8 +28,8 @@ export interface Served {
 
 /** The embedded control plane in a separate process, so that the measurement does not use its CPU time. */
 export const startApi = (folder: string, store: string, consoleDir?: string): Promise<Served> =>
-  start(folder, 'serve', [store, TOKEN, ...(consoleDir === undefined ? [] : [consoleDir])])
-export const startBare = (folder: string): Promise<Served> => start(folder, 'bare', [])
+  start(folder, 'api-server', [store, TOKEN, ...(consoleDir === undefined ? [] : [consoleDir])])
+export const startBare = (folder: string): Promise<Served> => start(folder, 'bare-server', [])
 
 async function start(folder: string, name: string, args: readonly string[]): Promise<Served> {
   const file = await bundled(folder, name)
@@ -51,7 +51,7 @@ async function start(folder: string, name: string, args: readonly string[]): Pro
 
 /** `BENCH_CPU_PROF=1` writes a profile of the API beside the scratch folders. */
 const profiling = (name: string): string[] =>
-  name === 'serve' && process.env.BENCH_CPU_PROF !== undefined ? ['--cpu-prof', '--cpu-prof-dir', SCRATCH] : []
+  name === 'api-server' && process.env.BENCH_CPU_PROF !== undefined ? ['--cpu-prof', '--cpu-prof-dir', SCRATCH] : []
 
 const isInstalled = (id: string) => !/^[.\0]|^@lcm\//.test(id) && !isAbsolute(id)
 
