@@ -15,7 +15,7 @@ export default defineConfig({
   test: {
     sequence: { sequencer: FewButtonsFirst },
     include: ['apps/console/e2e/**/*.browser.test.ts'],
-    globalSetup: ['tools/scratch-folder.mjs', 'apps/console/e2e/testing/running-product.ts'],
+    globalSetup: ['tools/scratch-folder.mjs', 'apps/console/e2e/testing/start-product.ts'],
     isolate: false,
     testTimeout: 120_000,
     hookTimeout: 60_000,

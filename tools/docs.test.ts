@@ -6,8 +6,8 @@ import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { commandLinesOf, fault, grammarOf } from './docs/command-lines.ts'
-import { deadLinks, variablesIn } from './docs/links.ts'
-import { missingFiles } from './docs/named-files.ts'
+import { deadLinks, variablesIn } from './docs/links-and-variables.ts'
+import { missingFiles } from './docs/missing-files.ts'
 import { blocksOf, filesOf, pagesOf } from './docs/pages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

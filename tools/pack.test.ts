@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { targetOf } from './tidy/modules.ts'
+import { targetOf } from './tidy/import-targets.ts'
 import { parseSource } from './tidy/source.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))

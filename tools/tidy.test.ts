@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { readTree } from './tidy/repository-tree.ts'
 import { printed, RULES } from './tidy/rules.ts'
-import { readTree } from './tidy/tree.ts'
 
 const tree = readTree(fileURLToPath(new URL('..', import.meta.url)))
 

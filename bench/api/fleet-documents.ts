@@ -1,7 +1,7 @@
 import type { WorkerSample } from '@lcm/contract/worker'
 import { toInstant } from '@lcm/domain/instant'
 import { reason, textReason } from '@lcm/domain/reason'
-import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot'
+import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot-stages'
 import type { StateChange, Worker } from '@lcm/domain/worker/worker'
 import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 

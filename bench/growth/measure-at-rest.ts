@@ -1,9 +1,9 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { z } from 'zod'
+import { until } from '../product/lcm-up-process.ts'
 import { cpuSecondsOf, memoryOf } from '../product/process-usage.ts'
-import { samplesIn } from '../product/prometheus.ts'
-import { until } from '../product/running-lcm.ts'
-import type { Services } from './services.ts'
+import { samplesIn } from '../product/prometheus-parser.ts'
+import type { Services } from './service-processes.ts'
 
 /** Resource use of a settled fleet. Records are by service. */
 export interface AtRest {

@@ -1,6 +1,6 @@
 import type { ChaosVerdict } from '../../simulation/cluster/chaos/chaos.ts'
 import { type FaultVerdict, VIOLATIONS } from '../../simulation/cluster/chaos/fault-under-load.ts'
-import { shown } from './figures.ts'
+import { shown } from './figure-report.ts'
 import { sorted } from './quantiles.ts'
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { cdfChart } from './cdf-chart.ts'
 import { type Chart, chartSvg } from './chart.ts'
-import { atLeast, atMost, type Figure, measured, never, p99AtMost } from './figures.ts'
+import { atLeast, atMost, type Figure, measured, never, p99AtMost } from './figure-report.ts'
 import { leastSquares } from './least-squares.ts'
-import type { BenchRun } from './results.ts'
 import { resultsPage } from './results-page.ts'
+import type { BenchRun } from './results-types.ts'
 
 describe('a figure', () => {
   it('is met at its bar and missed beyond it', () => {

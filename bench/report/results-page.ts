@@ -1,5 +1,5 @@
-import type { Figure } from './figures.ts'
-import type { BenchRun, Results } from './results.ts'
+import type { Figure } from './figure-report.ts'
+import type { BenchRun, Results } from './results-types.ts'
 
 const row = (cells: readonly string[]): string => `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string[] => [

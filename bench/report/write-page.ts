@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { chartSvg } from './chart.ts'
-import type { Results } from './results.ts'
 import { resultsPage } from './results-page.ts'
+import type { Results } from './results-types.ts'
 
 /** Writes `results.md` and all charts from `results.json`. */
 const bench = new URL('../', import.meta.url)

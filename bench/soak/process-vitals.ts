@@ -1,4 +1,4 @@
-import { samplesIn } from '../product/prometheus.ts'
+import { samplesIn } from '../product/prometheus-parser.ts'
 import { rounded } from '../report/quantiles.ts'
 
 /** Memory, handles and event loop delay of a process. */

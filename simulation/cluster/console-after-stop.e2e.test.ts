@@ -6,7 +6,7 @@ import { httpTransport } from '@lcm/client/http-transport'
 import { up } from '@lcm/lcm/serve/up'
 import { systemClock } from '@lcm/runtime/clock'
 import { expect, it } from 'vitest'
-import { greetings } from './session-story.ts'
+import { greetings } from './session-stories.ts'
 
 const LIMIT_MS = 240_000
 /** Long, because other tests run at the same time. */

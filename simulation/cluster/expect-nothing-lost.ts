@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { OpenRollingCluster } from './clusters/rolling-clusters.ts'
+import type { OpenRollingCluster } from './clusters/rolling-restart-clusters.ts'
 import { rollingRestart } from './rolling-restart.ts'
 
 /** Restarts one replica of every service with SIGTERM and then one with SIGKILL. */

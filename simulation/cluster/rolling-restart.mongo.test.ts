@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, it } from 'vitest'
-import { type OpenRollingCluster, onMongo } from './clusters/rolling-clusters.ts'
+import { type OpenRollingCluster, onMongo } from './clusters/rolling-restart-clusters.ts'
 import { expectNothingLost } from './expect-nothing-lost.ts'
 
 const LIMIT_MS = 600_000

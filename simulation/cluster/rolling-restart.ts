@@ -2,13 +2,13 @@ import type { Client } from '@lcm/client/client'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS, type ControllerCluster, leads } from './clusters/controller-cluster.ts'
-import { eventually } from './failover.ts'
+import { eventually } from './failover-run.ts'
 import { type ClassLoad, classLoad } from './load/class-load.ts'
 import { type DowntimeGauge, downtimeGauge } from './load/downtime-gauge.ts'
 import { openEventLog, versionsGoingBack } from './load/event-log.ts'
+import { startWriter } from './load/label-writer.ts'
 import { enroll } from './load/learner.ts'
 import { retryingClient } from './load/retrying-client.ts'
-import { startWriter } from './load/writer.ts'
 
 /** One process of the API with a fixed address. */
 export interface RestartableApi {

@@ -6,7 +6,7 @@ import { CONTROLLERS, type ControllerCluster, inTime, openControllerCluster } fr
 import { enroll, isRunning, type Learner } from './load/learner.ts'
 import type { ServiceProcess } from './processes/service-process.ts'
 import { type SingleApi, startSingleApi } from './processes/single-api.ts'
-import { expectAccess, sessionStories } from './session-story.ts'
+import { expectAccess, sessionStories } from './session-stories.ts'
 
 const LEASE_TTL_SECONDS = 5
 const LIMIT_MS = 120_000

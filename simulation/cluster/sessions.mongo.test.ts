@@ -3,7 +3,7 @@ import { openReplicas, type Replicas } from './clusters/api-replicas.ts'
 import { type ControllerCluster, openControllerCluster } from './clusters/controller-cluster.ts'
 import { enroll, type Learner } from './load/learner.ts'
 import { startBalancer } from './processes/balancer.ts'
-import { sessionStories } from './session-story.ts'
+import { sessionStories } from './session-stories.ts'
 
 const LIMIT_MS = 120_000
 

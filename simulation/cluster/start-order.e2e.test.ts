@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CONTROLLERS } from './clusters/controller-cluster.ts'
-import { eventually } from './failover.ts'
+import { eventually } from './failover-run.ts'
 import { openProcessEnvironment, type ProcessEnvironment } from './processes/process-environment.ts'
 import { type ServiceProcess, startSimulator, startWaitingProcess } from './processes/service-process.ts'
 

@@ -21,10 +21,10 @@
  *   --crashes N                                  a crash before and after every port call of every path, for N seeds
  */
 import { MUTANTS } from './mutants/mutants.ts'
-import { crashes } from './runs/command-crashes.ts'
-import { huntAll } from './runs/command-mutants.ts'
 import { type Command, parseCommand, USAGE, UsageError } from './runs/command-options.ts'
-import { replay, wholeRuns } from './runs/command-runs.ts'
+import { crashes } from './runs/crashes-command.ts'
+import { huntAll } from './runs/mutants-command.ts'
+import { replay, wholeRuns } from './runs/runs-and-replay-commands.ts'
 
 const USAGE_EXIT_CODE = 2
 

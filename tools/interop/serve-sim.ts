@@ -1,6 +1,6 @@
 // Serves a simulated cloud with one CML server for judges that can't start one. Says where it is on one line, and ends when
 // standard input does.
-import { plantMachines } from '@lcm/cloud-sim/conformance/sim-fixtures'
+import { plantMachines } from '@lcm/cloud-sim/conformance/compute-and-metrics-fixtures'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { systemClock } from '@lcm/runtime/clock'

@@ -1,5 +1,5 @@
+import type { RepositoryFile, Tree, Violation } from './repository-tree.ts'
 import { linesOf } from './source.ts'
-import type { RepositoryFile, Tree, Violation } from './tree.ts'
 
 interface Page {
   readonly path: RegExp

@@ -1,5 +1,5 @@
+import { isTest, type Tree, type Violation } from './repository-tree.ts'
 import type { Source } from './source.ts'
-import { isTest, type Tree, type Violation } from './tree.ts'
 
 interface Ban {
   readonly text: string

@@ -1,4 +1,4 @@
-import type { Tree, Violation } from './tree.ts'
+import type { Tree, Violation } from './repository-tree.ts'
 
 interface Term {
   /** Matches whole words, also inside identifiers: `freeRoom` is `free Room` here. */

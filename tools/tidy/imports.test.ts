@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { checkDependencies } from './dependencies.ts'
 import { checkImports } from './imports.ts'
+import { treeOf } from './repository-tree.ts'
 import { printed } from './rules.ts'
-import { treeOf } from './tree.ts'
 
 const TABLE = `# Architecture
 
@@ -85,7 +85,7 @@ describe('the import table', () => {
     ['packages/controllers/src/lablet/observe.ts', "import { probe } from '../worker/cml-probes.ts'"],
     ['apps/lcm/src/serve/up.ts', "import { aHost } from './testing/a-host.ts'"],
     ['packages/cloud/src/compute.ts', "import { Worker } from '../../domain/src/worker.ts'"],
-    ['packages/cloud/src/compute.ts', "import { readTree } from '../../../tools/tidy/tree.ts'"],
+    ['packages/cloud/src/compute.ts', "import { readTree } from '../../../tools/tidy/repository-tree.ts'"],
   ])('stops %s from writing %s', (path, text) => {
     expect(violationsOf(path, text)).toHaveLength(1)
   })

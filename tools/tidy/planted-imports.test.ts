@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { checkBans } from './banned-code.ts'
 import { BANNED_WORDS, listed, namesOf, neverWordsOf, packagesOf, readImportTable, rowsOf } from './import-table.ts'
 import { importCheckOf } from './imports.ts'
+import { fileAt, readTree } from './repository-tree.ts'
 import { parseSource, type Source } from './source.ts'
-import { fileAt, readTree } from './tree.ts'
 
 const tree = readTree(fileURLToPath(new URL('../..', import.meta.url)))
 const page = fileAt(tree, 'ARCHITECTURE.md')?.text ?? ''
@@ -181,7 +181,7 @@ describe('a forbidden port', () => {
       ),
       plantIn(
         'controllers/lablet',
-        "import type { CmlLabs } from '@lcm/cloud/cml-labs'\nimport '@lcm/cloud/cml-credentials'",
+        "import type { CmlLabs } from '@lcm/cloud/cml-labs'\nimport '@lcm/cloud/cml-login-resolver'",
       ),
     ]
     expect(fine.filter(plant => isFound(plant))).toEqual([])

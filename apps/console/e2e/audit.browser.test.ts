@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser-harness.ts'
 
 const { open, api } = browserTests()
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest'
-import { browserTests, hiddenPx, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
+import { browserTests, hiddenPx, screenshot, seriousViolations, WIDTHS } from './testing/browser-harness.ts'
 import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { browserTests, screenshot } from './testing/browser.ts'
+import { browserTests, screenshot } from './testing/browser-harness.ts'
 
 const { open, api } = browserTests()
 

@@ -2,9 +2,9 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, inject, it } from 'vitest'
-import { browserTests, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser.ts'
+import { browserTests, hiddenPx, PHONE, screenshot, seriousViolations, WIDTHS } from './testing/browser-harness.ts'
 import { eventProxyTo } from './testing/event-proxy.ts'
-import { CAMPUS, TWO_ROUTERS } from './testing/lab-fixtures.ts'
+import { CAMPUS, TWO_ROUTERS } from './testing/topology-fixtures.ts'
 
 const { open, api } = browserTests()
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { browserTests, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, screenshot, seriousViolations } from './testing/browser-harness.ts'
 import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { browserTests, screenshot } from './testing/browser.ts'
-import { TWO_ROUTERS } from './testing/lab-fixtures.ts'
+import { browserTests, screenshot } from './testing/browser-harness.ts'
+import { TWO_ROUTERS } from './testing/topology-fixtures.ts'
 
 const { open, api } = browserTests()
 

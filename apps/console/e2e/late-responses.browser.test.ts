@@ -1,8 +1,8 @@
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import type { Page, Route } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { browserTests } from './testing/browser.ts'
-import { TWO_ROUTERS } from './testing/lab-fixtures.ts'
+import { browserTests } from './testing/browser-harness.ts'
+import { TWO_ROUTERS } from './testing/topology-fixtures.ts'
 
 const { open, api } = browserTests()
 

@@ -6,9 +6,9 @@ import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { describe, expect, inject, it } from 'vitest'
-import { browserTests, clientOf, logIn, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, clientOf, logIn, screenshot, seriousViolations } from './testing/browser-harness.ts'
 import { eventProxyTo } from './testing/event-proxy.ts'
-import { type Product, startProduct } from './testing/running-product.ts'
+import { type Product, startProduct } from './testing/start-product.ts'
 
 const { open, api } = browserTests()
 const HOUR_MS = 3_600_000

@@ -3,7 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { systemClock } from '@lcm/runtime/clock'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser-harness.ts'
 
 const { open, api } = browserTests()
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { browserTests, DESKTOP, hiddenPx, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, DESKTOP, hiddenPx, PHONE, screenshot, seriousViolations } from './testing/browser-harness.ts'
 
 const { open } = browserTests()
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { mayCall } from '@lcm/contract/route'
+import { mayCall } from '@lcm/contract/route-spec'
 import { API_PREFIX, ROUTES } from '@lcm/contract/routes'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { browserTests, clientOf, type Role, visit } from './testing/browser.ts'
+import { browserTests, clientOf, type Role, visit } from './testing/browser-harness.ts'
 import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()

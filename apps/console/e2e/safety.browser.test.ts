@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { browserTests, visit } from './testing/browser.ts'
+import { browserTests, visit } from './testing/browser-harness.ts'
 import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()

@@ -4,7 +4,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, clientOf, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser-harness.ts'
 import { eventProxyTo } from './testing/event-proxy.ts'
 
 const { open, api } = browserTests()

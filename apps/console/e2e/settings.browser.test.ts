@@ -1,7 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { SettingName } from '@lcm/domain/fleet/settings'
 import { describe, expect, inject, it } from 'vitest'
-import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, PHONE, screenshot, seriousViolations } from './testing/browser-harness.ts'
 
 const { open, api } = browserTests()
 const settingNow = async (name: SettingName) => (await api().call('getSettings', {})).settings[name]

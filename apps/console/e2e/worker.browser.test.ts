@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { WorkerView } from '@lcm/contract/worker'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { browserTests, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, DESKTOP, PHONE, screenshot, seriousViolations } from './testing/browser-harness.ts'
 import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()

@@ -1,7 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { browserTests, screenshot, seriousViolations } from './testing/browser.ts'
+import { browserTests, screenshot, seriousViolations } from './testing/browser-harness.ts'
 import { HOSTILE, workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()

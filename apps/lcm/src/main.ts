@@ -44,9 +44,9 @@ async function loadHost(): Promise<Host> {
   const [{ up }, { serve }, { serveSim }, { checkBackup }, { restore }, { StartupError }] = await Promise.all([
     import('./serve/up.ts'),
     import('./serve/one-service.ts'),
-    import('./serve/sim.ts'),
-    import('./serve/data/backup.ts'),
-    import('./serve/data/restore.ts'),
+    import('./serve/serve-sim.ts'),
+    import('./serve/data/backup-file.ts'),
+    import('./serve/data/restore-data-folder.ts'),
     import('./serve/startup-error.ts'),
   ])
   const startupError = (error: unknown) => (error instanceof StartupError ? error : null)

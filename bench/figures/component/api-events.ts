@@ -6,7 +6,7 @@ import { openConnection, requestText } from '../../api/http-connections.ts'
 import { scratchFolder, startApi } from '../../api/server-processes.ts'
 import { writeFleetFile } from '../../api/write-fleet-store.ts'
 import { cdfChart } from '../../report/cdf-chart.ts'
-import { conclude, measured, never, p99AtMost, ROUNDS, wordsOf } from '../../report/figures.ts'
+import { conclude, measured, never, p99AtMost, ROUNDS, wordsOf } from '../../report/figure-report.ts'
 import { medianOf, quantilesOf } from '../../report/quantiles.ts'
 
 /** Figure 3.7: from a change of a worker to its arrival at each of 100 event streams. */

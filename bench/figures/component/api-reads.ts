@@ -6,7 +6,7 @@ import { openConnection, requestText } from '../../api/http-connections.ts'
 import { type Served, scratchFolder, startApi, startBare } from '../../api/server-processes.ts'
 import { writeFleetFile } from '../../api/write-fleet-store.ts'
 import { cdfChart } from '../../report/cdf-chart.ts'
-import { conclude, measured, p99AtMost, ROUNDS, shown, wordsOf } from '../../report/figures.ts'
+import { conclude, measured, p99AtMost, ROUNDS, shown, wordsOf } from '../../report/figure-report.ts'
 import { median, medianOf, quantilesOf } from '../../report/quantiles.ts'
 
 /**

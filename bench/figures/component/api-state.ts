@@ -10,7 +10,7 @@ import { type Connection, openConnection, requestText } from '../../api/http-con
 import { scratchFolder, TOKEN } from '../../api/server-processes.ts'
 import { writeFleetFile } from '../../api/write-fleet-store.ts'
 import { memoryOf } from '../../product/process-usage.ts'
-import { atMost, conclude, ROUNDS, shown } from '../../report/figures.ts'
+import { atMost, conclude, ROUNDS, shown } from '../../report/figure-report.ts'
 import { median } from '../../report/quantiles.ts'
 
 /**

@@ -7,7 +7,7 @@ import { openConnection, requestText } from '../../api/http-connections.ts'
 import { scratchFolder, startApi } from '../../api/server-processes.ts'
 import { writeFleetFile } from '../../api/write-fleet-store.ts'
 import { cdfChart } from '../../report/cdf-chart.ts'
-import { conclude, p99AtMost, ROUNDS, shown } from '../../report/figures.ts'
+import { conclude, p99AtMost, ROUNDS, shown } from '../../report/figure-report.ts'
 import { medianOf, quantilesOf } from '../../report/quantiles.ts'
 
 /** Figure 3.6: reads the decisions of one worker over HTTP, among a million. */

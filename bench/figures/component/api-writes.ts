@@ -5,7 +5,7 @@ import { requestText } from '../../api/http-connections.ts'
 import { rawCommits } from '../../api/raw-commits.ts'
 import { scratchFolder, startApi } from '../../api/server-processes.ts'
 import { writeFleetFile } from '../../api/write-fleet-store.ts'
-import { atLeast, conclude, measured, ROUNDS, shown } from '../../report/figures.ts'
+import { atLeast, conclude, measured, ROUNDS, shown } from '../../report/figure-report.ts'
 import { median, rounded } from '../../report/quantiles.ts'
 
 /**

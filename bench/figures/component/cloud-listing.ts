@@ -5,7 +5,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { awsCompute } from '@lcm/cloud-aws/ec2/compute'
 import { systemClock } from '@lcm/runtime/clock'
-import { atLeast, atMost, conclude, ROUNDS, shown } from '../../report/figures.ts'
+import { atLeast, atMost, conclude, ROUNDS, shown } from '../../report/figure-report.ts'
 import { median, rounded } from '../../report/quantiles.ts'
 
 const MACHINES = 10_000

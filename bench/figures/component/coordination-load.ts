@@ -2,7 +2,7 @@ import { etcdCoordination } from '@lcm/coordination/etcd/coordination'
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { reconciliation, silentLogger, success, watch } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { conclude, measured, never, shown } from '../../report/figures.ts'
+import { conclude, measured, never, shown } from '../../report/figure-report.ts'
 
 /** 10,000 keys that change at once, and repeated leader elections. */
 const KEYS = 10_000

@@ -1,6 +1,6 @@
 /** Figure 2.6: what a million known keys at rest cost, their key strings included. Needs `--expose-gc`. */
 import { reconciliation, success, systemClock } from '@lcm/runtime'
-import { atMost, conclude, shown } from '../../report/figures.ts'
+import { atMost, conclude, shown } from '../../report/figure-report.ts'
 
 const KEYS = 1_000_000
 const PAGE = 1_000

@@ -4,8 +4,8 @@
  */
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
-import { runningLcm, until } from '../../product/running-lcm.ts'
-import { atMost, conclude, p99AtMost } from '../../report/figures.ts'
+import { runningLcm, until } from '../../product/lcm-up-process.ts'
+import { atMost, conclude, p99AtMost } from '../../report/figure-report.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
 const STOPS = 20

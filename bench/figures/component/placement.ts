@@ -5,12 +5,12 @@ import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { demandOf, place, withReservation } from '@lcm/domain/session/placement'
 import { schedule } from '@lcm/domain/session/scheduling'
-import type { SchedulingInput } from '@lcm/domain/session/scheduling-step'
+import type { SchedulingInput } from '@lcm/domain/session/scheduling-types'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/builders'
 import { seededRandom } from '@lcm/testkit/seeded-random'
-import { atMost, conclude, shown } from '../../report/figures.ts'
+import { atMost, conclude, shown } from '../../report/figure-report.ts'
 
 const SESSIONS = 1_000
 const WORKERS = 200

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
-import { atMost, conclude, measured, never, shown } from '../../report/figures.ts'
+import { atMost, conclude, measured, never, shown } from '../../report/figure-report.ts'
 
 const { values } = parseArgs({
   options: { hours: { type: 'string', default: '24' }, workers: { type: 'string', default: '100' } },

@@ -3,7 +3,7 @@ import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { reconciliation, silentLogger, success, watch } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { cdfChart } from '../../report/cdf-chart.ts'
-import { conclude, measured, never, p99AtMost, shown, wordsOf } from '../../report/figures.ts'
+import { conclude, measured, never, p99AtMost, shown, wordsOf } from '../../report/figure-report.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
 /** An etcd event until its reconcile starts, beyond what a bare watch needs for the same event in the same run. */

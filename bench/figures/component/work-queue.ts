@@ -1,6 +1,6 @@
 /** Figure 2.6: no-op reconciles through the whole loop against a bare Map-and-array queue, in one run on one core. */
 import { reconciliation, success, systemClock, type TriggerContext } from '@lcm/runtime'
-import { atLeast, conclude, shown } from '../../report/figures.ts'
+import { atLeast, conclude, shown } from '../../report/figure-report.ts'
 import { median, rounded } from '../../report/quantiles.ts'
 
 const KEYS = 100_000

@@ -7,7 +7,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { type ChaosVerdict, chaos, FAULTS } from '../../../simulation/cluster/chaos/chaos.ts'
 import type { FaultVerdict } from '../../../simulation/cluster/chaos/fault-under-load.ts'
 import { chaosTable } from '../../report/chaos-table.ts'
-import { conclude, type Figure, never, shown } from '../../report/figures.ts'
+import { conclude, type Figure, never, shown } from '../../report/figure-report.ts'
 
 /**
  * Real processes on three members of a real etcd, one API on SQLite, two of each controller, a simulated cloud with stored state.

@@ -11,7 +11,7 @@ import { liveLoad } from '../../console/live-load.ts'
 import { firstPaintMs, heapMb, sinceNavigationMs, visit } from '../../console/measure-tab.ts'
 import { filter, scroll } from '../../console/scroll-and-filter.ts'
 import { newTab, show } from '../../console/tab.ts'
-import { atMost, conclude, type Figure, ROUNDS, shown } from '../../report/figures.ts'
+import { atMost, conclude, type Figure, ROUNDS, shown } from '../../report/figure-report.ts'
 import { median, quantile, quantilesOf, rounded, sorted } from '../../report/quantiles.ts'
 
 /**

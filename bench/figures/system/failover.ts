@@ -1,10 +1,10 @@
 import { parseArgs } from 'node:util'
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { systemClock } from '@lcm/runtime/clock'
-import { openWorkerCluster } from '../../../simulation/cluster/clusters/worker-cluster.ts'
-import { startFailoverRun, type Verdict } from '../../../simulation/cluster/failover.ts'
+import { openWorkerCluster } from '../../../simulation/cluster/clusters/worker-controller-cluster.ts'
+import { startFailoverRun, type Verdict } from '../../../simulation/cluster/failover-run.ts'
 import { cdfChart } from '../../report/cdf-chart.ts'
-import { conclude, type Figure, measured, never, p99AtMost, wordsOf } from '../../report/figures.ts'
+import { conclude, type Figure, measured, never, p99AtMost, wordsOf } from '../../report/figure-report.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
 /**

@@ -9,8 +9,8 @@ import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
 import { scratchFolder } from '../../api/server-processes.ts'
 import { LCM } from '../../product/lcm-process.ts'
-import { until } from '../../product/running-lcm.ts'
-import { atMost, conclude, measured, ROUNDS, shown } from '../../report/figures.ts'
+import { until } from '../../product/lcm-up-process.ts'
+import { atMost, conclude, measured, ROUNDS, shown } from '../../report/figure-report.ts'
 import { median } from '../../report/quantiles.ts'
 
 const PORT = 19_457

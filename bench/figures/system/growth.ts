@@ -5,9 +5,9 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
 import { type AtRest, atRest } from '../../growth/measure-at-rest.ts'
-import { openServices } from '../../growth/services.ts'
+import { openServices } from '../../growth/service-processes.ts'
 import type { Chart, Line } from '../../report/chart.ts'
-import { atMost, conclude, type Figure, measured, never, shown } from '../../report/figures.ts'
+import { atMost, conclude, type Figure, measured, never, shown } from '../../report/figure-report.ts'
 import { rounded } from '../../report/quantiles.ts'
 
 const { values } = parseArgs({ options: { sizes: { type: 'string', default: '10,100,1000,10000' } } })

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { openReplicas } from '../../../simulation/cluster/clusters/api-replicas.ts'
 import { killStorm, type StormVerdict } from '../../../simulation/cluster/kill-storm.ts'
-import { conclude, measured, never, shown, wordsOf } from '../../report/figures.ts'
+import { conclude, measured, never, shown, wordsOf } from '../../report/figure-report.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
 /**

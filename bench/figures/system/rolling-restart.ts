@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { onMongo, onSqlite } from '../../../simulation/cluster/clusters/rolling-clusters.ts'
+import { onMongo, onSqlite } from '../../../simulation/cluster/clusters/rolling-restart-clusters.ts'
 import { type RollingVerdict, rollingRestart } from '../../../simulation/cluster/rolling-restart.ts'
-import { conclude, measured, never, shown } from '../../report/figures.ts'
+import { conclude, measured, never, shown } from '../../report/figure-report.ts'
 
 /**
  * Restarts every replica of every service one after the other, twice, while sessions are booked, used and canceled. Real

@@ -1,9 +1,9 @@
 /** Figure of 5.5: from the booking of a session to its placement, on an idle `lcm up`. */
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
-import { runningLcm, until } from '../../product/running-lcm.ts'
+import { runningLcm, until } from '../../product/lcm-up-process.ts'
 import { cdfChart } from '../../report/cdf-chart.ts'
-import { conclude, measured, p99AtMost } from '../../report/figures.ts'
+import { conclude, measured, p99AtMost } from '../../report/figure-report.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
 const SESSIONS = 100

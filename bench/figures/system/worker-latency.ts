@@ -4,9 +4,9 @@
  */
 import { toMs } from '@lcm/domain/instant'
 import { systemClock } from '@lcm/runtime/clock'
-import { runningLcm, until } from '../../product/running-lcm.ts'
+import { runningLcm, until } from '../../product/lcm-up-process.ts'
 import { cdfChart } from '../../report/cdf-chart.ts'
-import { conclude, p99AtMost } from '../../report/figures.ts'
+import { conclude, p99AtMost } from '../../report/figure-report.ts'
 import { quantilesOf } from '../../report/quantiles.ts'
 
 const REQUESTS = 100

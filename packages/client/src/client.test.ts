@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { ApiError, apiClient, isProblem, readSse, UnreachableError } from './client.ts'

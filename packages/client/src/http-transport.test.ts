@@ -1,6 +1,6 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { ANSWER_MS_MAX } from '@lcm/contract/route'
+import { ANSWER_MS_MAX } from '@lcm/contract/route-spec'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it, onTestFinished } from 'vitest'
 import { UnreachableError } from './client.ts'

@@ -1,4 +1,4 @@
-import { ANSWER_MS_MAX, type ApiResponse, type Dispatch } from '@lcm/contract/route'
+import { ANSWER_MS_MAX, type ApiResponse, type Dispatch } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
 import { UnreachableError } from './client.ts'
 

@@ -1,5 +1,5 @@
 import { Problem } from '@lcm/contract/problems'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { ApiError } from './client.ts'
 
 /** One simulated machine, as EC2 shows it. */

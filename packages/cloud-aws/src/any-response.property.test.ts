@@ -4,8 +4,8 @@ import { CloudError } from '@lcm/cloud/errors'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { awsMetrics } from './cloudwatch/machine-metrics.ts'
 import { MEASURES } from './cloudwatch/metric-queries.ts'
-import { awsMetrics } from './cloudwatch/metrics.ts'
 import { awsCompute } from './ec2/compute.ts'
 import {
   IMAGES_XML,
@@ -15,7 +15,7 @@ import {
   METRICS_NOW_MS,
   POWERED_XML,
   REFUSED_XML,
-} from './testing/complete-responses.ts'
+} from './testing/aws-response-fixtures.ts'
 import { type Answer, type Endpoint, scriptedEndpoint } from './testing/scripted-endpoint.ts'
 
 const REGION = 'us-east-1'

@@ -1,4 +1,4 @@
-import { plantMachines } from '@lcm/cloud-sim/conformance/sim-fixtures'
+import { plantMachines } from '@lcm/cloud-sim/conformance/compute-and-metrics-fixtures'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { systemClock } from '@lcm/runtime/clock'

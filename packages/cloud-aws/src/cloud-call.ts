@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { classifyAwsCode } from '@lcm/cloud/aws-errors'
+import { classifyAwsCode } from '@lcm/cloud/classify-aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Clock } from '@lcm/runtime/clock'
 

@@ -3,7 +3,7 @@ import type { CloudErrorClass } from '@lcm/cloud/errors'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
 import { awsCompute } from './ec2/compute.ts'
-import { errorXml, instanceXml, pageXml, requestedIds } from './testing/ec2-responses.ts'
+import { errorXml, instanceXml, pageXml, requestedIds } from './testing/ec2-response-builders.ts'
 import { type Script, scriptedEndpoint } from './testing/scripted-endpoint.ts'
 
 const REGION = 'us-east-1'

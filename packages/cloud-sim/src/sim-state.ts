@@ -1,10 +1,10 @@
-import { type Addressing, addressNumber } from './addresses.ts'
 import type { CmlIdentity } from './cml/certificate.ts'
 import { DEFAULT_CML_LOGIN } from './cml/server-state.ts'
 import { hasFaded, type SimInstance } from './ec2/instance.ts'
 import { type FaultInjector, faultInjector } from './faults/fault-injector.ts'
 import type { PresetName } from './faults/fault-plan.ts'
-import { type RegionIndex, regionIndex } from './region-index.ts'
+import { type Addressing, addressNumber } from './machine-addresses.ts'
+import { type RegionIndex, regionIndex } from './machines-by-region.ts'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
 import type { SimStore } from './sim-store.ts'
 import {

@@ -1,5 +1,5 @@
-import type { CmlStage } from '@lcm/domain/worker/boot'
-import type { CmlEndpoint, CmlLogin } from './cml-login.ts'
+import type { CmlStage } from '@lcm/domain/worker/boot-stages'
+import type { CmlEndpoint, CmlLogin } from './cml-login-types.ts'
 
 export type { CmlStage }
 

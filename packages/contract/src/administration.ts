@@ -1,10 +1,10 @@
 import { ROLES } from '@lcm/domain/actor'
-import { AuditEntry } from '@lcm/domain/decision'
 import { SETTING_SOURCES, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
 import { Instant } from '@lcm/domain/instant'
+import { AuditEntry } from '@lcm/domain/journal-records'
 import { z } from 'zod'
-import { listOf, TimePage } from './request-parts.ts'
-import { ADMINS, EVERYONE, OPERATORS, type RouteSpec } from './route.ts'
+import { listOf, TimePage } from './common-schemas.ts'
+import { ADMINS, EVERYONE, OPERATORS, type RouteSpec } from './route-spec.ts'
 
 /** The path of the control API of a simulated cloud. */
 export const SIM_CONTROL_PATH = '/sim/v1'

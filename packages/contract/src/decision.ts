@@ -1,8 +1,8 @@
-import { DecisionNote, DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
+import { DecisionNote, DecisionRecord } from '@lcm/domain/journal-records'
 import { z } from 'zod'
-import { listOf } from './request-parts.ts'
-import { ANY_CONTROLLER, type RouteSpec } from './route.ts'
+import { listOf } from './common-schemas.ts'
+import { ANY_CONTROLLER, type RouteSpec } from './route-spec.ts'
 
 export const DecisionList = listOf(DecisionRecord).meta({ id: 'DecisionList', description: 'A page of decisions.' })
 

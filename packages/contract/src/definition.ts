@@ -10,9 +10,9 @@ import { Instant } from '@lcm/domain/instant'
 import { Reason } from '@lcm/domain/reason'
 import { REFUSALS } from '@lcm/domain/session/placement'
 import { z } from 'zod'
+import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './common-schemas.ts'
 import type { ProblemCode } from './problems.ts'
-import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './request-parts.ts'
-import { AUTHORS, EVERYONE, LABLET_CONTROLLER, type RouteSpec } from './route.ts'
+import { AUTHORS, EVERYONE, LABLET_CONTROLLER, type RouteSpec } from './route-spec.ts'
 
 /** Lists omit the topology: it may be long. */
 export const DefinitionSummary = LabletDefinition.omit({ topology: true }).meta({

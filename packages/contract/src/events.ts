@@ -1,5 +1,5 @@
-import { DecisionRecord } from '@lcm/domain/decision'
 import { Instant } from '@lcm/domain/instant'
+import { DecisionRecord } from '@lcm/domain/journal-records'
 import { z } from 'zod'
 import {
   EVENT_RESOURCE_NAMES,
@@ -8,7 +8,7 @@ import {
   type EventResourceName,
   RESOURCE_KINDS,
 } from './resource-kinds.ts'
-import { EVERYONE, type RouteSpec } from './route.ts'
+import { EVERYONE, type RouteSpec } from './route-spec.ts'
 import { WorkerSample } from './worker.ts'
 
 const rows = EVENT_RESOURCE_NAMES.map(name => RESOURCE_KINDS[name].event)

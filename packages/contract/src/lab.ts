@@ -1,10 +1,10 @@
-import { DecisionNote } from '@lcm/domain/decision'
 import { TOPOLOGY_EXAMPLE } from '@lcm/domain/definition/lablet-definition'
 import { Instant } from '@lcm/domain/instant'
+import { DecisionNote } from '@lcm/domain/journal-records'
 import { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { z } from 'zod'
-import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './request-parts.ts'
-import { EVERYONE, LABLET_CONTROLLER, OPERATORS, type RouteSpec } from './route.ts'
+import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './common-schemas.ts'
+import { EVERYONE, LABLET_CONTROLLER, OPERATORS, type RouteSpec } from './route-spec.ts'
 
 export const LabList = listOf(LabRecord).meta({ id: 'LabList', description: 'A page of labs.' })
 

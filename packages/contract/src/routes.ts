@@ -5,7 +5,7 @@ import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
 import { FLEET_CONTROLLER_ROUTES, FLEET_ROUTES } from './fleet.ts'
 import { LAB_CONTROLLER_ROUTES, LAB_ROUTES } from './lab.ts'
-import type { RouteSpec } from './route.ts'
+import type { RouteSpec } from './route-spec.ts'
 import { SERVICE_CONTROLLER_ROUTES, SERVICE_ROUTES } from './service.ts'
 import { SESSION_CONTROLLER_ROUTES, SESSION_ROUTES } from './session.ts'
 import { TEMPLATE_ROUTES } from './template.ts'
@@ -13,7 +13,7 @@ import { TOKEN_ROUTES } from './token.ts'
 import { WORKER_CONTROLLER_ROUTES } from './worker-controller-routes.ts'
 import { WORKER_ROUTES } from './worker-routes.ts'
 
-export { API_PREFIX, type RouteSpec } from './route.ts'
+export { API_PREFIX, type RouteSpec } from './route-spec.ts'
 
 /** The whole REST surface. Server, client and OpenAPI document are made from this table and nothing else. */
 export const ROUTES = {

@@ -2,8 +2,8 @@ import { ServiceTerm } from '@lcm/domain/fencing'
 import { InstanceReport, ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { Instant } from '@lcm/domain/instant'
 import { z } from 'zod'
-import { ActionReason } from './request-parts.ts'
-import { ADMINS, ANY_CONTROLLER, EVERYONE, OPERATORS, type RouteSpec } from './route.ts'
+import { ActionReason } from './common-schemas.ts'
+import { ADMINS, ANY_CONTROLLER, EVERYONE, OPERATORS, type RouteSpec } from './route-spec.ts'
 
 const serviceField = z.string().meta({ description: 'The name of the service.', example: 'worker-controller' })
 const epochText = { description: 'The leadership term.', example: 7 }

@@ -1,14 +1,22 @@
-import { DecisionNote } from '@lcm/domain/decision'
 import { DefinitionName } from '@lcm/domain/definition/lablet-definition'
 import { Instant } from '@lcm/domain/instant'
+import { DecisionNote } from '@lcm/domain/journal-records'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Reason } from '@lcm/domain/reason'
 import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { z } from 'zod'
+import { ActionReason, listOf, Page, TimePage } from './common-schemas.ts'
 import { DecisionList } from './decision.ts'
 import type { ProblemCode } from './problems.ts'
-import { ActionReason, listOf, Page, TimePage } from './request-parts.ts'
-import { type Access, ANY_CONTROLLER, EVERYONE, LABLET_CONTROLLER, PEOPLE, type RouteSpec, SCHEDULER } from './route.ts'
+import {
+  type Access,
+  ANY_CONTROLLER,
+  EVERYONE,
+  LABLET_CONTROLLER,
+  PEOPLE,
+  type RouteSpec,
+  SCHEDULER,
+} from './route-spec.ts'
 
 export const SessionList = listOf(LabletSession).meta({ id: 'SessionList', description: 'A page of sessions.' })
 

@@ -1,7 +1,7 @@
 import { UserData, WorkerTemplate, WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import { z } from 'zod'
-import { listOf, Page } from './request-parts.ts'
-import { EVERYONE, OPERATORS, type RouteSpec, WORKER_CONTROLLER } from './route.ts'
+import { listOf, Page } from './common-schemas.ts'
+import { EVERYONE, OPERATORS, type RouteSpec, WORKER_CONTROLLER } from './route-spec.ts'
 
 export const TemplateList = listOf(WorkerTemplate).meta({ id: 'TemplateList', description: 'A page of templates.' })
 

@@ -3,8 +3,8 @@ import { Instant } from '@lcm/domain/instant'
 import { Token } from '@lcm/domain/token'
 import { WorkerName } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
-import { listOf, Page } from './request-parts.ts'
-import { ADMINS, PEOPLE, type RouteSpec } from './route.ts'
+import { listOf, Page } from './common-schemas.ts'
+import { ADMINS, PEOPLE, type RouteSpec } from './route-spec.ts'
 
 export const CreateToken = z
   .strictObject({

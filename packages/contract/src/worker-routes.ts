@@ -1,8 +1,8 @@
 import type { z } from 'zod'
+import { ActionReason, TimePage } from './common-schemas.ts'
 import { DecisionList } from './decision.ts'
 import type { ProblemCode } from './problems.ts'
-import { ActionReason, TimePage } from './request-parts.ts'
-import { EVERYONE, OPERATORS, type RouteSpec } from './route.ts'
+import { EVERYONE, OPERATORS, type RouteSpec } from './route-spec.ts'
 import {
   CreateWorker,
   DrainWorker,

@@ -2,7 +2,7 @@ import { Instant } from '@lcm/domain/instant'
 import { DesiredStatus, NewWorkerName, StateChange, TagValue, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import { Activity, CostCause, Labels, Pause } from '@lcm/domain/worker/worker-parts'
 import { z } from 'zod'
-import { listOf, Page, reasonField } from './request-parts.ts'
+import { listOf, Page, reasonField } from './common-schemas.ts'
 
 const Percent = z.number().min(0).max(100).nullable()
 const Count = z.number().nonnegative().nullable()

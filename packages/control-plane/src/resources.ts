@@ -1,5 +1,5 @@
 import { type EventData, type EventResourceName, RESOURCE_KINDS, type ResourceName } from '@lcm/contract/resource-kinds'
-import { mayView } from '@lcm/contract/route'
+import { mayView } from '@lcm/contract/route-spec'
 import type { ChangeHint } from '@lcm/coordination/change-keys'
 import type { Actor } from '@lcm/domain/actor'
 import { ServiceTerm } from '@lcm/domain/fencing'

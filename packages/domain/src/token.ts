@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ROLES, SERVICES } from './actor.ts'
-import { documentFields } from './document.ts'
+import { documentFields } from './document-fields.ts'
 import { Instant } from './instant.ts'
 
 /** A key to the API, without its secret: that is shown once and stored only as a hash. */

@@ -24,7 +24,11 @@ export { type Logger, silentLogger } from './logger.ts'
 export { type Counter, type Gauge, type Histogram, type Labels, type Meter, silentMeter } from './meter.ts'
 export { PIPE_ITEMS_MAX, type Pipe, type PipeOptions, pipe } from './pipe.ts'
 export type { ReconcileContext, ReconciliationOptions } from './reconciliation/loop.ts'
-export { type Reconciliation, type ReconciliationHealth, reconciliation } from './reconciliation/reconciliation.ts'
+export {
+  type Reconciliation,
+  type ReconciliationHealth,
+  reconciliation,
+} from './reconciliation/reconciliation-service.ts'
 export {
   gone,
   type ReconciliationResult,

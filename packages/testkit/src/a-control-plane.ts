@@ -1,5 +1,5 @@
 import { apiClient, type Client } from '@lcm/client/client'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import type { BodyInput } from '@lcm/contract/routes'
 import { type ControlPlane, type ControlPlaneParts, controlPlane } from '@lcm/control-plane/control-plane'
 import { type CollectionName, collectionOf, type DocumentOf, openCollections } from '@lcm/control-plane/resources'

@@ -1,6 +1,6 @@
 import { UnreachableError } from '@lcm/client/client'
 import { writeSse } from '@lcm/contract/events'
-import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import { API_PREFIX, ROUTES } from '@lcm/contract/routes'
 import { linkedAbort, type Pipe, pipe } from '@lcm/runtime'
 

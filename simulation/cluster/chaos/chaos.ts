@@ -4,11 +4,11 @@ import { enroll } from '../load/learner.ts'
 import { ONE_HOST } from '../rolling-restart.ts'
 import { type ChaosCluster, openChaosCluster } from './chaos-cluster.ts'
 import { clockSteps } from './clock-faults.ts'
+import { fullDisks, readOnlyDisks } from './disk-faults.ts'
 import { type Fault, type FaultVerdict, faultUnderLoad } from './fault-under-load.ts'
 import { cloudCuts, memberLosses, partitions } from './network-faults.ts'
 import { freezes, kills, powerCuts } from './process-faults.ts'
 import { openSmallDisk } from './small-disk.ts'
-import { fullDisks, readOnlyDisks } from './store-faults.ts'
 
 export interface ChaosPlan {
   readonly rounds: number

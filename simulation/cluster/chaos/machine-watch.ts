@@ -3,7 +3,7 @@ import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
 import { systemClock } from '@lcm/runtime/clock'
 import type { ControllerCluster } from '../clusters/controller-cluster.ts'
-import { eventually } from '../failover.ts'
+import { eventually } from '../failover-run.ts'
 import { GONE } from './settled-rules.ts'
 
 const POLL_MS = 250

@@ -1,7 +1,7 @@
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS, leads } from '../clusters/controller-cluster.ts'
-import { eventually } from '../failover.ts'
+import { eventually } from '../failover-run.ts'
 import type { ServiceProcess } from '../processes/service-process.ts'
 import type { ChaosCluster } from './chaos-cluster.ts'
 import type { Fault, FaultStep } from './fault-under-load.ts'

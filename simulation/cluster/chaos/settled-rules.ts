@@ -1,5 +1,5 @@
 import type { WorkerHistory, WorkerView } from '@lcm/contract/worker'
-import type { DecisionRecord } from '@lcm/domain/decision'
+import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { illegalWorkerMoves } from '@lcm/testkit/transition-rules'
 import type { z } from 'zod'

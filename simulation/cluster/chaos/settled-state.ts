@@ -4,7 +4,7 @@ import type { WorkerView } from '@lcm/contract/worker'
 import { TAG } from '@lcm/domain/worker/instance'
 import { illegalMovesOfSession } from '@lcm/testkit/transition-rules'
 import type { ControllerCluster } from '../clusters/controller-cluster.ts'
-import { eventually } from '../failover.ts'
+import { eventually } from '../failover-run.ts'
 import {
   brokenChain,
   orphanedLicenses,

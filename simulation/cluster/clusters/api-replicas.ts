@@ -1,6 +1,6 @@
 import { apiClient, type Client } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import type { WorkerView } from '@lcm/contract/worker'
 import { type EtcdServer, startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { textReason } from '@lcm/domain/reason'

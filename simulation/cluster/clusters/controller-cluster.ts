@@ -4,7 +4,7 @@ import { httpTransport } from '@lcm/client/http-transport'
 import type { ServiceName } from '@lcm/domain/actor'
 import { systemClock } from '@lcm/runtime/clock'
 import { z } from 'zod'
-import { eventually } from '../failover.ts'
+import { eventually } from '../failover-run.ts'
 import type { ControllerEnvironment, ProcessEnvironment } from '../processes/process-environment.ts'
 import { type ServiceProcess, type SimulatorOptions, startSimulator } from '../processes/service-process.ts'
 

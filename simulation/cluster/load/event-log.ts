@@ -1,6 +1,6 @@
 import { ApiError, type Client, type PositionedEvent, UnreachableError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
-import { eventually } from '../failover.ts'
+import { eventually } from '../failover-run.ts'
 
 /** One change event. */
 export interface LoggedEvent {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { apiClient, type Client, isProblem, UnreachableError } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { systemClock } from '@lcm/runtime/clock'
 
 const PAUSE_MS = 20

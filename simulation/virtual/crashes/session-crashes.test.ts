@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { SessionService } from '../world/session-processes.ts'
-import { type CrashPoint, somePoints } from './crash-run.ts'
+import type { SessionService } from '../world/session-controller-processes.ts'
 import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from './session-crashes.ts'
+import { type CrashPoint, somePoints } from './worker-crash-run.ts'
 
 const SEED = 9
 const READS_SAMPLED = 150

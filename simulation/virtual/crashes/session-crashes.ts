@@ -2,9 +2,9 @@ import { type Learners, learnersOf, SETTLED_MS } from '../people/learner-request
 import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
 import { type Operator, operatorOf } from '../people/operator-requests.ts'
 import { MINUTE_MS } from '../world/durations.ts'
-import { SESSION_SERVICES, type SessionService } from '../world/session-processes.ts'
+import { SESSION_SERVICES, type SessionService } from '../world/session-controller-processes.ts'
 import { openWorld, type World, type WorldOptions } from '../world/world.ts'
-import { type CrashPoint, RESTARTED_AFTER_MS } from './crash-run.ts'
+import { type CrashPoint, RESTARTED_AFTER_MS } from './worker-crash-run.ts'
 
 interface PathContext {
   readonly world: World

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isRead } from '../world/port-calls.ts'
-import { callsOf } from './crash-run.ts'
 import { PATHS } from './worker-crash-paths.ts'
+import { callsOf } from './worker-crash-run.ts'
 import { runZombie } from './zombie-controller.ts'
 
 const SEED = 11

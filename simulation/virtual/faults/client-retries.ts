@@ -1,5 +1,5 @@
 import { UnreachableError } from '@lcm/client/client'
-import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
 
 const TRIES_MAX = 15

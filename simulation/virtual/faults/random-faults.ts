@@ -1,5 +1,5 @@
 import { UnreachableError } from '@lcm/client/client'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
 import { type Collection, type Document, type Kind, type Store, StoreError } from '@lcm/store/store'
 import type { SeededRandom } from '@lcm/testkit/seeded-random'

@@ -1,10 +1,10 @@
 import { UnreachableError } from '@lcm/client/client'
-import type { ApiResponse, Dispatch } from '@lcm/contract/route'
+import type { ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import type { ControlPlane } from '@lcm/control-plane/control-plane'
 import type { HostedService } from '@lcm/runtime'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 import type { When } from './fault-points.ts'
-import { type Killable, killable } from './killable-store.ts'
+import { type Killable, killable } from './killable-api-ports.ts'
 
 /** An API process that can be killed at any point and is restarted on the same store. */
 export interface RestartingApi {

@@ -5,7 +5,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { invariants } from './invariants.ts'
-import { requestedState } from './requested-state.ts'
+import { requestedState } from './requested-state-record.ts'
 
 function openInvariants() {
   const clock = manualClock()

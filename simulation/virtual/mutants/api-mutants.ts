@@ -1,4 +1,4 @@
-import type { ApiRequest } from '@lcm/contract/route'
+import type { ApiRequest } from '@lcm/contract/route-spec'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { Settings } from '@lcm/domain/fleet/settings'
 import { textReason } from '@lcm/domain/reason'

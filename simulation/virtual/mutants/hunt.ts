@@ -1,7 +1,7 @@
 import { type Plan, planOf, type RunSize } from '../acts/plan.ts'
 import { failureOf } from '../runs/shrink.ts'
 import type { RunOptions } from '../runs/whole-run.ts'
-import type { SimulationFailure } from '../world/advance-time.ts'
+import type { SimulationFailure } from '../world/time-control.ts'
 import type { Mutant } from './mutant.ts'
 
 const SIZE: RunSize = { workers: 4, hours: 1.5, pace: 'brisk' }

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import type { Election, Leadership } from '@lcm/runtime'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import type { Act, ActName } from '../acts/act.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { callsOf } from '../crashes/crash-run.ts'
 import { PATHS } from '../crashes/worker-crash-paths.ts'
+import { callsOf } from '../crashes/worker-crash-run.ts'
 import { runZombie } from '../crashes/zombie-controller.ts'
 import type { Defects } from '../world/world.ts'
 import { failureWithout, hunt } from './hunt.ts'

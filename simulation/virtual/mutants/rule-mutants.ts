@@ -1,5 +1,5 @@
 import { CloudError } from '@lcm/cloud/errors'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { IdleCheck } from '@lcm/contract/worker-controller-routes'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'

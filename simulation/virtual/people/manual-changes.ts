@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { cmlControl } from '@lcm/cloud-sim/cml/cml-control-api'
-import { plantMachines } from '@lcm/cloud-sim/conformance/sim-fixtures'
+import { plantMachines } from '@lcm/cloud-sim/conformance/compute-and-metrics-fixtures'
 import { CML_LOGIN, PLANTED_TAG } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { planOf } from '../acts/plan.ts'
 import { at } from '../mutants/mutant.ts'
 import { MUTANTS } from '../mutants/mutants.ts'
-import { SimulationFailure } from '../world/advance-time.ts'
+import { SimulationFailure } from '../world/time-control.ts'
 import { failureOf, kindOf, shrink } from './shrink.ts'
 
 describe('a failing run', () => {

@@ -1,6 +1,6 @@
 import type { Act } from '../acts/act.ts'
 import type { Plan } from '../acts/plan.ts'
-import { SimulationFailure } from '../world/advance-time.ts'
+import { SimulationFailure } from '../world/time-control.ts'
 import { type RunOptions, wholeRun } from './whole-run.ts'
 
 export interface Shrunk {

@@ -2,7 +2,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
 import { METAL } from '../world/control-plane.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
-import { aStory, type Story } from './a-story.ts'
+import { aStory, type Story } from './story-fixture.ts'
 
 const atOf = (worker: Worker, to: Worker['status']) =>
   worker.state_history.filter(change => change.to === to).map(change => new Date(change.at).getTime())

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 it('a start without capacity has a condition and slow retries until there is capacity', async () => {
   const { world, operator, manual, done } = await aStory(605)

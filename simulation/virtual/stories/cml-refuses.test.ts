@@ -2,7 +2,7 @@ import type { Reason } from '@lcm/domain/reason'
 import type { Condition } from '@lcm/domain/worker/worker'
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 const OTHER = { username: 'admin', password: 'Changed-Behind-Our-Back' }
 const refusalOf = (conditions: readonly Condition[]) => conditions.find(({ type }) => type === 'CmlAccessRefused')

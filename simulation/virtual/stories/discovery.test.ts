@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { FLEET } from '../world/controller-process.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 const MARKED = { [TAG.discovery]: 'true', [TAG.name]: 'found', 'cml-environment': 'prod' }
 const OURS = { [TAG.discovery]: 'true', [TAG.fleet]: FLEET, [TAG.workerId]: 'w-forgotten' }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aClass } from './a-class.ts'
+import { aClass } from './class-fixture.ts'
 
 it('a worker drained while its CML does not respond serves its sessions again once CML is back', async () => {
   const { world, operator, manual, learner, done } = await aClass(901)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 describe('a drain', () => {
   it('waits for the last session, then stops the worker', async () => {

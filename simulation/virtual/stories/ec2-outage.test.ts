@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import type { World } from '../world/world.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 const WORKERS = 100
 const MINUTES = 10

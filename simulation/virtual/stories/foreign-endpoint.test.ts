@@ -4,7 +4,7 @@ import { CONDITION } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 /** A foreign machine that serves CML and would accept the fleet password. */
 async function withStranger(seed: number) {

@@ -1,7 +1,7 @@
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
-import { aClass } from './a-class.ts'
+import { aClass } from './class-fixture.ts'
 
 it('a class ends at 18:00, and its idle workers count from 18:00', async () => {
   const { world, operator, learner, over } = await aClass(205)

@@ -1,8 +1,8 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
-import { DecisionNote } from '@lcm/domain/decision'
+import { DecisionNote } from '@lcm/domain/journal-records'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
-import { aClass, type Class } from './a-class.ts'
+import { aClass, type Class } from './class-fixture.ts'
 
 /** Nodes on that machine that are up. */
 const nodesUp = ({ world }: Class, machine: string): number =>

@@ -1,7 +1,7 @@
 import { assert } from '@lcm/domain/assert'
 import { toMs } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
-import { aStory, type Story } from './a-story.ts'
+import { aStory, type Story } from './story-fixture.ts'
 
 async function createMany({ operator }: Story, prefix: string, count: number): Promise<readonly string[]> {
   const ids = []

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import type { Defects } from '../world/world.ts'
-import { aStory, type Story } from './a-story.ts'
+import { aStory, type Story } from './story-fixture.ts'
 
 interface Doubt extends Story {
   readonly id: string

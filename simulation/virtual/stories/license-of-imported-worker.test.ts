@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 /** A machine that is started and licensed manually before LCM discovers it at an age of two minutes. */
 async function licensedByHand(seed: number) {

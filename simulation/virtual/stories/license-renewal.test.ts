@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 /** A worker with the given licenses registered in order, and the outcome. */
 async function licensed(seed: number, license: { product: string; token: string }, status: 'FAILED' | 'REGISTERED') {

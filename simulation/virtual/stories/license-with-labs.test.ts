@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
-import { aClass, type Class } from './a-class.ts'
+import { aClass, type Class } from './class-fixture.ts'
 
 /** A class on one worker that holds a license. */
 async function licensedClass(seed: number): Promise<Class & { id: string; machine: string }> {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import type { WorldOptions } from '../world/world.ts'
-import { aStory, type Story } from './a-story.ts'
+import { aStory, type Story } from './story-fixture.ts'
 
 /** A worker that runs and holds a license. */
 async function licensed(seed: number, options: WorldOptions = {}): Promise<Story & { id: string; machine: string }> {

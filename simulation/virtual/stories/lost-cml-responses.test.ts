@@ -6,8 +6,8 @@ import { operatorOf } from '../people/operator-requests.ts'
 import { MINUTE_MS } from '../world/durations.ts'
 import { LICENSE } from '../world/planted-secrets.ts'
 import { openWorld, type World } from '../world/world.ts'
-import { aClass } from './a-class.ts'
-import { aStory } from './a-story.ts'
+import { aClass } from './class-fixture.ts'
+import { aStory } from './story-fixture.ts'
 
 /** The first calls of that name take effect, and their responses are lost. */
 function firstAnswersLost<P extends object>(port: P, name: keyof P, count: number): P {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { METAL } from '../world/control-plane.ts'
 import { FLEET } from '../world/controller-process.ts'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 /** A poll, the listing that it may share, and its own time. */
 const ONE_CYCLE_MS = 45_000

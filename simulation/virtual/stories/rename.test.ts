@@ -1,7 +1,7 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
-import { aStory, type Story } from './a-story.ts'
+import { aStory, type Story } from './story-fixture.ts'
 
 const nameOf = ({ world }: Story, machine: string) => world.cloud.machine(machine)?.tags[TAG.name]
 const sentIn = ({ world }: Story) => world.mutations.filter(({ act }) => act === 'tag').length

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 it('a server reinstalled while it is drained serves its sessions once it is repinned', async () => {
   const { world, operator, manual, done } = await aStory(305)

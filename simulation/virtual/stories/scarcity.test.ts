@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 const ZONES = ['us-east-1a', 'us-east-1b']
 const TYPES = ['m5zn.metal', 'm5.metal']

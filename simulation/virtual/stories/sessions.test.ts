@@ -1,7 +1,7 @@
 import type { LabletSession, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { describe, expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aClass } from './a-class.ts'
+import { aClass } from './class-fixture.ts'
 
 const inMinutes = (nowMs: number, minutes: number): string => new Date(nowMs + minutes * MINUTE_MS).toISOString()
 

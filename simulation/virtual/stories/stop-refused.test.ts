@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
-import { aStory } from './a-story.ts'
+import { aStory } from './story-fixture.ts'
 
 const notPermitted = (action: string) =>
   expect.objectContaining({

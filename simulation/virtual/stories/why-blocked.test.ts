@@ -1,8 +1,8 @@
 import { toMs } from '@lcm/domain/instant'
-import { nextOfWorker } from '@lcm/domain/worker/worker-next'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next-step'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
-import { aStory, type Story } from './a-story.ts'
+import { aStory, type Story } from './story-fixture.ts'
 
 /** What `lcm why worker` explains: the next step, what blocks it, for how many minutes, and the reason of that condition. */
 async function whyOf({ world }: Story, id: string): Promise<object> {

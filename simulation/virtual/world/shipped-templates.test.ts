@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { HOST_RESERVE_MIB } from '@lcm/cloud-sim/cml/host-hardware'
-import { INSTANCE_TYPES } from '@lcm/cloud-sim/ec2/regions'
+import { INSTANCE_TYPES } from '@lcm/cloud-sim/ec2/regions-and-instance-types'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { assert } from '@lcm/domain/assert'
 import type { ReadonlySignal, Signal } from '@preact/signals'
 import { createContext, type VNode } from 'preact'

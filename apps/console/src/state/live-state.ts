@@ -1,6 +1,6 @@
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { AnswerOf } from '@lcm/contract/routes'
-import type { DecisionRecord } from '@lcm/domain/decision'
+import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { type Signal, signal } from '@preact/signals'
 import { type Collection, collection } from './collection.ts'
 import { type UsageSamples, usageSamples } from './usage-samples.ts'

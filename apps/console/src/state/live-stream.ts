@@ -1,7 +1,7 @@
 import { ApiError, apiClient, type Client, type PositionedEvent } from '@lcm/client/client'
 import { eventsUnlessSilent } from '@lcm/client/event-timeout'
 import { type PageRequest, readList } from '@lcm/client/list-pages'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import type { RouteName } from '@lcm/contract/routes'
 import type { Clock } from '@lcm/runtime/clock'
 import { batch } from '@preact/signals'

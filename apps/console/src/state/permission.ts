@@ -1,4 +1,4 @@
-import { mayCall, mayView } from '@lcm/contract/route'
+import { mayCall, mayView } from '@lcm/contract/route-spec'
 import { ROUTES, type RouteName } from '@lcm/contract/routes'
 import type { Info } from './live-state.ts'
 

@@ -1,4 +1,4 @@
-import type { DecisionRecord } from '@lcm/domain/decision'
+import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { textReason } from '@lcm/domain/reason'
 
 /** For tests: what a worker-controller decided about one worker. */

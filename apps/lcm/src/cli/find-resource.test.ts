@@ -1,8 +1,8 @@
 import { apiClient } from '@lcm/client/client'
 import { expect, it } from 'vitest'
 import { findTemplate, findWorker } from './find-resource.ts'
-import { cliApi } from './testing/cli-api.ts'
-import { aTemplate, aWorker } from './testing/samples.ts'
+import { cliApi } from './testing/in-memory-api.ts'
+import { aTemplate, aWorker } from './testing/resource-builders.ts'
 
 const { signal } = new AbortController()
 

@@ -2,8 +2,8 @@ import { apiClient } from '@lcm/client/client'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { follow, RETRY_MS } from './follow-events.ts'
-import { cliApi } from './testing/cli-api.ts'
-import { aWorker, START_MS } from './testing/samples.ts'
+import { cliApi } from './testing/in-memory-api.ts'
+import { aWorker, START_MS } from './testing/resource-builders.ts'
 
 function following(token = 'secret') {
   const api = cliApi()

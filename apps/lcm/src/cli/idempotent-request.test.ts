@@ -1,5 +1,5 @@
 import { UnreachableError } from '@lcm/client/client'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { askedOnce } from './idempotent-request.ts'

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import { run } from './program.ts'
 import { capturedShell } from './testing/captured-shell.ts'
-import { aWorker } from './testing/samples.ts'
+import { aWorker } from './testing/resource-builders.ts'
 
 async function ran(...args: string[]) {
   const captured = capturedShell()

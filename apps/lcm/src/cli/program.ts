@@ -3,7 +3,7 @@ import { Command, CommanderError, Help, type Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { COMPLETE } from './completion/completion-script.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
-import { failureOf, failureText } from './failure.ts'
+import { failureOf, failureText } from './failure-message.ts'
 import { addGlobalOptions, type GlobalOptions, outputFor } from './global-options.ts'
 import type { Shell } from './shell.ts'
 
@@ -22,12 +22,12 @@ const GROUPS: readonly Group[] = [
   {
     name: 'up',
     summary: 'Run LCM on this machine: all services, the console and a simulated cloud',
-    load: async () => (await import('./host/up.ts')).defineUp,
+    load: async () => (await import('./host/up-command.ts')).defineUp,
   },
   {
     name: 'serve',
     summary: 'Run one service as a separate process, coordinated through etcd',
-    load: async () => (await import('./host/serve.ts')).defineServe,
+    load: async () => (await import('./host/serve-command.ts')).defineServe,
   },
   {
     name: 'sim',
@@ -37,7 +37,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'chaos',
     summary: 'Inject faults into the simulated cloud',
-    load: async () => (await import('./sim/chaos.ts')).defineChaos,
+    load: async () => (await import('./sim/chaos-command.ts')).defineChaos,
   },
   {
     name: 'get',
@@ -57,17 +57,17 @@ const GROUPS: readonly Group[] = [
   {
     name: 'plan',
     summary: 'Show what each controller would do now, without doing it',
-    load: async () => (await import('./fleet/plan.ts')).definePlan,
+    load: async () => (await import('./fleet/plan-command.ts')).definePlan,
   },
   {
     name: 'top',
     summary: 'Show the load and cost of each worker, live',
-    load: async () => (await import('./fleet/top.ts')).defineTop,
+    load: async () => (await import('./fleet/top-command.ts')).defineTop,
   },
   {
     name: 'cost',
     summary: 'Show what the fleet cost, by worker and cause, and what pausing saved',
-    load: async () => (await import('./fleet/cost.ts')).defineCost,
+    load: async () => (await import('./fleet/cost-command.ts')).defineCost,
   },
   {
     name: 'create',
@@ -87,12 +87,12 @@ const GROUPS: readonly Group[] = [
   {
     name: 'start',
     summary: 'Start a worker or a lab',
-    load: async () => (await import('./worker/worker-lifecycle.ts')).defineStart,
+    load: async () => (await import('./worker/worker-lifecycle-commands.ts')).defineStart,
   },
   {
     name: 'stop',
     summary: 'Stop a worker and keep its disk, or stop a lab',
-    load: async () => (await import('./worker/worker-lifecycle.ts')).defineStop,
+    load: async () => (await import('./worker/worker-lifecycle-commands.ts')).defineStop,
   },
   {
     name: 'drain',
@@ -102,7 +102,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'terminate',
     summary: 'Terminate a worker permanently',
-    load: async () => (await import('./worker/worker-lifecycle.ts')).defineTerminate,
+    load: async () => (await import('./worker/worker-lifecycle-commands.ts')).defineTerminate,
   },
   {
     name: 'protect',
@@ -127,12 +127,12 @@ const GROUPS: readonly Group[] = [
   {
     name: 'retry',
     summary: 'Retry a failed worker or session',
-    load: async () => (await import('./worker/worker-lifecycle.ts')).defineRetry,
+    load: async () => (await import('./worker/worker-lifecycle-commands.ts')).defineRetry,
   },
   {
     name: 'license',
     summary: 'Register or deregister the license of a worker',
-    load: async () => (await import('./worker/license.ts')).defineLicense,
+    load: async () => (await import('./worker/license-commands.ts')).defineLicense,
   },
   {
     name: 'set',
@@ -152,17 +152,17 @@ const GROUPS: readonly Group[] = [
   {
     name: 'extend',
     summary: 'Extend a session',
-    load: async () => (await import('./session/session-lifecycle.ts')).defineExtend,
+    load: async () => (await import('./session/session-lifecycle-commands.ts')).defineExtend,
   },
   {
     name: 'cancel',
     summary: 'Cancel a session',
-    load: async () => (await import('./session/session-lifecycle.ts')).defineCancel,
+    load: async () => (await import('./session/session-lifecycle-commands.ts')).defineCancel,
   },
   {
     name: 'requeue',
     summary: 'Return a session to the queue, to be placed again',
-    load: async () => (await import('./session/session-lifecycle.ts')).defineRequeue,
+    load: async () => (await import('./session/session-lifecycle-commands.ts')).defineRequeue,
   },
   {
     name: 'wipe',
@@ -202,12 +202,12 @@ const GROUPS: readonly Group[] = [
   {
     name: 'events',
     summary: 'Show every change as it happens',
-    load: async () => (await import('./fleet/events.ts')).defineEvents,
+    load: async () => (await import('./fleet/events-command.ts')).defineEvents,
   },
   {
     name: 'audit',
     summary: 'Show who did what, newest first',
-    load: async () => (await import('./fleet/audit.ts')).defineAudit,
+    load: async () => (await import('./fleet/audit-command.ts')).defineAudit,
   },
   {
     name: 'open',

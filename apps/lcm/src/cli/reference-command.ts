@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { referencePage } from './reference.ts'
+import { referencePage } from './reference-page.ts'
 import type { Shell } from './shell.ts'
 
 /** Prints docs/reference/cli.md without the `hidden` commands. */

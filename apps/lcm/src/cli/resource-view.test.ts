@@ -4,7 +4,7 @@ import type { Format } from './invocation.ts'
 import { changeText, handlesOf, printList, printOne, TEMPLATE_VIEW, WORKER_VIEW } from './resource-view.ts'
 import { makeOutput } from './terminal/output.ts'
 import { capturedShell } from './testing/captured-shell.ts'
-import { aTemplate, aWorker, START_MS } from './testing/samples.ts'
+import { aTemplate, aWorker, START_MS } from './testing/resource-builders.ts'
 
 function printing(format: Format) {
   const { shell, out, err } = capturedShell()

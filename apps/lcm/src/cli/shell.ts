@@ -1,15 +1,15 @@
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
-import type { DiskFacts } from '../doctor/node-and-disk.ts'
+import type { DiskFacts } from '../doctor/judge-nodejs-and-disk.ts'
 import type { Sink } from './terminal/output.ts'
 
 /** The functions of serve/ for commands that run a server or read a backup. Typed by `typeof import`, so that both stay in step. */
 export interface Host {
   readonly up: typeof import('../serve/up.ts').up
   readonly serve: typeof import('../serve/one-service.ts').serve
-  readonly serveSim: typeof import('../serve/sim.ts').serveSim
-  readonly checkBackup: typeof import('../serve/data/backup.ts').checkBackup
-  readonly restore: typeof import('../serve/data/restore.ts').restore
+  readonly serveSim: typeof import('../serve/serve-sim.ts').serveSim
+  readonly checkBackup: typeof import('../serve/data/backup-file.ts').checkBackup
+  readonly restore: typeof import('../serve/data/restore-data-folder.ts').restore
   /** A `StartupError`; null for any other error. */
   startupError(error: unknown): StartupFailure | null
 }

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { RETRY_MS } from './follow-events.ts'
 import { run } from './program.ts'
 import { type CapturedOptions, capturedShell } from './testing/captured-shell.ts'
-import { aRunningWorker, aWorker } from './testing/samples.ts'
+import { aRunningWorker, aWorker } from './testing/resource-builders.ts'
 
 const ID = 'w-0abcdefgh0001'
 

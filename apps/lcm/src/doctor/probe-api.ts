@@ -1,11 +1,11 @@
 import { UnreachableError } from '@lcm/client/client'
 import { Info } from '@lcm/contract/administration'
-import type { ApiResponse, Dispatch } from '@lcm/contract/route'
+import type { ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import { API_PREFIX } from '@lcm/contract/routes'
 import { Reason, textReason } from '@lcm/domain/reason'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Target } from '../cli/connection.ts'
-import type { ApiFacts, Skew } from './api.ts'
+import type { ApiFacts, Skew } from './judge-api.ts'
 
 interface Asked {
   readonly target: Target

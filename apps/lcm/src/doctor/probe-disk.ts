@@ -1,7 +1,7 @@
 import { constants } from 'node:fs'
 import { access, readFile, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { DiskFacts, FolderFacts } from './node-and-disk.ts'
+import type { DiskFacts, FolderFacts } from './judge-nodejs-and-disk.ts'
 
 /** Fields of `statfs`. */
 export interface FileSystem {

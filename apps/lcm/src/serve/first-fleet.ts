@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '@lcm/client/client'
-import { assetFolder } from './files/assets.ts'
+import { assetFolder } from './files/asset-folder.ts'
 
 const FIRST_FLEET = [
   { template_name: 'metal', name: 'metal-1', aws_region: 'us-east-1' },

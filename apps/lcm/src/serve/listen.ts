@@ -1,9 +1,9 @@
 import { createServer } from 'node:net'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { inUrl, type RunningServer, startServer } from '@lcm/control-plane/http/server'
 import { aborted, type HostedService } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { assetFolder } from './files/assets.ts'
+import { assetFolder } from './files/asset-folder.ts'
 import { StartupError } from './startup-error.ts'
 
 export interface Listening {

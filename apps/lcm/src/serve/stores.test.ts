@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { outages } from '@lcm/controllers/kit/outages'
+import { outages } from '@lcm/controllers/kit/dependency-outages'
 import { silentLogger } from '@lcm/runtime'
 import { openSqliteStore, sqliteStore } from '@lcm/store/sqlite/store'
 import { StoreError } from '@lcm/store/store'

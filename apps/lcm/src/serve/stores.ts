@@ -1,5 +1,5 @@
 import { STORE_SCHEMA } from '@lcm/control-plane/resources'
-import { type Outages, watchedCalls } from '@lcm/controllers/kit/outages'
+import { type Outages, watchedCalls } from '@lcm/controllers/kit/dependency-outages'
 import type { Logger } from '@lcm/runtime'
 import { openMongoStore } from '@lcm/store/mongo/store'
 import { openSqliteStore } from '@lcm/store/sqlite/store'

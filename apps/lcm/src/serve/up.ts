@@ -12,9 +12,9 @@ import {
   ENDING,
   type ProcessParts,
 } from '@lcm/controllers/kit/compose-controller'
-import type { Controller, ControllerParts } from '@lcm/controllers/kit/controller'
+import type { Controller, ControllerParts } from '@lcm/controllers/kit/controller-types'
+import { outages } from '@lcm/controllers/kit/dependency-outages'
 import { awsCallMetrics, type PromMeter, promMeter } from '@lcm/controllers/kit/metrics'
-import { outages } from '@lcm/controllers/kit/outages'
 import { formatLogLine, pinoLogger } from '@lcm/controllers/kit/pino-logger'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
 import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
@@ -30,10 +30,10 @@ import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
 import { closingAfter } from './close-after.ts'
-import { type Cloud, realCloud, simulatedCloud } from './cloud.ts'
-import { backupsOf } from './data/backup.ts'
+import { type Cloud, realCloud, simulatedCloud } from './cloud-adapters.ts'
+import { backupsOf } from './data/backup-file.ts'
 import { type DataFolder, isNewFolder, openDataFolder } from './data/data-folder.ts'
-import { holdRestoredFleet } from './data/restored-fleet.ts'
+import { holdRestoredFleet } from './data/restore-marks.ts'
 import {
   labletLoopsOf,
   loopsOf,
@@ -45,7 +45,7 @@ import {
   webhookOf,
 } from './environment/environment.ts'
 import { unknownVariables } from './environment/unknown-variables.ts'
-import { assetFolder } from './files/assets.ts'
+import { assetFolder } from './files/asset-folder.ts'
 import { regionsFrom } from './files/region-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
 import { createFirstFleet } from './first-fleet.ts'

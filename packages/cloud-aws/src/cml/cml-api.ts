@@ -1,4 +1,4 @@
-import type { CmlLogin } from '@lcm/cloud/cml-login'
+import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Clock } from '@lcm/runtime/clock'
 import { withinDeadline } from '../cloud-call.ts'
@@ -6,8 +6,8 @@ import { errorFromResponse, malformedResponse, toCmlError } from './api-errors.t
 import { type CmlConnectionPool, cmlConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import { jsonIn } from './json-readers.ts'
+import { cmlLogins, type LoginPath, type Session } from './login-sessions.ts'
 import { retryAfterPauses } from './retry-after.ts'
-import { cmlLogins, type LoginPath, type Session } from './sessions.ts'
 import type { Trust } from './tls-connection.ts'
 
 export const DEADLINE_MS = 15_000

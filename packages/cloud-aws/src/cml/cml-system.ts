@@ -1,4 +1,4 @@
-import type { CmlLogin } from '@lcm/cloud/cml-login'
+import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import type { CmlActivity, CmlProbe, CmlSystem } from '@lcm/cloud/cml-system'
 import { admissionGate } from './admission-gate.ts'
 import {
@@ -12,7 +12,7 @@ import {
   trustOf,
 } from './cml-api.ts'
 import { flagIn, recordIn, textIn } from './json-readers.ts'
-import { cmlLicense } from './license.ts'
+import { cmlLicense } from './license-calls.ts'
 import { PROBE_DEADLINE_MS, PROBE_PATH, PROBES_MAX, probeNotMade, probeOnce } from './probe.ts'
 import { eventIn, healthIn, statsIn } from './system-readers.ts'
 

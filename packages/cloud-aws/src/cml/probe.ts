@@ -1,6 +1,6 @@
-import type { CmlEndpoint } from '@lcm/cloud/cml-login'
+import type { CmlEndpoint } from '@lcm/cloud/cml-login-types'
 import type { CmlProbe } from '@lcm/cloud/cml-system'
-import type { CmlStage } from '@lcm/domain/worker/boot'
+import type { CmlStage } from '@lcm/domain/worker/boot-stages'
 import { type CallLimits, withinDeadline } from '../cloud-call.ts'
 import { originOf } from './connection-pool.ts'
 import { type HttpResponse, loadHttpClient, sendRequest } from './http-client.ts'

@@ -1,5 +1,5 @@
 import { computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
-import { plantMachines, SIM_COMPUTE_SETUP } from '@lcm/cloud-sim/conformance/sim-fixtures'
+import { plantMachines, SIM_COMPUTE_SETUP } from '@lcm/cloud-sim/conformance/compute-and-metrics-fixtures'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import { systemClock } from '@lcm/runtime/clock'

@@ -7,8 +7,8 @@ import type {
   RunInstancesCommandInput,
   Tag,
 } from '@aws-sdk/client-ec2'
-import { attemptSpent } from '@lcm/cloud/aws-errors'
 import { awsFilters } from '@lcm/cloud/aws-filters'
+import { attemptSpent } from '@lcm/cloud/classify-aws-errors'
 import {
   type Compute,
   type DescribeResult,

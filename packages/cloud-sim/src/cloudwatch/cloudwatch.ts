@@ -1,7 +1,7 @@
 import type { SimState } from '../sim-state.ts'
-import { type CustomDatum, customMetrics, customPoints, putPoints, unitOf } from './custom-points.ts'
+import { type CustomDatum, customMetrics, customPoints, putPoints, unitOf } from './custom-metrics.ts'
+import { dimensionSets, MEASURES } from './machine-metric-catalog.ts'
 import { type LoadOf, machinePoints, type TimeRange } from './machine-points.ts'
-import { dimensionSets, MEASURES } from './measures.ts'
 import { inPeriods, type Metric, type Point } from './metric.ts'
 
 /** CloudWatch's behavior, independent of its protocol. */

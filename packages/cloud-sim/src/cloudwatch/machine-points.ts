@@ -1,7 +1,7 @@
 import type { SimInstance } from '../ec2/instance.ts'
 import { scaled } from '../ec2/start-plan.ts'
 import type { SimState } from '../sim-state.ts'
-import { dimensionSets, instanceIdIn, MEASURES, type Measure } from './measures.ts'
+import { dimensionSets, instanceIdIn, MEASURES, type Measure } from './machine-metric-catalog.ts'
 import { type Metric, type Point, sameDimensions } from './metric.ts'
 
 /** Load of a machine between 0 and 1; null when unknown. */

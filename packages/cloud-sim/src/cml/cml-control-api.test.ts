@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { machineToProbe } from '../conformance/sim-fixtures.ts'
+import { machineToProbe } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel } from '../sim-model.ts'
 import { bootedCml } from '../testing/booted-cml.ts'
 import { cmlControl } from './cml-control-api.ts'

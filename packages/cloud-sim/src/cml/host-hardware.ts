@@ -1,4 +1,4 @@
-import { INSTANCE_TYPES } from '../ec2/regions.ts'
+import { INSTANCE_TYPES } from '../ec2/regions-and-instance-types.ts'
 
 /** Hardware of a CML server. */
 export interface CmlHost {

@@ -3,9 +3,9 @@ import type { CmlFaults } from './faults.ts'
 import type { CmlHost } from './host-hardware.ts'
 import type { CmlAnswer, CmlRequest } from './http-messages.ts'
 import type { CmlLab } from './labs/lab.ts'
-import type { Seat } from './license/smart-account.ts'
+import type { Seat } from './license/smart-account-seat.ts'
 import type { CmlServer, CmlUser } from './server-state.ts'
-import type { TelemetryEvent } from './telemetry.ts'
+import type { TelemetryEvent } from './telemetry-events.ts'
 
 type Purpose = readonly (string | number)[]
 

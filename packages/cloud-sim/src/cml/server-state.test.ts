@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
+import { SIM_COMPUTE_SETUP } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel } from '../sim-model.ts'
 import { memorySimStore } from '../sim-store.ts'
 import { bootedCml, rowOf } from '../testing/booted-cml.ts'

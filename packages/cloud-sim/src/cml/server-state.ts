@@ -1,5 +1,5 @@
 import type { CmlFaults } from './faults.ts'
-import { type LicensingRecord, UNLICENSED } from './license/licensing.ts'
+import { type LicensingRecord, UNLICENSED } from './license/licensing-record.ts'
 
 /** Default login of an unchanged machine. */
 export const DEFAULT_CML_LOGIN = { username: 'admin', password: 'lablet' } as const

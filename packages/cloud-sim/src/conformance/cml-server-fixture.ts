@@ -1,7 +1,7 @@
 import { cmlControl } from '../cml/cml-control-api.ts'
 import { DEFAULT_CML_LOGIN } from '../cml/server-state.ts'
 import type { SimModel } from '../sim-model.ts'
-import { machineToProbe } from './sim-fixtures.ts'
+import { machineToProbe } from './compute-and-metrics-fixtures.ts'
 
 /** Fixture of a simulated cloud for the CML suites, without network ports. */
 export function cmlServerFixture(model: SimModel, advance: (ms: number) => Promise<void>) {

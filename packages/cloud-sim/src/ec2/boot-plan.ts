@@ -1,4 +1,4 @@
-import type { CmlStage } from '@lcm/domain/worker/boot'
+import type { CmlStage } from '@lcm/domain/worker/boot-stages'
 import { type SecondsRange, within } from '../seeded-random.ts'
 import type { TimelineEntry } from '../state-timeline.ts'
 

@@ -1,5 +1,5 @@
 import { TAG } from '@lcm/domain/worker/instance'
-import { positionFrom } from '../region-index.ts'
+import { positionFrom } from '../machines-by-region.ts'
 import type { SimState } from '../sim-state.ts'
 import {
   checkPageRequest,
@@ -10,11 +10,11 @@ import {
   type PageRequest,
   pageOf,
   rankAfter,
-} from './filters.ts'
+} from './filters-and-paging.ts'
 import { isVisible, type MachineView, type SimInstance, tagsAt, viewOf } from './instance.ts'
 import { namedInstances } from './power.ts'
 import { Ec2Refusal } from './refusal.ts'
-import { regionNamed } from './regions.ts'
+import { regionNamed } from './regions-and-instance-types.ts'
 import { scaled } from './start-plan.ts'
 
 export interface InstancesQuery extends PageRequest {

@@ -1,9 +1,9 @@
 import type { SimState } from '../sim-state.ts'
 import { candidatesOf, checkIdsOrPages } from './describe-instances.ts'
-import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
+import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters-and-paging.ts'
 import { isVisible, type ScheduledEvent, type SimInstance, stateAt } from './instance.ts'
 import { Ec2Refusal } from './refusal.ts'
-import { regionNamed } from './regions.ts'
+import { regionNamed } from './regions-and-instance-types.ts'
 
 export interface StatusQuery extends PageRequest {
   readonly instance_ids: readonly string[]

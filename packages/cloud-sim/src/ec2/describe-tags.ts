@@ -1,7 +1,7 @@
 import type { SimState } from '../sim-state.ts'
-import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
+import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters-and-paging.ts'
 import { isVisible, viewOf } from './instance.ts'
-import { regionNamed } from './regions.ts'
+import { regionNamed } from './regions-and-instance-types.ts'
 
 export interface TagsQuery extends PageRequest {
   readonly filters: readonly Filter[]

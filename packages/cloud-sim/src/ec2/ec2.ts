@@ -1,23 +1,23 @@
 import type { SimState } from '../sim-state.ts'
 import { type ConsoleOutput, consoleOutput } from './console-output.ts'
-import { describeInstances, type InstancesQuery } from './describe-instances.ts'
-import { describeStatus, type MachineStatus, type StatusQuery } from './describe-status.ts'
-import { describeTags, type ShownTag, type TagsQuery } from './describe-tags.ts'
-import type { Page } from './filters.ts'
-import { describeImages, type ImagesQuery, type SimImage } from './images.ts'
-import { beforeNow, type MachineView, type SimInstance, viewOf } from './instance.ts'
 import {
   describeOfferings,
   describeTypes,
   type OfferingsQuery,
   type TypeOffering,
   type TypesQuery,
-} from './instance-type-offerings.ts'
-import { type RunRequest, runInstances } from './launch.ts'
-import { rebootInstances } from './machine-failures.ts'
+} from './describe-instance-types.ts'
+import { describeInstances, type InstancesQuery } from './describe-instances.ts'
+import { describeStatus, type MachineStatus, type StatusQuery } from './describe-status.ts'
+import { describeTags, type ShownTag, type TagsQuery } from './describe-tags.ts'
+import type { Page } from './filters-and-paging.ts'
+import { describeImages, type ImagesQuery, type SimImage } from './images.ts'
+import { beforeNow, type MachineView, type SimInstance, viewOf } from './instance.ts'
+import { rebootInstances } from './machine-interruptions.ts'
 import { type AttributeChange, modifyAttributes } from './modify-attributes.ts'
 import { namedInstances, type StateChange, startInstances, stopInstances, terminateInstances } from './power.ts'
-import { describeSubnets, type InstanceType, type Subnet } from './regions.ts'
+import { describeSubnets, type InstanceType, type Subnet } from './regions-and-instance-types.ts'
+import { type RunRequest, runInstances } from './run-instances.ts'
 import { checkTags, type Tags, type TagToDelete, withoutTags } from './tags.ts'
 
 /**

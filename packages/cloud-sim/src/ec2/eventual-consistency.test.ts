@@ -1,8 +1,8 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
+import { SIM_COMPUTE_SETUP } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel, type SimModel } from '../sim-model.ts'
-import type { RunRequest } from './launch.ts'
+import type { RunRequest } from './run-instances.ts'
 
 const MINUTE = 60_000
 const { region } = SIM_COMPUTE_SETUP

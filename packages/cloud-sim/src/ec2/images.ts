@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters.ts'
+import { type Filter, filterTest, type Page, type PageRequest, pageOf } from './filters-and-paging.ts'
 import { Ec2Refusal } from './refusal.ts'
-import { ACCOUNT_ID, REGIONS, regionNamed } from './regions.ts'
+import { ACCOUNT_ID, REGIONS, regionNamed } from './regions-and-instance-types.ts'
 
 export interface SimImage {
   readonly image_id: string

@@ -1,6 +1,6 @@
-import type { CmlStage } from '@lcm/domain/worker/boot'
+import type { CmlStage } from '@lcm/domain/worker/boot-stages'
 import { type Ec2State, TAG } from '@lcm/domain/worker/instance'
-import { type Addressing, addressOf, urlOf } from '../addresses.ts'
+import { type Addressing, addressOf, urlOf } from '../machine-addresses.ts'
 import { entryAt, nextChangeMs, type TimelineEntry } from '../state-timeline.ts'
 import type { BootMoment } from './boot-plan.ts'
 

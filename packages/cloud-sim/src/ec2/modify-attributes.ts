@@ -2,7 +2,7 @@ import type { SimState } from '../sim-state.ts'
 import { type SimInstance, stateAt } from './instance.ts'
 import { namedInstances } from './power.ts'
 import { Ec2Refusal } from './refusal.ts'
-import { checkOffered } from './regions.ts'
+import { checkOffered } from './regions-and-instance-types.ts'
 
 /** Changes of ModifyInstanceAttribute; null keeps the current value. */
 export interface AttributeChange {

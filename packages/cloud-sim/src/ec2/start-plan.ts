@@ -2,7 +2,7 @@ import { type SecondsRange, within } from '../seeded-random.ts'
 import type { SimState } from '../sim-state.ts'
 import { bootPlan } from './boot-plan.ts'
 import type { ScheduledEvent, SimInstance, StateMoment, StateReason } from './instance.ts'
-import { isMetal } from './regions.ts'
+import { isMetal } from './regions-and-instance-types.ts'
 
 const PENDING: SecondsRange = [30, 90]
 const RETIRED_AFTER: SecondsRange = [3600, 4 * 3600]

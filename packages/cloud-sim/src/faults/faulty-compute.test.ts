@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
+import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/compute-and-metrics-fixtures.ts'
 import { simCompute } from '../in-process/compute.ts'
 import { openSimModel } from '../sim-model.ts'
 import { faultyCompute } from './faulty-compute.ts'

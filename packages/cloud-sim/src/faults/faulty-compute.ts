@@ -1,4 +1,4 @@
-import { classifyAwsCode } from '@lcm/cloud/aws-errors'
+import { classifyAwsCode } from '@lcm/cloud/classify-aws-errors'
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { Ec2Refusal } from '../ec2/refusal.ts'

@@ -1,8 +1,8 @@
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login'
+import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import type { SimModel } from '../sim-model.ts'
-import { type CmlCall, cmlLogins } from './cml-logins.ts'
-import { instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
+import { type CmlCall, cmlLogins } from './cml-login-sessions.ts'
+import { instantIn, listIn, numberIn, recordIn, textIn } from './json-readers.ts'
 
 /** The CmlLabs port on the model, without sockets or timers: for the whole-system simulation. */
 export function simCmlLabs(model: SimModel): CmlLabs {

@@ -1,6 +1,6 @@
-import type { CmlEndpoint } from '@lcm/cloud/cml-login'
+import type { CmlEndpoint } from '@lcm/cloud/cml-login-types'
 import type { CmlProbe } from '@lcm/cloud/cml-system'
-import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot'
+import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot-stages'
 import type { SimModel } from '../sim-model.ts'
 
 const IN_THE_WAY: Readonly<Record<CmlStage, string>> = {

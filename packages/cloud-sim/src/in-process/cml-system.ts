@@ -1,11 +1,11 @@
-import type { CmlLogin } from '@lcm/cloud/cml-login'
+import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
 import { NODES_FEATURE } from '../cml/license/licensing-status.ts'
 import type { SimModel } from '../sim-model.ts'
-import { type CmlCall, type CmlSessions, cmlLogins } from './cml-logins.ts'
+import { type CmlCall, type CmlSessions, cmlLogins } from './cml-login-sessions.ts'
 import { probeCml } from './cml-probe.ts'
-import { flagIn, instantIn, listIn, numberIn, recordIn, textIn } from './cml-readers.ts'
+import { flagIn, instantIn, listIn, numberIn, recordIn, textIn } from './json-readers.ts'
 
 /** The CmlSystem port on the model, without sockets or timers: for the whole-system simulation. */
 export function simCmlSystem(model: SimModel): CmlSystem {

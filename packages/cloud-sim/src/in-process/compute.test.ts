@@ -1,6 +1,6 @@
 import { computeConformance, type OpenCompute } from '@lcm/cloud/conformance/compute'
 import { manualClock } from '@lcm/testkit/manual-clock'
-import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
+import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel } from '../sim-model.ts'
 import { simCompute } from './compute.ts'
 

@@ -1,15 +1,15 @@
-import { attemptSpent, classifyAwsCode } from '@lcm/cloud/aws-errors'
 import { awsFilters } from '@lcm/cloud/aws-filters'
+import { attemptSpent, classifyAwsCode } from '@lcm/cloud/classify-aws-errors'
 import type { Compute, DescribeResult, Image, LaunchRequest, PowerAction } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { isDead } from '@lcm/domain/worker/endpoint'
 import type { Instance } from '@lcm/domain/worker/instance'
 import type { Ec2 } from '../ec2/ec2.ts'
-import type { Filter } from '../ec2/filters.ts'
+import type { Filter } from '../ec2/filters-and-paging.ts'
 import type { MachineView } from '../ec2/instance.ts'
-import type { RunRequest } from '../ec2/launch.ts'
 import type { StateChange } from '../ec2/power.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
+import type { RunRequest } from '../ec2/run-instances.ts'
 import type { SimModel } from '../sim-model.ts'
 
 const EVERYTHING = { max_results: null, next_token: null } as const

@@ -1,5 +1,5 @@
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import { regionNamed } from '../ec2/regions.ts'
+import { regionNamed } from '../ec2/regions-and-instance-types.ts'
 import { drawDelivery } from '../faults/draw-delivery-fault.ts'
 import type { Delivery } from '../faults/fault-injector.ts'
 import type { SimModel } from '../sim-model.ts'

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
+import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel, type SimModel } from '../sim-model.ts'
 import { type SimServer, startSimServer } from './server.ts'
 

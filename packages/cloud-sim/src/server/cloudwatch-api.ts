@@ -1,4 +1,4 @@
-import type { CustomDatum } from '../cloudwatch/custom-points.ts'
+import type { CustomDatum } from '../cloudwatch/custom-metrics.ts'
 import {
   type Dimension,
   isStatistic,
@@ -7,10 +7,10 @@ import {
   type Statistic,
   statisticOf,
 } from '../cloudwatch/metric.ts'
-import { pageOf } from '../ec2/filters.ts'
+import { pageOf } from '../ec2/filters-and-paging.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
 import type { SimModel } from '../sim-model.ts'
-import { type JsonText, splitJson } from './json-text.ts'
+import { type JsonText, splitJson } from './json-member-reader.ts'
 
 const PREFIX = 'GraniteServiceVersion20100801.'
 

@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, describe, expect, it } from 'vitest'
-import { machineToProbe } from '../conformance/sim-fixtures.ts'
+import { machineToProbe } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel } from '../sim-model.ts'
 import { startSimServer } from './server.ts'
 

@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { plantMachines } from '../conformance/sim-fixtures.ts'
+import { plantMachines } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel, type SimModel } from '../sim-model.ts'
 import { type ControlExtension, controlApi } from './control-api.ts'
 import { refusalReason } from './loopback-guard.ts'

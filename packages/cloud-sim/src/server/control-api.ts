@@ -1,11 +1,11 @@
 import type { MachineView } from '../ec2/instance.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import { REGIONS } from '../ec2/regions.ts'
+import { REGIONS } from '../ec2/regions-and-instance-types.ts'
 import { FaultPlanError } from '../faults/patch-fault-plan.ts'
 import type { SimModel } from '../sim-model.ts'
 import { faultsAnswer } from './control-fault-routes.ts'
-import { type JsonText, splitJson } from './json-text.ts'
-import { isMachineAction, performMachineAction } from './machine-actions.ts'
+import { isMachineAction, performMachineAction } from './control-machine-actions.ts'
+import { type JsonText, splitJson } from './json-member-reader.ts'
 import type { RequestLog } from './request-log.ts'
 
 /**

@@ -1,8 +1,8 @@
-import { INSTANCE_TYPES, REGIONS } from '../ec2/regions.ts'
+import { INSTANCE_TYPES, REGIONS } from '../ec2/regions-and-instance-types.ts'
 import { DELIVERIES, type FaultInjector, type ScriptedFault } from '../faults/fault-injector.ts'
 import { PRESETS } from '../faults/fault-plan.ts'
 import { FaultPlanError } from '../faults/patch-fault-plan.ts'
-import type { JsonText } from './json-text.ts'
+import type { JsonText } from './json-member-reader.ts'
 
 interface Given {
   readonly body: JsonText

@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/sim-fixtures.ts'
+import { plantMachines, SIM_COMPUTE_SETUP } from '../conformance/compute-and-metrics-fixtures.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
 import { openSimModel, type SimModel } from '../sim-model.ts'
 import { ec2Content } from './ec2-actions.ts'

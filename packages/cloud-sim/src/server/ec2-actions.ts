@@ -1,6 +1,6 @@
-import type { RunRequest } from '../ec2/launch.ts'
 import { Ec2Refusal } from '../ec2/refusal.ts'
-import { REGIONS } from '../ec2/regions.ts'
+import { REGIONS } from '../ec2/regions-and-instance-types.ts'
+import type { RunRequest } from '../ec2/run-instances.ts'
 import type { Tags } from '../ec2/tags.ts'
 import type { SimModel } from '../sim-model.ts'
 import { consoleXml, offeringsXml, statusesXml, tagsXml, typesXml } from './ec2-describe-xml.ts'

@@ -1,8 +1,8 @@
 import type { ConsoleOutput } from '../ec2/console-output.ts'
+import { featuresOf, type TypeOffering } from '../ec2/describe-instance-types.ts'
 import { type MachineStatus, reachabilityOf } from '../ec2/describe-status.ts'
 import type { ShownTag } from '../ec2/describe-tags.ts'
-import { featuresOf, type TypeOffering } from '../ec2/instance-type-offerings.ts'
-import type { InstanceType } from '../ec2/regions.ts'
+import type { InstanceType } from '../ec2/regions-and-instance-types.ts'
 import { element, leaf, set, stateXml } from './ec2-xml.ts'
 
 export const statusesXml = (statuses: readonly MachineStatus[]): string => set('instanceStatusSet', statuses, statusXml)

@@ -1,4 +1,4 @@
-import type { Filter } from '../ec2/filters.ts'
+import type { Filter } from '../ec2/filters-and-paging.ts'
 import { invalidValue } from '../ec2/refusal.ts'
 
 /** The form body of an EC2 call. Lists are flattened and count from 1, as in `InstanceId.1`. */

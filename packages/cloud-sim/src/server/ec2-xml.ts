@@ -1,7 +1,7 @@
 import type { SimImage } from '../ec2/images.ts'
 import type { MachineView } from '../ec2/instance.ts'
 import type { StateChange } from '../ec2/power.ts'
-import { ACCOUNT_ID, type Region, type Subnet } from '../ec2/regions.ts'
+import { ACCOUNT_ID, type Region, type Subnet } from '../ec2/regions-and-instance-types.ts'
 
 const STATE_CODES: Readonly<Record<string, number>> = {
   pending: 0,

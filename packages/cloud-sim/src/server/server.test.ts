@@ -1,7 +1,7 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { plantMachines } from '../conformance/sim-fixtures.ts'
+import { plantMachines } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel, type SimModel } from '../sim-model.ts'
 import { type SimServer, startSimServer } from './server.ts'
 

@@ -1,6 +1,6 @@
 import type { CmlAnswer } from '../cml/http-messages.ts'
 import { DEFAULT_CML_LOGIN } from '../cml/server-state.ts'
-import { machineToProbe } from '../conformance/sim-fixtures.ts'
+import { machineToProbe } from '../conformance/compute-and-metrics-fixtures.ts'
 import type { SimModel } from '../sim-model.ts'
 
 /** A machine whose CML is ready, and calls of its API as the administrator. */

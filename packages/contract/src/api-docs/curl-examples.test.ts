@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Parameter } from '../openapi/document-schema.ts'
+import type { Parameter } from '../openapi/document-types.ts'
 import { type CurlSubject, curlOf, pathOf, quoted } from './curl-examples.ts'
 
 const subject = (parts: Partial<CurlSubject> = {}): CurlSubject => ({ parameters: [], ...parts })

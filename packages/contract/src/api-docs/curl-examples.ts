@@ -1,4 +1,4 @@
-import type { Operation, Parameter } from '../openapi/document-schema.ts'
+import type { Operation, Parameter } from '../openapi/document-types.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 
 /** The script of the page replaces it with the origin of the page. */

@@ -1,7 +1,7 @@
 import { problemExample } from '../openapi/problem-responses.ts'
 import { API_PREFIX } from '../routes.ts'
 import { SAMPLE_ORIGIN } from './curl-examples.ts'
-import { type Html, html, prose, sample } from './html.ts'
+import { type Html, html, prose, sample } from './safe-html.ts'
 
 const URL_PREFIX = `${SAMPLE_ORIGIN}${API_PREFIX}`
 const AUTHORIZATION = '-H "Authorization: Bearer $(cat .lcm/admin-token)"'

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { openApi } from '../openapi/document.ts'
 import { tagsOf } from '../openapi/tags.ts'
 import { PROBLEMS, ProblemError } from '../problems.ts'
-import { EVERYONE } from '../route.ts'
+import { EVERYONE } from '../route-spec.ts'
 import { ROUTES, type RouteSpec } from '../routes.ts'
-import { allowedCallers } from './operations.ts'
+import { allowedCallers } from './operation-sections.ts'
 import { API_DOCS_PATHS, apiDocsPage } from './page.ts'
 
 const page = apiDocsPage('1.2.3')

@@ -1,12 +1,12 @@
 import { openApi } from '../openapi/document.ts'
 import { tagsOf } from '../openapi/tags.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from '../routes.ts'
-import { eventsSection, problemsSection, schemasSection } from './events-schemas-problems.ts'
+import { eventsSection, problemsSection, schemasSection } from './event-schema-problem-sections.ts'
 import { conventions, firstCall } from './guide.ts'
-import { type Html, html } from './html.ts'
-import { operationSections, tagTitle } from './operations.ts'
+import { operationSections, tagTitle } from './operation-sections.ts'
 import { SCRIPT } from './page-script.ts'
 import { STYLE } from './page-style.ts'
+import { type Html, html } from './safe-html.ts'
 
 /** The page refers to these paths, and the `type` of a problem links to the page. */
 export const API_DOCS_PATHS = { html: '/api/docs', css: '/api/docs/style.css', script: '/api/docs/script.js' } as const

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { JsonSchema } from '../openapi/document-schema.ts'
-import { html } from './html.ts'
+import type { JsonSchema } from '../openapi/document-types.ts'
+import { html } from './safe-html.ts'
 import { fieldLine, fieldList, limitsOf, typeOf } from './schema-fields.ts'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })

@@ -1,7 +1,7 @@
-import type { JsonSchema, Schemas } from '../openapi/document-schema.ts'
+import type { JsonSchema, Schemas } from '../openapi/document-types.ts'
 import { typesOf } from '../openapi/generate-example.ts'
-import { COMPONENT_SCHEMAS } from '../openapi/schemas.ts'
-import { type Html, html, joined, type Piece, prose } from './html.ts'
+import { COMPONENT_SCHEMAS } from '../openapi/schema-components.ts'
+import { type Html, html, joined, type Piece, prose } from './safe-html.ts'
 
 export const schemaId = (name: string): string => `schema-${name}`
 

@@ -1,11 +1,11 @@
 import { ROLES, type Role } from '@lcm/domain/actor'
-import type { Access } from '../route.ts'
+import type { Access } from '../route-spec.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from '../routes.ts'
-import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './document-schema.ts'
+import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './document-types.ts'
 import { exampleOf } from './generate-example.ts'
 import { ANSWER_HEADERS, HEADER_PARAMETERS, type HeaderName, headerReferences, parametersOf } from './parameters.ts'
 import { problemAnswers, problemExamples, problemsOf } from './problem-responses.ts'
-import { COMPONENT_SCHEMAS, type SchemaComponents, schemaComponents } from './schemas.ts'
+import { COMPONENT_SCHEMAS, type SchemaComponents, schemaComponents } from './schema-components.ts'
 import { tagDescription, tagOf, tagsOf } from './tags.ts'
 
 const DESCRIPTION =

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { JsonSchema } from './document-schema.ts'
+import type { JsonSchema } from './document-types.ts'
 import { exampleOf } from './generate-example.ts'
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` })

@@ -1,5 +1,5 @@
-import type { JsonSchema, Schemas } from './document-schema.ts'
-import { COMPONENT_SCHEMAS, type Direction } from './schemas.ts'
+import type { JsonSchema, Schemas } from './document-types.ts'
+import { COMPONENT_SCHEMAS, type Direction } from './schema-components.ts'
 
 export interface ExampleContext {
   readonly schemas: Schemas

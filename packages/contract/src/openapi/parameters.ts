@@ -1,7 +1,7 @@
-import { EPOCH_HEADER } from '../route.ts'
+import { EPOCH_HEADER } from '../route-spec.ts'
 import type { RouteSpec } from '../routes.ts'
-import type { Header, JsonSchema, Parameter, Reference } from './document-schema.ts'
-import { queryFields, type SchemaComponents } from './schemas.ts'
+import type { Header, JsonSchema, Parameter, Reference } from './document-types.ts'
+import { queryFields, type SchemaComponents } from './schema-components.ts'
 
 const IF_MATCH = 'The write is refused with 412 `version_mismatch` if the resource has another version.'
 

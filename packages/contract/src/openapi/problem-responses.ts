@@ -1,6 +1,6 @@
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type Problem, type ProblemCode } from '../problems.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
-import type { Answer, Example, Reference } from './document-schema.ts'
+import type { Answer, Example, Reference } from './document-types.ts'
 import { type HeaderName, headerReferences } from './parameters.ts'
 
 /** Problems that a route may return besides its own. */

@@ -1,5 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiRequest } from '@lcm/contract/route'
+import type { ApiRequest } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
 import { toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import { systemClock } from '@lcm/runtime/clock'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { afterEach, expect, it } from 'vitest'

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
 import type { Logger } from '@lcm/runtime'
 import { type BrowserSessions, ownUrl, refuseForeignOrigin } from './browser-sessions.ts'

@@ -1,5 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiRequest } from '@lcm/contract/route'
+import type { ApiRequest } from '@lcm/contract/route-spec'
 import { type Actor, ROLES } from '@lcm/domain/actor'
 import type { Clock } from '@lcm/runtime/clock'
 import { z } from 'zod'

@@ -3,7 +3,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { base64url, exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type IdentityProvider, identityProvider } from './identity-provider.ts'
-import { aKey, fakeProvider, OIDC, type SigningKey } from './testing/fake-provider.ts'
+import { aKey, fakeProvider, OIDC, type SigningKey } from './testing/fake-identity-provider.ts'
 
 let clock: ReturnType<typeof manualClock>
 let fake: ReturnType<typeof fakeProvider>

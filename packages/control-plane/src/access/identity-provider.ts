@@ -4,7 +4,7 @@ import type { Logger } from '@lcm/runtime'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
 import { sameSecret } from '../crypto.ts'
-import { type Keys, type ProviderDocuments, type ProviderParts, providerDocuments } from './provider-documents.ts'
+import { type Keys, type ProviderDocuments, type ProviderParts, providerDocuments } from './oidc-metadata.ts'
 
 export interface OidcConfig {
   /** Exactly as the provider spells it. */

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto'
 import { systemClock } from '@lcm/runtime/clock'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { aKey, fakeProvider, OIDC } from './testing/fake-provider.ts'
-import { REAL_AUDIENCE, REAL_CLIENT, realProvider } from './testing/real-provider.ts'
+import { aKey, fakeProvider, OIDC } from './testing/fake-identity-provider.ts'
+import { REAL_AUDIENCE, REAL_CLIENT, realProvider } from './testing/real-identity-provider.ts'
 
 type Plane = ReturnType<typeof aControlPlane>
 

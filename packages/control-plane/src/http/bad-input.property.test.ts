@@ -1,11 +1,11 @@
-import { type ApiResponse, mayCall } from '@lcm/contract/route'
+import { type ApiResponse, mayCall } from '@lcm/contract/route-spec'
 import { ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import { ROLES } from '@lcm/domain/actor'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { TOPOLOGY } from '../testing/bookable-fleet.ts'
-import { namesOf, nearlyRight, oddText } from '../testing/malformed-requests.ts'
+import { namesOf, nearlyRight, oddText } from '../testing/malformed-request-arbitraries.ts'
 
 /** Per route, with another seed each. */
 const RUNS = 25

@@ -11,7 +11,7 @@ import {
   EPOCH_HEADER,
   mayCall,
   toEtag,
-} from '@lcm/contract/route'
+} from '@lcm/contract/route-spec'
 import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
@@ -20,7 +20,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import { StoreError } from '@lcm/store/store'
 import { type AccessControl, revocableStream } from '../access/access-control.ts'
 import { fenceOf } from '../resources/service/terms.ts'
-import type { Api, Encoded, Reply } from './api.ts'
+import type { Api, Encoded, Reply } from './api-context.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
 import { executeOnce } from './idempotency.ts'
 import { findRoute, ifMatchOf, jsonOf, methodNotAllowed, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'

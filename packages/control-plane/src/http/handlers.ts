@@ -22,7 +22,7 @@ import { fleetCost } from '../resources/fleet/fleet-cost.ts'
 import { fleetSummary } from '../resources/fleet/fleet-summary.ts'
 import { checkWorkerIdle } from '../resources/fleet/idle-check.ts'
 import { reportLicenseLeak, resolveLicenseLeak } from '../resources/fleet/license-leaks.ts'
-import { permitOrphanTermination } from '../resources/fleet/orphan-terminations.ts'
+import { permitOrphanTermination } from '../resources/fleet/permit-orphan-termination.ts'
 import { scaleUp } from '../resources/fleet/scale-up.ts'
 import { recordDecisions } from '../resources/journal/entries.ts'
 import { listAudit, sessionDecisions, workerDecisions, workerHistory } from '../resources/journal/queries.ts'
@@ -33,7 +33,12 @@ import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
 import { reportLab } from '../resources/lab/report-lab.ts'
 import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
-import { deregisterLicense, registerLicense, setCredentials, workerSecrets } from '../resources/secret/commands.ts'
+import {
+  deregisterLicense,
+  registerLicense,
+  setCredentials,
+  workerSecrets,
+} from '../resources/secret/sealed-secrets.ts'
 import { reportInstance, requestOfLeader } from '../resources/service/commands.ts'
 import { fleetPlan, listServices } from '../resources/service/queries.ts'
 import { registerTerm, resetTerm } from '../resources/service/terms.ts'
@@ -43,7 +48,7 @@ import { getSession, listMySessions, listSessions } from '../resources/session/q
 import { releaseSession } from '../resources/session/release-session.ts'
 import { reportSession } from '../resources/session/report-session.ts'
 import { cancelSession, extendSession, requeueSession, retrySession } from '../resources/session/session-commands.ts'
-import { patchSettings } from '../resources/settings/commands.ts'
+import { patchSettings } from '../resources/settings/patch-settings.ts'
 import { getSettings } from '../resources/settings/queries.ts'
 import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from '../resources/template/commands.ts'
 import { getTemplate, listTemplates, templateUserData } from '../resources/template/queries.ts'
@@ -61,7 +66,7 @@ import { patchWorker, refreshWorker, repinWorker, retryWorker } from '../resourc
 import { reportMetrics, workerMetrics } from '../resources/worker/worker-metrics.ts'
 import { workerView } from '../resources/worker/worker-view.ts'
 import type { StoredDefinition } from '../stored-documents.ts'
-import type { Api, Created, Empty, Encoded, File, Json, Reply, ReplyOf, Request, Stream } from './api.ts'
+import type { Api, Created, Empty, Encoded, File, Json, Reply, ReplyOf, Request, Stream } from './api-context.ts'
 
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
 type HandlerMap = { [N in RouteName]: (request: RequestOf<N>) => Promise<ReplyOf<N>> }

@@ -1,4 +1,4 @@
-import type { ApiResponse } from '@lcm/contract/route'
+import type { ApiResponse } from '@lcm/contract/route-spec'
 
 type Bytes = NonNullable<ApiResponse['bytes']>
 

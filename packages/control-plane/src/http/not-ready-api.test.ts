@@ -1,4 +1,4 @@
-import type { ApiRequest } from '@lcm/contract/route'
+import type { ApiRequest } from '@lcm/contract/route-spec'
 import { expect, it } from 'vitest'
 import { notReadyApi } from './not-ready-api.ts'
 

@@ -1,5 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiResponse, Dispatch } from '@lcm/contract/route'
+import type { ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import { reason } from '@lcm/domain/reason'
 import { problemResponse, readiness } from './dispatch.ts'
 

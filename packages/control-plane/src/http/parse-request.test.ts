@@ -1,4 +1,4 @@
-import type { ApiRequest } from '@lcm/contract/route'
+import type { ApiRequest } from '@lcm/contract/route-spec'
 import { ROUTES } from '@lcm/contract/routes'
 import { expect, it } from 'vitest'
 import { z } from 'zod'

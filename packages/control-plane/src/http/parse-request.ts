@@ -1,7 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
-import { type ApiRequest, fromEtag } from '@lcm/contract/route'
+import { type ApiRequest, fromEtag } from '@lcm/contract/route-spec'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
-import { issueWords } from '@lcm/domain/text/issue-words'
+import { issueWords } from '@lcm/domain/text/schema-issue-words'
 import type { z } from 'zod'
 
 export const BODY_BYTES_MAX = 1024 * 1024

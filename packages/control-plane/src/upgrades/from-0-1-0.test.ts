@@ -1,5 +1,5 @@
 import { Reason } from '@lcm/domain/reason'
-import { unschedulableBecause } from '@lcm/domain/session/unschedulable'
+import { unschedulableBecause } from '@lcm/domain/session/unschedulable-reason'
 import { retryDueMs } from '@lcm/domain/worker/decision/failure'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { blankWorker, Worker } from '@lcm/domain/worker/worker'

@@ -1,4 +1,4 @@
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
 
 /** The `date` header has whole seconds, and a response takes time. */

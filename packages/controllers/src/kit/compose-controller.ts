@@ -3,11 +3,11 @@ import { type Reason, reason, sameReason } from '@lcm/domain/reason'
 import type { HostedService, Reconciliation } from '@lcm/runtime'
 import { type Clock, systemClock } from '@lcm/runtime/clock'
 import type { AdminApi, ControllerHealth } from './admin-api.ts'
-import type { Controller, ControllerParts } from './controller.ts'
+import type { Controller, ControllerParts } from './controller-types.ts'
 import { decisionLog } from './decision-log.ts'
+import { type Outages, outages } from './dependency-outages.ts'
 import { type Heartbeat, heartbeat } from './heartbeat.ts'
 import type { PromMeter } from './metrics.ts'
-import { type Outages, outages } from './outages.ts'
 import { type RegisteredElection, registeredElection } from './registered-election.ts'
 
 /** `waits_for` of `/ready` during the shutdown. */

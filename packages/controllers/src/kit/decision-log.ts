@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
-import type { DecisionNote } from '@lcm/domain/decision'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
+import type { DecisionNote } from '@lcm/domain/journal-records'
 import type { Reason } from '@lcm/domain/reason'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'

@@ -1,14 +1,14 @@
 import { apiClient } from '@lcm/client/client'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { HEARTBEAT_INTERVAL_MS, InstanceReport } from '@lcm/domain/fleet/service-instance'
 import { type Reason, reason, textReason } from '@lcm/domain/reason'
 import { type Reconciliation, reconciliation, silentLogger, success } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { type Outages, outages } from './dependency-outages.ts'
 import { type Heartbeat, heartbeat } from './heartbeat.ts'
-import { type Outages, outages } from './outages.ts'
 
 const SERVICE = 'worker-controller'
 const PLAN = { resource: 'worker:w-1', action: 'wait', because: textReason('it boots'), due_at: null }

@@ -13,7 +13,7 @@ import { toMs } from '@lcm/domain/instant'
 import type { Reason } from '@lcm/domain/reason'
 import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Outages } from './outages.ts'
+import type { Outages } from './dependency-outages.ts'
 
 const CHECK_MS = 500
 const API = 'the API'

@@ -1,5 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import type { ApiRequest, ApiResponse } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { silentLogger } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'

@@ -1,5 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import type { ApiResponse } from '@lcm/contract/route'
+import type { ApiResponse } from '@lcm/contract/route-spec'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-import type { CmlCredentials } from '@lcm/cloud/cml-credentials'
+import type { CmlCredentials } from '@lcm/cloud/cml-login-resolver'
 
 export interface LabletControllerConfig {
   readonly reconcileIntervalMs: number

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { LabRig } from './testing/lab-rig.ts'
-import { type Happening, story, undisturbed, upTo } from './testing/session-story.ts'
+import { type Happening, story, undisturbed, upTo } from './testing/session-incident-story.ts'
 
 /** Virtual time has no wall-clock limits: a story ends by itself. */
 const NO_TIMEOUT = 0

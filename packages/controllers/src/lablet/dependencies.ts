@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
-import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { Election, Logger, Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -11,7 +11,7 @@ import type { LabletControllerConfig } from './config.ts'
 import type { DefinitionCache } from './definition-cache.ts'
 import type { LabletCounters } from './report.ts'
 import type { LabletMemory } from './term-memory.ts'
-import type { WorkerSlots } from './worker-slots.ts'
+import type { WorkerSlots } from './worker-concurrency-limit.ts'
 
 export interface LabletDependencies {
   readonly client: Client

@@ -1,5 +1,5 @@
 import { apiClient, type Client } from '@lcm/client/client'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'
 import { type LabRig, labRig, MINUTE_MS } from './testing/lab-rig.ts'

@@ -6,8 +6,8 @@ import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-sess
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import type { LabletDependencies } from './dependencies.ts'
 import { accessAtWorker, type ObservedDecision, type SessionObservation } from './observe.ts'
+import { releaseWorker } from './release-worker.ts'
 import { type SessionReconcile, writeSession } from './report.ts'
-import { releaseWorker } from './steps/release-worker.ts'
 import { runStep } from './steps/run-step.ts'
 
 /** A waiting session is reconciled after this many poll intervals at the latest, so a missed change is found. */

@@ -1,12 +1,12 @@
 import type { BodyInput } from '@lcm/contract/routes'
-import type { DecisionNote } from '@lcm/domain/decision'
+import type { DecisionNote } from '@lcm/domain/journal-records'
 import type { Reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Meter, ReconcileContext } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { fencedWrite } from '../kit/fenced-write.ts'
 import { type Counters, counters } from '../kit/metrics.ts'
-import type { Writer } from './labs/lab-records.ts'
+import type { Writer } from './labs/record-requests.ts'
 
 const COUNTERS = {
   sessions_instantiated: 'sessions whose instantiation began',

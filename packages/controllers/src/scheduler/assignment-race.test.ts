@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aServingWorker, aSession } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
+import { aServingWorker, aSession } from './testing/scheduling-fixtures.ts'
 
 const SECOND_MS = 1_000
 

@@ -1,13 +1,13 @@
 import { allOf, leaderElected } from '@lcm/runtime'
-import type { Controller, ControllerParts } from '../kit/controller.ts'
+import type { Controller, ControllerParts } from '../kit/controller-types.ts'
 import { termMemory } from '../kit/term-memory.ts'
-import { cleanupLoop } from './cleanup-loop.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
 import { definitionCache } from './observe.ts'
 import { purchases } from './purchases.ts'
 import { cycleLoop } from './reconciler.ts'
 import { schedulerCounters } from './report.ts'
 import { schedulerGauges, schedulerMemory } from './term-memory.ts'
+import { cleanupLoop } from './worker-record-cleanup-loop.ts'
 
 export interface ResourceSchedulerParts extends ControllerParts {
   readonly config: ResourceSchedulerConfig

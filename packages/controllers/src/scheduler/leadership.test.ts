@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aSession } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig, workersOf } from './testing/scheduler-rig.ts'
+import { aSession } from './testing/scheduling-fixtures.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

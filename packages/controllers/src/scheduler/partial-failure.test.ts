@@ -2,8 +2,8 @@ import { UnreachableError } from '@lcm/client/client'
 import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aServingWorker, aSession, atMinutes, NEEDS } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
+import { aServingWorker, aSession, atMinutes, NEEDS } from './testing/scheduling-fixtures.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

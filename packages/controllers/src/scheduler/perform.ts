@@ -1,6 +1,6 @@
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
+import type { SchedulingStep } from '@lcm/domain/session/scheduling-types'
 import { inParallel } from '../kit/in-parallel.ts'
 import type { Purchase, Purchases } from './purchases.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'

@@ -1,7 +1,7 @@
 import { UnreachableError } from '@lcm/client/client'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aSession, atMinutes } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
+import { aSession, atMinutes } from './testing/scheduling-fixtures.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

@@ -2,8 +2,8 @@ import { textReason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { NEVER_PAUSED } from '@lcm/domain/worker/worker-parts'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aServingWorker, aSession, atMinutes } from './testing/a-booking.ts'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
+import { aServingWorker, aSession, atMinutes } from './testing/scheduling-fixtures.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

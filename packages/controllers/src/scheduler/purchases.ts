@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Reason } from '@lcm/domain/reason'
-import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
+import type { SchedulingStep } from '@lcm/domain/session/scheduling-types'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { CycleReport, ReportParts } from './report.ts'
 

@@ -22,11 +22,11 @@ import {
 import type { Clock } from '@lcm/runtime/clock'
 import type { TermMemory } from '../kit/term-memory.ts'
 import type { ResourceSchedulerConfig } from './config.ts'
-import { unassignLostWorkers } from './lost-workers.ts'
 import { type DefinitionCache, type Demand, readDemand, readSupply } from './observe.ts'
 import { type PerformParts, performSteps } from './perform.ts'
 import { type CycleReport, cycleReport } from './report.ts'
 import type { SchedulerMemory } from './term-memory.ts'
+import { unassignLostWorkers } from './unassign-lost-workers.ts'
 
 export interface CycleParts extends PerformParts {
   readonly clock: Clock

@@ -1,5 +1,5 @@
 import { ApiError, type Client, isProblem } from '@lcm/client/client'
-import type { DecisionNote } from '@lcm/domain/decision'
+import type { DecisionNote } from '@lcm/domain/journal-records'
 import { type Reason, textReason } from '@lcm/domain/reason'
 import type { Election, Meter, ReconcileContext } from '@lcm/runtime'
 import { type DecisionLog, OUTCOME_CHARS_MAX } from '../kit/decision-log.ts'

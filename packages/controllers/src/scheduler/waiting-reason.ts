@@ -1,6 +1,6 @@
 import { type Reason, reason, withoutSeconds } from '@lcm/domain/reason'
-import type { SchedulingStep } from '@lcm/domain/session/scheduling-step'
-import { unschedulable } from '@lcm/domain/session/unschedulable'
+import type { SchedulingStep } from '@lcm/domain/session/scheduling-types'
+import { unschedulable } from '@lcm/domain/session/unschedulable-reason'
 
 /** The waiting reason that the owner of a session reads. `refusal`: why the API refused the scale-up. */
 export function reasonOf(

@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import { silentLogger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { outages } from '../kit/outages.ts'
+import { outages } from '../kit/dependency-outages.ts'
 
 /** Detects that the CML of most workers is unreachable: a fault of the network or of LCM rather than of one server. */
 export interface CmlOutages {

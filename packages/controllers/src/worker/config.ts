@@ -1,4 +1,4 @@
-import type { CmlCredentials } from '@lcm/cloud/cml-credentials'
+import type { CmlCredentials } from '@lcm/cloud/cml-login-resolver'
 import type { RegionConfig } from '@lcm/domain/template/worker-template'
 import type { WorkerPolicy } from '@lcm/domain/worker/observation'
 

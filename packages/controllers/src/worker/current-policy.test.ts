@@ -1,5 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import type { ManualClock } from '@lcm/testkit/manual-clock'

@@ -4,7 +4,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { outages } from '../kit/outages.ts'
+import { outages } from '../kit/dependency-outages.ts'
 import { ec2Outages } from './ec2-outages.ts'
 import { never, OTHER_REGION, REGION, simulatedFleet } from './testing/simulated-fleet.ts'
 

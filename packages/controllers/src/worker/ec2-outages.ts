@@ -7,7 +7,7 @@ import { TAG } from '@lcm/domain/worker/instance'
 import type { Unreadable } from '@lcm/domain/worker/observation'
 import { aborted, exponentialBackoff, type HostedService } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Outages } from '../kit/outages.ts'
+import type { Outages } from '../kit/dependency-outages.ts'
 
 /** Instances and images are read by calls that may fail apart from each other. */
 type Read = 'instances' | 'images'

@@ -1,10 +1,10 @@
 import type { Client } from '@lcm/client/client'
 import { refusedPart } from '@lcm/cloud/cml-access-tracker'
-import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
-import { type ActivityEvidence, evidenceOf } from '@lcm/domain/fleet/activity'
-import type { Unreadable } from '@lcm/domain/fleet/idle'
+import { type ActivityEvidence, evidenceOf } from '@lcm/domain/fleet/activity-evidence'
+import type { Unreadable } from '@lcm/domain/fleet/decide-idle'
 import type { Reason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
 

@@ -1,11 +1,11 @@
 import type { Client } from '@lcm/client/client'
-import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { CmlLicensing, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import { reason, textReason } from '@lcm/domain/reason'
 import { type LicenseOutcome, releasesLicense } from '@lcm/domain/worker/decision/license-operation'
+import { isTrusted } from '@lcm/domain/worker/instance-trust'
 import type { LicenseObservation, WorkerPolicy } from '@lcm/domain/worker/observation'
-import { isTrusted } from '@lcm/domain/worker/trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 export interface LicenseParts {

@@ -1,6 +1,6 @@
 import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
-import { type CmlLoginResolver, NO_CREDENTIALS } from '@lcm/cloud/cml-credentials'
+import { type CmlLoginResolver, NO_CREDENTIALS } from '@lcm/cloud/cml-login-resolver'
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/machine-metrics'

@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
-import { decideOrphan, type Orphan, type OrphanVerdict } from '@lcm/domain/fleet/orphans'
+import { decideOrphan, type Orphan, type OrphanVerdict } from '@lcm/domain/fleet/decide-orphan'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { toInstant } from '@lcm/domain/instant'

@@ -9,7 +9,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { NO_LICENSE } from '@lcm/domain/worker/worker-parts'
 import { silentMeter } from '@lcm/runtime'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
-import { anObservation } from '@lcm/testkit/observations'
+import { anObservation } from '@lcm/testkit/observation-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { fencedCompute } from './leader-only-compute.ts'
 import { observe } from './observe.ts'
@@ -17,7 +17,7 @@ import { type PerformParts, performDecision } from './perform.ts'
 import { regionSnapshots } from './region-snapshots.ts'
 import { type WorkerReconcile, workerCounters } from './report.ts'
 import { type WorkerMemory, workerMemory } from './term-memory.ts'
-import { aReconcile, resignations } from './testing/a-reconcile.ts'
+import { aReconcile, resignations } from './testing/reconcile-context-fixture.ts'
 import {
   aConfig,
   BOOTED_MS,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { unlessMissing } from '@lcm/client/client'
-import type { CmlLoginResolver } from '@lcm/cloud/cml-credentials'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { PowerAction } from '@lcm/cloud/compute'
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'

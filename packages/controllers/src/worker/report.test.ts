@@ -1,15 +1,15 @@
 import { reason, textReason } from '@lcm/domain/reason'
-import { withBoot } from '@lcm/domain/worker/boot'
+import { withBoot } from '@lcm/domain/worker/boot-stages'
 import { announce, type Decision, nothing, perform } from '@lcm/domain/worker/decision/decision'
 import type { Worker, WorkerChanges } from '@lcm/domain/worker/worker'
 import { NO_LICENSE } from '@lcm/domain/worker/worker-parts'
 import { silentMeter } from '@lcm/runtime'
 import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
-import { anObservation } from '@lcm/testkit/observations'
+import { anObservation } from '@lcm/testkit/observation-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { announceAttempt, noteOf, type ReportParts, report, workerCounters } from './report.ts'
-import { aReconcile, resignations } from './testing/a-reconcile.ts'
+import { aReconcile, resignations } from './testing/reconcile-context-fixture.ts'
 
 let plane: AControlPlane
 let counting: ReturnType<typeof workerCounters>

@@ -1,5 +1,5 @@
 import type { Client } from '@lcm/client/client'
-import type { DecisionNote } from '@lcm/domain/decision'
+import type { DecisionNote } from '@lcm/domain/journal-records'
 import type { Decision } from '@lcm/domain/worker/decision/decision'
 import type { Observation } from '@lcm/domain/worker/observation'
 import { holds, type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'

@@ -5,13 +5,13 @@ import { etcdChangeKeys } from './change-keys/change-keys.ts'
 import type { EtcdClient } from './client/client.ts'
 import type { EtcdTls } from './client/connection.ts'
 import { EtcdEndpointError, parseEndpoint } from './client/endpoint.ts'
-import { type EtcdHealth, healthTracker } from './client/health.ts'
+import { type EtcdHealth, healthTracker } from './client/health-tracker.ts'
 import type { EtcdAuth } from './client/members.ts'
 import type { ElectionDeps } from './election/candidate.ts'
 import { type EtcdElection, etcdElection } from './election/election.ts'
 
 export { EtcdError, type EtcdErrorCode } from './client/errors.ts'
-export type { EndpointHealth, EtcdHealth } from './client/health.ts'
+export type { EndpointHealth, EtcdHealth } from './client/health-tracker.ts'
 export type { EtcdAuth, EtcdTls }
 export { EtcdEndpointError }
 

@@ -2,7 +2,7 @@ import { aWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import type { Worker } from '../worker/worker.ts'
-import { decideIdle, type FleetCounts } from './idle.ts'
+import { decideIdle, type FleetCounts } from './decide-idle.ts'
 import { SETTING_DEFAULTS, type SettingValues } from './settings.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 2 * 3_600_000

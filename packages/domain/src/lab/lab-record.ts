@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { documentFields } from '../document.ts'
+import { documentFields } from '../document-fields.ts'
 import { Fence } from '../fencing.ts'
 import { Instant } from '../instant.ts'
 import { Reason } from '../reason.ts'

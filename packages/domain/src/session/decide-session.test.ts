@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
-import { withBoot } from '../worker/boot.ts'
+import { withBoot } from '../worker/boot-stages.ts'
 import { CONDITION, ServiceStatus, WORKER_STATUSES, type Worker } from '../worker/worker.ts'
 import {
   canServeLabs,

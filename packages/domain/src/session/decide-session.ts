@@ -1,6 +1,6 @@
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import type { BootCondition } from '../worker/boot.ts'
+import type { BootCondition } from '../worker/boot-stages.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import {
   restartReason,

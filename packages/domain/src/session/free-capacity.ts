@@ -1,7 +1,7 @@
 import { PORT_POOL } from '../lab/ports.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Shortage } from '../text/reasons/placement-reasons.ts'
-import { lacksLogin } from '../worker/trust.ts'
+import { lacksLogin } from '../worker/instance-trust.ts'
 import type { Worker } from '../worker/worker.ts'
 
 export interface FreeResources {

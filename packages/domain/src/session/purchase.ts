@@ -1,10 +1,10 @@
 import { type Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
 import { type Worker, workerOfTemplate } from '../worker/worker.ts'
-import { isResumable } from './capacity-shortage.ts'
 import { expectedCapacity, type FreeCapacity } from './free-capacity.ts'
 import { type Demand, emptied, filled, type RefusalCategory, refusalOf, type WorkerRefusal } from './placement.ts'
-import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
+import { isResumable } from './wait-for-capacity.ts'
 import { type CapacityByWorker, capacitiesFor, type Waiting } from './waiting-session.ts'
 
 const NEVER = '1970-01-01T00:00:00.000Z'

@@ -6,7 +6,7 @@ import { textReason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { NEVER_PAUSED } from '../worker/worker-parts.ts'
 import { schedule } from './scheduling.ts'
-import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
 
 const MINUTE = 60_000
 const NOW = toMs(aSession().created_at)

@@ -10,7 +10,7 @@ import { CONDITION, type Worker, workerOfTemplate } from '../worker/worker.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { withoutReservation, withReservation } from './placement.ts'
 import { isDue, schedule } from './scheduling.ts'
-import type { SchedulingInput, SchedulingStep } from './scheduling-step.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
 
 const MINUTE = 60_000
 const NOW = toMs(aSession().created_at)

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { documentFields } from '../document.ts'
+import { documentFields } from '../document-fields.ts'
 
 export const TemplateName = z
   .string()

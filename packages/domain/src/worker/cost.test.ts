@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { reason } from '../reason.ts'
-import { withBoot } from './boot.ts'
+import { withBoot } from './boot-stages.ts'
 import { type CostInterval, closeCost, costCauseOf, costOf, intervalOf } from './cost.ts'
 import { CONDITION, WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
 

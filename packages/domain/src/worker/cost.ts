@@ -1,5 +1,5 @@
 import { type Instant, toMs } from '../instant.ts'
-import type { BootCondition } from './boot.ts'
+import type { BootCondition } from './boot-stages.ts'
 import { CONDITION, holds, type Worker } from './worker.ts'
 import type { CostCause } from './worker-parts.ts'
 

@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import { bootDiffers, bootProgress, bootReached, withBoot } from './boot.ts'
+import { bootDiffers, bootProgress, bootReached, withBoot } from './boot-stages.ts'
 import { decideAccess } from './decision/cml-access.ts'
 import {
   ageOf,

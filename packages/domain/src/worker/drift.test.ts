@@ -1,5 +1,5 @@
 import { anInstance, aWorker } from '@lcm/testkit/builders'
-import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observations'
+import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
 import { describe, expect, it } from 'vitest'
 import { reason, textReason } from '../reason.ts'
 import { decideWorker } from './decide.ts'

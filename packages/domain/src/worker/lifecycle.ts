@@ -1,6 +1,6 @@
-import type { ScalingOutcome } from '../decision.ts'
 import type { SettingValues } from '../fleet/settings.ts'
 import { type Instant, toMs } from '../instant.ts'
+import type { ScalingOutcome } from '../journal-records.ts'
 import { type Reason, reason } from '../reason.ts'
 import { drainIsOver, endOf } from './decision/drain.ts'
 import { EC2_STATES, type Ec2State } from './instance.ts'

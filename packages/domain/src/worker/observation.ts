@@ -1,6 +1,6 @@
 import type { Reason } from '../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
-import type { CmlStage } from './boot.ts'
+import type { CmlStage } from './boot-stages.ts'
 import type { CmlAddress } from './endpoint.ts'
 import { type Instance, TAG } from './instance.ts'
 import type { Worker } from './worker.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { documentFields } from '../document.ts'
+import { documentFields } from '../document-fields.ts'
 import { Fence } from '../fencing.ts'
 import { Instant, toInstant } from '../instant.ts'
 import { Reason, reason } from '../reason.ts'

@@ -3,7 +3,7 @@ import { recordingMeter } from '@lcm/testkit/recording-meter'
 import { runningLoop } from '@lcm/testkit/running-loop'
 import { describe, expect, it } from 'vitest'
 import { loopMetrics, type ReconcileContext } from './loop.ts'
-import { reconciliation } from './reconciliation.ts'
+import { reconciliation } from './reconciliation-service.ts'
 import { gone, type ReconciliationResult, requeue, retry, skip, success } from './resource-state.ts'
 
 /** A reconcile that stays active until the test releases it. */

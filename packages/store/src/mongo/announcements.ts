@@ -1,5 +1,5 @@
 import type { Announcements, Change } from '../store.ts'
-import type { Guard } from './errors.ts'
+import type { Guard } from './error-guard.ts'
 import type { KindRegistry, RegisteredKind } from './kind-registry.ts'
 import { EXPIRED_TOMBSTONE } from './stored-records.ts'
 

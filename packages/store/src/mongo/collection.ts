@@ -1,9 +1,9 @@
 import type { Collection as MongoCollection, UpdateFilter } from 'mongodb'
-import { indexed, refuseNewer, upgraded } from '../document-schema.ts'
 import type { AnyKind, Collection, Document, Kind, NewEntry, StoreSchema, WriteResult } from '../store.ts'
 import { StoreError } from '../store.ts'
-import { type Guard, takenField } from './errors.ts'
-import { facetsOf, listFilter } from './facets.ts'
+import { indexed, refuseNewer, upgraded } from '../upgrade-one-document.ts'
+import { type Guard, takenField } from './error-guard.ts'
+import { facetsOf, listFilter } from './facet-filter.ts'
 import { LIVE, OUTBOX_EMPTY, type StoredDocument, type StoredEntry, storedJson } from './stored-records.ts'
 
 export interface CollectionDeps {

@@ -1,5 +1,5 @@
 import type { Collection } from 'mongodb'
-import type { Guard } from './errors.ts'
+import type { Guard } from './error-guard.ts'
 import { type MongoJournal, outboxEntries } from './journal.ts'
 import type { KindRegistry, RegisteredKind } from './kind-registry.ts'
 import { EXPIRED_TOMBSTONE, OUTBOX_PENDING, type StoredDocument } from './stored-records.ts'

@@ -1,6 +1,6 @@
 import type { Collection, Db, Filter } from 'mongodb'
 import type { Journal, JournalEntry, JournalQuery } from '../store.ts'
-import { type Guard, isOnlyDuplicates } from './errors.ts'
+import { type Guard, isOnlyDuplicates } from './error-guard.ts'
 import { indexedCollection, type KindRegistry, type RegisteredKind } from './kind-registry.ts'
 import {
   fromStoredJournalEntry,

@@ -1,6 +1,6 @@
 import type { Collection, Db } from 'mongodb'
 import type { Sample, Series } from '../store.ts'
-import { type Guard, isOnlyDuplicates } from './errors.ts'
+import { type Guard, isOnlyDuplicates } from './error-guard.ts'
 import { indexedCollection } from './kind-registry.ts'
 import type { StoredSample } from './stored-records.ts'
 

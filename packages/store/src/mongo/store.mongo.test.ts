@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from 'vitest'
 import { storeConformance } from '../conformance.ts'
-import { NO_UPGRADES } from '../document-schema.ts'
 import type { StoreSchema } from '../store.ts'
 import { crashableMongo } from '../testing/crashable-mongo.ts'
 import { type MongoServer, startMongo } from '../testing/mongo-server.ts'
+import { NO_UPGRADES } from '../upgrade-one-document.ts'
 import { connectMongo, type MongoConnection, mongoStore } from './store.ts'
 import { upgradeMongo } from './upgrade-documents.ts'
 

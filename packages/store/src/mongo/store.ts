@@ -14,11 +14,11 @@
  * - Text is sorted by its bytes. Patterns support `(?is:…)`; case folding is up to the server.
  */
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
-import { NO_UPGRADES } from '../document-schema.ts'
 import { type Store, StoreError, type StoreSchema } from '../store.ts'
+import { NO_UPGRADES } from '../upgrade-one-document.ts'
 import { mongoAnnouncements } from './announcements.ts'
 import { mongoCollection } from './collection.ts'
-import { decodeOrKeep, type Guard, guardWith, secretsIn } from './errors.ts'
+import { decodeOrKeep, type Guard, guardWith, secretsIn } from './error-guard.ts'
 import { outboxFlush } from './flush-outbox.ts'
 import { mongoJournal } from './journal.ts'
 import { kindRegistry } from './kind-registry.ts'

@@ -1,8 +1,8 @@
 import type { Db } from 'mongodb'
-import { refuseNewer, upgraded } from '../document-schema.ts'
 import type { AnyKind, Document, StoreSchema } from '../store.ts'
+import { refuseNewer, upgraded } from '../upgrade-one-document.ts'
 import { fieldsOf, unsetBeside } from './collection.ts'
-import type { Guard } from './errors.ts'
+import type { Guard } from './error-guard.ts'
 import { kindRegistry, type RegisteredKind } from './kind-registry.ts'
 import { LIVE, type StoredDocument, storedJson } from './stored-records.ts'
 

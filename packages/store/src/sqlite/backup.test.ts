@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import { type Document, type Kind, type Store, StoreError } from '../store.ts'
 import { packBackup, sealedChunks, unpackBackup, verifyBackup } from './backup.ts'
-import { startNewHistory, TOMBSTONES_MAX } from './changes.ts'
+import { startNewHistory, TOMBSTONES_MAX } from './change-feed.ts'
 import { openSqliteFile } from './database-file.ts'
 import { openSqliteStore, sqliteStore } from './store.ts'
 

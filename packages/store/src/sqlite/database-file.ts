@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readSync, statSync } from 'node:fs'
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
-import { NO_UPGRADES, refuseNewer } from '../document-schema.ts'
 import { StoreError, type StoreSchema } from '../store.ts'
+import { NO_UPGRADES, refuseNewer } from '../upgrade-one-document.ts'
 import { documentSchema, upgradeDocuments } from './upgrade-documents.ts'
 
 /** Marks LCM's files: a database of another program is never written to. */

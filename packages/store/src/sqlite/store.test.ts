@@ -5,7 +5,7 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import { type Document, StoreError } from '../store.ts'
 import { sqliteConformance } from '../testing/sqlite-conformance.ts'
-import { TOMBSTONES_MAX } from './changes.ts'
+import { TOMBSTONES_MAX } from './change-feed.ts'
 import { migrate, openSqliteFile } from './database-file.ts'
 import { openSqliteStore, sqliteStore } from './store.ts'
 

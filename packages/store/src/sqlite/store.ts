@@ -1,6 +1,6 @@
 import { backup, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Store, StoreSchema } from '../store.ts'
-import { sqliteChanges } from './changes.ts'
+import { sqliteChanges } from './change-feed.ts'
 import { sqliteCollection, statementCache } from './collection.ts'
 import { openSqliteFile } from './database-file.ts'
 import { groupCommit } from './group-commit.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite'
-import { indexed, upgraded } from '../document-schema.ts'
 import { type AnyKind, StoreError, type StoreSchema } from '../store.ts'
+import { indexed, upgraded } from '../upgrade-one-document.ts'
 
 /** Number of the schema that the documents have; 0 in files from before there was one. */
 export function documentSchema(db: DatabaseSyncInstance): number {

@@ -1,5 +1,5 @@
 import { MongoClient } from 'mongodb'
-import { facetsOf } from '../mongo/facets.ts'
+import { facetsOf } from '../mongo/facet-filter.ts'
 import type { StoredDocument, StoredJournalEntry } from '../mongo/stored-records.ts'
 import { sqliteRows } from './sqlite-rows.ts'
 

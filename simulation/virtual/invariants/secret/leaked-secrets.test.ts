@@ -1,4 +1,4 @@
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { describe, expect, it } from 'vitest'
 import { CML_LOGIN } from '../../world/planted-secrets.ts'
 import { scanningLogger, withoutLeakedSecrets } from './leaked-secrets.ts'

@@ -1,4 +1,4 @@
-import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route'
+import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import type { Logger } from '@lcm/runtime'
 import { PLANTED } from '../../world/planted-secrets.ts'
 

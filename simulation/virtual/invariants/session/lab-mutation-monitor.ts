@@ -1,13 +1,13 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login'
+import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Collection } from '@lcm/store/store'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
-import type { LabAct, Mutation } from '../cloud-mutation.ts'
 import type { DecisionIndex } from '../decision-index.ts'
+import type { LabAct, Mutation } from '../mutation-record.ts'
 
 const SERVICE = 'lablet-controller'
 

@@ -12,9 +12,9 @@ import { illegalMovesOfSession } from '@lcm/testkit/transition-rules'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
 import type { EventFollower, EventHandlers } from '../../world/event-follower.ts'
-import { isStoppedAsIdle } from '../worker/idle-stop.ts'
+import { isStoppedAsIdle } from '../worker/idle-stop-predicate.ts'
+import { blamedOnPerson, restartedLabs } from './lab-restart-deadline.ts'
 import { overbuying } from './overbuying.ts'
-import { blamedOnPerson, restartedLabs } from './restarted-labs.ts'
 import { startDeadline } from './start-deadline.ts'
 
 const STEP_MS = MINUTE_MS

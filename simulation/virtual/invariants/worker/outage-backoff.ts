@@ -1,5 +1,5 @@
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import { MINUTE_MS } from '../../world/durations.ts'
 
 const WINDOW_MS = 5 * MINUTE_MS

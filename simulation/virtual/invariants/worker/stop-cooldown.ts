@@ -1,7 +1,7 @@
 import { FLEET_SCALING_ID } from '@lcm/domain/fleet/fleet-scaling'
 import { toMs } from '@lcm/domain/instant'
 import type { Journal } from '@lcm/store/store'
-import type { RequestedState } from '../requested-state.ts'
+import type { RequestedState } from '../requested-state-record.ts'
 
 const STOPS_MAX = 1_000
 

@@ -1,10 +1,10 @@
 import { openSimModel } from '@lcm/cloud-sim/sim-model'
-import type { Dispatch } from '@lcm/contract/route'
+import type { Dispatch } from '@lcm/contract/route-spec'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
-import { requestedState } from '../requested-state.ts'
+import { requestedState } from '../requested-state-record.ts'
 import { workerInvariants } from './worker-invariants.ts'
 
 const NEVER = new AbortController().signal

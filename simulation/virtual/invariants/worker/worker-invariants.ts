@@ -7,10 +7,10 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { illegalMovesOfWorker } from '@lcm/testkit/transition-rules'
 import { MINUTE_MS } from '../../world/durations.ts'
 import { CML_LOGIN } from '../../world/planted-secrets.ts'
-import type { RequestedState } from '../requested-state.ts'
+import type { RequestedState } from '../requested-state-record.ts'
 import { UPDATE_MS } from '../settings-history.ts'
-import { isStoppedAsIdle } from './idle-stop.ts'
-import { isReportedRefused, refusesLogin } from './refused-logins.ts'
+import { isStoppedAsIdle } from './idle-stop-predicate.ts'
+import { isReportedRefused, refusesLogin } from './unreported-login-refusals.ts'
 
 /** The first failure and all retries of the policy. */
 const FAILURES_MAX = 4

@@ -1,7 +1,7 @@
 import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { PageState } from '../../parts/shell/page-states.tsx'
-import { SearchField } from '../../parts/table/filters.tsx'
+import { SearchField } from '../../parts/table/filter-controls.tsx'
 import { NoMatch } from '../../parts/table/list-page-parts.tsx'
 import { isAllowed } from '../../state/permission.ts'
 import { resourceLinkOf } from '../../state/resource-link.ts'

@@ -1,12 +1,12 @@
-import type { DecisionRecord } from '@lcm/domain/decision'
-import { actionWords } from '@lcm/domain/text/decision-words'
+import type { DecisionRecord } from '@lcm/domain/journal-records'
+import { actionWords } from '@lcm/domain/text/action-words'
 import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { Timestamp } from '../../parts/timestamp.tsx'
 import { resourceLinkOf } from '../../state/resource-link.ts'
 import { timeText } from '../../state/time-format.ts'
-import { feedOf, type UserAction } from './sim-state.ts'
+import { feedOf, type UserAction } from './chaos-display.ts'
 
 const SHOWN_MAX = 60
 

@@ -1,5 +1,5 @@
 import { toMs } from '@lcm/domain/instant'
-import { actionWords, planCounts, planKindOf } from '@lcm/domain/text/decision-words'
+import { actionWords, planCounts, planKindOf } from '@lcm/domain/text/action-words'
 import { durationText } from '@lcm/domain/text/format-amounts'
 import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'

@@ -10,7 +10,7 @@ import { type Read, useRead } from '../../parts/use-read.ts'
 import { failureText } from '../../state/error-text.ts'
 import { canSeeAllSessions, isAllowed } from '../../state/permission.ts'
 import { type Attention, type AttentionGroup, attentionOf, groupsOf } from './attention-items.ts'
-import { readLeaks } from './license-leaks.ts'
+import { readLeaks } from './read-license-leaks.ts'
 
 const READ_EVERY_MS = 10_000
 

@@ -3,14 +3,14 @@ import { useComputed } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
 import { canSeeAllSessions } from '../../state/permission.ts'
 import type { Query } from '../../state/router.ts'
-import { type FleetSummary, summaryOf } from '../../state/worker-view.ts'
+import { type FleetSummary, summaryOf } from '../../state/worker-display.ts'
 import { useSessions } from '../session/use-sessions.ts'
 import { AttentionCard } from './attention-card.tsx'
 import { CapacityCard } from './capacity-card.tsx'
 import { CostCard } from './cost-card.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { FleetCard } from './fleet-card.tsx'
-import { TodayCard } from './today-card.tsx'
+import { TodayCard } from './today-sessions-card.tsx'
 
 const STEP_MS = 5_000
 

@@ -9,8 +9,8 @@ import { NamedIcon } from '../../parts/icons.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { failureText } from '../../state/error-text.ts'
 import { dayText, exactText } from '../../state/time-format.ts'
-import { NewSecret } from './new-secret.tsx'
 import { NewTokenDialog } from './new-token-dialog.tsx'
+import { NewSecret } from './new-token-secret.tsx'
 import { inOrder, isExpired } from './token-expiry.ts'
 
 const READ_EVERY_MS = 30_000

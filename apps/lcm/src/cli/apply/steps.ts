@@ -4,7 +4,7 @@ import { PatchWorker } from '@lcm/contract/worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { CliError, EXIT } from '../exit-code.ts'
 import { findDefinition, livingWorkers, notThere } from '../find-resource.ts'
-import { type Change, changesOf } from './changes.ts'
+import { type Change, changesOf } from './field-changes.ts'
 import type { Kind, Manifest } from './manifests.ts'
 
 export type Outcome = 'created' | 'changed' | 'unchanged'

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { UnreachableError } from '@lcm/client/client'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
-import type { ApiResponse, Dispatch } from '@lcm/contract/route'
+import type { ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import { beforeEach, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import type { Host } from '../shell.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { cliApi } from '../testing/cli-api.ts'
+import { cliApi } from '../testing/in-memory-api.ts'
 
 class Refused extends Error {}
 

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, aTemplate, aWorker } from '../testing/samples.ts'
+import { aDefinition, aTemplate, aWorker } from '../testing/resource-builders.ts'
 
 /** Completions of these words, of which the last is incomplete. */
 async function offered(...words: string[]): Promise<string[]> {

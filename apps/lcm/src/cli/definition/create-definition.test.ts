@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, LAB } from '../testing/samples.ts'
+import { aDefinition, LAB } from '../testing/resource-builders.ts'
 
 /** A node without a label, and no links. */
 const BROKEN = `lab: { version: 0.3.0, title: BGP }

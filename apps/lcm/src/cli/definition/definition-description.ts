@@ -1,6 +1,6 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { PortWish } from '@lcm/domain/lab/ports'
-import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
+import { type Fact, factLines, section, tableOf } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { type Column, printable } from '../terminal/table.ts'

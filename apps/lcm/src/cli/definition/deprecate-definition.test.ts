@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition } from '../testing/samples.ts'
+import { aDefinition } from '../testing/resource-builders.ts'
 
 it('deprecates a definition with a reason', async () => {
   const { shell, api, out } = capturedShell()

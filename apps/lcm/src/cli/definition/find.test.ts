@@ -1,8 +1,8 @@
 import { apiClient } from '@lcm/client/client'
 import { expect, it } from 'vitest'
 import { findDefinition, findLab, findSession, workerLabel } from '../find-resource.ts'
-import { cliApi } from '../testing/cli-api.ts'
-import { aDefinition, aLab, aSession, aWorker, LAB } from '../testing/samples.ts'
+import { cliApi } from '../testing/in-memory-api.ts'
+import { aDefinition, aLab, aSession, aWorker, LAB } from '../testing/resource-builders.ts'
 
 const { signal } = new AbortController()
 

@@ -4,7 +4,7 @@ import { aServingWorker } from '@lcm/testkit/builders'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, aTemplate } from '../testing/samples.ts'
+import { aDefinition, aTemplate } from '../testing/resource-builders.ts'
 
 function course(...workers: readonly Worker[]) {
   const captured = capturedShell()

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { findDefinition } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
-import { section, tableOf } from '../terminal/description.ts'
+import { section, tableOf } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, printable } from '../terminal/table.ts'
 

@@ -3,8 +3,8 @@ import { findDefinition } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { DEFINITIONS } from '../resource-kinds.ts'
 import type { Shell } from '../shell.ts'
-import { impossible, reached, underWay, type Verdict, type Waited } from '../wait.ts'
-import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-until-settled.ts'
+import { impossible, reached, underWay, type Verdict, type Waited } from '../wait-for-goal.ts'
+import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-option.ts'
 import type { DefinitionSummary } from './definition-view.ts'
 
 /** Whether its topology was fetched. */

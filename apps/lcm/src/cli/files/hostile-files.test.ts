@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aTemplate } from '../testing/samples.ts'
+import { aTemplate } from '../testing/resource-builders.ts'
 
 const WORDS_MAX = 5_000
 const TEMPLATE = `name: big

@@ -1,5 +1,5 @@
 import type { LabFileIssue } from '@lcm/domain/lab/lab-file'
-import { issueWords } from '@lcm/domain/text/issue-words'
+import { issueWords } from '@lcm/domain/text/schema-issue-words'
 
 /** Schema errors, one line per field. `whole` names the document if no field is at fault. */
 export const complaintsOf = (issues: readonly LabFileIssue[], whole: string): string[] =>

@@ -1,7 +1,7 @@
-import type { AuditEntry } from '@lcm/domain/decision'
+import type { AuditEntry } from '@lcm/domain/journal-records'
 import { type Column, tableLines } from '../terminal/table.ts'
 import type { WorkerNames } from '../worker/worker-names.ts'
-import { resourceText } from './resource-text.ts'
+import { resourceText } from './resource-reference-text.ts'
 
 const VALUE_CHARS_MAX = 60
 /** Maximum number of fields shown for a created resource; `-o json` has all of them. */

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { EventEnvelope } from '@lcm/contract/events'
-import { mayView } from '@lcm/contract/route'
+import { mayView } from '@lcm/contract/route-spec'
 import type { WorkerSample, WorkerView } from '@lcm/contract/worker'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 

@@ -1,16 +1,16 @@
-import { mayView } from '@lcm/contract/route'
+import { mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { PLAN_MAX } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
-import { actionWords, planCounts, planKindOf } from '@lcm/domain/text/decision-words'
+import { actionWords, planCounts, planKindOf } from '@lcm/domain/text/action-words'
 import { isSilent, leaderOf, type Service } from '../service/service-view.ts'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, columnWidths, printable, rowLines } from '../terminal/table.ts'
 import type { WorkerNames } from '../worker/worker-names.ts'
 import { ageOf } from '../worker/worker-view.ts'
-import { resourceText } from './resource-text.ts'
+import { resourceText } from './resource-reference-text.ts'
 
 export type FleetPlan = AnswerOf<'getFleetPlan'>
 type Item = FleetPlan['items'][number]

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
-import { aLab, aReadySession } from '../testing/samples.ts'
+import { aLab, aReadySession } from '../testing/resource-builders.ts'
 
 function worker(options: CapturedOptions = {}) {
   const captured = capturedShell(options)

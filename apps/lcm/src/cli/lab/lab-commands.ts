@@ -6,8 +6,8 @@ import { LABS } from '../resource-kinds.ts'
 import type { Shell } from '../shell.ts'
 import { confirmByName } from '../terminal/confirm.ts'
 import { printable } from '../terminal/table.ts'
-import { impossible, reached, underWay, type Verdict, type Waited } from '../wait.ts'
-import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-until-settled.ts'
+import { impossible, reached, underWay, type Verdict, type Waited } from '../wait-for-goal.ts'
+import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-option.ts'
 
 interface LabOptions extends SettleOptions {
   readonly reason?: string

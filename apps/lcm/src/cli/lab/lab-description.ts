@@ -1,6 +1,6 @@
 import { changedAt, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { countText } from '@lcm/domain/text/format-amounts'
-import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
+import { type Fact, factLines, section, tableOf } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { type Column, printable } from '../terminal/table.ts'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aLeak } from '../testing/samples.ts'
+import { aLeak } from '../testing/resource-builders.ts'
 
 it('marks a leak as resolved, and then lists it only with --all', async () => {
   const { shell, api, outLines, err } = capturedShell()

@@ -1,5 +1,5 @@
 import { countText } from '@lcm/domain/text/format-amounts'
-import { type Fact, factLines, section, tableOf } from '../terminal/description.ts'
+import { type Fact, factLines, section, tableOf } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, printable } from '../terminal/table.ts'
 import { ageOf } from '../worker/worker-view.ts'

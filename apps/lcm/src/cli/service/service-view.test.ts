@@ -2,7 +2,7 @@ import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aReplica } from '../testing/samples.ts'
+import { aReplica } from '../testing/resource-builders.ts'
 
 const LATE = '2025-12-31T23:59:35.000Z'
 

@@ -2,7 +2,7 @@ import { textReason } from '@lcm/domain/reason'
 import { describe, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, anInstantiatingSession, aReadySession, aRunningWorker } from '../testing/samples.ts'
+import { aDefinition, anInstantiatingSession, aReadySession, aRunningWorker } from '../testing/resource-builders.ts'
 
 function course() {
   const captured = capturedShell()

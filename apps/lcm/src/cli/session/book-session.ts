@@ -3,10 +3,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { durationMs, type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 import { parseDuration } from '../terminal/duration.ts'
-import { settle } from '../wait-until-settled.ts'
+import { settle } from '../wait-option.ts'
 import { namesFor } from '../worker/worker-names.ts'
-import { sessionSettling, timeoutFor } from './session-settling.ts'
 import { distanceOf } from './session-view.ts'
+import { sessionSettling, timeoutFor } from './session-wait-goal.ts'
 
 const MINUTE_MS = 60_000
 /** The upper limit for all definitions. */

@@ -4,7 +4,7 @@ import { UNTOUCHED } from '@lcm/domain/session/lablet-session'
 import { newPipeline } from '@lcm/domain/session/pipeline'
 import picocolors from 'picocolors'
 import { expect, it } from 'vitest'
-import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/samples.ts'
+import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/resource-builders.ts'
 import { describeSession } from './session-description.ts'
 
 const plain = picocolors.createColors(false)

@@ -6,7 +6,7 @@ import { positionIn } from '@lcm/domain/session/pipeline-position'
 import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { tableLines } from '../terminal/table.ts'
-import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/samples.ts'
+import { anInstantiatingSession, aReadySession, aSession, START_MS } from '../testing/resource-builders.ts'
 import { accessLines, distanceOf, sessionColumns, stageOf, statusOf, waitsFor } from './session-view.ts'
 
 const plain = picocolors.createColors(false)

@@ -1,7 +1,7 @@
 import picocolors from 'picocolors'
 import { expect, it } from 'vitest'
 import { tableLines } from '../terminal/table.ts'
-import { aTemplate, START_MS } from '../testing/samples.ts'
+import { aTemplate, START_MS } from '../testing/resource-builders.ts'
 import { templateColumns } from './template-view.ts'
 
 it('shows templates as a table', () => {

@@ -1,6 +1,6 @@
 import type { Shell } from '../shell.ts'
 import type { Sink } from '../terminal/output.ts'
-import { type CliApi, cliApi } from './cli-api.ts'
+import { type CliApi, cliApi } from './in-memory-api.ts'
 
 export type CapturedShell = ReturnType<typeof capturedShell>
 

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROLES } from '@lcm/domain/actor'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
-import { withBoot } from '@lcm/domain/worker/boot'
+import { withBoot } from '@lcm/domain/worker/boot-stages'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { stringify } from 'yaml'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker, aTemplate, aWorker, START_MS } from '../testing/samples.ts'
+import { aRunningWorker, aTemplate, aWorker, START_MS } from '../testing/resource-builders.ts'
 
 function fleet(isTty = false) {
   const captured = capturedShell({ isTty })

@@ -15,8 +15,8 @@ import { printOne, type ResourceView, TEMPLATE_VIEW } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 import { parseDuration } from '../terminal/duration.ts'
 import { shellWord } from '../terminal/shell-word.ts'
-import { addSettleOptions, type SettleOptions, settle } from '../wait-until-settled.ts'
-import { WORKER_SETTLING } from '../worker/worker-settling.ts'
+import { addSettleOptions, type SettleOptions, settle } from '../wait-option.ts'
+import { WORKER_SETTLING } from '../worker/worker-wait-goal.ts'
 
 interface CreateWorkerOptions extends SettleOptions {
   readonly template: string

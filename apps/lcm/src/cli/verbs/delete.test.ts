@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, aSession, aWorker } from '../testing/samples.ts'
+import { aDefinition, aSession, aWorker } from '../testing/resource-builders.ts'
 
 it('deletes the record of a TERMINATED worker', async () => {
   const { shell, api, out } = capturedShell()

@@ -2,7 +2,7 @@ import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, aLab, aReadySession, aRunningWorker } from '../testing/samples.ts'
+import { aDefinition, aLab, aReadySession, aRunningWorker } from '../testing/resource-builders.ts'
 
 it('describes a worker by name', async () => {
   const { shell, api, outLines } = capturedShell()

@@ -9,7 +9,7 @@ import { describeService } from '../service/service-description.ts'
 import { describeSession } from '../session/session-description.ts'
 import type { Shell } from '../shell.ts'
 import type { Colors } from '../terminal/output.ts'
-import { readSlotEnds } from '../worker/drain-settling.ts'
+import { readSlotEnds } from '../worker/drain-wait-goal.ts'
 import { describeWorker } from '../worker/worker-description.ts'
 
 type Description = (nowMs: number, colors: Colors) => string[]

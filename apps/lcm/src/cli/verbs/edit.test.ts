@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aDefinition, LAB } from '../testing/samples.ts'
+import { aDefinition, LAB } from '../testing/resource-builders.ts'
 
 let folder: string
 beforeEach(async () => {

@@ -3,8 +3,16 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import type { CliApi } from '../testing/cli-api.ts'
-import { aDefinition, aLab, aReadySession, aRunningWorker, aSession, aTemplate, aWorker } from '../testing/samples.ts'
+import type { CliApi } from '../testing/in-memory-api.ts'
+import {
+  aDefinition,
+  aLab,
+  aReadySession,
+  aRunningWorker,
+  aSession,
+  aTemplate,
+  aWorker,
+} from '../testing/resource-builders.ts'
 
 async function got(...args: string[]) {
   const captured = capturedShell()

@@ -6,7 +6,7 @@ import type { Token } from '@lcm/domain/token'
 import { expect, it, onTestFinished } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aTemplate, START_MS } from '../testing/samples.ts'
+import { aTemplate, START_MS } from '../testing/resource-builders.ts'
 
 const aToken = (more: Partial<Token> = {}): Token => ({
   id: 'tk-1',

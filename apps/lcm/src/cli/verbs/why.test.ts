@@ -1,5 +1,5 @@
-import type { DecisionRecord } from '@lcm/domain/decision'
 import { toInstant } from '@lcm/domain/instant'
+import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { textReason } from '@lcm/domain/reason'
 import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import { expect, it } from 'vitest'
@@ -13,7 +13,7 @@ import {
   aSession,
   aWorker,
   START_MS,
-} from '../testing/samples.ts'
+} from '../testing/resource-builders.ts'
 
 const at = (secondsAgo: number) => toInstant(START_MS - secondsAgo * 1000)
 const aDecision = (more: Partial<DecisionRecord>): DecisionRecord => ({

@@ -8,9 +8,9 @@ import type { Shell } from '../shell.ts'
 import { confirmByName } from '../terminal/confirm.ts'
 import { parseDuration } from '../terminal/duration.ts'
 import { shellWord } from '../terminal/shell-word.ts'
-import { addSettleOptions, type SettleOptions, settle } from '../wait-until-settled.ts'
-import { drainSettling, drainText } from './drain-settling.ts'
-import { WORKER_SETTLING } from './worker-settling.ts'
+import { addSettleOptions, type SettleOptions, settle } from '../wait-option.ts'
+import { drainSettling, drainText } from './drain-wait-goal.ts'
+import { WORKER_SETTLING } from './worker-wait-goal.ts'
 
 interface DrainOptions extends SettleOptions {
   readonly then: 'stop' | 'terminate'

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker } from '../testing/samples.ts'
+import { aRunningWorker } from '../testing/resource-builders.ts'
 
 const ID = 'w-0abcdefgh0001'
 

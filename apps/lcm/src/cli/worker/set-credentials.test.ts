@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
-import { aRunningWorker } from '../testing/samples.ts'
+import { aRunningWorker } from '../testing/resource-builders.ts'
 
 const ID = 'w-0abcdefgh0001'
 

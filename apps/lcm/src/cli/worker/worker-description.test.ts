@@ -1,11 +1,11 @@
 import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
-import { withBoot } from '@lcm/domain/worker/boot'
+import { withBoot } from '@lcm/domain/worker/boot-stages'
 import { withCondition } from '@lcm/domain/worker/worker'
 import picocolors from 'picocolors'
 import { expect, it } from 'vitest'
-import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
-import { drainText } from './drain-settling.ts'
+import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/resource-builders.ts'
+import { drainText } from './drain-wait-goal.ts'
 import { describeWorker } from './worker-description.ts'
 
 const plain = picocolors.createColors(false)

@@ -1,9 +1,9 @@
 import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
-import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description.ts'
+import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { statusColor } from '../terminal/status-color.ts'
 import { printable } from '../terminal/table.ts'
-import { drainText, type SlotEnds } from './drain-settling.ts'
+import { drainText, type SlotEnds } from './drain-wait-goal.ts'
 import { ageOf, isBootStage, statusOf, waitsFor } from './worker-view.ts'
 
 /** The complete description of a worker. */

@@ -1,14 +1,14 @@
-import type { DecisionRecord } from '@lcm/domain/decision'
 import { toInstant } from '@lcm/domain/instant'
+import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { reason, textReason } from '@lcm/domain/reason'
-import { withBoot } from '@lcm/domain/worker/boot'
+import { withBoot } from '@lcm/domain/worker/boot-stages'
 import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import type { Condition, Worker } from '@lcm/domain/worker/worker'
-import { nextOfWorker } from '@lcm/domain/worker/worker-next'
+import { nextOfWorker } from '@lcm/domain/worker/worker-next-step'
 import { describe, expect, it } from 'vitest'
 import { makeOutput } from '../terminal/output.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
-import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
+import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/resource-builders.ts'
 import { type Explained, explainWorker } from './worker-explanation.ts'
 
 const nowMs = START_MS + 3_600_000

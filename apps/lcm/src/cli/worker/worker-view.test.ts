@@ -1,10 +1,10 @@
 import { toInstant } from '@lcm/domain/instant'
-import { withBoot } from '@lcm/domain/worker/boot'
+import { withBoot } from '@lcm/domain/worker/boot-stages'
 import { WORKER_STATUSES, type Worker, withCondition } from '@lcm/domain/worker/worker'
 import picocolors from 'picocolors'
 import { describe, expect, it } from 'vitest'
 import { tableLines } from '../terminal/table.ts'
-import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/samples.ts'
+import { aLaunch, aRunningWorker, aWorker, START_MS } from '../testing/resource-builders.ts'
 import { addressOf, stageOf, statusOf, waitsFor, workerColumns } from './worker-view.ts'
 
 const plain = picocolors.createColors(false)

@@ -15,7 +15,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { StartupError } from '../startup-error.ts'
 import { holdLock } from './lock.ts'
-import { FLEET_ID_HINT, refuseUnfinishedRestore, wasRestored } from './restored-fleet.ts'
+import { FLEET_ID_HINT, refuseUnfinishedRestore, wasRestored } from './restore-marks.ts'
 
 export interface Endpoints {
   readonly api: string

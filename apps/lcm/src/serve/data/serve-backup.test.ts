@@ -6,8 +6,8 @@ import { httpTransport } from '@lcm/client/http-transport'
 import { systemClock } from '@lcm/runtime/clock'
 import { expect, it } from 'vitest'
 import { serve } from '../one-service.ts'
-import { restore } from './restore.ts'
-import { UNFINISHED } from './restored-fleet.ts'
+import { restore } from './restore-data-folder.ts'
+import { UNFINISHED } from './restore-marks.ts'
 
 const scratch = () => mkdtempSync(join(tmpdir(), 'lcm-serve-backup-'))
 const folder = scratch()

@@ -6,7 +6,7 @@ import { textReason } from '@lcm/domain/reason'
 import { decideWorker } from '@lcm/domain/worker/decide'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { aTemplate, aWorker } from '@lcm/testkit/builders'
-import { anObservation } from '@lcm/testkit/observations'
+import { anObservation } from '@lcm/testkit/observation-builders'
 import { describe, expect, it } from 'vitest'
 import { readRegionFile } from '../files/region-file.ts'
 

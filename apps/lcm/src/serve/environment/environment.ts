@@ -3,7 +3,7 @@ import type { OidcConfig } from '@lcm/control-plane/access/identity-provider'
 import type { ControlPlaneParts } from '@lcm/control-plane/control-plane'
 import { LOG_LEVELS } from '@lcm/controllers/kit/pino-logger'
 import { GivenSettings } from '@lcm/domain/fleet/settings'
-import { issueWords } from '@lcm/domain/text/issue-words'
+import { issueWords } from '@lcm/domain/text/schema-issue-words'
 import { z } from 'zod'
 import { StartupError } from '../startup-error.ts'
 import {

@@ -5,7 +5,7 @@ import { silentLogger } from '@lcm/runtime'
 import { expect, it } from 'vitest'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { VERSION } from '../version.ts'
-import { assetFolder } from './assets.ts'
+import { assetFolder } from './asset-folder.ts'
 import { readRegionFile, regionsFrom } from './region-file.ts'
 import { readTemplateFiles } from './template-files.ts'
 

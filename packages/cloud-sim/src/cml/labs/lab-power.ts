@@ -1,8 +1,8 @@
 import { CmlRefusal } from '../http-messages.ts'
-import { quotaAt } from '../license/licensing.ts'
+import { quotaAt } from '../license/licensing-record.ts'
 import { type CmlServerContext, isReady, scaledMs } from '../server-context.ts'
-import { relaunched, withNodes } from './capacity.ts'
 import type { CmlLab, LabNode } from './lab.ts'
+import { relaunched, withNodes } from './launch-queue.ts'
 import { needsLicense } from './node-definitions.ts'
 import { isStopping, isUp, moved, nodeStateAt } from './node-lifecycle.ts'
 

@@ -1,8 +1,8 @@
 import { stringify } from 'yaml'
 import { instantText } from '../http-messages.ts'
 import { type CmlServerContext, computeId } from '../server-context.ts'
-import { sizesOf } from './capacity.ts'
 import type { CmlLab, LabInterface, LabLink, LabNode } from './lab.ts'
+import { sizesOf } from './launch-queue.ts'
 import { hasImage, imageOf, nodeDefinition } from './node-definitions.ts'
 import {
   bootProgress,

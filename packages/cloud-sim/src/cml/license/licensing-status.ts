@@ -1,6 +1,6 @@
 import { plainInstantText } from '../http-messages.ts'
 import { type CmlServerContext, hostnameOf } from '../server-context.ts'
-import { authorizationAt, DEFAULT_SSMS, failureAt, isProduct, PRODUCTS, registrationAt } from './licensing.ts'
+import { authorizationAt, DEFAULT_SSMS, failureAt, isProduct, PRODUCTS, registrationAt } from './licensing-record.ts'
 
 export const BASE_FEATURE = 'regid.2019-10.com.cisco.CML_ENT_BASE,1.0_15d3393c-846c-4e00-a54e-1ea90f2b2160'
 export const NODES_FEATURE = 'regid.2019-10.com.cisco.CML_NODE_COUNT,1.0_2607650b-6ca8-46d5-81e5-e6688b7383c4'

@@ -4,7 +4,7 @@ import type { ChangesAnswer, PositionedChange } from '@lcm/store/store'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { type KeyEvent, type KeyHistory, type KeyView, keyHistory } from '../../testing/change-key-history.ts'
+import { type KeyEvent, type KeyHistory, type KeyView, keyHistory } from '../../testing/fake-change-key-history.ts'
 import { changeKeyFeed } from './change-key-feed.ts'
 
 const WORKERS = '/lcm/workers/'

@@ -5,7 +5,7 @@ import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { type ScriptedWatchSource, scriptedWatchSource } from '@lcm/testkit/scripted-watch-source'
 import { describe, expect, it } from 'vitest'
-import { keyHistory } from '../../testing/change-key-history.ts'
+import { keyHistory } from '../../testing/fake-change-key-history.ts'
 import { type ChangeKeyFeedParts, changeKeyFeed } from './change-key-feed.ts'
 
 const WORKERS = '/lcm/workers/'

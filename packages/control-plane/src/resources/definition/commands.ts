@@ -1,15 +1,15 @@
 import { ProblemError } from '@lcm/contract/problems'
-import { mayView } from '@lcm/contract/route'
+import { mayView } from '@lcm/contract/route-spec'
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { nextPatch } from '@lcm/domain/definition/lablet-definition'
 import { type Instant, toInstant } from '@lcm/domain/instant'
-import type { Api, Request } from '../../http/api.ts'
+import type { Api, Request } from '../../http/api-context.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
 import { changeDocument, newId, refuseStale } from '../documents.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { type Content, changedContent, contentOf, isSameContent } from './definition-content.ts'
-import { deprecateReplaced } from './deprecate-replaced.ts'
+import { deprecateReplaced } from './deprecate-replaced-versions.ts'
 import { findDefinition, newestFirst, versionsOf } from './queries.ts'
 
 type DefinitionRequest<B = unknown> = Request<{ id: string }, unknown, B>

@@ -3,7 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import { oldestCmlFor } from '@lcm/domain/lab/lab-file'
 import { portsOf, strayWishes } from '@lcm/domain/lab/ports'
 import { needsOf, nodeDefinitionsOf } from '@lcm/domain/lab/topology'
-import type { Api } from '../../http/api.ts'
+import type { Api } from '../../http/api-context.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
 import { readTopology, summarizeErrors, type TopologyRead } from './topology/read-topology.ts'
 

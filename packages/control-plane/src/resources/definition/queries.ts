@@ -3,12 +3,12 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
-import type { Api } from '../../http/api.ts'
+import type { Api } from '../../http/api-context.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
 import { listAll, listPage } from '../documents.ts'
 import { givenOf } from './definition-content.ts'
 import { definitionSummary, definitionView } from './definition-view.ts'
-import { deprecateReplaced } from './deprecate-replaced.ts'
+import { deprecateReplaced } from './deprecate-replaced-versions.ts'
 
 export async function findDefinition(api: Api, id: string): Promise<StoredDefinition> {
   const definition = await api.definitions.get(id)

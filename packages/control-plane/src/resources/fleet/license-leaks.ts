@@ -2,7 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { toInstant } from '@lcm/domain/instant'
-import type { Api, Request } from '../../http/api.ts'
+import type { Api, Request } from '../../http/api-context.ts'
 import { changeDocument, newId } from '../documents.ts'
 import { auditEntry } from '../journal/entries.ts'
 

@@ -7,14 +7,14 @@ import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { type Reason, reason, withoutSeconds } from '@lcm/domain/reason'
 import { type Worker, workerOfTemplate } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
-import type { Api, Request } from '../../http/api.ts'
+import type { Api, Request } from '../../http/api-context.ts'
 import { ID_RANDOM_BYTES, makeId } from '../documents.ts'
 import { auditEntry, scalingEntry, transitionEntry } from '../journal/entries.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { usableRegion, usableTemplate } from '../worker/create-worker.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { workerView } from '../worker/worker-view.ts'
-import { changeScaling, fleetScaling } from './fleet-scaling.ts'
+import { changeScaling, fleetScaling } from './change-fleet-scaling.ts'
 
 type ScaleUpRequest = Request<object, unknown, BodyOf<'scaleUp'>>
 type Purchase = FleetScaling['purchases'][string]

@@ -1,11 +1,11 @@
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
-import type { DecisionNote, ScalingOutcome } from '@lcm/domain/decision'
 import type { Instant } from '@lcm/domain/instant'
+import type { DecisionNote, ScalingOutcome } from '@lcm/domain/journal-records'
 import type { Reason } from '@lcm/domain/reason'
 import type { CostInterval } from '@lcm/domain/worker/cost'
 import type { NewEntry } from '@lcm/store/store'
-import type { Api, Request } from '../../http/api.ts'
+import type { Api, Request } from '../../http/api-context.ts'
 
 /** Streams of the journal. Each has its own retention. */
 export const STREAMS = {

@@ -1,6 +1,6 @@
 import type { BodyOf } from '@lcm/contract/routes'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
-import type { Api } from '../../http/api.ts'
+import type { Api } from '../../http/api-context.ts'
 import { decisionEntry } from '../journal/entries.ts'
 import { raiseDocumentFence } from '../service/terms.ts'
 import { isPlacedOn } from '../session/change-session.ts'

@@ -4,7 +4,7 @@ import type { Actor } from '@lcm/domain/actor'
 import { assert } from '@lcm/domain/assert'
 import type { Fence, ServiceTerm } from '@lcm/domain/fencing'
 import { toInstant } from '@lcm/domain/instant'
-import type { Api, Request } from '../../http/api.ts'
+import type { Api, Request } from '../../http/api-context.ts'
 import { changeDocument } from '../documents.ts'
 import { auditEntry } from '../journal/entries.ts'
 

@@ -1,9 +1,9 @@
 import { ProblemError } from '@lcm/contract/problems'
-import { mayModify, mayView } from '@lcm/contract/route'
+import { mayModify, mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Api, Request } from '../../http/api.ts'
+import type { Api, Request } from '../../http/api-context.ts'
 import { listPage } from '../documents.ts'
 
 export async function findSession(api: Api, id: string): Promise<LabletSession> {

@@ -1,7 +1,7 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Api } from '../../http/api.ts'
+import type { Api } from '../../http/api-context.ts'
 import { refuseStale } from '../documents.ts'
 import { decisionEntry } from '../journal/entries.ts'
 import { labsOf, requestLabDeletion } from '../lab/lab-cleanup.ts'

@@ -1,9 +1,9 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import type { Api, Request } from '../../http/api.ts'
+import type { Api, Request } from '../../http/api-context.ts'
 import { listPage } from '../documents.ts'
-import { openSecret } from '../secret/commands.ts'
+import { openSecret } from '../secret/sealed-secrets.ts'
 
 export async function findTemplate(api: Api, name: string): Promise<WorkerTemplate | null> {
   const [template] = await api.templates.list({ where: { name }, limit: 1 })

@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import { NO_METRICS } from '@lcm/testkit/observations'
+import { NO_METRICS } from '@lcm/testkit/observation-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 import { labCountSeries } from './worker-view.ts'

@@ -1,6 +1,6 @@
 import { pagesOf } from '@lcm/client/list-pages'
 import type { CmlLab, CmlNode } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login'
+import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import { CloudError } from '@lcm/cloud/errors'
 import type { BodyInput } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
@@ -9,7 +9,7 @@ import { NODES_MAX } from '@lcm/domain/lab/topology'
 import { reason } from '@lcm/domain/reason'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { hasLogin } from '@lcm/domain/worker/trust'
+import { hasLogin } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
   type ReconcileContext,
@@ -23,9 +23,9 @@ import {
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import type { LabletDependencies } from '../dependencies.ts'
 import { loginTo } from './fenced-labs.ts'
-import { fetchSession, fetchWorker, labsOnRecord, reportLab } from './lab-records.ts'
 import { isIdleState } from './lab-teardown.ts'
 import { isOurs, isStray, sessionInTitle } from './lab-titles.ts'
+import { fetchSession, fetchWorker, labsOnRecord, reportLab } from './record-requests.ts'
 
 export type LabScanParts = Omit<LabletDependencies, 'memory' | 'definitions' | 'settings' | 'labsChanged'>
 

@@ -3,12 +3,12 @@ import { CloudError } from '@lcm/cloud/errors'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { portsInTags } from '@lcm/domain/lab/ports'
 import { reason } from '@lcm/domain/reason'
-import { reportLab } from '../labs/lab-records.ts'
 import { tearDownLab } from '../labs/lab-teardown.ts'
 import { labTitle } from '../labs/lab-titles.ts'
+import { reportLab } from '../labs/record-requests.ts'
 import { putOnRecord } from './bind-lab.ts'
 import { completed, failed, type StepContext, type StepResult, unlessLate } from './step.ts'
-import { topologyToImport } from './topology-import.ts'
+import { topologyToImport } from './topology-to-import.ts'
 
 /** Ensures that the lab exists, is wiped, and has tags with the allocated ports. */
 export async function prepareLab(context: StepContext): Promise<StepResult> {

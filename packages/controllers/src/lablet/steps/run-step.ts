@@ -15,15 +15,15 @@ import {
 import { type ReconciliationResult, requeue } from '@lcm/runtime'
 import type { LabletDependencies } from '../dependencies.ts'
 import type { FencedLabs } from '../labs/fenced-labs.ts'
-import { reportLab } from '../labs/lab-records.ts'
+import { reportLab } from '../labs/record-requests.ts'
 import { type ObservedDecision, recordOf } from '../observe.ts'
+import { scheduleLabDeletion } from '../release-worker.ts'
 import { noteOf, type ReportedChanges, type SessionReconcile, writeSession } from '../report.ts'
 import { allocatePorts, bindLab, resolveLab } from './bind-lab.ts'
 import { prepareLab } from './prepare-lab.ts'
-import { scheduleLabDeletion } from './release-worker.ts'
 import { awaitLab, publishAccess, startLab } from './start-lab.ts'
 import { failed, type RunStep, type StepContext, type StepResult, unlessLate } from './step.ts'
-import { TEARDOWN } from './teardown.ts'
+import { TEARDOWN } from './teardown-steps.ts'
 
 /** Reconcile interval of a step in progress. */
 const UNDER_WAY_MS = 3_000

@@ -4,11 +4,11 @@ import { type Reason, reason } from '@lcm/domain/reason'
 import type { Access } from '@lcm/domain/session/lablet-session'
 import { BOOT_SECONDS } from '@lcm/domain/session/pipeline'
 import { isNotFound } from '../labs/fenced-labs.ts'
-import { type LabChanges, reportLab } from '../labs/lab-records.ts'
 import { isIdleState } from '../labs/lab-teardown.ts'
+import { type LabChanges, reportLab } from '../labs/record-requests.ts'
 import { hostOf } from '../observe.ts'
 import { again, blockedUnlessLate, completed, failed, type StepContext, type StepResult, unlessLate } from './step.ts'
-import { topologyOf } from './topology-import.ts'
+import { topologyOf } from './topology-to-import.ts'
 
 const NODES_NAMED_MAX = 20
 

@@ -1,5 +1,5 @@
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
-import type { DecisionNote } from '@lcm/domain/decision'
+import type { DecisionNote } from '@lcm/domain/journal-records'
 import type { Leadership } from '@lcm/runtime'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
 import { settingsCache } from '../../kit/settings-cache.ts'

@@ -5,7 +5,7 @@ import { type AuthTokenCache, authTokenCache, noAuthToken } from './auth-token-c
 import { type Connection, type EtcdTls, openConnection } from './connection.ts'
 import type { Endpoint } from './endpoint.ts'
 import { EtcdError, type EtcdErrorCode, isEtcdError } from './errors.ts'
-import type { CallKind, HealthTracker } from './health.ts'
+import type { CallKind, HealthTracker } from './health-tracker.ts'
 import { type RoundRobin, roundRobin } from './round-robin.ts'
 
 export interface EtcdAuth {

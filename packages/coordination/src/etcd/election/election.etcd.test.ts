@@ -7,7 +7,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { testClients } from '../../testing/test-clients.ts'
 import { openClient } from '../client/client.ts'
 import { parseEndpoint } from '../client/endpoint.ts'
-import { healthTracker } from '../client/health.ts'
+import { healthTracker } from '../client/health-tracker.ts'
 
 const KEY = '/lcm/worker-controller/leader'
 

@@ -4,7 +4,7 @@ import type { Candidate, ElectionDeps, LeadershipTerm } from './candidate.ts'
 import { leaderKey } from './leader-key.ts'
 import { LeadershipEnded } from './leadership-term.ts'
 import { type LivenessServer, openLivenessServer } from './liveness-server.ts'
-import { waitForTermEnd } from './standby.ts'
+import { waitForTermEnd } from './wait-for-term-end.ts'
 
 export interface EtcdElection extends Election {
   close(): Promise<void>

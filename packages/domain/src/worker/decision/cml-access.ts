@@ -1,8 +1,8 @@
 import { toInstant } from '../../instant.ts'
 import { type Reason, type ReasonCode, reason } from '../../reason.ts'
 import { CML_REFUSALS } from '../../text/reasons/worker-reasons.ts'
+import { isTrusted } from '../instance-trust.ts'
 import { CML_PARTS, type CmlAccess, type CmlPart, type CmlRefusal, type Seen } from '../observation.ts'
-import { isTrusted } from '../trust.ts'
 import { CONDITION, type Condition, type Worker, withoutCondition } from '../worker.ts'
 import { announce, type Decision } from './decision.ts'
 

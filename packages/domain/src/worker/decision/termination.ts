@@ -1,7 +1,7 @@
 import { type Reason, reason } from '../../reason.ts'
 import type { Instance } from '../instance.ts'
+import { hasLogin } from '../instance-trust.ts'
 import type { Seen, WorkerPolicy } from '../observation.ts'
-import { hasLogin } from '../trust.ts'
 import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
 import { announce, type Decision, hold, perform, requeueAfterMs, wait, write } from './decision.ts'
 import {

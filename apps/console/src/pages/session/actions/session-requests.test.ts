@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { liveState } from '../../../state/live-state.ts'
 import { noticeBoard } from '../../../state/notices.ts'
 import { requestTracker } from '../../../state/request-tracker.ts'
-import { ConsoleApi } from '../../../testing/console-api.ts'
+import { ConsoleApi } from '../../../testing/console-api-fixture.ts'
 import { requestExtend } from './session-requests.ts'
 
 it('leaves the refusal of an extension to the form, so that the input is kept', async () => {

@@ -1,5 +1,5 @@
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next'
+import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next-step'
 import { durationText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../../parts/age.tsx'
@@ -18,7 +18,7 @@ import { useSession } from '../use-sessions.ts'
 import { AccessCard } from './access-card.tsx'
 import { PipelineCard } from './pipeline-card.tsx'
 import { SessionFacts, SessionHistory } from './session-facts.tsx'
-import { SlotCard } from './slot-card.tsx'
+import { SlotCard } from './timeslot-card.tsx'
 
 export function SessionPage({ id }: { id: string }) {
   const { session, isMissing, error, reload } = useSession(id)

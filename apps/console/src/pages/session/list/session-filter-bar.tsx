@@ -1,7 +1,7 @@
-import { mayView } from '@lcm/contract/route'
+import { mayView } from '@lcm/contract/route-spec'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
-import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filters.tsx'
+import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filter-controls.tsx'
 import { type SessionFilter, sessionsHash } from './session-filter.ts'
 
 interface FilterProps {

@@ -8,9 +8,9 @@ import { isAllowed } from '../../../state/permission.ts'
 import { DrainDialog } from './drain-dialog.tsx'
 import { EditDialog } from './edit-dialog.tsx'
 import { ForceDialog } from './force-dialog.tsx'
-import { requestWorkerAction } from './request-worker.ts'
-import { RemoveDialog, TerminateDialog } from './terminate-dialog.tsx'
+import { RemoveDialog, TerminateDialog } from './terminate-and-remove-dialogs.tsx'
 import { ACTION_TEXTS, type AvailableAction, availableActions, type WorkerAction } from './worker-actions.ts'
+import { requestWorkerAction } from './worker-requests.ts'
 
 const isDanger = (action: WorkerAction): boolean => action === 'terminate' || action === 'remove'
 

@@ -5,7 +5,7 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
 import { sessionsOf } from '../list/worker-sort.ts'
 import { LiveWorker } from './live-worker.tsx'
-import { requestWorkerAction } from './request-worker.ts'
+import { requestWorkerAction } from './worker-requests.ts'
 
 export type AfterDrain = 'STOPPED' | 'TERMINATED'
 

@@ -8,7 +8,7 @@ import { TextField } from '../../../parts/dialog/fields.tsx'
 import { FormDialog } from '../../../parts/dialog/form-dialog.tsx'
 import { Refusal } from '../../../parts/dialog/modal.tsx'
 import { LiveWorker } from './live-worker.tsx'
-import { submitWorkerForm } from './request-worker.ts'
+import { submitWorkerForm } from './worker-requests.ts'
 
 export const EditDialog = ({ id }: { id: string }) => (
   <LiveWorker id={id}>{worker => <EditForm worker={worker} />}</LiveWorker>

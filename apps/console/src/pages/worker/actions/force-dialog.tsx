@@ -9,7 +9,7 @@ import { Owner } from '../../session/owner.tsx'
 import { sessionsOf } from '../list/worker-sort.ts'
 import { DrainDialog } from './drain-dialog.tsx'
 import { LiveWorker } from './live-worker.tsx'
-import { requestWorkerAction } from './request-worker.ts'
+import { requestWorkerAction } from './worker-requests.ts'
 
 const LOSSES = {
   stop: 'Labs are interrupted. The disk is kept.',

@@ -1,5 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import type { ApiRequest } from '@lcm/contract/route'
+import type { ApiRequest } from '@lcm/contract/route-spec'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aServingWorker, aWorker } from '@lcm/testkit/builders'
 import { describe, expect, it } from 'vitest'

@@ -11,7 +11,7 @@ import { Fact } from '../../../parts/fact.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { isAllowed } from '../../../state/permission.ts'
 import { LiveWorker } from '../actions/live-worker.tsx'
-import { submitWorkerForm } from '../actions/request-worker.ts'
+import { submitWorkerForm } from '../actions/worker-requests.ts'
 
 const BADGES: Readonly<Record<License['status'], readonly [Tone, 'check' | 'waiting' | 'close' | 'key']>> = {
   UNREGISTERED: ['gray', 'key'],

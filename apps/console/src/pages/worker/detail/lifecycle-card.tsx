@@ -7,7 +7,7 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { StatusIcon } from '../../../parts/icons.tsx'
 import { StatusBadge } from '../../../parts/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
-import { historyOf } from '../../../state/worker-view.ts'
+import { historyOf } from '../../../state/worker-display.ts'
 import {
   BOX,
   DIAGRAM,
@@ -16,7 +16,7 @@ import {
   lifecycleOf,
   lifecycleText,
   stepsText,
-} from './lifecycle-diagram.ts'
+} from './lifecycle-diagram-layout.ts'
 
 /** Status history as a diagram and as a list with reasons. Both use the same step numbers. */
 export function LifecycleCard({ worker }: { worker: Worker }) {

@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import { NO_METRICS } from '@lcm/testkit/observations'
+import { NO_METRICS } from '@lcm/testkit/observation-builders'
 import { expect, it } from 'vitest'
 import { type Metric, metricSeries, rangeOf } from './metric-series.ts'
 

@@ -9,7 +9,7 @@ import { StatusIcon } from '../../../parts/icons.tsx'
 import { failureText } from '../../../state/error-text.ts'
 import { workerHash } from '../../../state/router.ts'
 import { type AfterDrain, AfterDrainField } from '../actions/drain-dialog.tsx'
-import { requestWorkerAction } from '../actions/request-worker.ts'
+import { requestWorkerAction } from '../actions/worker-requests.ts'
 import { type BulkAction, type BulkOutcome, type BulkPlan, bulkPlan, runBulk } from './bulk-action.ts'
 
 interface BulkProps {

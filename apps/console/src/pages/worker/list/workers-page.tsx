@@ -8,7 +8,7 @@ import { Creations, Headline, NewButton, NoMatch } from '../../../parts/table/li
 import { browserClock } from '../../../state/browser-clock.ts'
 import { isAllowed } from '../../../state/permission.ts'
 import type { Query } from '../../../state/router.ts'
-import { type FleetSummary, summaryOf } from '../../../state/worker-view.ts'
+import { type FleetSummary, summaryOf } from '../../../state/worker-display.ts'
 import { CreateDialog } from '../actions/create-dialog.tsx'
 import { BulkBar } from './bulk-bar.tsx'
 import type { Selection } from './selection.ts'

@@ -1,0 +1,71 @@
+import type { Client } from '@lcm/client/client'
+import { type Command, Option } from 'commander'
+import { durationMs, type Format, formatOption, type Invocation } from './invocation.ts'
+import { printOne, type Resource, type ResourceView } from './resource-view.ts'
+import { progress } from './terminal/progress.ts'
+import { WAIT_MS_DEFAULT, type Waited, waitFor } from './wait-for-goal.ts'
+
+/** Options of every command that can wait for its result. */
+export interface SettleOptions {
+  readonly wait?: boolean
+  readonly timeout: number
+  readonly output?: Format
+}
+
+export const addSettleOptions = (command: Command): Command =>
+  command
+    .option('--wait', 'Show progress and wait until it is done or has failed')
+    .addOption(
+      new Option('--timeout <duration>', 'Timeout for --wait').argParser(durationMs).default(WAIT_MS_DEFAULT, '45m'),
+    )
+    .addOption(formatOption())
+
+/** Describes how to wait for resources of one kind, and how to report the result. */
+export interface Settling<T extends Resource> {
+  readonly view: ResourceView<T>
+  waited(start: T): Waited<T>
+  outcome(item: T, elapsed: string, nowMs: number): Outcome
+}
+
+interface Outcome {
+  /** Omitted with --quiet. */
+  readonly sentence: string
+  /** Printed even with --quiet, such as access details. */
+  readonly lines: readonly string[]
+}
+
+export interface SettledRequest<T extends Resource> {
+  readonly client: Client
+  readonly item: T
+  readonly settling: Settling<T>
+  /** Message that confirms the request. */
+  readonly message: string
+}
+
+/** Confirms a request, waits for its result if `--wait` is set, and prints it. */
+export async function settle<T extends Resource>(
+  request: SettledRequest<T>,
+  options: SettleOptions,
+  { shell, output }: Invocation,
+): Promise<void> {
+  const { client, item, settling, message } = request
+  const { clock, signal } = shell
+  const format = options.output
+  if (options.wait) output.note(message)
+  else if (format === undefined && !output.quiet) output.out(message)
+  let settled: T | null = item
+  if (options.wait) {
+    const line = progress(output, clock)
+    const waited = settling.waited(item)
+    settled = await waitFor(waited, { client, clock, signal, progress: line, timeoutMs: options.timeout })
+    if (format === undefined) {
+      const { sentence, lines } =
+        settled === null
+          ? { sentence: `${waited.name} deleted after ${line.elapsed()}`, lines: [] }
+          : settling.outcome(settled, line.elapsed(), clock.now())
+      if (!output.quiet) output.out(sentence)
+      lines.forEach(output.out)
+    }
+  }
+  if (format !== undefined) await printOne(settling.view, settled ?? item, { output, format, nowMs: clock.now() })
+}

@@ -1,0 +1,104 @@
+import { apiClient } from '@lcm/client/client'
+import { toInstant } from '@lcm/domain/instant'
+import { textReason } from '@lcm/domain/reason'
+import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { expect, it } from 'vitest'
+import { cliApi } from '../cli/testing/in-memory-api.ts'
+import {
+  aDefinition,
+  aLeak,
+  aReadySession,
+  aRunningWorker,
+  aSession,
+  aWorker,
+  START_MS,
+} from '../cli/testing/resource-builders.ts'
+import { readLivingAndLost } from '../cli/worker/lost-workers.ts'
+import { type FleetFacts, judgeFleet, readFleet } from './judge-fleet.ts'
+
+const CALM: FleetFacts = { workers: [], sessions: [], definitions: [], leaks: [] }
+const since = toInstant(START_MS)
+const condition = (type: string, message: string) => ({
+  type,
+  status: true,
+  reason: { code: type, message: message, params: {} },
+  since,
+})
+const lost = aWorker({
+  status: 'TERMINATED',
+  state_history: [{ from: 'RUNNING', to: 'TERMINATED', at: since, because: textReason('its machine is gone') }],
+})
+const failedSync = { ...aDefinition().sync, status: 'failed' as const, error: 'no such bucket' }
+const brief = (facts: Partial<FleetFacts>) =>
+  judgeFleet({ ...CALM, ...facts }).map(({ severity, message }) => `${severity}: ${message}`)
+
+const ALL_OK = ['ok: no worker, session, definition or license needs attention']
+
+it('reports that nothing needs attention', () => {
+  const ended = aWorker({ status: 'TERMINATED', desired_status: 'TERMINATED' })
+  expect(
+    brief({
+      workers: [aRunningWorker(), aWorker(), ended],
+      sessions: [
+        aReadySession(),
+        aSession(),
+        aSession({ status: 'ARCHIVED', waiting_reason: textReason('no capacity') }),
+      ],
+      definitions: [aDefinition(), aDefinition({ status: 'DEPRECATED', sync: failedSync })],
+      leaks: [aLeak({ resolved_at: since })],
+    }),
+  ).toEqual(ALL_OK)
+})
+
+it.each<[Partial<Worker>, string]>([
+  [lost, 'metal-1 is lost: its machine is gone'],
+  [{ conditions: [condition('LaunchBlocked', 'no quota')] }, 'metal-1 is PENDING and blocked: no quota'],
+  [{ conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }, 'metal-1: the tag is ignored'],
+  [{ status: 'UNKNOWN' }, 'metal-1 is UNKNOWN: requested by admin'],
+  [{ license: { ...lost.license, status: 'FAILED', last_error: 'no seat' } }, 'metal-1 has no license: no seat'],
+])('warns about worker %#', (changes, message) => {
+  expect(brief({ workers: [aWorker(changes)] })).toEqual([`warning: ${message}`])
+})
+
+it('warns about sessions, definitions and licenses, each with a command for details', () => {
+  const found = judgeFleet({
+    ...CALM,
+    sessions: [
+      aSession({ waiting_reason: textReason('no worker has capacity') }),
+      aReadySession({ id: 'ls-2', conditions: [condition(LAB_STOPPED, 'ann stopped it')] }),
+    ],
+    definitions: [aDefinition({ sync: failedSync })],
+    leaks: [aLeak()],
+  })
+  expect(found.map(({ message }) => message)).toEqual([
+    'session ls-1 of two-routers is not placed: no worker has capacity',
+    'the lab of session ls-2 of two-routers is stopped: ann stopped it',
+    'definition two-routers could not be fetched: no such bucket',
+    'the license of metal-9 (cml-9) leaked: its machine was terminated outside LCM',
+  ])
+  expect(found.map(({ advice }) => advice)).toEqual([
+    expect.stringContaining('`lcm why session ls-1`'),
+    expect.stringContaining('`lcm why session ls-2`'),
+    expect.stringContaining('`lcm describe definition two-routers`'),
+    expect.stringContaining('`lcm resolve leak ll-1`'),
+  ])
+})
+
+it('summarizes a long list of warnings as a count', () => {
+  const found = brief({ workers: Array.from({ length: 12 }, () => lost) })
+  expect(found).toHaveLength(11)
+  expect(found.at(-1)).toBe('warning: and 2 more')
+})
+
+it('reads the fleet from the API', async () => {
+  const api = cliApi()
+  const client = apiClient(api.dispatch, { token: 'secret' })
+  const { signal } = new AbortController()
+  api.put(lost)
+  api.sessions.put(aSession({ waiting_reason: textReason('no worker has capacity') }))
+  api.definitions.put(aDefinition({ sync: failedSync }))
+  api.putLeak(aLeak())
+  const { items } = await readLivingAndLost(client, signal)
+  expect(judgeFleet(await readFleet(client, items, signal))).toHaveLength(4)
+})

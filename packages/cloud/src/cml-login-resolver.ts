@@ -1,0 +1,78 @@
+import { isTrusted } from '@lcm/domain/worker/instance-trust'
+import type { Worker } from '@lcm/domain/worker/worker'
+import { type CmlLogin, FIND_CREDENTIALS } from './cml-login-types.ts'
+import { CloudError } from './errors.ts'
+
+export interface CmlCredentials {
+  readonly username: string
+  readonly password: string
+}
+
+export interface CmlLoginResolver {
+  /**
+   * Login for a worker's CML at this address: the worker's own credentials, otherwise the fleet's, which are only for
+   * machines that LCM launched.
+   */
+  resolve(worker: Worker, url: string, signal: AbortSignal): Promise<CmlLogin>
+  forget(workerId: string): void
+}
+
+/** Reads the stored credentials of a worker. */
+export type ReadCmlSecrets = (
+  workerId: string,
+  signal: AbortSignal,
+) => Promise<{ readonly cml_username: string | null; readonly cml_password: string | null }>
+
+export function cmlLoginResolver(readSecrets: ReadCmlSecrets, defaults: CmlCredentials | null): CmlLoginResolver {
+  /** By worker: reference and content of its secret. A new secret has a new reference. */
+  const known = new Map<string, { readonly ref: string; readonly credentials: CmlCredentials | null }>()
+
+  async function ownOf(worker: Worker, signal: AbortSignal): Promise<CmlCredentials | null> {
+    const ref = worker.secret_refs.cml_login
+    if (ref === undefined) return null
+    const last = known.get(worker.id)
+    if (last?.ref === ref) return last.credentials
+    const { cml_username, cml_password } = await readSecrets(worker.id, signal)
+    const credentials =
+      cml_username === null || cml_password === null ? null : { username: cml_username, password: cml_password }
+    known.set(worker.id, { ref, credentials })
+    return credentials
+  }
+
+  return {
+    async resolve(worker, url, signal) {
+      // Without a pinned certificate the server may be an impostor, and must not get our password.
+      if (worker.cml.certificate_sha256 === null && !url.startsWith('http:')) throw notPinned(worker)
+      const own = await ownOf(worker, signal)
+      if (own === null && !isTrusted(worker)) throw notLaunched(worker)
+      const credentials = own ?? defaults
+      if (credentials === null) throw noCredentials(worker)
+      return { url, certificate_sha256: worker.cml.certificate_sha256, ...credentials }
+    },
+    forget: workerId => void known.delete(workerId),
+  }
+}
+
+/** Code of errors before any request to CML. */
+export const NO_CREDENTIALS = 'NoCredentials'
+
+const noCredentials = (worker: Worker): CloudError =>
+  new CloudError('auth', {
+    code: NO_CREDENTIALS,
+    action: FIND_CREDENTIALS,
+    message: `no credentials for ${worker.name}; PUT its credentials, or set CML_DEFAULT_PASSWORD`,
+  })
+
+const notLaunched = ({ id, name }: Worker): CloudError =>
+  new CloudError('auth', {
+    code: NO_CREDENTIALS,
+    action: FIND_CREDENTIALS,
+    message: `LCM did not launch ${name} and does not send it the password of the fleet: run \`lcm set credentials ${id}\``,
+  })
+
+const notPinned = (worker: Worker): CloudError =>
+  new CloudError('transient', {
+    code: 'NotPinned',
+    action: FIND_CREDENTIALS,
+    message: `the certificate of ${worker.name} has not been seen yet`,
+  })

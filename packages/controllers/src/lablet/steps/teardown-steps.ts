@@ -1,0 +1,104 @@
+import type { CmlLab } from '@lcm/cloud/cml-labs'
+import type { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
+import { type Reason, reason } from '@lcm/domain/reason'
+import { canServeLabs, workerLost } from '@lcm/domain/session/decide-session'
+import { fencedWrite } from '../../kit/fenced-write.ts'
+import { type Depth, tearDownLab } from '../labs/lab-teardown.ts'
+import { isOurs } from '../labs/lab-titles.ts'
+import { reportLab } from '../labs/record-requests.ts'
+import {
+  blockedUnlessLate,
+  completed,
+  failed,
+  type RunStep,
+  type StepContext,
+  type StepResult,
+  skipped,
+  unlessLate,
+} from './step.ts'
+
+export const TEARDOWN: Readonly<Record<string, RunStep>> = {
+  stop: takeLabDown('stop', 'STOPPED'),
+  wipe: takeLabDown('wipe', 'WIPED'),
+  delete: deleteLab,
+  release,
+  archive: async () => completed(),
+}
+
+/** A lab that is gone, or whose worker is gone, counts as torn down. */
+function takeLabDown(depth: Depth, reached: LabStatus): RunStep {
+  return async context => {
+    const record = await context.record()
+    if (record === null) return skipped('the session has no lab')
+    const { worker } = context
+    if (worker === null || worker.status === 'TERMINATED') {
+      await report(context, record, 'DELETED', reason('worker_gone'))
+      return skipped('the worker is gone')
+    }
+    if (!canServeLabs(worker)) return notServing(context)
+    const lab = record.lab_id === null ? null : await context.labs.get(record.lab_id)
+    if (lab === null) return completed({ why: 'the lab is gone from CML' })
+    const waitsFor = await tearDownLab(context.labs, lab, { depth, asked: context.asked })
+    if (waitsFor !== null) return unlessLate(context, waitsFor)
+    await report(context, record, reached, BECAUSE_OVER)
+    return completed()
+  }
+}
+
+function notServing(context: StepContext): StepResult {
+  const lost = workerLost(context.worker, context.clock.now())
+  return lost === null
+    ? blockedUnlessLate(context, reason('worker_not_serving', { worker: context.worker?.name ?? null }))
+    : failed(lost.message, { definite: true })
+}
+
+/** The recorded lab and all others imported for the session, such as after a lost response. */
+async function labsOf({ labs: cmlLabs, session }: StepContext, record: LabRecord): Promise<readonly CmlLab[]> {
+  const ourName = await cmlLabs.ownName()
+  return (await cmlLabs.list()).filter(lab => lab.lab_id === record.lab_id || isOurs(lab, session, ourName))
+}
+
+/** With reuse the recorded lab stays, wiped, for the next session. A failed lab is deleted. */
+async function deleteLab(context: StepContext): Promise<StepResult> {
+  const { session, worker, labs: cmlLabs } = context
+  const record = await context.record()
+  if (record === null) return skipped('the session has no lab')
+  if (worker === null || worker.status === 'TERMINATED') return skipped('the worker is gone')
+  if (!canServeLabs(worker)) return notServing(context)
+  const isKept = (await context.definition()).lab_reuse && session.last_error === null
+  const labs = await labsOf(context, record)
+  const superfluous = labs.filter(lab => !(isKept && lab.lab_id === record.lab_id))
+  // Otherwise a scan during this step would report the lab as lost.
+  if (superfluous.some(({ lab_id }) => lab_id === record.lab_id))
+    await report(context, record, 'DELETING', BECAUSE_OVER)
+  const waitsFor: Reason[] = []
+  for (const lab of superfluous) {
+    const waits = await tearDownLab(cmlLabs, lab, { depth: 'delete', asked: context.asked })
+    if (waits === null) context.counters.add('labs_deleted')
+    waitsFor.push(waits ?? reason('lab_being_deleted', { lab: lab.title }))
+  }
+  if (waitsFor.length > 0) {
+    context.labsChanged()
+    // A deletion counts once CML shows it.
+    return unlessLate(
+      context,
+      waitsFor.length === 1 && waitsFor[0] ? waitsFor[0] : reason('labs_in_teardown', { causes: waitsFor }),
+    )
+  }
+  if (isKept && labs.length > 0) return skipped('the lab is kept for reuse')
+  await report(context, record, 'DELETED', BECAUSE_OVER)
+  return completed()
+}
+
+const BECAUSE_OVER = reason('session_over')
+
+const report = (context: StepContext, record: LabRecord, status: LabStatus, because: Reason) =>
+  reportLab(context, record.id, { changes: { status }, action: context.plan.name, because })
+
+/** Releases capacity and ports once the lab is confirmed to be down. */
+async function release({ client, election, session, epoch, signal }: StepContext): Promise<StepResult> {
+  const body = { reason: 'the lab is torn down' }
+  const call = { params: { id: session.id }, body, epoch, signal }
+  const { version } = await fencedWrite(election, () => client.call('releaseSession', call))
+  return { ...completed(), version }
+}

@@ -1,0 +1,61 @@
+import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from '../crashes/session-crashes.ts'
+import { PATHS } from '../crashes/worker-crash-paths.ts'
+import { callsOf, crashRun, everyPoint, somePoints } from '../crashes/worker-crash-run.ts'
+import { SESSION_SERVICES } from '../world/session-controller-processes.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
+
+const FAILURES_SHOWN = 5
+const READS_SAMPLED = 20
+
+interface CountedRuns {
+  readonly terminal: Terminal
+  run(run: () => Promise<unknown>): Promise<void>
+}
+
+interface Seeds {
+  readonly from: number
+  readonly count: number
+}
+
+/** Crashes a controller before and after every port call of every path. */
+export async function crashes({ from, count: seeds }: Seeds): Promise<{ runs: number; failures: number }> {
+  const terminal = openTerminal()
+  const count = { runs: 0, failures: 0 }
+  const counted: CountedRuns = {
+    terminal,
+    async run(run) {
+      count.runs += 1
+      try {
+        await run()
+      } catch (error) {
+        count.failures += 1
+        if (count.failures <= FAILURES_SHOWN) terminal.print(`${causesOf(error)}\n`)
+      }
+    },
+  }
+  for (let seed = from; seed < from + seeds; seed += 1) {
+    for (const path of PATHS) {
+      const names = await callsOf(path, seed)
+      for (const point of everyPoint(names)) await counted.run(() => crashRun(path, seed, point))
+      terminal.print(`seed ${seed}, ${path.name}: ${names.length} calls`)
+    }
+    for (const path of SESSION_PATHS) await sessionCrashes(path, seed, counted)
+  }
+  return count
+}
+
+/** Samples the reads of a long path. */
+async function sessionCrashes(path: SessionPath, seed: number, { run, terminal }: CountedRuns): Promise<void> {
+  const all = await undisturbedSessions(path, seed)
+  for (const service of SESSION_SERVICES) {
+    const points = path.isLong ? somePoints(all[service], READS_SAMPLED) : everyPoint(all[service])
+    for (const point of points) await run(() => crashSessions(path, seed, { ...point, service }))
+    terminal.print(`seed ${seed}, ${path.name}, ${service}: ${points.length} crashes`)
+  }
+}
+
+/** The message of an error and of all its causes. */
+function causesOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause === undefined ? error.message : `${error.message}\n${causesOf(error.cause)}`
+}
