@@ -1,7 +1,8 @@
 import type { Client } from '@lcm/client/client'
 import { type Command, Option } from 'commander'
-import { durationMs, type Format, formatOption, type Invocation } from './invocation.ts'
+import { durationMs, type Format, formatOption, type Invocation, invocation } from './invocation.ts'
 import { printOne, type Resource, type ResourceView } from './resource-view.ts'
+import type { Shell } from './shell.ts'
 import { progress } from './terminal/progress.ts'
 import { WAIT_MS_DEFAULT, type Waited, waitFor } from './wait-for-goal.ts'
 
@@ -19,6 +20,34 @@ export const addSettleOptions = (command: Command): Command =>
       new Option('--timeout <duration>', 'Timeout for --wait').argParser(durationMs).default(WAIT_MS_DEFAULT, '45m'),
     )
     .addOption(formatOption())
+
+/** Options of every command that changes one resource and can wait for the result. */
+export interface ActionOptions extends SettleOptions {
+  readonly reason?: string
+}
+
+interface Action<Options> {
+  readonly noun: 'definition' | 'lab' | 'session' | 'worker'
+  readonly summary: string
+  run(idOrName: string, options: Options, invoked: Invocation): Promise<void>
+}
+
+/** Adds `<noun> <id>` to a verb, with options for a reason and for waiting. */
+export function addAction<Options extends ActionOptions>(
+  group: Command,
+  shell: Shell,
+  { noun, summary, run }: Action<Options>,
+): Command {
+  const added = group
+    .command(`${noun} <id>`)
+    .alias(`${noun}s`)
+    .description(summary)
+    .option('--reason <text>', 'Reason, recorded in the audit log')
+    .action(async (idOrName: string, options: Options, command: Command) =>
+      run(idOrName, options, invocation(command, shell)),
+    )
+  return addSettleOptions(added)
+}
 
 /** Describes how to wait for resources of one kind, and how to report the result. */
 export interface Settling<T extends Resource> {

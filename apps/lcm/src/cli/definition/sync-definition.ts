@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { findDefinition } from '../find-resource.ts'
-import { type Invocation, invocation } from '../invocation.ts'
+import type { Invocation } from '../invocation.ts'
 import { DEFINITIONS } from '../resource-kinds.ts'
 import type { Shell } from '../shell.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait-for-goal.ts'
-import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-option.ts'
+import { type ActionOptions, addAction, type Settling, settle } from '../wait-option.ts'
 import type { DefinitionSummary } from './definition-view.ts'
 
 /** Whether its topology was fetched. */
@@ -35,24 +35,16 @@ const SYNC_SETTLING: Settling<DefinitionSummary> = {
   }),
 }
 
-interface SyncOptions extends SettleOptions {
-  readonly reason?: string
-}
-
 export function defineSync(group: Command, shell: Shell): void {
-  const noun = group
-    .command('definition <id>')
-    .alias('definitions')
-    .description('Fetch the topology of a definition from its source; a change creates its next version')
-    .option('--reason <text>', 'Reason, recorded in the audit log')
-    .action(async (idOrName: string, options: SyncOptions, command: Command) =>
-      sync(idOrName, options, invocation(command, shell)),
-    )
-  addSettleOptions(noun)
+  addAction(group, shell, {
+    noun: 'definition',
+    summary: 'Fetch the topology of a definition from its source; a change creates its next version',
+    run: sync,
+  })
   group.addHelpText('afterAll', '\nExamples:\n  lcm sync definition bgp-basics --wait')
 }
 
-async function sync(idOrName: string, options: SyncOptions, invoked: Invocation): Promise<void> {
+async function sync(idOrName: string, options: ActionOptions, invoked: Invocation): Promise<void> {
   const { signal } = invoked.shell
   const { client } = await invoked.connect()
   const { id } = await findDefinition(client, idOrName, signal)

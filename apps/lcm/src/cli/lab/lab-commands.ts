@@ -1,16 +1,15 @@
 import type { LabAction, LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Command } from 'commander'
 import { findLab } from '../find-resource.ts'
-import { type Invocation, invocation } from '../invocation.ts'
+import type { Invocation } from '../invocation.ts'
 import { LABS } from '../resource-kinds.ts'
 import type { Shell } from '../shell.ts'
 import { confirmByName } from '../terminal/confirm.ts'
 import { printable } from '../terminal/table.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait-for-goal.ts'
-import { addSettleOptions, type SettleOptions, type Settling, settle } from '../wait-option.ts'
+import { type ActionOptions, addAction, type Settling, settle } from '../wait-option.ts'
 
-interface LabOptions extends SettleOptions {
-  readonly reason?: string
+interface LabOptions extends ActionOptions {
   readonly yes?: boolean
 }
 
@@ -52,16 +51,12 @@ export function defineWipe(group: Command, shell: Shell): void {
 /** Adds `lab <id>` to a verb. */
 export function addLabVerb(group: Command, action: LabAction, shell: Shell): void {
   const verb = VERBS[action]
-  const noun = group
-    .command('lab <id>')
-    .alias('labs')
-    .description(verb.summary)
-    .option('--reason <text>', 'Reason, recorded in the audit log')
-    .action(async (idOrTitle: string, options: LabOptions, command: Command) =>
-      act(verb, idOrTitle, options, invocation(command, shell)),
-    )
-  if (verb.confirmation !== undefined) noun.option('-y, --yes', 'Skip the confirmation')
-  addSettleOptions(noun)
+  const added = addAction<LabOptions>(group, shell, {
+    noun: 'lab',
+    summary: verb.summary,
+    run: (idOrTitle, options, invoked) => act(verb, idOrTitle, options, invoked),
+  })
+  if (verb.confirmation !== undefined) added.option('-y, --yes', 'Skip the confirmation')
 }
 
 async function act(verb: LabVerb, idOrTitle: string, options: LabOptions, invoked: Invocation): Promise<void> {

@@ -4,7 +4,7 @@ import { findSession } from '../find-resource.ts'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
 import { printOne, SESSION_VIEW } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
-import { addSettleOptions, type SettleOptions, settle } from '../wait-option.ts'
+import { type ActionOptions, addAction, addSettleOptions, type SettleOptions, settle } from '../wait-option.ts'
 import { namesFor } from '../worker/worker-names.ts'
 import { distanceOf } from './session-view.ts'
 import { sessionSettling } from './session-wait-goal.ts'
@@ -68,10 +68,6 @@ async function extend(id: string, { minutes, output: format }: ExtendOptions, in
   if (!output.quiet) output.out(`session ${id} now ends at ${end}, ${distanceOf(end, nowMs)}`)
 }
 
-interface VerbOptions extends SettleOptions {
-  readonly reason?: string
-}
-
 interface SessionVerb {
   readonly route: 'retrySession' | 'requeueSession'
   readonly summary: string
@@ -100,18 +96,15 @@ export function defineRequeue(group: Command, shell: Shell): void {
 export const addSessionRetry = (group: Command, shell: Shell): void => addSessionVerb(group, RETRY, shell)
 
 function addSessionVerb(group: Command, verb: SessionVerb, shell: Shell): void {
-  const noun = group
-    .command('session <id>')
-    .alias('sessions')
-    .description(verb.summary)
-    .option('--reason <text>', 'Reason, recorded in the audit log')
-    .action(async (id: string, options: VerbOptions, command: Command) =>
-      act(verb, id, options, invocation(command, shell)),
-    )
-  addSettleOptions(noun)
+  const { summary } = verb
+  addAction<ActionOptions>(group, shell, {
+    noun: 'session',
+    summary,
+    run: (id, options, invoked) => act(verb, id, options, invoked),
+  })
 }
 
-async function act(verb: SessionVerb, id: string, options: VerbOptions, invoked: Invocation): Promise<void> {
+async function act(verb: SessionVerb, id: string, options: ActionOptions, invoked: Invocation): Promise<void> {
   const { signal } = invoked.shell
   const { client } = await invoked.connect()
   await findSession(client, id, signal)

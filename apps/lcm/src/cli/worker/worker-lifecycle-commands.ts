@@ -1,16 +1,15 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
 import { findWorker } from '../find-resource.ts'
-import { type Invocation, invocation } from '../invocation.ts'
+import type { Invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
 import { addSessionRetry } from '../session/session-lifecycle-commands.ts'
 import type { Shell } from '../shell.ts'
 import { confirmByName } from '../terminal/confirm.ts'
-import { addSettleOptions, type SettleOptions, settle } from '../wait-option.ts'
+import { type ActionOptions, addAction, settle } from '../wait-option.ts'
 import { WORKER_SETTLING } from './worker-wait-goal.ts'
 
-interface ActOptions extends SettleOptions {
-  readonly reason?: string
+interface ActOptions extends ActionOptions {
   readonly yes?: boolean
   readonly force?: boolean
 }
@@ -82,15 +81,12 @@ Examples:
 }
 
 function addWorkerVerb(group: Command, verb: Verb, shell: Shell): Command {
-  const noun = group
-    .command('worker <id>')
-    .alias('workers')
-    .description(verb.summary)
-    .option('--reason <text>', 'Reason, recorded in the audit log')
-    .action(async (idOrName: string, options: ActOptions, command: Command) =>
-      act(verb, idOrName, options, invocation(command, shell)),
-    )
-  return addSettleOptions(noun)
+  const { summary } = verb
+  return addAction<ActOptions>(group, shell, {
+    noun: 'worker',
+    summary,
+    run: (idOrName, options, invoked) => act(verb, idOrName, options, invoked),
+  })
 }
 
 async function act(verb: Verb, idOrName: string, options: ActOptions, invoked: Invocation): Promise<void> {
