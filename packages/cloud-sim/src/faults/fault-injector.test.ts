@@ -90,3 +90,36 @@ it('has every fault in hostile, and only the limits in calm', () => {
   expect(rates.filter(([, rate]) => rate !== 0)).toEqual([])
   expect([PRESETS.calm.unknown_at_first_s, PRESETS.calm.request_limits]).toEqual([0, true])
 })
+
+describe('a scripted denial', () => {
+  const message = 'You are not authorized to perform this operation.'
+  const scripted = (code: string, seed = 7) => {
+    const { faults } = open(memorySimStore(), seed)
+    faults.script({ action: 'RunInstances', times: 3, fault: { code, status: 403, message } })
+    return faults
+  }
+  const texts = (faults: ReturnType<typeof scripted>) =>
+    [1, 2, 3].map(() => {
+      const fault = faults.takeScripted('RunInstances')
+      return typeof fault === 'string' ? fault : fault?.message
+    })
+
+  it('ends with another encoded message each time, which depends on the seed only', () => {
+    const denied = texts(scripted('UnauthorizedOperation'))
+    expect(new Set(denied).size).toBe(3)
+    for (const text of denied)
+      expect(text).toMatch(/^You are not .* operation\. Encoded authorization failure message: [0-9a-f]{1024}$/)
+    expect(texts(scripted('UnauthorizedOperation'))).toEqual(denied)
+    expect(texts(scripted('UnauthorizedOperation', 8))).not.toEqual(denied)
+  })
+
+  it('changes no later draw', () => {
+    const faults = scripted('UnauthorizedOperation')
+    texts(faults)
+    expect(faults.draw('next')).toBe(scripted('UnauthorizedOperation').draw('next'))
+  })
+
+  it('is the only refusal with an encoded message', () => {
+    expect(texts(scripted('VcpuLimitExceeded'))).toEqual([message, message, message])
+  })
+})

@@ -48,7 +48,7 @@ export interface FaultInjector {
   /** Null restores the zone's capacity. */
   setCapacity(offering: Omit<CapacityShortage, 'available'>, available: number | null): void
   script(fault: ScriptedFault): void
-  /** Scripted fault for this call; reading it consumes it. */
+  /** Scripted fault for this call; reading it consumes it. No two denials have the same text, as in EC2. */
   takeScripted(action: string): ScriptedFault['fault'] | null
   /** Draws whether an event of this rate happens now. Each call is a new draw. */
   strikes(rate: number, ...purpose: readonly string[]): boolean
@@ -68,12 +68,16 @@ export interface FaultStorage {
 
 const KIND = 'faults'
 const KEY = 'book'
+/** A thousand characters, as in EC2. */
+const ENCODED_PARTS = 16
+const ENCODED_PART_CHARS = 64
 
 /** `preset` applies until something is changed. */
 export function faultInjector(sim: FaultStorage, preset: PresetName): FaultInjector {
   const first: FaultState = { preset, plan: PRESETS[preset], scarce: [], scripted: [] }
   const state = remembered(first, () => sim.stored(KIND).get(KEY))
   let draws = 0
+  let denials = 0
   const put = (changes: Partial<FaultState>) => sim.commit({ records: [changed(state(), changes)] })
   const patch = ({ preset, ...changes }: FaultChanges) => {
     const base = preset === undefined ? { name: state().preset, plan: state().plan } : presetNamed(preset)
@@ -82,6 +86,11 @@ export function faultInjector(sim: FaultStorage, preset: PresetName): FaultInjec
   const draw = (...purpose: readonly string[]) => {
     draws += 1
     return sim.chance.fraction('fault', ...purpose, sim.now(), draws)
+  }
+  /** Not counted as a draw, which would change the faults of later calls. */
+  const encodedMessage = () => {
+    denials += 1
+    return sim.chance.hex(ENCODED_PART_CHARS, 'denial', sim.now(), denials).repeat(ENCODED_PARTS)
   }
   return {
     state,
@@ -96,7 +105,7 @@ export function faultInjector(sim: FaultStorage, preset: PresetName): FaultInjec
       if (!found) return null
       const used = state().scripted.map(each => (each === found ? { ...each, times: each.times - 1 } : each))
       put({ scripted: used.filter(each => each.times > 0) })
-      return found.fault
+      return isDenial(found.fault) ? withEncodedMessage(found.fault, encodedMessage()) : found.fault
     },
     strikes: (rate, ...purpose) => rate > 0 && draw(...purpose) < rate,
     draw,
@@ -109,6 +118,17 @@ export function faultInjector(sim: FaultStorage, preset: PresetName): FaultInjec
     },
   }
 }
+
+type ScriptedError = Exclude<ScriptedFault['fault'], Delivery>
+
+const isDenial = (fault: ScriptedFault['fault']): fault is ScriptedError =>
+  typeof fault !== 'string' && fault.code === 'UnauthorizedOperation'
+
+/** EC2 ends each denial with an encoded message, a different one every time, that an administrator can decode. */
+const withEncodedMessage = ({ message, ...error }: ScriptedError, encoded: string): ScriptedError => ({
+  ...error,
+  message: `${message.replace(/\.?$/, '.')} Encoded authorization failure message: ${encoded}`,
+})
 
 /** The stored state, parsed only when it has changed. A plan of an older version lacks newer members. */
 function remembered(first: FaultState, text: () => string | undefined): () => FaultState {
