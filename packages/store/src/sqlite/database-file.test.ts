@@ -5,7 +5,8 @@ import { DatabaseSync } from '@photostructure/sqlite'
 import { describe, expect, it } from 'vitest'
 import type { Document, Kind } from '../store.ts'
 import { sqliteRows } from '../testing/sqlite-rows.ts'
-import { openSqliteFile, refuseReadOnly, SCHEMA_VERSION, unusable } from './database-file.ts'
+import { NO_UPGRADES } from '../upgrade-one-document.ts'
+import { migrate, openSqliteFile, refuseReadOnly, SCHEMA_VERSION, unusable } from './database-file.ts'
 import { openSqliteStore } from './store.ts'
 
 interface Thing extends Document {
@@ -97,6 +98,21 @@ describe('a file with schema 2', () => {
     const found = await store.journal.query({ streams: ['audit'], subject: 'thing:a', limit: 9 })
     expect(found.map(({ body }) => body)).toEqual([{ text: 'made' }])
     await store.close()
+  })
+
+  it('is migrated once when two processes open it at the same time', async () => {
+    const path = await secondSchema()
+    const db = new DatabaseSync(path)
+    const exec = db.exec.bind(db)
+    db.exec = sql => {
+      // The other process gets the lock first.
+      if (sql === 'BEGIN IMMEDIATE') openSqliteFile(path).close()
+      exec(sql)
+    }
+    migrate(db, NO_UPGRADES)
+    db.close()
+    expect(sqliteRows(path, 'PRAGMA user_version')).toEqual([{ user_version: SCHEMA_VERSION }])
+    expect(sqliteRows(path, 'SELECT id FROM documents')).toEqual([{ id: 'a' }, { id: 'b' }])
   })
 
   it('reads versions and one stream of a subject from indexes alone', async () => {

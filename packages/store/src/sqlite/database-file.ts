@@ -141,12 +141,12 @@ export function refuseReadOnly(db: DatabaseSyncInstance, path: string): void {
 
 /** Runs the missing migrations and upgrades, all or nothing. */
 export function migrate(db: DatabaseSyncInstance, schema: StoreSchema): void {
-  const from = pragma(db, 'user_version')
-  if (from === SCHEMA_VERSION && documentSchema(db) === schema.upgrades.length) return
   const marks = `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`
   db.exec('BEGIN IMMEDIATE')
   try {
-    db.exec(`${STEPS.slice(from).join('')} ${marks}`)
+    // Read under the lock: another process may have migrated the file while this one waited.
+    const from = pragma(db, 'user_version')
+    if (from < SCHEMA_VERSION) db.exec(`${STEPS.slice(from).join('')} ${marks}`)
     upgradeDocuments(db, schema)
     db.exec('COMMIT')
   } catch (error) {
