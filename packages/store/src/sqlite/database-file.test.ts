@@ -104,11 +104,11 @@ describe('a file with schema 2', () => {
     const path = await secondSchema()
     const db = new DatabaseSync(path)
     const exec = db.exec.bind(db)
-    db.exec = sql => {
-      // The other process gets the lock first.
+    const execAfterOther = (sql: string) => {
       if (sql === 'BEGIN IMMEDIATE') openSqliteFile(path).close()
       exec(sql)
     }
+    Object.defineProperty(db, 'exec', { value: execAfterOther })
     migrate(db, NO_UPGRADES)
     db.close()
     expect(sqliteRows(path, 'PRAGMA user_version')).toEqual([{ user_version: SCHEMA_VERSION }])
