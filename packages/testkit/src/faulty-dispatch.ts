@@ -2,8 +2,8 @@ import { UnreachableError } from '@lcm/client/client'
 import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, fromEtag } from '@lcm/contract/route-spec'
 import type { RouteName } from '@lcm/contract/routes'
-import { problemResponse } from '@lcm/control-plane/http/dispatch'
 import { findRoute } from '@lcm/control-plane/http/parse-request'
+import { problemResponse } from '@lcm/control-plane/http/response'
 
 export interface Fault {
   /** Route that fails; every route without one. */

@@ -4,7 +4,7 @@ import { type Document, type Kind, type Store, StoreError } from '@lcm/store/sto
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { ControllerRequest, SimulatorRequest } from './dispatch.ts'
+import type { ControllerRequest, SimulatorRequest } from './extra-routes.ts'
 
 let calls: { service: string; method: string; path: string; role: string | null }[]
 let plane: ReturnType<typeof aControlPlane>

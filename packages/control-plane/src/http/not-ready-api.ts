@@ -1,7 +1,8 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import { reason } from '@lcm/domain/reason'
-import { problemResponse, readiness } from './dispatch.ts'
+import { readiness } from './extra-routes.ts'
+import { problemResponse } from './response.ts'
 
 /** Responds while the API is starting, and forwards all requests once it is open. */
 export interface NotReadyApi {

@@ -7,8 +7,8 @@ import type { ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import type { Clock } from '@lcm/runtime/clock'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { problemResponse } from './dispatch.ts'
 import { BODY_BYTES_MAX } from './parse-request.ts'
+import { problemResponse } from './response.ts'
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 /** Routes of `dispatch` outside of `/api`. */
