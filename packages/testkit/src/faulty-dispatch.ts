@@ -116,8 +116,9 @@ function recordOf({ signal: _, ...request }: ApiRequest): RequestRecord & { stat
 
 function routed(method: string, pathname: string): Pick<RequestRecord, 'route' | 'id'> {
   try {
-    const { name, params } = findRoute(method, pathname)
-    return { route: name as RouteName, id: Object.values(params)[0] ?? '' }
+    const found = findRoute(method, pathname)
+    if (found === null) return { route: null, id: '' }
+    return { route: found.name as RouteName, id: Object.values(found.params)[0] ?? '' }
   } catch (error) {
     if (error instanceof ProblemError) return { route: null, id: '' }
     throw error

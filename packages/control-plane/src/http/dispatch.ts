@@ -18,7 +18,7 @@ import type { Api, Reply } from './api-context.ts'
 import type { ExtraRoutes } from './extra-routes.ts'
 import type { Handler, Handlers, RawRequest } from './handlers.ts'
 import { executeOnce } from './idempotency.ts'
-import { findRoute, ifMatchOf, jsonOf, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'
+import { type FoundRoute, findRoute, ifMatchOf, jsonOf, parse, queryOf, refuseUnsafeValues } from './parse-request.ts'
 import { asProblem, pathOf, problemResponse, responseOf } from './response.ts'
 
 /** Placeholder origin: only path and query of a request matter. */
@@ -36,12 +36,15 @@ export function dispatcher(parts: {
   const { clock } = api
   const handlerOf = new Map<string, Handler>(Object.entries(parts.handlers))
 
-  async function answer(request: ApiRequest): Promise<ApiResponse> {
+  /** Asks the extra routes only for a path outside the contract, so they can't shadow it. */
+  function answer(request: ApiRequest): Promise<ApiResponse> {
     if (!URL.canParse(request.url, ORIGIN)) throw new ProblemError('not_found', 'the address cannot be read')
     const url = new URL(request.url, ORIGIN)
-    const extra = await parts.extra(request, url)
-    if (extra) return extra
-    const { name, spec, params } = findRoute(request.method, url.pathname)
+    const found = findRoute(request.method, url.pathname)
+    return found === null ? answerExtra(parts.extra, request, url) : answerRoute(request, url, found)
+  }
+
+  async function answerRoute(request: ApiRequest, url: URL, { name, spec, params }: FoundRoute): Promise<ApiResponse> {
     const actor = allowedOrRefused(await parts.access.identify(request), spec)
     refuseUnsafeValues(params, 'path')
     const raw: RawRequest = {
@@ -51,7 +54,7 @@ export function dispatcher(parts: {
       actor,
       ifMatch: ifMatchOf(spec, request),
       lastEventId: request.headers['last-event-id'] ?? null,
-      fence: spec.fenced ? await fenceFor(actor, request) : null,
+      fence: spec.fenced ? await fenceFor(api, actor, request) : null,
       epoch: epochOf(request),
       once: null,
       signal: request.signal,
@@ -77,12 +80,6 @@ export function dispatcher(parts: {
     return responseOf(spec, { kind: 'stream', events })
   }
 
-  async function fenceFor(actor: Actor, request: ApiRequest): Promise<number> {
-    const epoch = epochOf(request)
-    if (actor.service !== null && epoch > 0) return fenceOf(api, actor.service, epoch)
-    throw new ProblemError('precondition_required', `send the epoch of your term in ${EPOCH_HEADER}`)
-  }
-
   return async request => {
     try {
       return await answer(request)
@@ -93,6 +90,18 @@ export function dispatcher(parts: {
       return problemResponse(problem, request.url)
     }
   }
+}
+
+async function answerExtra(extra: ExtraRoutes, request: ApiRequest, url: URL): Promise<ApiResponse> {
+  const response = await extra(request, url)
+  if (response === null) throw new ProblemError('not_found', `nothing is at ${url.pathname}`)
+  return response
+}
+
+async function fenceFor(api: Api, actor: Actor, request: ApiRequest): Promise<number> {
+  const epoch = epochOf(request)
+  if (actor.service !== null && epoch > 0) return fenceOf(api, actor.service, epoch)
+  throw new ProblemError('precondition_required', `send the epoch of your term in ${EPOCH_HEADER}`)
 }
 
 /** Rejects after `ms`. The work itself continues. */

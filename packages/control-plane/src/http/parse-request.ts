@@ -107,7 +107,7 @@ export function ifMatchOf(spec: RouteSpec, request: ApiRequest): number | null {
   return version
 }
 
-interface Routed {
+export interface FoundRoute {
   readonly name: string
   readonly spec: RouteSpec
   readonly params: Record<string, string>
@@ -130,9 +130,9 @@ function bucketOf(parts: readonly string[]): string {
   return `${parts.length} ${parts[1]}`
 }
 
-/** Route of the contract for a request. */
-export function findRoute(method: string, pathname: string): Routed {
-  if (!pathname.startsWith(`${API_PREFIX}/`)) throw new ProblemError('not_found', `nothing is at ${pathname}`)
+/** Route of the contract for a request; null for a path outside the contract. */
+export function findRoute(method: string, pathname: string): FoundRoute | null {
+  if (!pathname.startsWith(`${API_PREFIX}/`)) return null
   const given = pathname.slice(API_PREFIX.length).split('/')
   const matching = (TABLE.get(bucketOf(given)) ?? []).filter(({ parts }) => isMatch(parts, given))
   // A literal path wins over a parameter.
@@ -140,7 +140,7 @@ export function findRoute(method: string, pathname: string): Routed {
   const found = literal.length > 0 ? literal : matching
   const chosen = found.find(each => each.spec.method === method)
   if (chosen) return { name: chosen.name, spec: chosen.spec, params: paramsOf(chosen.parts, given) }
-  if (found.length === 0) throw new ProblemError('not_found', `nothing is at ${pathname}`)
+  if (found.length === 0) return null
   throw methodNotAllowed(
     pathname,
     method,
