@@ -7,8 +7,8 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { commandLinesOf, fault, grammarOf } from './docs/command-lines.ts'
 import { deadLinks, variablesIn } from './docs/links-and-variables.ts'
+import { blocksOf, filesOf, pagesOf } from './docs/markdown-pages.ts'
 import { missingFiles } from './docs/missing-files.ts'
-import { blocksOf, filesOf, pagesOf } from './docs/pages.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const pages = pagesOf(root)

@@ -7,8 +7,8 @@ import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { targetOf } from './tidy/import-targets.ts'
-import { parseSource } from './tidy/source.ts'
+import { parseSource } from './tidy/parse-source.ts'
+import { targetOf } from './tidy/resolve-import.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const Manifest = z.object({

@@ -1,4 +1,4 @@
-import { blocksOf, inlineCodeOf, type Page } from './pages.ts'
+import { blocksOf, inlineCodeOf, type Page } from './markdown-pages.ts'
 
 interface Option {
   readonly takesValue: boolean

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
-import { inlineCodeOf, type Page, proseOf } from './pages.ts'
+import { inlineCodeOf, type Page, proseOf } from './markdown-pages.ts'
 
 /** Every relative link and image that leads nowhere, and every anchor that no heading has. */
 export function deadLinks(pages: readonly Page[], root: string): string[] {

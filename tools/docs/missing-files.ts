@@ -1,5 +1,5 @@
 import { dirname } from 'node:path'
-import { inlineCodeOf, type Page } from './pages.ts'
+import { inlineCodeOf, type Page } from './markdown-pages.ts'
 
 const FILE = /^[\w./-]+(?:\.(?:ts|tsx|mjs|md|json|yaml)|\/)$/
 /** Made, not stored. */

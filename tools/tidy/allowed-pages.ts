@@ -1,5 +1,5 @@
+import { linesOf } from './parse-source.ts'
 import type { RepositoryFile, Tree, Violation } from './repository-tree.ts'
-import { linesOf } from './source.ts'
 
 interface Page {
   readonly path: RegExp

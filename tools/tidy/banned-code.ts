@@ -1,5 +1,5 @@
+import type { Source } from './parse-source.ts'
 import { isTest, type Tree, type Violation } from './repository-tree.ts'
-import type { Source } from './source.ts'
 
 interface Ban {
   readonly text: string

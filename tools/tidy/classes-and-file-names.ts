@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { Visitor } from 'rolldown/utils'
+import type { Source } from './parse-source.ts'
 import type { Tree, Violation } from './repository-tree.ts'
-import type { Source } from './source.ts'
 
 const VAGUE_NAMES = /^(utils?|helpers?|common|types|misc)$/
 const PACKAGE_ROOT = /^(packages|apps)\/[^/]+\/src\/index\.tsx?$/

@@ -1,6 +1,6 @@
-import { targetOf } from './import-targets.ts'
+import type { Source } from './parse-source.ts'
 import { fileAt, isTest, type Manifest, type Tree, type Violation, type Workspace } from './repository-tree.ts'
-import type { Source } from './source.ts'
+import { targetOf } from './resolve-import.ts'
 
 /** Runs only with the tools of the root: tests, configuration of tools, and the package for tests. */
 const TOOLING = /\.config\.ts$|^packages\/testkit\//

@@ -1,7 +1,7 @@
 import { type ImportRow, type ImportTable, readImportTable } from './import-table.ts'
-import { EVERY_MODULE, loadedFile, type Target, targetOf } from './import-targets.ts'
+import { type Import, SCOPE, type Source } from './parse-source.ts'
 import { fileAt, isTest, type Tree, type Violation, type Workspace, workspaceOf } from './repository-tree.ts'
-import { type Import, SCOPE, type Source } from './source.ts'
+import { EVERY_MODULE, loadedFile, type Target, targetOf } from './resolve-import.ts'
 
 const PAGE = 'ARCHITECTURE.md'
 const OPEN_TO_TESTS = new Set(['testkit', 'cloud-sim', 'client', 'coordination'])

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
+import { linesOf } from './parse-source.ts'
 import { fileAt, type RepositoryFile, type Tree, type Violation } from './repository-tree.ts'
-import { linesOf } from './source.ts'
 
 const FILE_BYTES_MAX = 200_000
 const MAY_BE_LARGE = /^package-lock\.json$|^docs\/.+\.(png|svg|jpg|webp)$/

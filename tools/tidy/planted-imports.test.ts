@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest'
 import { checkBans } from './banned-code.ts'
 import { BANNED_WORDS, listed, namesOf, neverWordsOf, packagesOf, readImportTable, rowsOf } from './import-table.ts'
 import { importCheckOf } from './imports.ts'
+import { parseSource, type Source } from './parse-source.ts'
 import { fileAt, readTree } from './repository-tree.ts'
-import { parseSource, type Source } from './source.ts'
 
 const tree = readTree(fileURLToPath(new URL('../..', import.meta.url)))
 const page = fileAt(tree, 'ARCHITECTURE.md')?.text ?? ''

@@ -1,6 +1,6 @@
 import { Visitor } from 'rolldown/utils'
+import { linesOf, type Source } from './parse-source.ts'
 import { fileAt, isTest, type Tree, type Violation } from './repository-tree.ts'
-import { linesOf, type Source } from './source.ts'
 
 interface Named {
   readonly name: string

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { lstatSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseSource, type Source } from './source.ts'
+import { parseSource, type Source } from './parse-source.ts'
 
 export interface RepositoryFile {
   /** Relative to the root, with forward slashes. */

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { checkDocuments } from './allowed-pages.ts'
 import { checkBans } from './banned-code.ts'
 import { checkClasses, checkFileNames } from './classes-and-file-names.ts'
+import { checkSizes } from './file-and-function-sizes.ts'
 import { checkRepository } from './leftovers-and-machine-paths.ts'
 import { checkReference } from './reference-pages.ts'
 import { type Rule, treeOf } from './repository-tree.ts'
 import { printed } from './rules.ts'
-import { checkSizes } from './sizes.ts'
 import { checkTested } from './untested-files.ts'
 
 function violations(check: Rule['check'], files: Record<string, string>): string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { checkTerms } from './banned-words.ts'
-import { checkCycles } from './cycles.ts'
 import { checkFolders } from './folder-sizes.ts'
+import { checkCycles } from './import-cycles.ts'
 import { type Rule, treeOf } from './repository-tree.ts'
 import { printed } from './rules.ts'
 import { checkOpenings, checkSpelling } from './spelling-and-comment-openings.ts'

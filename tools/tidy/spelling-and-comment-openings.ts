@@ -1,6 +1,6 @@
 import { Visitor } from 'rolldown/utils'
+import { linesOf, type Source } from './parse-source.ts'
 import { isTest, type RepositoryFile, type Tree, type Violation } from './repository-tree.ts'
-import { linesOf, type Source } from './source.ts'
 
 interface Spelling {
   /** Matches in identifiers too. The letter in brackets keeps the rule from finding itself. */

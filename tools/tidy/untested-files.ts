@@ -1,7 +1,7 @@
 import { Visitor } from 'rolldown/utils'
-import { loadedFile } from './import-targets.ts'
+import type { Source } from './parse-source.ts'
 import { isTest, type Tree, type Violation, workspaceOf } from './repository-tree.ts'
-import type { Source } from './source.ts'
+import { loadedFile } from './resolve-import.ts'
 
 const PRODUCT = /^(packages|apps)\/[^/]+\/src\/.*\.tsx?$/
 /** Wiring is proved by running it, what the page draws by a browser, and the package for tests by the tests that use it. */

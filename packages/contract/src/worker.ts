@@ -1,6 +1,6 @@
 import { Instant } from '@lcm/domain/instant'
 import { DesiredStatus, NewWorkerName, StateChange, TagValue, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
-import { Activity, CostCause, Labels, Pause } from '@lcm/domain/worker/worker-parts'
+import { Activity, CostCause, Labels, Pause } from '@lcm/domain/worker/worker-field-schemas'
 import { z } from 'zod'
 import { listOf, Page, reasonField } from './common-schemas.ts'
 

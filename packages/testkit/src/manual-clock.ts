@@ -1,4 +1,4 @@
-import { type SimulatedClock, timeMachine } from './simulated-clock.ts'
+import { type SimulatedClock, timeMachine } from './time-machine.ts'
 
 export interface ManualClock extends SimulatedClock {
   /** Fires timers due within `ms`, in order, and lets promises settle in between. `advance(0)` only settles. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type SeededRandom, seededRandom } from './seeded-random.ts'
-import { type SimulatedClock, timeMachine } from './simulated-clock.ts'
+import { type SimulatedClock, timeMachine } from './time-machine.ts'
 
 /** Time, random values and a trace from one seed: the same seed gives the same run. */
 export interface VirtualTime {

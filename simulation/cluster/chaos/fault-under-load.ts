@@ -7,9 +7,9 @@ import { startWriter } from '../load/label-writer.ts'
 import { type Learner, LICENSE } from '../load/learner.ts'
 import { untilReady, versionsNow } from '../rolling-restart.ts'
 import type { ChaosCluster } from './chaos-cluster.ts'
+import { judgeSettledState } from './judge-settled-state.ts'
 import { orphanedMachines, watchMachines } from './machine-watch.ts'
 import { type ReservationWatch, watchReservations } from './reservation-watch.ts'
-import { judgeSettledState } from './settled-state.ts'
 
 /** One fault. It has ended when `inject` resolves; misbehavior of the system rejects it. */
 export interface FaultStep {

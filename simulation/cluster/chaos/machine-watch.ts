@@ -4,7 +4,7 @@ import { TAG } from '@lcm/domain/worker/instance'
 import { systemClock } from '@lcm/runtime/clock'
 import type { ControllerCluster } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover-run.ts'
-import { GONE } from './settled-rules.ts'
+import { GONE } from './settled-state-rules.ts'
 
 const POLL_MS = 250
 /** A machine that EC2 does not list counts as terminated five minutes after its launch at the earliest. */

@@ -7,8 +7,8 @@ import { TAG } from '@lcm/domain/worker/instance'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
 import { CLOCK_MS_MAX } from '../world/controller-process.ts'
+import type { Mutation } from './cloud-mutation.ts'
 import type { DecisionIndex } from './decision-index.ts'
-import type { Mutation } from './mutation-record.ts'
 
 const SERVICE = 'worker-controller'
 

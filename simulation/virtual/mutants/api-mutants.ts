@@ -3,7 +3,7 @@ import { RESOURCES } from '@lcm/control-plane/resources'
 import type { Settings } from '@lcm/domain/fleet/settings'
 import { textReason } from '@lcm/domain/reason'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
-import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/worker-parts'
+import { NO_ACTIVITY, NOTHING_RESERVED } from '@lcm/domain/worker/worker-field-schemas'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { at, changeDocuments, changeRequests, changeResponses, type Mutant } from './mutant.ts'
 

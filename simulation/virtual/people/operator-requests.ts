@@ -3,7 +3,7 @@ import type { BodyInput } from '@lcm/contract/routes'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { SettingsPatch } from '@lcm/domain/fleet/settings'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { NOTHING_RESERVED } from '@lcm/domain/worker/worker-parts'
+import { NOTHING_RESERVED } from '@lcm/domain/worker/worker-field-schemas'
 import { LICENSE } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
 

@@ -1,6 +1,6 @@
 import type { Status } from '@lcm/domain/text/status-tone'
 import type { ComponentChildren } from 'preact'
-import { type StatusShape, shapeOf } from '../state/status-shape.ts'
+import { type StatusShape, shapeOf } from '../state/status-icon-shape.ts'
 
 /** Icons always stand beside text, so they are hidden from screen readers. */
 function Icon({ motion = '', children }: { motion?: string; children: ComponentChildren }) {

@@ -32,7 +32,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'sim',
     summary: 'Run only the simulated cloud, for any AWS client',
-    load: async () => (await import('./sim/sim.ts')).defineSim,
+    load: async () => (await import('./sim/sim-command.ts')).defineSim,
   },
   {
     name: 'chaos',

@@ -22,7 +22,7 @@ import {
   type PowerStates,
 } from '@lcm/cloud/compute'
 import { chunks } from '@lcm/cloud/compute-wrappers/batched-compute'
-import { isDead } from '@lcm/domain/worker/endpoint'
+import { isDead } from '@lcm/domain/worker/cml-endpoint'
 import type { Instance } from '@lcm/domain/worker/instance'
 import { type AwsOptions, type Ec2Call, type Ec2Clients, ec2Clients, ec2Sdk } from '../aws-clients.ts'
 import { allPages, cloudCall, malformedResponse } from '../cloud-call.ts'

@@ -2,7 +2,7 @@ import type { ApiResponse } from '@lcm/contract/route-spec'
 import type { AnswerOf, ROUTES, RouteName } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { type Collections, openCollections } from '../resources.ts'
-import type { ApiParts } from './api-parts.ts'
+import type { ApiParts } from './api-dependencies.ts'
 
 /** Context of every command and query: the dependencies of the API and one collection per kind of resource. */
 export interface Api extends ApiParts, Collections {}

@@ -47,7 +47,12 @@ import { createSession } from '../resources/session/create-session.ts'
 import { getSession, listMySessions, listSessions } from '../resources/session/queries.ts'
 import { releaseSession } from '../resources/session/release-session.ts'
 import { reportSession } from '../resources/session/report-session.ts'
-import { cancelSession, extendSession, requeueSession, retrySession } from '../resources/session/session-commands.ts'
+import {
+  cancelSession,
+  extendSession,
+  requeueSession,
+  retrySession,
+} from '../resources/session/session-lifecycle-commands.ts'
 import { patchSettings } from '../resources/settings/patch-settings.ts'
 import { getSettings } from '../resources/settings/queries.ts'
 import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from '../resources/template/commands.ts'

@@ -2,7 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection, Document, NewEntry, Query } from '@lcm/store/store'
-import type { ApiParts } from '../http/api-parts.ts'
+import type { ApiParts } from '../http/api-dependencies.ts'
 
 /** Crockford's alphabet: sorts like the numbers and has no letters that are easily confused. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'

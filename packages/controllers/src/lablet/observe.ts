@@ -6,8 +6,8 @@ import { isEndUnserved, type LabletSession } from '@lcm/domain/session/lablet-se
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { LabletDependencies } from './dependencies.ts'
 import type { FencedLabs } from './labs/fenced-labs.ts'
+import { fetchLab, fetchWorker, labsOnRecord } from './labs/fetch-and-report-records.ts'
 import { isIdleState } from './labs/lab-teardown.ts'
-import { fetchLab, fetchWorker, labsOnRecord } from './labs/record-requests.ts'
 import type { SessionReconcile } from './report.ts'
 
 export interface SessionObservation extends SessionFacts {

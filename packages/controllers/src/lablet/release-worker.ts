@@ -2,7 +2,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { SessionChanges } from '@lcm/domain/session/decide-session'
 import { fencedWrite } from '../kit/fenced-write.ts'
-import { reportLab } from './labs/record-requests.ts'
+import { reportLab } from './labs/fetch-and-report-records.ts'
 import { recordOf, type SessionObservation } from './observe.ts'
 import type { SessionReconcile } from './report.ts'
 

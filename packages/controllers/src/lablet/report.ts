@@ -6,7 +6,7 @@ import type { Meter, ReconcileContext } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { fencedWrite } from '../kit/fenced-write.ts'
 import { type Counters, counters } from '../kit/metrics.ts'
-import type { Writer } from './labs/record-requests.ts'
+import type { Writer } from './labs/fetch-and-report-records.ts'
 
 const COUNTERS = {
   sessions_instantiated: 'sessions whose instantiation began',

@@ -1,6 +1,6 @@
 import { textReason } from '@lcm/domain/reason'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { NEVER_PAUSED } from '@lcm/domain/worker/worker-parts'
+import { NEVER_PAUSED } from '@lcm/domain/worker/worker-field-schemas'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SchedulerRig, schedulerRig } from './testing/scheduler-rig.ts'
 import { aServingWorker, aSession, atMinutes } from './testing/scheduling-fixtures.ts'

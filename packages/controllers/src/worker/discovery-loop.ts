@@ -11,7 +11,7 @@ import {
   statusOfImport,
 } from '@lcm/domain/fleet/discovery'
 import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
-import { endpointOf } from '@lcm/domain/worker/endpoint'
+import { endpointOf } from '@lcm/domain/worker/cml-endpoint'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'

@@ -6,8 +6,8 @@ import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute
 import { CloudError } from '@lcm/cloud/errors'
 import { reason } from '@lcm/domain/reason'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/cml-endpoint'
 import { holdsLicense } from '@lcm/domain/worker/decision/license-operation'
-import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/endpoint'
 import { type Instance, TAG } from '@lcm/domain/worker/instance'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type {

@@ -6,7 +6,7 @@ import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decisi
 import type { Instance } from '@lcm/domain/worker/instance'
 import { type Observation, WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { NO_LICENSE } from '@lcm/domain/worker/worker-parts'
+import { NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { silentMeter } from '@lcm/runtime'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { anObservation } from '@lcm/testkit/observation-builders'

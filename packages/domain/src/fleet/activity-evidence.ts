@@ -3,7 +3,7 @@ import { isQuiet, type LabRecord } from '../lab/lab-record.ts'
 import type { LabletSession } from '../session/lablet-session.ts'
 import { withoutReservation } from '../session/placement.ts'
 import type { Worker } from '../worker/worker.ts'
-import { ACTIVITY_EVENTS_MAX } from '../worker/worker-parts.ts'
+import { ACTIVITY_EVENTS_MAX } from '../worker/worker-field-schemas.ts'
 
 /** Event categories that users cause. All others in the telemetry come from the server itself. */
 export const ACTIVITY_CATEGORIES: readonly string[] = [

@@ -1,6 +1,6 @@
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import { isDead } from '../worker/endpoint.ts'
+import { isDead } from '../worker/cml-endpoint.ts'
 import { EC2_STATES, type Instance, TAG } from '../worker/instance.ts'
 import type { Worker } from '../worker/worker.ts'
 

@@ -4,7 +4,7 @@ import { SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'
 import { textReason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
-import { NEVER_PAUSED } from '../worker/worker-parts.ts'
+import { NEVER_PAUSED } from '../worker/worker-field-schemas.ts'
 import { schedule } from './scheduling.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
 

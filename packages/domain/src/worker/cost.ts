@@ -1,7 +1,7 @@
 import { type Instant, toMs } from '../instant.ts'
 import type { BootCondition } from './boot-stages.ts'
 import { CONDITION, holds, type Worker } from './worker.ts'
-import type { CostCause } from './worker-parts.ts'
+import type { CostCause } from './worker-field-schemas.ts'
 
 const HOUR_MS = 3_600_000
 const INSTANCE_RUNNING: BootCondition = 'InstanceRunning'

@@ -8,7 +8,7 @@ import { decideWorker } from './decide.ts'
 import type { Decision } from './decision/decision.ts'
 import { type Ec2Observation, type Observation, WORKER_POLICY } from './observation.ts'
 import type { Worker } from './worker.ts'
-import { NO_LICENSE } from './worker-parts.ts'
+import { NO_LICENSE } from './worker-field-schemas.ts'
 
 const ENTERED = aWorker().entered_status_at
 const SOON = toMs(ENTERED) + 10_000

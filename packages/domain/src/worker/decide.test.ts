@@ -10,7 +10,7 @@ import { EC2_STATES } from './instance.ts'
 import { canMove } from './lifecycle.ts'
 import { type CmlObservation, type Ec2Observation, type LicenseObservation, WORKER_POLICY } from './observation.ts'
 import { DesiredStatus, WORKER_STATUSES, Worker, WorkerChanges, withChanges } from './worker.ts'
-import { NO_LICENSE } from './worker-parts.ts'
+import { NO_LICENSE } from './worker-field-schemas.ts'
 
 const ENTERED = aWorker().entered_status_at
 const soon = toMs(ENTERED) + 10_000

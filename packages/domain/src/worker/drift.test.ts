@@ -7,7 +7,7 @@ import { driftOf } from './drift.ts'
 import { type Instance, TAG } from './instance.ts'
 import { type Observation, WORKER_POLICY } from './observation.ts'
 import type { Worker } from './worker.ts'
-import { NO_LICENSE } from './worker-parts.ts'
+import { NO_LICENSE } from './worker-field-schemas.ts'
 
 const seeing = (instance: Partial<Instance>, license: Observation['license'] = null): Observation =>
   anObservation({ ec2: anEc2Observation(instance), license })

@@ -1,7 +1,7 @@
 import { reason } from '../reason.ts'
+import { factsOf, isDead } from './cml-endpoint.ts'
 import { type Decision, perform, wait } from './decision/decision.ts'
 import { tagDrift } from './decision/ownership.ts'
-import { factsOf, isDead } from './endpoint.ts'
 import { type Instance, TAG } from './instance.ts'
 import { isTransitional, statusOfEc2State } from './lifecycle.ts'
 import type { Observation, Seen, WorkerPolicy } from './observation.ts'

@@ -11,7 +11,7 @@ import {
   statusOfEc2State,
 } from './lifecycle.ts'
 import { WORKER_STATUSES, type Worker } from './worker.ts'
-import type { Drain } from './worker-parts.ts'
+import type { Drain } from './worker-field-schemas.ts'
 
 describe('the lifecycle', () => {
   it('ends in TERMINATED and nowhere else', () => {

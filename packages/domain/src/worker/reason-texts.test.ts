@@ -8,7 +8,7 @@ import { judgeLaunch, judgeStart } from './decision/launch.ts'
 import { tagDrift } from './decision/ownership.ts'
 import { type Observation, WORKER_POLICY } from './observation.ts'
 import type { Worker } from './worker.ts'
-import { NO_LICENSE } from './worker-parts.ts'
+import { NO_LICENSE } from './worker-field-schemas.ts'
 
 const NOW = toMs(aWorker().entered_status_at) + 60_000
 const AWS_TEXT = 'We currently do not have sufficient m5zn.metal capacity in the Availability Zone you requested.'

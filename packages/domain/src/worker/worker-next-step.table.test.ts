@@ -7,6 +7,7 @@ import type { ServiceState } from '../next-step.ts'
 import { reason, textReason } from '../reason.ts'
 import { withBoot } from './boot-stages.ts'
 import { type Condition, DesiredStatus, WORKER_STATUSES, type Worker, type WorkerStatus } from './worker.ts'
+import { NO_LICENSE } from './worker-field-schemas.ts'
 import {
   nextOfWorker,
   WORKER_NEXT_CODES,
@@ -14,7 +15,6 @@ import {
   type WorkerNextFacts,
   workerNextText,
 } from './worker-next-step.ts'
-import { NO_LICENSE } from './worker-parts.ts'
 
 const NOW = toMs(onMachine().created_at) + 3_600_000
 const ago = (seconds: number) => toInstant(NOW - seconds * 1000)

@@ -8,8 +8,8 @@ import type { ServiceState } from '../next-step.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
 import { BOOT_CONDITIONS, withBoot } from './boot-stages.ts'
 import { CONDITION, DesiredStatus, ServiceStatus, WORKER_STATUSES, type Worker } from './worker.ts'
+import { NO_LICENSE } from './worker-field-schemas.ts'
 import { nextOfWorker, type WorkerNextFacts, workerNextText } from './worker-next-step.ts'
-import { NO_LICENSE } from './worker-parts.ts'
 
 const NOW = toMs(onMachine().created_at) + 86_400_000
 const words = { nowMs: NOW, duration: (ms: number) => `${Math.round(ms / 60_000)}m` }

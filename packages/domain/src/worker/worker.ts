@@ -22,7 +22,7 @@ import {
   Pause,
   Reservation,
   WorkerCapacity,
-} from './worker-parts.ts'
+} from './worker-field-schemas.ts'
 
 export const WORKER_STATUSES = [
   'PENDING',

@@ -2,7 +2,7 @@ import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { CML_LOGIN, LICENSE, PLANTED_TAG } from '../../world/planted-secrets.ts'
-import type { Mutation } from '../mutation-record.ts'
+import type { Mutation } from '../cloud-mutation.ts'
 
 export interface SentSecretParts {
   readonly cloud: SimModel

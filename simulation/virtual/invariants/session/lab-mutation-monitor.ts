@@ -6,8 +6,8 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Collection } from '@lcm/store/store'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
+import type { LabAct, Mutation } from '../cloud-mutation.ts'
 import type { DecisionIndex } from '../decision-index.ts'
-import type { LabAct, Mutation } from '../mutation-record.ts'
 
 const SERVICE = 'lablet-controller'
 

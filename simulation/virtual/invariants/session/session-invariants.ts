@@ -1,6 +1,6 @@
 import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
-import { isLabGone } from '@lcm/control-plane/resources/lab/lab-state'
+import { isLabGone } from '@lcm/control-plane/resources/lab/is-lab-usable'
 import { toMs } from '@lcm/domain/instant'
 import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { usdText } from '@lcm/domain/text/format-amounts'
-import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-parts'
+import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-field-schemas'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 

@@ -1,5 +1,5 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import { NO_ACTIVITY } from '@lcm/domain/worker/worker-parts'
+import { NO_ACTIVITY } from '@lcm/domain/worker/worker-field-schemas'
 import { NO_METRICS } from '@lcm/testkit/observation-builders'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'

@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { NO_LICENSE } from '@lcm/domain/worker/worker-parts'
+import { NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'

@@ -1,6 +1,6 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { License } from '@lcm/domain/worker/worker-parts'
+import type { License } from '@lcm/domain/worker/worker-field-schemas'
 import type { Command } from 'commander'
 import { CliError, EXIT } from '../exit-code.ts'
 import { findWorker } from '../find-resource.ts'

@@ -18,7 +18,7 @@ import {
   wholeSecondsFrom,
   word,
   words,
-} from './variable-values.ts'
+} from './variable-parsers.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 

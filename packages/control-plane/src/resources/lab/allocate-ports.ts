@@ -6,7 +6,7 @@ import type { Api } from '../../http/api-context.ts'
 import { raiseDocumentFence } from '../service/terms.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
-import { isLabGone } from './lab-state.ts'
+import { isLabGone } from './is-lab-usable.ts'
 import { findLab } from './queries.ts'
 
 type PortsRequest = LabRequest<BodyOf<'allocatePorts'>>

@@ -15,7 +15,7 @@ import { changeSession, isPlacedOn, type SessionRequest } from '../session/chang
 import { findSession } from '../session/queries.ts'
 import { cleanUpSession } from '../session/session-cleanup.ts'
 import { changeLab } from './change-lab.ts'
-import { isLabUsable } from './lab-state.ts'
+import { isLabUsable } from './is-lab-usable.ts'
 import { countLabs } from './queries.ts'
 
 type BindRequest = SessionRequest<BodyOf<'bindLab'>>

@@ -7,7 +7,7 @@ import { listAll } from '../documents.ts'
 import { isPlacedOn } from '../session/change-session.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeLab } from './change-lab.ts'
-import { isLabGone, isLabUsable } from './lab-state.ts'
+import { isLabGone, isLabUsable } from './is-lab-usable.ts'
 
 export const labsOf = (api: Api, workerId: string, sessionId: string): Promise<LabRecord[]> =>
   listAll(api.labs, { where: { worker_id: workerId, session_id: sessionId } })

@@ -6,8 +6,8 @@ import { raiseDocumentFence } from '../service/terms.ts'
 import { isPlacedOn } from '../session/change-session.ts'
 import { cleanUpSession } from '../session/session-cleanup.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
+import { isLabGone } from './is-lab-usable.ts'
 import { deleteIfSuperseded, isOwnLab, releasePorts } from './lab-cleanup.ts'
-import { isLabGone } from './lab-state.ts'
 import { countLabs, findLab } from './queries.ts'
 
 /** Records an observation or action of the lablet-controller, and releases capacity that waited for this lab to stop. */

@@ -6,7 +6,7 @@ import type { Api } from '../../http/api-context.ts'
 import { refuseStale } from '../documents.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { changeLab, type LabRequest } from './change-lab.ts'
-import { isLabGone } from './lab-state.ts'
+import { isLabGone } from './is-lab-usable.ts'
 import { findLab } from './queries.ts'
 
 /** Requests an action on a lab that no session uses. The lablet-controller performs and reports it. */

@@ -1,4 +1,4 @@
-import { UNSEEN_LICENSE } from '@lcm/domain/worker/worker-parts'
+import { UNSEEN_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'

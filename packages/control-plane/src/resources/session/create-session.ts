@@ -9,7 +9,7 @@ import { newestFirst, versionsOf } from '../definition/queries.ts'
 import { newId } from '../documents.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { endAfter, invalidTimeslot, newSession } from './new-session-document.ts'
-import { cancelSession } from './session-commands.ts'
+import { cancelSession } from './session-lifecycle-commands.ts'
 
 type Body = BodyOf<'createSession'>
 

@@ -17,7 +17,7 @@ import {
 import type { Clock } from '@lcm/runtime/clock'
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import type { LabletControllerConfig } from '../config.ts'
-import { fetchDefinition } from '../labs/record-requests.ts'
+import { fetchDefinition } from '../labs/fetch-and-report-records.ts'
 import type { LabletCounters } from '../report.ts'
 import { readPackage } from './content-package.ts'
 import { ContentError, type ContentSources } from './content-sources.ts'

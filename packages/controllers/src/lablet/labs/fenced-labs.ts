@@ -2,7 +2,7 @@ import type { CmlLab, CmlLabs, CmlNode, ImportedLab, LabImport } from '@lcm/clou
 import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
-import { recordedEndpoint } from '@lcm/domain/worker/endpoint'
+import { recordedEndpoint } from '@lcm/domain/worker/cml-endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Leadership, ReconcileContext } from '@lcm/runtime'
 

@@ -19,8 +19,8 @@ import {
 import { fencedWrite, SupersededError } from '../../kit/fenced-write.ts'
 import type { LabletDependencies } from '../dependencies.ts'
 import { type FencedLabs, fencedLabs } from './fenced-labs.ts'
+import { fetchLab, fetchWorker, type LabChanges } from './fetch-and-report-records.ts'
 import { tearDownLab } from './lab-teardown.ts'
-import { fetchLab, fetchWorker, type LabChanges } from './record-requests.ts'
 
 export type LabActionParts = Omit<LabletDependencies, 'definitions' | 'settings'>
 

@@ -23,9 +23,9 @@ import {
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import type { LabletDependencies } from '../dependencies.ts'
 import { loginTo } from './fenced-labs.ts'
+import { fetchSession, fetchWorker, labsOnRecord, reportLab } from './fetch-and-report-records.ts'
 import { isIdleState } from './lab-teardown.ts'
 import { isOurs, isStray, sessionInTitle } from './lab-titles.ts'
-import { fetchSession, fetchWorker, labsOnRecord, reportLab } from './record-requests.ts'
 
 export type LabScanParts = Omit<LabletDependencies, 'memory' | 'definitions' | 'settings' | 'labsChanged'>
 

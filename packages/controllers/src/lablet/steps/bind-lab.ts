@@ -5,9 +5,9 @@ import { portsInTags } from '@lcm/domain/lab/ports'
 import { reason } from '@lcm/domain/reason'
 import { fencedWrite } from '../../kit/fenced-write.ts'
 import { isNotFound } from '../labs/fenced-labs.ts'
+import { fetchLab, labsOnRecord } from '../labs/fetch-and-report-records.ts'
 import { isIdleState } from '../labs/lab-teardown.ts'
 import { labTitle } from '../labs/lab-titles.ts'
-import { fetchLab, labsOnRecord } from '../labs/record-requests.ts'
 import { blockedUnlessLate, completed, failed, type StepContext, type StepResult, skipped } from './step.ts'
 
 /** Chooses the lab: the one on record, a free one of the same definition, or a new one. */

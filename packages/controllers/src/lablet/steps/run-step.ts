@@ -15,7 +15,7 @@ import {
 import { type ReconciliationResult, requeue } from '@lcm/runtime'
 import type { LabletDependencies } from '../dependencies.ts'
 import type { FencedLabs } from '../labs/fenced-labs.ts'
-import { reportLab } from '../labs/record-requests.ts'
+import { reportLab } from '../labs/fetch-and-report-records.ts'
 import { type ObservedDecision, recordOf } from '../observe.ts'
 import { scheduleLabDeletion } from '../release-worker.ts'
 import { noteOf, type ReportedChanges, type SessionReconcile, writeSession } from '../report.ts'

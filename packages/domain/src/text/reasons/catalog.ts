@@ -1,7 +1,7 @@
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
-import { NEXT_REASONS } from './next-reasons.ts'
+import { NEXT_REASONS } from './next-step-reasons.ts'
 import { PLACEMENT_REASONS } from './placement-reasons.ts'
 import { PROBLEM_REASONS } from './problem-reasons.ts'
 import { SESSION_REASONS } from './session-reasons.ts'

@@ -6,7 +6,7 @@ import { withBoot } from '../boot-stages.ts'
 import { decideWorker } from '../decide.ts'
 import { WORKER_POLICY } from '../observation.ts'
 import type { Worker } from '../worker.ts'
-import type { Drain } from '../worker-parts.ts'
+import type { Drain } from '../worker-field-schemas.ts'
 
 const ENTERED = aWorker().entered_status_at
 const NOW = toMs(ENTERED) + 60_000

@@ -2,7 +2,7 @@ import { toMs } from '../../instant.ts'
 import { type Reason, reason } from '../../reason.ts'
 import type { Seen } from '../observation.ts'
 import type { Worker } from '../worker.ts'
-import type { Drain } from '../worker-parts.ts'
+import type { Drain } from '../worker-field-schemas.ts'
 import { announce, type Decision, type Guard, wait } from './decision.ts'
 
 /** The drain request already keeps new sessions off. Waits until the last session has ended, at most until the deadline. */

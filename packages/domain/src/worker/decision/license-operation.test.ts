@@ -6,7 +6,7 @@ import { reason, textReason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { type LicenseObservation, WORKER_POLICY } from '../observation.ts'
 import { type Worker, withChanges } from '../worker.ts'
-import { NO_LICENSE } from '../worker-parts.ts'
+import { NO_LICENSE } from '../worker-field-schemas.ts'
 import type { Decision } from './decision.ts'
 import { holdsLicense, judgeLicense, type LicenseOutcome } from './license-operation.ts'
 

@@ -1,12 +1,12 @@
 import { toInstant, toMs } from '../../instant.ts'
 import { type Reason, reason, sameReason } from '../../reason.ts'
 import type { LostLicense } from '../../text/reasons/license-reasons.ts'
-import { factsOf, isEmpty } from '../endpoint.ts'
+import { factsOf, isEmpty } from '../cml-endpoint.ts'
 import type { Instance } from '../instance.ts'
 import { isTrusted } from '../instance-trust.ts'
 import type { LicenseObservation, Seen, WorkerPolicy } from '../observation.ts'
 import { CONDITION, type Worker, type WorkerChanges, withCondition } from '../worker.ts'
-import type { License } from '../worker-parts.ts'
+import type { License } from '../worker-field-schemas.ts'
 import { ageOf, announce, type Decision, perform, wait, write } from './decision.ts'
 
 export type SeenLicense = Extract<LicenseObservation, { kind: 'seen' }>

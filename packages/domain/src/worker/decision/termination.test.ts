@@ -6,7 +6,7 @@ import { textReason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { type Ec2Observation, type LicenseObservation, type Observation, WORKER_POLICY } from '../observation.ts'
 import { type Worker, withChanges } from '../worker.ts'
-import { NO_LICENSE } from '../worker-parts.ts'
+import { NO_LICENSE } from '../worker-field-schemas.ts'
 import type { Decision } from './decision.ts'
 import { judgeLicense } from './license-operation.ts'
 

@@ -1,6 +1,6 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import type { Tone } from '@lcm/domain/text/status-tone'
-import type { License } from '@lcm/domain/worker/worker-parts'
+import type { License } from '@lcm/domain/worker/worker-field-schemas'
 import { useSignal } from '@preact/signals'
 import { Age } from '../../../parts/age.tsx'
 import { useConsole } from '../../../parts/console-context.ts'

@@ -11,7 +11,7 @@ import {
   unannouncedMachines,
   undecidedMoves,
   wrongReservations,
-} from './settled-rules.ts'
+} from './settled-state-rules.ts'
 
 const POLL_MS = 500
 /** Time for work still in progress after all workers have reached their desired state. */

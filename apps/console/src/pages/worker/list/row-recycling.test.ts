@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { rowSlots } from './row-element-slots.ts'
+import { rowSlots } from './row-recycling.ts'
 
 it('keeps the slots of remaining rows, and reuses free slots', () => {
   const slots = rowSlots()

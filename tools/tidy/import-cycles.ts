@@ -1,5 +1,5 @@
-import { loadedFile } from './import-targets.ts'
 import type { Tree, Violation } from './repository-tree.ts'
+import { loadedFile } from './resolve-import.ts'
 
 /** No file imports itself through others. Type imports count: two files that need each other are one idea or three. */
 export function checkCycles(tree: Tree): Violation[] {

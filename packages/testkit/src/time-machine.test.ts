@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { timeMachine } from './simulated-clock.ts'
+import { timeMachine } from './time-machine.ts'
 
 it('fails with an error instead of hanging when time stands still', async () => {
   const { clock, move } = timeMachine(() => 0)

@@ -1,5 +1,5 @@
 import { reason } from '../../reason.ts'
-import { NEXT_REASONS } from './next-reasons.ts'
+import { NEXT_REASONS } from './next-step-reasons.ts'
 import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const service = 'worker-controller'

@@ -1,7 +1,7 @@
 import { allowedLosses } from '@lcm/domain/fleet/loss-limit'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { HOUR_MS } from '../../world/durations.ts'
-import type { Mutation } from '../mutation-record.ts'
+import type { Mutation } from '../cloud-mutation.ts'
 
 export interface BrakeParts {
   readonly latest: ReadonlyMap<string, Worker>

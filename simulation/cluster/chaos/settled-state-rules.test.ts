@@ -8,7 +8,7 @@ import {
   unannouncedMachines,
   undecidedMoves,
   wrongReservations,
-} from './settled-rules.ts'
+} from './settled-state-rules.ts'
 
 const holder = aServingWorker({ name: 'metal-1', ec2_instance_id: 'i-1' })
 const without = { ...holder, license: { ...holder.license, status: 'UNREGISTERED' as const } }

@@ -1,12 +1,12 @@
 import { reason, textReason } from '@lcm/domain/reason'
 import { type Decision, nothing, perform, wait } from '@lcm/domain/worker/decision/decision'
 import type { DriftType } from '@lcm/domain/worker/drift'
-import { NO_LICENSE } from '@lcm/domain/worker/worker-parts'
+import { NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { aWorker } from '@lcm/testkit/builders'
 import { type ManualClock, manualClock } from '@lcm/testkit/manual-clock'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type FleetBoard, fleetBoard } from './fleet-board.ts'
+import { type FleetBoard, fleetBoard } from './fleet-plan-and-metrics.ts'
 
 const SERIES_MAX = 500
 let clock: ManualClock

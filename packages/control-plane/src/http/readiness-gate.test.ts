@@ -1,6 +1,6 @@
 import type { ApiRequest } from '@lcm/contract/route-spec'
 import { expect, it } from 'vitest'
-import { notReadyApi } from './not-ready-api.ts'
+import { notReadyApi } from './readiness-gate.ts'
 
 const request = (url: string): ApiRequest => ({
   method: 'GET',

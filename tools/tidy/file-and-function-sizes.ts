@@ -1,6 +1,6 @@
 import { Visitor } from 'rolldown/utils'
+import { linesOf, type Source } from './parse-source.ts'
 import { isTest, type Tree, type Violation } from './repository-tree.ts'
-import { linesOf, type Source } from './source.ts'
 
 const FUNCTION_LINES_MAX = 70
 const FILE_LINES_MAX = 400

@@ -1,7 +1,7 @@
 import { builtinModules } from 'node:module'
 import { posix } from 'node:path'
+import { SCOPE } from './parse-source.ts'
 import { fileAt, type Tree } from './repository-tree.ts'
-import { SCOPE } from './source.ts'
 
 /** Where an import leads. */
 export type Target =
