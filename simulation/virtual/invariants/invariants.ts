@@ -10,7 +10,7 @@ import type { Mutation } from './cloud-mutation.ts'
 import { overdrawnLicenses, wrongLicenseStatus } from './license/license-accounting.ts'
 import { type LostLicenses, lostLicenses } from './license/lost-licenses.ts'
 import type { RequestedState } from './requested-state-record.ts'
-import { orphanBrake } from './worker/orphan-termination-limit.ts'
+import { orphanTerminationLimit } from './worker/orphan-termination-limit.ts'
 import { stopsWithinCooldown } from './worker/stop-cooldown.ts'
 import { unreportedRefusals } from './worker/unreported-login-refusals.ts'
 import { unreportedPowerRefusals } from './worker/unreported-power-refusals.ts'
@@ -68,7 +68,7 @@ export function invariants(parts: InvariantParts): Invariants {
   const since = new Map<string, number>()
   let checkedMs = Number.NEGATIVE_INFINITY
   const registered = new Map<string, { epoch: number; by: string; atMs: number }>()
-  const brake = orphanBrake(parts)
+  const orphanLimit = orphanTerminationLimit(parts)
   const licenses = lostLicenses(parts)
   const accepted: { by: string; atMs: number; what: string }[] = []
   const machines = new Set<string>()
@@ -103,7 +103,7 @@ export function invariants(parts: InvariantParts): Invariants {
         if (ageOf(`blocked ${id}`, text !== null && !parts.isCloudHidden()) > UNREPORTED_MS_MAX) violated(`${text}`)
     },
     mutated(mutation) {
-      for (const rule of brake(mutation)) violated(rule)
+      for (const rule of orphanLimit(mutation)) violated(rule)
       const leader = registered.get(mutation.service)
       if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
-import { type NotReadyApi, notReadyApi } from '@lcm/control-plane/http/readiness-gate'
+import { type ReadinessGate, readinessGate } from '@lcm/control-plane/http/readiness-gate'
 import { ENDING } from '@lcm/controllers/kit/compose-controller'
 import { outages } from '@lcm/controllers/kit/dependency-outages'
 import { promMeter } from '@lcm/controllers/kit/metrics'
@@ -43,15 +43,15 @@ export function serveApi(
     if (file !== null) claim(file, onClose)
     const coordination = openEtcd(env, log)
     onClose(() => coordination.close())
-    const notReady = notReadyApi()
-    const server = await listen(notReady.dispatch, {
+    const readiness = readinessGate()
+    const server = await listen(readiness.dispatch, {
       ...at,
       publicHosts: [...env.LCM_PUBLIC_HOSTS, ...hostOf(env)],
       ending,
     })
     onClose(() => server.close(hurry))
     const waiting = {
-      notReady,
+      readiness,
       log,
       ending,
       onWait: () => io.out(`control-plane-api at ${server.url} is waiting for the store`),
@@ -66,7 +66,7 @@ export function serveApi(
     if (plane === null) return
     const isPrepared = await onceThere(() => prepare(plane, given), waiting)
     if (isPrepared === null) return
-    notReady.open(plane.dispatch)
+    readiness.open(plane.dispatch)
     io.out(`control-plane-api listens on ${server.url}`)
     const door = served(server, { delayMs: env.LCM_STOP_DELAY, hurry })
     await hostInStages([[door], plane.services], ending, { logger: log })
@@ -83,7 +83,7 @@ function claim(file: string, onClose: (close: () => unknown) => void): void {
 }
 
 interface Waiting {
-  readonly notReady: NotReadyApi
+  readonly readiness: ReadinessGate
   readonly log: Logger
   readonly ending: AbortSignal
   /** Called when the wait starts. */
@@ -93,13 +93,13 @@ interface Waiting {
 const backoffMs = exponentialBackoff({ baseMs: 500, maxMs: 5_000 })
 
 /** Retries while the store is unreachable, and reports it in /ready. Null if shutdown starts first. */
-async function onceThere<T>(work: () => Promise<T>, { notReady, log, ending, onWait }: Waiting): Promise<T | null> {
+async function onceThere<T>(work: () => Promise<T>, { readiness, log, ending, onWait }: Waiting): Promise<T | null> {
   for (let failures = 0; !ending.aborted; failures += 1) {
     try {
       return await work()
     } catch (error) {
       if (!(error instanceof StoreError)) throw error
-      notReady.waitFor(`the store: ${error.message}`)
+      readiness.waitFor(`the store: ${error.message}`)
       if (failures === 0) onWait()
       log.warn({ failures: failures + 1 }, `waiting for the store: ${error.message}`)
       await systemClock.sleep(backoffMs(failures), ending)

@@ -1,6 +1,6 @@
 import type { ApiRequest } from '@lcm/contract/route-spec'
 import { expect, it } from 'vitest'
-import { notReadyApi } from './readiness-gate.ts'
+import { readinessGate } from './readiness-gate.ts'
 
 const request = (url: string): ApiRequest => ({
   method: 'GET',
@@ -11,7 +11,7 @@ const request = (url: string): ApiRequest => ({
 })
 
 it('is alive and not ready, and sends Retry-After until it opens', async () => {
-  const api = notReadyApi()
+  const api = readinessGate()
   api.waitFor('the store')
   const ask = async (url: string) => {
     const { status, headers, body } = await api.dispatch(request(url))

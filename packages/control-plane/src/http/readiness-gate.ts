@@ -5,7 +5,7 @@ import { readiness } from './extra-routes.ts'
 import { problemResponse } from './response.ts'
 
 /** Responds while the API is starting, and forwards all requests once it is open. */
-export interface NotReadyApi {
+export interface ReadinessGate {
   readonly dispatch: Dispatch
   /** Reason in a few words; may change often. */
   waitFor(what: string): void
@@ -15,7 +15,7 @@ export interface NotReadyApi {
 /** Retry-After of refused requests. */
 const RETRY_AFTER_SECONDS = 2
 
-export function notReadyApi(): NotReadyApi {
+export function readinessGate(): ReadinessGate {
   let what = 'the start of LCM'
   let inner: Dispatch | null = null
   return {

@@ -3,13 +3,16 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { HOUR_MS } from '../../world/durations.ts'
 import type { Mutation } from '../cloud-mutation.ts'
 
-export interface BrakeParts {
+export interface TerminationLimitParts {
   readonly latest: ReadonlyMap<string, Worker>
   now(): number
 }
 
 /** Limits how many machines without a record are terminated within an hour. */
-export function orphanBrake({ latest, now }: BrakeParts): (mutation: Mutation) => readonly string[] {
+export function orphanTerminationLimit({
+  latest,
+  now,
+}: TerminationLimitParts): (mutation: Mutation) => readonly string[] {
   const terminatedAt = new Map<string, number>()
   let largest = 0
   return ({ act, machine, worker }) => {
