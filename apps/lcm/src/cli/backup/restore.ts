@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { dataDirOf } from '../connection.ts'
-import { runHosted } from '../host/run-hosted.ts'
+import { runHosted } from '../host/run-in-process.ts'
 import { invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 

@@ -6,7 +6,7 @@ import { findWorker } from '../find-resource.ts'
 import { type Format, formatOption, type Invocation, invocation, wholeNumber } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 import { printDocument } from '../terminal/print-document.ts'
-import { type Since, sinceArgument } from '../terminal/since.ts'
+import { type Since, sinceArgument } from '../terminal/since-option.ts'
 import { BY_ID, readWorkerNames } from '../worker/worker-names.ts'
 import { auditLines, isBy } from './audit-view.ts'
 

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 import { printDocument } from '../terminal/print-document.ts'
-import { type Since, sinceArgument } from '../terminal/since.ts'
+import { type Since, sinceArgument } from '../terminal/since-option.ts'
 import { costLines } from './cost-view.ts'
 
 interface CostOptions {

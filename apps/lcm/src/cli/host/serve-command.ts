@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Host, Shell } from '../shell.ts'
-import { portArgument, runHosted } from './run-hosted.ts'
+import { portArgument, runHosted } from './run-in-process.ts'
 
 type Service = Parameters<Host['serve']>[0]['service']
 

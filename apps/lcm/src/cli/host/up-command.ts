@@ -4,7 +4,7 @@ import { dataDirOf } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
-import { countArgument, portArgument, presetOption, runHosted, speedArgument } from './run-hosted.ts'
+import { countArgument, portArgument, presetOption, runHosted, speedArgument } from './run-in-process.ts'
 
 type Cloud = 'sim' | 'aws'
 

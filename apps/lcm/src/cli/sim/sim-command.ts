@@ -1,6 +1,6 @@
 import type { Preset } from '@lcm/client/sim-client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { countArgument, portArgument, presetOption, runHosted, speedArgument } from '../host/run-hosted.ts'
+import { countArgument, portArgument, presetOption, runHosted, speedArgument } from '../host/run-in-process.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 

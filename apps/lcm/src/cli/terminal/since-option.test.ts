@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { sinceArgument } from './since.ts'
+import { sinceArgument } from './since-option.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12)
 
