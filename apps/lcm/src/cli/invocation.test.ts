@@ -1,7 +1,7 @@
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { expect, it } from 'vitest'
 import { addGlobalOptions } from './global-options.ts'
-import { durationMs, type Invocation, invocation } from './invocation.ts'
+import { type Invocation, invocation } from './invocation.ts'
 import { capturedShell } from './testing/captured-shell.ts'
 
 async function invoked(args: readonly string[], env = {}, isTty = true): Promise<Invocation> {
@@ -34,9 +34,4 @@ it.each([
 ])('with %j and %j on a terminal (%s) colors: %s', async (args, env, isTty, isColored) => {
   const { output } = await invoked(args, env, isTty)
   expect(output.colors.isColorSupported).toBe(isColored)
-})
-
-it('reads durations of options', () => {
-  expect(durationMs('90s')).toBe(90_000)
-  expect(() => durationMs('soon')).toThrow(InvalidArgumentError)
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import type { Format } from './invocation.ts'
+import type { Format } from './option-parsers.ts'
 import { changeText, handlesOf, printList, printOne, TEMPLATE_VIEW, WORKER_VIEW } from './resource-view.ts'
 import { makeOutput } from './terminal/output.ts'
 import { capturedShell } from './testing/captured-shell.ts'

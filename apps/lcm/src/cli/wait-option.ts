@@ -1,6 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { type Command, Option } from 'commander'
-import { durationMs, type Format, formatOption, type Invocation, invocation } from './invocation.ts'
+import { type Invocation, invocation } from './invocation.ts'
+import { durationMs, type Format, formatOption } from './option-parsers.ts'
 import { printOne, type Resource, type ResourceView } from './resource-view.ts'
 import type { Shell } from './shell.ts'
 import { progress } from './terminal/progress.ts'

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import { CliError, EXIT } from '../cli/exit-code.ts'
-import { durationMs, type Invocation, invocation } from '../cli/invocation.ts'
+import { type Invocation, invocation } from '../cli/invocation.ts'
+import { durationMs } from '../cli/option-parsers.ts'
 import { toYaml } from '../cli/resource-view.ts'
 import type { Shell } from '../cli/shell.ts'
 import type { Colors } from '../cli/terminal/output.ts'

@@ -2,7 +2,7 @@ import { UnreachableError } from '@lcm/client/client'
 import type { Command } from 'commander'
 import { ConnectionError } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
-import { runHosted } from '../host/run-in-process.ts'
+import { runInProcess } from '../host/run-in-process.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 import { saveFile } from './save-file.ts'
@@ -33,7 +33,7 @@ async function runBackup(file: string, { force = false }: BackupFlags, invoked: 
   const { shell, output, connect } = invoked
   const { client } = await connect()
   const chunks = async () => unbroken(await client.download('createBackup', { signal: shell.signal }))
-  const check = (written: string) => runHosted(invoked, host => host.checkBackup(written)).catch(refuseTorn)
+  const check = (written: string) => runInProcess(invoked, host => host.checkBackup(written)).catch(refuseTorn)
   const bytes = await saveFile(file, chunks, { force, check })
   if (!output.quiet) output.out(`backup saved to ${file} (${(bytes / 1_000_000).toFixed(1)} MB)`)
   output.note('Protect it like the data folder: it can decrypt every secret of this LCM.')

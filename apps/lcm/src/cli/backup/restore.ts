@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { dataDirOf } from '../connection.ts'
-import { runHosted } from '../host/run-in-process.ts'
+import { runInProcess } from '../host/run-in-process.ts'
 import { invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 
@@ -10,7 +10,7 @@ export function defineRestore(restore: Command, shell: Shell): void {
     .action(async (file: string, _: unknown, command: Command) => {
       const invoked = invocation(command, shell)
       const dataDir = dataDirOf(invoked.globals, shell.env)
-      await runHosted(invoked, (host, io) => host.restore({ file, dataDir }, io))
+      await runInProcess(invoked, (host, io) => host.restore({ file, dataDir }, io))
     })
     .addHelpText('afterAll', EXAMPLES)
 }

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
-import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { type Invocation, invocation } from '../invocation.ts'
+import { type Format, formatOption } from '../option-parsers.ts'
 import type { Shell } from '../shell.ts'
 import { printDocument } from '../terminal/print-document.ts'
 import { type Since, sinceArgument } from '../terminal/since-option.ts'

@@ -1,7 +1,8 @@
 import { Argument, type Command } from 'commander'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Host, Shell } from '../shell.ts'
-import { portArgument, runHosted } from './run-in-process.ts'
+import { runInProcess } from './run-in-process.ts'
+import { portArgument } from './server-options.ts'
 
 type Service = Parameters<Host['serve']>[0]['service']
 
@@ -39,4 +40,6 @@ Examples:
   LCM_SERVICE_TOKEN=… LCM_FLEET=prod … lcm serve worker-controller --port 8093`
 
 const runServe = (service: Service, { host, port = undefined }: ServeFlags, invoked: Invocation): Promise<void> =>
-  runHosted(invoked, (hosting, io) => hosting.serve({ service, host, port: port ?? null, env: invoked.shell.env }, io))
+  runInProcess(invoked, (hosting, io) =>
+    hosting.serve({ service, host, port: port ?? null, env: invoked.shell.env }, io),
+  )

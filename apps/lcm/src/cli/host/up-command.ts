@@ -4,7 +4,8 @@ import { dataDirOf } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
-import { countArgument, portArgument, presetOption, runHosted, speedArgument } from './run-in-process.ts'
+import { runInProcess } from './run-in-process.ts'
+import { countArgument, portArgument, presetOption, speedArgument } from './server-options.ts'
 
 type Cloud = 'sim' | 'aws'
 
@@ -49,7 +50,7 @@ function runUp(flags: UpFlags, invoked: Invocation): Promise<void> {
     simFleet: flags.simFleet ?? 0,
     env: shell.env,
   }
-  return runHosted(invoked, (host, io) => host.up(options, io))
+  return runInProcess(invoked, (host, io) => host.up(options, io))
 }
 
 function cloudIn(text: string | undefined): Cloud {

@@ -1,6 +1,7 @@
 import { type Instant, readInstant } from '@lcm/domain/instant'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { durationMs, type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { type Invocation, invocation } from '../invocation.ts'
+import { durationMs, type Format, formatOption } from '../option-parsers.ts'
 import type { Shell } from '../shell.ts'
 import { parseDuration } from '../terminal/duration.ts'
 import { settle } from '../wait-option.ts'

@@ -1,6 +1,7 @@
 import type { Preset } from '@lcm/client/sim-client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { countArgument, portArgument, presetOption, runHosted, speedArgument } from '../host/run-in-process.ts'
+import { runInProcess } from '../host/run-in-process.ts'
+import { countArgument, portArgument, presetOption, speedArgument } from '../host/server-options.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import type { Shell } from '../shell.ts'
 
@@ -46,5 +47,5 @@ function seedArgument(text: string): number {
 function runSim({ port, preset, ...flags }: SimFlags, invoked: Invocation): Promise<void> {
   const dataDir = invoked.globals.data ?? null
   const options = { ...flags, port: port ?? null, preset: preset ?? null, dataDir }
-  return runHosted(invoked, (host, io) => host.serveSim(options, io))
+  return runInProcess(invoked, (host, io) => host.serveSim(options, io))
 }

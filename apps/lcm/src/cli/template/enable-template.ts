@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { findTemplate } from '../find-resource.ts'
-import { type Format, formatOption, type Invocation, invocation } from '../invocation.ts'
+import { type Invocation, invocation } from '../invocation.ts'
+import { type Format, formatOption } from '../option-parsers.ts'
 import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
 import type { Shell } from '../shell.ts'
 

@@ -1,4 +1,4 @@
-import type { Format } from '../invocation.ts'
+import type { Format } from '../option-parsers.ts'
 import { toYaml } from '../resource-view.ts'
 import type { Colors, Output } from './output.ts'
 import { printable } from './table.ts'
