@@ -1,6 +1,6 @@
 import { type Status, toneOf } from '@lcm/domain/text/status-tone'
 import type { DesiredStatus, Worker } from '@lcm/domain/worker/worker'
-import { desiredStatusOf, differsFromDesired } from '../state/worker-display.ts'
+import { desiredStatusOf, differsFromDesired } from '../state/worker-status.ts'
 import { NamedIcon, StatusIcon } from './icons.tsx'
 
 export const StatusBadge = ({ status }: { status: Status }) => (

@@ -5,7 +5,7 @@ import { TableHead } from '../../parts/table/table-head.tsx'
 import { Timestamp } from '../../parts/timestamp.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { timeText } from '../../state/time-format.ts'
-import { isFailed } from './chaos-display.ts'
+import { isFailed } from './machine-actions.ts'
 import type { Sim } from './use-sim.ts'
 
 const COLUMNS = ['Time', 'Call', 'Region', 'Response', 'Instances']

@@ -2,7 +2,7 @@ import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { PageState } from '../../parts/shell/page-states.tsx'
 import { SearchField, StatusChips } from '../../parts/table/filter-controls.tsx'
-import { Creations, Headline, NewButton, NoMatch } from '../../parts/table/list-page-parts.tsx'
+import { Creations, Headline, NewButton, NoMatch } from '../../parts/table/list-page-header.tsx'
 import type { Query } from '../../state/router.ts'
 import { CreateDialog } from './definition-dialog.tsx'
 import {

@@ -7,7 +7,7 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { StatusIcon } from '../../../parts/icons.tsx'
 import { StatusBadge } from '../../../parts/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
-import { historyOf } from '../../../state/worker-display.ts'
+import { historyOf } from '../../../state/worker-status.ts'
 import {
   BOX,
   DIAGRAM,

@@ -16,7 +16,7 @@ import {
   spentUsd,
   statusNote,
   summaryOf,
-} from './worker-display.ts'
+} from './worker-status.ts'
 
 const THEN = '2026-01-02T03:04:05.000Z'
 const bootedTo = (reached: number) => withBoot([], reached, toMs('2026-01-02T03:04:05.000Z'))

@@ -1,7 +1,7 @@
 import { aSimMachine } from '@lcm/client/testing/a-sim-machine'
 import { expect, it } from 'vitest'
 import { aDecision } from '../../testing/decision-builder.ts'
-import { activeFaults, feedOf, isFailed, machineActions } from './chaos-display.ts'
+import { activeFaults, feedOf, isFailed, machineActions } from './machine-actions.ts'
 
 it('machines offer the actions that EC2 allows', () => {
   expect(machineActions(aSimMachine({ state: 'running' }))).toEqual(['stop', 'reboot', 'terminate'])
