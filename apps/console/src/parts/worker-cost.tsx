@@ -1,6 +1,6 @@
 import { usdText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { spentUsd } from '../state/worker-status.ts'
+import { spentUsd } from '../state/fleet-summary.ts'
 import { useConsole } from './console-context.ts'
 
 /** Cost of a worker so far, updated every second. */

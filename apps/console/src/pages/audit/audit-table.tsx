@@ -6,7 +6,8 @@ import { TableHead } from '../../parts/table/table-head.tsx'
 import { Timestamp } from '../../parts/timestamp.tsx'
 import { resourceLinkOf } from '../../state/resource-link.ts'
 import { changesOf, type FieldChange } from './audit-changes.ts'
-import { type AuditFilter, actionText, auditHash, type Entry } from './audit-entries.ts'
+import type { Entry } from './audit-entries.ts'
+import { type AuditFilter, actionText, auditHash } from './audit-filter.ts'
 
 const COLUMNS = ['Time', 'Actor', 'Action', 'Resource', 'Changes and reason']
 

@@ -6,7 +6,7 @@ import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { Timestamp } from '../../parts/timestamp.tsx'
 import { resourceLinkOf } from '../../state/resource-link.ts'
 import { timeText } from '../../state/time-format.ts'
-import { feedOf, type UserAction } from './machine-actions.ts'
+import { feedOf, type UserAction } from './decision-feed.ts'
 
 const SHOWN_MAX = 60
 

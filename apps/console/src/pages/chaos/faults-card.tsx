@@ -2,7 +2,7 @@ import { type FaultState, type NextFault, PRESETS, type Preset } from '@lcm/clie
 import { scriptText } from '@lcm/client/sim-worker-pairs'
 import { useSignal } from '@preact/signals'
 import type { Read } from '../../parts/use-read.ts'
-import { activeFaults } from './machine-actions.ts'
+import { activeFaults } from './active-faults.ts'
 import type { Sim } from './use-sim.ts'
 
 interface FaultsProps {

@@ -5,7 +5,6 @@ import { TableHead } from '../../parts/table/table-head.tsx'
 import { Timestamp } from '../../parts/timestamp.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { timeText } from '../../state/time-format.ts'
-import { isFailed } from './machine-actions.ts'
 import type { Sim } from './use-sim.ts'
 
 const COLUMNS = ['Time', 'Call', 'Region', 'Response', 'Instances']
@@ -13,6 +12,8 @@ const COLUMNS = ['Time', 'Call', 'Region', 'Response', 'Instances']
 const EVERY_MS = 2_000
 const READ_MAX = 500
 const SHOWN_MAX = 60
+
+export const isFailed = ({ status, fault }: JournalEntry): boolean => status >= 400 || fault !== null
 
 /** API calls that the simulated AWS received. */
 export function RequestLogCard({ sim }: { sim: Sim }) {

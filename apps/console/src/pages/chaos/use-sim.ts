@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { failureText } from '../../state/error-text.ts'
-import type { UserAction } from './machine-actions.ts'
+import type { UserAction } from './decision-feed.ts'
 
 export interface Sim {
   readonly client: SimClient

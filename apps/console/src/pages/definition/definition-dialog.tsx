@@ -6,16 +6,9 @@ import { FormDialog } from '../../parts/dialog/form-dialog.tsx'
 import { Modal } from '../../parts/dialog/modal.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { definitionHash } from '../../state/router.ts'
-import {
-  bodyOf,
-  type DefinitionDraft,
-  draftOf,
-  EMPTY_DRAFT,
-  isComplete,
-  nameFromFile,
-  wrongLines,
-} from './definition-draft.ts'
+import { bodyOf, type DefinitionDraft, draftOf, EMPTY_DRAFT, isComplete, nameFromFile } from './definition-draft.ts'
 import { YamlField } from './yaml-field.tsx'
+import { wrongLines } from './yaml-lines.ts'
 
 type Wrong = ReadonlyMap<number, string>
 

@@ -2,19 +2,12 @@ import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../parts/console-context.ts'
 import { PageState } from '../../parts/shell/page-states.tsx'
 import { SearchField, StatusChips } from '../../parts/table/filter-controls.tsx'
-import { Creations, Headline, NewButton, NoMatch } from '../../parts/table/list-page-header.tsx'
+import { Creations, Headline, NewButton } from '../../parts/table/list-page-header.tsx'
+import { NoMatch } from '../../parts/table/no-match.tsx'
 import type { Query } from '../../state/router.ts'
 import { CreateDialog } from './definition-dialog.tsx'
-import {
-  DEFINITION_STATES,
-  type DefinitionFilter,
-  type DefinitionGroup,
-  definitionsHash,
-  filterOf,
-  groupsOf,
-  matches,
-  NO_FILTER,
-} from './definition-groups.ts'
+import { type DefinitionFilter, definitionsHash, filterOf, matches, NO_FILTER } from './definition-filter.ts'
+import { DEFINITION_STATES, type DefinitionGroup, groupsOf } from './definition-groups.ts'
 import { DefinitionTable } from './definition-table.tsx'
 
 export function DefinitionsPage({ query }: { query: Query }) {

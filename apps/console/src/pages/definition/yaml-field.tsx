@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { failureText } from '../../state/error-text.ts'
-import { gutterOf, rangeOfLine } from './definition-draft.ts'
+import { gutterOf, rangeOfLine } from './yaml-lines.ts'
 
 interface YamlProps {
   readonly text: string

@@ -1,7 +1,7 @@
 import { toneOf } from '@lcm/domain/text/status-tone'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import { StatusCounts } from '../../parts/status-counts.tsx'
-import type { FleetSummary } from '../../state/worker-status.ts'
+import type { FleetSummary } from '../../state/fleet-summary.ts'
 
 /** Terminated workers don't belong to the fleet. */
 const SHOWN = WORKER_STATUSES.filter(status => status !== 'TERMINATED')

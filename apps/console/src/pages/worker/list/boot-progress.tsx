@@ -1,6 +1,6 @@
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../../parts/age.tsx'
-import { bootStages, bootText } from '../../../state/worker-status.ts'
+import { bootStages, bootText } from '../../../state/boot-stages.ts'
 
 /** Boot progress in one line: a bar of stages and the current stage. */
 export function BootProgress({ worker }: { worker: Worker }) {

@@ -1,7 +1,7 @@
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
 import { useConsole } from '../../../parts/console-context.ts'
 import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filter-controls.tsx'
-import type { FleetSummary } from '../../../state/worker-status.ts'
+import type { FleetSummary } from '../../../state/fleet-summary.ts'
 import { choicesOf, type WorkerFilter, workersHash } from './worker-filter.ts'
 
 interface WorkerFilterBarProps {

@@ -1,8 +1,8 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { toMs } from '@lcm/domain/instant'
 import { WORKER_STATUSES, type WorkerStatus } from '@lcm/domain/worker/worker'
+import { isSpending } from '../../../state/fleet-summary.ts'
 import type { Usage } from '../../../state/usage-samples.ts'
-import { isSpending } from '../../../state/worker-status.ts'
 
 export const SORT_COLUMNS = [
   'name',

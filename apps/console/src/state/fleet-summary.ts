@@ -1,0 +1,28 @@
+import { toInstant } from '@lcm/domain/instant'
+import { costOf } from '@lcm/domain/worker/cost'
+import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
+
+/** Based on billing instead of status: the machine of a failed worker may be stopped or still running. */
+export const isSpending = ({ billing: { cause } }: Worker): boolean => cause !== null && cause !== 'stopped'
+
+/** Includes the time since the last update of the worker. */
+export const spentUsd = (worker: Worker, nowMs: number): number => costOf(worker, toInstant(nowMs)).spent_usd
+
+export interface FleetSummary {
+  readonly byStatus: ReadonlyMap<WorkerStatus, number>
+  /** Workers that are not terminated. */
+  readonly present: number
+  readonly running: number
+  readonly usdPerHour: number
+}
+
+export function summaryOf(workers: readonly Worker[]): FleetSummary {
+  const byStatus = new Map<WorkerStatus, number>()
+  let [present, usdPerHour] = [0, 0]
+  workers.forEach(worker => {
+    byStatus.set(worker.status, (byStatus.get(worker.status) ?? 0) + 1)
+    if (worker.status !== 'TERMINATED') present++
+    if (isSpending(worker)) usdPerHour += worker.cost_per_hour_usd
+  })
+  return { byStatus, present, running: byStatus.get('RUNNING') ?? 0, usdPerHour }
+}
