@@ -1,20 +1,17 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import type { TestSequencer, TestSpecification } from 'vitest/node'
+import { LONGEST } from './tools/longest-tests.ts'
 
-/** The longest files start first, so that no core waits for the other at the end. */
-const LONGEST = [
-  /six-hours|\/crashes\/|failover|sessions\.e2e|sqlite\/(store|shared-commits)\.test|worker\/decide\.test|lablet\/crash\.test/,
-  /\.(e2e|etcd)\.test|\/simulation\//,
-]
+const LONG = /\.(e2e|etcd)\.test|\/simulation\//
 
 class LongestFirst implements TestSequencer {
   shard = async (files: TestSpecification[]) => files
   sort = async (files: TestSpecification[]) => files.toSorted((a, b) => rank(a) - rank(b))
 }
 function rank({ moduleId }: TestSpecification): number {
-  const found = LONGEST.findIndex(names => names.test(moduleId))
-  return found < 0 ? LONGEST.length : found
+  if (LONGEST.some(part => moduleId.includes(part))) return 0
+  return LONG.test(moduleId) ? 1 : 2
 }
 
 const VIRTUAL = 'simulation/virtual/**/*.test.ts'
