@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { EventEnvelope } from '@lcm/contract/events'
 import { RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
+import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { sqliteRows } from '@lcm/store/testing/sqlite-rows'
 import { indexed } from '@lcm/store/upgrade-one-document'
@@ -128,6 +129,23 @@ describe('a store of 0.1.0', () => {
       String(body),
     )
     expect(facts.join()).toMatch(/"licen[c]e":/)
+  })
+
+  it('shows no reason of a decision again as its outcome', async () => {
+    const repeated = sqliteRows(old.file, "SELECT subject, body FROM journal WHERE stream = 'decision'").filter(
+      ({ body }) => {
+        const { because, outcome } = JSON.parse(String(body))
+        return because === outcome
+      },
+    )
+    expect(repeated.length).toBeGreaterThan(0)
+    for (const { subject } of repeated) {
+      const [kind, id] = String(subject).split(':')
+      const resource = kind === 'worker' ? 'workers' : 'lablet-sessions'
+      const { json } = await get(`/${resource}/${id}/decisions?limit=1000`, 'admin')
+      const shown: DecisionRecord[] = json.items
+      expect(shown.filter(({ because, outcome }) => because.message === outcome)).toEqual([])
+    }
   })
 
   it('sends the newest event of every published document', async () => {

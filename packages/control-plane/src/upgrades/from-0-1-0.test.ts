@@ -36,6 +36,13 @@ describe('a reason of 0.1.0', () => {
     expect(Reason.parse(waiting_reason).message).toHaveLength(1000)
   })
 
+  it('is not cut inside a character', () => {
+    const { reason } = upgrade('license_leak', { reason: `${'x'.repeat(999)}😀` })
+    expect(reason).toEqual(text('x'.repeat(999)))
+    const { waiting_reason } = upgrade('session', { waiting_reason: `unschedulable: ${'x'.repeat(979)}😀` })
+    expect(waiting_reason.message).toBe(`can't be scheduled: ${'x'.repeat(979)}`)
+  })
+
   it('becomes the code for no reason when it is empty', () => {
     expect(upgrade('lab_record', { runs: [{ reason: '' }] }).runs[0].reason.code).toBe('not_given')
   })

@@ -17,8 +17,11 @@ const PENDING: FirstReason = {
 }
 const UNSCHEDULABLE = 'unschedulable: '
 
+/** Never cuts a character in two. */
+const cut = (text: string): string => text.slice(0, MESSAGE_CHARS_MAX).replace(/[\uD800-\uDBFF]$/, '')
+
 function textOf(value: unknown): FirstReason {
-  const text = String(value).slice(0, MESSAGE_CHARS_MAX)
+  const text = cut(String(value))
   return text === '' ? NOT_GIVEN : { code: 'text', message: text, params: { text } }
 }
 
@@ -26,7 +29,7 @@ function waitingReason(value: unknown): FirstReason | null {
   if (typeof value !== 'string') return null
   if (!value.startsWith(UNSCHEDULABLE)) return textOf(value)
   const cause = textOf(value.slice(UNSCHEDULABLE.length))
-  const message = `can't be scheduled: ${cause.message}`.slice(0, MESSAGE_CHARS_MAX)
+  const message = cut(`can't be scheduled: ${cause.message}`)
   return { code: 'unschedulable', message, params: { cause } }
 }
 

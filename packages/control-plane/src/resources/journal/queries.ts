@@ -18,6 +18,10 @@ const StoredReason = z.union([Reason, z.string().transform(textReason)])
 /** The reason in a journal row. Older releases stored a text. */
 export const storedReason = (body: object): Reason => StoredReason.parse('because' in body ? body.because : '')
 
+/** The outcome in a journal row. 0.1.0 wrote the reason there again when nothing followed from a decision. */
+const storedOutcome = (body: { readonly because?: unknown; readonly outcome?: unknown }): unknown =>
+  typeof body.because === 'string' && body.because === body.outcome ? '' : body.outcome
+
 /** The names of facts in a journal row. 0.1.0 wrote one of them with a British c. */
 const storedFacts = (body: object): object =>
   'seen' in body
@@ -115,6 +119,7 @@ export const decisionOf = (entry: JournalEntry): DecisionRecord =>
   DecisionRecord.parse({
     ...entry.body,
     because: storedReason(entry.body),
+    outcome: storedOutcome(entry.body),
     seen: storedFacts(entry.body),
     id: entry.id,
     at: entry.at,
