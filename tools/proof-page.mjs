@@ -22,7 +22,7 @@ const RUNS_HEAD = [
     'sessions',
     'crashes',
     'faults',
-    'longest way to rest of the most that it may take',
+    'longest time to settle, of the limit',
     'fingerprint',
     'made',
   ],
@@ -98,14 +98,14 @@ const PARTS = [
   ],
 ]
 
-/** `names` lists all proofs; missing ones are named on the page. */
-export function proofPage(proofs, names) {
+/** Proofs that did not run are named on the page. */
+export function proofPage(proofs) {
   const parts = PARTS.flatMap(([names, words, show]) => {
     const made = Object.fromEntries(names.flatMap(name => (name in proofs ? [[name, proofs[name]]] : [])))
     return Object.keys(made).length > 0 ? [`${words}\n\n${show(made)}`] : []
   })
-  const missing = names.filter(name => !(name in proofs))
-  const untold = missing.length === 0 ? [] : [`Not made yet: ${missing.join(', ')}.`]
+  const missing = PARTS.flatMap(([names]) => names).filter(name => !(name in proofs))
+  const notMade = missing.length === 0 ? [] : [`Not made yet: ${missing.join(', ')}.`]
   const head = 'Made by `npm run prove`, each part on the day and the commit that it names.'
-  return `${['# Proof', head, ...untold, ...parts].join('\n\n')}\n`
+  return `${['# Proof', head, ...notMade, ...parts].join('\n\n')}\n`
 }

@@ -53,7 +53,7 @@ for (const [name, count] of selected.length > 0 ? selected : Object.keys(PROOFS)
 function keep(name, result) {
   const proofs = { ...(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}), [name]: result }
   writeJson(file, proofs)
-  writeFileSync(join(root, 'bench/proof.md'), proofPage(proofs, Object.keys(PROOFS)))
+  writeFileSync(join(root, 'bench/proof.md'), proofPage(proofs))
 }
 
 function bench(name, ...args) {

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { cdfChart } from './cdf-chart.ts'
 import { type Chart, chartSvg } from './chart.ts'
@@ -103,4 +104,12 @@ describe('the page', () => {
     expect(page).toContain('| `slow.ts` | 2026-01-02 03:04 UTC | 12 s | abc1234+ | 20.0.0 | 2 | 0.3 |')
     expect(page).toContain('![R&D](charts/a-chart.svg)')
   })
+})
+
+it('results.md is made from results.json', () => {
+  const stored = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), 'utf8')
+  const benches = readdirSync(new URL('../figures', import.meta.url), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts'))
+    .map(path => path.replace(/^.*\/|\.ts$/g, ''))
+  expect(stored('results.md')).toBe(resultsPage(JSON.parse(stored('results.json')), benches.sort()))
 })

@@ -48,7 +48,7 @@ export function resultsPage(results: Results, benches: readonly string[]): strin
 }
 
 const broken = (bench: string): Figure => ({
-  what: `\`${bench}.ts\` broke before it could tell`,
+  what: `\`${bench}.ts\` failed before it reported a result`,
   bar: 'it ends',
   result: 'it broke',
   met: false,
