@@ -17,15 +17,7 @@ const failoverCells = proof => [
 
 const RUNS_HEAD = [
   ...['what', 'runs', 'violations', 'virtual hours', 'worker-hours', 'worker-hours per s'],
-  ...[
-    'launches',
-    'sessions',
-    'crashes',
-    'faults',
-    'longest time to settle, of the limit',
-    'fingerprint',
-    'made',
-  ],
+  ...['launches', 'sessions', 'crashes', 'faults', 'longest time to settle, of the limit', 'fingerprint', 'made'],
 ]
 const runsCells = (what, proof) => [
   ...[what, proof.runs, proof.failures, proof.virtual_hours, proof.worker_hours, proof.worker_hours_per_second],

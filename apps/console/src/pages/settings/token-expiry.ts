@@ -10,7 +10,6 @@ export const EXPIRIES = [
   { name: 'in 90 days', days: 90 },
   { name: 'in 1 year', days: 365 },
 ] as const
-type ExpiryName = (typeof EXPIRIES)[number]['name']
 
 /** Expiry of a token created now; null if it never expires. */
 export function expiryAt(name: string, nowMs: number): Instant | null {
