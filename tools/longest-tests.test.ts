@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
-import { filesOf } from './docs/pages.ts'
+import { filesOf } from './docs/markdown-pages.ts'
 import { LONGEST } from './longest-tests.ts'
 
 const tests = filesOf(fileURLToPath(new URL('..', import.meta.url)), '*.test.ts')
