@@ -74,6 +74,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     requestTimeout: requestTimes(options).requestTimeout,
     http: requestTimes(options),
     exposeHeadRoutes: false,
+    // Without these two Fastify would load validators for JSON schemas, which no route has: the contract validates.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     // A malformed URL reaches neither hooks nor handlers.
     frameworkErrors: (_error, request, reply) => {
       const problem = new ProblemError('not_found', 'the address cannot be read')
@@ -120,6 +122,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await requestsFinished(Promise.all(closing), servers, { clock: options.clock, hurry })
     },
   }
+}
+
+const noSchemas = () => () => {
+  throw new Error('no route has a JSON schema')
 }
 
 /** IPv6 addresses have brackets in URLs and in the `host` header. */

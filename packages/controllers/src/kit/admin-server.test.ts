@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { textReason } from '@lcm/domain/reason'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -81,6 +83,37 @@ it('answers 503 to token holders while the API is down', async () => {
   expect(body).toContain('"code":"api_unavailable"')
   expect(body).not.toContain('SECRET')
   await alone.close()
+})
+
+it('ignores the body of a request, of any type and size', async () => {
+  const headers = { authorization: 'Bearer root', 'content-type': 'text/xml' }
+  const url = `${server.url}/admin/trigger-reconcile`
+  const { status } = await fetch(url, { method: 'POST', headers, body: '<'.repeat(3_000_000) })
+  expect([status, done]).toEqual([202, ['trigger']])
+})
+
+it('answers 500 without the details of an unexpected error, and goes on', async () => {
+  const broken = { ...api, stats: () => expect.fail('SECRET') }
+  const failing = await startAdminServer({ api: broken, roleOf, host: '127.0.0.1', port: 0 })
+  const headers = { authorization: 'Bearer root' }
+  const answer = await fetch(`${failing.url}/admin/stats`, { headers })
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([500, 'application/problem+json; charset=utf-8'])
+  expect(await answer.text()).not.toContain('SECRET')
+  expect((await fetch(`${failing.url}/health`)).status).toBe(200)
+  await failing.close()
+})
+
+it('refuses a port in use', async () => {
+  const port = Number(new URL(server.url).port)
+  await expect(startAdminServer({ api, roleOf, host: '127.0.0.1', port })).rejects.toMatchObject({ code: 'EADDRINUSE' })
+})
+
+it('closes open connections', async () => {
+  const other = await startAdminServer({ api, roleOf, host: '127.0.0.1', port: 0 })
+  const idle = connect(Number(new URL(other.url).port), '127.0.0.1')
+  await once(idle, 'connect')
+  await other.close()
+  await once(idle, 'close')
 })
 
 it.runIf(hasIpv6)('prints an IPv6 address in brackets', async () => {

@@ -1,5 +1,6 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { isIPv6 } from 'node:net'
-import fastify from 'fastify'
 import { type AdminApi, type AdminResponse, answerAdminRequest, problem } from './admin-api.ts'
 
 /** Serves the admin API on a port of its own. Roles come from the LCM API; a controller keeps no users. */
@@ -13,33 +14,46 @@ export async function startAdminServer(options: {
   port: number
 }): Promise<{ url: string; close(): Promise<void> }> {
   const { api, metricsPublic = false } = options
-  const app = fastify({ forceCloseConnections: true, requestTimeout: 10_000 })
   const knownRole = (token: string) =>
     options.roleOf(token).catch((cause: unknown) => {
       throw new UnknownRole('the role could not be read from the API', { cause })
     })
-  app.all('/*', async (request, reply) => {
+  const answer = (request: IncomingMessage) => {
     const token = /^Bearer (\S{1,8192})$/i.exec(request.headers.authorization ?? '')?.[1]
-    const path = request.url.split('?')[0] ?? ''
+    const path = request.url?.split('?')[0] ?? ''
     const isOpen = metricsPublic && path === '/metrics'
     const roleOf = async () => (isOpen ? 'user' : token === undefined ? null : knownRole(token))
     // Node.js leaves out the body of the response.
-    const method = request.method === 'HEAD' ? 'GET' : request.method
-    const { status, body } = await answerAdminRequest(api, { method, path }, roleOf).catch(unknownRoleResponse)
-    const type = typeof body === 'string' ? 'text/plain; version=0.0.4' : typeOf(status)
-    return reply.code(status).type(type).send(body)
+    const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
+    return answerAdminRequest(api, { method, path }, roleOf)
+  }
+  const server = createServer({ requestTimeout: 10_000 }, async (request, response) => {
+    // No operation has a body.
+    request.resume()
+    const { status, body } = await answer(request).catch(failureResponse)
+    const isText = typeof body === 'string'
+    const type = isText ? 'text/plain; version=0.0.4' : typeOf(status)
+    response.writeHead(status, { 'content-type': `${type}; charset=utf-8` }).end(isText ? body : JSON.stringify(body))
   })
-  await app.listen({ host: options.host, port: options.port })
-  const address = app.server.address()
+  server.listen({ host: options.host, port: options.port })
+  await once(server, 'listening')
+  const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : options.port
   const host = isIPv6(options.host) ? `[${options.host}]` : options.host
-  return { url: `http://${host}:${port}`, close: () => app.close() }
+  return { url: `http://${host}:${port}`, close: () => close(server) }
+}
+
+async function close(server: Server): Promise<void> {
+  server.close()
+  server.closeAllConnections()
+  await once(server, 'close')
 }
 
 class UnknownRole extends Error {}
 
-function unknownRoleResponse(error: unknown): AdminResponse {
-  if (!(error instanceof UnknownRole)) throw error
+function failureResponse(error: unknown): AdminResponse {
+  if (!(error instanceof UnknownRole))
+    return problem(500, 'internal_error', 'something went wrong inside this controller')
   return problem(
     503,
     'api_unavailable',
