@@ -14,14 +14,19 @@ function rank({ moduleId }: TestSpecification): number {
   return LONG.test(moduleId) ? 1 : 2
 }
 
-const VIRTUAL = 'simulation/virtual/**/*.test.ts'
+/** `vitest --mode bundle` runs the tests that tools/test-bundle.mjs bundled. */
+const TEST = 'test.{ts,tsx,mjs}'
+const FOLDERS = '{packages,apps,simulation,examples,tools,bench}'
+const VIRTUAL = `simulation/virtual/**/*.${TEST}`
 /** Tests of real processes and real time: they mostly wait, and run best beside the others. */
-const PROCESSES = 'simulation/cluster/**/*.test.ts'
-const SERVERS = '**/*.{e2e,etcd}.test.ts'
-const INTEROP = '**/*.{mongo,moto}.test.ts'
-const NEVER = ['**/node_modules/**', '**/*.browser.test.ts']
+const PROCESSES = `simulation/cluster/**/*.${TEST}`
+const SERVERS = `${FOLDERS}/**/*.{e2e,etcd}.${TEST}`
+const INTEROP = `${FOLDERS}/**/*.{mongo,moto}.${TEST}`
+const NEVER = ['**/node_modules/**', `**/*.browser.${TEST}`]
 
-const shared = {
+const shared = (mode: string) => ({
+  dir: mode === 'bundle' ? '.cache/tests' : '.',
+  server: { deps: { external: [/\.cache\/tests\/chunks\//] } },
   globalSetup: ['tools/scratch-folder.mjs'],
   isolate: false,
   // Virtual seconds leave garbage at once: a large nursery spares the collector most of its work.
@@ -31,9 +36,9 @@ const shared = {
   hookTimeout: 60_000,
   expect: { poll: { timeout: 20_000 } },
   env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
-}
+})
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   test: {
     sequence: { sequencer: LongestFirst },
     maxWorkers: availableParallelism() + 1,
@@ -43,19 +48,19 @@ export default defineConfig({
     projects: [
       {
         test: {
-          ...shared,
+          ...shared(mode),
           name: 'unit',
-          include: ['{packages,apps,simulation,examples,tools,bench}/**/*.test.{ts,tsx}'],
+          include: [`${FOLDERS}/**/*.${TEST}`],
           exclude: [...NEVER, VIRTUAL, PROCESSES, SERVERS, INTEROP],
         },
       },
       // Virtual time has no wall-clock limits: a run ends by itself, or by a limit of virtual time.
-      { test: { ...shared, name: 'virtual', include: [VIRTUAL], testTimeout: 0, hookTimeout: 0 } },
-      { test: { ...shared, name: 'processes', include: [PROCESSES], exclude: [...NEVER, SERVERS, INTEROP] } },
+      { test: { ...shared(mode), name: 'virtual', include: [VIRTUAL], testTimeout: 0, hookTimeout: 0 } },
+      { test: { ...shared(mode), name: 'processes', include: [PROCESSES], exclude: [...NEVER, SERVERS, INTEROP] } },
       // Needs etcd or the built product. `npm run test:unit` leaves it out.
-      { test: { ...shared, name: 'servers', include: [SERVERS], exclude: NEVER } },
+      { test: { ...shared(mode), name: 'servers', include: [SERVERS], exclude: NEVER } },
       // Only `npm run test:interop` runs it.
-      { test: { ...shared, name: 'interop', include: [INTEROP], exclude: NEVER } },
+      { test: { ...shared(mode), name: 'interop', include: [INTEROP], exclude: NEVER } },
     ],
   },
-})
+}))

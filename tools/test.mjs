@@ -18,6 +18,7 @@ const FAST = ['packages/domain', 'packages/runtime', 'packages/contract', 'packa
 /** Projects of vitest.config.ts. */
 const COMPUTING = ['--project=unit', '--project=virtual']
 const WAITING = ['--project=processes', ...(unitOnly ? [] : ['--project=servers'])]
+const BUNDLED = ['--mode=bundle']
 
 if (args.includes('--fast')) await fast()
 else await everything()
@@ -29,10 +30,18 @@ async function fast() {
 async function everything() {
   await ensureReady()
   if (!unitOnly) await ensureServers()
-  // Suites that wait run beside those that compute, which are as many as there are cores and give way.
-  const suites = passedOn.length > 0 ? [named()] : [computing(), waiting(), browser()]
+  const suites = passedOn.length > 0 ? [named()] : await all()
   concluded(await Promise.all([lint(), types(), ...suites]), startedAt)
 }
+
+/** Suites that wait run beside those that compute, which are as many as there are cores and give way. */
+async function all() {
+  // Imported late because its packages may have just been installed.
+  const { bundleTests } = await import('./test-bundle.mjs')
+  await bundleTests()
+  return [computing(), waiting(), browser()]
+}
+
 async function lint() {
   return check('lint', [[binOf('@biomejs/biome', 'biome'), 'check', '.']])
 }
@@ -68,11 +77,13 @@ async function ensureServers() {
 }
 
 function computing() {
-  return runSuites('computing', [...COMPUTING, `--maxWorkers=${availableParallelism()}`], { isPolite: true })
+  return runSuites('computing', [...BUNDLED, ...COMPUTING, `--maxWorkers=${availableParallelism()}`], {
+    isPolite: true,
+  })
 }
 
 function waiting() {
-  return runSuites('waiting', [...WAITING, '--maxWorkers=2'], { isShownLater: true })
+  return runSuites('waiting', [...BUNDLED, ...WAITING, '--maxWorkers=2'], { isShownLater: true })
 }
 
 /** The console in a real browser. */
