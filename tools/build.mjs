@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { build } from 'vite'
-import { isInstalled } from './is-installed.mjs'
+import { isInstalled } from './bundles/is-installed.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const out = resolve(process.argv[2])

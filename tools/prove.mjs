@@ -36,7 +36,7 @@ await ensureReady()
 await ensureEtcd()
 await ensureMongoWire()
 // Imported late because its packages may have just been installed. Built once: a bundle in use must not be overwritten.
-const simulation = await (await import('./simulation-bundle.mjs')).simulationCommand()
+const simulation = await (await import('./bundles/simulation-bundle.mjs')).simulationCommand()
 for (const [name, count] of selected.length > 0 ? selected : Object.keys(PROOFS).map(each => [each])) {
   const [usual, prove] = PROOFS[name]
   console.log(`\n== ${name} ${count ?? usual}`)

@@ -29,7 +29,7 @@ const BUILD_INPUTS = [
   'package-lock.json',
   'tsconfig.json',
   'tools/build.mjs',
-  'tools/is-installed.mjs',
+  'tools/bundles/is-installed.mjs',
 ]
 const NOT_BUILT = /(^|\/)(node_modules|dist)$|\.test\.tsx?$|\.md$/
 const TAIL_LINES = 25

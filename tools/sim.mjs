@@ -5,7 +5,7 @@ import { ensureReady, root } from './setup.mjs'
 
 await ensureReady()
 // Needs what was only just installed.
-const { simulationCommand } = await import('./simulation-bundle.mjs')
+const { simulationCommand } = await import('./bundles/simulation-bundle.mjs')
 const command = await simulationCommand(...process.argv.slice(2))
 const { status } = spawnSync(process.execPath, command, { cwd: root, stdio: 'inherit' })
 process.exitCode = status ?? 1

@@ -1,8 +1,8 @@
 // The simulation as one file, which runs much faster than its sources: nothing is translated at run time.
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
+import { cache, root } from '../setup.mjs'
 import { isInstalled } from './is-installed.mjs'
-import { cache, root } from './setup.mjs'
 
 /** Most garbage is short-lived: a large nursery saves most of the collector's work. */
 const FLAGS = ['--max-semi-space-size=64', '--enable-source-maps']

@@ -3,8 +3,8 @@ import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { rolldown } from 'rolldown'
+import { cache, root } from '../setup.mjs'
 import { isInstalled } from './is-installed.mjs'
-import { cache, root } from './setup.mjs'
 
 const FOLDERS = ['packages', 'apps', 'simulation', 'examples', 'tools', 'bench']
 const IS_TEST = /\.test\.tsx?$/
