@@ -3,7 +3,7 @@ import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api-context.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
 import { nullOnConflict } from '../../system-actor.ts'
-import { changeDocument, listAll } from '../documents.ts'
+import { changeDocument, listAll } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 
 /** Actor of a version that was deprecated by a newer one. */

@@ -3,7 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api-context.ts'
-import { changeDocument, newId } from '../documents.ts'
+import { changeDocument, newId } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 
 /** More leaks than one worker can have. */

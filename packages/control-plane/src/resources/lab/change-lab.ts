@@ -4,7 +4,7 @@ import { type Reason, reason } from '@lcm/domain/reason'
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api-context.ts'
-import { changeDocument, type DocumentChange, refuseStale } from '../documents.ts'
+import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
 import { transitionEntry } from '../journal/entries.ts'
 
 export type LabRequest<B = unknown> = Request<{ id: string }, unknown, B>

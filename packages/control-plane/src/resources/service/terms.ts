@@ -5,7 +5,7 @@ import { assert } from '@lcm/domain/assert'
 import type { Fence, ServiceTerm } from '@lcm/domain/fencing'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api-context.ts'
-import { changeDocument } from '../documents.ts'
+import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 
 /** Larger than any epoch within one generation: etcd would need centuries to reach it. */

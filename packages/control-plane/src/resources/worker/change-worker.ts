@@ -13,7 +13,7 @@ import {
 } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api-context.ts'
-import { changeDocument, type DocumentChange, refuseStale } from '../documents.ts'
+import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
 import { costEntry, transitionEntry } from '../journal/entries.ts'
 
 export type WorkerRequest<B = unknown> = Request<{ id: string }, unknown, B>

@@ -1,6 +1,6 @@
 import type { Query } from '@lcm/store/store'
 import { describe, expect, it } from 'vitest'
-import { listCreatedBefore, makeId } from './documents.ts'
+import { listCreatedBefore, makeId } from './change-document.ts'
 
 const minute = (n: number): string => new Date(Date.UTC(2026, 0, 1, 0, n)).toISOString()
 
