@@ -5,7 +5,6 @@ import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS } from '../access/login-codes.ts'
 import type { EventStreams } from '../changes/events.ts'
 import { createBackup, type MakeBackup } from '../create-backup.ts'
-import { listPage } from '../resources/change-document.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -33,6 +32,7 @@ import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
 import { reportLab } from '../resources/lab/report-lab.ts'
 import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
+import { listPage } from '../resources/list-documents.ts'
 import {
   deregisterLicense,
   registerLicense,
@@ -63,10 +63,13 @@ import { createWorker } from '../resources/worker/create-worker.ts'
 import { cleanUpWorkers, deleteWorker } from '../resources/worker/delete-worker.ts'
 import { cancelDrain, drainWorker } from '../resources/worker/drain-worker.ts'
 import { importWorker } from '../resources/worker/import-worker.ts'
-import { patchWorker, refreshWorker, repinWorker, retryWorker } from '../resources/worker/patch-worker.ts'
+import { patchWorker } from '../resources/worker/patch-worker.ts'
 import { getWorker, listWorkers, workerActivity } from '../resources/worker/queries.ts'
+import { refreshWorker } from '../resources/worker/refresh-worker.ts'
+import { repinWorker } from '../resources/worker/repin-worker.ts'
 import { openLaunchAttempt, reportStatus } from '../resources/worker/report-status.ts'
 import { resumeWorker } from '../resources/worker/resume-worker.ts'
+import { retryWorker } from '../resources/worker/retry-worker.ts'
 import { setDesiredStatus } from '../resources/worker/set-desired-status.ts'
 import { reportMetrics, workerMetrics } from '../resources/worker/worker-metrics.ts'
 import { workerView } from '../resources/worker/worker-view.ts'

@@ -3,7 +3,7 @@ import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { sha256 } from '../crypto.ts'
-import { type IdPrefix, newId } from '../resources/change-document.ts'
+import { type IdPrefix, newId } from '../resources/ids.ts'
 import type { IdempotentRequest } from '../stored-documents.ts'
 import type { Api, Request } from './api-context.ts'
 

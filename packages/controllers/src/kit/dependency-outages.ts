@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
-import { OUTAGE_MS } from '@lcm/domain/worker/decision/decision'
+import { OUTAGE_MS } from '@lcm/domain/worker/decision/ec2-outage'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 

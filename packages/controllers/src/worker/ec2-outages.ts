@@ -2,7 +2,7 @@ import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute
 import { CloudError } from '@lcm/cloud/errors'
 import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
-import { OUTAGE_MS } from '@lcm/domain/worker/decision/decision'
+import { OUTAGE_MS } from '@lcm/domain/worker/decision/ec2-outage'
 import { TAG } from '@lcm/domain/worker/instance'
 import type { Unreadable } from '@lcm/domain/worker/observation'
 import { aborted, exponentialBackoff, type HostedService } from '@lcm/runtime'

@@ -8,22 +8,21 @@ import {
   ageOf,
   announce,
   type Decision,
-  decideFreshness,
-  decideUnreadable,
   hold,
   nothing,
   perform,
   refreshed,
   requeueAfterMs,
   wait,
-  withoutOutage,
   withoutRunningConditions,
   write,
 } from './decision/decision.ts'
 import { decideDraining } from './decision/drain.ts'
+import { decideUnreadable, withoutOutage } from './decision/ec2-outage.ts'
 import { decideFailed, decideFailedEmpty, failed } from './decision/failure.ts'
 import { decidePending } from './decision/launch.ts'
 import { decideLicense, decideRelease } from './decision/license-operation.ts'
+import { decideFreshness } from './decision/metrics-freshness.ts'
 import { isForeign, ownershipConditions } from './decision/ownership.ts'
 import { decideDying, decideGone, decideTermination, terminationReason } from './decision/termination.ts'
 import { withNameTag } from './drift.ts'
@@ -47,7 +46,8 @@ import {
  */
 export function decideWorker(worker: Worker, observed: Observation, policy: WorkerPolicy, nowMs: number): Decision {
   const decided = withoutRunningConditions(worker, decide(worker, observed, policy, nowMs))
-  const decision = withoutOutage(worker, observed, decided)
+  const hadOutage = holds(worker.conditions, CONDITION.ec2Unreachable)
+  const decision = hadOutage ? withoutOutage(worker, observed, decided) : decided
   return worker.refresh_requested_at === null ? decision : refreshed(decision, observed)
 }
 

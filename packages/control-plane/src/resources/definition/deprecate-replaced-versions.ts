@@ -3,8 +3,9 @@ import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api } from '../../http/api-context.ts'
 import type { StoredDefinition } from '../../stored-documents.ts'
 import { nullOnConflict } from '../../system-actor.ts'
-import { changeDocument, listAll } from '../change-document.ts'
+import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
+import { listAll } from '../list-documents.ts'
 
 /** Actor of a version that was deprecated by a newer one. */
 const SUCCESSION: Actor = { id: 'succession', name: 'a newer version', role: 'admin', service: null }

@@ -3,7 +3,8 @@ import type { BodyOf } from '@lcm/contract/routes'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../http/api-context.ts'
-import { changeDocument, newId } from '../change-document.ts'
+import { changeDocument } from '../change-document.ts'
+import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
 
 /** More leaks than one worker can have. */

@@ -1,7 +1,7 @@
 import { reason } from '@lcm/domain/reason'
 import type { Api } from '../../http/api-context.ts'
 import { asSystem, nullOnConflict } from '../../system-actor.ts'
-import { listAll } from '../change-document.ts'
+import { listAll } from '../list-documents.ts'
 import { changeLab } from './change-lab.ts'
 import { countLabs } from './queries.ts'
 import { cleanUpAfterLab } from './report-lab.ts'

@@ -6,7 +6,7 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Query } from '@lcm/store/store'
 import type { Api, Request } from '../../http/api-context.ts'
 import { type Ownership, ownershipOf, redactLab } from '../../resources.ts'
-import { listAll, listPage } from '../change-document.ts'
+import { listAll, listPage } from '../list-documents.ts'
 import { labCountSeries } from '../worker/worker-view.ts'
 
 export async function findLab(api: Api, id: string): Promise<LabRecord> {

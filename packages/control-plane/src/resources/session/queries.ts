@@ -4,7 +4,7 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../http/api-context.ts'
-import { listPage } from '../change-document.ts'
+import { listPage } from '../list-documents.ts'
 
 export async function findSession(api: Api, id: string): Promise<LabletSession> {
   const session = await api.sessions.get(id)

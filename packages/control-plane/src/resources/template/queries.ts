@@ -2,7 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Api, Request } from '../../http/api-context.ts'
-import { listPage } from '../change-document.ts'
+import { listPage } from '../list-documents.ts'
 import { openSecret } from '../secret/sealed-secrets.ts'
 
 export async function findTemplate(api: Api, name: string): Promise<WorkerTemplate | null> {

@@ -4,7 +4,7 @@ import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'
 import type { Api, Request } from '../../http/api-context.ts'
-import { newId } from '../change-document.ts'
+import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
 
 const SECRET_BYTES = 32

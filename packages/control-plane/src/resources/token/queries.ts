@@ -2,7 +2,7 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { toMs } from '@lcm/domain/instant'
 import { Token } from '@lcm/domain/token'
 import type { Api } from '../../http/api-context.ts'
-import { listPage } from '../change-document.ts'
+import { listPage } from '../list-documents.ts'
 import { hashOf } from './commands.ts'
 
 /** Without the hashes. */

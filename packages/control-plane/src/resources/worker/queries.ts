@@ -10,7 +10,7 @@ import type { Query, Sample } from '@lcm/store/store'
 import type { Api, Encoded, Request } from '../../http/api-context.ts'
 import { jsonPage, memoizePerObject } from '../../http/json-page.ts'
 import { OWNS_NOTHING, type Ownership, ownershipOf, redactWorker, sessionsOfWorker } from '../../resources.ts'
-import { listPage } from '../change-document.ts'
+import { listPage } from '../list-documents.ts'
 import { currentSettings } from '../settings/queries.ts'
 import { labCountOf, labCountSeries, metricsOf, workerView } from './worker-view.ts'
 

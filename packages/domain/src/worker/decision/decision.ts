@@ -1,8 +1,8 @@
-import { toInstant, toMs } from '../../instant.ts'
+import { toMs } from '../../instant.ts'
 import { type Reason, reason, sameReason } from '../../reason.ts'
 import type { LaunchParameters } from '../instance.ts'
-import type { Observation, Seen, Unreadable, WorkerPolicy } from '../observation.ts'
-import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
+import type { Observation, WorkerPolicy } from '../observation.ts'
+import { CONDITION, type Worker, type WorkerChanges, withCondition } from '../worker.ts'
 
 /**
  * The next action for a worker. Only `launch`, `start`, `stop`, `terminate`, `tag` and the two of the license change EC2 or CML,
@@ -85,17 +85,6 @@ export function hold(
   return write({ conditions }, afterMs, condition.reason)
 }
 
-/** Sets MetricsStale once when a running worker was not measured for too long, and removes it with the next sample. */
-export function decideFreshness({ worker, metricsSilentSince: sinceMs }: Seen): Decision | null {
-  const isSet = holds(worker.conditions, CONDITION.metricsStale)
-  const others = withoutCondition(worker.conditions, CONDITION.metricsStale)
-  if (sinceMs === null) return isSet ? announce({ conditions: others }, reason('metrics_restored')) : null
-  if (isSet) return null
-  const because = reason('metrics_stale')
-  const stale = { type: CONDITION.metricsStale, status: true, reason: because, since: toInstant(sinceMs) }
-  return announce({ conditions: [...others, stale] }, because)
-}
-
 /** Conditions of running workers only: other workers are neither measured nor probed. */
 const OF_RUNNING: readonly string[] = [CONDITION.metricsStale, CONDITION.cmlAccessRefused]
 
@@ -106,42 +95,6 @@ export function withoutRunningConditions(worker: Worker, decision: Decision): De
   const kept = conditions.filter(({ type }) => !OF_RUNNING.includes(type))
   if (kept.length === conditions.length) return decision
   return { ...decision, action: { ...action, changes: { ...action.changes, conditions: kept } } }
-}
-
-/** How long EC2 must not answer before the worker gets a condition: one failed call must not set it. */
-export const OUTAGE_MS = 30_000
-
-/** EC2 could not be read, so nothing is known and nothing is done: retry with backoff, and set one condition for the whole outage. */
-export function decideUnreadable(worker: Worker, { because, sinceMs }: Unreadable, nowMs: number): Decision {
-  const isSet = holds(worker.conditions, CONDITION.ec2Unreachable)
-  if (isSet || sinceMs === null || nowMs - sinceMs < OUTAGE_MS) return retry(because)
-  const condition = { type: CONDITION.ec2Unreachable, status: true, reason: because, since: toInstant(sinceMs) }
-  return retry(because, {
-    conditions: [...withoutCondition(worker.conditions, CONDITION.ec2Unreachable), condition],
-  })
-}
-
-/** Removes the condition with the first decision after EC2 was read again. Its reason stays: the outage has changed nothing. */
-export function withoutOutage(worker: Worker, { ec2, launch }: Observation, decision: Decision): Decision {
-  if (!holds(worker.conditions, CONDITION.ec2Unreachable)) return decision
-  if (ec2.kind === 'unknown' || (launch !== null && launch.problem !== null)) return decision
-  const { action, because } = decision
-  const conditions = withoutCondition(worker.conditions, CONDITION.ec2Unreachable)
-  switch (action.kind) {
-    case 'write': {
-      const kept = withoutCondition(action.changes.conditions ?? worker.conditions, CONDITION.ec2Unreachable)
-      return { ...decision, action: { ...action, changes: { ...action.changes, conditions: kept } } }
-    }
-    case 'nothing':
-      return write({ conditions }, null, because)
-    case 'wait':
-      return write({ conditions }, action.afterMs, because)
-    case 'survey':
-      // A routine that is due when there is nothing else to do; it follows at once.
-      return announce({ conditions }, reason('at_desired_status', { status: 'RUNNING' }))
-    default:
-      return announce({ conditions }, because)
-  }
 }
 
 /** Clears a refresh request once EC2 was read. */

@@ -13,7 +13,8 @@ import {
   withCondition,
   withoutCondition,
 } from '../worker.ts'
-import { announce, type Decision, decideUnreadable, hold, perform, retry, wait, write } from './decision.ts'
+import { announce, type Decision, hold, perform, retry, wait, write } from './decision.ts'
+import { decideUnreadable } from './ec2-outage.ts'
 import { failed } from './failure.ts'
 
 /** PENDING: no instance is known. Exactly one is launched, whatever crashes in between. */

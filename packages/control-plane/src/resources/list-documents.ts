@@ -1,0 +1,61 @@
+import type { Instant } from '@lcm/domain/instant'
+import type { Collection, Document, Query } from '@lcm/store/store'
+import type { ApiParts } from '../http/api-dependencies.ts'
+
+/**
+ * One page of a list. The position is read before the documents, so a client that follows events from it may see a change
+ * twice but misses none. The cursor is the last id: it stays valid when documents are added or removed.
+ */
+export async function listPage<T extends Document>(
+  { feed }: Pick<ApiParts, 'feed'>,
+  collection: Collection<T>,
+  page: { limit: number; cursor?: string | undefined },
+  filter: Omit<Query, 'limit' | 'after'>,
+): Promise<{ items: T[]; next_cursor: string | null; revision: string }> {
+  const revision = await feed.position()
+  const after = page.cursor === undefined ? {} : { after: page.cursor }
+  const found = await collection.list({ ...filter, ...after, limit: page.limit + 1 })
+  const items = found.slice(0, page.limit)
+  return { items, next_cursor: found.length > page.limit ? (items.at(-1)?.id ?? null) : null, revision }
+}
+
+const PAGE = 500
+
+/** Every matching document, page by page. */
+export async function listAll<T extends Document>(
+  collection: Collection<T>,
+  filter: Omit<Query, 'limit' | 'after'> = {},
+): Promise<T[]> {
+  const all: T[] = []
+  let after = ''
+  for (;;) {
+    const page = await collection.list({ ...filter, after, limit: PAGE })
+    all.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return all
+    after = last.id
+  }
+}
+
+/** Few documents are old, so a small page is enough. */
+const OLD_PAGE = 100
+
+/**
+ * Every matching document created before then. Ids begin with their creation time, so the list ends at the first younger one.
+ */
+export async function listCreatedBefore<T extends Document & { readonly created_at: Instant }>(
+  collection: Pick<Collection<T>, 'list'>,
+  before: Instant,
+  filter: Omit<Query, 'limit' | 'after'>,
+): Promise<T[]> {
+  const all: T[] = []
+  let after = ''
+  for (;;) {
+    const page = await collection.list({ ...filter, after, limit: OLD_PAGE })
+    const old = page.filter(each => each.created_at < before)
+    all.push(...old)
+    const last = page.at(-1)
+    if (last === undefined || old.length < OLD_PAGE) return all
+    after = last.id
+  }
+}
