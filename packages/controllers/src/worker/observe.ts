@@ -57,18 +57,22 @@ export async function observe(
   }
   const ec2 = await observeEc2(parts, worker, signal)
   const url = ec2.kind === 'instance' ? endpointOf(ec2.instance, policy.cmlAddress) : null
+  const isBooted = !BEFORE_BOOT.includes(worker.status)
   return {
     ec2,
     cml: await observeCml(parts, worker, url, signal),
     ...(await observeInside(parts, worker, { policy, url }, signal)),
     isReturnHeard: memory.returnedLicenses.has(worker.id),
     launch: needsLaunch(worker) ? await launchInputs(parts, worker, signal) : null,
-    isSurveyDue: memory.probes.isDue(worker, clock.monotonic()) || access.isOutdated(worker),
+    isSurveyDue: memory.probes.isDue(worker, clock.monotonic()) || (isBooted && access.isOutdated(worker)),
     metricsSilentSince: memory.metrics.staleSince(worker, clock.now()),
     tagPauseMs: memory.tags.leftMs(worker, clock.monotonic()),
-    access: access.accessTo(worker),
+    access: isBooted ? access.accessTo(worker) : {},
   }
 }
+
+/** No CML has answered for its machine yet, so nothing is known of its license and its access. */
+const BEFORE_BOOT: readonly Worker['status'][] = ['PENDING', 'PROVISIONING']
 
 /** CML does not run in these statuses, so earlier refusals are obsolete. */
 const CML_DOWN: readonly Worker['status'][] = ['STOPPED', 'STARTING', 'FAILED']
@@ -170,6 +174,7 @@ async function observeInside(
 ): Promise<Inside> {
   const { probes } = parts
   if (url === null || !dependsOnLicense(worker, policy)) {
+    if (BEFORE_BOOT.includes(worker.status)) return NOTHING_SEEN
     if (worker.status !== 'RUNNING') probes.record(worker.id, null)
     return probes.latest(worker.id) ?? NOTHING_SEEN
   }
