@@ -52,7 +52,7 @@ describe('the import table', () => {
     ],
     ['packages/controllers/src/worker/observe.ts', "import type { CmlSystem } from '@lcm/cloud/cml-system'"],
     ['apps/lcm/src/main.ts', "const { up } = await import('@lcm/lcm/serve/up')"],
-    ['apps/lcm/src/cli/shell.ts', "type Up = typeof import('@lcm/lcm/serve/up').up"],
+    ['apps/lcm/src/cli/command-dependencies.ts', "type Up = typeof import('@lcm/lcm/serve/up').up"],
     ['packages/controllers/src/worker/observe.ts', "import { heartbeat } from '../kit/heartbeat.ts'"],
     ['apps/lcm/src/cli/testing/a-shell.ts', "import { manualClock } from '@lcm/testkit/clock'"],
     [
@@ -81,7 +81,7 @@ describe('the import table', () => {
     ['apps/console/src/page.tsx', "const host = await import('@lcm/lcm/serve/up')"],
     ['apps/lcm/src/serve/up.ts', "import { aWorker } from '@lcm/testkit/workers'"],
     ['apps/lcm/src/serve/up.ts', "import { program } from '../cli/program.ts'"],
-    ['apps/lcm/src/cli/shell.ts', "import { up } from '../serve/up.ts'"],
+    ['apps/lcm/src/cli/command-dependencies.ts', "import { up } from '../serve/up.ts'"],
     ['packages/controllers/src/lablet/observe.ts', "import { probe } from '../worker/cml-probes.ts'"],
     ['apps/lcm/src/serve/up.ts', "import { aHost } from './testing/a-host.ts'"],
     ['packages/cloud/src/compute.ts', "import { Worker } from '../../domain/src/worker.ts'"],

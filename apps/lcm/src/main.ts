@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
+import type { Host, Shell } from './cli/command-dependencies.ts'
 import { EXIT } from './cli/exit-code.ts'
 import { textFrom } from './cli/files/text-file.ts'
 import { run } from './cli/program.ts'
-import type { Host, Shell } from './cli/shell.ts'
 import { keysOf } from './cli/terminal/keyboard.ts'
 import { processSink, unwritten } from './cli/terminal/output.ts'
 

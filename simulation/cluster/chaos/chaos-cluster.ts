@@ -10,7 +10,7 @@ import { type SingleApi, startSingleApi } from '../processes/single-api.ts'
 import { clockFile, stepClock } from './clock-file.ts'
 import { type Connection, startConnection, startConnectionToPort } from './cuttable-connections.ts'
 import { type EtcdPeerConnections, openEtcdPeerConnections } from './etcd-peer-connections.ts'
-import { preloadEnv } from './preload-env.ts'
+import { preloadEnv } from './node-preload-options.ts'
 import type { SmallDisk } from './small-disk.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { systemClock } from '@lcm/runtime/clock'
 import { CONTROLLERS } from '../clusters/controller-cluster.ts'
 import { staleWritesAccepted, termsOutOfOrder } from '../fencing-checks.ts'
-import { classLoad } from '../load/class-load.ts'
+import { classLoad } from '../load/classroom-load.ts'
 import { type EventLog, openEventLog, versionsGoingBack } from '../load/event-log.ts'
 import { startWriter } from '../load/label-writer.ts'
 import { type Learner, LICENSE } from '../load/learner.ts'

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { apiClient, type Client, UnreachableError } from '@lcm/client/client'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route-spec'
+import type { Shell } from './command-dependencies.ts'
 import { CliError, EXIT } from './exit-code.ts'
 import { askedOnce, wasNeverSent } from './idempotent-request.ts'
-import type { Shell } from './shell.ts'
 
 export const DATA_DIR_DEFAULT = '.lcm'
 

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import type { Shell } from './command-dependencies.ts'
 import type { ConnectionOptions } from './connection.ts'
-import type { Shell } from './shell.ts'
 import { makeOutput, type Output } from './terminal/output.ts'
 
 /** Options that every command accepts, before or after its name. */

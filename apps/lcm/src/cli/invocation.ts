@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import type { Shell } from './command-dependencies.ts'
 import { type Connection, connect } from './connection.ts'
 import { type GlobalOptions, outputFor } from './global-options.ts'
-import type { Shell } from './shell.ts'
 import type { Output } from './terminal/output.ts'
 
 /** The shell, output and global options of one command run. */

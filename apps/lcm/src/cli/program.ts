@@ -1,11 +1,11 @@
 import { UnreachableError } from '@lcm/client/client'
 import { Command, CommanderError, Help, type Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import type { Shell } from './command-dependencies.ts'
 import { COMPLETE } from './completion/completion-script.ts'
 import { EXIT, exitCodeOf } from './exit-code.ts'
 import { failureOf, failureText } from './failure-message.ts'
 import { addGlobalOptions, type GlobalOptions, outputFor } from './global-options.ts'
-import type { Shell } from './shell.ts'
 
 type Define = (command: Command, shell: Shell, whole: () => Promise<Command>) => void
 

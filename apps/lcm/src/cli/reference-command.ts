@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import type { Shell } from './command-dependencies.ts'
 import { referencePage } from './reference-page.ts'
-import type { Shell } from './shell.ts'
 
 /** Prints docs/reference/cli.md without the `hidden` commands. */
 export const referenceOf =

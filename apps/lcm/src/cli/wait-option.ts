@@ -1,9 +1,9 @@
 import type { Client } from '@lcm/client/client'
 import { type Command, Option } from 'commander'
+import type { Shell } from './command-dependencies.ts'
 import { type Invocation, invocation } from './invocation.ts'
 import { durationMs, type Format, formatOption } from './option-parsers.ts'
 import { printOne, type Resource, type ResourceView } from './resource-view.ts'
-import type { Shell } from './shell.ts'
 import { progress } from './terminal/progress.ts'
 import { WAIT_MS_DEFAULT, type Waited, waitFor } from './wait-for-goal.ts'
 

@@ -24,7 +24,7 @@ import { leaderOnlyCompute } from '@lcm/controllers/worker/leader-only-compute'
 import type { ServiceName } from '@lcm/domain/actor'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { systemClock } from '@lcm/runtime/clock'
-import { closingAfter } from './close-after.ts'
+import { closingAfter } from './close-in-reverse-order.ts'
 import { bucketsOf } from './cloud-adapters.ts'
 import {
   type ControllerEnvironment,

@@ -1,10 +1,10 @@
 import { UnreachableError } from '@lcm/client/client'
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { ConnectionError } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { runInProcess } from '../host/run-in-process.ts'
 import { type Invocation, invocation } from '../invocation.ts'
-import type { Shell } from '../shell.ts'
 import { saveFile } from './save-file.ts'
 
 interface BackupFlags {

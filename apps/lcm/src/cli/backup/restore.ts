@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { dataDirOf } from '../connection.ts'
 import { runInProcess } from '../host/run-in-process.ts'
 import { invocation } from '../invocation.ts'
-import type { Shell } from '../shell.ts'
 
 export function defineRestore(restore: Command, shell: Shell): void {
   restore

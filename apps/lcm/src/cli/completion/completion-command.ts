@@ -1,12 +1,12 @@
 import type { Client } from '@lcm/client/client'
 import { Argument, type Command } from 'commander'
 import { withTimeout } from '../../doctor/timeout.ts'
+import type { Shell } from '../command-dependencies.ts'
 import { connect } from '../connection.ts'
 import type { GlobalOptions } from '../global-options.ts'
 import { invocation } from '../invocation.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { handlesOf, type Resource } from '../resource-view.ts'
-import type { Shell } from '../shell.ts'
 import { TOKENS } from '../token/token-kind.ts'
 import { completionScript, offerFor, SHELLS, type ShellName } from './completion-script.ts'
 

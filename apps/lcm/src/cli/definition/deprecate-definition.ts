@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { findDefinition } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
-import type { Shell } from '../shell.ts'
 
 export function defineDeprecate(group: Command, shell: Shell): void {
   group

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
-import type { Shell } from '../shell.ts'
 import { printDocument } from '../terminal/print-document.ts'
 import { type Since, sinceArgument } from '../terminal/since-option.ts'
 import { costLines } from './cost-view.ts'

@@ -1,9 +1,9 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
-import type { Shell } from '../shell.ts'
 import { printDocument } from '../terminal/print-document.ts'
 import { type Column, tableLines } from '../terminal/table.ts'
 

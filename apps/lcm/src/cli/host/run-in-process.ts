@@ -1,6 +1,6 @@
+import type { Host } from '../command-dependencies.ts'
 import { CliError } from '../exit-code.ts'
 import type { Invocation } from '../invocation.ts'
-import type { Host } from '../shell.ts'
 
 type Io = Parameters<Host['up']>[1]
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import type { Host } from '../command-dependencies.ts'
 import { run } from '../program.ts'
-import type { Host } from '../shell.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 
 async function served(...args: string[]) {

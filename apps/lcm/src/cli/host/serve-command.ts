@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
+import type { Host, Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
-import type { Host, Shell } from '../shell.ts'
 import { runInProcess } from './run-in-process.ts'
 import { portArgument } from './server-options.ts'
 

@@ -1,9 +1,9 @@
 import type { Preset } from '@lcm/client/sim-client'
 import { type Command, Option } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { dataDirOf } from '../connection.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { type Invocation, invocation } from '../invocation.ts'
-import type { Shell } from '../shell.ts'
 import { runInProcess } from './run-in-process.ts'
 import { countArgument, portArgument, presetOption, speedArgument } from './server-options.ts'
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { invocation } from '../invocation.ts'
 import { LEAKS } from '../resource-kinds.ts'
-import type { Shell } from '../shell.ts'
 
 export function defineResolve(group: Command, shell: Shell): void {
   group

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { invocation } from '../invocation.ts'
-import type { Shell } from '../shell.ts'
 
 export function defineServices(services: Command, shell: Shell): void {
   services

@@ -1,9 +1,9 @@
 import type { Preset } from '@lcm/client/sim-client'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { runInProcess } from '../host/run-in-process.ts'
 import { countArgument, portArgument, presetOption, speedArgument } from '../host/server-options.ts'
 import { type Invocation, invocation } from '../invocation.ts'
-import type { Shell } from '../shell.ts'
 
 interface SimFlags {
   readonly port?: number

@@ -2,13 +2,13 @@ import type { Command } from 'commander'
 import { parse } from 'yaml'
 import { readManifests, readSources, type Source } from '../apply/manifests.ts'
 import { stepFor } from '../apply/steps.ts'
+import type { Shell } from '../command-dependencies.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { yamlTrouble } from '../files/yaml-limits.ts'
 import { findTemplate } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
-import type { Shell } from '../shell.ts'
 
 interface EditTemplateOptions {
   readonly file: string

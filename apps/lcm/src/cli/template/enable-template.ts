@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { findTemplate } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printOne, TEMPLATE_VIEW } from '../resource-view.ts'
-import type { Shell } from '../shell.ts'
 
 type Verb = 'enable' | 'disable'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Keys } from '../shell.ts'
+import type { Keys } from '../command-dependencies.ts'
 import { secretLine } from './keyboard.ts'
 
 function aKeyboard() {

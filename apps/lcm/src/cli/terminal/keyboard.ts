@@ -1,4 +1,4 @@
-import type { Keys } from '../shell.ts'
+import type { Keys } from '../command-dependencies.ts'
 
 const CTRL_C = '\u0003'
 const CTRL_D = '\u0004'

@@ -1,4 +1,4 @@
-import type { Shell } from '../shell.ts'
+import type { Shell } from '../command-dependencies.ts'
 import type { Sink } from '../terminal/output.ts'
 import { type CliApi, cliApi } from './in-memory-api.ts'
 

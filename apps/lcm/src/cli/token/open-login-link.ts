@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { invocation } from '../invocation.ts'
-import type { Shell } from '../shell.ts'
 import { formatDuration } from '../terminal/duration.ts'
 
 export function defineOpen(open: Command, shell: Shell): void {

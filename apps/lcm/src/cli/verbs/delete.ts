@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { findDefinition, findTemplate, findWorker } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
-import type { Shell } from '../shell.ts'
 import { TOKENS } from '../token/token-kind.ts'
 
 export function defineDelete(group: Command, shell: Shell): void {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { addDefinitionOptions } from '../definition/create-definition.ts'
 import { type TopologyOptions, topologyGiven } from '../definition/topology-options.ts'
 import { CliError, EXIT } from '../exit-code.ts'
@@ -6,7 +7,6 @@ import { findDefinition } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { DEFINITION_VIEW, printOne } from '../resource-view.ts'
-import type { Shell } from '../shell.ts'
 import { addEditTemplate } from '../template/edit-template.ts'
 
 interface EditOptions extends TopologyOptions {

@@ -1,11 +1,11 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { findWorker } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printOne, WORKER_VIEW } from '../resource-view.ts'
-import type { Shell } from '../shell.ts'
 
 interface Mark {
   readonly name: string

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
+import type { Shell } from '../command-dependencies.ts'
 import { CliError, EXIT } from '../exit-code.ts'
 import { findWorker } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
-import type { Shell } from '../shell.ts'
 import { readSecret } from '../terminal/secret-input.ts'
 
 interface CredentialsOptions {

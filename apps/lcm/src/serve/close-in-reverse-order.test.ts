@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { closingAfter } from './close-after.ts'
+import { closingAfter } from './close-in-reverse-order.ts'
 
 it('closes everything in reverse order even when the work or a close fails, and throws the first error', async () => {
   const closed: string[] = []
