@@ -32,19 +32,8 @@ const QUICK = [
   'fleet password for a discovered machine',
   'launch token alone is proof',
 ]
-/** Mutants whose acts contain faults that the correct code must survive. */
-const FAULTY_STORIES = [
-  'no client token',
-  'lost launch treated as unsent',
-  'trust one NotFound',
-  'failed listing treated as empty',
-  'machine restart not noticed',
-  'refused login treated as timeout',
-  'endpoint tag trusted',
-  'launch token alone is proof',
-  'refused termination not reported',
-  'delay without backoff',
-]
+/** Some of the mutants whose acts contain faults that the correct code must survive. `npm run sim -- --mutants` runs all. */
+const FAULTY_STORIES = ['no client token', 'lost launch treated as unsent', 'refused login treated as timeout']
 /** Long after the last act. `npm run sim -- --mutants` runs each plan to its end. */
 const UNTIL_MS = 75 * 60_000
 const named = (names: readonly string[]) => MUTANTS.filter(({ name }) => names.includes(name))

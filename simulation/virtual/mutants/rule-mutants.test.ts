@@ -2,8 +2,15 @@ import { expect, it } from 'vitest'
 import { hunt } from './hunt.ts'
 import { ruleMutants } from './rule-mutants.ts'
 
-/** Mutants found only at the end of a long run; `npm run sim -- --mutants` runs them. */
-const SLOW = ['licensed without a license', 'cooldown forgotten', 'failed machine left running']
+/** Mutants found only late in a run; `npm run sim -- --mutants` runs them. */
+const SLOW = [
+  'licensed without a license',
+  'cooldown forgotten',
+  'failed machine left running',
+  'accepted stop forgotten',
+  'two idle stops at once',
+  'no fencing of labs',
+]
 
 it.each(ruleMutants.filter(({ name }) => !SLOW.includes(name)))('finds the mutant: $name', async mutant => {
   const { failure } = await hunt(mutant, () => false)
