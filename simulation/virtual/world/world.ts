@@ -28,11 +28,11 @@ import {
   withConcurrentWrites,
 } from '../faults/random-faults.ts'
 import { type RestartingApi, restartingApi } from '../faults/restarting-api.ts'
+import { withoutLostUpdates } from '../invariants/checked-writes.ts'
 import type { Mutation } from '../invariants/cloud-mutation.ts'
 import { cloudMutationMonitor } from '../invariants/cloud-mutation-monitor.ts'
 import { decisionIndex } from '../invariants/decision-index.ts'
 import { type Invariants, invariants } from '../invariants/invariants.ts'
-import { withoutLostUpdates } from '../invariants/lost-updates.ts'
 import { requestedState } from '../invariants/requested-state-record.ts'
 import { type LogLevel, scanningLogger, withoutLeakedSecrets } from '../invariants/secret/leaked-secrets.ts'
 import { sentSecrets } from '../invariants/secret/sent-secrets.ts'
