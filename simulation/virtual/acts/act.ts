@@ -80,6 +80,7 @@ export const FAULT_ACTS = {
   'show no machines': 0,
   'disconnect EC2': 0,
   'lose the next launch': 0,
+  'deny changes of machines': 0,
 } as const
 
 export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...MANUAL_ACTS, ...FAULT_ACTS } as const

@@ -14,6 +14,12 @@ const JUMP_MS_MAX = 2 * 3_600_000
 const FAULT_RATE_MAX = 0.3
 /** In seconds of the simulated cloud, which runs 30 times as fast. */
 const UNKNOWN_S = 3_600
+const DENIALS_MAX = 40
+const DENIED = {
+  code: 'UnauthorizedOperation',
+  status: 403,
+  message: 'You are not authorized to perform this operation.',
+}
 
 const serviceOf = ({ target }: Act) => pick(REPLICATED_SERVICES, target)
 /** Rounded to whole milliseconds, because virtual time never reaches a fraction of one. */
@@ -116,5 +122,10 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
     faults.script({ action: 'RunInstances', times: 1, fault: 'lost_answer' })
     faults.patch({ unknown_at_first_s: UNKNOWN_S })
     undoLater(context, act, () => faults.patch({ unknown_at_first_s }))
+  },
+  // The IAM policy lacks permissions to launch, start, stop and terminate.
+  'deny changes of machines'({ world }, { amount }) {
+    for (const action of ['RunInstances', 'power'])
+      world.cloud.faults.script({ action, times: Math.ceil(amount * DENIALS_MAX), fault: DENIED })
   },
 }

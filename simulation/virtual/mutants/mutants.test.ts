@@ -33,7 +33,12 @@ const QUICK = [
   'launch token alone is proof',
 ]
 /** Some of the mutants whose acts contain faults that the correct code must survive. `npm run sim -- --mutants` runs all. */
-const FAULTY_STORIES = ['no client token', 'lost launch treated as unsent', 'refused login treated as timeout']
+const FAULTY_STORIES = [
+  'no client token',
+  'lost launch treated as unsent',
+  'refused login treated as timeout',
+  'denials compared by text',
+]
 /** Long after the last act. `npm run sim -- --mutants` runs each plan to its end. */
 const UNTIL_MS = 75 * 60_000
 const named = (names: readonly string[]) => MUTANTS.filter(({ name }) => names.includes(name))

@@ -3,8 +3,9 @@ import type { Dispatch } from '@lcm/contract/route-spec'
 import { IdleCheck } from '@lcm/contract/worker-controller-routes'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
+import { type Condition, Worker } from '@lcm/domain/worker/worker'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
-import { at, changeDocuments, changeLeadership, changeRequests, type Mutant } from './mutant.ts'
+import { at, changeDocuments, changeLeadership, changeRequests, changeResponses, type Mutant } from './mutant.ts'
 
 const ONE = [at(0, 'create')]
 const THREE = [0, 0.1, 0.2].map(minute => at(minute, 'create'))
@@ -39,6 +40,14 @@ const twoIdleStops: Mutant = {
 
 /** Idle workers are paused after 15 min, and the activity of this one can't be read. */
 const CHANGED_PASSWORD = [...ONE, at(1, 'change settings'), at(15, 'change a CML password', { forMinutes: 150 })]
+
+/** Four denials of the launch, the stop and the termination each. */
+const DENIED_CHANGES = [
+  ...[0, 40].map(minute => at(minute, 'deny changes of machines', { amount: 0.1 })),
+  ...ONE,
+  at(20, 'stop'),
+  at(40, 'terminate'),
+]
 
 const asTimeout = (error: unknown): never => {
   if (!(error instanceof CloudError) || error.errorClass !== 'auth') throw error
@@ -75,6 +84,18 @@ export const ruleMutants: readonly Mutant[] = [
       requests: changeRequests(/idle-checks$/, body =>
         body.evidence === null ? { evidence: { last_activity_at: null, running_nodes: 0 } } : body,
       ),
+    }),
+  },
+  {
+    name: 'denials compared by text',
+    breaks: 'a condition is written again at every denial, because AWS ends each with another encoded message',
+    caughtBy: /was written again, and only its texts changed/,
+    acts: DENIED_CHANGES,
+    defects: () => ({
+      requests: changeResponses(/GET .*\/workers\/w-[^/]+$/, body => {
+        const worker = Worker.parse(body)
+        return { ...worker, conditions: worker.conditions.map(forgetAwsCode) }
+      }),
     }),
   },
   {
@@ -191,6 +212,12 @@ export const ruleMutants: readonly Mutant[] = [
     }),
   },
 ]
+
+/** Only the text of the refusal is left to compare. */
+const forgetAwsCode = ({ reason, ...condition }: Condition): Condition => ({
+  ...condition,
+  reason: { ...reason, params: { ...reason.params, aws_code: null } },
+})
 
 /** Counts lab events of LCM as user activity. */
 function countLabEvents(body: Record<string, unknown>): unknown {

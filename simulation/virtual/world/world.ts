@@ -28,7 +28,7 @@ import {
   withConcurrentWrites,
 } from '../faults/random-faults.ts'
 import { type RestartingApi, restartingApi } from '../faults/restarting-api.ts'
-import { withoutLostUpdates } from '../invariants/checked-writes.ts'
+import { withCheckedWrites } from '../invariants/checked-writes.ts'
 import type { Mutation } from '../invariants/cloud-mutation.ts'
 import { cloudMutationMonitor } from '../invariants/cloud-mutation-monitor.ts'
 import { decisionIndex } from '../invariants/decision-index.ts'
@@ -206,10 +206,7 @@ async function openApi(base: Base, violated: (rule: string) => void, { templates
   const { time, clock, defects, faultParts, processes } = base
   const logger = scanningLogger(violated, onLog)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
-  const checkedStore = withoutLostUpdates(
-    (defects.store ?? identity)(unreliableStore(base.store, faultParts)),
-    violated,
-  )
+  const checkedStore = withCheckedWrites((defects.store ?? identity)(unreliableStore(base.store, faultParts)), violated)
   const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
   // The follower must not miss changes while the API is down: events are checked against the store.
   const observer = await openControlPlane({ ...parts, store: base.store, changeKeys: local.changeKeys })
