@@ -81,14 +81,14 @@ const CONFIG = {
   policy: WORKER_POLICY,
 }
 
-function observerOn(
+function partsOn(
   port: Compute,
   model: Parameters<typeof simCmlSystem>[0],
   client = templatesOnly,
   itsClock: Clock = clock,
-): Observing {
+): ObserveParts {
   const machines = batchedCompute(port)
-  return observingWith({
+  return {
     machines,
     reads: someReads(itsClock),
     snapshots: regionSnapshots({ machines, clock: itsClock, config: CONFIG }),
@@ -100,8 +100,10 @@ function observerOn(
     probes: { latest: () => null, record: () => undefined },
     memory: workerMemory(itsClock, CONFIG),
     config: CONFIG,
-  })
+  }
 }
+
+const observerOn = (...args: Parameters<typeof partsOn>): Observing => observingWith(partsOn(...args))
 
 async function launchMachine(token = 'b'.repeat(64)): Promise<Instance> {
   const image = await compute.newestImage(REGION, { name_pattern: 'cml-2.9.1-*', owner: 'self' }, never)
@@ -126,6 +128,30 @@ beforeEach(() => {
   calls = []
   compute = counted(simCompute(model))
   observing = observerOn(compute, model)
+})
+
+describe('results of an earlier CML', () => {
+  const license = { kind: 'unknown', because: reason('nothing_launched') } as const
+  const refused = { login: { message: 'wrong password', sinceMs: 1 } } as const
+  /** An observer with leftovers of a machine that the worker had before. */
+  const withLeftovers = () =>
+    observingWith({
+      ...partsOn(compute, openSimModel({ seed: 3, clock })),
+      probes: { latest: () => ({ license, nodeDefinitions: ['old'] }), record: () => undefined },
+      access: { accessTo: () => refused, isOutdated: () => true, forget: () => undefined },
+    })
+
+  it.each(['PENDING', 'PROVISIONING'] as const)('are not shown before the first boot: %s', async status => {
+    const seen = await withLeftovers().observe(aWorker({ status, desired_status: 'STOPPED' }), POLICY, never)
+    expect(seen).toMatchObject({ license: null, nodeDefinitions: null, isSurveyDue: false, access: {} })
+    expect(seen.access).toEqual({})
+  })
+
+  it('are shown while the worker runs', async () => {
+    const worker = running(await launchMachine())
+    const seen = await withLeftovers().observe(worker, POLICY, never)
+    expect(seen).toMatchObject({ nodeDefinitions: ['old'], isSurveyDue: true, access: refused })
+  })
 })
 
 describe('reading EC2', () => {
