@@ -36,7 +36,8 @@ type ParamsOf<Code extends ReasonCode> = Parameters<(typeof REASONS)[Code]>[0]
 /** Never cuts a character in two: half of one is no valid text for clients that are strict about Unicode. */
 function cut(text: string): string {
   const short = text.slice(0, MESSAGE_CHARS_MAX)
-  return /[\uD800-\uDBFF]$/.test(short) ? short.slice(0, -1) : short
+  const last = short.charCodeAt(short.length - 1)
+  return last >= 0xd800 && last <= 0xdbff ? short.slice(0, -1) : short
 }
 
 /** Makes a reason of the catalog. The only place where a message is rendered. */

@@ -54,7 +54,7 @@ export function place(demand: Demand, workers: readonly Worker[]): Placement {
   for (const capacity of workers.map(freeCapacityOf)) {
     const refusal = refusalOf(demand, capacity)
     if (refusal === null) fitting.push(capacity)
-    else refusals.push({ worker_id: capacity.worker.id, category: refusal.category, because: refusal.because })
+    else refusals.push({ worker_id: capacity.worker.id, category: refusal.category, because: refusal.because() })
   }
   return { candidates: fitting.sort(byRank).map(capacity => candidateOf(demand, capacity)), refusals }
 }
@@ -83,11 +83,17 @@ function candidateOf({ needs }: Demand, { worker, score }: FreeCapacity): Candid
   }
 }
 
-export interface WorkerRefusal extends Omit<Refusal, 'worker_id'> {
+export interface WorkerRefusal extends Pick<Refusal, 'category'> {
+  /** Makes the reason when it is needed: a cycle refuses every session on many workers and shows few of the reasons. */
+  readonly because: () => Reason
   /** The numbers behind the reason, where capacity is short. */
   readonly shortage: Shortage | null
 }
-const refuse = (category: RefusalCategory, because: Reason): WorkerRefusal => ({ category, because, shortage: null })
+const refuse = (category: RefusalCategory, because: () => Reason, shortage: Shortage | null = null): WorkerRefusal => ({
+  category,
+  because,
+  shortage,
+})
 
 /** The first filter that refuses the worker; null if all accept it. */
 export const refusalOf = (demand: Demand, capacity: FreeCapacity): WorkerRefusal | null =>
@@ -98,7 +104,7 @@ export const refusalOf = (demand: Demand, capacity: FreeCapacity): WorkerRefusal
   refusedByPorts(demand, capacity)
 
 const refusedByStatus = ({ closed }: FreeCapacity): WorkerRefusal | null =>
-  closed === null ? null : refuse('status', closed)
+  closed === null ? null : refuse('status', () => closed)
 
 function refusedByLicense(
   { license_affinity: wanted }: Demand,
@@ -107,11 +113,11 @@ function refusedByLicense(
   if (wanted.length === 0 || (license.status === 'REGISTERED' && wanted.includes(license.product ?? ''))) return null
   const registered = license.status === 'REGISTERED'
   const params = { registered, license: registered ? license.product : null, needed: wanted }
-  return refuse('license', reason('license_mismatch', params))
+  return refuse('license', () => reason('license_mismatch', params))
 }
 
 function refusedByCapacity({ needs }: Demand, { worker, free }: FreeCapacity): WorkerRefusal | null {
-  if (worker.capacity.declared === null) return refuse('capacity', reason('capacity_unknown'))
+  if (worker.capacity.declared === null) return refuse('capacity', () => reason('capacity_unknown'))
   return (
     shortOf('memory_gb', needs.memory_gb, free.memory_gb) ??
     shortOf('cpu_cores', needs.cpu_cores, free.cpu_cores) ??
@@ -128,7 +134,7 @@ function shortOf(
 ): WorkerRefusal | null {
   if (needed <= free) return null
   const shortage = { resource, needed, free: Math.max(0, Math.round(free * 100) / 100), ...limit }
-  return { category: 'capacity', because: reason('insufficient_capacity', { workers: 1, ...shortage }), shortage }
+  return refuse('capacity', () => reason('insufficient_capacity', { workers: 1, ...shortage }), shortage)
 }
 
 function refusedByCml(
@@ -138,20 +144,20 @@ function refusedByCml(
   const { version, node_definitions: known } = capacity.worker.cml
   if (version === null) {
     if ((min !== null || max !== null) && !capacity.isExpected)
-      return refuse('cml_version', reason('cml_version_unknown'))
+      return refuse('cml_version', () => reason('cml_version_unknown'))
   } else {
     if (min !== null && compareVersions(version, min) < 0)
-      return refuse('cml_version', reason('cml_version_too_old', { version, min }))
+      return refuse('cml_version', () => reason('cml_version_too_old', { version, min }))
     if (max !== null && compareVersions(version, max) > 0)
-      return refuse('cml_version', reason('cml_version_too_new', { version, max }))
+      return refuse('cml_version', () => reason('cml_version_too_new', { version, max }))
   }
   const asked = node_definitions.filter(each => !BUILT_IN.has(each))
   if (!isRead(capacity.worker))
     return asked.length === 0 || capacity.isExpected
       ? null
-      : refuse('node_definitions', reason('node_definitions_unknown'))
+      : refuse('node_definitions', () => reason('node_definitions_unknown'))
   const missing = asked.filter(each => !known.includes(each))
-  return missing.length === 0 ? null : refuse('node_definitions', reason('node_definitions_missing', { missing }))
+  return missing.length === 0 ? null : refuse('node_definitions', () => reason('node_definitions_missing', { missing }))
 }
 
 /** Node definitions that need no image and are part of every CML. */
@@ -171,7 +177,9 @@ export function compareVersions(version: string, bound: string): number {
 }
 
 function refusedByPorts({ ports }: Demand, { free }: FreeCapacity): WorkerRefusal | null {
-  return ports <= free.ports ? null : refuse('ports', reason('insufficient_ports', { needed: ports, free: free.ports }))
+  return ports <= free.ports
+    ? null
+    : refuse('ports', () => reason('insufficient_ports', { needed: ports, free: free.ports }))
 }
 
 /** The worker with one more session on it, as the ledger will have it. */

@@ -141,17 +141,20 @@ function mainRefusal(waiting: Waiting, capacities: CapacityByWorker): Reason {
   const groups = new Map<RefusalCategory, WorkerRefusal[]>()
   for (const capacity of capacitiesFor(waiting, capacities)) {
     const refusal = refusalOf(waiting.demand, capacity)
-    if (refusal !== null) groups.set(refusal.category, [...(groups.get(refusal.category) ?? []), refusal])
+    if (refusal === null) continue
+    const group = groups.get(refusal.category)
+    if (group === undefined) groups.set(refusal.category, [refusal])
+    else group.push(refusal)
   }
   const [largest] = [...groups.values()].toSorted((a, b) => b.length - a.length)
   const last = largest?.at(-1)
   if (largest === undefined || last === undefined)
     return reason(capacities.size === 0 ? 'no_workers' : 'no_other_workers')
   const workers = largest.length
-  if (workers === 1) return last.because
+  if (workers === 1) return last.because()
   const { shortage } = largest.reduce((best, each) => (freeShare(each) > freeShare(best) ? each : best))
   return shortage === null
-    ? reason('workers_refuse', { workers, category: last.category, cause: last.because })
+    ? reason('workers_refuse', { workers, category: last.category, cause: last.because() })
     : reason('insufficient_capacity', { workers, ...shortage })
 }
 
@@ -163,7 +166,7 @@ function whyNoneOf(offers: readonly Offer[], demand: Demand): Reason {
   if (offers.length === 0) return reason('no_template_enabled')
   const causes = offers.slice(-TEMPLATES_MAX).flatMap(({ template, capacity }) => {
     const refusal = refusalOf(demand, capacity)
-    return refusal === null ? [] : [reason('template_refused', { template: template.name, cause: refusal.because })]
+    return refusal === null ? [] : [reason('template_refused', { template: template.name, cause: refusal.because() })]
   })
   return reason('no_template_fits', { causes })
 }
