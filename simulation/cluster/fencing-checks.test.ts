@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { staleWritesAccepted, termsOutOfOrder } from './fencing-checks.ts'
-import type { Exchange } from './processes/recording-proxy.ts'
+import type { Exchange } from './processes/api-recording-proxy.ts'
 
 const exchange = (more: Partial<Exchange>): Exchange => ({
   instance: 'a',

@@ -1,4 +1,4 @@
-import type { Exchange } from './processes/recording-proxy.ts'
+import type { Exchange } from './processes/api-recording-proxy.ts'
 
 const isRegistration = (exchange: Exchange) => exchange.path.endsWith('/term') && exchange.status === 200
 

@@ -4,7 +4,7 @@ import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/sim-model'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { type Exchange, recordingProxy } from '../processes/recording-proxy.ts'
+import { type Exchange, recordingProxy } from '../processes/api-recording-proxy.ts'
 import type { ServiceProcess } from '../processes/service-process.ts'
 import { startSingleApi } from '../processes/single-api.ts'
 

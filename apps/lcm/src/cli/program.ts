@@ -82,7 +82,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'book',
     summary: 'Book a lab: create a session of a definition',
-    load: async () => (await import('./session/book-session.ts')).defineBook,
+    load: async () => (await import('./session/book-command.ts')).defineBook,
   },
   {
     name: 'start',

@@ -26,7 +26,7 @@ import { type DefinitionCache, type Demand, readDemand, readSupply } from './obs
 import { type PerformParts, performSteps } from './perform.ts'
 import { type CycleReport, cycleReport } from './report.ts'
 import type { SchedulerMemory } from './term-memory.ts'
-import { unassignLostWorkers } from './unassign-lost-workers.ts'
+import { unassignLostWorkers } from './unassign-from-lost-workers.ts'
 
 export interface CycleParts extends PerformParts {
   readonly clock: Clock

@@ -5,8 +5,8 @@ import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observation-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cmlLogins } from './cml-access-watch.ts'
-import { never } from './testing/simulated-fleet.ts'
+import { cmlLogins } from './cml-refusals.ts'
+import { never } from './testing/simulated-cloud-and-api.ts'
 
 const URL = 'https://127.64.0.1'
 const PIN = 'ab'.repeat(32)

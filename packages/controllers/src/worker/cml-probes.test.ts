@@ -11,7 +11,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { settingsCache } from '../kit/settings-cache.ts'
 import { type CmlProbes, cmlProbes } from './cml-probes.ts'
 import { type WorkerCounters, workerCounters } from './report.ts'
-import { BOOTED_MS, EPOCH, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import { BOOTED_MS, EPOCH, type SimulatedFleet, simulatedFleet } from './testing/simulated-cloud-and-api.ts'
 
 let fleet: SimulatedFleet
 let counting: WorkerCounters

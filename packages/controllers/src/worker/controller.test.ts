@@ -13,7 +13,14 @@ import { registeredElection } from '../kit/registered-election.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { workerController } from './controller.ts'
 import { leaderOnlyCompute } from './leader-only-compute.ts'
-import { aConfig, BOOTED_MS, ourTags, REGION, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import {
+  aConfig,
+  BOOTED_MS,
+  ourTags,
+  REGION,
+  type SimulatedFleet,
+  simulatedFleet,
+} from './testing/simulated-cloud-and-api.ts'
 
 const MINUTE_MS = 60_000
 

@@ -6,7 +6,7 @@ import type { ManualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SettingsCache, settingsCache } from '../kit/settings-cache.ts'
 import { currentPolicy } from './reconciler.ts'
-import { aConfig, never } from './testing/simulated-fleet.ts'
+import { aConfig, never } from './testing/simulated-cloud-and-api.ts'
 
 let clock: ManualClock
 let plane: AControlPlane

@@ -14,7 +14,7 @@ import {
   REGION,
   type SimulatedFleet,
   simulatedFleet,
-} from './testing/simulated-fleet.ts'
+} from './testing/simulated-cloud-and-api.ts'
 
 const MANAGED = { [TAG.discovery]: 'true' }
 

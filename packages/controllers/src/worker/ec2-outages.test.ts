@@ -6,7 +6,7 @@ import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { outages } from '../kit/dependency-outages.ts'
 import { ec2Outages } from './ec2-outages.ts'
-import { never, OTHER_REGION, REGION, simulatedFleet } from './testing/simulated-fleet.ts'
+import { never, OTHER_REGION, REGION, simulatedFleet } from './testing/simulated-cloud-and-api.ts'
 
 /** Timeout of a call. */
 const CALL_MS = 60_000

@@ -4,10 +4,10 @@ import type { Instance } from '@lcm/domain/worker/instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { aWorker } from '@lcm/testkit/builders'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cmlLogins } from './cml-access-watch.ts'
+import { cmlLogins } from './cml-refusals.ts'
 import { checkIdle } from './idle-check.ts'
 import { probeSchedule } from './term-memory.ts'
-import { BOOTED_MS, EPOCH, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import { BOOTED_MS, EPOCH, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-cloud-and-api.ts'
 
 const MINUTE_MS = 60_000
 const serving = (more: Partial<Worker> = {}) => aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', ...more })

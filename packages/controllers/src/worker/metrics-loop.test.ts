@@ -10,7 +10,13 @@ import { recordingLogger } from '@lcm/testkit/recording-logger'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type MetricsLoopParts, metricsLoop } from './metrics-loop.ts'
 import { workerCounters } from './report.ts'
-import { BOOTED_MS, OTHER_REGION, REGION, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import {
+  BOOTED_MS,
+  OTHER_REGION,
+  REGION,
+  type SimulatedFleet,
+  simulatedFleet,
+} from './testing/simulated-cloud-and-api.ts'
 
 const INTERVAL_MS = 60_000
 const READING: MachineReading = {

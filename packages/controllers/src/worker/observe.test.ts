@@ -15,8 +15,8 @@ import type { Clock } from '@lcm/runtime/clock'
 import { anAttempt, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cmlLogins } from './cml-access-watch.ts'
 import type { CmlProbe } from './cml-probes.ts'
+import { cmlLogins } from './cml-refusals.ts'
 import { WORKER_CONTROLLER_DEFAULTS } from './config.ts'
 import { type ObserveParts, observe } from './observe.ts'
 import { regionSnapshots } from './region-snapshots.ts'
@@ -30,7 +30,7 @@ import {
   type SimulatedFleet,
   simulatedFleet,
   someReads,
-} from './testing/simulated-fleet.ts'
+} from './testing/simulated-cloud-and-api.ts'
 
 const POLICY = { ...WORKER_POLICY, fleet: FLEET }
 const regionConfig = { security_group_ids: [], subnets: ['subnet-use1a'], key_name: null, default_tags: {} }

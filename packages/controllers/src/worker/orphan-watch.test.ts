@@ -10,7 +10,7 @@ import {
   REGION,
   type SimulatedFleet,
   simulatedFleet,
-} from './testing/simulated-fleet.ts'
+} from './testing/simulated-cloud-and-api.ts'
 
 let fleet: SimulatedFleet
 let found: ADiscovery

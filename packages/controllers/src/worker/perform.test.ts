@@ -26,7 +26,7 @@ import {
   REGION,
   type SimulatedFleet,
   simulatedFleet,
-} from './testing/simulated-fleet.ts'
+} from './testing/simulated-cloud-and-api.ts'
 
 const POLICY = { ...WORKER_POLICY, fleet: FLEET }
 const HOLDING = {

@@ -6,7 +6,7 @@ import { observe } from './observe.ts'
 import { changeMachine, launch } from './perform.ts'
 import { regionSnapshots } from './region-snapshots.ts'
 import { workerMemory } from './term-memory.ts'
-import { aConfig, BOOTED_MS, never, OTHER_REGION, simulatedFleet } from './testing/simulated-fleet.ts'
+import { aConfig, BOOTED_MS, never, OTHER_REGION, simulatedFleet } from './testing/simulated-cloud-and-api.ts'
 
 /** The machines, and the regions of all calls. */
 function noted(machines: BatchedCompute): { machines: BatchedCompute; regions: Set<string> } {

@@ -13,7 +13,7 @@ import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
 import type { EventFollower, EventHandlers } from '../../world/event-follower.ts'
 import { isStoppedAsIdle } from '../worker/idle-stop-predicate.ts'
-import { blamedOnPerson, restartedLabs } from './lab-restart-deadline.ts'
+import { blamedOnPerson, restartedLabs } from './lab-after-machine-restart.ts'
 import { overbuying } from './overbuying.ts'
 import { startDeadline } from './start-deadline.ts'
 

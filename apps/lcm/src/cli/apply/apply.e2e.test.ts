@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { runLcm, runUnread, startLcm } from '../testing/real-process.ts'
+import { runLcm, runUnread, startLcm } from '../testing/lcm-process.ts'
 
 const LIMIT = { timeout: 120_000 }
 const folder = mkdtempSync(join(tmpdir(), 'lcm-apply-'))

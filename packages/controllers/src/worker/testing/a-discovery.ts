@@ -6,7 +6,7 @@ import { settingsCache } from '../../kit/settings-cache.ts'
 import type { WorkerControllerConfig } from '../config.ts'
 import { type Discovery, type DiscoveryParts, discoveryLoop } from '../discovery-loop.ts'
 import { regionSnapshots } from '../region-snapshots.ts'
-import { aConfig, EPOCH, never, type SimulatedFleet } from './simulated-fleet.ts'
+import { aConfig, EPOCH, never, type SimulatedFleet } from './simulated-cloud-and-api.ts'
 
 export const INTERVAL_MS = 300_000
 const leadership: Leadership = { epoch: EPOCH, signal: never, isHeld: () => true }

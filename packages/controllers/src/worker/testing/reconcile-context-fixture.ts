@@ -1,7 +1,7 @@
 import { type Election, silentLogger } from '@lcm/runtime'
 import { anObservation } from '@lcm/testkit/observation-builders'
 import type { WorkerReconcile } from '../report.ts'
-import { never } from './simulated-fleet.ts'
+import { never } from './simulated-cloud-and-api.ts'
 
 /** One reconcile of a leader in its third term. */
 export const aReconcile = (more: Partial<WorkerReconcile> = {}): WorkerReconcile => ({

@@ -3,8 +3,8 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
 import { beforeEach, expect, it } from 'vitest'
-import { type CmlAccessWatch, cmlAccess, cmlLogins } from './cml-access-watch.ts'
-import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-fleet.ts'
+import { type CmlAccessWatch, cmlAccess, cmlLogins } from './cml-refusals.ts'
+import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-cloud-and-api.ts'
 
 let fleet: SimulatedFleet
 let machine: Instance

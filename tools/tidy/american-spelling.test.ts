@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import { checkOpenings, checkSpelling } from './american-spelling.ts'
 import { checkTerms } from './banned-words.ts'
 import { checkFolders } from './folder-sizes.ts'
 import { checkCycles } from './import-cycles.ts'
 import { type Rule, treeOf } from './repository-tree.ts'
 import { printed } from './rules.ts'
-import { checkOpenings, checkSpelling } from './spelling-and-comment-openings.ts'
 
 function violations(check: Rule['check'], files: Record<string, string>): string[] {
   return check(treeOf(Object.entries(files))).map(printed)
