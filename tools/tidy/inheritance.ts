@@ -1,10 +1,6 @@
-import { basename } from 'node:path'
 import { Visitor } from 'rolldown/utils'
 import type { Source } from './parse-source.ts'
 import type { Tree, Violation } from './repository-tree.ts'
-
-const VAGUE_NAMES = /^(utils?|helpers?|common|types|misc)$/
-const PACKAGE_ROOT = /^(packages|apps)\/[^/]+\/src\/index\.tsx?$/
 
 interface Extension {
   readonly path: string
@@ -43,14 +39,4 @@ function extensionsOf(source: Source): Extension[] {
   }
   new Visitor({ ClassDeclaration: visit, ClassExpression: visit }).visit(source.program)
   return found
-}
-
-export function checkFileNames(tree: Tree): Violation[] {
-  return tree.sources.flatMap(({ path }) => {
-    const [stem = ''] = basename(path).split('.')
-    if (VAGUE_NAMES.test(stem))
-      return [{ path, line: 1, rule: `file name ${stem}`, use: 'the domain word for what is in it' }]
-    if (stem !== 'index' || PACKAGE_ROOT.test(path)) return []
-    return [{ path, line: 1, rule: 'index file below a package root', use: 'imports of the files themselves' }]
-  })
 }

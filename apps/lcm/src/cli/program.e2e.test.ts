@@ -4,7 +4,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { onTerminal, runLcm, startLcm, type Terminal } from './testing/lcm-process.ts'
+import { onTerminal, type Terminal } from './testing/lcm-on-terminal.ts'
+import { runLcm, startLcm } from './testing/lcm-process.ts'
 
 /** Workers boot within seconds. */
 const SPEED = 240

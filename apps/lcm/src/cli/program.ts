@@ -243,7 +243,7 @@ const GROUPS: readonly Group[] = [
     name: COMPLETE,
     summary: 'List the words that can complete a command line',
     isHidden: true,
-    load: async () => (await import('./completion/completion-command.ts')).defineComplete,
+    load: async () => (await import('./completion/complete-command.ts')).defineComplete,
   },
   {
     name: '__reference',

@@ -5,7 +5,7 @@ import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observation-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cmlLogins } from './cml-refusals.ts'
+import { cmlLogins } from './cml-logins.ts'
 import { never } from './testing/simulated-cloud-and-api.ts'
 
 const URL = 'https://127.64.0.1'

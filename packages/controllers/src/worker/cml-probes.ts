@@ -8,7 +8,7 @@ import type { LicenseObservation } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { SettingsCache } from '../kit/settings-cache.ts'
-import type { CmlAccessWatch } from './cml-refusals.ts'
+import type { CmlRefusals } from './cml-refusals.ts'
 import { checkIdle } from './idle-check.ts'
 import { readLicense } from './licenses.ts'
 import type { WorkerCounters } from './report.ts'
@@ -42,7 +42,7 @@ export interface CmlProbeParts {
   readonly settings: SettingsCache
   readonly counters: WorkerCounters
   readonly logger: Logger
-  readonly access: Pick<CmlAccessWatch, 'clearPart'>
+  readonly access: Pick<CmlRefusals, 'clearPart'>
   wake(workerId: string): void
 }
 

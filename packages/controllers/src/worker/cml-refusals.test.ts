@@ -3,7 +3,8 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'
 import { beforeEach, expect, it } from 'vitest'
-import { type CmlAccessWatch, cmlAccess, cmlLogins } from './cml-refusals.ts'
+import { cmlLogins } from './cml-logins.ts'
+import { type CmlRefusals, cmlRefusals } from './cml-refusals.ts'
 import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-cloud-and-api.ts'
 
 let fleet: SimulatedFleet
@@ -12,7 +13,7 @@ let worker: Worker
 let logger: RecordingLogger
 let meter: RecordingMeter
 let woken: string[]
-let access: CmlAccessWatch
+let access: CmlRefusals
 
 const READS = ['stats', 'health', 'nodeDefinitions', 'licensing', 'activity'] as const
 const refused = (what: string) => meter.value('worker_cml_refused', { what })
@@ -33,7 +34,7 @@ beforeEach(async () => {
   logger = recordingLogger()
   meter = recordingMeter()
   woken = []
-  access = cmlAccess({ ...fleet, logger, meter, onChange: id => void woken.push(id) })
+  access = cmlRefusals({ ...fleet, logger, meter, onChange: id => void woken.push(id) })
 })
 
 it('counts nothing, logs nothing and wakes no worker while CML accepts everything', async () => {
@@ -45,7 +46,7 @@ it('counts nothing, logs nothing and wakes no worker while CML accepts everythin
 it('a refused login is one warning, one count and one wake, and so is its end', async () => {
   meter = recordingMeter()
   const logins = cmlLogins(fleet.client, { username: 'admin', password: 'Not-This-One' })
-  access = cmlAccess({ ...fleet, logins, logger, meter, onChange: id => void woken.push(id) })
+  access = cmlRefusals({ ...fleet, logins, logger, meter, onChange: id => void woken.push(id) })
   for (let n = 0; n < 3; n += 1) await askAll()
   expect(logger.lines).toEqual([
     {

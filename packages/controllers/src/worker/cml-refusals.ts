@@ -1,12 +1,11 @@
-import type { Client } from '@lcm/client/client'
 import { type CmlAccessChange, type CmlAccessTracker, cmlAccessTracker } from '@lcm/cloud/cml-access-tracker'
-import { type CmlCredentials, type CmlLoginResolver, cmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
+import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import { NOT_REFUSED, refusalWords } from '@lcm/domain/worker/decision/cml-access'
 import type { Logger, Meter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 
-export interface CmlAccessParts {
+export interface CmlRefusalsParts {
   readonly cml: CmlSystem
   readonly logins: CmlLoginResolver
   readonly clock: Clock
@@ -16,14 +15,14 @@ export interface CmlAccessParts {
   onChange(workerId: string): void
 }
 
-export interface CmlAccessWatch
+export interface CmlRefusals
   extends Pick<CmlAccessTracker, 'accessTo' | 'isOutdated' | 'clearPart' | 'problems' | 'forget' | 'clear'> {
   /** The given port; refusals of CML are remembered, logged once and counted. */
   readonly cml: CmlSystem
   readonly logins: CmlLoginResolver
 }
 
-export function cmlAccess({ cml, logins, clock, logger, meter, onChange }: CmlAccessParts): CmlAccessWatch {
+export function cmlRefusals({ cml, logins, clock, logger, meter, onChange }: CmlRefusalsParts): CmlRefusals {
   const gauge = meter.gauge('worker_cml_refused', 'running workers whose CML refuses what LCM needs', ['what'])
   const refusals = cmlAccessTracker(clock, change => {
     say(logger, change)
@@ -67,6 +66,3 @@ const watchedSystem = (cml: CmlSystem, { watch, report: showed }: CmlAccessTrack
     return activity
   },
 })
-
-export const cmlLogins = (client: Client, defaults: CmlCredentials | null): CmlLoginResolver =>
-  cmlLoginResolver((id, signal) => client.call('getWorkerSecrets', { params: { id }, signal }), defaults)

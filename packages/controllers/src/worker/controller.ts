@@ -9,8 +9,9 @@ import { outages } from '../kit/dependency-outages.ts'
 import { settingsCache } from '../kit/settings-cache.ts'
 import { termMemory } from '../kit/term-memory.ts'
 import { wakeRelay } from '../kit/wake-relay.ts'
+import { cmlLogins } from './cml-logins.ts'
 import { cmlProbes } from './cml-probes.ts'
-import { cmlAccess, cmlLogins } from './cml-refusals.ts'
+import { cmlRefusals } from './cml-refusals.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { discoveryLoop } from './discovery-loop.ts'
 import { ec2Outages } from './ec2-outages.ts'
@@ -38,7 +39,7 @@ export function workerController(parts: WorkerControllerParts): Controller {
   const unanswered = outages({ clock, logger })
   const reads = ec2Outages({ clock, outages: unanswered, wake: id => void wakes.wake(id, 'EC2 answers again') })
   const machines = reads.guard(parts.machines)
-  const access = cmlAccess({
+  const access = cmlRefusals({
     ...parts,
     logins: cmlLogins(client, config.cmlDefaults),
     onChange: id => void wakes.wake(id, 'CML access'),

@@ -7,7 +7,7 @@ import { NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { aWorker } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observation-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { cmlLogins } from './cml-refusals.ts'
+import { cmlLogins } from './cml-logins.ts'
 import { changeLicense, dependsOnLicense, type LicenseParts, readLicense } from './licenses.ts'
 import { BOOTED_MS, never, type SimulatedFleet, simulatedFleet } from './testing/simulated-cloud-and-api.ts'
 

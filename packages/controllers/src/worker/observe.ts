@@ -21,7 +21,7 @@ import type {
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
 import { type CmlProbes, readNodeDefinitions } from './cml-probes.ts'
-import type { CmlAccessWatch } from './cml-refusals.ts'
+import type { CmlRefusals } from './cml-refusals.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import type { Ec2Outages } from './ec2-outages.ts'
 import { dependsOnLicense, readLicense } from './licenses.ts'
@@ -38,7 +38,7 @@ export interface ObserveParts {
   readonly logins: CmlLoginResolver
   readonly snapshots: RegionSnapshots
   readonly probes: Pick<CmlProbes, 'latest' | 'record'>
-  readonly access: Pick<CmlAccessWatch, 'accessTo' | 'isOutdated' | 'forget'>
+  readonly access: Pick<CmlRefusals, 'accessTo' | 'isOutdated' | 'forget'>
   readonly memory: WorkerMemory
 }
 

@@ -20,7 +20,7 @@ import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
 import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import type { ManualClock } from '@lcm/testkit/manual-clock'
 import { outages } from '../../kit/dependency-outages.ts'
-import { cmlLogins } from '../cml-refusals.ts'
+import { cmlLogins } from '../cml-logins.ts'
 import { WORKER_CONTROLLER_DEFAULTS, type WorkerControllerConfig } from '../config.ts'
 import { type Ec2Outages, ec2Outages } from '../ec2-outages.ts'
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { checkOpenings, checkSpelling } from './american-spelling.ts'
+import { checkSpelling } from './american-spelling.ts'
 import { checkTerms } from './banned-words.ts'
+import { checkOpenings } from './comment-openings.ts'
 import { checkFolders } from './folder-sizes.ts'
 import { checkCycles } from './import-cycles.ts'
 import { type Rule, treeOf } from './repository-tree.ts'
