@@ -44,6 +44,13 @@ describe('a worker whose machine is lost', () => {
     expect((await all()).length).toBe(2)
   })
 
+  it('is not replaced by a report of an older version, which is refused', async () => {
+    const id = await lose()
+    const { version } = await fleet.get(id)
+    expect((await fleet.report(id, version - 1, { status: 'TERMINATED' })).status).toBe(412)
+    expect((await all()).length).toBe(1)
+  })
+
   it('is not replaced when its template is disabled or does not say so', async () => {
     const [plain, disabled] = [await lose({ name: 'plain', replace_lost: false }), await lose()]
     await fleet.send('POST', 'worker-templates/lasting/disable', { json: {} })
