@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, it } from 'vitest'
 import { type OpenRollingCluster, onSqlite } from './clusters/rolling-restart-clusters.ts'
-import { expectNothingLost } from './expect-nothing-lost.ts'
+import { expectNothingLost } from './rolling-restart-loses-nothing.ts'
 
 const LIMIT_MS = 180_000
 

@@ -1,7 +1,7 @@
 import { mayModify } from '@lcm/contract/route-spec'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession, SessionStatus } from '@lcm/domain/session/lablet-session'
-import { retryOf } from '@lcm/domain/session/session-retry'
+import { retryOf } from '@lcm/domain/session/session-retry-request'
 import type { Info } from '../../../state/live-state.ts'
 import { isAllowed } from '../../../state/permission.ts'
 

@@ -5,7 +5,7 @@ import { reason } from '../../reason.ts'
 import { decideWorker } from '../decide.ts'
 import { WORKER_POLICY } from '../observation.ts'
 import type { Worker } from '../worker.ts'
-import { judgePower, type PowerActKind } from './power-refusal.ts'
+import { judgePower, type PowerActKind } from './ec2-refusal.ts'
 
 const NOW = toMs(onMachine().entered_status_at) + 60_000
 const at = { policy: WORKER_POLICY, nowMs: NOW }

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { reason } from '../reason.ts'
 import { LAB_STOPPED, type LabletSession, type Pipeline } from './lablet-session.ts'
 import { begun, blocked, concluded, newPipeline, PIPELINE_STEPS } from './pipeline.ts'
-import { retryOf } from './session-retry.ts'
+import { retryOf } from './session-retry-request.ts'
 
 const NOW = '2026-01-02T03:30:00.000Z'
 const [FIRST, SECOND] = PIPELINE_STEPS.instantiate
