@@ -74,6 +74,7 @@ describe('a rejected part', () => {
     await asked(login, FINE)
     expect(changes.at(-1)).toBe('telemetry accepted')
     expect(refusals.problems()).toEqual([])
+    expect(new Set(refusals.counts().values())).toEqual(new Set([0]))
   })
 
   it('names few workers and counts the rest', async () => {
@@ -84,8 +85,11 @@ describe('a rejected part', () => {
     ])
     refusals.forget('w-1')
     expect(refusals.counts().get('login')).toBe(4)
+    refusals.forget('w-1')
+    expect(refusals.counts().get('login')).toBe(4)
     refusals.clear()
     expect(refusals.problems()).toEqual([])
+    expect(new Set(refusals.counts().values())).toEqual(new Set([0]))
   })
 })
 

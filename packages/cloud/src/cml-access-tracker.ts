@@ -67,6 +67,9 @@ type OnCmlAccessChange = (change: CmlAccessChange) => void
 
 export function cmlAccessTracker(clock: Pick<Clock, 'now'>, onChange: OnCmlAccessChange): CmlAccessTracker {
   const entries = new Map<string, Entry>()
+  /** Kept with every change: counting all workers each time would take too long in a large fleet. */
+  const counts = new Map<CmlPart, number>(CML_PARTS.map(part => [part, 0]))
+  const add = (part: CmlPart, count: 1 | -1) => void counts.set(part, (counts.get(part) ?? 0) + count)
   const holders = new WeakMap<CmlLogin, { readonly entry: Entry; readonly ref: string | null }>()
 
   function note(entry: Entry, part: CmlPart, words: string | null): void {
@@ -74,7 +77,10 @@ export function cmlAccessTracker(clock: Pick<Clock, 'now'>, onChange: OnCmlAcces
     if (words !== null && wasRefused) return
     const refusal = words === null ? null : { message: words.slice(0, MESSAGE_MAX), sinceMs: clock.now() }
     entry.parts.set(part, refusal ?? 'accepted')
-    if (refusal !== null || wasRefused) onChange({ worker: entry.worker, part, refusal })
+    if (refusal === null && !wasRefused) return
+    // A caller may still hold the entry of a worker that was forgotten.
+    if (entries.get(entry.worker.id) === entry) add(part, refusal === null ? -1 : 1)
+    onChange({ worker: entry.worker, part, refusal })
   }
 
   /** Null when the credentials have changed since, or the worker was forgotten. */
@@ -128,10 +134,17 @@ export function cmlAccessTracker(clock: Pick<Clock, 'now'>, onChange: OnCmlAcces
       const entry = entries.get(worker.id)
       return entry !== undefined && entry.ref !== refOf(worker) && refusedOf(entry).length > 0
     },
-    counts: () => new Map(CML_PARTS.map(part => [part, refusing(entries.values(), part).length])),
+    counts: () => counts,
     problems: () => problemsOf(entries),
-    forget: workerId => void entries.delete(workerId),
-    clear: () => entries.clear(),
+    forget(workerId) {
+      const entry = entries.get(workerId)
+      for (const part of entry === undefined ? [] : refusedOf(entry)) add(part, -1)
+      entries.delete(workerId)
+    },
+    clear() {
+      for (const part of CML_PARTS) counts.set(part, 0)
+      entries.clear()
+    },
   }
 }
 
@@ -149,7 +162,7 @@ const refusedOf = ({ parts }: Entry): readonly CmlPart[] =>
   CML_PARTS.filter(part => (parts.get(part) ?? 'accepted') !== 'accepted')
 
 const refusing = (entries: Iterable<Entry>, part: CmlPart): readonly Entry[] =>
-  [...entries].filter(entry => refusedOf(entry).includes(part))
+  [...entries].filter(({ parts }) => (parts.get(part) ?? 'accepted') !== 'accepted')
 
 /** Missing setup is not a fault of the service: it is reported for the worker only. */
 function problemsOf(entries: ReadonlyMap<string, Entry>): readonly Reason[] {
