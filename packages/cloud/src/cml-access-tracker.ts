@@ -67,9 +67,7 @@ type OnCmlAccessChange = (change: CmlAccessChange) => void
 
 export function cmlAccessTracker(clock: Pick<Clock, 'now'>, onChange: OnCmlAccessChange): CmlAccessTracker {
   const entries = new Map<string, Entry>()
-  /** Kept with every change: counting all workers each time would take too long in a large fleet. */
-  const counts = new Map<CmlPart, number>(CML_PARTS.map(part => [part, 0]))
-  const add = (part: CmlPart, count: 1 | -1) => void counts.set(part, (counts.get(part) ?? 0) + count)
+  const counts = refusalCounts()
   const holders = new WeakMap<CmlLogin, { readonly entry: Entry; readonly ref: string | null }>()
 
   function note(entry: Entry, part: CmlPart, words: string | null): void {
@@ -78,8 +76,7 @@ export function cmlAccessTracker(clock: Pick<Clock, 'now'>, onChange: OnCmlAcces
     const refusal = words === null ? null : { message: words.slice(0, MESSAGE_MAX), sinceMs: clock.now() }
     entry.parts.set(part, refusal ?? 'accepted')
     if (refusal === null && !wasRefused) return
-    // A caller may still hold the entry of a worker that was forgotten.
-    if (entries.get(entry.worker.id) === entry) add(part, refusal === null ? -1 : 1)
+    if (entries.get(entry.worker.id) === entry) counts.add(refusal === null ? -1 : 1, [part])
     onChange({ worker: entry.worker, part, refusal })
   }
 
@@ -130,21 +127,38 @@ export function cmlAccessTracker(clock: Pick<Clock, 'now'>, onChange: OnCmlAcces
     },
     clearPart: (worker, part) => note(entryIn(entries, worker), part, null),
     accessTo: worker => Object.fromEntries(entries.get(worker.id)?.parts ?? []),
-    isOutdated(worker) {
-      const entry = entries.get(worker.id)
-      return entry !== undefined && entry.ref !== refOf(worker) && refusedOf(entry).length > 0
-    },
-    counts: () => counts,
+    isOutdated: worker => isOutdated(entries.get(worker.id), worker),
+    counts: () => counts.byPart,
     problems: () => problemsOf(entries),
-    forget(workerId) {
-      const entry = entries.get(workerId)
-      for (const part of entry === undefined ? [] : refusedOf(entry)) add(part, -1)
-      entries.delete(workerId)
+    forget: workerId => forget(entries, counts, [workerId]),
+    clear: () => forget(entries, counts, [...entries.keys()]),
+  }
+}
+
+interface RefusalCounts {
+  readonly byPart: ReadonlyMap<CmlPart, number>
+  add(count: 1 | -1, parts: readonly CmlPart[]): void
+}
+
+/**
+ * Kept with every change: counting all workers each time would take too long in a large fleet. A caller may still hold the entry
+ * of a worker that was forgotten: it does not count.
+ */
+function refusalCounts(): RefusalCounts {
+  const byPart = new Map<CmlPart, number>(CML_PARTS.map(part => [part, 0]))
+  return {
+    byPart,
+    add(count, parts) {
+      for (const part of parts) byPart.set(part, (byPart.get(part) ?? 0) + count)
     },
-    clear() {
-      for (const part of CML_PARTS) counts.set(part, 0)
-      entries.clear()
-    },
+  }
+}
+
+function forget(entries: Map<string, Entry>, counts: RefusalCounts, workerIds: readonly string[]): void {
+  for (const id of workerIds) {
+    const entry = entries.get(id)
+    if (entry !== undefined) counts.add(-1, refusedOf(entry))
+    entries.delete(id)
   }
 }
 
@@ -157,6 +171,9 @@ function entryIn(entries: Map<string, Entry>, worker: Worker): Entry {
   entry.ref = refOf(worker)
   return entry
 }
+
+const isOutdated = (entry: Entry | undefined, worker: Worker): boolean =>
+  entry !== undefined && entry.ref !== refOf(worker) && refusedOf(entry).length > 0
 
 const refusedOf = ({ parts }: Entry): readonly CmlPart[] =>
   CML_PARTS.filter(part => (parts.get(part) ?? 'accepted') !== 'accepted')
