@@ -157,6 +157,15 @@ describe('many workers', () => {
     await page.getByLabel('Select bulk-3').click({ modifiers: ['Shift'] })
     const bar = page.getByRole('region', { name: 'Selected workers' })
     await expect.poll(() => bar.textContent()).toContain('3 selected')
+    // A row that changes its height must not move the buttons: a click in that moment would miss them.
+    const before = await bar.boundingBox()
+    await page
+      .locator('.worker-row')
+      .first()
+      .evaluate(row => {
+        if (row instanceof HTMLElement) row.style.height = '120px'
+      })
+    expect(await bar.boundingBox()).toEqual(before)
     await screenshot(page, 'workers-bulk-light')
     await bar.getByRole('button', { name: /^Stop/ }).click()
     await dialogOf(page).getByRole('button', { name: 'Stop 3 workers' }).click()
