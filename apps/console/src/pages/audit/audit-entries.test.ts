@@ -1,18 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type Entry, withNewest, withOlder } from './audit-entries.ts'
+import { anEntry } from './testing/an-entry.ts'
 
-const entry = (n: number, more: Partial<Entry> = {}): Entry => ({
-  id: `e-${n}`,
-  at: `2026-01-02T03:04:${String(n).padStart(2, '0')}.000Z`,
-  actor: { id: 'admin', name: 'admin', role: 'admin' },
-  action: 'stop',
-  resource: 'worker:w-1',
-  before: {},
-  after: {},
-  reason: '',
-  ...more,
-})
-const page = (next_cursor: string | null, ...ns: number[]) => ({ items: ns.map(n => entry(n)), next_cursor })
+const page = (next_cursor: string | null, ...ns: number[]) => ({ items: ns.map(n => anEntry(n)), next_cursor })
 const ids = ({ entries }: { entries: readonly Entry[] }) => entries.map(({ id }) => id)
 
 describe('held entries', () => {

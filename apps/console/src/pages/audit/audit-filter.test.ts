@@ -1,22 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry } from './audit-entries.ts'
 import { actionText, auditHash, filterOf, matches, NO_FILTER } from './audit-filter.ts'
-
-const entry = (n: number, more: Partial<Entry> = {}): Entry => ({
-  id: `e-${n}`,
-  at: `2026-01-02T03:04:${String(n).padStart(2, '0')}.000Z`,
-  actor: { id: 'admin', name: 'admin', role: 'admin' },
-  action: 'stop',
-  resource: 'worker:w-1',
-  before: {},
-  after: {},
-  reason: '',
-  ...more,
-})
+import { anEntry } from './testing/an-entry.ts'
 
 describe('the filter', () => {
   const nameOf = () => 'metal-1'
-  const has = (more: Partial<Entry>, filter: object) => matches(entry(1, more), { ...NO_FILTER, ...filter }, nameOf)
+  const has = (more: Partial<Entry>, filter: object) => matches(anEntry(1, more), { ...NO_FILTER, ...filter }, nameOf)
 
   it('finds text in actor, action, resource name, reason and changes', () => {
     const after = { desired_status: 'STOPPED' }

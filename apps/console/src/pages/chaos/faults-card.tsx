@@ -19,8 +19,8 @@ const PRESET_TEXTS: Readonly<Record<Preset, string>> = {
 /** Fault rates of the simulated AWS, and faults for its next calls. */
 export function FaultsCard({ sim, faults }: FaultsProps) {
   return (
-    <section class="card weather" aria-labelledby="weather-title">
-      <h2 id="weather-title">AWS faults</h2>
+    <section class="card faults-card" aria-labelledby="faults-title">
+      <h2 id="faults-title">AWS faults</h2>
       {faults.error !== null && (
         <p class="read-failed" role="alert">
           Could not reach the simulated cloud: {faults.error}
@@ -48,11 +48,11 @@ export function FaultsCard({ sim, faults }: FaultsProps) {
 }
 
 function ActiveFaults({ faults }: { faults: FaultState }) {
-  const weather = activeFaults(faults)
-  if (weather.length === 0) return <p class="muted">All calls succeed.</p>
+  const active = activeFaults(faults)
+  if (active.length === 0) return <p class="muted">All calls succeed.</p>
   return (
-    <ul class="weather-list">
-      {weather.map(line => (
+    <ul class="fault-list">
+      {active.map(line => (
         <li key={line}>{line}</li>
       ))}
     </ul>
