@@ -137,6 +137,17 @@ describe('sessions', () => {
     await rowOf(page, served).waitFor()
   })
 
+  it('keep every filter that is chosen before the page is drawn again', async () => {
+    const { page } = await open({ at: '#/sessions?status=PENDING,RUNNING,READY' })
+    await button(page, 'Mine').waitFor()
+    await page.evaluate(() => {
+      const press = (name: RegExp) =>
+        [...document.querySelectorAll('button')].find(each => name.test(each.textContent ?? ''))?.click()
+      for (const name of [/^7d/, /^Mine/, /^RUNNING/, /^PENDING/]) press(name)
+    })
+    expect(page.url()).toMatch(/#\/sessions\?status=READY&mine=yes&range=7d$/)
+  })
+
   it.each(['Extend', 'Cancel'])('that end while a dialog is open disable it: %s', async verb => {
     const { id } = await book(LAB, 30)
     const { page } = await open({ at: `#/sessions?q=${id}` })
