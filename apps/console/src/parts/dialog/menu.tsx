@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../console-context.ts'
 
 export interface MenuItem {
@@ -70,7 +70,7 @@ export function Menu({ label, anchor, items }: MenuProps) {
 function useMenuPlace(menu: { readonly current: HTMLDialogElement | null }, anchor: Element): { current: boolean } {
   const { dialog } = useConsole()
   const isGone = useRef(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = menu.current
     const opener = document.activeElement
     if (shown === null) return

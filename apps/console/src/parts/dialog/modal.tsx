@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import { NamedIcon } from '../icons.tsx'
 
 interface ModalProps {
@@ -16,7 +16,7 @@ interface ModalProps {
 export function Modal({ title, onClose, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null)
   const isGone = useRef(false)
-  useEffect(() => {
+  useLayoutEffect(() => {
     const shown = dialog.current
     const opener = document.activeElement
     shown?.showModal()
