@@ -69,13 +69,16 @@ it('marks what LCM has not observed yet, and triggers a sweep', async () => {
 
 it('throttles AWS, loses responses and changes the preset', async () => {
   const { page } = await open({ at: '#/chaos' })
+  const pending = page.locator('.scripted').getByText(/next \d+ CreateTags/)
+  // LCM may make some of these calls before the page reads what is pending.
+  await page.getByRole('combobox', { name: 'Number of calls' }).selectOption('50')
   await page.getByRole('combobox', { name: 'API call' }).selectOption('CreateTags')
   await page.getByRole('combobox', { name: 'Fault' }).selectOption('lose their response')
   await page.getByRole('button', { name: 'Apply' }).click()
-  await page.locator('.scripted').getByText('next 3 CreateTags').waitFor()
+  await pending.waitFor()
   expect(await seriousViolations(page)).toEqual([])
   await page.getByRole('button', { name: 'Clear', exact: true }).click()
-  await page.locator('.scripted').getByText('next 3 CreateTags').waitFor({ state: 'detached' })
+  await pending.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: /^realistic/ }).click()
   await page.getByText('of reads are stale').waitFor()
   await page.getByRole('button', { name: /^calm/ }).click()

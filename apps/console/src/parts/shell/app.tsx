@@ -1,5 +1,5 @@
-import type { ComponentType, VNode } from 'preact'
-import { useEffect, useErrorBoundary, useRef } from 'preact/hooks'
+import { type ComponentType, Fragment, type VNode } from 'preact'
+import { useEffect, useErrorBoundary, useLayoutEffect, useRef } from 'preact/hooks'
 import { AuditPage } from '../../pages/audit/audit-page.tsx'
 import { ChaosPage } from '../../pages/chaos/chaos-page.tsx'
 import { ControllersPage } from '../../pages/controller/controllers-page.tsx'
@@ -25,7 +25,7 @@ export function App() {
   const title = titleOf(route, parts)
   const address = addressOf(route)
   const dialog = useDialogOf(address)
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${title} · LCM`
   }, [title])
   useFocusOnArrival(address, main)
@@ -103,16 +103,20 @@ function titleOf(route: Route, { state }: ConsoleParts): string {
 
 const addressOf = (route: Route): string => ('id' in route ? `${route.page} ${route.id}` : route.page)
 
-/** Closes the dialog when the user navigates away from the page that opened it. */
+/**
+ * Closes the dialog when the user navigates away from the page that opened it. Each opening has its own key: a menu that Escape
+ * just closed must not be reused for the next one.
+ */
 function useDialogOf(address: string): VNode | null {
   const { dialog } = useConsole()
-  const opened = useRef({ shown: dialog.value, address })
-  if (opened.current.shown !== dialog.value) opened.current = { shown: dialog.value, address }
+  const opened = useRef({ shown: dialog.value, address, key: 0 })
+  if (opened.current.shown !== dialog.value)
+    opened.current = { shown: dialog.value, address, key: opened.current.key + 1 }
   const isLeft = opened.current.address !== address
   useEffect(() => {
     if (isLeft) dialog.value = null
   }, [isLeft, dialog])
-  return isLeft ? null : dialog.value
+  return isLeft ? null : <Fragment key={opened.current.key}>{dialog.value}</Fragment>
 }
 
 /** Moves the focus to the heading of a new page, so that screen readers announce it. The first page is skipped. */
