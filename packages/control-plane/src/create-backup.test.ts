@@ -131,14 +131,17 @@ describe('over HTTP', () => {
   })
 
   it('aborts the connection when the server closes', async () => {
-    const { client, close } = await serve(endless().chunks)
+    const clock = manualClock()
+    const { client, close } = await serve(endless().chunks, { clock })
     const reading = (await client.download('createBackup', {}))[Symbol.asyncIterator]()
     await reading.next()
     const rest = (async () => {
       while (!(await reading.next()).done);
     })()
-    await close()
+    const closing = close()
+    await clock.advance(10_000)
     await expect(rest).rejects.toBeInstanceOf(UnreachableError)
+    await closing
   })
 
   it('waits for a slow reader without buffering, and disconnects one that reads nothing', async () => {
