@@ -8,7 +8,6 @@ import { awsMetrics } from '@lcm/cloud-aws/cloudwatch/machine-metrics'
 import { cmlLabsClient } from '@lcm/cloud-aws/cml/cml-labs'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml/cml-system'
 import { type AwsCall, awsCompute } from '@lcm/cloud-aws/ec2/compute'
-import { type S3Options, s3Objects } from '@lcm/cloud-aws/s3/object-storage'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
 import type { ControlApi } from '@lcm/cloud-sim/server/control-api'
@@ -18,6 +17,7 @@ import { type SimFile, type SimStore, SimStoreError, sqliteSimStore } from '@lcm
 import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
+import { bucketsOf } from './buckets.ts'
 import type { S3Environment } from './environment/environment.ts'
 import { type Regions, readRegionFile } from './files/region-file.ts'
 import { StartupError } from './startup-error.ts'
@@ -80,17 +80,6 @@ export function realCloud(options: RealCloudOptions): Cloud {
       await Promise.all([cml.close(), labs.close()])
     },
   }
-}
-
-/** `env.AWS_REGION` is the region of the first request for a bucket. */
-export function bucketsOf(env: S3Environment, given: Pick<S3Options, 'clock' | 'credentials'>): Objects {
-  const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL
-  return s3Objects({
-    ...given,
-    region: env.AWS_REGION,
-    fetch: globalThis.fetch,
-    ...(endpoint === undefined ? {} : { endpoint }),
-  })
 }
 
 export interface SimCloudOptions {

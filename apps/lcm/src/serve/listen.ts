@@ -4,7 +4,7 @@ import { inUrl, type RunningServer, startServer } from '@lcm/control-plane/http/
 import { aborted, type HostedService } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { assetFolder } from './files/asset-folder.ts'
-import { StartupError } from './startup-error.ts'
+import { NO_SUCH_ADDRESS, refusedToListen } from './startup-error.ts'
 
 export interface Listening {
   readonly host: string
@@ -18,7 +18,6 @@ export interface Listening {
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]', '::1']
 
 const LOOPBACK_ADDRESSES = ['127.0.0.1', '::1']
-const NO_SUCH_ADDRESS = ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENOTFOUND', 'EAI_AGAIN']
 
 /** Checks the port before anything is written, so that a failed start leaves no files behind. */
 export async function refuseTakenPort(port: number): Promise<void> {
@@ -63,23 +62,4 @@ export interface Leaving {
   readonly delayMs: number
   /** Aborts on the second request to shut down. */
   readonly hurry: AbortSignal | undefined
-}
-
-/** Converts a listen error to a StartupError with advice. */
-export function refusedToListen(cause: unknown, { host, port }: { host: string; port: number }): unknown {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-  if (code === 'EADDRINUSE') {
-    return new StartupError(`port ${port} is in use`, {
-      advice: `stop the process that uses it, or choose another with --port, such as ${port + 1}`,
-      cause,
-    })
-  }
-  if (code === 'EACCES')
-    return new StartupError(`no permission to listen on port ${port}`, {
-      advice: 'choose one above 1023 with --port',
-      cause,
-    })
-  if (NO_SUCH_ADDRESS.includes(code))
-    return new StartupError(`this computer has no address ${host}`, { advice: 'choose another with --host', cause })
-  return cause
 }

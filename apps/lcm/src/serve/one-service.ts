@@ -8,8 +8,6 @@ import {
   workerControllerEnvironment,
 } from './environment/environment.ts'
 import { unknownVariables, unreadSettings } from './environment/unknown-variables.ts'
-import { serveApi } from './serve-api.ts'
-import { serveLabletController, serveResourceScheduler, serveWorkerController } from './serve-controllers.ts'
 import type { Io } from './up.ts'
 
 /** The services of the cluster profile, with their default ports. */
@@ -29,20 +27,35 @@ export interface ServeOptions {
   readonly env: Env
 }
 
-/** Runs one service as a separate process until the signal aborts. Everything else is configured by environment variables. */
-export function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
+/**
+ * Runs one service as a separate process until the signal aborts. Everything else is configured by environment variables. Only the
+ * code of that service is loaded.
+ */
+export async function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
   const at = { host, port: port ?? SERVED[service] }
   const warnings = [...unknownVariables(env), ...(service === 'control-plane-api' ? [] : unreadSettings(service, env))]
   for (const line of warnings) io.err(line)
   switch (service) {
     case 'control-plane-api':
-      return serveApi(...withSettings(apiEnvironment, env), at, io)
+      return (await import('./serve-api.ts')).serveApi(...withSettings(apiEnvironment, env), at, io)
     case 'resource-scheduler':
-      return serveResourceScheduler(withSettings(resourceSchedulerEnvironment, env)[0], at, io)
+      return (await import('./serve-resource-scheduler.ts')).serveResourceScheduler(
+        withSettings(resourceSchedulerEnvironment, env)[0],
+        at,
+        io,
+      )
     case 'lablet-controller':
-      return serveLabletController(withSettings(labletControllerEnvironment, env)[0], at, io)
+      return (await import('./serve-lablet-controller.ts')).serveLabletController(
+        withSettings(labletControllerEnvironment, env)[0],
+        at,
+        io,
+      )
     case 'worker-controller':
-      return serveWorkerController(withSettings(workerControllerEnvironment, env)[0], at, io)
+      return (await import('./serve-worker-controller.ts')).serveWorkerController(
+        withSettings(workerControllerEnvironment, env)[0],
+        at,
+        io,
+      )
   }
 }
 

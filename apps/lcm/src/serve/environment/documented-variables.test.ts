@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { effectiveSettings } from '@lcm/domain/fleet/settings'
 import { describe, expect, it } from 'vitest'
 import { type ServedService, serve } from '../one-service.ts'
-import { workerControllerConfig } from '../serve-controllers.ts'
+import { workerControllerConfig } from '../serve-worker-controller.ts'
 import { StartupError } from '../startup-error.ts'
 import {
   etcdEndpoints,

@@ -1,0 +1,21 @@
+import { cmlLabsClient } from '@lcm/cloud-aws/cml/cml-labs'
+import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
+import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
+import { labletController } from '@lcm/controllers/lablet/controller'
+import { systemClock as clock } from '@lcm/runtime/clock'
+import { bucketsOf } from './buckets.ts'
+import { cmlDefaultsOf, type LabletControllerEnvironment, labletLoopsOf } from './environment/environment.ts'
+import { type At, serveController } from './serve-controller.ts'
+import type { Io } from './up.ts'
+
+export function serveLabletController(env: LabletControllerEnvironment, at: At, io: Io): Promise<void> {
+  const config = { ...LABLET_CONTROLLER_DEFAULTS, ...labletLoopsOf(env), cmlDefaults: cmlDefaultsOf(env) }
+  const process = { service: 'lablet-controller', env, instanceId: env.LABLET_CONTROLLER_INSTANCE_ID, at } as const
+  return serveController(process, io, (parts, onClose) => {
+    const labs = cmlLabsClient({ clock })
+    onClose(() => labs.close())
+    const folder = env.LCM_CONTENT_FOLDER ?? null
+    const sources = contentSources({ clock, folder, fetch: globalThis.fetch, objects: bucketsOf(env, { clock }) })
+    return labletController({ ...parts, labs, sources, config })
+  })
+}
