@@ -3,7 +3,7 @@ export const LONGEST = [
   '/runs/six-hours.test',
   '/crashes/',
   '/failover',
-  '/sessions.e2e.test',
+  '/chaos.e2e.test',
   '/sqlite/store.test',
   '/sqlite/group-commit.test',
   '/worker/decide.test',
