@@ -14,7 +14,7 @@ function rank({ moduleId }: TestSpecification): number {
   return LONG.test(moduleId) ? 1 : 2
 }
 
-/** `vitest --mode bundle` runs the tests that tools/bundles/test-bundle.mjs bundled. */
+/** `vitest --mode bundle` runs the tests that tools/bundles/bundle-tests.mjs bundled. */
 const TEST = 'test.{ts,tsx,mjs}'
 const FOLDERS = '{packages,apps,simulation,examples,tools,bench}'
 const VIRTUAL = `simulation/virtual/**/*.${TEST}`

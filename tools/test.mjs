@@ -37,7 +37,7 @@ async function everything() {
 /** Suites that wait run beside those that compute, which are as many as there are cores and give way. */
 async function all() {
   // Imported late because its packages may have just been installed.
-  const { bundleTests } = await import('./bundles/test-bundle.mjs')
+  const { bundleTests } = await import('./bundles/bundle-tests.mjs')
   await bundleTests()
   return [computing(), waiting(), browser()]
 }

@@ -77,7 +77,7 @@ function report(calls) {
 
 function startProduct() {
   const ports = ['--port', '0', '--sim-port', '0', '--speed', '600']
-  const args = ['--import', 'tsx', '--import', join(here, 'tools/count-function-calls.mjs'), join(root, options.entry)]
+  const args = ['--import', 'tsx', '--import', join(here, 'tools/call-counter-preload.mjs'), join(root, options.entry)]
   return spawn(process.execPath, [...args, 'up', '--data', data, ...ports], {
     cwd: root,
     env: { ...process.env, CALLS_ROOT: `${pathToFileURL(root).href}/`, LCM_LOG_LEVEL: 'error' },

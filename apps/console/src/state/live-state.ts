@@ -2,8 +2,8 @@ import type { EventEnvelope } from '@lcm/contract/events'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { type Signal, signal } from '@preact/signals'
-import { type Collection, collection } from './collection.ts'
 import { type UsageSamples, usageSamples } from './usage-samples.ts'
+import { type Collection, collection } from './versioned-collection.ts'
 
 export type Info = AnswerOf<'info'>
 

@@ -5,10 +5,10 @@ import type { Dispatch } from '@lcm/contract/route-spec'
 import type { RouteName } from '@lcm/contract/routes'
 import type { Clock } from '@lcm/runtime/clock'
 import { batch } from '@preact/signals'
-import type { Collection, Versioned } from './collection.ts'
 import { type Collections, type Connection, LIVE_KINDS, type LiveKind, type LiveState } from './live-state.ts'
 import { isAllowed } from './permission.ts'
 import { type ServerClock, serverClock } from './server-clock.ts'
+import type { Collection, Versioned } from './versioned-collection.ts'
 
 /** Heartbeats arrive every 15 s: after two missed ones the stream is dead, even if the socket is open. */
 const SILENCE_MS_MAX = 40_000

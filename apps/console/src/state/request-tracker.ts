@@ -1,9 +1,9 @@
 import type { Client } from '@lcm/client/client'
 import { batch, effect, type ReadonlySignal, signal } from '@preact/signals'
-import type { Versioned } from './collection.ts'
 import { failureText } from './error-text.ts'
 import type { Collections, LiveKind } from './live-state.ts'
 import type { Notices } from './notices.ts'
+import type { Versioned } from './versioned-collection.ts'
 
 /** Resource that a request is about. */
 export interface Target {

@@ -212,7 +212,7 @@ const GROUPS: readonly Group[] = [
   {
     name: 'open',
     summary: 'Print a link that logs a browser in to the console',
-    load: async () => (await import('./token/open-login-link.ts')).defineOpen,
+    load: async () => (await import('./token/print-login-link.ts')).defineOpen,
   },
   {
     name: 'doctor',

@@ -2,9 +2,9 @@ import { createServer } from 'node:http'
 import { memorySimStore, SimStoreError } from '@lcm/cloud-sim/sim-store'
 import { systemClock } from '@lcm/runtime/clock'
 import { expect, it, onTestFinished } from 'vitest'
-import { bucketsOf } from './buckets.ts'
 import { openWorld } from './cloud-adapters.ts'
 import { upEnvironment } from './environment/environment.ts'
+import { bucketsOf } from './s3-objects.ts'
 import { StartupError } from './startup-error.ts'
 
 it('reports that the disk is too full to store the simulated cloud', () => {

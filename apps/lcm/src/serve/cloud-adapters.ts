@@ -17,9 +17,9 @@ import { type SimFile, type SimStore, SimStoreError, sqliteSimStore } from '@lcm
 import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { bucketsOf } from './buckets.ts'
 import type { S3Environment } from './environment/environment.ts'
 import { type Regions, readRegionFile } from './files/region-file.ts'
+import { bucketsOf } from './s3-objects.ts'
 import { StartupError } from './startup-error.ts'
 
 /** The cloud ports for the controllers, with the regions and endpoints. */

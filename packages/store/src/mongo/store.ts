@@ -16,13 +16,13 @@
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
 import { type Store, StoreError, type StoreSchema } from '../store.ts'
 import { NO_UPGRADES } from '../upgrade-one-document.ts'
-import { mongoAnnouncements } from './announcements.ts'
 import { mongoCollection } from './collection.ts'
 import { decodeOrKeep, type Guard, guardWith, secretsIn } from './error-guard.ts'
 import { outboxFlush } from './flush-outbox.ts'
 import { mongoJournal } from './journal.ts'
 import { kindRegistry } from './kind-registry.ts'
 import { mongoSeries } from './series.ts'
+import { mongoAnnouncements } from './unpublished-changes.ts'
 import { upgradeMongo } from './upgrade-documents.ts'
 
 export interface MongoOptions {

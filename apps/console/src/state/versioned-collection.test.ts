@@ -1,6 +1,6 @@
 import { effect } from '@preact/signals'
 import { describe, expect, it } from 'vitest'
-import { collection } from './collection.ts'
+import { collection } from './versioned-collection.ts'
 
 const things = () => collection<{ id: string; version: number }>()
 
