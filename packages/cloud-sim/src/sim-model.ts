@@ -7,7 +7,7 @@ import { killInPending, retire } from './ec2/machine-interruptions.ts'
 import { unknownInstances } from './ec2/refusal.ts'
 import type { FaultInjector } from './faults/fault-injector.ts'
 import type { PresetName } from './faults/fault-plan.ts'
-import { type Admit, admission, rateLimitedEc2 } from './faults/faulty-ec2.ts'
+import { type Admit, admission, faultyEc2 } from './faults/faulty-ec2.ts'
 import type { Addressing } from './machine-addresses.ts'
 import { seedFleet } from './seed-fleet.ts'
 import { openSimState, type SimState } from './sim-state.ts'
@@ -83,7 +83,7 @@ export function openSimModel(options: SimModelOptions): SimModel {
     speed,
     now: sim.now,
     ec2,
-    ec2Api: rateLimitedEc2(ec2, admit),
+    ec2Api: faultyEc2(ec2, admit),
     admit,
     cloudwatch: cloudwatchOf(sim),
     faults: sim.faults,

@@ -40,7 +40,9 @@ export function controllerReplicas(world: World): ControllerReplicas {
     const { service, aheadMs } = machine
     const id = `${service}-${started}`
     machine.process =
-      service === 'worker-controller' ? world.startController(id, aheadMs) : world.sessions.start(service, id, aheadMs)
+      service === 'worker-controller'
+        ? world.startWorkerController(id, aheadMs)
+        : world.sessions.start(service, id, aheadMs)
   }
   const wake = (process: ControllerProcess) => {
     if (frozen.delete(process)) process.thaw()

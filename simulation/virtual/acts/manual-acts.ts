@@ -1,6 +1,6 @@
 import { TAG } from '@lcm/domain/worker/instance'
-import { FLEET } from '../world/controller-process.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
+import { FLEET } from '../world/worker-controller-process.ts'
 import type { MANUAL_ACTS } from './act.ts'
 import { machineOf, type Perform, pick } from './act-context.ts'
 

@@ -133,7 +133,7 @@ export async function crashSessions(
 }
 
 async function finish(path: SessionPath, world: World): Promise<void> {
-  world.startController('one')
+  world.startWorkerController('one')
   const learner = learnersOf(world)
   await learner.define()
   await path.walk({ world, operator: operatorOf(world), manual: manualChangesOf(world), learner })

@@ -20,7 +20,7 @@ const SETTLED_MS = 60_000
 /** The port calls of a path without a crash. */
 export async function callsOf(path: Path, seed: number): Promise<readonly string[]> {
   const world = await openWorld(seed, path.options)
-  world.startController('one')
+  world.startWorkerController('one')
   await finish(path, world)
   return world.calls.names
 }
@@ -28,11 +28,12 @@ export async function callsOf(path: Path, seed: number): Promise<readonly string
 /** Runs the path with a controller that dies at the crash point. Rejects unless the outcome equals an undisturbed run. */
 export async function crashRun(path: Path, seed: number, point: CrashPoint): Promise<void> {
   const world = await openWorld(seed, path.options)
-  const one = world.startController('one')
-  if (point.successor === 'standby') world.startController('two')
+  const one = world.startWorkerController('one')
+  if (point.successor === 'standby') world.startWorkerController('two')
   world.calls.crashAt(point.call, point.when, () => {
     one.kill()
-    if (point.successor === 'restart') world.time.clock.after(RESTARTED_AFTER_MS, () => world.startController('two'))
+    if (point.successor === 'restart')
+      world.time.clock.after(RESTARTED_AFTER_MS, () => world.startWorkerController('two'))
   })
   try {
     await finish(path, world)

@@ -15,8 +15,8 @@ export interface ZombieEffects {
  */
 export async function runZombie(path: Path, seed: number, call: number): Promise<ZombieEffects> {
   const world = await openWorld(seed, path.options)
-  const zombie = world.startController('zombie')
-  world.startController('two')
+  const zombie = world.startWorkerController('zombie')
+  world.startWorkerController('two')
   let lostMs = Number.POSITIVE_INFINITY
   let isAwake = false
   world.calls.crashAt(call, 'after', () => {

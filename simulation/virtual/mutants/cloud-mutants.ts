@@ -1,7 +1,7 @@
 import { CloudError } from '@lcm/cloud/errors'
 import { TAG } from '@lcm/domain/worker/instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
-import { FLEET } from '../world/controller-process.ts'
+import { FLEET } from '../world/worker-controller-process.ts'
 import { at, changeLeadership, type Mutant } from './mutant.ts'
 
 /** Reports a lost response as a refusal. */

@@ -5,8 +5,8 @@ import { type ActContext, living } from '../acts/act-context.ts'
 import { ignoreMissing } from '../acts/manual-acts.ts'
 import { NO_FAULTS } from '../faults/random-faults.ts'
 import { misnamedMachines } from '../invariants/worker/machine-names.ts'
-import { FLEET } from '../world/controller-process.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
+import { FLEET } from '../world/worker-controller-process.ts'
 
 /**
  * From the end of all faults until every resource has its desired state and nothing is left over. A start that never succeeds has

@@ -56,7 +56,7 @@ describe('a CML that refuses LCM', () => {
     const refused = await world.worker(id)
     expect(refusalOf(refused.conditions)).toMatchObject({ reason: { code: 'cml_telemetry_refused' } })
     one.kill()
-    world.startController('two')
+    world.startWorkerController('two')
     await world.runFor(11 * MINUTE_MS)
     // The next leader neither clears the condition before its first call, nor sets it a second time.
     expect((await world.worker(id)).version).toBe(refused.version)

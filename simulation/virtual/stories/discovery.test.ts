@@ -1,8 +1,8 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { describe, expect, it } from 'vitest'
-import { FLEET } from '../world/controller-process.ts'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
+import { FLEET } from '../world/worker-controller-process.ts'
 import { aStory } from './story-fixture.ts'
 
 const MARKED = { [TAG.discovery]: 'true', [TAG.name]: 'found', 'cml-environment': 'prod' }
@@ -17,7 +17,7 @@ describe('a machine tagged for discovery', () => {
     const running = await world.until(id, 'RUNNING')
     expect(running).toMatchObject({ origin: 'DISCOVERY', ec2_instance_id: machine, name: 'found' })
     expect(running.labels).toEqual({ environment: 'prod' })
-    world.startController('two')
+    world.startWorkerController('two')
     world.coordination.faults.loseLease('worker-controller')
     await world.runFor(20 * MINUTE_MS)
     expect(world.workers()).toHaveLength(1)

@@ -52,7 +52,7 @@ describe('an unused worker', () => {
     for (const id of ids) await world.until(id, 'RUNNING')
     const isPaused = () => world.workers().filter(each => each.desired_status === 'STOPPED')
     await world.untilTrue('the first pause', () => isPaused().length === 1, 2 * HOUR_MS)
-    world.startController('two')
+    world.startWorkerController('two')
     world.coordination.faults.loseLease('worker-controller')
     for (let minute = 0; minute < 150; minute += 1) {
       await world.runFor(MINUTE_MS)

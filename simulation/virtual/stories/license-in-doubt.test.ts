@@ -77,7 +77,7 @@ describe('a license whose return is unconfirmed', () => {
     next(() => one.kill())
     await operator.terminate(id)
     await world.untilTrue('a death', () => manual.seats().length === 1 && world.mutations.at(-1)?.act === 'deregister')
-    world.startController('two')
+    world.startWorkerController('two')
     await world.until(id, 'TERMINATED')
     await expectDoubtOnRecord(story)
     await done()
@@ -157,7 +157,7 @@ describe('a license whose return is unconfirmed', () => {
     expect(await world.worker(id)).toMatchObject({ license: { status: 'DEREGISTERING', unsettled: null } })
     one.kill()
     world.access.isCmlCut = false
-    world.startController('two')
+    world.startWorkerController('two')
     await world.until(id, 'TERMINATED')
     expect(await operator.leaks()).toEqual([])
     await done()

@@ -1,8 +1,8 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { describe, expect, it } from 'vitest'
 import { METAL } from '../world/control-plane.ts'
-import { FLEET } from '../world/controller-process.ts'
 import { MINUTE_MS } from '../world/durations.ts'
+import { FLEET } from '../world/worker-controller-process.ts'
 import { aStory } from './story-fixture.ts'
 
 /** A poll, the listing that it may share, and its own time. */

@@ -18,6 +18,6 @@ export interface Story {
 /** A world with one controller. Machines boot quickly by default. */
 export async function aStory(seed: number, options: WorldOptions = {}): Promise<Story> {
   const world = await openWorld(seed, { speed: 10, ...options })
-  const one = world.startController('one')
+  const one = world.startWorkerController('one')
   return { world, one, operator: operatorOf(world), manual: manualChangesOf(world), done: world.close }
 }

@@ -1,7 +1,7 @@
 import { TAG } from '@lcm/domain/worker/instance'
 import { expect, it } from 'vitest'
-import { FLEET } from '../world/controller-process.ts'
 import { HOUR_MS } from '../world/durations.ts'
+import { FLEET } from '../world/worker-controller-process.ts'
 import { aStory } from './story-fixture.ts'
 
 /** As after restoring a backup older than the launch, or when a machine appears after its attempt was closed. */

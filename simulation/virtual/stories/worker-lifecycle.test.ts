@@ -13,7 +13,7 @@ const want = (world: World, verb: 'startWorker' | 'stopWorker' | 'terminateWorke
 describe('one worker, from POST to RUNNING and back', () => {
   it('passes through every status, on one machine', async () => {
     const world = await openWorld(1)
-    world.startController('one')
+    world.startWorkerController('one')
     const id = await createAndRun(world)
     const running = await world.worker(id)
     expect(running.state_history.map(change => change.to)).toEqual(['PENDING', 'PROVISIONING', 'STARTING', 'RUNNING'])
@@ -34,7 +34,7 @@ describe('one worker, from POST to RUNNING and back', () => {
 
   it('makes each transition once, also when the cloud is faster than its listings', async () => {
     const world = await openWorld(3, { speed: 60 })
-    world.startController('one')
+    world.startWorkerController('one')
     const id = await createAndRun(world)
     await want(world, 'stopWorker', id)
     await world.until(id, 'STOPPED')
@@ -50,7 +50,7 @@ describe('one worker, from POST to RUNNING and back', () => {
   it('is the same run for the same seed and a different one for another', async () => {
     const hashOf = async (seed: number) => {
       const world = await openWorld(seed)
-      world.startController('one')
+      world.startWorkerController('one')
       await createAndRun(world)
       await world.close()
       return world.time.traceHash()
@@ -63,7 +63,7 @@ describe('one worker, from POST to RUNNING and back', () => {
   it('writes nothing once it has settled', async () => {
     const world = await openWorld(5)
     await world.client.call('patchSettings', { body: { idle_detection_enabled: false } })
-    world.startController('one')
+    world.startWorkerController('one')
     const id = await createAndRun(world)
     await world.runFor(60_000)
     const { version } = await world.worker(id)
@@ -76,7 +76,7 @@ describe('one worker, from POST to RUNNING and back', () => {
 
   it('starts a request within a second', async () => {
     const world = await openWorld(8)
-    world.startController('one')
+    world.startWorkerController('one')
     const id = await createAndRun(world)
     await world.runFor(45_000)
     for (const [verb, act] of [
@@ -93,7 +93,7 @@ describe('one worker, from POST to RUNNING and back', () => {
 
   it('corrects manual changes', async () => {
     const world = await openWorld(6)
-    world.startController('one')
+    world.startWorkerController('one')
     const id = await createAndRun(world)
     const { ec2_instance_id: machine } = await world.worker(id)
     world.cloud.ec2.stopInstances('us-east-1', { ids: [machine ?? ''], force: false })

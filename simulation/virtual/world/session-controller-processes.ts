@@ -11,10 +11,11 @@ import type { LocalCoordination } from '@lcm/coordination/local/coordination'
 import { type Election, type HostedService, type Logger, silentMeter } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
-import { type ControllerProcess, callName, processOf, syncedClock, traced } from './controller-process.ts'
+import { type ControllerProcess, processOf, syncedClock } from './controller-process.ts'
 import type { Settings } from './controller-settings.ts'
 import { CML_LOGIN } from './planted-secrets.ts'
 import { type Incarnation, type PortCalls, portCalls } from './port-calls.ts'
+import { callName, traced } from './traced-dispatch.ts'
 
 export const SESSION_SERVICES = ['resource-scheduler', 'lablet-controller'] as const
 export type SessionService = (typeof SESSION_SERVICES)[number]

@@ -42,7 +42,7 @@ import { outageBackoff } from '../invariants/worker/outage-backoff.ts'
 import { workerInvariants } from '../invariants/worker/worker-invariants.ts'
 import { type CloudAccess, cloudAccess, cmlOver, computeOver, labsOver } from './cloud-ports.ts'
 import { type LearnerName, METAL, openControlPlane, TOKENS } from './control-plane.ts'
-import { type ControllerProcess, FLEET, startController } from './controller-process.ts'
+import type { ControllerProcess } from './controller-process.ts'
 import type { Settings } from './controller-settings.ts'
 import { withDateHeader } from './date-header.ts'
 import { type EventFollower, eventFollower, followAll, hashStatuses } from './event-follower.ts'
@@ -51,6 +51,7 @@ import { CML_LOGIN } from './planted-secrets.ts'
 import { type PortCalls, portCalls } from './port-calls.ts'
 import { type SessionProcesses, sessionProcesses } from './session-controller-processes.ts'
 import { type TimeControl, timeControl } from './time-control.ts'
+import { FLEET, startWorkerController } from './worker-controller-process.ts'
 
 export interface WorldOptions {
   readonly speed?: number
@@ -110,7 +111,7 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
   eventCount(): number
   /** Records that the CML server on that machine is used. */
   noteUse(machine: string): void
-  startController(instanceId: string, aheadMs?: number): ControllerProcess
+  startWorkerController(instanceId: string, aheadMs?: number): ControllerProcess
   worker(id: string): Promise<Worker>
   session(id: string): Promise<LabletSession>
   /** The latest versions, received by events. */
@@ -259,8 +260,8 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
     sessions: { ...sessions, ...following, ...controllers },
     eventCount: () => following.count(),
     noteUse: machine => void base.usedMs.set(machine, clock.now()),
-    startController: (instanceId, aheadMs = 0) =>
-      startController(
+    startWorkerController: (instanceId, aheadMs = 0) =>
+      startWorkerController(
         { instanceId, aheadMs },
         {
           ...{ ...shared, calls, elect, token: TOKENS.controller, metrics: simMetrics(cloud) },

@@ -4,7 +4,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { expect, it, onTestFinished } from 'vitest'
 import { openWorld } from './cloud-adapters.ts'
 import { upEnvironment } from './environment/environment.ts'
-import { bucketsOf } from './s3-objects.ts'
+import { s3ObjectsOf } from './s3-objects.ts'
 import { StartupError } from './startup-error.ts'
 
 it('reports that the disk is too full to store the simulated cloud', () => {
@@ -38,7 +38,7 @@ it.each([
 ])('sends S3 calls to the endpoint of %s, so that a rehearsal never contacts AWS', async (name, others) => {
   const { paths, url } = await aStandIn()
   const credentials = { accessKeyId: 'simulated', secretAccessKey: 'simulated' }
-  const objects = bucketsOf(upEnvironment({ ...others, [name]: url }), { clock: systemClock, credentials })
+  const objects = s3ObjectsOf(upEnvironment({ ...others, [name]: url }), { clock: systemClock, credentials })
   await objects.read({ bucket: 'labs', key: 'ospf.yaml' }, 100, new AbortController().signal)
   expect(paths).toEqual(['/labs/ospf.yaml'])
 })

@@ -19,7 +19,7 @@ import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { S3Environment } from './environment/environment.ts'
 import { type Regions, readRegionFile } from './files/region-file.ts'
-import { bucketsOf } from './s3-objects.ts'
+import { s3ObjectsOf } from './s3-objects.ts'
 import { StartupError } from './startup-error.ts'
 
 /** The cloud ports for the controllers, with the regions and endpoints. */
@@ -67,7 +67,7 @@ export function realCloud(options: RealCloudOptions): Cloud {
     metrics,
     cml,
     labs,
-    objects: bucketsOf(options.buckets, { clock }),
+    objects: s3ObjectsOf(options.buckets, { clock }),
     cmlDefaults: null,
     regions,
     policy: WORKER_POLICY,

@@ -3,7 +3,7 @@ import { type S3Options, s3Objects } from '@lcm/cloud-aws/s3/object-storage'
 import type { S3Environment } from './environment/environment.ts'
 
 /** `env.AWS_REGION` is the region of the first request for a bucket. */
-export function bucketsOf(env: S3Environment, given: Pick<S3Options, 'clock' | 'credentials'>): Objects {
+export function s3ObjectsOf(env: S3Environment, given: Pick<S3Options, 'clock' | 'credentials'>): Objects {
   const endpoint = env.AWS_ENDPOINT_URL_S3 ?? env.AWS_ENDPOINT_URL
   return s3Objects({
     ...given,

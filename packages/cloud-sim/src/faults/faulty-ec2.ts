@@ -18,7 +18,7 @@ export interface AdmissionRequest {
 }
 
 /** EC2 as callers of its API get it: with request limits and injected errors. */
-export function rateLimitedEc2(ec2: Ec2, admit: Admit): Ec2 {
+export function faultyEc2(ec2: Ec2, admit: Admit): Ec2 {
   return new Proxy(ec2, {
     get(target, name: Call) {
       const call = target[name]
