@@ -56,7 +56,7 @@ export function requestLimits(now: () => number): RequestLimits {
   return {
     take(cost) {
       const nowMs = now()
-      const wanted = s3ObjectsOf(cost).map(({ key, bucket, tokens }) => ({
+      const wanted = bucketsOf(cost).map(({ key, bucket, tokens }) => ({
         key,
         left: level(levels.get(key), bucket, nowMs) - Math.min(tokens, bucket.size),
       }))
@@ -68,7 +68,7 @@ export function requestLimits(now: () => number): RequestLimits {
 
 const EXCEEDED = 'Request limit exceeded.'
 
-function s3ObjectsOf({ region, action, resources, narrowed }: CallCost) {
+function bucketsOf({ region, action, resources, narrowed }: CallCost) {
   const dear = DEAR_UNFILTERED.includes(action) && !narrowed
   const limits = LIMITS[action] ?? (isRead(action) ? (dear ? DESCRIBE_UNFILTERED : DESCRIBE) : MUTATE)
   const key = `${region} ${action}${dear ? ' unfiltered' : ''}`
