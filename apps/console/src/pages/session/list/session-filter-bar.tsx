@@ -2,8 +2,7 @@ import { mayView } from '@lcm/contract/route-spec'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
 import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filter-controls.tsx'
-import { useFilterChange } from '../../../parts/table/use-filter-change.ts'
-import { filterOf, type SessionFilter, sessionsHash } from './session-filter.ts'
+import { type SessionFilter, sessionsHash } from './session-filter.ts'
 
 interface FilterProps {
   readonly filter: SessionFilter
@@ -11,7 +10,8 @@ interface FilterProps {
 }
 
 export function SessionFilterBar({ filter, sessions }: FilterProps) {
-  const change = useFilterChange(filterOf, sessionsHash)
+  const { router } = useConsole()
+  const change = (part: Partial<SessionFilter>) => router.replace(sessionsHash({ ...filter, ...part }))
   const names = new Set(sessions.map(({ definition }) => definition.name))
   if (filter.definition !== '') names.add(filter.definition)
   const countOf = (status: SessionStatus) => sessions.filter(session => session.status === status).length
@@ -22,7 +22,7 @@ export function SessionFilterBar({ filter, sessions }: FilterProps) {
         countOf={countOf}
         allCount={sessions.filter(({ status }) => !isFinal(status)).length}
         chosen={filter.statuses}
-        onChoose={next => change(({ statuses }) => ({ statuses: next(statuses) }))}
+        onChoose={statuses => change({ statuses })}
       />
       <span class="filters-end">
         <MineChip filter={filter} />
@@ -46,8 +46,7 @@ export function SessionFilterBar({ filter, sessions }: FilterProps) {
 
 /** Users who see only their own sessions don't need this filter. */
 function MineChip({ filter }: { filter: SessionFilter }) {
-  const { state } = useConsole()
-  const change = useFilterChange(filterOf, sessionsHash)
+  const { router, state } = useConsole()
   const actor = state.info.value?.actor
   if (actor === undefined || !mayView({ ...actor, service: null }, '')) return null
   return (
@@ -55,7 +54,7 @@ function MineChip({ filter }: { filter: SessionFilter }) {
       type="button"
       class="chip"
       aria-pressed={filter.isMine}
-      onClick={() => change(({ isMine }) => ({ isMine: !isMine }))}
+      onClick={() => router.replace(sessionsHash({ ...filter, isMine: !filter.isMine }))}
     >
       Mine
     </button>
