@@ -30,8 +30,7 @@ const shared = (mode: string) => ({
   globalSetup: ['tools/scratch-folder.mjs'],
   isolate: false,
   // Virtual seconds leave garbage at once: a large nursery spares the collector most of its work.
-  // One thread per process: with two processes on two cores, helper threads of the collector only take turns.
-  execArgv: ['--max-semi-space-size=128', '--single-threaded-gc', '--always-sparkplug'],
+  execArgv: ['--max-semi-space-size=64'],
   // Nothing here is judged by how long it takes, and a busy machine is slow.
   testTimeout: 60_000,
   hookTimeout: 60_000,
