@@ -3,6 +3,7 @@ import { NamedIcon } from '../../parts/icons.tsx'
 import { PageState } from '../../parts/shell/page-states.tsx'
 import { SearchField } from '../../parts/table/filter-controls.tsx'
 import { NoMatch } from '../../parts/table/no-match.tsx'
+import { useFilterChange } from '../../parts/table/use-filter-change.ts'
 import { isAllowed } from '../../state/permission.ts'
 import { resourceLinkOf } from '../../state/resource-link.ts'
 import type { Query } from '../../state/router.ts'
@@ -53,24 +54,29 @@ const Bones = () => (
 const WHO_NAMES: Readonly<Record<Who, string>> = { all: 'All', people: 'People', system: 'Policies and controllers' }
 
 function Filters({ filter }: { filter: AuditFilter }) {
-  const { router } = useConsole()
-  const set = (more: Partial<AuditFilter>) => router.replace(auditHash({ ...filter, ...more }))
+  const change = useFilterChange(filterOf, auditHash)
   return (
     <search class="filters">
       <fieldset class="chips">
         <legend class="sr-only">Filter by actor</legend>
         {WHO.map(who => (
-          <button key={who} type="button" class="chip" aria-pressed={filter.who === who} onClick={() => set({ who })}>
+          <button
+            key={who}
+            type="button"
+            class="chip"
+            aria-pressed={filter.who === who}
+            onClick={() => change({ who })}
+          >
             {WHO_NAMES[who]}
           </button>
         ))}
-        {filter.resource !== '' && <ResourceChip resource={filter.resource} onClear={() => set({ resource: '' })} />}
+        {filter.resource !== '' && <ResourceChip resource={filter.resource} onClear={() => change({ resource: '' })} />}
       </fieldset>
       <SearchField
         label="Search the audit log"
         placeholder="Actor, action, reason"
         text={filter.text}
-        onText={text => set({ text })}
+        onText={text => change({ text })}
       />
     </search>
   )

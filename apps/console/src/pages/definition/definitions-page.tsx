@@ -4,6 +4,7 @@ import { PageState } from '../../parts/shell/page-states.tsx'
 import { SearchField, StatusChips } from '../../parts/table/filter-controls.tsx'
 import { Creations, Headline, NewButton } from '../../parts/table/list-page-header.tsx'
 import { NoMatch } from '../../parts/table/no-match.tsx'
+import { useFilterChange } from '../../parts/table/use-filter-change.ts'
 import type { Query } from '../../state/router.ts'
 import { CreateDialog } from './definition-dialog.tsx'
 import { type DefinitionFilter, definitionsHash, filterOf, matches, NO_FILTER } from './definition-filter.ts'
@@ -48,8 +49,7 @@ const NewDefinitionButton = () => (
 )
 
 function FilterBar({ filter, groups }: { filter: DefinitionFilter; groups: readonly DefinitionGroup[] }) {
-  const { router } = useConsole()
-  const choose = (changes: Partial<DefinitionFilter>) => router.replace(definitionsHash({ ...filter, ...changes }))
+  const change = useFilterChange(filterOf, definitionsHash)
   const versions = versionsOf(groups)
   return (
     <search class="filters">
@@ -58,14 +58,14 @@ function FilterBar({ filter, groups }: { filter: DefinitionFilter; groups: reado
         countOf={status => versions.filter(each => each.status === status).length}
         allCount={groups.length}
         chosen={filter.status === null ? [] : [filter.status]}
-        onChoose={statuses => choose({ status: statuses.at(-1) ?? null })}
+        onChoose={next => change(({ status }) => ({ status: next(status === null ? [] : [status]).at(-1) ?? null }))}
       />
       <div class="narrowing">
         <SearchField
           label="Search definitions"
           placeholder="Name, title or node type"
           text={filter.text}
-          onText={text => choose({ text })}
+          onText={text => change({ text })}
         />
       </div>
     </search>

@@ -5,6 +5,7 @@ import { PageState } from '../../parts/shell/page-states.tsx'
 import { Pick, SearchField, StatusChips } from '../../parts/table/filter-controls.tsx'
 import { Headline } from '../../parts/table/list-page-header.tsx'
 import { NoMatch } from '../../parts/table/no-match.tsx'
+import { useFilterChange } from '../../parts/table/use-filter-change.ts'
 import { canSeeAllSessions } from '../../state/permission.ts'
 import type { Query } from '../../state/router.ts'
 import { filterOf, inOrder, isFiltering, type LabFilter, labsHash, matches, NO_FILTER } from './lab-filter.ts'
@@ -53,8 +54,8 @@ const BOUND = [
 ]
 
 function FilterBar({ filter, labs }: FilterProps) {
-  const { router, state } = useConsole()
-  const choose = (changes: Partial<LabFilter>) => router.replace(labsHash({ ...filter, ...changes }))
+  const { state } = useConsole()
+  const change = useFilterChange(filterOf, labsHash)
   const countOf = (status: LabRecord['status']) => labs.filter(lab => lab.status === status).length
   const workerIds = new Set(labs.map(({ worker_id }) => worker_id))
   if (filter.workerId !== '') workerIds.add(filter.workerId)
@@ -66,7 +67,7 @@ function FilterBar({ filter, labs }: FilterProps) {
         countOf={countOf}
         allCount={labs.length - countOf('DELETED')}
         chosen={filter.statuses}
-        onChoose={statuses => choose({ statuses })}
+        onChoose={next => change(({ statuses }) => ({ statuses: next(statuses) }))}
       />
       <div class="narrowing">
         <Pick
@@ -74,20 +75,20 @@ function FilterBar({ filter, labs }: FilterProps) {
           any="Any session"
           options={BOUND}
           chosen={filter.isBound === null ? '' : filter.isBound ? 'yes' : 'no'}
-          onPick={bound => choose({ isBound: filterOf({ bound }).isBound })}
+          onPick={bound => change({ isBound: filterOf({ bound }).isBound })}
         />
         <Pick
           label="Worker"
           any="Any worker"
           options={workers.toSorted((a, b) => a.name.localeCompare(b.name))}
           chosen={filter.workerId}
-          onPick={workerId => choose({ workerId })}
+          onPick={workerId => change({ workerId })}
         />
         <SearchField
           label="Search labs"
           placeholder="Title, owner, id…"
           text={filter.text}
-          onText={text => choose({ text })}
+          onText={text => change({ text })}
         />
       </div>
     </search>

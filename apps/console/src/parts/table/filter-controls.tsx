@@ -8,18 +8,19 @@ interface StatusChipsProps<S extends Status> {
   /** Number of items without a status filter. */
   readonly allCount: number
   readonly chosen: readonly S[]
-  readonly onChoose: (statuses: readonly S[]) => void
+  /** Called with the statuses that follow from those chosen when the filter changes. */
+  readonly onChoose: (next: (chosen: readonly S[]) => readonly S[]) => void
 }
 
 /** Filters a list by status. No selection means no filter. */
 export const StatusChips = <S extends Status>(props: StatusChipsProps<S>) => {
   const { statuses, countOf, allCount, chosen, onChoose } = props
-  const toggled = (status: S) =>
-    chosen.includes(status) ? chosen.filter(each => each !== status) : [...chosen, status]
+  const toggled = (status: S) => (now: readonly S[]) =>
+    now.includes(status) ? now.filter(each => each !== status) : [...now, status]
   return (
     <fieldset class="chips">
       <legend class="sr-only">Filter by status</legend>
-      <button type="button" class="chip" aria-pressed={chosen.length === 0} onClick={() => onChoose([])}>
+      <button type="button" class="chip" aria-pressed={chosen.length === 0} onClick={() => onChoose(() => [])}>
         All <span class="number">{allCount}</span>
       </button>
       {statuses.map(status => (

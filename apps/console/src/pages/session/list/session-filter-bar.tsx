@@ -2,7 +2,8 @@ import { mayView } from '@lcm/contract/route-spec'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
 import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filter-controls.tsx'
-import { type SessionFilter, sessionsHash } from './session-filter.ts'
+import { useFilterChange } from '../../../parts/table/use-filter-change.ts'
+import { filterOf, type SessionFilter, sessionsHash } from './session-filter.ts'
 
 interface FilterProps {
   readonly filter: SessionFilter
@@ -10,8 +11,7 @@ interface FilterProps {
 }
 
 export function SessionFilterBar({ filter, sessions }: FilterProps) {
-  const { router } = useConsole()
-  const change = (part: Partial<SessionFilter>) => router.replace(sessionsHash({ ...filter, ...part }))
+  const change = useFilterChange(filterOf, sessionsHash)
   const names = new Set(sessions.map(({ definition }) => definition.name))
   if (filter.definition !== '') names.add(filter.definition)
   const countOf = (status: SessionStatus) => sessions.filter(session => session.status === status).length
@@ -22,7 +22,7 @@ export function SessionFilterBar({ filter, sessions }: FilterProps) {
         countOf={countOf}
         allCount={sessions.filter(({ status }) => !isFinal(status)).length}
         chosen={filter.statuses}
-        onChoose={statuses => change({ statuses })}
+        onChoose={next => change(({ statuses }) => ({ statuses: next(statuses) }))}
       />
       <span class="filters-end">
         <MineChip filter={filter} />
@@ -46,7 +46,8 @@ export function SessionFilterBar({ filter, sessions }: FilterProps) {
 
 /** Users who see only their own sessions don't need this filter. */
 function MineChip({ filter }: { filter: SessionFilter }) {
-  const { router, state } = useConsole()
+  const { state } = useConsole()
+  const change = useFilterChange(filterOf, sessionsHash)
   const actor = state.info.value?.actor
   if (actor === undefined || !mayView({ ...actor, service: null }, '')) return null
   return (
@@ -54,7 +55,7 @@ function MineChip({ filter }: { filter: SessionFilter }) {
       type="button"
       class="chip"
       aria-pressed={filter.isMine}
-      onClick={() => router.replace(sessionsHash({ ...filter, isMine: !filter.isMine }))}
+      onClick={() => change(({ isMine }) => ({ isMine: !isMine }))}
     >
       Mine
     </button>

@@ -4,8 +4,9 @@ import { useComputed } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon } from '../../../parts/icons.tsx'
+import { useFilterChange } from '../../../parts/table/use-filter-change.ts'
 import { dayAndMinuteText, exactText, minuteText, weekdayText } from '../../../state/time-format.ts'
-import { isFiltering, type SessionFilter, sessionsHash } from './session-filter.ts'
+import { filterOf, isFiltering, type SessionFilter, sessionsHash } from './session-filter.ts'
 import { RANGE_NAMES, type Range, type Span, shareOf, spanOf, ticksOf, timelineRows } from './timeline-layout.ts'
 import { orderedRows } from './timeline-order.ts'
 import { TimelineRowView } from './timeline-row.tsx'
@@ -47,7 +48,7 @@ export function Timeline({ sessions, filter }: TimelineProps) {
 }
 
 function TimelineHead({ filter, span }: { filter: SessionFilter; span: Span }) {
-  const { router } = useConsole()
+  const change = useFilterChange(filterOf, sessionsHash)
   const lengthMs = span.toMs - span.fromMs
   const paged = (atMs: number | null) => sessionsHash({ ...filter, atMs })
   return (
@@ -71,7 +72,7 @@ function TimelineHead({ filter, span }: { filter: SessionFilter; span: Span }) {
             type="button"
             class="chip"
             aria-pressed={filter.range === range}
-            onClick={() => router.replace(sessionsHash({ ...filter, range }))}
+            onClick={() => change({ range })}
           >
             {range}
           </button>

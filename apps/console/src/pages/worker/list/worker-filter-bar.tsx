@@ -1,8 +1,8 @@
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
-import { useConsole } from '../../../parts/console-context.ts'
 import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filter-controls.tsx'
+import { useFilterChange } from '../../../parts/table/use-filter-change.ts'
 import type { FleetSummary } from '../../../state/fleet-summary.ts'
-import { choicesOf, type WorkerFilter, workersHash } from './worker-filter.ts'
+import { choicesOf, filterOf, type WorkerFilter, workersHash } from './worker-filter.ts'
 
 interface WorkerFilterBarProps {
   readonly filter: WorkerFilter
@@ -11,8 +11,7 @@ interface WorkerFilterBarProps {
 }
 
 export function WorkerFilterBar({ filter, summary, workers }: WorkerFilterBarProps) {
-  const { router } = useConsole()
-  const change = (part: Partial<WorkerFilter>) => router.replace(workersHash({ ...filter, ...part }))
+  const change = useFilterChange(filterOf, workersHash)
   const regions = choicesOf(new Set(workers.map(worker => worker.aws_region)), filter.region)
   const templates = choicesOf(new Set(workers.map(worker => worker.template_name)), filter.template)
   return (
@@ -22,7 +21,7 @@ export function WorkerFilterBar({ filter, summary, workers }: WorkerFilterBarPro
         countOf={status => summary.byStatus.get(status) ?? 0}
         allCount={summary.present}
         chosen={filter.statuses}
-        onChoose={statuses => change({ statuses })}
+        onChoose={next => change(({ statuses }) => ({ statuses: next(statuses) }))}
       />
       <div class="narrowing">
         <Pick

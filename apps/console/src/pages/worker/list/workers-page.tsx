@@ -6,6 +6,7 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { PageState } from '../../../parts/shell/page-states.tsx'
 import { Creations, Headline, NewButton } from '../../../parts/table/list-page-header.tsx'
 import { NoMatch } from '../../../parts/table/no-match.tsx'
+import { useFilterChange } from '../../../parts/table/use-filter-change.ts'
 import { browserClock } from '../../../state/browser-clock.ts'
 import { type FleetSummary, summaryOf } from '../../../state/fleet-summary.ts'
 import { isAllowed } from '../../../state/permission.ts'
@@ -19,10 +20,11 @@ import { type WorkerSorter, workerSorter } from './worker-sort.ts'
 import { WorkerTable } from './worker-table.tsx'
 
 export function WorkersPage({ query }: { query: Query }) {
-  const { state, router } = useConsole()
+  const { state } = useConsole()
   const order = useRef<WorkerSorter | null>(null)
   const selection = useSignal<Selection>(new Set())
   const filter = filterOf(query)
+  const change = useFilterChange(filterOf, workersHash)
   const workers = useFleet()
   if (workers.length === 0) return <NoWorkers />
   const summary = summaryOf(workers)
@@ -38,7 +40,7 @@ export function WorkersPage({ query }: { query: Query }) {
         <WorkerTable
           workers={shown}
           sort={filter.sort}
-          onSort={sort => router.replace(workersHash({ ...filter, sort }))}
+          onSort={sort => change({ sort })}
           selection={mayAct ? selection : null}
         />
       ) : (
