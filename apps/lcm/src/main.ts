@@ -40,17 +40,17 @@ async function readInput(): Promise<string> {
   return textFrom(process.stdin)
 }
 
+/** Each function loads its own code when it is called: a controller needs neither the API nor the simulated cloud. */
 async function loadHost(): Promise<Host> {
-  const [{ up }, { serve }, { serveSim }, { checkBackup }, { restore }, { StartupError }] = await Promise.all([
-    import('./serve/up.ts'),
-    import('./serve/one-service.ts'),
-    import('./serve/serve-sim.ts'),
-    import('./serve/data/backup-file.ts'),
-    import('./serve/data/restore-data-folder.ts'),
-    import('./serve/startup-error.ts'),
-  ])
-  const startupError = (error: unknown) => (error instanceof StartupError ? error : null)
-  return { up, serve, serveSim, checkBackup, restore, startupError }
+  const { StartupError } = await import('./serve/startup-error.ts')
+  return {
+    up: async (...args) => (await import('./serve/up.ts')).up(...args),
+    serve: async (...args) => (await import('./serve/one-service.ts')).serve(...args),
+    serveSim: async (...args) => (await import('./serve/serve-sim.ts')).serveSim(...args),
+    checkBackup: async (...args) => (await import('./serve/data/backup-file.ts')).checkBackup(...args),
+    restore: async (...args) => (await import('./serve/data/restore-data-folder.ts')).restore(...args),
+    startupError: error => (error instanceof StartupError ? error : null),
+  }
 }
 
 const shell: Shell = {
