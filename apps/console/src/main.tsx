@@ -11,10 +11,12 @@ import { browserClock, ticking } from './state/browser-clock.ts'
 import { liveState } from './state/live-state.ts'
 import { liveStream } from './state/live-stream.ts'
 import { noticeBoard } from './state/notices.ts'
-import { renderSchedule } from './state/render-schedule.ts'
 import { requestTracker } from './state/request-tracker.ts'
 import { hashRouter } from './state/router.ts'
 import { themeChoice } from './state/theme.ts'
+
+// Renders at most once per frame, and never in a hidden tab.
+options.debounceRendering = requestAnimationFrame
 
 const transport = httpTransport({ baseUrl: location.origin, clock: browserClock })
 const state = liveState()
@@ -39,9 +41,6 @@ const parts: ConsoleParts = {
     else notices.show('refused', 'Could not log out', 'LCM is not responding. You are still signed in.')
   },
 }
-
-// Registered after the router, whose change of the route must be rendered too.
-options.debounceRendering = renderSchedule(window)
 
 const root = document.getElementById('console')
 assert(root, 'index.html has no #console')
