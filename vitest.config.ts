@@ -5,10 +5,13 @@ import { LONGEST } from './tools/longest-tests.ts'
 
 const LONG = /\.(e2e|etcd)\.test|\/simulation\//
 
+/** Files of one project follow each other, because a process that changes to another project starts and warms up again. */
 class LongestFirst implements TestSequencer {
   shard = async (files: TestSpecification[]) => files
-  sort = async (files: TestSpecification[]) => files.toSorted((a, b) => rank(a) - rank(b))
+  sort = async (files: TestSpecification[]) =>
+    files.toSorted((a, b) => Number(isVirtual(b)) - Number(isVirtual(a)) || rank(a) - rank(b))
 }
+const isVirtual = ({ project }: TestSpecification) => project.name === 'virtual'
 function rank({ moduleId }: TestSpecification): number {
   if (LONGEST.some(part => moduleId.includes(part))) return 0
   return LONG.test(moduleId) ? 1 : 2

@@ -1,38 +1,30 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { SessionService } from '../world/session-controller-processes.ts'
 import { crashSessions, SESSION_PATHS, type SessionPath, undisturbedSessions } from './session-crashes.ts'
-import { type CrashPoint, somePoints } from './worker-crash-run.ts'
+import { somePoints } from './worker-crash-run.ts'
 
 const SEED = 9
 const READS_SAMPLED = 150
 
-async function pointsOf(path: SessionPath, service: SessionService): Promise<readonly CrashPoint[]> {
+// A sample: `npm run sim -- --crashes 1` crashes at every call. The tests of the lablet-controller crash it at every change.
+// Odd, so that crashes before and after a call alternate.
+const EVERY_SCHEDULER_CRASH = 3
+const EVERY_LABLET_CRASH = 7
+
+async function crash(path: SessionPath, service: SessionService, every: number): Promise<void> {
   const points = somePoints((await undisturbedSessions(path, SEED))[service], READS_SAMPLED)
   expect(points.length).toBeGreaterThan(4)
-  return points
+  const first = SESSION_PATHS.indexOf(path) % every
+  for (const point of points.filter((_, n) => n % every === first))
+    await crashSessions(path, SEED, { ...point, service })
 }
 
-describe.each(SESSION_PATHS)('in $name', path => {
-  it('a scheduler crash has the same outcome as no crash', async () => {
-    const service = 'resource-scheduler'
-    const taken = (await pointsOf(path, service)).filter((_, n) => n % 3 === 0)
-    for (const point of taken) await crashSessions(path, SEED, { ...point, service })
-  })
-})
+it.each(SESSION_PATHS)('a scheduler crash in $name has the same outcome as no crash', path =>
+  crash(path, 'resource-scheduler', EVERY_SCHEDULER_CRASH),
+)
 
-// A sample: `npm run sim -- --crashes 1` runs all of them. The other paths take long, and their pipelines are the same.
-const [RUN, CANCEL] = SESSION_PATHS
-
-describe.each([
-  { path: RUN, offset: 0 },
-  { path: CANCEL, offset: 1 },
-])('in $path.name', ({ path, offset }) => {
-  it('a lablet-controller crash has the same outcome as no crash', async () => {
-    if (path === undefined) throw new Error('unknown path')
-    const service = 'lablet-controller'
-    const points = await pointsOf(path, service)
-    // Before one call and after the next; the reverse in the other path.
-    const taken = points.filter((_, n) => (n + Math.floor(n / 2)) % 4 === offset)
-    for (const point of taken) await crashSessions(path, SEED, { ...point, service })
-  })
-})
+// The pipelines of long paths are the same.
+it.each(SESSION_PATHS.filter(({ isLong }) => !isLong))(
+  'a lablet-controller crash in $name has the same outcome as no crash',
+  path => crash(path, 'lablet-controller', EVERY_LABLET_CRASH),
+)

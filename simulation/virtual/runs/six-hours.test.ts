@@ -4,9 +4,9 @@ import { wholeRun } from './whole-run.ts'
 
 const SIX_HOURS: RunSize = { workers: 10, hours: 6, pace: 'long' }
 /** A sample: `npm run prove -- six-hours` runs more seeds. */
-const SEEDS = [1, 2]
+const SEED = 2
 
-it.each(SEEDS)('six hours with ten workers settle and break no invariant: seed %i', async seed => {
-  const { ends } = await wholeRun(planOf(seed, SIX_HOURS))
+it('six hours with ten workers settle and break no invariant', async () => {
+  const { ends } = await wholeRun(planOf(SEED, SIX_HOURS))
   expect(Object.keys(ends)).toContain('ARCHIVED')
 })

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
 import { aClass } from './class-fixture.ts'
 
-it('a class ends at 18:00, and its idle workers count from 18:00', async () => {
+it('a class ends on the hour, and its idle workers count from then on', async () => {
   const { world, operator, learner, over } = await aClass(205)
   const { clock } = world.time
   await operator.set({ scale_down_cooldown_seconds: 0 })
-  const end = `${toInstant(clock.now()).slice(0, 10)}T18:00:00.000Z`
+  const end = `${toInstant(clock.now()).slice(0, 10)}T02:00:00.000Z`
   await world.runFor(toMs(end) - clock.now() - 100 * MINUTE_MS)
   const workers: string[] = []
   for (const name of ['one', 'two', 'three']) workers.push((await operator.createAndRun(name)).id)
