@@ -41,6 +41,7 @@ export function sqliteChanges(db: DatabaseSyncInstance, batch: GroupCommit): Sql
   const append = db.prepare('INSERT OR REPLACE INTO changes (kind, id, version, deleted, told) VALUES (?, ?, ?, ?, 0)')
   const listeners = new Set<() => void>()
   const forgetOldTombstones = tombstoneKeeper(db)
+  const announcements = announcementsOf(db, batch)
   const onCommit = (wake: () => void) => {
     listeners.add(wake)
     return () => listeners.delete(wake)
@@ -49,10 +50,11 @@ export function sqliteChanges(db: DatabaseSyncInstance, batch: GroupCommit): Sql
     record({ kind, id, version, deleted }) {
       append.run(kind, id, version, deleted ? 1 : 0)
       if (deleted) forgetOldTombstones()
+      announcements.added()
       for (const wake of listeners) queueMicrotask(wake)
     },
     feed: { ...feedOf(db), onCommit },
-    announcements: { ...announcementsOf(db, batch), onCommit },
+    announcements: { pending: announcements.pending, done: announcements.done, onCommit },
   }
 }
 
@@ -64,18 +66,29 @@ function feedOf(db: DatabaseSyncInstance): Omit<ChangeFeed, 'onCommit'> {
     position: async () => String(newest.get()?.seq ?? 0),
     async since(position, limit) {
       const seq = /^\d{1,15}$/.test(position) ? Number(position) : Number.NaN
-      const known = seq >= Number(forgotten.get()?.seq) && seq <= Number(newest.get()?.seq)
-      return known ? { known, changes: after.all(seq, limit).map(toPositioned) } : { known }
+      const newestSeq = Number(newest.get()?.seq)
+      if (!(seq >= Number(forgotten.get()?.seq) && seq <= newestSeq)) return { known: false }
+      return { known: true, changes: seq === newestSeq ? [] : after.all(seq, limit).map(toPositioned) }
     },
   }
 }
 
-function announcementsOf(db: DatabaseSyncInstance, batch: GroupCommit): Omit<Announcements, 'onCommit'> {
+function announcementsOf(db: DatabaseSyncInstance, batch: GroupCommit) {
   const unpublished = db.prepare('SELECT kind, id, version, deleted FROM changes WHERE told = 0 ORDER BY seq LIMIT ?')
   const markPublished = db.prepare('UPDATE changes SET told = 1 WHERE kind = ? AND id = ? AND version = ?')
+  /** A data folder has one process, so nothing is pending from an empty answer until this process adds a change. */
+  let mayBePending = true
   return {
-    pending: async limit => unpublished.all(limit).map(toChange),
-    async done(changes) {
+    added() {
+      mayBePending = true
+    },
+    async pending(limit: number) {
+      if (!mayBePending) return []
+      const rows = unpublished.all(limit)
+      mayBePending = rows.length > 0
+      return rows.map(toChange)
+    },
+    async done(changes: readonly Change[]) {
       if (changes.length === 0) return
       batch.commitRelaxed(() => {
         for (const { kind, id, version } of changes) markPublished.run(kind, id, version)
