@@ -13,6 +13,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
+import { isOutsideProduct } from './bundles/external-packages.mjs'
 import { ensureReady, root, run } from './setup.mjs'
 
 const ENTRY_WORKSPACE = '@lcm/lcm'
@@ -69,7 +70,7 @@ async function packed(folder, into) {
   throw new Error(`npm pack failed; it printed:\n${output.trim()}`)
 }
 
-/** Packages that the bundle imports are installed beside it, in the tested versions. */
+/** Packages that are not in the bundle are installed beside it, in the tested versions. */
 function manifestOf() {
   const { name, version, description, license, type, engines } = readJson(join(root, 'package.json'))
   return {
@@ -85,14 +86,14 @@ function workspaces() {
   return new Map(manifests.map(manifest => [manifest.name, manifest]))
 }
 
-/** Own packages are bundled, so only their dependencies are left. House rules keep each manifest equal to its imports. */
+/** House rules keep the manifest of each own package equal to its imports. */
 function importsOf(entry, known) {
   const found = new Map()
   const seen = new Set([entry])
   for (const name of seen) {
     for (const [dependency, version] of Object.entries(known.get(name).dependencies ?? {})) {
       if (known.has(dependency)) seen.add(dependency)
-      else found.set(dependency, version)
+      else if (isOutsideProduct(dependency)) found.set(dependency, version)
     }
   }
   return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)))

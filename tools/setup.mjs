@@ -29,7 +29,8 @@ const BUILD_INPUTS = [
   'package-lock.json',
   'tsconfig.json',
   'tools/build.mjs',
-  'tools/bundles/is-installed.mjs',
+  'tools/bundles/external-packages.mjs',
+  'tools/bundles/third-party-licenses.mjs',
 ]
 const NOT_BUILT = /(^|\/)(node_modules|dist)$|\.test\.tsx?$|\.md$/
 const TAIL_LINES = 25

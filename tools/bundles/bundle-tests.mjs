@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { rolldown } from 'rolldown'
 import { cache, root } from '../setup.mjs'
-import { isInstalled } from './is-installed.mjs'
+import { isOutsideTests, RESOLVE } from './external-packages.mjs'
 
 const FOLDERS = ['packages', 'apps', 'simulation', 'examples', 'tools', 'bench']
 const IS_TEST = /\.test\.tsx?$/
@@ -15,7 +15,14 @@ export async function bundleTests() {
   const dir = join(cache, 'tests')
   rmSync(dir, { recursive: true, force: true })
   const input = Object.fromEntries(testFiles().map(file => [file.replace(/\.tsx?$/, ''), join(root, file)]))
-  const bundle = await rolldown({ cwd: root, input, platform: 'node', external: isInstalled, plugins: [OWN_ADDRESS] })
+  const bundle = await rolldown({
+    cwd: root,
+    input,
+    platform: 'node',
+    external: isOutsideTests,
+    resolve: RESOLVE,
+    plugins: [OWN_ADDRESS],
+  })
   const names = { entryFileNames: '[name].mjs', chunkFileNames: 'chunks/[name]-[hash].mjs' }
   await bundle.write({ dir, format: 'esm', sourcemap: true, ...names })
   await bundle.close()

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { cache, root } from '../setup.mjs'
-import { isInstalled } from './is-installed.mjs'
+import { isOutsideTests } from './external-packages.mjs'
 
 /** Most garbage is short-lived: a large nursery saves most of the collector's work. */
 const FLAGS = ['--max-semi-space-size=64', '--enable-source-maps']
@@ -14,7 +14,7 @@ export async function simulationCommand(...args) {
     cwd: root,
     input: 'simulation/virtual/main.ts',
     platform: 'node',
-    external: isInstalled,
+    external: isOutsideTests,
   })
   await bundle.write({ dir, format: 'esm', entryFileNames: 'main.mjs', chunkFileNames: '[name].mjs', sourcemap: true })
   await bundle.close()

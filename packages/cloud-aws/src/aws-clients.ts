@@ -1,6 +1,5 @@
-import { createRequire } from 'node:module'
-import type { CloudWatchClient } from '@aws-sdk/client-cloudwatch'
-import type { EC2Client } from '@aws-sdk/client-ec2'
+import { CloudWatchClient } from '@aws-sdk/client-cloudwatch'
+import { EC2Client } from '@aws-sdk/client-ec2'
 import type { Clock } from '@lcm/runtime/clock'
 import { malformedResponse, statusOf, textOf } from './cloud-call.ts'
 
@@ -131,20 +130,15 @@ async function wholeBody(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array>
   return Buffer.concat(chunks)
 }
 
-type Ec2Sdk = typeof import('@aws-sdk/client-ec2')
-
 /** Two clients, because the SDK's limiter and retry quota are one per client: throttled launches must not slow reads. */
 export interface Ec2Clients {
   readonly read: EC2Client
   readonly mutate: EC2Client
 }
 
-/** `require` loads the package in half the time of `import`, and only on first use. */
-export const ec2Sdk = (): Ec2Sdk => createRequire(import.meta.url)('@aws-sdk/client-ec2')
-
 export function ec2Clients(options: AwsOptions): RegionalClients<Ec2Clients> {
   const newClient = (region: string, retries: typeof READ | typeof MUTATE): EC2Client => {
-    const client = new (ec2Sdk().EC2Client)({ region, ...retries, ...clientConfig(options) })
+    const client = new EC2Client({ region, ...retries, ...clientConfig(options) })
     client.middlewareStack.add(observeAttempts(region, options), ATTEMPT_OBSERVER)
     client.middlewareStack.add(limitResponseSize, RESPONSE_SIZE_LIMIT)
     client.middlewareStack.remove(LOGGER)
@@ -159,22 +153,16 @@ export function ec2Clients(options: AwsOptions): RegionalClients<Ec2Clients> {
   )
 }
 
-/** Client of a region, the SDK's commands, and the signal of a call. */
+/** Client of a region and the signal of a call. */
 export interface Ec2Call {
   readonly client: EC2Client
-  readonly sdk: Ec2Sdk
   readonly signal: AbortSignal
 }
-
-type CloudWatchSdk = typeof import('@aws-sdk/client-cloudwatch')
-
-/** Loaded on first use. */
-export const cloudWatchSdk = (): CloudWatchSdk => createRequire(import.meta.url)('@aws-sdk/client-cloudwatch')
 
 export const cloudWatchClients = (options: AwsOptions): RegionalClients<CloudWatchClient> =>
   regionalClients(
     region => {
-      const client = new (cloudWatchSdk().CloudWatchClient)({ region, ...READ, ...clientConfig(options) })
+      const client = new CloudWatchClient({ region, ...READ, ...clientConfig(options) })
       client.middlewareStack.add(observeAttempts(region, options), ATTEMPT_OBSERVER)
       client.middlewareStack.add(limitResponseSize, RESPONSE_SIZE_LIMIT)
       client.middlewareStack.remove(LOGGER)

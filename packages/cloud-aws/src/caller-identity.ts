@@ -1,4 +1,5 @@
-import { createRequire } from 'node:module'
+import { Sha256Node as sha256 } from '@smithy/core/checksum'
+import { SignatureV4 } from '@smithy/signature-v4'
 import type { AwsCredentials } from './aws-clients.ts'
 import { awsHost } from './aws-host.ts'
 
@@ -33,8 +34,6 @@ export async function callerIdentity({
   fetch,
   signal,
 }: CallerIdentityOptions): Promise<Caller> {
-  const { SignatureV4 } = sdk<typeof import('@smithy/signature-v4')>('@smithy/signature-v4')
-  const { Sha256Node: sha256 } = sdk<typeof import('@smithy/core/checksum')>('@smithy/core/checksum')
   const url = new URL(endpoint ?? `https://${awsHost('sts', region)}`)
   const signer = new SignatureV4({ service: 'sts', region, credentials, sha256 })
   const body = new URLSearchParams(QUERY).toString()
@@ -63,5 +62,3 @@ const refusalIn = (text: string, status: number): Caller['refusal'] => ({
   code: /<Code>([A-Za-z0-9.]{1,64})<\/Code>/.exec(text)?.[1] ?? `HTTP${status}`,
   message: /<Message>([^<]{1,300})<\/Message>/.exec(text)?.[1] ?? `it answered with status ${status}`,
 })
-
-const sdk = <Module>(name: string): Module => createRequire(import.meta.url)(name)

@@ -1,16 +1,16 @@
-import { createRequire } from 'node:module'
+import { GetMetricDataCommand } from '@aws-sdk/client-cloudwatch'
+import {
+  CreateTagsCommand,
+  DescribeInstancesCommand,
+  RunInstancesCommand,
+  StartInstancesCommand,
+  StopInstancesCommand,
+  TerminateInstancesCommand,
+} from '@aws-sdk/client-ec2'
 import type { Image, ImageQuery } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
 import { TAG } from '@lcm/domain/worker/instance'
-import {
-  type AwsCredentials,
-  type AwsOptions,
-  cloudWatchClients,
-  cloudWatchSdk,
-  type Ec2Call,
-  ec2Clients,
-  ec2Sdk,
-} from './aws-clients.ts'
+import { type AwsCredentials, type AwsOptions, cloudWatchClients, type Ec2Call, ec2Clients } from './aws-clients.ts'
 import { type Caller, callerIdentity } from './caller-identity.ts'
 import { cloudCall } from './cloud-call.ts'
 import { newestImage, runInput } from './ec2/compute.ts'
@@ -95,10 +95,10 @@ const limitsOf = ({ clock, deadlineMs, signal }: AccountCheckOptions) => ({ cloc
 
 function credentialsOf(options: AccountCheckOptions): Promise<AwsCredentials> {
   if (options.credentials !== undefined) return Promise.resolve(options.credentials)
-  const chain: typeof import('@aws-sdk/credential-provider-node') = createRequire(import.meta.url)(
-    '@aws-sdk/credential-provider-node',
-  )
-  return cloudCall('credentials', limitsOf(options), () => chain.defaultProvider()())
+  return cloudCall('credentials', limitsOf(options), async () => {
+    const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
+    return defaultProvider()()
+  })
 }
 
 function identified(options: AccountCheckOptions, credentials: AwsCredentials): Promise<Caller | string> {
@@ -117,7 +117,7 @@ async function triedIn(options: AccountCheckOptions, place: CheckedRegion): Prom
   const clients = ec2Clients(options)
   const attempt = async (action: IamActionName, call: (ec2: Ec2Call) => Promise<unknown>): Promise<ActionCheck> => {
     const client = clients.in(region).mutate
-    const trying = cloudCall(action, limitsOf(options), signal => call({ client, sdk: ec2Sdk(), signal }))
+    const trying = cloudCall(action, limitsOf(options), signal => call({ client, signal }))
     return { region, action, ...(await verdictOf(trying)) }
   }
   let ours = MISSING_MACHINE
@@ -136,17 +136,17 @@ async function triedIn(options: AccountCheckOptions, place: CheckedRegion): Prom
   const tags = { Resources: [ours], Tags: [{ Key: TAG.name, Value: 'lcm-doctor' }] }
   const [launch, rename, ...changes] = await Promise.all([
     triedLaunch(attempt, { options, place, image }),
-    onOurs('ec2:CreateTags', ({ client, sdk, signal: abortSignal }) =>
-      client.send(new sdk.CreateTagsCommand({ ...tags, DryRun: true }), { abortSignal }),
+    onOurs('ec2:CreateTags', ({ client, signal: abortSignal }) =>
+      client.send(new CreateTagsCommand({ ...tags, DryRun: true }), { abortSignal }),
     ),
-    onOurs('ec2:StartInstances', ({ client, sdk, signal: abortSignal }) =>
-      client.send(new sdk.StartInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
+    onOurs('ec2:StartInstances', ({ client, signal: abortSignal }) =>
+      client.send(new StartInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
     ),
-    onOurs('ec2:StopInstances', ({ client, sdk, signal: abortSignal }) =>
-      client.send(new sdk.StopInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
+    onOurs('ec2:StopInstances', ({ client, signal: abortSignal }) =>
+      client.send(new StopInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
     ),
-    onOurs('ec2:TerminateInstances', ({ client, sdk, signal: abortSignal }) =>
-      client.send(new sdk.TerminateInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
+    onOurs('ec2:TerminateInstances', ({ client, signal: abortSignal }) =>
+      client.send(new TerminateInstancesCommand({ InstanceIds, DryRun: true }), { abortSignal }),
     ),
   ])
   clients.close()
@@ -165,13 +165,10 @@ const DEAD: ReadonlySet<string> = new Set(['shutting-down', 'terminated'])
 const NO_MACHINE = 'the fleet has no machine there to try it on'
 
 /** A policy may allow changes only of the fleet's own machines, so one of those is tested if there is one. */
-async function anyMachine(
-  { client, sdk, signal: abortSignal }: Ec2Call,
-  fleet: string | null,
-): Promise<string | undefined> {
+async function anyMachine({ client, signal: abortSignal }: Ec2Call, fleet: string | null): Promise<string | undefined> {
   const mark = fleet === null ? { Name: 'tag-key', Values: [TAG.fleet] } : { Name: `tag:${TAG.fleet}`, Values: [fleet] }
   const ours = { Filters: [mark], MaxResults: 100 }
-  const { Reservations = [] } = await client.send(new sdk.DescribeInstancesCommand(ours), { abortSignal })
+  const { Reservations = [] } = await client.send(new DescribeInstancesCommand(ours), { abortSignal })
   const machines = Reservations.flatMap(({ Instances = [] }) => Instances)
   return machines.find(({ State }) => !DEAD.has(State?.Name ?? ''))?.InstanceId
 }
@@ -189,8 +186,8 @@ type Attempt = (action: IamActionName, call: (ec2: Ec2Call) => Promise<unknown>)
 async function triedLaunch(attempt: Attempt, launch: Launch): Promise<ActionCheck[]> {
   const input = launchInput(launch)
   const run = (more: object) =>
-    attempt('ec2:RunInstances', ({ client, sdk, signal: abortSignal }) =>
-      client.send(new sdk.RunInstancesCommand({ ...input, ...more, DryRun: true }), { abortSignal }),
+    attempt('ec2:RunInstances', ({ client, signal: abortSignal }) =>
+      client.send(new RunInstancesCommand({ ...input, ...more, DryRun: true }), { abortSignal }),
     )
   const whole = await run({})
   const tags: ActionCheck = { ...whole, action: 'ec2:CreateTags' }
@@ -251,7 +248,7 @@ async function triedMetrics(options: AccountCheckOptions, region: string): Promi
     EndTime: new Date(endMs),
   }
   const trying = cloudCall('GetMetricData', limitsOf(options), abortSignal =>
-    clients.in(region).send(new (cloudWatchSdk().GetMetricDataCommand)(input), { abortSignal }),
+    clients.in(region).send(new GetMetricDataCommand(input), { abortSignal }),
   )
   const verdict = await verdictOf(trying)
   clients.close()

@@ -1,8 +1,8 @@
-import type { MetricDataResult } from '@aws-sdk/client-cloudwatch'
+import { GetMetricDataCommand, type MetricDataResult } from '@aws-sdk/client-cloudwatch'
 import { chunks } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/machine-metrics'
-import { type AwsOptions, cloudWatchClients, cloudWatchSdk } from '../aws-clients.ts'
+import { type AwsOptions, cloudWatchClients } from '../aws-clients.ts'
 import { allPages, cloudCall } from '../cloud-call.ts'
 import {
   AGENT_DEFAULTS,
@@ -54,7 +54,7 @@ export function awsMetrics(options: AwsMetricsOptions): MachineMetrics & { close
     }
     const results: MetricDataResult[] = []
     const pages = allPages(ACTION, async NextToken => {
-      const command = new (cloudWatchSdk().GetMetricDataCommand)({ ...input, ...(NextToken ? { NextToken } : {}) })
+      const command = new GetMetricDataCommand({ ...input, ...(NextToken ? { NextToken } : {}) })
       const answer = await clients.in(region).send(command, { abortSignal: asked.signal })
       return { items: answer.MetricDataResults, next: answer.NextToken }
     })

@@ -1,11 +1,18 @@
-import type {
-  DescribeImagesCommandInput,
-  DescribeInstancesCommandInput,
-  Image as Ec2Image,
-  Instance as Ec2Instance,
-  InstanceStateChange,
-  RunInstancesCommandInput,
-  Tag,
+import {
+  CreateTagsCommand,
+  DescribeImagesCommand,
+  type DescribeImagesCommandInput,
+  DescribeInstancesCommand,
+  type DescribeInstancesCommandInput,
+  type Image as Ec2Image,
+  type Instance as Ec2Instance,
+  type InstanceStateChange,
+  RunInstancesCommand,
+  type RunInstancesCommandInput,
+  StartInstancesCommand,
+  StopInstancesCommand,
+  type Tag,
+  TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2'
 import { awsFilters } from '@lcm/cloud/aws-filters'
 import { attemptSpent } from '@lcm/cloud/classify-aws-errors'
@@ -24,7 +31,7 @@ import {
 import { chunks } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { isDead } from '@lcm/domain/worker/cml-endpoint'
 import type { Instance } from '@lcm/domain/worker/instance'
-import { type AwsOptions, type Ec2Call, type Ec2Clients, ec2Clients, ec2Sdk } from '../aws-clients.ts'
+import { type AwsOptions, type Ec2Call, type Ec2Clients, ec2Clients } from '../aws-clients.ts'
 import { allPages, cloudCall, malformedResponse } from '../cloud-call.ts'
 
 export type { AwsCall, AwsCredentials, AwsOptions } from '../aws-clients.ts'
@@ -39,7 +46,7 @@ export function awsCompute(options: AwsOptions): Compute & { close(): void } {
     (kind: keyof Ec2Clients, action: string) =>
     <Answer>(region: string, signal: AbortSignal, call: (ec2: Ec2Call) => Promise<Answer>): Promise<Answer> =>
       cloudCall(action, { clock: options.clock, deadlineMs: DEADLINES_MS[kind], signals: [signal] }, until =>
-        call({ client: clients.in(region)[kind], sdk: ec2Sdk(), signal: until }),
+        call({ client: clients.in(region)[kind], signal: until }),
       )
   const describing = calling('read', 'DescribeInstances')
   const imaging = calling('read', 'DescribeImages')
@@ -58,8 +65,8 @@ export function awsCompute(options: AwsOptions): Compute & { close(): void } {
   }
 }
 
-async function launch({ client, sdk, signal }: Ec2Call, request: LaunchRequest): Promise<Instance> {
-  const answer = await client.send(new sdk.RunInstancesCommand(runInput(request)), { abortSignal: signal })
+async function launch({ client, signal }: Ec2Call, request: LaunchRequest): Promise<Instance> {
+  const answer = await client.send(new RunInstancesCommand(runInput(request)), { abortSignal: signal })
   const raw = answer.Instances?.[0]
   if (!raw) throw malformedResponse('RunInstances', 'an answer without an instance')
   const instance = toInstance('RunInstances', raw)
@@ -67,9 +74,9 @@ async function launch({ client, sdk, signal }: Ec2Call, request: LaunchRequest):
   return instance
 }
 
-async function tagInstance({ client, sdk, signal }: Ec2Call, id: string, tags: Readonly<Record<string, string>>) {
+async function tagInstance({ client, signal }: Ec2Call, id: string, tags: Readonly<Record<string, string>>) {
   const Tags = Object.entries(tags).map(([Key, Value]) => ({ Key, Value }))
-  await client.send(new sdk.CreateTagsCommand({ Resources: [id], Tags }), { abortSignal: signal })
+  await client.send(new CreateTagsCommand({ Resources: [id], Tags }), { abortSignal: signal })
 }
 
 /** Without the owner, a public image of another account with that name could win. */
@@ -109,7 +116,7 @@ async function imageIds(ec2: Ec2Call, namePattern: string): Promise<readonly str
 const imagesOf = (ec2: Ec2Call, input: DescribeImagesCommandInput) =>
   allPages('DescribeImages', async NextToken => {
     const page = { ...input, MaxResults: LISTED_PER_CALL, ...(NextToken ? { NextToken } : {}) }
-    const answer = await ec2.client.send(new ec2.sdk.DescribeImagesCommand(page), { abortSignal: ec2.signal })
+    const answer = await ec2.client.send(new DescribeImagesCommand(page), { abortSignal: ec2.signal })
     return { items: answer.Images, next: answer.NextToken }
   })
 
@@ -132,7 +139,7 @@ async function powerInstances(ec2: Ec2Call, act: PowerAction, ids: readonly stri
 }
 
 async function changesOf(
-  { client, sdk, signal }: Ec2Call,
+  { client, signal }: Ec2Call,
   act: PowerAction,
   ids: readonly string[],
 ): Promise<InstanceStateChange[] | undefined> {
@@ -140,13 +147,13 @@ async function changesOf(
   const until = { abortSignal: signal }
   switch (act) {
     case 'start':
-      return (await client.send(new sdk.StartInstancesCommand({ InstanceIds }), until)).StartingInstances
+      return (await client.send(new StartInstancesCommand({ InstanceIds }), until)).StartingInstances
     case 'stop':
-      return (await client.send(new sdk.StopInstancesCommand({ InstanceIds }), until)).StoppingInstances
+      return (await client.send(new StopInstancesCommand({ InstanceIds }), until)).StoppingInstances
     case 'force_stop':
-      return (await client.send(new sdk.StopInstancesCommand({ InstanceIds, Force: true }), until)).StoppingInstances
+      return (await client.send(new StopInstancesCommand({ InstanceIds, Force: true }), until)).StoppingInstances
     case 'terminate':
-      return (await client.send(new sdk.TerminateInstancesCommand({ InstanceIds }), until)).TerminatingInstances
+      return (await client.send(new TerminateInstancesCommand({ InstanceIds }), until)).TerminatingInstances
   }
 }
 
@@ -251,7 +258,7 @@ async function listInstances(ec2: Ec2Call, filter: InstanceFilter): Promise<read
 async function instancesOf(ec2: Ec2Call, input: DescribeInstancesCommandInput): Promise<readonly Instance[]> {
   const found = new Map<string, Instance>()
   const pages = allPages('DescribeInstances', async NextToken => {
-    const command = new ec2.sdk.DescribeInstancesCommand({ ...input, ...(NextToken ? { NextToken } : {}) })
+    const command = new DescribeInstancesCommand({ ...input, ...(NextToken ? { NextToken } : {}) })
     const answer = await ec2.client.send(command, { abortSignal: ec2.signal })
     return { items: answer.Reservations, next: answer.NextToken }
   })

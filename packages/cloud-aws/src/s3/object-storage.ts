@@ -1,7 +1,8 @@
-import { createRequire } from 'node:module'
 import { classifyAwsCode } from '@lcm/cloud/classify-aws-errors'
 import { CloudError } from '@lcm/cloud/errors'
 import type { ObjectLocation, Objects } from '@lcm/cloud/object-storage'
+import { Sha256Node as sha256 } from '@smithy/core/checksum'
+import { SignatureV4 } from '@smithy/signature-v4'
 import type { AwsCredentials, AwsOptions } from '../aws-clients.ts'
 import { cloudCall } from '../cloud-call.ts'
 import { type S3Address, s3Address } from './address.ts'
@@ -45,15 +46,12 @@ type Credentials = AwsCredentials | (() => Promise<AwsCredentials>)
 /** The SDK's own chain; loaded on first use. */
 function defaultCredentials(): () => Promise<AwsCredentials> {
   let chain: (() => Promise<AwsCredentials>) | null = null
-  return () => {
-    chain ??= sdk<typeof import('@aws-sdk/credential-provider-node')>(
-      '@aws-sdk/credential-provider-node',
-    ).defaultProvider()
+  return async () => {
+    const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
+    chain ??= defaultProvider()
     return chain()
   }
 }
-
-const sdk = <Module>(name: string): Module => createRequire(import.meta.url)(name)
 
 async function signedGet(
   {
@@ -66,8 +64,6 @@ async function signedGet(
   place: ObjectLocation,
   signal: AbortSignal,
 ): Promise<Response> {
-  const { SignatureV4 } = sdk<typeof import('@smithy/signature-v4')>('@smithy/signature-v4')
-  const { Sha256Node: sha256 } = sdk<typeof import('@smithy/core/checksum')>('@smithy/core/checksum')
   const address = s3Address(place, region, endpoint)
   // The path is signed as it is sent: unlike other services, S3 does not escape it twice.
   const signer = new SignatureV4({ service: 's3', region, credentials, sha256, uriEscapePath: false })
