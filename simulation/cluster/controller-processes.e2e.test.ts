@@ -6,7 +6,7 @@ import { CONTROLLERS, type ControllerCluster, inTime, openControllerCluster } fr
 import { enroll, isRunning, type Learner } from './load/learner.ts'
 import type { ServiceProcess } from './processes/service-process.ts'
 import { type SingleApi, startSingleApi } from './processes/single-api.ts'
-import { expectAccess } from './session-stories.ts'
+import { expectAccess, sessionStories } from './session-stories.ts'
 
 const LEASE_TTL_SECONDS = 5
 const LIMIT_MS = 120_000
@@ -26,6 +26,13 @@ afterAll(async () => {
   await api.environment.close()
   await etcd.close()
 }, LIMIT_MS)
+
+describe('two of each controller on etcd with an API on SQLite', () => {
+  sessionStories(
+    () => ({ cluster, learner }),
+    () => api.restart('SIGKILL'),
+  )
+})
 
 describe('the own port of a controller', { timeout: LIMIT_MS }, () => {
   const ADMIN_ROUTES = ['GET /admin/stats', 'GET /admin/plan', 'GET /admin/leader-status']

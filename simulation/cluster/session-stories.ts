@@ -38,10 +38,10 @@ export async function expectAccess(session: LabletSession): Promise<void> {
     expect(texts[index]).toMatch(new RegExp(`^${TAGS[protocol]} of node '${node}' in lab '.* ${session.id}'`))
 }
 
-/** Tests of sessions for any store. `killMore` kills further processes during a session. */
+/** Tests of sessions for any store. `killApi` kills an API process while a lab is created. */
 export function sessionStories(
   setup: () => { cluster: ControllerCluster; learner: Learner },
-  killMore: () => Promise<unknown> = async () => undefined,
+  killApi: () => Promise<unknown>,
 ): void {
   it('runs a lab with working access, extends it, and removes everything at the end', {
     timeout: LIMIT_MS,
@@ -64,7 +64,7 @@ export function sessionStories(
     await expect(greetings(running)).rejects.toThrow()
   })
 
-  it('creates one lab when the leader of every controller is killed meanwhile', {
+  it('creates one lab when the leader of every controller and an API are killed meanwhile', {
     timeout: LIMIT_MS,
   }, async () => {
     const { cluster, learner } = setup()
@@ -77,7 +77,7 @@ export function sessionStories(
     const second = await learner.book()
     await learner.until(second.id, 'making', ({ status }) => status === 'INSTANTIATING')
     const kills = leaders.map(leader => cluster.end(leader, 'SIGKILL'))
-    await Promise.all([...kills, killMore()])
+    await Promise.all([...kills, killApi()])
     await inTime('a lab', async () => ((await learner.labsOf(second.id)) > 0 ? true : null))
     await cluster.end(await cluster.leaderOf('lablet-controller'), 'SIGKILL')
 
