@@ -164,6 +164,29 @@ describe('the keyboard', () => {
     expect(await page.getByRole('dialog').count()).toBe(0)
   })
 
+  it('keeps a dialog that is opened in the frame of a page change', async () => {
+    const { page } = await open({ at: '#/sessions' })
+    await page.getByRole('button', { name: 'Book a session' }).first().click()
+    await page.getByRole('dialog').waitFor()
+    await page.evaluate(async () => {
+      const button = () => [...document.querySelectorAll('button')].find(each => each.textContent === 'Create worker')
+      await new Promise<void>(resolve => {
+        // Called before the effects of the new page.
+        const watcher = new MutationObserver(() => {
+          if (button() === undefined) return
+          watcher.disconnect()
+          button()?.click()
+          resolve()
+        })
+        watcher.observe(document.body, { childList: true, subtree: true })
+        location.hash = '#/workers'
+      })
+      // Effects run after a frame, or 35 ms after it was due.
+      await new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve, 100)))
+    })
+    expect(await page.getByRole('dialog', { name: 'Create worker' }).count()).toBe(1)
+  })
+
   it('announces refusals and dismisses them', async () => {
     const { page } = await open({ at: '#/workers?q=keys-one' })
     const refusal = { type: 'about:blank', title: 'No', status: 409, code: 'worker_protected', detail: 'Not this one.' }

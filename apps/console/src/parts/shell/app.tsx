@@ -113,7 +113,8 @@ function useDialogOf(address: string): VNode | null {
   if (opened.current.shown !== dialog.value)
     opened.current = { shown: dialog.value, address, key: opened.current.key + 1 }
   const isLeft = opened.current.address !== address
-  useEffect(() => {
+  // Before the next event: a later effect would close a dialog of the new page.
+  useLayoutEffect(() => {
     if (isLeft) dialog.value = null
   }, [isLeft, dialog])
   return isLeft ? null : <Fragment key={opened.current.key}>{dialog.value}</Fragment>
