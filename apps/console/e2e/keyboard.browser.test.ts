@@ -69,11 +69,13 @@ beforeAll(() => Promise.all([own.serving('keys-one'), own.serving('keys-three')]
 describe('the keyboard', () => {
   it.each(PAGES)('reaches everything on %s with a visible focus', async name => {
     const { page } = await open({ at: `#/${name}` })
+    const buttons = page.locator('main button:visible, main a[href]:visible')
+    const atFirst = await buttons.count()
     const stops = await walk(page)
     expect(stops.slice(0, 3).map(stop => stop.name)).toEqual(['Skip to content', 'Lablet Cloud Manager', 'Overview'])
     expect(stops.filter(stop => !stop.isSeen)).toEqual([])
-    const buttons = await page.locator('main button:visible, main a[href]:visible').count()
-    expect(stops.length).toBeGreaterThanOrEqual(Math.min(STOPS_MAX, buttons))
+    // A machine that starts meanwhile adds buttons behind the focus.
+    expect(stops.length).toBeGreaterThanOrEqual(Math.min(STOPS_MAX, atFirst, await buttons.count()))
   })
 
   it('skips the navigation and focuses the heading of a new page', async () => {
