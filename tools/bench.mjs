@@ -79,7 +79,7 @@ function record(name, result) {
   const before = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : {}
   const kept = Object.entries({ ...before, [name]: result }).filter(([each]) => names.includes(each))
   writeJson(resultsFile, Object.fromEntries(kept.sort(([a], [b]) => (a < b ? -1 : 1))))
-  spawnSync(process.execPath, ['--import', 'tsx', join(folder, 'report/write-page.ts')], {
+  spawnSync(process.execPath, ['--import', 'tsx', join(folder, 'report/write-results.ts')], {
     cwd: root,
     stdio: 'inherit',
   })

@@ -1,4 +1,4 @@
-// Loaded into a product process by write-path.mjs: counts calls of functions with V8's precise coverage and sends the counts of our
+// Loaded into a product process by count-write-path.mjs: counts calls of functions with V8's precise coverage and sends the counts of our
 // own source files to the parent process whenever it asks. Each answer resets the counts.
 import { Session } from 'node:inspector/promises'
 

@@ -3,7 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { reason, textReason } from '@lcm/domain/reason'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot-stages'
 import type { StateChange, Worker } from '@lcm/domain/worker/worker'
-import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
+import { anAttempt, aWorker, someLaunchParameters } from '@lcm/testkit/test-data-builders'
 
 const MINUTE_MS = 60_000
 const HISTORY: readonly [StateChange['from'], StateChange['to'], string][] = [

@@ -2,11 +2,11 @@ import { RESOURCES, STORE_SCHEMA } from '@lcm/control-plane/resources'
 import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot-stages'
-import type { Instance } from '@lcm/domain/worker/instance'
+import type { Instance } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
-import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aWorker } from '@lcm/testkit/test-data-builders'
 
 const AT_ONCE = 256
 

@@ -10,7 +10,7 @@ import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import { startEtcd } from '@lcm/coordination/testing/etcd-server'
 import { systemClock } from '@lcm/runtime/clock'
 import { scratchFolder } from '../api/server-processes.ts'
-import type { ServedSim } from '../cloud/serve-sim.ts'
+import type { ServedSim } from '../cloud/sim-server.ts'
 import { recordFleet } from '../controller/write-settled-fleet-store.ts'
 import { type LcmProcess, startService } from '../product/lcm-process.ts'
 import { type CountingProxy, countingProxy } from './counting-proxy.ts'
@@ -41,7 +41,7 @@ const REGIONS = 'aws_region_configs:\n  us-east-1: { subnets: [subnet-use1a] }\n
 export async function openServices(workers: number): Promise<Services> {
   const folder = scratchFolder()
   const store = join(folder, 'lcm.sqlite')
-  const simulator = fork(fileURLToPath(new URL('../cloud/serve-sim.ts', import.meta.url)), [String(workers), 'cml'])
+  const simulator = fork(fileURLToPath(new URL('../cloud/sim-server.ts', import.meta.url)), [String(workers), 'cml'])
   const [cloud] = (await once(simulator, 'message')) as [ServedSim]
   await recordFleet(store, cloud, await machinesIn(cloud))
   writeFileSync(join(folder, 'admin'), ADMIN_TOKEN)

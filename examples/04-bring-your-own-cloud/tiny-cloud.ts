@@ -1,6 +1,6 @@
 import type { Compute, Image, InstanceFilter, LaunchRequest, PowerAction } from '@lcm/cloud/compute'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
-import type { Instance } from '@lcm/domain/worker/instance'
+import type { Instance } from '@lcm/domain/worker/ec2-instance'
 import type { Clock } from '@lcm/runtime/clock'
 
 /** Durations of each change in this cloud, in milliseconds. */

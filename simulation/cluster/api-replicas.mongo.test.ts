@@ -11,7 +11,7 @@ import {
   remove,
   report,
 } from './clusters/api-replicas.ts'
-import { durableEvents, openEventLog, versionsGoingBack } from './load/event-log.ts'
+import { durableEvents, openEventLog, versionsGoingBack } from './event-log.ts'
 
 const LIMIT_MS = 120_000
 const WRITERS = 50

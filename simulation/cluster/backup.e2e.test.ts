@@ -11,7 +11,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { DatabaseSync } from '@photostructure/sqlite'
 import { afterEach, expect, it } from 'vitest'
 import { z } from 'zod'
-import { followWorkers } from './load/follow-workers.ts'
+import { followWorkers } from './follow-workers.ts'
 
 const LCM = fileURLToPath(new URL('../../dist/lcm.mjs', import.meta.url))
 const LIMIT_MS = 120_000

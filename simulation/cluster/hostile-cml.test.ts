@@ -13,7 +13,7 @@ import { CONDITION } from '@lcm/domain/worker/worker'
 import { up } from '@lcm/lcm/serve/up'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterEach, expect, it } from 'vitest'
-import { followWorkers } from './load/follow-workers.ts'
+import { followWorkers } from './follow-workers.ts'
 
 const PASSWORD = 'password-of-the-whole-fleet'
 const OWN_PASSWORD = 'password-of-this-server-alone'

@@ -1,7 +1,7 @@
 import { ApiError, UnreachableError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import { create, label, type Replica, type Replicas } from './clusters/api-replicas.ts'
-import { type EventLog, openEventLog, versionsGoingBack } from './load/event-log.ts'
+import { type EventLog, openEventLog, versionsGoingBack } from './event-log.ts'
 
 /** Responses for one worker that has a single writer. */
 interface Diary {

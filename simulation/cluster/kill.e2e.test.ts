@@ -10,7 +10,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterEach, expect, it } from 'vitest'
 import { z } from 'zod'
-import { durableFields, followWorkers } from './load/follow-workers.ts'
+import { durableFields, followWorkers } from './follow-workers.ts'
 
 const LCM = fileURLToPath(new URL('../../dist/lcm.mjs', import.meta.url))
 const LIMIT_MS = 120_000

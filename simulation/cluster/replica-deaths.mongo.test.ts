@@ -2,8 +2,8 @@ import { isProblem } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create, label, openReplicas, type Replica, type Replicas, remove } from './clusters/api-replicas.ts'
+import { openEventLog } from './event-log.ts'
 import { killStorm } from './kill-storm.ts'
-import { openEventLog } from './load/event-log.ts'
 
 const LIMIT_MS = 180_000
 const KILLS = 6

@@ -2,8 +2,8 @@ import { ApiError } from '@lcm/client/client'
 import { systemClock } from '@lcm/runtime/clock'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { create, label, openReplicas, type Replica, type Replicas, remove } from './clusters/api-replicas.ts'
+import { durableEvents, openEventLog } from './event-log.ts'
 import { eventually } from './failover-run.ts'
-import { durableEvents, openEventLog } from './load/event-log.ts'
 
 const LIMIT_MS = 180_000
 /** The API responds within 25 seconds; the rest is for a busy machine. */

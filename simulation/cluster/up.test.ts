@@ -12,7 +12,7 @@ import { type UpOptions, up } from '@lcm/lcm/serve/up'
 import { systemClock } from '@lcm/runtime/clock'
 import { oldStore } from '@lcm/testkit/old-stores/old-store'
 import { describe, expect, it } from 'vitest'
-import { durableFields, followWorkers } from './load/follow-workers.ts'
+import { durableFields, followWorkers } from './follow-workers.ts'
 
 const SPEED = 1_200
 const scratch = () => mkdtempSync(join(tmpdir(), 'lcm-up-'))

@@ -4,7 +4,7 @@ import { LAB_REASONS } from '@lcm/domain/text/reasons/lab-reasons'
 import { LICENSE_REASONS } from '@lcm/domain/text/reasons/license-reasons'
 import { NEXT_REASONS } from '@lcm/domain/text/reasons/next-step-reasons'
 import { PLACEMENT_REASONS } from '@lcm/domain/text/reasons/placement-reasons'
-import { PROBLEM_REASONS } from '@lcm/domain/text/reasons/problem-reasons'
+import { PROBLEM_REASONS } from '@lcm/domain/text/reasons/service-problem-reasons'
 import { SESSION_REASONS } from '@lcm/domain/text/reasons/session-reasons'
 import { LAUNCH_REASONS, WORKER_REASONS } from '@lcm/domain/text/reasons/worker-reasons'
 

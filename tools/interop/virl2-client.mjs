@@ -45,7 +45,7 @@ export async function judgeLabs(clients) {
 /** Every release finds a server as fresh as the other did. */
 async function judged({ release, python }) {
   const startedAt = Date.now()
-  const simulator = started(process.execPath, ['--import', 'tsx', tool('serve-sim.ts')])
+  const simulator = started(process.execPath, ['--import', 'tsx', tool('serve-simulated-cml.ts')])
   try {
     const machine = await simulator.firstLine
     const env = { CML_MACHINE: machine, NO_PROXY: '*' }

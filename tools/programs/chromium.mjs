@@ -1,5 +1,5 @@
 // Finds a real browser for the suites that need one. Plain Node.
-import { ensureProgram } from './debian.mjs'
+import { ensureProgram } from './ensure-program.mjs'
 
 /** Resolves with the path of Chromium. Rejects with one sentence that says how to get it. Without windows it takes half the time. */
 export function ensureChromium() {

@@ -1,7 +1,7 @@
 // Finds a real etcd for the suites that need one. Plain Node.
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { ensureProgram } from './debian.mjs'
+import { ensureProgram } from './ensure-program.mjs'
 
 /** Resolves with the path of `etcd`. Rejects with one sentence that says how to get it. */
 export function ensureEtcd() {

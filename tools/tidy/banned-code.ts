@@ -80,7 +80,6 @@ const BANS: readonly Ban[] = [
     text: 'createRequire(',
     pattern: /\bcreateRequire\(/,
     use: 'import, or import() of a name in quotes',
-    except: /^packages\/cloud-aws\/src\//,
   },
   { text: '/// <reference', pattern: /^\s*\/\/\/\s*<reference\b/, use: 'an import', in: 'comments' },
   { text: 'as any', pattern: /\bas any\b/, use: 'a schema that parses it' },

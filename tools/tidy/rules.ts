@@ -1,4 +1,3 @@
-import { checkRepository } from './allowed-files.ts'
 import { checkDocuments } from './allowed-pages.ts'
 import { checkSpelling } from './american-spelling.ts'
 import { checkBans } from './banned-code.ts'
@@ -12,6 +11,7 @@ import { checkCycles } from './import-cycles.ts'
 import { checkImports } from './imports.ts'
 import { checkClasses } from './inheritance.ts'
 import { checkReference } from './reference-pages.ts'
+import { checkRepository } from './repository-hygiene.ts'
 import type { Rule, Violation } from './repository-tree.ts'
 import { checkTested } from './untested-files.ts'
 

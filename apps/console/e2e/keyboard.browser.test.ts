@@ -184,7 +184,7 @@ describe('the keyboard', () => {
         location.hash = '#/workers'
       })
       // Effects run after a frame, or 35 ms after it was due.
-      await new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve, 100)))
+      for (let frame = 0; frame < 6; frame += 1) await new Promise(requestAnimationFrame)
     })
     expect(await page.getByRole('dialog', { name: 'Create worker' }).count()).toBe(1)
   })

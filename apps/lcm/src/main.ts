@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
+import { EXIT } from './cli/cli-error.ts'
 import type { Host, Shell } from './cli/command-dependencies.ts'
-import { EXIT } from './cli/exit-code.ts'
 import { textFrom } from './cli/files/text-file.ts'
 import { run } from './cli/program.ts'
 import { keysOf } from './cli/terminal/keyboard.ts'
@@ -71,7 +71,7 @@ const shell: Shell = {
   loadHost,
   loadExamination: () => import('./serve/doctor-probes.ts'),
   async probeDisk(path) {
-    const { probeDisk } = await import('./doctor/probe-disk.ts')
+    const { probeDisk } = await import('./doctor/probe-computer.ts')
     return probeDisk(path)
   },
 }

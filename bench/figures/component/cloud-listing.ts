@@ -18,7 +18,7 @@ interface Served {
   readonly region: string
 }
 
-const child = fork(fileURLToPath(new URL('../../cloud/serve-sim.ts', import.meta.url)), [String(MACHINES)])
+const child = fork(fileURLToPath(new URL('../../cloud/sim-server.ts', import.meta.url)), [String(MACHINES)])
 const [served] = (await once(child, 'message')) as [Served]
 
 /** Longest block of the event loop during complete listings. */

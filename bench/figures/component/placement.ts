@@ -8,8 +8,8 @@ import { schedule } from '@lcm/domain/session/scheduling'
 import type { SchedulingInput } from '@lcm/domain/session/scheduling-types'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { systemClock } from '@lcm/runtime/clock'
-import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/builders'
 import { seededRandom } from '@lcm/testkit/seeded-random'
+import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/test-data-builders'
 import { atMost, conclude, shown } from '../../report/figure-report.ts'
 
 const SESSIONS = 1_000

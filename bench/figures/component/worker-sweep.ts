@@ -13,7 +13,7 @@ import { awsMetrics } from '@lcm/cloud-aws/cloudwatch/machine-metrics'
 import { cmlSystemClient } from '@lcm/cloud-aws/cml/cml-system'
 import { awsCompute } from '@lcm/cloud-aws/ec2/compute'
 import { composeController } from '@lcm/controllers/kit/compose-controller'
-import { promMeter } from '@lcm/controllers/kit/metrics'
+import { promMeter } from '@lcm/controllers/kit/prometheus-meter'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/controllers/worker/config'
 import { workerController } from '@lcm/controllers/worker/controller'
 import { leaderOnlyCompute } from '@lcm/controllers/worker/leader-only-compute'
@@ -33,7 +33,7 @@ const FLEET = 'bench'
 const clock = systemClock
 const SERVICE = 'worker-controller'
 
-const child = fork(fileURLToPath(new URL('../../cloud/serve-sim.ts', import.meta.url)), [String(WORKERS)])
+const child = fork(fileURLToPath(new URL('../../cloud/sim-server.ts', import.meta.url)), [String(WORKERS)])
 const [{ url: endpoint, region }] = (await once(child, 'message')) as [{ url: string; region: string }]
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench' }
 const calls: string[] = []

@@ -2,7 +2,7 @@ import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { ApiError, apiClient, isProblem, readSse, UnreachableError } from './client.ts'
-import { eventsUnlessSilent } from './event-timeout.ts'
+import { eventsUnlessSilent } from './event-stream-timeout.ts'
 import { pagesOf, readList } from './list-pages.ts'
 
 const answering = (response: Partial<ApiResponse>) => {

@@ -1,4 +1,4 @@
-import { aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { agrees, cmlTroubles, nameOf, pairsOf, scriptText } from './sim-worker-pairs.ts'
 import { aSimMachine as machine } from './testing/a-sim-machine.ts'

@@ -1,7 +1,7 @@
 import { Sha256Node as sha256 } from '@smithy/core/checksum'
 import { SignatureV4 } from '@smithy/signature-v4'
 import type { AwsCredentials } from './aws-clients.ts'
-import { awsHost } from './aws-host.ts'
+import { awsHost } from './aws-hostname.ts'
 
 export interface CallerIdentityOptions {
   readonly credentials: AwsCredentials

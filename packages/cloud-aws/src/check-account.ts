@@ -9,7 +9,7 @@ import {
 } from '@aws-sdk/client-ec2'
 import type { Image, ImageQuery } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { type AwsCredentials, type AwsOptions, cloudWatchClients, type Ec2Call, ec2Clients } from './aws-clients.ts'
 import { type Caller, callerIdentity } from './caller-identity.ts'
 import { cloudCall } from './cloud-call.ts'

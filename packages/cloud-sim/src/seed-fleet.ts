@@ -1,4 +1,4 @@
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { describeImages } from './ec2/images.ts'
 import { stopInstances, terminateInstances } from './ec2/power.ts'
 import { REGIONS } from './ec2/regions-and-instance-types.ts'

@@ -1,4 +1,4 @@
-import type { Instance, LaunchParameters } from '@lcm/domain/worker/instance'
+import type { Instance, LaunchParameters } from '@lcm/domain/worker/ec2-instance'
 
 /** All given parts must hold. An empty filter would list foreign machines, so one part is required. */
 export type InstanceFilter =

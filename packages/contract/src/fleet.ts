@@ -1,7 +1,7 @@
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { Instant } from '@lcm/domain/instant'
 import { Reason } from '@lcm/domain/reason'
+import { PlannedAction } from '@lcm/domain/service-instance'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-field-schemas'
 import { z } from 'zod'

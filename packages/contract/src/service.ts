@@ -1,6 +1,6 @@
 import { ServiceTerm } from '@lcm/domain/fencing'
-import { InstanceReport, ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { Instant } from '@lcm/domain/instant'
+import { InstanceReport, ServiceInstance } from '@lcm/domain/service-instance'
 import { z } from 'zod'
 import { ActionReason } from './common-schemas.ts'
 import { ADMINS, ANY_CONTROLLER, EVERYONE, OPERATORS, type RouteSpec } from './route-spec.ts'

@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import type { Api, Request } from './http/api-context.ts'
+import type { Api, Request } from './api-context.ts'
 import { auditEntry } from './resources/journal/entries.ts'
 
 export type MakeBackup = (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>

@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { HostedService, Logger } from '@lcm/runtime'
-import type { Api } from './http/api-context.ts'
+import type { Api } from './api-context.ts'
 import { deleteExpiredRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
 import { deleteSilentInstances } from './resources/service/commands.ts'

@@ -5,21 +5,16 @@ import type { Actor } from '@lcm/domain/actor'
 import { ServiceTerm } from '@lcm/domain/fencing'
 import { FleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { Settings } from '@lcm/domain/fleet/settings'
 import type { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
+import { ServiceInstance } from '@lcm/domain/service-instance'
 import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { Worker } from '@lcm/domain/worker/worker'
 import type { Collection, Document, Kind, Store, StoreSchema } from '@lcm/store/store'
 import type { z } from 'zod'
-import type { ApiParts } from './http/api-dependencies.ts'
-import { definitionSummary } from './resources/definition/definition-view.ts'
-import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
-import { listAll } from './resources/list-documents.ts'
-import { settingsView } from './resources/settings/settings-view.ts'
-import { workerView } from './resources/worker/worker-view.ts'
+import type { ApiParts } from './api-dependencies.ts'
 import {
   IdempotentRequest,
   LoginCode,
@@ -27,7 +22,12 @@ import {
   StoredDefinition,
   StoredToken,
   WebhookState,
-} from './stored-documents.ts'
+} from './internal-documents.ts'
+import { definitionSummary } from './resources/definition/definition-view.ts'
+import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
+import { listAll } from './resources/list-documents.ts'
+import { settingsView } from './resources/settings/settings-view.ts'
+import { workerView } from './resources/worker/worker-view.ts'
 import { UPGRADES } from './upgrades.ts'
 
 /**

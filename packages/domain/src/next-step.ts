@@ -1,6 +1,6 @@
-import { LEADER_SILENT_MS } from './fleet/service-instance.ts'
 import { type Instant, toMs } from './instant.ts'
 import { type Reason, reason } from './reason.ts'
+import { LEADER_SILENT_MS } from './service-instance.ts'
 
 /**
  * What keeps a resource from its desired status. `wait`: it ends by itself, such as a boot. `block`: it does not, or its end

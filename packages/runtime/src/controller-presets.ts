@@ -13,10 +13,10 @@ import type { Meter } from './meter.ts'
 import type { ReconcileContext } from './reconciliation/loop.ts'
 import { type Reconciliation, reconciliation } from './reconciliation/reconciliation-service.ts'
 import { gone, type ReconciliationResult, type ResourceState } from './reconciliation/resource-state.ts'
-import { type ListPages, poll, startupSweep } from './triggers/poll.ts'
+import { type ListPages, poll, startupSweep } from './triggers/poll-trigger.ts'
 import type { Trigger } from './triggers/trigger.ts'
-import { watch } from './triggers/watch.ts'
 import type { WatchSource } from './triggers/watch-source.ts'
+import { watch } from './triggers/watch-trigger.ts'
 
 /** Functions that a preset needs for one kind of resource. */
 export interface ReconciledResource<R> {

@@ -47,9 +47,8 @@ export {
   type PollOptions,
   poll,
   startupSweep,
-} from './triggers/poll.ts'
+} from './triggers/poll-trigger.ts'
 export type { Listing, Trigger, TriggerContext, WatchHealth } from './triggers/trigger.ts'
-export { type WatchOptions, watch } from './triggers/watch.ts'
 export {
   isCompacted,
   WatchCompacted,
@@ -58,6 +57,7 @@ export {
   type WatchMessage,
   type WatchSource,
 } from './triggers/watch-source.ts'
+export { type WatchOptions, watch } from './triggers/watch-trigger.ts'
 export {
   type Again,
   type QueueListing,

@@ -1,7 +1,7 @@
 import { ApiError, UnreachableError } from '@lcm/client/client'
 import { describe, expect, it } from 'vitest'
 import { aControlPlane, METAL } from './a-control-plane.ts'
-import { aWorker } from './builders.ts'
+import { aWorker } from './test-data-builders.ts'
 
 const create = { body: { template_name: 'metal' } } as const
 

@@ -1,7 +1,7 @@
-import type { Instance } from '@lcm/domain/worker/instance'
+import type { Instance } from '@lcm/domain/worker/ec2-instance'
 import type { Ec2Observation, LicenseObservation, Observation } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { anAttempt, anInstance, aWorker } from './builders.ts'
+import { anAttempt, anInstance, aWorker } from './test-data-builders.ts'
 
 /** A running worker, recorded exactly as `anInstance` shows its machine: an observation finds nothing to do. */
 export const onMachine = (more: Partial<Worker> = {}): Worker =>

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { aServingWorker } from './builders.ts'
 import { overbooked, sharedPorts } from './reservation-rules.ts'
+import { aServingWorker } from './test-data-builders.ts'
 
 const needs = { cpu_cores: 2, memory_gb: 4, storage_gb: 1, nodes: 3, since: '2026-01-01T00:00:00.000Z' }
 const declared = { cpu_cores: 4, memory_gb: 16, storage_gb: 10, max_nodes: 20 }

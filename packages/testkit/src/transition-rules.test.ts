@@ -1,6 +1,6 @@
 import { reason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
-import { aSession, aWorker } from './builders.ts'
+import { aSession, aWorker } from './test-data-builders.ts'
 import { illegalMovesOfSession, illegalMovesOfWorker } from './transition-rules.ts'
 
 const AT = { at: '2026-01-01T00:00:00.000Z', because: reason('not_given') }

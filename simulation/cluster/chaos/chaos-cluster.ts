@@ -64,7 +64,7 @@ export async function openChaosCluster(options: {
     etcd: connectionOf(connections.etcd, 'api').endpoints,
     leaseTtlSeconds,
     env: folder => ({
-      ...preloadEnv({ 'stepped-clock.mjs': { file: clockFile(folder, 'api') } }),
+      ...preloadEnv({ 'clock-step-preload.mjs': { file: clockFile(folder, 'api') } }),
       ...(disk === null ? {} : { LCM_STORE: disk.store }),
     }),
     ...(disk === null ? {} : { within: disk.within }),
@@ -83,8 +83,8 @@ export async function openChaosCluster(options: {
     }
     for (const to of ['etcd', 'api', 'ec2', 'cml'] as const) connections[to].set(name, own[to])
     const preloads = preloadEnv({
-      'stepped-clock.mjs': { file: clockFile(environment.folder, name) },
-      'rerouted-cml.mjs': { port: own.cml.endpoints[0]?.split(':')[1] ?? '' },
+      'clock-step-preload.mjs': { file: clockFile(environment.folder, name) },
+      'cml-reroute-preload.mjs': { port: own.cml.endpoints[0]?.split(':')[1] ?? '' },
     })
     const env = { ETCD_ENDPOINTS: own.etcd.endpoints.join(','), ...preloads }
     return { api: `http://${own.api.endpoints[0]}`, cloud: `http://${own.ec2.endpoints[0]}`, env }

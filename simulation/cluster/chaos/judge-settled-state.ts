@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { WorkerView } from '@lcm/contract/worker'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { illegalMovesOfSession } from '@lcm/testkit/transition-rules'
 import type { ControllerCluster } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover-run.ts'

@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import type { WorkerView } from '@lcm/contract/worker'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { systemClock } from '@lcm/runtime/clock'
 import type { ControllerCluster } from '../clusters/controller-cluster.ts'
 import { eventually } from '../failover-run.ts'

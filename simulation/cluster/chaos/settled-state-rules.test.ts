@@ -1,5 +1,5 @@
 import { reason } from '@lcm/domain/reason'
-import { aServingWorker, aSession } from '@lcm/testkit/builders'
+import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import {
   brokenChain,

@@ -2,9 +2,9 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { type Learners, learnersOf } from '../people/learner-requests.ts'
 import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
 import { type Operator, operatorOf } from '../people/operator-requests.ts'
+import { type ControllerReplicas, controllerReplicas } from '../world/controller-replicas.ts'
 import type { World } from '../world/world.ts'
 import type { Act } from './act.ts'
-import { type ControllerReplicas, controllerReplicas } from './controller-replicas.ts'
 import type { RunSize } from './plan.ts'
 
 /** Everything that an act can use or change. */

@@ -1,7 +1,7 @@
 import type { NO_FAULTS } from '../faults/random-faults.ts'
+import { REPLICATED_SERVICES } from '../world/controller-replicas.ts'
 import type { Act, FAULT_ACTS } from './act.ts'
 import { type ActContext, type Perform, pick } from './act-context.ts'
-import { REPLICATED_SERVICES } from './controller-replicas.ts'
 
 const CALLS_AHEAD_MAX = 40
 const STORE_CALLS_AHEAD_MAX = 300

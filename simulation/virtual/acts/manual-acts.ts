@@ -1,4 +1,4 @@
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { FLEET } from '../world/worker-controller-process.ts'
 import type { MANUAL_ACTS } from './act.ts'

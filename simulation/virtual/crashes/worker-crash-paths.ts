@@ -1,5 +1,5 @@
 import type { Reason } from '@lcm/domain/reason'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'

@@ -1,7 +1,7 @@
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { type Dispatch, EPOCH_HEADER } from '@lcm/contract/route-spec'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import type { Collection, Journal } from '@lcm/store/store'
 import { illegalWorkerMoves } from '@lcm/testkit/transition-rules'

@@ -1,5 +1,5 @@
 import { CloudError } from '@lcm/cloud/errors'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { FLEET } from '../world/worker-controller-process.ts'
 import { at, changeLeadership, type Mutant } from './mutant.ts'

@@ -1,7 +1,7 @@
 import { apiMutants } from './api-mutants.ts'
 import { cloudMutants } from './cloud-mutants.ts'
 import type { Mutant } from './mutant.ts'
-import { ruleMutants } from './rule-mutants.ts'
+import { ruleMutants } from './report-and-record-mutants.ts'
 import { sessionMutants } from './session-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
 

@@ -1,6 +1,6 @@
 import type { Compute } from '@lcm/cloud/compute'
-import { type Instance, TAG } from '@lcm/domain/worker/instance'
-import { anAttempt } from '@lcm/testkit/builders'
+import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
+import { anAttempt } from '@lcm/testkit/test-data-builders'
 import { at, changeResponses, type Mutant } from './mutant.ts'
 
 const CAUGHT = /the fleet password was sent to .*, which LCM did not launch/

@@ -1,5 +1,5 @@
 import { isFinal } from '@lcm/domain/session/lablet-session'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type ActContext, living } from '../acts/act-context.ts'
 import { ignoreMissing } from '../acts/manual-acts.ts'

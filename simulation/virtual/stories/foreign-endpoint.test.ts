@@ -1,5 +1,5 @@
 import { reason } from '@lcm/domain/reason'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { CONDITION } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'

@@ -1,4 +1,4 @@
-import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/lab-element-states'
 import { DecisionNote } from '@lcm/domain/journal-records'
 import { expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'

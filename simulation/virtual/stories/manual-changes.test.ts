@@ -1,4 +1,4 @@
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { describe, expect, it } from 'vitest'
 import { METAL } from '../world/control-plane.ts'
 import { MINUTE_MS } from '../world/durations.ts'

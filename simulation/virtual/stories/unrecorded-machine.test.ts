@@ -1,4 +1,4 @@
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { expect, it } from 'vitest'
 import { HOUR_MS } from '../world/durations.ts'
 import { FLEET } from '../world/worker-controller-process.ts'

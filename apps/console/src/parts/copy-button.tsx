@@ -1,6 +1,6 @@
-import { copyText } from '../state/copy-text.ts'
-import { failureText } from '../state/error-text.ts'
+import { failureText } from '../state/failure-text.ts'
 import { useConsole } from './console-context.ts'
+import { copyText } from './copy-to-clipboard.ts'
 import { NamedIcon } from './icons.tsx'
 
 /** `what` completes the accessible name "Copy …". */

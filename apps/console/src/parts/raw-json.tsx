@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
-import { copyText } from '../state/copy-text.ts'
-import { failureText } from '../state/error-text.ts'
+import { failureText } from '../state/failure-text.ts'
 import { useConsole } from './console-context.ts'
+import { copyText } from './copy-to-clipboard.ts'
 import { NamedIcon } from './icons.tsx'
 
 /** The resource as the API returned it. Serialized only while the section is open. */

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import { readFailureText } from '../state/error-text.ts'
+import { readFailureText } from '../state/failure-text.ts'
 import { useConsole } from './console-context.ts'
 
 /** A resource loaded on demand. The last value stays while a reload is in progress or fails. */

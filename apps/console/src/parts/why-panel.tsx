@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import type { Next, ServiceState } from '@lcm/domain/next-step'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import { actionWords } from '@lcm/domain/text/action-words'
 import { durationText } from '@lcm/domain/text/format-amounts'
 import { useSignal } from '@preact/signals'

@@ -1,6 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { withBoot } from '@lcm/domain/worker/boot-stages'
-import { aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { bootStages, bootText, otherConditions } from './boot-stages.ts'
 

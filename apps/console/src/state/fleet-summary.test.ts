@@ -1,7 +1,7 @@
 import { toMs } from '@lcm/domain/instant'
 import { costCauseOf, costOf } from '@lcm/domain/worker/cost'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
-import { aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { isSpending, spentUsd, summaryOf } from './fleet-summary.ts'
 

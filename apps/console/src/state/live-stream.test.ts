@@ -1,5 +1,5 @@
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
-import { aSession, aTemplate, aWorker } from '@lcm/testkit/builders'
+import { aSession, aTemplate, aWorker } from '@lcm/testkit/test-data-builders'
 import { effect } from '@preact/signals'
 import { afterEach, describe, expect, it } from 'vitest'
 import { ConsoleApi } from '../testing/console-api-fixture.ts'

@@ -1,5 +1,5 @@
 import { ApiError, apiClient, type Client, type PositionedEvent } from '@lcm/client/client'
-import { eventsUnlessSilent } from '@lcm/client/event-timeout'
+import { eventsUnlessSilent } from '@lcm/client/event-stream-timeout'
 import { type PageRequest, readList } from '@lcm/client/list-pages'
 import type { Dispatch } from '@lcm/contract/route-spec'
 import type { RouteName } from '@lcm/contract/routes'

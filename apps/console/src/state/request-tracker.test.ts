@@ -1,6 +1,6 @@
 import { withReservation } from '@lcm/domain/session/placement'
-import { aSession, asView, aTemplate, aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
+import { aSession, asView, aTemplate, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { ConsoleApi } from '../testing/console-api-fixture.ts'
 import { liveState } from './live-state.ts'

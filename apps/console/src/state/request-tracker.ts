@@ -1,6 +1,6 @@
 import type { Client } from '@lcm/client/client'
 import { batch, effect, type ReadonlySignal, signal } from '@preact/signals'
-import { failureText } from './error-text.ts'
+import { failureText } from './failure-text.ts'
 import type { Collections, LiveKind } from './live-state.ts'
 import type { Notices } from './notices.ts'
 import type { Versioned } from './versioned-collection.ts'

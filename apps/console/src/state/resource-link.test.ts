@@ -1,4 +1,4 @@
-import { asView, aWorker } from '@lcm/testkit/builders'
+import { asView, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { liveState } from './live-state.ts'
 import { resourceLinkOf } from './resource-link.ts'

@@ -1,5 +1,5 @@
 import { textReason } from '@lcm/domain/reason'
-import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { desiredStatusOf, differsFromDesired, historyOf, statusNote } from './worker-status.ts'
 

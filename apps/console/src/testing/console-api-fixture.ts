@@ -2,7 +2,7 @@ import { apiClient, type Client } from '@lcm/client/client'
 import type { Dispatch } from '@lcm/contract/route-spec'
 import type { Role } from '@lcm/domain/actor'
 import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
-import { aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 
 /** The real API as a browser with a login meets it. */
 export class ConsoleApi {

@@ -1,6 +1,6 @@
 import type { Dispatch } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
-import type { DiskFacts } from '../doctor/judge-nodejs-and-disk.ts'
+import type { DiskFacts } from '../doctor/judge-computer.ts'
 import type { Sink } from './terminal/output.ts'
 
 /** The functions of serve/ for commands that run a server or read a backup. Typed by `typeof import`, so that both stay in step. */

@@ -1,8 +1,8 @@
 import { ApiError, UnreachableError } from '@lcm/client/client'
 import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
 import { expect, it } from 'vitest'
+import { CliError } from './cli-error.ts'
 import { ConnectionError } from './connection.ts'
-import { CliError } from './exit-code.ts'
 import { failureOf, failureText } from './failure-message.ts'
 
 it('prints each invalid field', () => {

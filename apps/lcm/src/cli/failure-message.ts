@@ -1,7 +1,7 @@
 import { ApiError, UnreachableError } from '@lcm/client/client'
 import { SimRefusal } from '@lcm/client/sim-client'
+import { CliError } from './cli-error.ts'
 import { ConnectionError } from './connection.ts'
-import { CliError } from './exit-code.ts'
 import { printable } from './terminal/table.ts'
 
 export interface Failure {

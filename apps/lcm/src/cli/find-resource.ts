@@ -6,8 +6,8 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { compareVersions } from '@lcm/domain/session/placement'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { CliError, EXIT } from './cli-error.ts'
 import type { DefinitionSummary } from './definition/definition-view.ts'
-import { CliError, EXIT } from './exit-code.ts'
 
 const ID_PATTERN = /^w-[0-9a-z]+$/
 const CANDIDATES_MAX = 10

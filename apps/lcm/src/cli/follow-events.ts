@@ -1,8 +1,8 @@
 import type { Client } from '@lcm/client/client'
-import { eventsUnlessSilent } from '@lcm/client/event-timeout'
+import { eventsUnlessSilent } from '@lcm/client/event-stream-timeout'
 import { type EventEnvelope, HEARTBEAT_MS } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
-import { isPassing } from './exit-code.ts'
+import { isPassing } from './cli-error.ts'
 
 /**
  * `refresh`: known data may be stale, so read it again. Sent first, after every broken stream and after a reset.

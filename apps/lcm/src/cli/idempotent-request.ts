@@ -1,7 +1,7 @@
 import { UnreachableError } from '@lcm/client/client'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route-spec'
+import { CliError, EXIT } from './cli-error.ts'
 import type { Shell } from './command-dependencies.ts'
-import { CliError, EXIT } from './exit-code.ts'
 
 /** Pauses between retries; an API that restarts is back within their sum. */
 const PAUSES_MS = [500, 1_000, 2_000, 4_000]

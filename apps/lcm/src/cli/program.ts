@@ -1,9 +1,9 @@
 import { UnreachableError } from '@lcm/client/client'
 import { Command, CommanderError, Help, type Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import { EXIT, exitCodeOf } from './cli-error.ts'
 import type { Shell } from './command-dependencies.ts'
-import { COMPLETE } from './completion/completion-script.ts'
-import { EXIT, exitCodeOf } from './exit-code.ts'
+import { COMPLETE } from './completion/completion-suggestions.ts'
 import { failureOf, failureText } from './failure-message.ts'
 import { addGlobalOptions, type GlobalOptions, outputFor } from './global-options.ts'
 
@@ -222,12 +222,12 @@ const GROUPS: readonly Group[] = [
   {
     name: 'backup',
     summary: 'Save the complete state of LCM to a file',
-    load: async () => (await import('./backup/backup.ts')).defineBackup,
+    load: async () => (await import('./backup/backup-command.ts')).defineBackup,
   },
   {
     name: 'restore',
     summary: 'Create a data folder from a backup file, without a running LCM',
-    load: async () => (await import('./backup/restore.ts')).defineRestore,
+    load: async () => (await import('./backup/restore-command.ts')).defineRestore,
   },
   {
     name: 'services',

@@ -1,7 +1,7 @@
 import { type Client, isProblem } from '@lcm/client/client'
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
-import { CliError, EXIT, isPassing } from './exit-code.ts'
+import { CliError, EXIT, isPassing } from './cli-error.ts'
 import { follow, type Notice } from './follow-events.ts'
 import type { Resource } from './resource-view.ts'
 import { formatDuration } from './terminal/duration.ts'

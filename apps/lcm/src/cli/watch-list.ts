@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { EventEnvelope } from '@lcm/contract/events'
 import type { Clock } from '@lcm/runtime/clock'
-import { isPassing } from './exit-code.ts'
+import { isPassing } from './cli-error.ts'
 import { follow, type Notice } from './follow-events.ts'
 import type { Format } from './option-parsers.ts'
 import { changeText, type Resource, type ResourceView } from './resource-view.ts'

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
+import { CliError, EXIT } from '../cli/cli-error.ts'
 import type { Shell } from '../cli/command-dependencies.ts'
-import { CliError, EXIT } from '../cli/exit-code.ts'
 import { type Invocation, invocation } from '../cli/invocation.ts'
 import { durationMs } from '../cli/option-parsers.ts'
 import { toYaml } from '../cli/resource-view.ts'

@@ -142,7 +142,7 @@ it('names clocks that differ', { timeout: LIMIT_MS }, async () => {
   ])
 })
 
-/** A file system of its own needs rights that not every machine gives; `judge-nodejs-and-disk.test.ts` has a full one. */
+/** A file system of its own needs rights that not every machine gives; `judge-computer.test.ts` has a full one. */
 const mayMount = spawnSync('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt']).status === 0
 
 it.runIf(mayMount)('names a disk that is full', { timeout: LIMIT_MS }, () => {

@@ -1,4 +1,4 @@
-import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/metrics'
+import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/machine-metrics'
 import { metricsFixture } from '@lcm/cloud-sim/conformance/compute-and-metrics-fixtures'
 import { startSimServer } from '@lcm/cloud-sim/server/server'
 import { openSimModel } from '@lcm/cloud-sim/sim-model'

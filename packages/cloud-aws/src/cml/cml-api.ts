@@ -7,7 +7,7 @@ import { type CmlConnectionPool, cmlConnectionPool } from './connection-pool.ts'
 import type { HttpRequest, HttpResponse } from './http-client.ts'
 import { jsonIn } from './json-readers.ts'
 import { cmlLogins, type LoginPath, type Session } from './login-sessions.ts'
-import { retryAfterPauses } from './retry-after.ts'
+import { retryAfterPauses } from './retry-after-pauses.ts'
 import type { Trust } from './tls-connection.ts'
 
 export const DEADLINE_MS = 15_000

@@ -30,7 +30,7 @@ import {
 } from '@lcm/cloud/compute'
 import { chunks } from '@lcm/cloud/compute-wrappers/batched-compute'
 import { isDead } from '@lcm/domain/worker/cml-endpoint'
-import type { Instance } from '@lcm/domain/worker/instance'
+import type { Instance } from '@lcm/domain/worker/ec2-instance'
 import { type AwsOptions, type Ec2Call, type Ec2Clients, ec2Clients } from '../aws-clients.ts'
 import { allPages, cloudCall, malformedResponse } from '../cloud-call.ts'
 

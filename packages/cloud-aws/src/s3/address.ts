@@ -1,5 +1,5 @@
 import type { ObjectLocation } from '@lcm/cloud/object-storage'
-import { awsHost } from '../aws-host.ts'
+import { awsHost } from '../aws-hostname.ts'
 
 /** Address of one object. */
 export interface S3Address {

@@ -1,5 +1,5 @@
 import type { CmlLab, LabNode } from './labs/lab.ts'
-import { labsChangeAtMs, nodeStateAt } from './labs/node-lifecycle.ts'
+import { labsChangeAtMs, nodeStateAt } from './labs/lab-element-states.ts'
 
 /** A TCP port of the machine that leads to one of its nodes. */
 export interface NodePort {

@@ -1,4 +1,4 @@
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { positionFrom } from '../machines-by-region.ts'
 import type { SimState } from '../sim-state.ts'
 import {

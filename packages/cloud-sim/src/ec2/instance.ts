@@ -1,5 +1,5 @@
 import type { CmlStage } from '@lcm/domain/worker/boot-stages'
-import { type Ec2State, TAG } from '@lcm/domain/worker/instance'
+import { type Ec2State, TAG } from '@lcm/domain/worker/ec2-instance'
 import { type Addressing, addressOf, urlOf } from '../machine-addresses.ts'
 import { entryAt, nextChangeMs, type TimelineEntry } from '../state-timeline.ts'
 import type { BootMoment } from './boot-plan.ts'

@@ -1,4 +1,4 @@
-import { freeCapacityFor, noCapacity, overQuota, quotaFor } from '../faults/ec2-capacity.ts'
+import { freeCapacityFor, noCapacity, overQuota, quotaFor } from '../faults/ec2-capacity-and-quota.ts'
 import { type SecondsRange, within } from '../seeded-random.ts'
 import type { SimState } from '../sim-state.ts'
 import { replan } from '../state-timeline.ts'

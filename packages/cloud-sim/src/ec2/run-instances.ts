@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { freeCapacityFor, noCapacity, overQuota, quotaFor } from '../faults/ec2-capacity.ts'
+import { freeCapacityFor, noCapacity, overQuota, quotaFor } from '../faults/ec2-capacity-and-quota.ts'
 import type { SimState } from '../sim-state.ts'
 import { checkUserData } from './check-user-data.ts'
 import { imageToLaunch } from './images.ts'

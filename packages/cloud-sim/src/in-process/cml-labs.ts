@@ -1,7 +1,7 @@
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
 import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import type { SimModel } from '../sim-model.ts'
-import { type CmlCall, cmlLogins } from './cml-login-sessions.ts'
+import { type CmlCall, cmlLogins } from './cml-calls.ts'
 import { instantIn, listIn, numberIn, recordIn, textIn } from './json-readers.ts'
 
 /** The CmlLabs port on the model, without sockets or timers: for the whole-system simulation. */

@@ -1,9 +1,9 @@
 import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
-import { NODES_FEATURE } from '../cml/license/licensing-status.ts'
+import { NODES_FEATURE } from '../cml/license/licensing-answer.ts'
 import type { SimModel } from '../sim-model.ts'
-import { type CmlCall, type CmlSessions, cmlLogins } from './cml-login-sessions.ts'
+import { type CmlCall, type CmlSessions, cmlLogins } from './cml-calls.ts'
 import { probeCml } from './cml-probe.ts'
 import { flagIn, instantIn, listIn, numberIn, recordIn, textIn } from './json-readers.ts'
 

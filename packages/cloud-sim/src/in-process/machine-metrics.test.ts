@@ -1,4 +1,4 @@
-import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/metrics'
+import { metricsConformance, type OpenMetrics } from '@lcm/cloud/conformance/machine-metrics'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { metricsFixture, plantMachines, SIM_COMPUTE_SETUP } from '../conformance/compute-and-metrics-fixtures.ts'

@@ -3,8 +3,8 @@ import { REGIONS } from '../ec2/regions-and-instance-types.ts'
 import type { RunRequest } from '../ec2/run-instances.ts'
 import type { Tags } from '../ec2/tags.ts'
 import type { SimModel } from '../sim-model.ts'
-import { consoleXml, offeringsXml, statusesXml, tagsXml, typesXml } from './ec2-describe-xml.ts'
 import type { Ec2Query } from './ec2-query.ts'
+import { consoleXml, offeringsXml, statusesXml, tagsXml, typesXml } from './ec2-status-type-xml.ts'
 import {
   changesXml,
   done,

@@ -1,5 +1,5 @@
-import { anInstance, someLaunchParameters } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
+import { anInstance, someLaunchParameters } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { CloudError, type CloudErrorClass } from '../errors.ts'
 import type { MachineMetrics } from '../machine-metrics.ts'

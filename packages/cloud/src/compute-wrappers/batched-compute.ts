@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Instance } from '@lcm/domain/worker/instance'
+import type { Instance } from '@lcm/domain/worker/ec2-instance'
 import type { Clock } from '@lcm/runtime/clock'
 import {
   type Compute,

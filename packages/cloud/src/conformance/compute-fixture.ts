@@ -1,4 +1,4 @@
-import type { Instance, LaunchParameters } from '@lcm/domain/worker/instance'
+import type { Instance, LaunchParameters } from '@lcm/domain/worker/ec2-instance'
 import { afterEach, beforeEach, expect } from 'vitest'
 import type { Compute, Image, ImageQuery, LaunchRequest } from '../compute.ts'
 import type { CloudErrorClass } from '../errors.ts'

@@ -1,4 +1,4 @@
-import type { Instance } from '@lcm/domain/worker/instance'
+import type { Instance } from '@lcm/domain/worker/ec2-instance'
 import { describe, expect, it } from 'vitest'
 import type { InstanceFilter } from '../compute.ts'
 import {

@@ -3,7 +3,13 @@ import type { Access } from '../route-spec.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from '../routes.ts'
 import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './document-types.ts'
 import { exampleOf } from './generate-example.ts'
-import { ANSWER_HEADERS, HEADER_PARAMETERS, type HeaderName, headerReferences, parametersOf } from './parameters.ts'
+import {
+  ANSWER_HEADERS,
+  HEADER_PARAMETERS,
+  type HeaderName,
+  headerReferences,
+  parametersOf,
+} from './parameters-and-headers.ts'
 import { problemAnswers, problemExamples, problemsOf } from './problem-responses.ts'
 import { COMPONENT_SCHEMAS, type SchemaComponents, schemaComponents } from './schema-components.ts'
 import { tagDescription, tagOf, tagsOf } from './tags.ts'

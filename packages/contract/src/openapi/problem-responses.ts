@@ -1,7 +1,7 @@
 import { PROBLEM_MEDIA_TYPE, PROBLEMS, type Problem, type ProblemCode } from '../problems.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 import type { Answer, Example, Reference } from './document-types.ts'
-import { type HeaderName, headerReferences } from './parameters.ts'
+import { type HeaderName, headerReferences } from './parameters-and-headers.ts'
 
 /** Problems that a route may return besides its own. */
 export function sharedProblemsOf(route: RouteSpec): ProblemCode[] {

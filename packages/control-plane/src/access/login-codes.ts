@@ -4,8 +4,8 @@ import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection } from '@lcm/store/store'
 import { randomText, sha256 } from '../crypto.ts'
+import type { LoginCode } from '../internal-documents.ts'
 import { listAll } from '../resources/list-documents.ts'
-import type { LoginCode } from '../stored-documents.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
 /** Per actor. */

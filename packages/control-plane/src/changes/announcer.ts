@@ -2,7 +2,7 @@ import { EVENT_RESOURCE_NAMES, RESOURCE_KINDS, RESOURCE_NAMES, type ResourceName
 import type { ChangeHint, ChangeKeys } from '@lcm/coordination/change-keys'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Change } from '@lcm/store/store'
-import type { Api } from '../http/api-context.ts'
+import type { Api } from '../api-context.ts'
 import { collectionOf, PUBLISHED } from '../resources.ts'
 import { commitSignal } from './feed/follow-changes.ts'
 

@@ -5,7 +5,7 @@ import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { TOPOLOGY } from '../testing/bookable-fleet.ts'
-import { namesOf, nearlyRight, oddText } from '../testing/malformed-request-arbitraries.ts'
+import { namesOf, nearlyRight, oddText } from '../testing/schema-value-arbitraries.ts'
 
 /** Per route, with another seed each. */
 const RUNS = 25

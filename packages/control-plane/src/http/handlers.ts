@@ -3,8 +3,10 @@ import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS } from '../access/login-codes.ts'
+import type { Api, Created, Empty, Encoded, File, Json, Reply, ReplyOf, Request, Stream } from '../api-context.ts'
 import type { EventStreams } from '../changes/events.ts'
 import { createBackup, type MakeBackup } from '../create-backup.ts'
+import type { StoredDefinition } from '../internal-documents.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -38,10 +40,10 @@ import {
   registerLicense,
   setCredentials,
   workerSecrets,
-} from '../resources/secret/sealed-secrets.ts'
+} from '../resources/secret/secrets-and-licenses.ts'
 import { reportInstance, requestOfLeader } from '../resources/service/commands.ts'
 import { fleetPlan, listServices } from '../resources/service/queries.ts'
-import { registerTerm, resetTerm } from '../resources/service/terms.ts'
+import { registerTerm, resetTerm } from '../resources/service/term-fencing.ts'
 import { assignSession } from '../resources/session/assign-session.ts'
 import { createSession } from '../resources/session/create-session.ts'
 import { getSession, listMySessions, listSessions } from '../resources/session/queries.ts'
@@ -60,7 +62,7 @@ import { getTemplate, listTemplates, templateUserData } from '../resources/templ
 import { createToken, deleteToken } from '../resources/token/commands.ts'
 import { listTokens } from '../resources/token/queries.ts'
 import { createWorker } from '../resources/worker/create-worker.ts'
-import { cleanUpWorkers, deleteWorker } from '../resources/worker/delete-worker.ts'
+import { cleanUpWorkers, deleteWorker } from '../resources/worker/delete-worker-records.ts'
 import { cancelDrain, drainWorker } from '../resources/worker/drain-worker.ts'
 import { importWorker } from '../resources/worker/import-worker.ts'
 import { patchWorker } from '../resources/worker/patch-worker.ts'
@@ -73,8 +75,6 @@ import { retryWorker } from '../resources/worker/retry-worker.ts'
 import { setDesiredStatus } from '../resources/worker/set-desired-status.ts'
 import { reportMetrics, workerMetrics } from '../resources/worker/worker-metrics.ts'
 import { workerView } from '../resources/worker/worker-view.ts'
-import type { StoredDefinition } from '../stored-documents.ts'
-import type { Api, Created, Empty, Encoded, File, Json, Reply, ReplyOf, Request, Stream } from './api-context.ts'
 
 type RequestOf<N extends RouteName> = Request<ParamsOf<N>, QueryOf<N>, BodyOf<N>>
 type HandlerMap = { [N in RouteName]: (request: RequestOf<N>) => Promise<ReplyOf<N>> }

@@ -2,10 +2,10 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import type { Api, Request } from '../api-context.ts'
 import { sha256 } from '../crypto.ts'
+import type { IdempotentRequest } from '../internal-documents.ts'
 import { type IdPrefix, newId } from '../resources/ids.ts'
-import type { IdempotentRequest } from '../stored-documents.ts'
-import type { Api, Request } from './api-context.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 export const IDEMPOTENCY_MS = 24 * 3_600_000

@@ -3,7 +3,7 @@ import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import { type ApiResponse, toEtag } from '@lcm/contract/route-spec'
 import { API_PREFIX, type RouteSpec } from '@lcm/contract/routes'
 import { StoreError } from '@lcm/store/store'
-import type { Encoded, Reply } from './api-context.ts'
+import type { Encoded, Reply } from '../api-context.ts'
 
 /** 201 for a resource that was created, the second status of the route for one that was there. */
 const statusOf = (spec: RouteSpec, { kind }: Reply): number =>

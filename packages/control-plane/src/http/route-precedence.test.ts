@@ -3,7 +3,7 @@ import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import { silentLogger } from '@lcm/runtime'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { AccessControl } from '../access/access-control.ts'
-import type { Api } from './api-context.ts'
+import type { Api } from '../api-context.ts'
 import { dispatcher } from './dispatch.ts'
 import type { Handlers } from './handlers.ts'
 

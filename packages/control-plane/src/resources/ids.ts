@@ -1,4 +1,4 @@
-import type { ApiParts } from '../http/api-dependencies.ts'
+import type { ApiParts } from '../api-dependencies.ts'
 
 /** Crockford's alphabet: sorts like the numbers and has no letters that are easily confused. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'

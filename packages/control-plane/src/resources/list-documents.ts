@@ -1,6 +1,6 @@
 import type { Instant } from '@lcm/domain/instant'
 import type { Collection, Document, Query } from '@lcm/store/store'
-import type { ApiParts } from '../http/api-dependencies.ts'
+import type { ApiParts } from '../api-dependencies.ts'
 
 /**
  * One page of a list. The position is read before the documents, so a client that follows events from it may see a change

@@ -1,5 +1,5 @@
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { Reason } from '@lcm/domain/reason'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { LeaderStatus } from '@lcm/runtime'
 
 export interface ControllerHealth {

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { Reason } from '@lcm/domain/reason'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { Election, HostedService, Logger, Meter, Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { DecisionLog } from './decision-log.ts'

@@ -1,8 +1,8 @@
 import type { Client } from '@lcm/client/client'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { DecisionNote } from '@lcm/domain/journal-records'
 import type { Reason } from '@lcm/domain/reason'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 

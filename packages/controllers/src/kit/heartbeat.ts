@@ -2,15 +2,15 @@ import type { Client } from '@lcm/client/client'
 import { CHANGE_KEYS } from '@lcm/contract/resource-kinds'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import type { ServiceName } from '@lcm/domain/actor'
+import { toMs } from '@lcm/domain/instant'
+import type { Reason } from '@lcm/domain/reason'
 import {
   HEARTBEAT_INTERVAL_MS,
   type InstanceReport,
   PLAN_MAX,
   type PlannedAction,
   PROBLEMS_MAX,
-} from '@lcm/domain/fleet/service-instance'
-import { toMs } from '@lcm/domain/instant'
-import type { Reason } from '@lcm/domain/reason'
+} from '@lcm/domain/service-instance'
 import type { Election, HostedService, Logger, Reconciliation } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Outages } from './dependency-outages.ts'

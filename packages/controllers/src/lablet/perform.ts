@@ -1,12 +1,12 @@
 import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import type { SessionChanges } from '@lcm/domain/session/decide-session'
-import { labConditions } from '@lcm/domain/session/lab-restart'
+import { labConditions } from '@lcm/domain/session/lab-stop-cause'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { type ReconciliationResult, requeue, success } from '@lcm/runtime'
 import type { LabletDependencies } from './dependencies.ts'
+import { leaveWorker } from './leave-worker.ts'
 import { accessAtWorker, type ObservedDecision, type SessionObservation } from './observe.ts'
-import { releaseWorker } from './release-worker.ts'
 import { type SessionReconcile, writeSession } from './report.ts'
 import { runStep } from './steps/run-step.ts'
 
@@ -62,7 +62,7 @@ async function write(
   changes: SessionChanges,
 ): Promise<ReconciliationResult> {
   const { session } = context
-  const version = await releaseWorker(context, seen, changes)
+  const version = await leaveWorker(context, seen, changes)
   const note = { action: changes.status ?? 'write', because: decision.because, version }
   await writeSession(context, changes, note)
   count(parts, session, changes)

@@ -5,8 +5,8 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Meter, ReconcileContext } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { fencedWrite } from '../kit/fenced-write.ts'
-import { type Counters, counters } from '../kit/metrics.ts'
-import type { Writer } from './labs/fetch-and-report-records.ts'
+import { type Counters, counters } from '../kit/prometheus-meter.ts'
+import type { Writer } from './api-calls.ts'
 
 const COUNTERS = {
   sessions_instantiated: 'sessions whose instantiation began',

@@ -1,6 +1,6 @@
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { isDue } from '@lcm/domain/session/scheduling'
 import type { Meter } from '@lcm/runtime'

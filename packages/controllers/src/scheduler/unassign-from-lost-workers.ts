@@ -1,6 +1,6 @@
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { placeAgainReason } from '@lcm/domain/session/place-again'
+import { placeAgainReason } from '@lcm/domain/session/place-again-reason'
 import type { Demand } from './observe.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
 import type { SchedulerMemory } from './term-memory.ts'

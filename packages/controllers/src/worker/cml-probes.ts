@@ -8,10 +8,10 @@ import type { LicenseObservation } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { SettingsCache } from '../kit/settings-cache.ts'
+import { readLicense } from './cml-license.ts'
 import type { CmlRefusals } from './cml-refusals.ts'
-import { checkIdle } from './idle-check.ts'
-import { readLicense } from './licenses.ts'
 import type { WorkerCounters } from './report.ts'
+import { checkIdle } from './submit-idle-evidence.ts'
 
 /** Concurrent probes. A slow CML must not delay others, least of all the reconciler. */
 const AT_ONCE = 50

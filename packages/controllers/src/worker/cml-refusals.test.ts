@@ -1,4 +1,4 @@
-import type { Instance } from '@lcm/domain/worker/instance'
+import type { Instance } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-logger'
 import { type RecordingMeter, recordingMeter } from '@lcm/testkit/recording-meter'

@@ -10,9 +10,9 @@ import {
   labelsOfImport,
   statusOfImport,
 } from '@lcm/domain/fleet/discovery'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import { endpointOf } from '@lcm/domain/worker/cml-endpoint'
-import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -20,8 +20,8 @@ import type { DecisionLog } from '../kit/decision-log.ts'
 import { inParallel } from '../kit/in-parallel.ts'
 import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { WorkerControllerConfig } from './config.ts'
-import { type OrphanWatch, orphanWatch } from './orphan-watch.ts'
-import type { RegionSnapshots } from './region-snapshots.ts'
+import type { RegionSnapshots } from './machine-list-cache.ts'
+import { type OrphanWatch, orphanWatch } from './orphan-machines.ts'
 
 /** The reconciler comes first: what it adopts needs no discovery. */
 const FIRST_AFTER_MS = 5_000

@@ -1,6 +1,6 @@
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { Reason } from '@lcm/domain/reason'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import { MANUAL } from '@lcm/domain/text/action-words'
 import type { Decision } from '@lcm/domain/worker/decision/decision'
 import { BLOCKED_CONDITION } from '@lcm/domain/worker/decision/ec2-refusal'

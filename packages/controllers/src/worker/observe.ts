@@ -8,7 +8,7 @@ import { reason } from '@lcm/domain/reason'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/cml-endpoint'
 import { holdsLicense } from '@lcm/domain/worker/decision/license-operation'
-import { type Instance, TAG } from '@lcm/domain/worker/instance'
+import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type {
   CmlObservation,
@@ -20,12 +20,12 @@ import type {
 } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
+import { dependsOnLicense, readLicense } from './cml-license.ts'
 import { type CmlProbes, readNodeDefinitions } from './cml-probes.ts'
 import type { CmlRefusals } from './cml-refusals.ts'
 import type { WorkerControllerConfig } from './config.ts'
-import type { Ec2Outages } from './ec2-outages.ts'
-import { dependsOnLicense, readLicense } from './licenses.ts'
-import type { RegionSnapshots } from './region-snapshots.ts'
+import type { Ec2Outages } from './ec2-circuit-breaker.ts'
+import type { RegionSnapshots } from './machine-list-cache.ts'
 import type { ObservationMemory, WorkerMemory } from './term-memory.ts'
 
 export interface ObserveParts {

@@ -1,10 +1,10 @@
 import type { BatchedCompute } from '@lcm/cloud/compute-wrappers/batched-compute'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { anAttempt, aTemplate, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aTemplate, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { regionSnapshots } from './machine-list-cache.ts'
 import { observe } from './observe.ts'
 import { changeMachine, launch } from './perform.ts'
-import { regionSnapshots } from './region-snapshots.ts'
 import { workerMemory } from './term-memory.ts'
 import { aConfig, BOOTED_MS, never, OTHER_REGION, simulatedFleet } from './testing/simulated-cloud-and-api.ts'
 

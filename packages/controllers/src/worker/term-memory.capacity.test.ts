@@ -1,4 +1,4 @@
-import { anAttempt, someLaunchParameters } from '@lcm/testkit/builders'
+import { anAttempt, someLaunchParameters } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { capacityRefusals } from './term-memory.ts'
 

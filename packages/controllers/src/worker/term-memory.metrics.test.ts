@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
-import { aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import { beforeEach, expect, it } from 'vitest'
 import { type MetricsAge, metricsAge } from './term-memory.ts'
 

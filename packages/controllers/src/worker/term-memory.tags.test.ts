@@ -1,4 +1,4 @@
-import { aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { tagBackoff } from './term-memory.ts'
 

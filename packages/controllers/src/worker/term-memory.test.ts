@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
-import { anAttempt, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { observationMemory } from './term-memory.ts'
 

@@ -1,4 +1,4 @@
-import { type Losses, mayLose, recentLosses } from '@lcm/domain/fleet/loss-limit'
+import { type Losses, mayLose, recentLosses } from '@lcm/domain/fleet/machine-loss-limit'
 import { toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import { offerKey } from '@lcm/domain/worker/decision/launch'

@@ -1,4 +1,4 @@
-import { aDefinition } from '@lcm/testkit/builders'
+import { aDefinition } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import {
   DefinitionSource,

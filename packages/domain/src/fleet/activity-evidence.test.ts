@@ -1,4 +1,4 @@
-import { aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
+import { aLabRecord, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import type { LabRecord } from '../lab/lab-record.ts'
 import { textReason } from '../reason.ts'

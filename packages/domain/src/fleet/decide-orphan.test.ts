@@ -1,9 +1,9 @@
-import { anInstance } from '@lcm/testkit/builders'
+import { anInstance } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../instant.ts'
 import { reason } from '../reason.ts'
 import { decideOrphan, type OrphanMemory, permitOrphan } from './decide-orphan.ts'
-import { allowedLosses, mayLose } from './loss-limit.ts'
+import { allowedLosses, mayLose } from './machine-loss-limit.ts'
 
 const NOW = Date.parse('2026-01-02T04:00:00Z')
 const REPORT = { orphan_action: 'report' } as const

@@ -1,8 +1,8 @@
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import type { Instance } from '../worker/instance.ts'
+import type { Instance } from '../worker/ec2-instance.ts'
 import type { FleetScaling } from './fleet-scaling.ts'
-import { allowedLosses, mayLose, recentLosses } from './loss-limit.ts'
+import { allowedLosses, mayLose, recentLosses } from './machine-loss-limit.ts'
 import type { SettingValues } from './settings.ts'
 
 /** Longer than the boot of bare metal takes to be recorded. */

@@ -1,4 +1,4 @@
-import { anInstance } from '@lcm/testkit/builders'
+import { anInstance } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { judgeFound, knownWorkers } from './discovery.ts'

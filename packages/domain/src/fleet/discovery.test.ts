@@ -1,7 +1,7 @@
-import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant } from '../instant.ts'
-import type { Instance } from '../worker/instance.ts'
+import type { Instance } from '../worker/ec2-instance.ts'
 import type { Worker } from '../worker/worker.ts'
 import { type DiscoveryRules, judgeFound, knownWorkers, labelsOfImport, statusOfImport } from './discovery.ts'
 

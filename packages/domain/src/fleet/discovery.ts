@@ -1,7 +1,7 @@
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import { isDead } from '../worker/cml-endpoint.ts'
-import { EC2_STATES, type Instance, TAG } from '../worker/instance.ts'
+import { EC2_STATES, type Instance, TAG } from '../worker/ec2-instance.ts'
 import type { Worker } from '../worker/worker.ts'
 
 /** A younger machine may belong to a worker whose record is just being written. */

@@ -1,4 +1,4 @@
-import { aLabRecord } from '@lcm/testkit/builders'
+import { aLabRecord } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import {
   isGone,

@@ -1,4 +1,4 @@
-import { aTopology } from '@lcm/testkit/builders'
+import { aTopology } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {

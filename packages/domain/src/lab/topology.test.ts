@@ -1,4 +1,4 @@
-import { aTopology } from '@lcm/testkit/builders'
+import { aTopology } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { NODE_NEEDS } from './node-needs.ts'
 import { bootSecondsOf, NODES_MAX, needsOf, nodeDefinitionsOf, TOPOLOGY_VERSIONS, Topology } from './topology.ts'

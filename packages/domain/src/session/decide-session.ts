@@ -9,7 +9,7 @@ import {
   startedAgain,
   stoppedByRestart,
   withLabStopped,
-} from './lab-restart.ts'
+} from './lab-stop-cause.ts'
 import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts'
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
 

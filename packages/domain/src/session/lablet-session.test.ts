@@ -1,4 +1,4 @@
-import { aSession } from '@lcm/testkit/builders'
+import { aSession } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import {
   canMoveSession,

@@ -1,4 +1,4 @@
-import { aDefinition, aServingWorker } from '@lcm/testkit/builders'
+import { aDefinition, aServingWorker } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Reason, reason } from '../reason.ts'

@@ -1,4 +1,4 @@
-import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/builders'
+import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { SETTING_DEFAULTS } from '../fleet/settings.ts'
 import { toInstant, toMs } from '../instant.ts'

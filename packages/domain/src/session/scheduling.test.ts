@@ -1,4 +1,4 @@
-import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/builders'
+import { aDefinition, aServingWorker, aSession, aTemplate } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LabletDefinition } from '../definition/lablet-definition.ts'

@@ -1,4 +1,3 @@
-import type { PlannedAction } from '../fleet/service-instance.ts'
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import type { DecisionRecord } from '../journal-records.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type ServiceState,
 } from '../next-step.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
+import type { PlannedAction } from '../service-instance.ts'
 import { CONDITION, type Worker } from '../worker/worker.ts'
 import { nextOfWorker } from '../worker/worker-next-step.ts'
 import { canServeLabs } from './decide-session.ts'

@@ -1,4 +1,4 @@
-import { aSession } from '@lcm/testkit/builders'
+import { aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { reason } from '../reason.ts'
 import { LAB_STOPPED, type LabletSession, type Pipeline } from './lablet-session.ts'

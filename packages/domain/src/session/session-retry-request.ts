@@ -1,7 +1,7 @@
 import type { Instant } from '../instant.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import { startedAgain } from './lab-restart.ts'
+import { startedAgain } from './lab-stop-cause.ts'
 import { LAB_STOPPED, type LabletSession, type Step } from './lablet-session.ts'
 import { newPipeline, nextStep } from './pipeline.ts'
 

@@ -1,10 +1,10 @@
-import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
+import { anInstance, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { endpointOf, recordedEndpoint, whyTagIsIgnored } from './cml-endpoint.ts'
 import { decideWorker } from './decide.ts'
-import { type Instance, TAG } from './instance.ts'
+import { type Instance, TAG } from './ec2-instance.ts'
 import { WORKER_POLICY } from './observation.ts'
 import { type Worker, withChanges } from './worker.ts'
 

@@ -1,5 +1,5 @@
 import { type Reason, reason } from '../reason.ts'
-import { type Instance, TAG } from './instance.ts'
+import { type Instance, TAG } from './ec2-instance.ts'
 import type { Worker, WorkerChanges } from './worker.ts'
 
 /** Which address of a machine is used for its CML. */

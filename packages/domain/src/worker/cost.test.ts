@@ -1,4 +1,4 @@
-import { aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'

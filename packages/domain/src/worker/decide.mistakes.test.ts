@@ -1,5 +1,5 @@
-import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
+import { anAttempt, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { type Reason, reason, textReason } from '../reason.ts'

@@ -26,7 +26,7 @@ import { decideFreshness } from './decision/metrics-freshness.ts'
 import { isForeign, ownershipConditions } from './decision/ownership.ts'
 import { decideDying, decideGone, decideTermination, terminationReason } from './decision/termination.ts'
 import { withNameTag } from './drift.ts'
-import { EC2_STATES } from './instance.ts'
+import { EC2_STATES } from './ec2-instance.ts'
 import { statusOfEc2State } from './lifecycle.ts'
 import type { Observation, Seen, WorkerPolicy } from './observation.ts'
 import {

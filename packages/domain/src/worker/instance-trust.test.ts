@@ -1,5 +1,5 @@
-import { anAttempt, aWorker } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observation-builders'
+import { anAttempt, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { hasLogin, isTrusted, lacksLogin, mayBeLicensed } from './instance-trust.ts'
 import type { Worker } from './worker.ts'

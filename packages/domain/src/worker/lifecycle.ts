@@ -3,7 +3,7 @@ import { type Instant, toMs } from '../instant.ts'
 import type { ScalingOutcome } from '../journal-records.ts'
 import { type Reason, reason } from '../reason.ts'
 import { drainIsOver, endOf } from './decision/drain.ts'
-import { EC2_STATES, type Ec2State } from './instance.ts'
+import { EC2_STATES, type Ec2State } from './ec2-instance.ts'
 import { DesiredStatus, type Worker, type WorkerStatus } from './worker.ts'
 
 /** The allowed transitions. The API refuses all others at the write. */

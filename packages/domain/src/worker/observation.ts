@@ -2,7 +2,7 @@ import type { Reason } from '../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../template/worker-template.ts'
 import type { CmlStage } from './boot-stages.ts'
 import type { CmlAddress } from './cml-endpoint.ts'
-import { type Instance, TAG } from './instance.ts'
+import { type Instance, TAG } from './ec2-instance.ts'
 import type { Worker } from './worker.ts'
 
 /** What EC2 reported about a worker's instance. */

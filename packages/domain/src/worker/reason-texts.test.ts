@@ -1,5 +1,5 @@
-import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/builders'
 import { aLicenseObservation, anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
+import { anAttempt, anInstance, aTemplate, aWorker, someLaunchParameters } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../instant.ts'
 import { reason } from '../reason.ts'

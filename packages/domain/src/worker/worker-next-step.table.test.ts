@@ -1,5 +1,5 @@
-import { anAttempt } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observation-builders'
+import { anAttempt } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import type { DecisionRecord } from '../journal-records.ts'

@@ -1,5 +1,5 @@
-import { anAttempt } from '@lcm/testkit/builders'
 import { onMachine } from '@lcm/testkit/observation-builders'
+import { anAttempt } from '@lcm/testkit/test-data-builders'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'

@@ -1,4 +1,3 @@
-import type { PlannedAction } from '../fleet/service-instance.ts'
 import { toInstant, toMs } from '../instant.ts'
 import type { DecisionRecord } from '../journal-records.ts'
 import {
@@ -11,6 +10,7 @@ import {
   type ServiceState,
 } from '../next-step.ts'
 import { type Reason, reason, textReason } from '../reason.ts'
+import type { PlannedAction } from '../service-instance.ts'
 import { BOOT_CONDITIONS } from './boot-stages.ts'
 import { endOf, sessionsOn } from './decision/drain.ts'
 import { hasRun, retryDueMs } from './decision/failure.ts'

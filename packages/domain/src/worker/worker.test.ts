@@ -1,4 +1,4 @@
-import { aTemplate } from '@lcm/testkit/builders'
+import { aTemplate } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { reason } from '../reason.ts'
 import { blankWorker, Worker, workerOfTemplate } from './worker.ts'

@@ -4,7 +4,7 @@ import { Fence } from '../fencing.ts'
 import { Instant, toInstant } from '../instant.ts'
 import { Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
-import { LaunchParameters } from './instance.ts'
+import { LaunchParameters } from './ec2-instance.ts'
 import {
   Activity,
   Billing,

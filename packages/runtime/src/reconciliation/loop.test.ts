@@ -1,6 +1,6 @@
 import { manualClock } from '@lcm/testkit/manual-clock'
+import { runningLoop } from '@lcm/testkit/reconciliation-fixture'
 import { recordingMeter } from '@lcm/testkit/recording-meter'
-import { runningLoop } from '@lcm/testkit/running-loop'
 import { describe, expect, it } from 'vitest'
 import { loopMetrics, type ReconcileContext } from './loop.ts'
 import { reconciliation } from './reconciliation-service.ts'

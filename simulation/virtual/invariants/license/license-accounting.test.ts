@@ -1,6 +1,6 @@
 import { openSimModel } from '@lcm/cloud-sim/sim-model'
-import { aWorker } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { overdrawnLicenses, wrongLicenseStatus } from './license-accounting.ts'
 

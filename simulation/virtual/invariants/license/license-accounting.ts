@@ -1,5 +1,5 @@
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 export interface OwnedLicenseParts {

@@ -1,6 +1,6 @@
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import { allowedLosses } from '@lcm/domain/fleet/loss-limit'
+import { allowedLosses } from '@lcm/domain/fleet/machine-loss-limit'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
 import { MINUTE_MS } from '../../world/durations.ts'

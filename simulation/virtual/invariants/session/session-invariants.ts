@@ -1,4 +1,4 @@
-import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/node-lifecycle'
+import { isUp, nodeStateAt } from '@lcm/cloud-sim/cml/labs/lab-element-states'
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { isLabGone } from '@lcm/control-plane/resources/lab/is-lab-usable'
 import { toMs } from '@lcm/domain/instant'

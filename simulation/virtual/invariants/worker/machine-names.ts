@@ -1,5 +1,5 @@
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
-import { TAG } from '@lcm/domain/worker/instance'
+import { TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 /** Live machines of the fleet whose tag `Name` is not the name of their worker. A settled fleet has none. */

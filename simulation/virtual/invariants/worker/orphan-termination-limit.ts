@@ -1,4 +1,4 @@
-import { allowedLosses } from '@lcm/domain/fleet/loss-limit'
+import { allowedLosses } from '@lcm/domain/fleet/machine-loss-limit'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { HOUR_MS } from '../../world/durations.ts'
 import type { Mutation } from '../cloud-mutation.ts'

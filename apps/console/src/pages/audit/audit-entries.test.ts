@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Entry, withNewest, withOlder } from './audit-entries.ts'
-import { anEntry } from './testing/an-entry.ts'
+import { anEntry } from './testing/audit-entry-builder.ts'
 
 const page = (next_cursor: string | null, ...ns: number[]) => ({ items: ns.map(n => anEntry(n)), next_cursor })
 const ids = ({ entries }: { entries: readonly Entry[] }) => entries.map(({ id }) => id)

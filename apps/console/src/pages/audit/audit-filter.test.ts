@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Entry } from './audit-entries.ts'
 import { actionText, auditHash, filterOf, matches, NO_FILTER } from './audit-filter.ts'
-import { anEntry } from './testing/an-entry.ts'
+import { anEntry } from './testing/audit-entry-builder.ts'
 
 describe('the filter', () => {
   const nameOf = () => 'metal-1'

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { useRead } from '../../parts/use-read.ts'
-import { failureText } from '../../state/error-text.ts'
+import { failureText } from '../../state/failure-text.ts'
 import { type Held, NOTHING_HELD, withNewest, withOlder } from './audit-entries.ts'
 
 const READ_EVERY_MS = 3_000

@@ -2,7 +2,7 @@ import { type SimClient, simClient } from '@lcm/client/sim-client'
 import { useSignal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
-import { failureText } from '../../state/error-text.ts'
+import { failureText } from '../../state/failure-text.ts'
 import type { UserAction } from './decision-feed.ts'
 
 export interface Sim {

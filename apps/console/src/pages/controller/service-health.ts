@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
-import { HEARTBEAT_INTERVAL_MS } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
+import { HEARTBEAT_INTERVAL_MS } from '@lcm/domain/service-instance'
 
 export type Service = AnswerOf<'listServices'>['items'][number]
 export type Replica = Service['instances'][number]

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
-import { failureText } from '../../state/error-text.ts'
+import { failureText } from '../../state/failure-text.ts'
 import { isFulfilled, type LeaderRequest, type Service } from './service-health.ts'
 
 /** The page's clock ticks once a second. */

@@ -9,7 +9,7 @@ import {
 } from './definition-actions.ts'
 import { EditDialog } from './definition-dialog.tsx'
 import type { Definition } from './definition-groups.ts'
-import { PreviewDialog } from './placement-preview-dialog.tsx'
+import { PreviewDialog } from './placement-details.tsx'
 
 interface ActionsProps {
   readonly definition: Definition

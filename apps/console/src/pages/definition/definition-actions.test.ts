@@ -1,5 +1,5 @@
 import { apiClient } from '@lcm/client/client'
-import { aDefinition } from '@lcm/testkit/builders'
+import { aDefinition } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import type { Info } from '../../state/live-state.ts'
 import type { Requests } from '../../state/request-tracker.ts'

@@ -9,7 +9,7 @@ import { useRead } from '../../parts/use-read.ts'
 import { definitionHash } from '../../state/router.ts'
 import { DefinitionActions } from './action-buttons.tsx'
 import { type Definition, newestFirst } from './definition-groups.ts'
-import { Placement } from './placement-preview-dialog.tsx'
+import { Placement } from './placement-details.tsx'
 import { SyncState } from './sync-state.tsx'
 import { TopologyCard } from './topology-card.tsx'
 

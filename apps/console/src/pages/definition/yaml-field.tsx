@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
-import { failureText } from '../../state/error-text.ts'
+import { failureText } from '../../state/failure-text.ts'
 import { gutterOf, rangeOfLine } from './yaml-lines.ts'
 
 interface YamlProps {

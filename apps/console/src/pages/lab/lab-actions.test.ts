@@ -1,6 +1,6 @@
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { aLabRecord } from '@lcm/testkit/builders'
+import { aLabRecord } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { availableActions, needsConfirmation, nodesText, typedName } from './lab-actions.ts'
 

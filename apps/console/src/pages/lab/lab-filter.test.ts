@@ -1,5 +1,5 @@
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
-import { aLabRecord } from '@lcm/testkit/builders'
+import { aLabRecord } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { filterOf, inOrder, isFiltering, labsHash, matches, NO_FILTER } from './lab-filter.ts'
 

@@ -1,7 +1,7 @@
 import { textReason } from '@lcm/domain/reason'
 import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
 import { CONDITION } from '@lcm/domain/worker/worker'
-import { aDefinition, aLabRecord, aSession, aWorker } from '@lcm/testkit/builders'
+import { aDefinition, aLabRecord, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { parseHash } from '../../state/router.ts'
 import { attentionOf, groupsOf, type Watched } from './attention-items.ts'

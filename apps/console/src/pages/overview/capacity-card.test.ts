@@ -1,4 +1,4 @@
-import { aServingWorker, aWorker } from '@lcm/testkit/builders'
+import { aServingWorker, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { capacityOf, percentText, useText } from './capacity-card.tsx'
 

@@ -1,7 +1,7 @@
 import { textReason } from '@lcm/domain/reason'
 import type { Step } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
-import { aSession } from '@lcm/testkit/builders'
+import { aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import {
   activityText,

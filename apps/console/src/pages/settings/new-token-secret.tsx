@@ -2,9 +2,9 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
+import { copyText } from '../../parts/copy-to-clipboard.ts'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { copyText } from '../../state/copy-text.ts'
-import { failureText } from '../../state/error-text.ts'
+import { failureText } from '../../state/failure-text.ts'
 
 /** The API returns the secret only once, so it stays visible until the user dismisses it. */
 export function NewSecret({ token, onDone }: { token: AnswerOf<'createToken'>; onDone: () => void }) {

@@ -5,7 +5,7 @@ import { type Signal, useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { Refusal } from '../../parts/dialog/modal.tsx'
-import { failureText } from '../../state/error-text.ts'
+import { failureText } from '../../state/failure-text.ts'
 import { isAllowed } from '../../state/permission.ts'
 import { choicesOf, SETTING_DOCS } from './setting-docs.ts'
 import {

@@ -2,7 +2,7 @@ import { ApiError } from '@lcm/client/client'
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
-import { failureText } from '../../state/error-text.ts'
+import { failureText } from '../../state/failure-text.ts'
 import { useConsole } from '../console-context.ts'
 import { Modal, Refusal } from './modal.tsx'
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { pageHash } from '../../state/router.ts'
 import { useConsole } from '../console-context.ts'
 import { type IconName, NamedIcon } from '../icons.tsx'
-import { RetryCountdown } from './connection-badge.tsx'
+import { RetryCountdown } from './connection-status.tsx'
 
 interface PageStateProps {
   readonly icon: IconName

@@ -1,4 +1,4 @@
-import { aDefinition, aSession, aWorker } from '@lcm/testkit/builders'
+import { aDefinition, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { liveState } from '../../state/live-state.ts'
 import { resolveRouteIds } from './resolve-route-id.ts'

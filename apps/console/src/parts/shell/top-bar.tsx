@@ -5,7 +5,7 @@ import { LIST_PAGES, type ListPage, pageHash, type Route } from '../../state/rou
 import { THEMES, type Theme } from '../../state/theme.ts'
 import { useConsole } from '../console-context.ts'
 import { NamedIcon } from '../icons.tsx'
-import { ConnectionBadge } from './connection-badge.tsx'
+import { ConnectionBadge } from './connection-status.tsx'
 
 /** In display order. */
 export const PAGE_NAMES: Readonly<Record<ListPage, string>> = {

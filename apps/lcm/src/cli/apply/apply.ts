@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { Command } from 'commander'
+import { CliError, exitCodeOf } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
-import { CliError, exitCodeOf } from '../exit-code.ts'
 import { failureOf, failureText } from '../failure-message.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
@@ -9,7 +9,7 @@ import { toYaml } from '../resource-view.ts'
 import { printable } from '../terminal/table.ts'
 import { changeLine } from './field-changes.ts'
 import { type Manifest, readManifests, readSources } from './manifests.ts'
-import { type Outcome, type Step, stepFor } from './steps.ts'
+import { type Outcome, type Step, stepFor } from './resource-changes.ts'
 
 interface ApplyOptions {
   readonly file: string

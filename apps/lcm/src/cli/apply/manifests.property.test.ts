@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { CliError } from '../exit-code.ts'
+import { CliError } from '../cli-error.ts'
 import { readManifests } from './manifests.ts'
 
 const LAB = readFileSync(new URL('../../../../../examples/labs/two-routers.yaml', import.meta.url), 'utf8')

@@ -1,6 +1,6 @@
 import { type FileHandle, mkdtemp, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { CliError, EXIT } from '../exit-code.ts'
+import { CliError, EXIT } from '../cli-error.ts'
 
 export interface Saving {
   /** Whether an existing file may be replaced. */

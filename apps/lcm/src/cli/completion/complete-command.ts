@@ -7,7 +7,7 @@ import type { GlobalOptions } from '../global-options.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { handlesOf, type Resource } from '../resource-view.ts'
 import { TOKENS } from '../token/token-kind.ts'
-import { offerFor } from './completion-script.ts'
+import { offerFor } from './completion-suggestions.ts'
 
 /** A completion that takes longer is dropped. */
 const TIMEOUT_MS = 1_000

@@ -1,7 +1,7 @@
 import { Argument, type Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { invocation } from '../invocation.ts'
-import { completionScript, SHELLS, type ShellName } from './completion-script.ts'
+import { completionScript, SHELLS, type ShellName } from './completion-suggestions.ts'
 
 export function defineCompletion(completion: Command, shell: Shell): void {
   completion

@@ -1,6 +1,6 @@
 import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { aServingWorker } from '@lcm/testkit/builders'
+import { aServingWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'

@@ -4,7 +4,7 @@ import { findDefinition } from '../find-resource.ts'
 import type { Invocation } from '../invocation.ts'
 import { DEFINITIONS } from '../resource-kinds.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait-for-goal.ts'
-import { type ActionOptions, addAction, type Settling, settle } from '../wait-option.ts'
+import { type ActionOptions, addAction, type Settling, settle } from '../waitable-command.ts'
 import type { DefinitionSummary } from './definition-view.ts'
 
 /** Whether its topology was fetched. */

@@ -1,4 +1,4 @@
-import { CliError, EXIT } from '../exit-code.ts'
+import { CliError, EXIT } from '../cli-error.ts'
 import { readTextFile } from '../files/text-file.ts'
 
 /** The source of a topology: a local file to upload, or an address to fetch it from. */

@@ -7,9 +7,9 @@ import { findWorker } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption, wholeNumber } from '../option-parsers.ts'
 import { printDocument } from '../terminal/print-document.ts'
-import { type Since, sinceArgument } from '../terminal/since-option.ts'
 import { BY_ID, readWorkerNames } from '../worker/worker-names.ts'
 import { auditLines, isBy } from './audit-view.ts'
+import { type Since, sinceArgument } from './since-option.ts'
 
 /** Maximum number of entries that are read and filtered by actor. */
 const READ_MAX = 20_000

@@ -3,8 +3,8 @@ import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printDocument } from '../terminal/print-document.ts'
-import { type Since, sinceArgument } from '../terminal/since-option.ts'
 import { costLines } from './cost-view.ts'
+import { type Since, sinceArgument } from './since-option.ts'
 
 interface CostOptions {
   readonly since: Since

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { EXIT } from '../exit-code.ts'
+import { EXIT } from '../cli-error.ts'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
 

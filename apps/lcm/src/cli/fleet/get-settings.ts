@@ -1,7 +1,7 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Command } from 'commander'
+import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
-import { CliError, EXIT } from '../exit-code.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printDocument } from '../terminal/print-document.ts'

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { Clock } from '@lcm/runtime/clock'
+import { isPassing } from '../cli-error.ts'
 import type { Keys } from '../command-dependencies.ts'
-import { isPassing } from '../exit-code.ts'
 import { follow, type Notice } from '../follow-events.ts'
 import { isInterrupt } from '../terminal/keyboard.ts'
 import type { Output } from '../terminal/output.ts'

@@ -1,5 +1,5 @@
+import { CliError } from '../cli-error.ts'
 import type { Host } from '../command-dependencies.ts'
-import { CliError } from '../exit-code.ts'
 import type { Invocation } from '../invocation.ts'
 
 type Io = Parameters<Host['up']>[1]

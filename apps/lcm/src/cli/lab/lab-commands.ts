@@ -4,10 +4,10 @@ import type { Shell } from '../command-dependencies.ts'
 import { findLab } from '../find-resource.ts'
 import type { Invocation } from '../invocation.ts'
 import { LABS } from '../resource-kinds.ts'
-import { confirmByName } from '../terminal/confirm.ts'
+import { confirmByName } from '../terminal/confirm-by-name.ts'
 import { printable } from '../terminal/table.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait-for-goal.ts'
-import { type ActionOptions, addAction, type Settling, settle } from '../wait-option.ts'
+import { type ActionOptions, addAction, type Settling, settle } from '../waitable-command.ts'
 
 interface LabOptions extends ActionOptions {
   readonly yes?: boolean

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
+import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
-import { CliError, EXIT } from '../exit-code.ts'
 import { invocation } from '../invocation.ts'
 
 export function defineServices(services: Command, shell: Shell): void {

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { AnswerOf } from '@lcm/contract/routes'
-import { LEADER_SILENT_MS } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
+import { LEADER_SILENT_MS } from '@lcm/domain/service-instance'
 import { formatDuration } from '../terminal/duration.ts'
 import type { Colors } from '../terminal/output.ts'
 import type { Column } from '../terminal/table.ts'

@@ -1,7 +1,7 @@
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import type { Next } from '@lcm/domain/next-step'
 import type { ReasonCode } from '@lcm/domain/reason'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import { LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { positionIn } from '@lcm/domain/session/pipeline-position'
 import { type SessionNextCode, sessionNextText } from '@lcm/domain/session/session-next-step'

@@ -1,5 +1,5 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
-import { accessLine } from '@lcm/domain/session/access-line'
+import { accessLine } from '@lcm/domain/session/access-command'
 import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
 import { positionIn } from '@lcm/domain/session/pipeline-position'
 import { formatDuration } from '../terminal/duration.ts'

@@ -3,7 +3,7 @@ import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { unschedulableBecause } from '@lcm/domain/session/unschedulable-reason'
 import { SESSIONS } from '../resource-kinds.ts'
 import { impossible, reached, underWay, type Verdict, WAIT_MS_DEFAULT, type Waited } from '../wait-for-goal.ts'
-import type { Settling } from '../wait-option.ts'
+import type { Settling } from '../waitable-command.ts'
 import { BY_ID, type WorkerNames } from '../worker/worker-names.ts'
 import { accessLines, distanceOf, waitsFor } from './session-view.ts'
 

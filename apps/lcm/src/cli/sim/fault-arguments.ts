@@ -1,5 +1,5 @@
 import type { CmlFaults, FaultState, FaultValue, NextFault } from '@lcm/client/sim-client'
-import { CliError, EXIT } from '../exit-code.ts'
+import { CliError, EXIT } from '../cli-error.ts'
 
 const error = (code: string, status: number): NextFault => ({ error: { code, status } })
 

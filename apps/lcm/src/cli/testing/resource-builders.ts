@@ -1,10 +1,10 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
-import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
 import type { AuditEntry } from '@lcm/domain/journal-records'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { textReason } from '@lcm/domain/reason'
+import type { ServiceInstance } from '@lcm/domain/service-instance'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -18,7 +18,7 @@ import {
   aTemplate as anyTemplate,
   aWorker as anyWorker,
   someLaunchParameters,
-} from '@lcm/testkit/builders'
+} from '@lcm/testkit/test-data-builders'
 
 /** When the manual clock begins. */
 export const START_MS = Date.UTC(2026, 0, 1)

@@ -1,4 +1,4 @@
-import { asView } from '@lcm/testkit/builders'
+import { asView } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { run } from '../program.ts'

@@ -1,7 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { Command } from 'commander'
+import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
-import { CliError, EXIT } from '../exit-code.ts'
 import { defineGetSettings } from '../fleet/get-settings.ts'
 import { positionNow } from '../follow-events.ts'
 import { type Invocation, invocation } from '../invocation.ts'

@@ -1,7 +1,7 @@
 import { type Client, unlessMissing } from '@lcm/client/client'
-import type { PlannedAction } from '@lcm/domain/fleet/service-instance'
 import { toMs } from '@lcm/domain/instant'
 import type { ServiceState } from '@lcm/domain/next-step'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { nextOfSession } from '@lcm/domain/session/session-next-step'
 import type { Worker } from '@lcm/domain/worker/worker'

@@ -6,7 +6,7 @@ import type { Drain } from '@lcm/domain/worker/worker-field-schemas'
 import type { Clock } from '@lcm/runtime/clock'
 import { formatDuration } from '../terminal/duration.ts'
 import { impossible, reached, underWay, type Verdict } from '../wait-for-goal.ts'
-import type { Settling } from '../wait-option.ts'
+import type { Settling } from '../waitable-command.ts'
 import { failureOf } from './worker-view.ts'
 import { WORKER_SETTLING, waitedWorker } from './worker-wait-goal.ts'
 

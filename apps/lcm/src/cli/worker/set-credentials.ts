@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
+import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
-import { CliError, EXIT } from '../exit-code.ts'
 import { findWorker } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
-import { readSecret } from '../terminal/secret-input.ts'
+import { readSecret } from './read-secret.ts'
 
 interface CredentialsOptions {
   readonly username: string

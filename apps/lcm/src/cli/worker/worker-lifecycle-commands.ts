@@ -5,8 +5,8 @@ import { findWorker } from '../find-resource.ts'
 import type { Invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
 import { addSessionRetry } from '../session/session-lifecycle-commands.ts'
-import { confirmByName } from '../terminal/confirm.ts'
-import { type ActionOptions, addAction, settle } from '../wait-option.ts'
+import { confirmByName } from '../terminal/confirm-by-name.ts'
+import { type ActionOptions, addAction, settle } from '../waitable-command.ts'
 import { WORKER_SETTLING } from './worker-wait-goal.ts'
 
 interface ActOptions extends ActionOptions {

@@ -3,7 +3,7 @@ import { WORKERS } from '../resource-kinds.ts'
 import { shellWord } from '../terminal/shell-word.ts'
 import { printable } from '../terminal/table.ts'
 import { impossible, reached, underWay, type Verdict, type Waited } from '../wait-for-goal.ts'
-import type { Settling } from '../wait-option.ts'
+import type { Settling } from '../waitable-command.ts'
 import { failureOf, waitsFor } from './worker-view.ts'
 
 export interface Goal {

@@ -5,7 +5,7 @@ import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/controllers/worker/config'
 import { labelsOfImport } from '@lcm/domain/fleet/discovery'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { WATCH_DEFAULTS } from '@lcm/runtime'
-import { anInstance } from '@lcm/testkit/builders'
+import { anInstance } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { SERVED } from '../one-service.ts'
 

@@ -2,7 +2,7 @@ import { CmlRefusal, OK } from '../http-messages.ts'
 import { portLabel } from '../labs/create-lab.ts'
 import { hasImage, imageOf, NODE_DEFINITIONS, type NodeDefinition } from '../labs/node-definitions.ts'
 import type { UserCall } from '../server-context.ts'
-import { type Route, user } from './match-route.ts'
+import { type Route, user } from './route.ts'
 
 const PORTS = 8
 

@@ -1,13 +1,13 @@
 import { OK } from '../http-messages.ts'
 import { queryFlag } from '../input-checks.ts'
 import type { CmlLab, LabNode } from '../labs/lab.ts'
+import { interfaceStateAt, isLabConverged, labStateAt, linkStateAt, nodeStateAt } from '../labs/lab-element-states.ts'
 import { labEvents } from '../labs/lab-events.ts'
 import { interfaceView, linkView, tileView, topologyView } from '../labs/lab-views.ts'
 import { sizesOf } from '../labs/launch-queue.ts'
-import { interfaceStateAt, isLabConverged, labStateAt, linkStateAt, nodeStateAt } from '../labs/node-lifecycle.ts'
 import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
 import { portsOf, theLab, theLink, theNode, thePort } from './find-lab-elements.ts'
-import { type Route, user } from './match-route.ts'
+import { type Route, user } from './route.ts'
 
 const MIB = 1024 ** 2
 

@@ -2,15 +2,15 @@ import { CmlRefusal, DONE, OK } from '../http-messages.ts'
 import { anyObject, type Check, checked, jsonBody, listOf, object, queryFlag, text } from '../input-checks.ts'
 import { emptyLab, labFrom } from '../labs/create-lab.ts'
 import type { CmlLab, LabNode } from '../labs/lab.ts'
+import { labStateAt } from '../labs/lab-element-states.ts'
 import { type PowerChange, startNodes, stopNodes, wipeNodes } from '../labs/lab-power.ts'
 import { labView, topologyFile } from '../labs/lab-views.ts'
-import { labStateAt } from '../labs/node-lifecycle.ts'
 import { topologyIn } from '../labs/topology.ts'
 import type { CmlChange, CmlServerContext, Outcome, UserCall } from '../server-context.ts'
 import type { CmlUser } from '../server-state.ts'
 import { nodeEvents } from '../telemetry-events.ts'
 import { theLab } from './find-lab-elements.ts'
-import { type Route, user } from './match-route.ts'
+import { type Route, user } from './route.ts'
 
 interface LabMembers {
   readonly title: string

@@ -11,14 +11,7 @@ import {
   text,
   textLike,
 } from '../input-checks.ts'
-import { isUp, nodeStateAt } from '../labs/node-lifecycle.ts'
-import {
-  isProduct,
-  type LicensingRecord,
-  type Registration,
-  registrationAt,
-  type Transport,
-} from '../license/licensing-record.ts'
+import { isUp, nodeStateAt } from '../labs/lab-element-states.ts'
 import {
   BASE_FEATURE,
   EXTRA_NODES_MAX,
@@ -26,7 +19,14 @@ import {
   licensingStatus,
   NODES_FEATURE,
   productUuid,
-} from '../license/licensing-status.ts'
+} from '../license/licensing-answer.ts'
+import {
+  isProduct,
+  type LicensingRecord,
+  type Registration,
+  registrationAt,
+  type Transport,
+} from '../license/licensing-record.ts'
 import type { Seat } from '../license/smart-account-seat.ts'
 import {
   type CmlServerContext,
@@ -36,7 +36,7 @@ import {
   scaledMs,
   type UserCall,
 } from '../server-context.ts'
-import { admin, type Route } from './match-route.ts'
+import { admin, type Route } from './route.ts'
 
 const REGISTERING_S = [5, 20] as const
 const AUTHORIZING_S = [3, 10] as const

@@ -3,7 +3,7 @@ import { checked, integer, jsonBody, object, queryFlag, text } from '../input-ch
 import { closeSession, closeSessionsOf, openSession } from '../login-sessions.ts'
 import type { OpenCall, UserCall } from '../server-context.ts'
 import type { CmlUser } from '../server-state.ts'
-import { admin, open, type Route, user } from './match-route.ts'
+import { admin, open, type Route, user } from './route.ts'
 
 const credentials = object<{ username: string; password: string }, object>(
   { username: text(32, 1), password: text(1024) },

@@ -2,15 +2,15 @@ import { CmlRefusal, DONE, OK } from '../http-messages.ts'
 import { type Check, jsonBody, nullable, object, queryFlag, text } from '../input-checks.ts'
 import { filesOf, membersOf, portLabel, unknownDefinition } from '../labs/create-lab.ts'
 import type { CmlLab, LabNode } from '../labs/lab.ts'
+import { bootProgress, isNodeConverged, nodeStateAt } from '../labs/lab-element-states.ts'
 import { type PowerChange, startNodes, stopNodes, wipeNodes } from '../labs/lab-power.ts'
 import { nodeView } from '../labs/lab-views.ts'
 import { nodeDefinition } from '../labs/node-definitions.ts'
-import { bootProgress, isNodeConverged, nodeStateAt } from '../labs/node-lifecycle.ts'
 import { NODE_MEMBERS, NODE_PLACE, type NodeMembers, type NodePlace } from '../labs/topology.ts'
 import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
 import { theLab, theNode } from './find-lab-elements.ts'
 import { powered } from './lab-routes.ts'
-import { type Route, user } from './match-route.ts'
+import { type Route, user } from './route.ts'
 
 function listed(call: UserCall): Outcome {
   const lab = theLab(call)

@@ -2,7 +2,7 @@ import { CmlRefusal, DONE, OK } from '../http-messages.ts'
 import { type Check, flag, jsonBody, listOf, object, oneOf, text } from '../input-checks.ts'
 import type { UserCall } from '../server-context.ts'
 import { type CmlNotice, NOTICE_LEVELS } from '../server-state.ts'
-import { admin, type Route, user } from './match-route.ts'
+import { admin, type Route, user } from './route.ts'
 
 type Level = CmlNotice['level']
 

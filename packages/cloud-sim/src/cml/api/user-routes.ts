@@ -2,7 +2,7 @@ import { CmlRefusal, DONE, instantText, OK } from '../http-messages.ts'
 import { anyObject, flag, jsonBody, listOf, nullable, object, text } from '../input-checks.ts'
 import type { CmlServerContext, UserCall } from '../server-context.ts'
 import { type CmlServer, type CmlUser, withPassword } from '../server-state.ts'
-import { admin, type Route, user } from './match-route.ts'
+import { admin, type Route, user } from './route.ts'
 
 const PASSWORD_CHARS_MIN = 8
 

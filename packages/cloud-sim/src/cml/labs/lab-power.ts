@@ -2,9 +2,9 @@ import { CmlRefusal } from '../http-messages.ts'
 import { quotaAt } from '../license/licensing-record.ts'
 import { type CmlServerContext, isReady, scaledMs } from '../server-context.ts'
 import type { CmlLab, LabNode } from './lab.ts'
+import { isStopping, isUp, moved, nodeStateAt } from './lab-element-states.ts'
 import { relaunched, withNodes } from './launch-queue.ts'
 import { needsLicense } from './node-definitions.ts'
-import { isStopping, isUp, moved, nodeStateAt } from './node-lifecycle.ts'
 
 /** Labs that an act changed, and how many launches it made. */
 export interface PowerChange {

@@ -2,8 +2,6 @@ import { stringify } from 'yaml'
 import { instantText } from '../http-messages.ts'
 import { type CmlServerContext, computeId } from '../server-context.ts'
 import type { CmlLab, LabInterface, LabLink, LabNode } from './lab.ts'
-import { sizesOf } from './launch-queue.ts'
-import { hasImage, imageOf, nodeDefinition } from './node-definitions.ts'
 import {
   bootProgress,
   interfaceStateAt,
@@ -12,7 +10,9 @@ import {
   labStateAt,
   linkStateAt,
   nodeStateAt,
-} from './node-lifecycle.ts'
+} from './lab-element-states.ts'
+import { sizesOf } from './launch-queue.ts'
+import { hasImage, imageOf, nodeDefinition } from './node-definitions.ts'
 
 const TOPOLOGY_VERSION = '0.3.0'
 const PERMISSIONS = ['lab_admin', 'lab_edit', 'lab_exec', 'lab_view'] as const

@@ -2,9 +2,9 @@ import { replan } from '../../state-timeline.ts'
 import { HOST_RESERVE_MIB } from '../host-hardware.ts'
 import { type CmlServerContext, scaledMs } from '../server-context.ts'
 import type { CmlLab, LabNode, NodeMoment } from './lab.ts'
+import { nodeStateAt } from './lab-element-states.ts'
 import { type HostCapacity, type Launch, type LaunchNeed, planLaunches, type Taken } from './launch-plan.ts'
 import { nodeDefinition } from './node-definitions.ts'
-import { nodeStateAt } from './node-lifecycle.ts'
 
 const POINTS_PER_CPU = 100
 /** Boot timeouts are generous: nodes boot within these fractions of them. */

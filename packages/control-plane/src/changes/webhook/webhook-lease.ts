@@ -1,8 +1,8 @@
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { ChangeFeed, Store } from '@lcm/store/store'
+import type { WebhookState } from '../../internal-documents.ts'
 import { RESOURCES } from '../../resources.ts'
-import type { WebhookState } from '../../stored-documents.ts'
 
 const ID = 'webhook'
 /** A replica that doesn't renew for this long has lost the lease. */

@@ -1,4 +1,4 @@
-import { aDefinition } from '@lcm/testkit/builders'
+import { aDefinition } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'

@@ -3,8 +3,8 @@ import type { BodyOf } from '@lcm/contract/routes'
 import { oldestCmlFor } from '@lcm/domain/lab/lab-file'
 import { portsOf, strayWishes } from '@lcm/domain/lab/ports'
 import { needsOf, nodeDefinitionsOf } from '@lcm/domain/lab/topology'
-import type { Api } from '../../http/api-context.ts'
-import type { StoredDefinition } from '../../stored-documents.ts'
+import type { Api } from '../../api-context.ts'
+import type { StoredDefinition } from '../../internal-documents.ts'
 import { readTopology, summarizeErrors, type TopologyRead } from './topology/read-topology.ts'
 
 const NO_NEEDS = { cpu_cores: 0, memory_gb: 0, storage_gb: 0, node_count: 0 }

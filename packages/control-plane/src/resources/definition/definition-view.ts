@@ -1,5 +1,5 @@
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
-import type { StoredDefinition } from '../../stored-documents.ts'
+import type { StoredDefinition } from '../../internal-documents.ts'
 
 /** A definition without its internal fields. */
 export function definitionView({ given: _, fence: __, ...definition }: StoredDefinition): LabletDefinition {

@@ -2,8 +2,8 @@ import { ProblemError } from '@lcm/contract/problems'
 import { FLEET_SCALING_ID, type FleetScaling, newFleetScaling } from '@lcm/domain/fleet/fleet-scaling'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { NewEntry } from '@lcm/store/store'
-import type { Api } from '../../http/api-context.ts'
-import { type Fenced, raiseDocumentFence } from '../service/terms.ts'
+import type { Api } from '../../api-context.ts'
+import { type Fenced, raiseDocumentFence } from '../service/term-fencing.ts'
 
 /** Each lost race means that another writer won. */
 const RACES_MAX = 100

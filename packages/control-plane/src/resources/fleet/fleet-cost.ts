@@ -3,7 +3,7 @@ import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { type CostInterval, intervalOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-field-schemas'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { STREAMS } from '../journal/entries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 

@@ -1,7 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import { COST_CAUSES, type CostCause } from '@lcm/domain/worker/worker-field-schemas'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { withDeadline } from '../../http/dispatch.ts'
 import { listAll } from '../list-documents.ts'
 import { listAllWorkers } from '../worker/queries.ts'

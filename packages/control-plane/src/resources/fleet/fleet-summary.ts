@@ -2,7 +2,7 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { type CostInterval, costOf } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { costIntervalsSince, costPeriodStart, costSince, costTotals, sum } from './fleet-cost.ts'
 

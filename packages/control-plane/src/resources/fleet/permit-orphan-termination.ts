@@ -1,6 +1,6 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { permitOrphan } from '@lcm/domain/fleet/decide-orphan'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { listAllWorkers } from '../worker/queries.ts'
 import { changeScaling } from './change-fleet-scaling.ts'

@@ -5,7 +5,7 @@ import type { DecisionNote, ScalingOutcome } from '@lcm/domain/journal-records'
 import type { Reason } from '@lcm/domain/reason'
 import type { CostInterval } from '@lcm/domain/worker/cost'
 import type { NewEntry } from '@lcm/store/store'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 
 /** Streams of the journal. Each has its own retention. */
 export const STREAMS = {

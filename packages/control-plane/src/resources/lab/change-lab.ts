@@ -3,7 +3,7 @@ import { LAB_RUNS_MAX, type LabRecord, type LabStatus } from '@lcm/domain/lab/la
 import { type Reason, reason } from '@lcm/domain/reason'
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
 import { transitionEntry } from '../journal/entries.ts'
 

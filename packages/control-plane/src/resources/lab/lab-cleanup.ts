@@ -1,7 +1,7 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
 import { isQuiet, type LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { asSystem, nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
 import { listAll } from '../list-documents.ts'
 import { isPlacedOn } from '../session/change-session.ts'

@@ -1,5 +1,5 @@
 import { reason } from '@lcm/domain/reason'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { asSystem, nullOnConflict } from '../../system-actor.ts'
 import { listAll } from '../list-documents.ts'
 import { changeLab } from './change-lab.ts'

@@ -1,13 +1,13 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { SERVICES, type ServiceName } from '@lcm/domain/actor'
-import { INSTANCE_SILENCE_MS, type ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant, toMs } from '@lcm/domain/instant'
-import type { Api, Request } from '../../http/api-context.ts'
+import { INSTANCE_SILENCE_MS, type ServiceInstance } from '@lcm/domain/service-instance'
+import type { Api, Request } from '../../api-context.ts'
 import { changeDocument } from '../change-document.ts'
 import { releaseFleet } from '../fleet/change-fleet-scaling.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { openTerm } from './terms.ts'
+import { openTerm } from './term-fencing.ts'
 
 const RACES_MAX = 10
 

@@ -1,9 +1,9 @@
 import { mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Actor, SERVICES } from '@lcm/domain/actor'
-import type { ServiceInstance } from '@lcm/domain/fleet/service-instance'
 import { toInstant } from '@lcm/domain/instant'
-import type { Api } from '../../http/api-context.ts'
+import type { ServiceInstance } from '@lcm/domain/service-instance'
+import type { Api } from '../../api-context.ts'
 import { redactSessionIds, seesAll, visibilityOf } from '../../resources.ts'
 import { isSilent, newestOf } from './commands.ts'
 

@@ -10,7 +10,7 @@ import {
 } from '@lcm/domain/session/lablet-session'
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
 import { transitionEntry } from '../journal/entries.ts'
 

@@ -3,7 +3,7 @@ import { mayModify, mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { listPage } from '../list-documents.ts'
 
 export async function findSession(api: Api, id: string): Promise<LabletSession> {

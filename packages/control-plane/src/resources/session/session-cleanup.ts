@@ -1,7 +1,7 @@
 import { afterSession } from '@lcm/domain/fleet/activity-evidence'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { asSystem, nullOnConflict } from '../../system-actor.ts'
 import { cleanUpLab, labsOf, mayUseCapacity } from '../lab/lab-cleanup.ts'
 import { listAll } from '../list-documents.ts'

@@ -1,7 +1,7 @@
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { patchedSettings, SETTINGS_ID, type Settings } from '@lcm/domain/fleet/settings'
 import { toInstant } from '@lcm/domain/instant'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { changeDocument, refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { settingsView } from './settings-view.ts'

@@ -1,6 +1,6 @@
 import type { AnswerOf } from '@lcm/contract/routes'
 import { effectiveSettings, SETTINGS_ID, type SettingValues } from '@lcm/domain/fleet/settings'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { settingsView } from './settings-view.ts'
 
 /** Effective values: changed at run time, else from the environment, else the defaults. */

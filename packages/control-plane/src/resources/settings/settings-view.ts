@@ -6,7 +6,7 @@ import {
   SettingValues,
   sourceOfSetting,
 } from '@lcm/domain/fleet/settings'
-import type { ApiParts } from '../../http/api-dependencies.ts'
+import type { ApiParts } from '../../api-dependencies.ts'
 
 /** Every setting with its effective value and source. Version 0 before the first change. */
 export function settingsView({ config }: Pick<ApiParts, 'config'>, settings: Settings | null): AnswerOf<'getSettings'> {

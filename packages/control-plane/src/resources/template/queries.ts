@@ -1,9 +1,9 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { listPage } from '../list-documents.ts'
-import { openSecret } from '../secret/sealed-secrets.ts'
+import { openSecret } from '../secret/secrets-and-licenses.ts'
 
 export async function findTemplate(api: Api, name: string): Promise<WorkerTemplate | null> {
   const [template] = await api.templates.list({ where: { name }, limit: 1 })

@@ -3,7 +3,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Token } from '@lcm/domain/token'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
 

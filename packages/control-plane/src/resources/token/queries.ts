@@ -1,7 +1,7 @@
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import { toMs } from '@lcm/domain/instant'
 import { Token } from '@lcm/domain/token'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { listPage } from '../list-documents.ts'
 import { hashOf } from './commands.ts'
 

@@ -12,7 +12,7 @@ import {
   withoutCondition,
 } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { changeDocument, type DocumentChange, refuseStale } from '../change-document.ts'
 import { costEntry, transitionEntry } from '../journal/entries.ts'
 

@@ -3,10 +3,10 @@ import type { BodyOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type Worker, workerOfTemplate } from '@lcm/domain/worker/worker'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { newId } from '../ids.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
-import { withRef, withSecret } from '../secret/sealed-secrets.ts'
+import { withRef, withSecret } from '../secret/secrets-and-licenses.ts'
 import { findTemplate } from '../template/queries.ts'
 
 export async function createWorker(

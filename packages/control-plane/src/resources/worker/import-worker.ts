@@ -5,7 +5,7 @@ import { reason } from '@lcm/domain/reason'
 import { closeCost } from '@lcm/domain/worker/cost'
 import { blankWorker, type Worker } from '@lcm/domain/worker/worker'
 import { UNSEEN_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
 

@@ -1,6 +1,6 @@
 import type { BodyOf } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 

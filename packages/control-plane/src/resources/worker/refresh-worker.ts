@@ -1,7 +1,7 @@
 import type { BodyOf } from '@lcm/contract/routes'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
-import type { Api } from '../../http/api-context.ts'
+import type { Api } from '../../api-context.ts'
 import { auditEntry, STREAMS } from '../journal/entries.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 import { refuseTerminating } from './set-desired-status.ts'

@@ -1,5 +1,5 @@
 import { textReason } from '@lcm/domain/reason'
-import { anAttempt } from '@lcm/testkit/builders'
+import { anAttempt } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 

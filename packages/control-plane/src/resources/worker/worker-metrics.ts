@@ -2,7 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf, QueryOf } from '@lcm/contract/routes'
 import type { WorkerSample } from '@lcm/contract/worker'
 import { Instant, toInstant, toMs } from '@lcm/domain/instant'
-import type { Api, Request } from '../../http/api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import { findWorker } from './queries.ts'
 import { labCountOf, labCountSeries, sampleOf } from './worker-view.ts'
 

@@ -3,7 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Sample } from '@lcm/store/store'
-import type { ApiParts } from '../../http/api-dependencies.ts'
+import type { ApiParts } from '../../api-dependencies.ts'
 
 /** Name of the series that counts the labs of a worker. It is no part of the worker, so that a list joins it in one query. */
 export const labCountSeries = (workerId: string): string => `labs:${workerId}`

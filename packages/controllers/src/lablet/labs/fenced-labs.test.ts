@@ -1,6 +1,6 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
 import { NotLeadingError } from '@lcm/cloud/errors'
-import { aWorker } from '@lcm/testkit/builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { SupersededError } from '../../kit/fenced-write.ts'
 import { never } from '../testing/lab-rig.ts'

@@ -17,9 +17,9 @@ import {
   watchTriggeredHostedService,
 } from '@lcm/runtime'
 import { fencedWrite, SupersededError } from '../../kit/fenced-write.ts'
+import { fetchLab, fetchWorker, type LabChanges } from '../api-calls.ts'
 import type { LabletDependencies } from '../dependencies.ts'
 import { type FencedLabs, fencedLabs } from './fenced-labs.ts'
-import { fetchLab, fetchWorker, type LabChanges } from './fetch-and-report-records.ts'
 import { tearDownLab } from './lab-teardown.ts'
 
 export type LabActionParts = Omit<LabletDependencies, 'definitions' | 'settings'>

@@ -19,10 +19,10 @@ import {
   success,
 } from '@lcm/runtime'
 import { fencedWrite } from '../../kit/fenced-write.ts'
+import { fetchWorker, labsOnRecord } from '../api-calls.ts'
 import type { LabletDependencies } from '../dependencies.ts'
-import { deleteStrays, releaseQuarantined } from './ended-session-leftovers.ts'
 import { loginTo } from './fenced-labs.ts'
-import { fetchWorker, labsOnRecord } from './fetch-and-report-records.ts'
+import { deleteStrays, releaseQuarantined } from './session-leftovers.ts'
 
 export type LabScanParts = Omit<LabletDependencies, 'memory' | 'definitions' | 'settings' | 'labsChanged'>
 

@@ -3,7 +3,7 @@ import type { LabRecord, LabStatus } from '@lcm/domain/lab/lab-record'
 import { type Reason, reason } from '@lcm/domain/reason'
 import { canServeLabs, workerLost } from '@lcm/domain/session/decide-session'
 import { fencedWrite } from '../../kit/fenced-write.ts'
-import { reportLab } from '../labs/fetch-and-report-records.ts'
+import { reportLab } from '../api-calls.ts'
 import { type Depth, tearDownLab } from '../labs/lab-teardown.ts'
 import { isOurs } from '../labs/lab-titles.ts'
 import {

@@ -1,4 +1,4 @@
-import { aDefinition } from '@lcm/testkit/builders'
+import { aDefinition } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { topologyToImport } from './topology-to-import.ts'
 

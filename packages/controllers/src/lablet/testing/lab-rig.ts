@@ -15,8 +15,8 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { withReservation } from '@lcm/domain/session/placement'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type AControlPlane, aControlPlane, storedDefinition } from '@lcm/testkit/a-control-plane'
-import { anAttempt, aSession, aWorker } from '@lcm/testkit/builders'
 import type { ManualClock } from '@lcm/testkit/manual-clock'
+import { anAttempt, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 
 export const MINUTE_MS = 60_000
 export const never = new AbortController().signal

@@ -3,7 +3,12 @@ import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { aDefinition as anyDefinition, aSession as anySession, aTemplate, aWorker } from '@lcm/testkit/builders'
+import {
+  aDefinition as anyDefinition,
+  aSession as anySession,
+  aTemplate,
+  aWorker,
+} from '@lcm/testkit/test-data-builders'
 
 const MINUTE_MS = 60_000
 /** The manual clock begins here. */

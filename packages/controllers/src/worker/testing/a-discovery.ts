@@ -5,7 +5,7 @@ import { type RecordingLogger, recordingLogger } from '@lcm/testkit/recording-lo
 import { settingsCache } from '../../kit/settings-cache.ts'
 import type { WorkerControllerConfig } from '../config.ts'
 import { type Discovery, type DiscoveryParts, discoveryLoop } from '../discovery-loop.ts'
-import { regionSnapshots } from '../region-snapshots.ts'
+import { regionSnapshots } from '../machine-list-cache.ts'
 import { aConfig, EPOCH, never, type SimulatedFleet } from './simulated-cloud-and-api.ts'
 
 export const INTERVAL_MS = 300_000

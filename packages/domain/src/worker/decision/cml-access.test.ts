@@ -1,5 +1,5 @@
-import { aWorker } from '@lcm/testkit/builders'
 import { anEc2Observation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
+import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { reason } from '../../reason.ts'

@@ -1,6 +1,6 @@
 import { toMs } from '../../instant.ts'
 import { type Reason, reason, sameReason } from '../../reason.ts'
-import type { LaunchParameters } from '../instance.ts'
+import type { LaunchParameters } from '../ec2-instance.ts'
 import type { Observation, WorkerPolicy } from '../observation.ts'
 import { CONDITION, type Worker, type WorkerChanges, withCondition } from '../worker.ts'
 

@@ -2,7 +2,7 @@ import { toMs } from '../../instant.ts'
 import { type Reason, type ReasonCode, reason } from '../../reason.ts'
 import type { RegionConfig, WorkerTemplate } from '../../template/worker-template.ts'
 import { type CmlAddress, factsOf, isDead } from '../cml-endpoint.ts'
-import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from '../instance.ts'
+import { type Instance, type LaunchParameters, MANAGED_BY, TAG } from '../ec2-instance.ts'
 import type { LaunchInputs, Observation, WorkerPolicy } from '../observation.ts'
 import {
   CONDITION,

@@ -1,5 +1,5 @@
-import { anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseObservation, anObservation, onMachine } from '@lcm/testkit/observation-builders'
+import { anInstance, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../../instant.ts'
 import { reason, textReason } from '../../reason.ts'

@@ -1,7 +1,7 @@
 import { toMs } from '../../instant.ts'
 import { type Reason, reason, sameReason } from '../../reason.ts'
 import { whyTagIsIgnored } from '../cml-endpoint.ts'
-import { type Instance, TAG } from '../instance.ts'
+import { type Instance, TAG } from '../ec2-instance.ts'
 import type { Seen, WorkerPolicy } from '../observation.ts'
 import { CONDITION, type Condition, holds, type Worker, withCondition, withoutCondition } from '../worker.ts'
 

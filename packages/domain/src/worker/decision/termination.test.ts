@@ -1,5 +1,5 @@
-import { anAttempt, anInstance, aWorker } from '@lcm/testkit/builders'
 import { aLicenseObservation, anEc2Observation, anObservation } from '@lcm/testkit/observation-builders'
+import { anAttempt, anInstance, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { toMs } from '../../instant.ts'
 import { textReason } from '../../reason.ts'

@@ -1,5 +1,5 @@
 import { type Reason, reason } from '../../reason.ts'
-import type { Instance } from '../instance.ts'
+import type { Instance } from '../ec2-instance.ts'
 import { hasLogin } from '../instance-trust.ts'
 import type { Seen, WorkerPolicy } from '../observation.ts'
 import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'

@@ -1,6 +1,6 @@
 import type { Role } from '@lcm/domain/actor'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
-import { aSession } from '@lcm/testkit/builders'
+import { aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import type { Info } from '../../../state/live-state.ts'
 import { availableActions, disabledReasonOf, mayAct, minutesLeft } from './session-actions.ts'

@@ -1,6 +1,6 @@
 import { storedDefinition } from '@lcm/testkit/a-control-plane'
-import { aDefinition, aSession } from '@lcm/testkit/builders'
 import { manualClock } from '@lcm/testkit/manual-clock'
+import { aDefinition, aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { liveState } from '../../../state/live-state.ts'
 import { noticeBoard } from '../../../state/notices.ts'

@@ -1,4 +1,4 @@
-import { accessLine } from '@lcm/domain/session/access-line'
+import { accessLine } from '@lcm/domain/session/access-command'
 import { isLive, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { CopyButton } from '../../../parts/copy-button.tsx'
 

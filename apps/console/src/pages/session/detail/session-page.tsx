@@ -17,7 +17,7 @@ import { activityText, isWaiting } from '../session-text.ts'
 import { useSession } from '../use-sessions.ts'
 import { AccessCard } from './access-card.tsx'
 import { PipelineCard } from './pipeline-card.tsx'
-import { SessionFacts, SessionHistory } from './session-facts.tsx'
+import { SessionFacts, SessionHistory } from './session-facts-and-history.tsx'
 import { SlotCard } from './timeslot-card.tsx'
 
 export function SessionPage({ id }: { id: string }) {

@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { aSession } from '@lcm/testkit/builders'
+import { aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { leadOf, slotScale } from './timeslot-card.tsx'
 

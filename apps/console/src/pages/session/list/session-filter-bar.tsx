@@ -1,8 +1,8 @@
 import { mayView } from '@lcm/contract/route-spec'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
-import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filter-controls.tsx'
-import { useFilterChange } from '../../../parts/table/use-filter-change.ts'
+import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/list/filter-controls.tsx'
+import { useFilterChange } from '../../../parts/list/use-filter-change.ts'
 import { filterOf, type SessionFilter, sessionsHash } from './session-filter.ts'
 
 interface FilterProps {

@@ -1,4 +1,4 @@
-import { aSession } from '@lcm/testkit/builders'
+import { aSession } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { parseHash } from '../../../state/router.ts'
 import { filterOf, isDrawn, isFiltering, isListed, matches, NO_FILTER, sessionsHash } from './session-filter.ts'

@@ -1,5 +1,5 @@
 import { toInstant } from '@lcm/domain/instant'
-import { aSession } from '@lcm/testkit/builders'
+import { aSession } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { drawnSpan, spanOf, ticksOf, timelineRows } from './timeline-layout.ts'
 

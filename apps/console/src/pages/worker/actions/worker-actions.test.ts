@@ -1,7 +1,7 @@
 import { apiClient } from '@lcm/client/client'
 import type { ApiRequest } from '@lcm/contract/route-spec'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { aServingWorker, aWorker } from '@lcm/testkit/builders'
+import { aServingWorker, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { availableActions, type DirectAction, sendAction } from './worker-actions.ts'
 

@@ -17,7 +17,7 @@ import { PageActions } from '../actions/action-buttons.tsx'
 import { ActivityCard } from './activity-card.tsx'
 import { LicenseCard } from './license-card.tsx'
 import { LifecycleCard } from './lifecycle-card.tsx'
-import { LoadCard } from './load-card.tsx'
+import { LoadCard } from './metrics-card.tsx'
 import { ReservationsCard } from './reservations-card.tsx'
 import { WorkerFacts } from './worker-facts.tsx'
 

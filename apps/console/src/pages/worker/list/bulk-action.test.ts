@@ -1,4 +1,4 @@
-import { aServingWorker, aWorker } from '@lcm/testkit/builders'
+import { aServingWorker, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { type BulkOutcome, bulkPlan, runBulk } from './bulk-action.ts'
 

@@ -1,6 +1,6 @@
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
-import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/table/filter-controls.tsx'
-import { useFilterChange } from '../../../parts/table/use-filter-change.ts'
+import { optionOf, Pick, SearchField, StatusChips } from '../../../parts/list/filter-controls.tsx'
+import { useFilterChange } from '../../../parts/list/use-filter-change.ts'
 import type { FleetSummary } from '../../../state/fleet-summary.ts'
 import { choicesOf, filterOf, type WorkerFilter, workersHash } from './worker-filter.ts'
 

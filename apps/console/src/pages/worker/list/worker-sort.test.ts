@@ -1,5 +1,5 @@
 import type { WorkerView } from '@lcm/contract/worker'
-import { asView, aWorker } from '@lcm/testkit/builders'
+import { asView, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { cpuOf, memoryOf, NAME_FIRST, nextSort, type Sort, sortOf, sortText, workerSorter } from './worker-sort.ts'
 

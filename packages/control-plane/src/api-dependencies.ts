@@ -1,0 +1,25 @@
+import type { GivenSettings } from '@lcm/domain/fleet/settings'
+import type { Clock } from '@lcm/runtime/clock'
+import type { ChangeFeed, Store } from '@lcm/store/store'
+import type { Sealing } from './crypto.ts'
+
+/** Dependencies of the API. Time and randomness are injected, so a run can be repeated exactly. */
+export interface ApiParts {
+  readonly store: Store
+  /** Ordered changes: from the store, or from the change keys. */
+  readonly feed: ChangeFeed
+  readonly clock: Clock
+  readonly randomBytes: (size: number) => Uint8Array
+  readonly sealing: Sealing
+  readonly config: ApiConfig
+}
+
+export interface ApiConfig {
+  readonly version: string
+  readonly profile: 'embedded' | 'cluster'
+  readonly cloud: 'sim' | 'aws'
+  /** The first region is the default of new workers. */
+  readonly regions: readonly [string, ...string[]]
+  /** Settings from the environment; they can be changed at run time. */
+  readonly settings: GivenSettings
+}

@@ -1,0 +1,179 @@
+import { ProblemError } from '@lcm/contract/problems'
+import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
+import { lacksLogin, mayBeLicensed } from '@lcm/domain/worker/instance-trust'
+import type { Worker } from '@lcm/domain/worker/worker'
+import type { Api, Request } from '../../api-context.ts'
+import { refuseStale } from '../change-document.ts'
+import { auditEntry } from '../journal/entries.ts'
+import { changeWorker, type WorkerRequest } from '../worker/change-worker.ts'
+import { findWorker } from '../worker/queries.ts'
+import { refuseTerminating } from '../worker/set-desired-status.ts'
+
+const REF_BYTES = 12
+const PAGE = 100
+
+/** Purpose of a secret. */
+type Purpose = 'license_token' | 'cml_login' | 'user_data'
+
+/** A secret of a resource. A new secret never overwrites an older one; the document names the current one. */
+interface SecretKey {
+  /** `<kind>:<id>` */
+  readonly resource: string
+  readonly purpose: Purpose
+}
+
+const idOf = ({ resource, purpose }: SecretKey, ref: string): string => `${resource}:${purpose}:${ref}`
+
+/** Seals and stores a text. It takes effect when the document names its reference. */
+export async function storeSecret(api: Api, key: SecretKey, text: string): Promise<string> {
+  const ref = Buffer.from(api.randomBytes(REF_BYTES)).toString('hex')
+  const id = idOf(key, ref)
+  await api.secrets.insert({ id, version: 1, resource: key.resource, sealed: api.sealing.seal(text, id) })
+  return ref
+}
+
+export async function openSecret(api: Api, key: SecretKey, ref: string | undefined): Promise<string | null> {
+  if (ref === undefined) return null
+  const id = idOf(key, ref)
+  const secret = await api.secrets.get(id)
+  return secret === null ? null : api.sealing.open(secret.sealed, id)
+}
+
+export async function dropSecret(api: Api, key: SecretKey, ref: string | undefined): Promise<void> {
+  const secret = ref === undefined ? null : await api.secrets.get(idOf(key, ref))
+  if (secret !== null) await api.secrets.remove(secret)
+}
+
+/**
+ * Writes a document with a new secret. `write` gets its reference and returns the one that it replaced. A refused write keeps
+ * the old secret; a crash leaves at most one that no document names.
+ */
+export async function withSecret<T>(
+  api: Api,
+  key: SecretKey,
+  text: string,
+  write: (ref: string) => Promise<{ written: T; replaced: string | undefined }>,
+): Promise<T> {
+  const ref = await storeSecret(api, key, text)
+  const { written, replaced } = await write(ref).catch(async error => {
+    // Only a refusal is certain: any other failed write may have happened, and then needs its secret.
+    if (error instanceof ProblemError) await dropSecret(api, key, ref)
+    throw error
+  })
+  await dropSecret(api, key, replaced)
+  return written
+}
+
+/** Deletes every secret of a resource, including those that a crash left. */
+export async function forgetSecrets(api: Api, resource: string): Promise<void> {
+  for (;;) {
+    const found = await api.secrets.list({ where: { resource }, limit: PAGE })
+    for (const secret of found) await api.secrets.remove(secret)
+    if (found.length < PAGE) return
+  }
+}
+
+const tokenOf = (workerId: string): SecretKey => ({ resource: `worker:${workerId}`, purpose: 'license_token' })
+const loginOf = (workerId: string): SecretKey => ({ resource: `worker:${workerId}`, purpose: 'cml_login' })
+
+/** Deletes the token after a registration, whatever its outcome. */
+export const forgetLicenseToken = (api: Api, workerId: string, ref: string | undefined): Promise<void> =>
+  dropSecret(api, tokenOf(workerId), ref)
+
+/** A document with another secret reference, or without it. */
+export function withRef<T extends { secret_refs: Record<string, string> }>(
+  document: T,
+  purpose: Purpose | 'user_data_before',
+  ref: string | null,
+): T {
+  const { [purpose]: _, ...others } = document.secret_refs
+  return { ...document, secret_refs: ref === null ? others : { ...others, [purpose]: ref } }
+}
+
+export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'putWorkerLicense'>>): Promise<Worker> {
+  const { product, token } = request.body
+  const worker = await findWorker(api, request.params.id)
+  refuseTerminating(worker)
+  if (!mayBeLicensed(worker))
+    throw new ProblemError(
+      'worker_not_trusted',
+      `LCM did not launch ${worker.name} and sends license tokens only to machines that it launched. ` +
+        'Register the license in its CML; LCM shows it then',
+    )
+  refuseStale(worker, request.ifMatch)
+  const key = tokenOf(worker.id)
+  const known = worker.secret_refs.license_token
+  if ((await openSecret(api, key, known)) === token)
+    return operateLicense(api, request, { operation: 'register', product, ref: known ?? null }).then(
+      done => done.written,
+    )
+  return withSecret(api, key, token, ref => operateLicense(api, request, { operation: 'register', product, ref }))
+}
+
+export async function deregisterLicense(api: Api, request: WorkerRequest): Promise<Worker> {
+  const worker = await findWorker(api, request.params.id)
+  refuseTerminating(worker)
+  if (lacksLogin(worker))
+    throw new ProblemError(
+      'worker_not_trusted',
+      `LCM did not launch ${worker.name} and has no login for its CML: set one with \`lcm set credentials ${worker.id}\`, ` +
+        'or deregister the license in its CML',
+    )
+  return (await operateLicense(api, request, { operation: 'deregister', product: null, ref: null })).written
+}
+
+interface LicenseRequest {
+  readonly operation: 'register' | 'deregister'
+  readonly product: string | null
+  /** Reference of the token; null keeps the current one. */
+  readonly ref: string | null
+}
+
+/** A repeated request for an operation in progress doesn't restart it. */
+async function operateLicense(api: Api, request: WorkerRequest, { operation, product: wanted, ref }: LicenseRequest) {
+  let replaced: string | undefined
+  const written = await changeWorker(api, request, (worker, now) => {
+    refuseTerminating(worker)
+    replaced = worker.secret_refs.license_token
+    const product = wanted ?? worker.license.product
+    const isSameToken = ref === null || ref === replaced
+    const isInProgress = worker.license.pending_operation === operation && worker.license.product === product
+    if (isSameToken && isInProgress) return null
+    const operationFields = { product, pending_operation: operation, operation_started_at: null, last_error: null }
+    const license = { ...worker.license, ...operationFields }
+    const changed = ref === null ? worker : withRef(worker, 'license_token', ref)
+    const more = { before: worker.license, after: license }
+    return { worker: { ...changed, license }, entries: [auditEntry(request.actor, `license-${operation}`, now, more)] }
+  })
+  return { written, replaced }
+}
+
+export async function setCredentials(api: Api, request: WorkerRequest<BodyOf<'putWorkerCredentials'>>): Promise<null> {
+  const { username, password } = request.body
+  const { id } = await findWorker(api, request.params.id)
+  await withSecret(api, loginOf(id), JSON.stringify({ username, password }), async ref => {
+    let replaced: string | undefined
+    const written = await changeWorker(api, request, (worker, now) => {
+      replaced = worker.secret_refs.cml_login
+      const entries = [auditEntry(request.actor, 'set-credentials', now, { after: { username } })]
+      return { worker: withRef(worker, 'cml_login', ref), entries }
+    })
+    return { written, replaced }
+  })
+  return null
+}
+
+/** For controllers only. */
+export async function workerSecrets(
+  api: Api,
+  request: Request<{ id: string }, unknown, unknown>,
+): Promise<AnswerOf<'getWorkerSecrets'>> {
+  const { id, secret_refs } = await findWorker(api, request.params.id)
+  const login = await openSecret(api, loginOf(id), secret_refs.cml_login)
+  const { username = null, password = null } = login === null ? {} : JSON.parse(login)
+  return {
+    license_token: await openSecret(api, tokenOf(id), secret_refs.license_token),
+    cml_username: username,
+    cml_password: password,
+  }
+}

@@ -1,0 +1,172 @@
+import { type Reason, reason } from '../reason.ts'
+import type { WorkerTemplate } from '../template/worker-template.ts'
+import { type Worker, workerOfTemplate } from '../worker/worker.ts'
+import { isResumable } from './decide-capacity-wait.ts'
+import { expectedCapacity, type FreeCapacity } from './free-capacity.ts'
+import { type Demand, emptied, filled, type RefusalCategory, refusalOf, type WorkerRefusal } from './placement.ts'
+import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
+import { type CapacityByWorker, capacitiesFor, type Waiting } from './waiting-session.ts'
+
+const NEVER = '1970-01-01T00:00:00.000Z'
+
+/** A template, and the capacity of a new worker of it. */
+export interface Offer {
+  readonly template: WorkerTemplate
+  readonly capacity: FreeCapacity
+}
+
+/** The enabled templates, the cheapest first. A new worker is expected to have the CML of the newest one of the same template. */
+export function offersOf(templates: readonly WorkerTemplate[], workers: readonly Worker[]): Offer[] {
+  const newest = new Map<string, Worker>()
+  for (const worker of workers) {
+    const before = newest.get(worker.template_name)
+    if (worker.cml.version !== null && (before === undefined || worker.created_at > before.created_at))
+      newest.set(worker.template_name, worker)
+  }
+  return templates
+    .filter(({ enabled }) => enabled)
+    .toSorted((a, b) => a.cost_per_hour_usd - b.cost_per_hour_usd || (a.name < b.name ? -1 : 1))
+    .map(template => ({ template, capacity: newWorkerCapacity(template, newest.get(template.name)) }))
+}
+
+/** A worker that is older than the last change of the template is no example for new ones. */
+function newWorkerCapacity(template: WorkerTemplate, sibling: Worker | undefined): FreeCapacity {
+  const fresh = workerOfTemplate(`new-${template.name}`, template, NEVER)
+  const isCurrent = sibling !== undefined && sibling.created_at >= template.updated_at
+  return expectedCapacity(isCurrent ? { ...fresh, cml: sibling.cml } : fresh)
+}
+
+export const cheapestFitting = (demand: Demand, offers: readonly Offer[]): Offer | null =>
+  offers.find(({ capacity }) => refusalOf(demand, capacity) === null) ?? null
+
+/** One machine to buy, and the sessions that it is for. */
+interface Bin {
+  readonly offer: Offer
+  capacity: FreeCapacity
+  readonly waiting: Waiting[]
+}
+
+/** First fit: into a machine that is bought anyway, else into one more of the cheapest that can hold it. */
+export function packed(left: readonly Waiting[], offers: readonly Offer[]): { bins: Bin[]; unfit: Waiting[] } {
+  const bins: Bin[] = []
+  const unfit: Waiting[] = []
+  for (const waiting of left) {
+    const { demand } = waiting
+    const offer = cheapestFitting(demand, offers)
+    if (offer === null) {
+      unfit.push(waiting)
+      continue
+    }
+    let bin = bins.find(each => each.offer === offer && refusalOf(demand, each.capacity) === null)
+    if (bin === undefined) {
+      bin = { offer, capacity: offer.capacity, waiting: [] }
+      bins.push(bin)
+    }
+    bin.capacity = filled(bin.capacity, demand, NEVER)
+    bin.waiting.push(waiting)
+  }
+  return { bins, unfit }
+}
+
+/** Decides what to buy for the sessions that need a new machine, and the waiting reason of each. */
+export function purchases(
+  left: readonly Waiting[],
+  capacities: CapacityByWorker,
+  input: SchedulingInput,
+): SchedulingStep[] {
+  if (left.length === 0) return []
+  const offers = offersOf(input.templates, input.workers)
+  const { bins, unfit } = packed(left, offers)
+  const hosts = unfit.length === 0 ? [] : emptiedWorkers(input)
+  const refusal = refusalToBuy(input)
+  const granted = bins.slice(0, refusal === null ? vacancies(input) : 0)
+  const limit =
+    refusal ?? reason('region_worker_limit', { region: input.region, limit: input.settings.max_workers_per_region })
+  const wait = ({ session }: Waiting, because: Reason, forGood: boolean): SchedulingStep => ({
+    kind: 'wait',
+    session,
+    because,
+    forGood,
+  })
+  return [
+    ...unfit.map(each => {
+      const because = whyNoneOf(offers, each.demand)
+      const host = hosts.find(capacity => refusalOf(each.demand, capacity) === null)
+      return host === undefined
+        ? wait(each, because, true)
+        : wait(each, reason('waiting_for_capacity', { worker: host.worker.name, cause: because }), false)
+    }),
+    ...bins.flatMap((bin, index) => {
+      const template = bin.offer.template.name
+      const scale_up = index < granted.length ? reason('scale_up_requested', { template }) : limit
+      return bin.waiting.map(each =>
+        wait(each, reason('no_capacity', { cause: mainRefusal(each, capacities), scale_up }), false),
+      )
+    }),
+    ...scaleUpSteps(granted, input.region),
+  ]
+}
+
+/** Workers that serve, boot or can be started, counted as empty: a session that would fit there waits for capacity. */
+const emptiedWorkers = ({ workers, nowMs }: SchedulingInput): FreeCapacity[] =>
+  workers.filter(worker => isToServe(worker, nowMs)).map(worker => expectedCapacity(emptied(worker)))
+
+const isToServe = (worker: Worker, nowMs: number): boolean =>
+  !GOING.has(worker.status) &&
+  worker.license.pending_operation !== 'deregister' &&
+  (worker.desired_status === 'RUNNING' || isResumable(worker, nowMs))
+const GOING: ReadonlySet<Worker['status']> = new Set(['FAILED', 'TERMINATING', 'TERMINATED'])
+
+const refusalToBuy = ({ settings }: SchedulingInput): Reason | null =>
+  settings.scale_up_enabled ? null : reason('scale_up_disabled')
+
+/** How many more workers the region may have. A request for more is refused as a whole. */
+const vacancies = ({ workers, region, settings }: SchedulingInput): number => {
+  const present = workers.filter(({ aws_region, status }) => aws_region === region && status !== 'TERMINATED').length
+  return Math.max(0, settings.max_workers_per_region - present)
+}
+
+/** One purchase per template. */
+function scaleUpSteps(bins: readonly Bin[], aws_region: string): SchedulingStep[] {
+  return [...new Set(bins.map(({ offer }) => offer.template.name))].map(template_name => {
+    const ours = bins.filter(({ offer }) => offer.template.name === template_name)
+    const session_ids = ours.flatMap(({ waiting }) => waiting.map(({ session }) => session.id))
+    const because = reason('no_capacity_for_sessions', { sessions: session_ids.length })
+    return { kind: 'scale_up', template_name, aws_region, count: ours.length, session_ids, because }
+  })
+}
+
+/** Why most workers refuse a session. Of those without capacity, the best one is described. */
+function mainRefusal(waiting: Waiting, capacities: CapacityByWorker): Reason {
+  const groups = new Map<RefusalCategory, WorkerRefusal[]>()
+  for (const capacity of capacitiesFor(waiting, capacities)) {
+    const refusal = refusalOf(waiting.demand, capacity)
+    if (refusal === null) continue
+    const group = groups.get(refusal.category)
+    if (group === undefined) groups.set(refusal.category, [refusal])
+    else group.push(refusal)
+  }
+  const [largest] = [...groups.values()].toSorted((a, b) => b.length - a.length)
+  const last = largest?.at(-1)
+  if (largest === undefined || last === undefined)
+    return reason(capacities.size === 0 ? 'no_workers' : 'no_other_workers')
+  const workers = largest.length
+  if (workers === 1) return last.because()
+  const { shortage } = largest.reduce((best, each) => (freeShare(each) > freeShare(best) ? each : best))
+  return shortage === null
+    ? reason('workers_refuse', { workers, category: last.category, cause: last.because() })
+    : reason('insufficient_capacity', { workers, ...shortage })
+}
+
+const freeShare = ({ shortage }: WorkerRefusal): number => (shortage === null ? -1 : shortage.free / shortage.needed)
+
+const TEMPLATES_MAX = 3
+
+function whyNoneOf(offers: readonly Offer[], demand: Demand): Reason {
+  if (offers.length === 0) return reason('no_template_enabled')
+  const causes = offers.slice(-TEMPLATES_MAX).flatMap(({ template, capacity }) => {
+    const refusal = refusalOf(demand, capacity)
+    return refusal === null ? [] : [reason('template_refused', { template: template.name, cause: refusal.because() })]
+  })
+  return reason('no_template_fits', { causes })
+}
