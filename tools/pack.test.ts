@@ -1,9 +1,9 @@
 import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -29,7 +29,7 @@ const PACKAGE_IMPORTS =
   /(?:^(?:import|export)\b[^"\n]*from |^import |(?<!\{)\bimport\(|\b__require\()"(?!node:)((?:@[^"/]+\/)?[^"./][^"/]*)[^"]*"/gm
 
 const scratch = mkdtempSync(join(tmpdir(), 'lcm-pack-'))
-/** The tarball as npm unpacks it, with the packages of this checkout instead of fetched ones. */
+/** The tarball as npm unpacks it. */
 const unpacked = join(scratch, 'package')
 const json = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 
@@ -102,7 +102,10 @@ describe('the package', () => {
   })
 
   it('runs from its own folder: version, console, templates, examples, and a clean exit', async () => {
-    symlinkSync(join(root, 'node_modules'), join(unpacked, 'node_modules'))
+    for (const path of Object.keys(Lock.parse(json(join(unpacked, 'npm-shrinkwrap.json'))).packages).filter(Boolean)) {
+      mkdirSync(dirname(join(unpacked, path)), { recursive: true })
+      symlinkSync(join(root, path), join(unpacked, path))
+    }
     const { version, bin } = Manifest.parse(json(join(unpacked, 'package.json')))
     const lcm = join(unpacked, bin.lcm ?? '')
     expect(execFileSync(process.execPath, [lcm, '--version'], { encoding: 'utf8' })).toContain(version)

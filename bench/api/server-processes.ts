@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { isAbsolute, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 
@@ -53,13 +53,14 @@ async function start(folder: string, name: string, args: readonly string[]): Pro
 const profiling = (name: string): string[] =>
   name === 'api-server' && process.env.BENCH_CPU_PROF !== undefined ? ['--cpu-prof', '--cpu-prof-dir', SCRATCH] : []
 
-const isInstalled = (id: string) => !/^[.\0]|^@lcm\//.test(id) && !isAbsolute(id)
+/** As in `tools/bundles/external-packages.mjs`. */
+const NOT_IN_PRODUCT = ['@photostructure/sqlite', 'mongodb']
 
 /** Bundled like the product, because code that is translated at load is slower. */
 async function bundled(folder: string, name: string): Promise<string> {
   const file = join(folder, `${name}.mjs`)
   const entry = join(ROOT, 'bench', 'api', `${name}.ts`)
-  const bundle = await rolldown({ cwd: ROOT, input: entry, platform: 'node', external: isInstalled })
+  const bundle = await rolldown({ cwd: ROOT, input: entry, platform: 'node', external: NOT_IN_PRODUCT })
   await bundle.write({ file, format: 'esm', codeSplitting: false })
   await bundle.close()
   return file

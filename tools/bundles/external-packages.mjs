@@ -2,8 +2,8 @@
 import { isAbsolute } from 'node:path'
 
 /** SQLite has a native part, and the MongoDB driver tries optional packages that have one. */
-export const NOT_IN_PRODUCT = ['@photostructure/sqlite', 'mongodb']
-/** As a whole, the EC2 client takes a second and 90 MB to load; a bundle keeps a twentieth of it. */
+const NOT_IN_PRODUCT = ['@photostructure/sqlite', 'mongodb']
+/** As a whole, the EC2 client takes most of a second and 90 MB to load; a bundle keeps a twentieth of it. */
 const AWS_SDK = /^@(aws-sdk|smithy)\//
 
 /** Left out of the product's bundle. */

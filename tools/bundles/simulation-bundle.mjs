@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { cache, root } from '../setup.mjs'
-import { isOutsideTests } from './external-packages.mjs'
+import { isOutsideTests, RESOLVE } from './external-packages.mjs'
 
 /** Most garbage is short-lived: a large nursery saves most of the collector's work. */
 const FLAGS = ['--max-semi-space-size=64', '--enable-source-maps']
@@ -15,6 +15,7 @@ export async function simulationCommand(...args) {
     input: 'simulation/virtual/main.ts',
     platform: 'node',
     external: isOutsideTests,
+    resolve: RESOLVE,
   })
   await bundle.write({ dir, format: 'esm', entryFileNames: 'main.mjs', chunkFileNames: '[name].mjs', sourcemap: true })
   await bundle.close()

@@ -11,8 +11,9 @@ it('lists every AWS call that this package makes', () => {
   const sources = files.filter(file => file.endsWith('.ts') && !file.endsWith('.test.ts'))
   const calls = sources.flatMap(file => {
     const text = readFileSync(new URL(file, here), 'utf8')
-    return [...text.matchAll(/new (\w+)Command\b/g)].map(([, call]) =>
-      call === 'GetMetricData' ? `cloudwatch:${call}` : `ec2:${call}`,
+    return [...text.matchAll(/^import \{([^}]*)\} from '@aws-sdk\/client-(\w+)'/gm)].flatMap(
+      ([, imported = '', service = '']) =>
+        [...imported.matchAll(/(?<!type )\b(\w+)Command\b/g)].map(([, call]) => `${service}:${call}`),
     )
   })
   // S3 is called without its SDK, and no call passes a role.
