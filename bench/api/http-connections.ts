@@ -49,16 +49,19 @@ export async function openConnection(port: number): Promise<Connection> {
   const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true, onread })
   await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject))
   socket.on('error', error => pending?.reject(error))
-  socket.on('close', () => pending?.reject(new Error('the server closed the connection')))
+  socket.on('close', () => pending?.reject(closed()))
   return {
     send: (request, keepBody = false) =>
       new Promise((resolve, reject) => {
+        if (socket.destroyed) reject(closed())
         pending = { resolve, reject, keepBody, head: '', status: 0, missing: -1, kept: '' }
         socket.write(request)
       }),
     close: () => socket.destroy(),
   }
 }
+
+const closed = () => new Error('the server closed the connection')
 
 /** Whether the response is complete. */
 function receive(pending: Pending, chunk: Buffer): boolean {

@@ -33,9 +33,12 @@ mkdirSync(folder)
 writeFileSync(join(folder, 'admin-token'), TOKEN, { mode: 0o600 })
 await writeFleetFile(join(folder, 'lcm.sqlite'), { workers: WORKERS, decisions: DECISIONS, terminated: true })
 
+const READY = Buffer.from('GET /ready HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n')
+
+/** False also when the connection is closed without an answer: with a new folder, `lcm up` first tries whether the port is free. */
 async function isReady(): Promise<boolean> {
   const connection = await openConnection(PORT).catch(() => null)
-  const answer = await connection?.send(Buffer.from('GET /ready HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n'))
+  const answer = await connection?.send(READY).catch(() => null)
   connection?.close()
   return answer?.status === 200
 }
