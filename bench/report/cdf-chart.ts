@@ -1,4 +1,4 @@
-import type { Chart } from './chart.ts'
+import type { Chart } from './chart-svg.ts'
 import { quantile, rounded, sorted } from './quantiles.ts'
 
 const SHARES = [...Array.from({ length: 100 }, (_, n) => n / 100), 0.995, 0.999, 1]

@@ -1,5 +1,5 @@
 import { loadavg } from 'node:os'
-import type { Chart } from './chart.ts'
+import type { Chart } from './chart-svg.ts'
 import type { Quantiles } from './quantiles.ts'
 
 export const ROUNDS = 3

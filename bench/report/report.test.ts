@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { cdfChart } from './cdf-chart.ts'
-import { type Chart, chartSvg } from './chart.ts'
+import { type Chart, chartSvg } from './chart-svg.ts'
 import { atLeast, atMost, type Figure, measured, never, p99AtMost } from './figure-report.ts'
 import { leastSquares } from './least-squares.ts'
 import { resultsPage } from './results-page.ts'

@@ -1,4 +1,4 @@
-import type { Chart } from './chart.ts'
+import type { Chart } from './chart-svg.ts'
 import type { Figure } from './figure-report.ts'
 
 /** The last recorded run of one bench. */

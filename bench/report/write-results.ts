@@ -1,5 +1,5 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { chartSvg } from './chart.ts'
+import { chartSvg } from './chart-svg.ts'
 import { resultsPage } from './results-page.ts'
 import type { Results } from './results-types.ts'
 

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '@lcm/runtime/clock'
 import { type AtRest, atRest } from '../../growth/measure-at-rest.ts'
 import { openServices } from '../../growth/service-processes.ts'
-import type { Chart, Line } from '../../report/chart.ts'
+import type { Chart, Line } from '../../report/chart-svg.ts'
 import { atMost, conclude, type Figure, measured, never, shown } from '../../report/figure-report.ts'
 import { rounded } from '../../report/quantiles.ts'
 

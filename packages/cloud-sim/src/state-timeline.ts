@@ -3,18 +3,18 @@ export interface TimelineEntry {
   readonly from_ms: number
 }
 
-/** Past moments are kept for stale reads, with a limit. */
-const MOMENTS_PAST_MAX = 8
+/** Past entries are kept for stale reads, with a limit. */
+const ENTRIES_PAST_MAX = 8
 
-/** The moment in effect at `atMs`; before the first one, the first. */
+/** The entry in effect at `atMs`; before the first one, the first. */
 export function entryAt<M extends TimelineEntry>(timeline: readonly M[], atMs: number): M {
-  const found = timeline.findLast(moment => moment.from_ms <= atMs) ?? timeline[0]
-  if (!found) throw new RangeError('a timeline has at least one moment')
+  const found = timeline.findLast(entry => entry.from_ms <= atMs) ?? timeline[0]
+  if (!found) throw new RangeError('a timeline has at least one entry')
   return found
 }
 
 export function nextChangeMs(timeline: readonly TimelineEntry[], afterMs: number): number | null {
-  return timeline.find(moment => moment.from_ms > afterMs)?.from_ms ?? null
+  return timeline.find(entry => entry.from_ms > afterMs)?.from_ms ?? null
 }
 
 /** Replaces all entries after `nowMs` by `future`. */
@@ -23,6 +23,6 @@ export function replan<M extends TimelineEntry>(
   nowMs: number,
   future: readonly M[],
 ): readonly M[] {
-  const past = timeline.filter(moment => moment.from_ms <= nowMs).slice(-MOMENTS_PAST_MAX)
+  const past = timeline.filter(entry => entry.from_ms <= nowMs).slice(-ENTRIES_PAST_MAX)
   return [...past, ...future]
 }

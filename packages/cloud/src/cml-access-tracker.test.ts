@@ -2,8 +2,8 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { onMachine } from '@lcm/testkit/observation-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type CmlAccessChange, type CmlAccessTracker, cmlAccessTracker } from './cml-access-tracker.ts'
+import type { CmlLogin } from './cml-login.ts'
 import { type CmlLoginResolver, cmlLoginResolver } from './cml-login-resolver.ts'
-import type { CmlLogin } from './cml-login-types.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
 
 const T0 = Date.parse('2026-01-02T03:04:05.000Z')

@@ -4,8 +4,8 @@ import { isFault } from '@lcm/domain/worker/decision/cml-access'
 import { CML_PARTS, type CmlAccess, type CmlPart, type CmlRefusal } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Clock } from '@lcm/runtime/clock'
+import { type CmlLogin, FIND_CREDENTIALS, LOGIN_ACTIONS } from './cml-login.ts'
 import type { CmlLoginResolver } from './cml-login-resolver.ts'
-import { type CmlLogin, FIND_CREDENTIALS, LOGIN_ACTIONS } from './cml-login-types.ts'
 import { CloudError, type CloudErrorClass } from './errors.ts'
 
 /** Errors that prove neither a rejection nor that CML accepts us. */

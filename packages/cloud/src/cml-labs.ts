@@ -1,4 +1,4 @@
-import type { CmlLogin } from './cml-login-types.ts'
+import type { CmlLogin } from './cml-login.ts'
 
 /**
  * Labs of one CML server. Every call logs in by itself, ends within its adapter's deadline or when `signal` aborts, and

@@ -1,6 +1,6 @@
 import { isTrusted } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
-import { type CmlLogin, FIND_CREDENTIALS } from './cml-login-types.ts'
+import { type CmlLogin, FIND_CREDENTIALS } from './cml-login.ts'
 import { CloudError } from './errors.ts'
 
 export interface CmlCredentials {

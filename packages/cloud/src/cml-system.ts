@@ -1,5 +1,5 @@
 import type { CmlStage } from '@lcm/domain/worker/boot-stages'
-import type { CmlEndpoint, CmlLogin } from './cml-login-types.ts'
+import type { CmlEndpoint, CmlLogin } from './cml-login.ts'
 
 export type { CmlStage }
 

@@ -1,9 +1,9 @@
 import { apiMutants } from './api-mutants.ts'
-import { cloudMutants } from './cloud-mutants.ts'
 import type { Mutant } from './mutant.ts'
 import { ruleMutants } from './report-and-record-mutants.ts'
 import { sessionMutants } from './session-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
+import { cloudMutants } from './worker-controller-mutants.ts'
 
 /** All mutants. A mutant that survives shows a missing invariant. */
 export const MUTANTS: readonly Mutant[] = [

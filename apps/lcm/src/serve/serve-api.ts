@@ -6,7 +6,7 @@ import { type ReadinessGate, readinessGate } from '@lcm/control-plane/http/readi
 import { ENDING } from '@lcm/controllers/kit/compose-controller'
 import { outages } from '@lcm/controllers/kit/dependency-outages'
 import { pinoLogger } from '@lcm/controllers/kit/pino-logger'
-import { promMeter } from '@lcm/controllers/kit/prometheus-meter'
+import { promMeter } from '@lcm/controllers/kit/prometheus-metrics'
 import type { EtcdCoordination } from '@lcm/coordination/etcd/coordination'
 import type { GivenSettings } from '@lcm/domain/fleet/settings'
 import { exponentialBackoff, type Logger } from '@lcm/runtime'

@@ -15,7 +15,7 @@ import {
 import type { Controller, ControllerParts } from '@lcm/controllers/kit/controller-types'
 import { outages } from '@lcm/controllers/kit/dependency-outages'
 import { formatLogLine, pinoLogger } from '@lcm/controllers/kit/pino-logger'
-import { awsCallMetrics, type PromMeter, promMeter } from '@lcm/controllers/kit/prometheus-meter'
+import { awsCallMetrics, type PromMeter, promMeter } from '@lcm/controllers/kit/prometheus-metrics'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
 import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
 import { labletController } from '@lcm/controllers/lablet/controller'

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError } from '@lcm/cloud/errors'
 import { systemClock } from '@lcm/runtime/clock'
 import fc from 'fast-check'

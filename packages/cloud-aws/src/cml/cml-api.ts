@@ -1,4 +1,4 @@
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Clock } from '@lcm/runtime/clock'
 import { withinDeadline } from '../cloud-call.ts'

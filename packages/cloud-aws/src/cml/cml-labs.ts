@@ -1,5 +1,5 @@
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError } from '@lcm/cloud/errors'
 import { withinDeadline } from '../cloud-call.ts'
 import { mapConcurrently } from './admission-gate.ts'

@@ -1,4 +1,4 @@
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { CmlActivity, CmlProbe, CmlSystem } from '@lcm/cloud/cml-system'
 import { admissionGate } from './admission-gate.ts'
 import {

@@ -1,4 +1,4 @@
-import type { CmlEndpoint } from '@lcm/cloud/cml-login-types'
+import type { CmlEndpoint } from '@lcm/cloud/cml-login'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Client } from 'undici'
 import { type AdmissionGate, admissionGate } from './admission-gate.ts'

@@ -1,4 +1,4 @@
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { CmlLicensing, LicenseRequest } from '@lcm/cloud/cml-system'
 import { errorFromResponse, redactSecrets } from './api-errors.ts'
 import { setBounded } from './bounded-map.ts'

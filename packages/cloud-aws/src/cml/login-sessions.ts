@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError } from '@lcm/cloud/errors'
 import type { Clock } from '@lcm/runtime/clock'
 import { errorFromResponse, malformedResponse } from './api-errors.ts'

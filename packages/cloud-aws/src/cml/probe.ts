@@ -1,4 +1,4 @@
-import type { CmlEndpoint } from '@lcm/cloud/cml-login-types'
+import type { CmlEndpoint } from '@lcm/cloud/cml-login'
 import type { CmlProbe } from '@lcm/cloud/cml-system'
 import type { CmlStage } from '@lcm/domain/worker/boot-stages'
 import { type CallLimits, withinDeadline } from '../cloud-call.ts'

@@ -1,4 +1,4 @@
-import type { CmlEndpoint, CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlEndpoint, CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError, type CloudErrorClass } from '@lcm/cloud/errors'
 import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot-stages'
 import type { CmlAnswer, CmlRequest } from '../cml/http-messages.ts'

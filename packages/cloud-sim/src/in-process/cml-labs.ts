@@ -1,5 +1,5 @@
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { SimModel } from '../sim-model.ts'
 import { type CmlCall, cmlLogins } from './cml-calls.ts'
 import { instantIn, listIn, numberIn, recordIn, textIn } from './json-readers.ts'

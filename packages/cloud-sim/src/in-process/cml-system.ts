@@ -1,4 +1,4 @@
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { CmlComputeHealth, CmlEvent, CmlHealth, CmlLicensing, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { redactLicenseTokens } from '@lcm/cloud/redact-license-token'
 import { NODES_FEATURE } from '../cml/license/licensing-answer.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { CmlLogin } from '../cml-login-types.ts'
+import type { CmlLogin } from '../cml-login.ts'
 import {
   bootAndLogIn,
   type CmlServerFixture,

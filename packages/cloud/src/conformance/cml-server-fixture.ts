@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect } from 'vitest'
 import type { CmlLabs } from '../cml-labs.ts'
-import type { CmlLogin } from '../cml-login-types.ts'
+import type { CmlLogin } from '../cml-login.ts'
 import type { CmlProbe, CmlSystem } from '../cml-system.ts'
 import { CloudError, type CloudErrorClass } from '../errors.ts'
 

@@ -1,7 +1,7 @@
 import { CML_STAGES, type CmlStage } from '@lcm/domain/worker/boot-stages'
 import { describe, expect, it } from 'vitest'
 import { refusedPart } from '../cml-access-tracker.ts'
-import type { CmlLogin } from '../cml-login-types.ts'
+import type { CmlLogin } from '../cml-login.ts'
 import type { CmlLicensing } from '../cml-system.ts'
 import {
   bootAndLogIn,

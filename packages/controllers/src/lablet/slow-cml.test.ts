@@ -1,5 +1,5 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError } from '@lcm/cloud/errors'
 import { describe, expect, it } from 'vitest'
 import { aController } from './testing/a-controller.ts'

@@ -13,7 +13,7 @@ import {
 } from '@lcm/runtime'
 import { OUTCOME_CHARS_MAX } from '../kit/decision-log.ts'
 import { fencedWrite, SupersededError } from '../kit/fenced-write.ts'
-import { type Counters, counters } from '../kit/prometheus-meter.ts'
+import { type Counters, counters } from '../kit/prometheus-metrics.ts'
 
 const COUNTERS = {
   provisioned: 'launches that EC2 accepted',

@@ -22,7 +22,7 @@ import { decideUnreadable, withoutOutage } from './decision/ec2-outage.ts'
 import { decideFailed, decideFailedEmpty, failed } from './decision/failure.ts'
 import { decidePending } from './decision/launch.ts'
 import { decideLicense, decideRelease } from './decision/license-operation.ts'
-import { decideFreshness } from './decision/metrics-freshness.ts'
+import { decideMetricsStale } from './decision/metrics-stale-condition.ts'
 import { isForeign, ownershipConditions } from './decision/ownership.ts'
 import { decideDying, decideGone, decideTermination, terminationReason } from './decision/termination.ts'
 import { withNameTag } from './drift.ts'
@@ -288,7 +288,9 @@ function decideDrain(seen: Seen): Decision {
 function decideRunning(seen: Seen): Decision {
   const { drain } = seen.worker
   if (drain !== null) return announce({ status: 'DRAINING' }, reason('drain_requested', { by: drain.by }))
-  return decideServing(seen) ?? decideFreshness(seen) ?? decideAccess(seen) ?? decideInside(seen) ?? decideSurvey(seen)
+  return (
+    decideServing(seen) ?? decideMetricsStale(seen) ?? decideAccess(seen) ?? decideInside(seen) ?? decideSurvey(seen)
+  )
 }
 
 /** The address of the worker and whether it serves there. Null while both are as recorded. */

@@ -1,4 +1,4 @@
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { CML_LOGIN, LICENSE, PLANTED_TAG } from '../../world/planted-secrets.ts'

@@ -1,5 +1,5 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { SimModel } from '@lcm/cloud-sim/sim-model'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'

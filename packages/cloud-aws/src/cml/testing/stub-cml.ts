@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { selfSigned } from '@lcm/cloud-sim/cml/certificate'
 
 export const IDENTITY = selfSigned('localhost', Date.parse('2026-01-02T03:04:05.000Z'))

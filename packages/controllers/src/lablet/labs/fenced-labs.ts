@@ -1,6 +1,6 @@
 import type { CmlLab, CmlLabs, CmlNode, ImportedLab, LabImport } from '@lcm/cloud/cml-labs'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
 import { CloudError, NotLeadingError } from '@lcm/cloud/errors'
 import { recordedEndpoint } from '@lcm/domain/worker/cml-endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'

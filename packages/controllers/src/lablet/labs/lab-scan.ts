@@ -1,6 +1,6 @@
 import { pagesOf } from '@lcm/client/list-pages'
 import type { CmlLab, CmlNode } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError } from '@lcm/cloud/errors'
 import type { BodyInput } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'

@@ -1,5 +1,5 @@
 import type { CmlLab, CmlLabs } from '@lcm/cloud/cml-labs'
-import type { CmlLogin } from '@lcm/cloud/cml-login-types'
+import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { cmlControl } from '@lcm/cloud-sim/cml/cml-control-api'
 import { DEFAULT_CML_LOGIN } from '@lcm/cloud-sim/cml/server-state'
 import { machineToProbe } from '@lcm/cloud-sim/conformance/compute-and-metrics-fixtures'
