@@ -15,11 +15,10 @@ import { cmlRefusals } from './cml-refusals.ts'
 import type { WorkerControllerConfig } from './config.ts'
 import { discoveryLoop } from './discovery-loop.ts'
 import { ec2Outages } from './ec2-circuit-breaker.ts'
-import { fleetBoard } from './fleet-plan-and-metrics.ts'
 import { type RegionSnapshots, regionSnapshots } from './machine-list-cache.ts'
 import { metricsLoop } from './metrics-loop.ts'
 import { workerReconciler } from './reconciler.ts'
-import { workerCounters } from './report.ts'
+import { workerCounters, workerSeries } from './report.ts'
 import { workerMemory } from './term-memory.ts'
 
 export interface WorkerControllerParts extends ControllerParts {
@@ -34,7 +33,7 @@ export interface WorkerControllerParts extends ControllerParts {
 export function workerController(parts: WorkerControllerParts): Controller {
   const { client, clock, config, logger, meter, account } = parts
   const wakes = wakeRelay()
-  const board = fleetBoard({ meter, clock, workerSeriesMax: config.workerSeriesMax })
+  const series = workerSeries(meter, config.workerSeriesMax)
   const counting = workerCounters(meter)
   const unanswered = outages({ clock, logger })
   const reads = ec2Outages({ clock, outages: unanswered, wake: id => void wakes.wake(id, 'EC2 answers again') })
@@ -47,7 +46,7 @@ export function workerController(parts: WorkerControllerParts): Controller {
   const memory = termMemory(
     () => workerMemory(clock, config),
     () => {
-      for (const each of [board, account, access]) each.clear()
+      for (const each of [series, account, access]) each.clear()
     },
   )
   const shared = {
@@ -56,7 +55,7 @@ export function workerController(parts: WorkerControllerParts): Controller {
     reads,
     access,
     memory,
-    board,
+    series,
     cml: access.cml,
     logins: access.logins,
     metrics: account.guardMetrics(parts.metrics),
@@ -77,20 +76,21 @@ export function workerController(parts: WorkerControllerParts): Controller {
   const discovery = discoveryLoop({ ...shared, wake: id => void wakes.wake(id, 'discovery') })
   const loop = workerReconciler({ ...shared, probes, measureNow: measuring.measureNow })
   wakes.connect(loop)
+  const fleet = () => memory.current().fleet
   const later = [delayed(probes, PROBES_AFTER_MS, clock), delayed(measuring, METRICS_AFTER_MS, clock), discovery]
   const all = allOf('worker-controller', [reads, loop, ...later])
   return {
     service: leaderElected(memory.during(all), parts.election),
     loop: { ...loop, triggerNow: () => triggerFresh(loop, shared.snapshots) },
-    plan: () => [...discovery.orphans(), ...board.plan()],
-    stats: () => counting.snapshot(board.runningWorkers()),
+    plan: () => [...discovery.orphans(), ...fleet().plan()],
+    stats: () => counting.snapshot(fleet().runningIds().length),
     problems: () => [
       ...account.problems(),
       ...unanswered.problems(),
       ...access.problems(),
-      ...memory.current().cmlOutages.problems(board.runningIds()),
+      ...memory.current().cmlOutages.problems(fleet().runningIds()),
     ],
-    health: () => ({ workers_managed: board.workersManaged(), workers_with_drift: board.workersWithDrift() }),
+    health: () => ({ workers_managed: fleet().workersManaged(), workers_with_drift: fleet().workersWithDrift() }),
   }
 }
 

@@ -27,10 +27,9 @@ import type { SettingsCache } from '../kit/settings-cache.ts'
 import type { TermMemory } from '../kit/term-memory.ts'
 import type { CmlProbes } from './cml-probes.ts'
 import type { WorkerControllerConfig } from './config.ts'
-import type { FleetBoard } from './fleet-plan-and-metrics.ts'
 import { type ObserveParts, observe } from './observe.ts'
 import { performDecision } from './perform.ts'
-import { ec2Of, noteOf, type WorkerCounters } from './report.ts'
+import { ec2Of, noteOf, type WorkerCounters, type WorkerSeries } from './report.ts'
 import type { WorkerMemory } from './term-memory.ts'
 
 export interface WorkerReconcilerParts extends Omit<ObserveParts, 'memory'> {
@@ -41,7 +40,7 @@ export interface WorkerReconcilerParts extends Omit<ObserveParts, 'memory'> {
   readonly decisions: DecisionLog
   readonly settings: SettingsCache
   readonly counters: WorkerCounters
-  readonly board: FleetBoard
+  readonly series: WorkerSeries
   readonly memory: TermMemory<WorkerMemory>
   readonly probes: CmlProbes
   measureNow(worker: Worker, signal: AbortSignal): Promise<void>
@@ -101,7 +100,9 @@ async function reconcileWorker(
   const context = { ...base, seen, durationMs: () => Math.round(clock.monotonic() - startedMs) }
   const decision = decideWorker(worker, seen, policy, clock.now())
   const seconds = context.durationMs() / 1000
-  parts.board.reconciled(worker, { decision, drift: driftOf(worker, seen, policy), ec2: ec2Of(seen), seconds })
+  const drift = driftOf(worker, seen, policy)
+  memory.fleet.reconciled(worker, { decision, drift })
+  parts.series.reconciled(worker, { drift, ec2: ec2Of(seen), seconds, workers: memory.fleet.workersManaged() })
   const name = `worker:${worker.id}`
   let result: ReconciliationResult
   try {
@@ -144,10 +145,9 @@ const outcomeOf = ({ action }: Decision, { message }: ReconciliationResult): str
   action.kind === 'nothing' || action.kind === 'wait' || action.kind === 'stop_labs' ? '' : (message ?? '')
 
 function forget(parts: WorkerReconcilerParts, worker: Worker): ReconciliationResult {
-  const { memory, logins, probes, access, decisions, board } = parts
-  for (const each of [memory.current(), logins, probes, access]) each.forget(worker.id)
+  const { memory, logins, probes, access, decisions, series } = parts
+  for (const each of [memory.current(), logins, probes, access, series]) each.forget(worker.id)
   decisions.forget(`worker:${worker.id}`)
-  board.forget(worker.id)
   return gone('TERMINATED is final')
 }
 

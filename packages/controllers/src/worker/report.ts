@@ -1,6 +1,7 @@
 import type { Client } from '@lcm/client/client'
 import type { DecisionNote } from '@lcm/domain/journal-records'
 import type { Decision } from '@lcm/domain/worker/decision/decision'
+import { DRIFT_TYPES, type DriftType } from '@lcm/domain/worker/drift'
 import type { Observation } from '@lcm/domain/worker/observation'
 import { holds, type LaunchAttempt, type Worker, type WorkerChanges, withChanges } from '@lcm/domain/worker/worker'
 import {
@@ -41,6 +42,75 @@ export function workerCounters(meter: Meter): WorkerCounters {
     snapshot(runningWorkers) {
       running.set(runningWorkers)
       return { ...counted.snapshot(), running_worker_count: runningWorkers }
+    },
+  }
+}
+
+const ALL_WORKERS = '_all'
+
+interface Shown {
+  readonly state: string
+  readonly tier: string
+}
+
+/** Prometheus series per worker, up to a limit: above it, one series for all. Series of removed workers are dropped. */
+export interface WorkerSeries {
+  reconciled(worker: Worker, found: { drift: DriftType | null; ec2: string; seconds: number; workers: number }): void
+  forget(workerId: string): void
+  /** Stale gauges of an ended term would never be updated. */
+  clear(): void
+}
+
+export function workerSeries(meter: Meter, workerSeriesMax: number): WorkerSeries {
+  const duration = meter.histogram('worker_reconciliation_duration_seconds', 'duration of one reconcile of a worker', [
+    'worker_id',
+  ])
+  const drifts = meter.counter(
+    'worker_drift_detected_total',
+    'reconciles that found EC2 or CML to differ from the worker record',
+    ['worker_id', 'drift_type'],
+  )
+  const states = meter.gauge('worker_ec2_state', '1 for the last state that EC2 reported', ['worker_id', 'state'])
+  const licenses = meter.gauge('worker_cml_license_status', '1 while the CML is registered', ['worker_id', 'tier'])
+  const folded = meter.gauge('worker_series_folded', '1 when there are too many workers for a series per worker')
+  const shown = new Map<string, Shown>()
+  for (const drift_type of DRIFT_TYPES) drifts.add(0, { worker_id: ALL_WORKERS, drift_type })
+  folded.set(0)
+
+  function dropGauges(worker_id: string): void {
+    const last = shown.get(worker_id)
+    if (last === undefined) return
+    states.drop({ worker_id, state: last.state })
+    licenses.drop({ worker_id, tier: last.tier })
+    shown.delete(worker_id)
+  }
+  function forget(worker_id: string): void {
+    dropGauges(worker_id)
+    duration.drop({ worker_id })
+    for (const drift_type of DRIFT_TYPES) drifts.drop({ worker_id, drift_type })
+  }
+  function clear(): void {
+    for (const worker_id of [...shown.keys()]) forget(worker_id)
+  }
+
+  return {
+    clear,
+    forget,
+    reconciled(worker, { drift, ec2, seconds, workers }) {
+      const isFolded = workers > workerSeriesMax
+      const worker_id = isFolded ? ALL_WORKERS : worker.id
+      folded.set(isFolded ? 1 : 0)
+      duration.observe(seconds, { worker_id })
+      if (drift !== null) drifts.add(1, { worker_id, drift_type: drift })
+      if (isFolded) {
+        clear()
+        return
+      }
+      const now = { state: ec2, tier: worker.license.product ?? 'none' }
+      dropGauges(worker_id)
+      shown.set(worker_id, now)
+      states.set(1, { worker_id, state: now.state })
+      licenses.set(worker.license.status === 'REGISTERED' ? 1 : 0, { worker_id, tier: now.tier })
     },
   }
 }

@@ -1,10 +1,17 @@
 import { type Losses, mayLose, recentLosses } from '@lcm/domain/fleet/machine-loss-limit'
-import { toMs } from '@lcm/domain/instant'
-import { reason } from '@lcm/domain/reason'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { type Reason, reason } from '@lcm/domain/reason'
+import type { PlannedAction } from '@lcm/domain/service-instance'
+import { MANUAL } from '@lcm/domain/text/action-words'
+import type { Decision } from '@lcm/domain/worker/decision/decision'
+import { BLOCKED_CONDITION } from '@lcm/domain/worker/decision/ec2-refusal'
 import { offerKey } from '@lcm/domain/worker/decision/launch'
+import type { DriftType } from '@lcm/domain/worker/drift'
 import type { CmlObservation, Ec2Observation, WorkerPolicy } from '@lcm/domain/worker/observation'
 import { CONDITION, type LaunchAttempt, type Worker } from '@lcm/domain/worker/worker'
+import { isManual } from '@lcm/domain/worker/worker-next-step'
 import type { Clock } from '@lcm/runtime/clock'
+import { planBoard } from '../kit/decision-log.ts'
 import { type CmlOutages, cmlOutages } from './cml-outages.ts'
 import type { WorkerControllerConfig } from './config.ts'
 
@@ -13,6 +20,7 @@ import type { WorkerControllerConfig } from './config.ts'
  * slower to confirm an absence or a silence, and never quicker.
  */
 export interface WorkerMemory {
+  readonly fleet: FleetMemory
   readonly observations: ObservationMemory
   readonly launches: LaunchMemory
   readonly tags: TagBackoff
@@ -28,6 +36,7 @@ export interface WorkerMemory {
 
 export function workerMemory(clock: Clock, config: WorkerControllerConfig): WorkerMemory {
   const memory = {
+    fleet: fleetMemory(clock),
     observations: observationMemory(config.policy),
     launches: launchMemory(config.policy.capacityPauseMs),
     tags: tagBackoff(),
@@ -37,11 +46,12 @@ export function workerMemory(clock: Clock, config: WorkerControllerConfig): Work
     returnedLicenses: new Set<string>(),
     refreshes: new Map<string, string>(),
   }
-  const { observations, launches, tags, metrics, probes, returnedLicenses, refreshes } = memory
+  const { fleet, observations, launches, tags, metrics, probes, returnedLicenses, refreshes } = memory
   return {
     ...memory,
     forget(workerId) {
-      for (const each of [observations, launches, tags, metrics, probes, memory.cmlOutages]) each.forget(workerId)
+      for (const each of [fleet, observations, launches, tags, metrics, probes, memory.cmlOutages])
+        each.forget(workerId)
       for (const each of [returnedLicenses, refreshes]) each.delete(workerId)
     },
   }
@@ -295,3 +305,62 @@ function absentMachines(missesApartMs: number) {
     },
   }
 }
+
+/** The last reconcile of each worker, for the plan and the counts of the admin server. */
+export interface FleetMemory {
+  reconciled(worker: Worker, found: { decision: Decision; drift: DriftType | null }): void
+  forget(workerId: string): void
+  plan(): readonly PlannedAction[]
+  workersManaged(): number
+  workersWithDrift(): number
+  runningIds(): readonly string[]
+}
+
+interface Reconciled {
+  readonly status: Worker['status']
+  readonly drift: DriftType | null
+}
+
+export function fleetMemory(clock: Pick<Clock, 'now'>): FleetMemory {
+  const workers = new Map<string, Reconciled>()
+  const board = planBoard()
+  return {
+    reconciled(worker, { decision, drift }) {
+      workers.set(worker.id, { status: worker.status, drift })
+      board.set(`worker:${worker.id}`, plannedFor(worker, decision, clock.now()))
+    },
+    forget(workerId) {
+      workers.delete(workerId)
+      board.forget(`worker:${workerId}`)
+    },
+    plan: board.plan,
+    workersManaged: () => workers.size,
+    workersWithDrift: () => [...workers.values()].filter(({ drift }) => drift !== null).length,
+    runningIds: () => [...workers].flatMap(([id, { status }]) => (status === 'RUNNING' ? [id] : [])),
+  }
+}
+
+function plannedFor(
+  worker: Worker,
+  { action, because }: Decision,
+  nowMs: number,
+): Omit<PlannedAction, 'resource'> | null {
+  const isBlocked = action.kind === 'nothing' && isManual(worker)
+  // A routine probe is no plan.
+  if ((action.kind === 'nothing' || action.kind === 'survey') && !isBlocked) return null
+  return {
+    action: isBlocked ? MANUAL : action.kind,
+    because: refusalOf(worker, action.kind) ?? because,
+    due_at: isBlocked ? null : dueAt(action, nowMs),
+  }
+}
+
+/** Why EC2 refused the same action last time; the retry alone would explain nothing. */
+function refusalOf({ conditions }: Worker, act: string): Reason | null {
+  const type = new Map<string, string>(Object.entries(BLOCKED_CONDITION)).get(act)
+  return conditions.find(each => each.type === type && each.status)?.reason ?? null
+}
+
+/** Only the loop knows when the backoff of a retry ends. */
+const dueAt = (action: Decision['action'], nowMs: number): string | null =>
+  action.kind === 'retry' ? null : toInstant(nowMs + (action.kind === 'wait' ? action.afterMs : 0))
