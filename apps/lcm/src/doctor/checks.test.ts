@@ -1,3 +1,4 @@
+import { apiClient } from '@lcm/client/client'
 import { toInstant } from '@lcm/domain/instant'
 import { type Reason, reason, textReason } from '@lcm/domain/reason'
 import { CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
@@ -8,7 +9,7 @@ import { type Finding, failure, firstOf } from './finding.ts'
 import { type ApiFacts, judgeApi, judgeClock, judgeHealth, judgeToken } from './judge-api.ts'
 import { judgeAws } from './judge-aws.ts'
 import { judgeCml } from './judge-cml.ts'
-import { isAboutOneOf, judgeServices } from './judge-services.ts'
+import { isAboutOneOf, judgeServices, readServices } from './judge-services.ts'
 import { judgeEtcd, judgeStore, unknownEtcd } from './judge-store-and-etcd.ts'
 import { withTimeout } from './timeout.ts'
 
@@ -111,6 +112,23 @@ it('names the leader, or the reason that a service does not work', () => {
     'receives no change notifications',
   )
   expect(controller(instance({ last_sweep: toInstant(NOW_MS - 3_600_000) }))[0]).toContain('was 1h ago')
+})
+
+it('reads services again while they elect a leader, for three seconds at most', async () => {
+  const clock = manualClock(NOW_MS)
+  let electedMs = NOW_MS + 800
+  const dispatch = async () => {
+    const items = [service('worker-controller', instance({ is_leader: clock.now() >= electedMs }))]
+    return { status: 200, headers: {}, body: JSON.stringify({ items }) }
+  }
+  const read = () => readServices(apiClient(dispatch), clock, new AbortController().signal)
+  const elected = read()
+  await clock.advance(1_000)
+  expect((await elected)[0]?.instances[0]?.is_leader).toBe(true)
+  electedMs = Number.POSITIVE_INFINITY
+  const leaderless = read()
+  await clock.advance(3_000)
+  expect((await leaderless)[0]?.instances[0]?.is_leader).toBe(false)
 })
 
 it('gives an embedded LCM no advice about etcd or separate processes', () => {

@@ -17,7 +17,7 @@ import { judgeAws } from './judge-aws.ts'
 import { judgeCml } from './judge-cml.ts'
 import { judgeDisk, judgeFolder, judgeNode } from './judge-computer.ts'
 import { judgeFleet, readFleet } from './judge-fleet.ts'
-import { isAboutOneOf, judgeServices } from './judge-services.ts'
+import { isAboutOneOf, judgeServices, readServices } from './judge-services.ts'
 import { judgeEtcd, judgeStore, unknownEtcd } from './judge-store-and-etcd.ts'
 import { probeApi } from './probe-api.ts'
 import { probeFolder } from './probe-computer.ts'
@@ -148,8 +148,8 @@ async function examineFleet(context: CheckContext, { client, facts }: Reached): 
   })
   const [services, workers, fleet] = await Promise.all([
     check(context, 'services', async signal => {
-      const { items } = await client.call('listServices', { signal })
-      return judgeServices(items, { nowMs, profile, workers: await cml })
+      const services = await readServices(client, context.shell.clock, signal)
+      return judgeServices(services, { nowMs, profile, workers: await cml })
     }),
     cml,
     check(context, 'fleet', async signal => {

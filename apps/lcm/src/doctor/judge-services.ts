@@ -1,7 +1,9 @@
+import type { Client } from '@lcm/client/client'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { SERVICES } from '@lcm/domain/actor'
 import { toMs } from '@lcm/domain/instant'
 import type { Reason, ReasonCode } from '@lcm/domain/reason'
+import type { Clock } from '@lcm/runtime/clock'
 import { formatDuration } from '../cli/terminal/duration.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 import { OUTAGE_NEXT } from './judge-api.ts'
@@ -13,6 +15,22 @@ type Profile = AnswerOf<'info'>['profile']
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 /** Sweeps are far more frequent than this, even in an idle fleet. */
 const SWEEP_MS_MAX = 10 * 60_000
+
+/** An election and its report take less than a second. */
+const ELECTION_MS_MAX = 3_000
+const ELECTION_CHECK_MS = 250
+
+/** Services that just started have no leader for a moment, which is no failure: they are read again until they have one. */
+export async function readServices(client: Client, clock: Clock, signal: AbortSignal): Promise<readonly Listed[]> {
+  const untilMs = clock.monotonic() + ELECTION_MS_MAX
+  for (;;) {
+    const { items } = await client.call('listServices', { signal })
+    if (items.every(hasLeader) || clock.monotonic() >= untilMs) return items
+    await clock.sleep(ELECTION_CHECK_MS, signal)
+  }
+}
+
+const hasLeader = ({ instances }: Listed): boolean => instances.some(({ is_leader }) => is_leader)
 
 interface ServiceFacts {
   /** By the clock of the API. */
