@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { promMeter } from '@lcm/controllers/kit/prometheus-metrics'
+import { promMeter } from '@lcm/controllers/kit/metrics'
 import { SERVED } from '@lcm/lcm/serve/one-service'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'

@@ -2,7 +2,7 @@
 // `npm run test:interop -- schemathesis`, only that judge runs.
 
 import { ensureClientGenerator, judgeGeneratedClients } from './interop/generated-clients.mjs'
-import { ensureMongoWire } from './interop/mongo-wire.mjs'
+import { ensureMongoWire } from './interop/mongo-server.mjs'
 import { ensureMoto } from './interop/moto.mjs'
 import { ensureSchemathesis, judgeApi } from './interop/schemathesis.mjs'
 import { ensureVirl2Client, judgeLabs } from './interop/virl2-client.mjs'

@@ -39,7 +39,7 @@ try {
 
 function hasMongo(): boolean {
   try {
-    execFileSync(process.execPath, [fileURLToPath(new URL('../../../tools/interop/mongo-wire.mjs', import.meta.url))])
+    execFileSync(process.execPath, [fileURLToPath(new URL('../../../tools/interop/mongo-server.mjs', import.meta.url))])
     return true
   } catch {
     return false

@@ -7,7 +7,7 @@ import { plantMachines, SIM_COMPUTE_SETUP } from './conformance/compute-and-metr
 import { openSimModel, type SimModel } from './sim-model.ts'
 import { openSimState } from './sim-state.ts'
 import { memorySimStore, type SimStore, sqliteSimStore } from './sim-store.ts'
-import { TELEMETRY } from './state-records.ts'
+import { TELEMETRY } from './state-codec.ts'
 
 const SECOND = 1000
 const MINUTE = 60 * SECOND

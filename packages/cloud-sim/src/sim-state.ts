@@ -17,7 +17,7 @@ import {
   type StateChangeSet,
   type StoredState,
   type TokenUse,
-} from './state-records.ts'
+} from './state-codec.ts'
 
 /** State that all adapters share. Reads are free; changes go through `commit`. */
 export interface SimState {

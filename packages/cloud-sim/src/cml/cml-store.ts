@@ -1,6 +1,6 @@
 import type { SimState } from '../sim-state.ts'
 import type { SimChange } from '../sim-store.ts'
-import { TELEMETRY } from '../state-records.ts'
+import { TELEMETRY } from '../state-codec.ts'
 import type { CmlLab } from './labs/lab.ts'
 import type { Seat } from './license/smart-account-seat.ts'
 import { recordCache } from './record-cache.ts'

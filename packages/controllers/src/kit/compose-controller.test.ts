@@ -6,7 +6,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { expect, it } from 'vitest'
 import { answerAdminRequest } from './admin-api.ts'
 import { combinedHealth, composeController, missingForReady } from './compose-controller.ts'
-import { promMeter } from './prometheus-metrics.ts'
+import { promMeter } from './metrics.ts'
 
 const STANDBY = {
   isEnding: false,

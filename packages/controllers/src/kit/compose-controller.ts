@@ -7,7 +7,7 @@ import type { Controller, ControllerParts } from './controller-types.ts'
 import { decisionLog } from './decision-log.ts'
 import { type Outages, outages } from './dependency-outages.ts'
 import { type Heartbeat, heartbeat } from './heartbeat.ts'
-import type { PromMeter } from './prometheus-metrics.ts'
+import type { PromMeter } from './metrics.ts'
 import { type RegisteredElection, registeredElection } from './registered-election.ts'
 
 /** `waits_for` of `/ready` during the shutdown. */

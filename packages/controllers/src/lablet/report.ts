@@ -5,7 +5,7 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Meter, ReconcileContext } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { fencedWrite } from '../kit/fenced-write.ts'
-import { type Counters, counters } from '../kit/prometheus-metrics.ts'
+import { type Counters, counters } from '../kit/metrics.ts'
 import type { Writer } from './api-calls.ts'
 
 const COUNTERS = {

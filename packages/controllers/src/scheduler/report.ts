@@ -4,7 +4,7 @@ import { type Reason, textReason } from '@lcm/domain/reason'
 import type { Election, Meter, ReconcileContext } from '@lcm/runtime'
 import { type DecisionLog, OUTCOME_CHARS_MAX } from '../kit/decision-log.ts'
 import { fencedWrite } from '../kit/fenced-write.ts'
-import { type Counters, counters } from '../kit/prometheus-metrics.ts'
+import { type Counters, counters } from '../kit/metrics.ts'
 
 const COUNTERS = {
   cycles: 'scheduling cycles that completed',

@@ -14,7 +14,7 @@ import {
 } from '@lcm/runtime'
 import { OUTCOME_CHARS_MAX } from '../kit/decision-log.ts'
 import { fencedWrite, SupersededError } from '../kit/fenced-write.ts'
-import { type Counters, counters } from '../kit/prometheus-metrics.ts'
+import { type Counters, counters } from '../kit/metrics.ts'
 
 const COUNTERS = {
   provisioned: 'launches that EC2 accepted',

@@ -15,7 +15,7 @@ export interface MongoServer {
   close(): Promise<void>
 }
 
-const TOOL = fileURLToPath(new URL('../../../../tools/interop/mongo-wire.mjs', import.meta.url))
+const TOOL = fileURLToPath(new URL('../../../../tools/interop/mongo-server.mjs', import.meta.url))
 
 /** Resolves when the driver gets a response. */
 export async function startMongo(): Promise<MongoServer> {

@@ -4,7 +4,7 @@ import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { Menu, type MenuItem } from '../../parts/dialog/menu.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { machineActions } from './machine-actions.ts'
+import { machineActions } from './allowed-machine-actions.ts'
 import type { Sim } from './use-sim.ts'
 
 interface ActionProps {

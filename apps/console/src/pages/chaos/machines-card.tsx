@@ -9,8 +9,8 @@ import { ScrollBox } from '../../parts/scroll-box.tsx'
 import { WorkerStatusBadge } from '../../parts/status-badge.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { workerHash } from '../../state/router.ts'
+import { WORKER_STATUS_OF } from './allowed-machine-actions.ts'
 import { MachineActions } from './machine-action-buttons.tsx'
-import { WORKER_STATUS_OF } from './machine-actions.ts'
 import type { Sim } from './use-sim.ts'
 
 const EVERY_MS = 1_000

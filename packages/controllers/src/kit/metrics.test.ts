@@ -1,6 +1,6 @@
 import { recordingMeter } from '@lcm/testkit/recording-meter'
 import { expect, it } from 'vitest'
-import { awsCallMetrics, promMeter } from './prometheus-metrics.ts'
+import { awsCallMetrics, promMeter } from './metrics.ts'
 
 it('shows instruments from the start and what was measured since', async () => {
   const meter = promMeter()
