@@ -7,19 +7,19 @@ import { ensureMoto } from './interop/moto.mjs'
 import { ensureSchemathesis, judgeApi } from './interop/schemathesis.mjs'
 import { ensureVirl2Client, judgeLabs } from './interop/virl2-client.mjs'
 import { ensureEtcd } from './programs/etcd.mjs'
-import { concluded, runSuites } from './run-suites.mjs'
+import { concluded, runVitest } from './run-vitest.mjs'
 import { ensureReady } from './setup.mjs'
 
 /** Each judge is fetched first, then run. A failed fetch is no failure, except in CI. */
 const MONGO_WIRE = {
   name: 'mongo-wire',
   fetch: () => Promise.all([ensureMongoWire(), ensureEtcd()]),
-  ask: () => runSuites('mongo-wire', ['--project=interop', '.mongo.test.ts']),
+  ask: () => runVitest('mongo-wire', ['--project=interop', '.mongo.test.ts']),
 }
 const MOTO = {
   name: 'moto',
   fetch: ensureMoto,
-  ask: () => runSuites('moto', ['--project=interop', '.moto.test.ts'], { isShownLater: true }),
+  ask: () => runVitest('moto', ['--project=interop', '.moto.test.ts'], { isShownLater: true }),
 }
 const VIRL2_CLIENT = { name: 'virl2_client', fetch: ensureVirl2Client, ask: judgeLabs }
 const OPENAPI_GENERATOR = { name: 'openapi-generator', fetch: ensureClientGenerator, ask: judgeGeneratedClients }

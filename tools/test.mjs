@@ -4,7 +4,7 @@
 import { availableParallelism } from 'node:os'
 import { ensureChromium } from './programs/chromium.mjs'
 import { ensureEtcd } from './programs/etcd.mjs'
-import { concluded, runSuites, seconds } from './run-suites.mjs'
+import { concluded, runVitest, seconds } from './run-vitest.mjs'
 import { binOf, ensureReady, run } from './setup.mjs'
 
 const TYPE_PROJECTS = ['tsconfig.json', 'apps/console/tsconfig.json', 'apps/console/e2e/tsconfig.json']
@@ -24,7 +24,7 @@ if (args.includes('--fast')) await fast()
 else await everything()
 
 async function fast() {
-  concluded([await runSuites('fast', ['--project=unit', ...FAST, ...passedOn])], startedAt)
+  concluded([await runVitest('fast', ['--project=unit', ...FAST, ...passedOn])], startedAt)
 }
 
 async function everything() {
@@ -77,22 +77,22 @@ async function ensureServers() {
 }
 
 function computing() {
-  return runSuites('computing', [...BUNDLED, ...COMPUTING, `--maxWorkers=${availableParallelism()}`], {
+  return runVitest('computing', [...BUNDLED, ...COMPUTING, `--maxWorkers=${availableParallelism()}`], {
     isPolite: true,
   })
 }
 
 function waiting() {
-  return runSuites('waiting', [...BUNDLED, ...WAITING, '--maxWorkers=2'], { isShownLater: true })
+  return runVitest('waiting', [...BUNDLED, ...WAITING, '--maxWorkers=2'], { isShownLater: true })
 }
 
 /** The console in a real browser. */
 function browser() {
   if (unitOnly) return { passed: 0, failed: 0 }
-  return runSuites('browser', ['--config', 'vitest.browser.config.ts'], { isShownLater: true })
+  return runVitest('browser', ['--config', 'vitest.browser.config.ts'], { isShownLater: true })
 }
 
 /** With arguments for vitest only the suites that they name run. */
 function named() {
-  return runSuites('named', [...COMPUTING, ...WAITING, ...passedOn])
+  return runVitest('named', [...COMPUTING, ...WAITING, ...passedOn])
 }

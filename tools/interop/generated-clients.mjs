@@ -2,7 +2,7 @@
 // workers. Plain Node.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { seconds } from '../run-suites.mjs'
+import { seconds } from '../run-vitest.mjs'
 import { binOf, cache, run } from '../setup.mjs'
 import { ensurePython } from './python-packages.mjs'
 import { callProduct, outputOf, startProduct, withTemporaryFolder } from './running-product.mjs'

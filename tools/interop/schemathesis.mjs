@@ -1,6 +1,6 @@
 // Has schemathesis judge the API of real processes, once as each role, by the OpenAPI document that they serve. Plain Node.
 import { join } from 'node:path'
-import { seconds } from '../run-suites.mjs'
+import { seconds } from '../run-vitest.mjs'
 import { root } from '../setup.mjs'
 import { ensurePython } from './python-packages.mjs'
 import { callProduct, outputOf, startProduct, withTemporaryFolder } from './running-product.mjs'

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { seconds } from '../run-suites.mjs'
+import { seconds } from '../run-vitest.mjs'
 import { root } from '../setup.mjs'
 import { ensurePython } from './python-packages.mjs'
 

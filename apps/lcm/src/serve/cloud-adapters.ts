@@ -18,7 +18,7 @@ import { WORKER_POLICY, type WorkerPolicy } from '@lcm/domain/worker/observation
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { S3Environment } from './environment/environment.ts'
-import { type Regions, readRegionFile } from './files/region-file.ts'
+import { type Regions, readRegionsFile } from './files/regions-file.ts'
 import { s3ObjectsOf } from './s3-objects.ts'
 import { StartupError } from './startup-error.ts'
 
@@ -61,7 +61,7 @@ export function realCloud(options: RealCloudOptions): Cloud {
   const metrics = awsMetrics({ clock, onCall })
   const cml = cmlSystemClient({ clock })
   const labs = cmlLabsClient({ clock })
-  const regions = readRegionFile(options.regionsFile)
+  const regions = readRegionsFile(options.regionsFile)
   return {
     compute,
     metrics,

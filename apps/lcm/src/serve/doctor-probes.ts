@@ -7,7 +7,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import { checkMongo, checkSqlite, isSqliteLocked, type StoreCheck } from '@lcm/store/diagnostics'
 import { type Env, type ExaminedEnvironment, etcdEndpoints, examinedEnvironment } from './environment/environment.ts'
 import { tlsOf, withVariable } from './etcd.ts'
-import { readRegionFile } from './files/region-file.ts'
+import { readRegionsFile } from './files/regions-file.ts'
 import { StartupError } from './startup-error.ts'
 
 export type { AccountCheck, CheckedLaunch, EtcdMemberCheck, ExaminedEnvironment, StoreCheck }
@@ -104,7 +104,7 @@ const NO_SUBNET = 'subnet-00000000000000000'
 /** Probes the AWS account. Throws a StartupError for an invalid regions file. */
 export function examineAws(env: ExaminedEnvironment, known: Known, limits: ProbeLimits): Promise<AccountCheck> {
   const { AWS_REGIONS_CONFIG_PATH: file, AWS_ENDPOINT_URL: endpoint } = env
-  const places = Object.entries(file === undefined ? {} : readRegionFile(file)).map(([region, config]) => ({
+  const places = Object.entries(file === undefined ? {} : readRegionsFile(file)).map(([region, config]) => ({
     region,
     subnet_id: config.subnets[0] ?? NO_SUBNET,
     security_group_ids: config.security_group_ids,

@@ -19,7 +19,7 @@ import { holdRestoredFleet, refuseUnfinishedRestore } from './data/restore-marks
 import { type ApiEnvironment, bootstrapToken, oidcOf, webhookOf } from './environment/environment.ts'
 import { etcdProblems, openEtcd } from './etcd.ts'
 import { assetFolder } from './files/asset-folder.ts'
-import { readRegionFile, regionsFrom } from './files/region-file.ts'
+import { readRegionsFile, regionsFrom } from './files/regions-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
 import { listen, served } from './listen.ts'
 import { hostInStages } from './shutdown-stages.ts'
@@ -110,7 +110,7 @@ async function onceThere<T>(work: () => Promise<T>, { readiness, log, ending, on
 
 /** Reads the files named in the environment, which must be valid before the start continues. */
 const readFiles = (env: ApiEnvironment, log: Logger) => ({
-  regions: regionsFrom(env.AWS_REGION, readRegionFile(env.AWS_REGIONS_CONFIG_PATH)),
+  regions: regionsFrom(env.AWS_REGION, readRegionsFile(env.AWS_REGIONS_CONFIG_PATH)),
   adminToken: bootstrapToken(env),
   webhook: webhookOf(env, ['/lcm', ...hostOf(env)].join('/')),
   templates: readTemplateFiles(assetFolder('deploy', 'templates'), log),

@@ -9,7 +9,7 @@ import { leaderOnlyCompute } from '@lcm/controllers/worker/leader-only-compute'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { systemClock as clock } from '@lcm/runtime/clock'
 import { loopsOf, type WorkerControllerEnvironment } from './environment/environment.ts'
-import { readRegionFile } from './files/region-file.ts'
+import { readRegionsFile } from './files/regions-file.ts'
 import { type At, serveController } from './serve-controller.ts'
 import type { Io } from './up.ts'
 
@@ -29,7 +29,7 @@ export const workerControllerConfig = (env: WorkerControllerEnvironment): Worker
   ...WORKER_CONTROLLER_DEFAULTS,
   launchSecret: randomBytes(32).toString('hex'),
   fleet: env.LCM_FLEET,
-  regions: readRegionFile(env.AWS_REGIONS_CONFIG_PATH),
+  regions: readRegionsFile(env.AWS_REGIONS_CONFIG_PATH),
   policy: {
     ...WORKER_POLICY,
     probeIntervalMs: env.READY_PROBE_INTERVAL,

@@ -46,7 +46,7 @@ import {
 } from './environment/environment.ts'
 import { unknownVariables } from './environment/unknown-variables.ts'
 import { assetFolder } from './files/asset-folder.ts'
-import { regionsFrom } from './files/region-file.ts'
+import { regionsFrom } from './files/regions-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, refuseTakenPort, served } from './listen.ts'

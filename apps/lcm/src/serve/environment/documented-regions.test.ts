@@ -8,7 +8,7 @@ import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { anObservation } from '@lcm/testkit/observation-builders'
 import { aTemplate, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
-import { readRegionFile } from '../files/region-file.ts'
+import { readRegionsFile } from '../files/regions-file.ts'
 
 /** The example of "Worker Lifecycle & Reconciliation", section 3, as it stands there. */
 const EXAMPLE = `# Example region config
@@ -26,7 +26,7 @@ aws_region_configs:
 const regionsIn = (text: string) => {
   const path = join(mkdtempSync(join(tmpdir(), 'lcm-regions-')), 'regions.yaml')
   writeFileSync(path, text)
-  return readRegionFile(path)
+  return readRegionsFile(path)
 }
 
 describe('the region file of the documents', () => {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import packageJson from '../../../package.json' with { type: 'json' }
 import { VERSION } from '../version.ts'
 import { assetFolder } from './asset-folder.ts'
-import { readRegionFile, regionsFrom } from './region-file.ts'
+import { readRegionsFile, regionsFrom } from './regions-file.ts'
 import { readTemplateFiles } from './template-files.ts'
 
 const scratch = (name: string, text: string) => {
@@ -20,7 +20,7 @@ it('reads a regions file, also one that names a single subnet', () => {
     'regions.yaml',
     'aws_region_configs:\n  us-east-1: { subnets: [subnet-a, subnet-b], key_name: k }\n  eu-west-1: { subnet_id: subnet-c }\n',
   )
-  expect(readRegionFile(file)).toEqual({
+  expect(readRegionsFile(file)).toEqual({
     'us-east-1': { security_group_ids: [], subnets: ['subnet-a', 'subnet-b'], key_name: 'k', default_tags: {} },
     'eu-west-1': { security_group_ids: [], subnets: ['subnet-c'], key_name: null, default_tags: {} },
   })
@@ -33,7 +33,7 @@ it('accepts as many tags as EC2 allows next to those of LCM and of a worker', ()
     'regions.yaml',
     `aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${tags(9)} } } }`,
   )
-  expect(Object.keys(readRegionFile(file)['us-east-1']?.default_tags ?? {})).toHaveLength(9)
+  expect(Object.keys(readRegionsFile(file)['us-east-1']?.default_tags ?? {})).toHaveLength(9)
 })
 
 it.each([
@@ -47,8 +47,8 @@ it.each([
   [`aws_region_configs: { us-east-1: { subnets: [a], default_tags: { ${'x'.repeat(129)}: a } } }`, /128.*shorten/],
 ])('reports what is wrong with the regions file %j', (text, reason) => {
   const file = scratch('regions.yaml', text)
-  expect(() => readRegionFile(file)).toThrow(reason)
-  expect(() => readRegionFile(file)).toThrow(/AWS_REGIONS_CONFIG_PATH=/)
+  expect(() => readRegionsFile(file)).toThrow(reason)
+  expect(() => readRegionsFile(file)).toThrow(/AWS_REGIONS_CONFIG_PATH=/)
 })
 
 it('lists the default region first, and refuses a default region that is not configured', () => {
@@ -64,7 +64,7 @@ it('lists the default region first, and refuses a default region that is not con
 })
 
 it('reports a missing regions file', () => {
-  expect(() => readRegionFile('/nowhere/regions.yaml')).toThrow(/no such file/)
+  expect(() => readRegionsFile('/nowhere/regions.yaml')).toThrow(/no such file/)
 })
 
 it('ships templates that are valid', () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { silentLogger } from '@lcm/runtime'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { readRegionFile } from './region-file.ts'
+import { readRegionsFile } from './regions-file.ts'
 import { readTemplateFiles } from './template-files.ts'
 
 const WORDS_MAX = 5_000
@@ -26,7 +26,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const failureOf = (path: string): string => {
   try {
-    readRegionFile(path)
+    readRegionsFile(path)
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }
@@ -73,7 +73,7 @@ describe('a regions file', () => {
     ['a byte order mark', `\ufeff${REGIONS}`],
   ])('may have %s', (_name, content) => {
     writeFileSync(file, content)
-    expect(Object.keys(readRegionFile(file))).toEqual(['us-east-1'])
+    expect(Object.keys(readRegionsFile(file))).toEqual(['us-east-1'])
   })
 })
 

@@ -10,7 +10,7 @@ import { binOf, cache, root, run } from './setup.mjs'
  * Resolves with `{ passed, failed }`. The output is shown as it comes, or at the end where another run is shown meanwhile. A
  * polite run leaves the cores to other processes that need them.
  */
-export async function runSuites(name, args, { isShownLater = false, isPolite = false } = {}) {
+export async function runVitest(name, args, { isShownLater = false, isPolite = false } = {}) {
   const report = join(cache, `${name}.json`)
   mkdirSync(cache, { recursive: true })
   rmSync(report, { force: true })

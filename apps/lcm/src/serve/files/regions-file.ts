@@ -31,7 +31,7 @@ function acceptOneSubnet(value: unknown, context: z.RefinementCtx): unknown {
 }
 
 /** Reads the regions file (root key `aws_region_configs`). An invalid file is a StartupError that names the field. */
-export function readRegionFile(path: string): Regions {
+export function readRegionsFile(path: string): Regions {
   try {
     return RegionFile.parse(readYamlFile(path)).aws_region_configs
   } catch (cause) {
