@@ -55,7 +55,7 @@ export const CreateSession = z
       .meta({ description: 'The duration instead of `end`; by default the longest that the definition allows.' }),
     end: Instant.optional().meta({ description: 'The end.' }),
     reservation_id: z.string().min(1).max(128).optional().meta({
-      description: 'The reservation number of another system; unique.',
+      description: 'The reservation number of another system; unique among your sessions.',
     }),
   })
   .meta({

@@ -239,7 +239,11 @@ export const RESOURCES = {
   }),
   sessions: withEvents('sessions', {
     schema: LabletSession,
-    unique: { reservation_id: session => session.reservation_id },
+    // Per owner: the number of another owner must be neither taken nor revealed.
+    unique: {
+      reservation_id: ({ owner, reservation_id }) =>
+        reservation_id === null ? null : JSON.stringify([owner, reservation_id]),
+    },
     facets: session => ({
       status: session.status,
       owner: session.owner,

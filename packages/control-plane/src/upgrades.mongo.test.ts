@@ -1,3 +1,4 @@
+import { assert } from '@lcm/domain/assert'
 import { openMongoStore } from '@lcm/store/mongo/store'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import type { Document, Store } from '@lcm/store/store'
@@ -17,7 +18,7 @@ const NAMES = Object.keys(RESOURCES) as CollectionName[]
 const all = (store: Store, name: CollectionName, where = {}) =>
   store.collection<Document>(RESOURCES[name] as never).list({ where, limit: 10_000 })
 
-it('MongoDB and SQLite upgrade a store of 0.1.0 to the same documents', async () => {
+it('MongoDB and SQLite upgrade a store of 0.1.0 to the same documents and indexes', async () => {
   const { file } = oldStore()
   const at = { uri: server.uri, database: server.database() }
   await mongoFromSqlite(file, at)
@@ -30,5 +31,13 @@ it('MongoDB and SQLite upgrade a store of 0.1.0 to the same documents', async ()
   }
   for (const status of ['RUNNING', 'STOPPED', 'TERMINATED'])
     expect(await all(mongo, 'workers', { status }), status).toEqual(await all(sqlite, 'workers', { status }))
+  for (const store of [mongo, sqlite]) {
+    const sessions = store.collection(RESOURCES.sessions)
+    const [reserved] = (await sessions.list({ limit: 10_000 })).filter(({ reservation_id }) => reservation_id !== null)
+    assert(reserved, 'the store has a session with a reservation_id')
+    const again = { ...reserved, id: 'ls-again', version: 1 }
+    expect(await sessions.insert(again)).toEqual({ ok: false, reason: 'taken', field: 'reservation_id' })
+    expect(await sessions.insert({ ...again, owner: 'another' })).toEqual({ ok: true })
+  }
   await Promise.all([mongo.close(), sqlite.close()])
 })

@@ -70,7 +70,10 @@ function pause(value: unknown): object {
   return { ...before, reason: typeof before.reason === 'string' ? wordOrText(before.reason) : null }
 }
 
-/** Reasons become data, except texts of users such as `desired_reason`. `flights` become `purchases`. */
+/**
+ * Reasons become data, except texts of users such as `desired_reason`. `flights` become `purchases`. Every session is indexed
+ * again, because its `reservation_id` is unique per owner now.
+ */
 export const FROM_0_1_0: Upgrade = {
   worker: worker => ({
     ...worker,

@@ -1,3 +1,4 @@
+import type { Role } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -68,7 +69,7 @@ it('uses the newest version of a name, or the exact version', async () => {
   expect((await book({ definition: 'none' })).json.code).toBe('definition_not_found')
 })
 
-it('has a unique reservation_id, or none', async () => {
+it('has a reservation_id that is unique among the sessions of its owner, or none', async () => {
   const answers = [
     await book({}),
     await book({}),
@@ -77,6 +78,17 @@ it('has a unique reservation_id, or none', async () => {
   ]
   expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 409])
   expect(answers[3]?.json.code).toBe('already_exists')
+})
+
+it('takes the reservation_id of another owner, which reveals nothing about it', async () => {
+  const bookAs = (as: Role) =>
+    course.send('POST', 'lablet-sessions', { as, json: { definition: 'bgp', reservation_id: 'RES-A-1' } })
+  const answers = [await bookAs('user'), await bookAs('author'), await bookAs('author')]
+  expect(answers.map(({ status, json }) => [status, json.owner])).toEqual([
+    [201, 'user'],
+    [201, 'author'],
+    [409, undefined],
+  ])
 })
 
 it('is booked once when the request is repeated', async () => {

@@ -35,7 +35,7 @@ export async function createSession(api: Api, request: Request<object, unknown, 
   if (result.ok) return stillBookable(api, session, request)
   const stored = once === null ? null : await api.sessions.get(id)
   if (stored !== null) return stored
-  throw new ProblemError('already_exists', `there is a session with reservation_id ${reservation_id} already`)
+  throw new ProblemError('already_exists', `you have a session with reservation_id ${reservation_id} already`)
 }
 
 /** By id, or the newest ACTIVE version of a name. */
