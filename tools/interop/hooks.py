@@ -24,6 +24,7 @@ EVERYWHERE = {
     "half of a character is not allowed",
     "__proto__ is not allowed",
     "nested too deeply",
+    "more than 8192 values",
 }
 # Rules between fields.
 BETWEEN_FIELDS = {

@@ -194,7 +194,7 @@ export const PROBLEMS = {
   body_too_large: {
     status: 413,
     title: 'The body is too large',
-    help: 'The limit is 1 MiB, or 5 MiB for topologies. Send a smaller body.',
+    help: '`detail` has the limit of the path: 64 KiB for most, 5 MiB for topologies. Send a smaller body.',
   },
   unsupported_media_type: {
     status: 415,
@@ -256,7 +256,7 @@ export const PROBLEMS = {
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    help: 'You sent more requests than one caller may. Wait `Retry-After` seconds and slow down.',
+    help: 'You sent more requests, or more data, than one caller may. Wait `Retry-After` seconds and slow down.',
   },
   too_many_attempts: {
     status: 429,

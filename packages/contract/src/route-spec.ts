@@ -22,7 +22,7 @@ export interface RouteSpec {
   readonly access: Access
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
-  /** Overrides the default limit of a body. */
+  /** Overrides the largest size of a body; see bodyLimitsOf. */
   readonly bodyBytesMax?: number
   readonly status: number
   /** The response body; null if there is none. For a stream: one event. */
@@ -57,6 +57,31 @@ export const ANY_CONTROLLER: Access = { controllersOf: 'any' }
 export const WORKER_CONTROLLER: Access = { controllersOf: 'worker-controller' }
 export const SCHEDULER: Access = { controllersOf: 'resource-scheduler' }
 export const LABLET_CONTROLLER: Access = { controllersOf: 'lablet-controller' }
+
+const KIB = 1024
+const MIB = 1024 * KIB
+
+export interface BodyLimits {
+  readonly bytesMax: number
+  /** Fields and entries at all levels. */
+  readonly valuesMax: number
+}
+/** More than people need and too little to stall the API. Controllers also send lists of labs, decisions and plans. */
+const BODY_LIMITS = {
+  people: { bytesMax: 64 * KIB, valuesMax: 8_192 },
+  controllers: { bytesMax: MIB, valuesMax: 500_000 },
+} as const satisfies Record<string, BodyLimits>
+
+/** The limits of every path that has no route in the contract. */
+export const DEFAULT_BODY_LIMITS: BodyLimits = BODY_LIMITS.people
+
+export function bodyLimitsOf({ access, bodyBytesMax }: RouteSpec): BodyLimits {
+  const limits = access !== 'open' && 'controllersOf' in access ? BODY_LIMITS.controllers : BODY_LIMITS.people
+  return bodyBytesMax === undefined ? limits : { ...limits, bytesMax: bodyBytesMax }
+}
+
+/** A size such as `64 KiB`. */
+export const bodySizeText = (bytes: number): string => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes / MIB} MiB`)
 
 export function mayCall(actor: Actor, access: Access): boolean {
   if (access === 'open') return true

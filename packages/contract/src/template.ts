@@ -28,6 +28,9 @@ export const TemplateUserData = z
   })
   .meta({ id: 'TemplateUserData', description: 'The user data of a template.' })
 
+/** Fits the longest user data however its text is escaped. */
+const TEMPLATE_BYTES_MAX = 128 * 1024
+
 const TEMPLATE_NAME = { name: { description: 'The name of the template.', example: 'metal' } } as const
 
 const switchTemplate = (verb: 'enable' | 'disable', summary: string, description: string) =>
@@ -64,6 +67,7 @@ export const TEMPLATE_ROUTES = {
     description: 'Creates a template with a new name.',
     access: OPERATORS,
     body: CreateTemplate,
+    bodyBytesMax: TEMPLATE_BYTES_MAX,
     status: 201,
     answer: WorkerTemplate,
     location: '/worker-templates/{name}',
@@ -89,6 +93,7 @@ export const TEMPLATE_ROUTES = {
     description: 'Replaces a template. Existing workers keep the values that they were created with.',
     access: OPERATORS,
     body: PutTemplate,
+    bodyBytesMax: TEMPLATE_BYTES_MAX,
     status: 200,
     answer: WorkerTemplate,
     ifMatch: 'optional',

@@ -4,7 +4,7 @@ import { type CurlSubject, curlOf, pathOf, quoted } from './curl-examples.ts'
 
 const subject = (parts: Partial<CurlSubject> = {}): CurlSubject => ({ parameters: [], ...parts })
 const body = (example: unknown): Pick<CurlSubject, 'requestBody'> => ({
-  requestBody: { required: true, content: { 'application/json': { schema: {}, example } } },
+  requestBody: { description: '', required: true, content: { 'application/json': { schema: {}, example } } },
 })
 const parameter = (name: string, where: Parameter['in'], example: unknown, required = true): Parameter => ({
   name,

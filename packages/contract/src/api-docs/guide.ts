@@ -53,7 +53,7 @@ const CONVENTIONS: Readonly<Record<string, string>> = {
     'With an `Idempotency-Key` (1 to 128 printable characters of your choice), a retry within 24 hours returns the first ' +
     'response again, with `Idempotent-Replayed: true`.',
   'Unknown fields': 'Requests with unknown fields are refused. Responses may gain fields: ignore unknown ones.',
-  'Rate limits': 'Status 429 has a `Retry-After` header: wait that many seconds.',
+  'Rate limits': 'Status 429 has a `Retry-After` header: wait that many seconds. A body counts as one request per KiB.',
 }
 
 const ERRORS =

@@ -85,7 +85,9 @@ function parametersPart(parameters: readonly Parameter[], { components }: OpenAp
 
 function bodyPart({ requestBody }: Operation, { components }: OpenApiDocument): Piece {
   const body = requestBody?.content['application/json']
-  return body ? html`<h3>Body</h3>${fieldList(body.schema, components.schemas)}` : null
+  return requestBody && body
+    ? html`<h3>Body</h3><p>${requestBody.description}</p>${fieldList(body.schema, components.schemas)}`
+    : null
 }
 
 function answerPart(operation: Operation, status: number, { components }: OpenApiDocument): Html {

@@ -77,6 +77,7 @@ export interface Answer {
 }
 
 export interface RequestBody {
+  readonly description: string
   readonly required: boolean
   readonly content: Readonly<Record<string, MediaType>>
 }

@@ -244,6 +244,13 @@ describe('a route', () => {
     expect(codesOf({ body: z.object({}) })).toEqual(expect.arrayContaining(['malformed_json', 'body_too_large']))
   })
 
+  it('has the limit of its body', () => {
+    const limitOf = (route: Partial<RouteSpec>) => documented({ body: z.object({}), ...route }).operation.requestBody
+    expect(limitOf({})).toMatchObject({ description: 'At most 64 KiB.' })
+    expect(limitOf({ access: { controllersOf: 'any' } })).toMatchObject({ description: 'At most 1 MiB.' })
+    expect(limitOf({ bodyBytesMax: 5 * 1024 * 1024 })).toMatchObject({ description: 'At most 5 MiB.' })
+  })
+
   it('becomes files and second success statuses', () => {
     const file = 'application/octet-stream'
     expect(answerOf({ answer: z.string(), file }, 202).content).toEqual({ [file]: { schema: {} } })

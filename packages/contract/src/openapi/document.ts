@@ -1,5 +1,5 @@
 import { ROLES, type Role } from '@lcm/domain/actor'
-import type { Access } from '../route-spec.ts'
+import { type Access, bodyLimitsOf, bodySizeText } from '../route-spec.ts'
 import { API_PREFIX, ROUTES, type RouteSpec } from '../routes.ts'
 import type { Answer, JsonSchema, MediaType, OpenApiDocument, Operation, Reference } from './document-types.ts'
 import { exampleOf } from './generate-example.ts'
@@ -89,6 +89,7 @@ function operation(name: string, route: RouteSpec, schemas: SchemaComponents): O
     ...(route.body
       ? {
           requestBody: {
+            description: `At most ${bodySizeText(bodyLimitsOf(route).bytesMax)}.`,
             // A missing body counts as an empty object, which some routes accept.
             required: !route.body.safeParse({}).success,
             content: { 'application/json': media(schemas, schemas.of(route.body, 'input'), 'input') },

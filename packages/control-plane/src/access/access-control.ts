@@ -84,7 +84,7 @@ export function accessControl(parts: AccessParts): AccessControl {
       const isGuess = authorization !== undefined && !valid.has(authorization)
       const actor = await (isGuess ? attempts.guard(request.remote, identify) : identify())
       if (authorization !== undefined) valid.add(authorization)
-      if (request.remote !== undefined) rate.take(actor)
+      if (request.remote !== undefined) rate.take(actor, Buffer.byteLength(request.body ?? ''))
       return actor
     },
     browser: browserLogin({

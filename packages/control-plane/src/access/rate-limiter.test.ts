@@ -51,6 +51,22 @@ describe('the rate of one caller', () => {
     expect(() => rate.take(ONE)).toThrow(expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: 10 }))
   })
 
+  it('counts a body as one request per KiB', async () => {
+    const rate = rateLimiter(clock, { ...LIMITS, requestsPerSecond: 1, burst: 10 })
+    rate.take(ONE, 1024)
+    rate.take(ONE, 4 * 1024)
+    expect(taken(rate, ONE)).toBe(5)
+  })
+
+  it('accepts a body that is larger than the burst, and lets its sender wait', async () => {
+    const rate = rateLimiter(clock, { ...LIMITS, requestsPerSecond: 10, burst: 20 })
+    rate.take(ONE, 100 * 1024)
+    expect(() => rate.take(ONE)).toThrow(expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: 9 }))
+    await clock.advance(8_100)
+    expect(taken(rate, ONE)).toBe(1)
+    expect(taken(rate, OTHER)).toBe(20)
+  })
+
   it('can be unlimited', () => {
     const limits = { ...LIMITS, requestsPerSecond: Number.POSITIVE_INFINITY, burst: Number.POSITIVE_INFINITY }
     expect(taken(rateLimiter(clock, limits), ONE)).toBe(1000)
@@ -76,6 +92,13 @@ it('returns 429 and the time to wait to callers from outside', async () => {
   expect((await ask()).status).toBe(200)
   await plane.clock.advance(1_000)
   expect((await ask('10.0.0.1')).status).toBe(200)
+})
+
+it('charges the bytes of a body to its caller', async () => {
+  const plane = aControlPlane({ limits: { requestsPerSecond: 1, burst: 20 } })
+  const request = { remote: '10.0.0.1', json: { definition: 'none', reservation_id: 'x'.repeat(40_000) } }
+  const book = () => plane.send('POST', 'lablet-sessions', request)
+  expect([(await book()).status, (await book()).status]).toEqual([400, 429])
 })
 
 it('drops the oldest caller when it is full', () => {

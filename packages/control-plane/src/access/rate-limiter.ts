@@ -3,7 +3,7 @@ import type { Actor } from '@lcm/domain/actor'
 import type { Clock } from '@lcm/runtime/clock'
 
 export interface AccessLimits {
-  /** Sustained rate of one person or script. */
+  /** Sustained rate of one person or script. A body counts as one request per KiB. */
   readonly requestsPerSecond: number
   /** Requests above the sustained rate that are allowed at once. */
   readonly burst: number
@@ -55,11 +55,18 @@ interface Bucket {
   readonly atMs: number
 }
 
-/** Token bucket per caller. */
-export function rateLimiter(clock: Clock, limits: AccessLimits): { take(actor: Actor): void } {
+/** Bytes of a body that cost as much as a request. */
+const BYTES_PER_REQUEST = 1024
+
+export interface RateLimiter {
+  take(actor: Actor, bodyBytes?: number): void
+}
+
+/** Token bucket per caller. A large body may overdraw it, so that it is accepted, and its sender then waits. */
+export function rateLimiter(clock: Clock, limits: AccessLimits): RateLimiter {
   const buckets = boundedMap<Bucket>(limits.actorsMax)
   return {
-    take(actor) {
+    take(actor, bodyBytes = 0) {
       const factor = actor.role === 'controller' ? limits.controllerFactor : 1
       const perSecond = limits.requestsPerSecond * factor
       const burst = limits.burst * factor
@@ -67,9 +74,10 @@ export function rateLimiter(clock: Clock, limits: AccessLimits): { take(actor: A
       const atMs = clock.monotonic()
       const before = buckets.get(actor.id) ?? { tokens: burst, atMs }
       const tokens = Math.min(burst, before.tokens + ((atMs - before.atMs) / 1000) * perSecond)
-      buckets.set(actor.id, { tokens: tokens < 1 ? tokens : tokens - 1, atMs })
+      const cost = tokens < 1 ? 0 : Math.max(1, bodyBytes / BYTES_PER_REQUEST)
+      buckets.set(actor.id, { tokens: tokens - cost, atMs })
       if (tokens >= 1) return
-      const detail = `${actor.name} may make ${perSecond} requests a second; wait a moment`
+      const detail = `${actor.name} may make ${perSecond} requests or send ${perSecond} KiB a second; wait a moment`
       const retryAfterSeconds = Math.ceil((1 - tokens) / perSecond)
       throw new ProblemError('rate_limited', detail, undefined, { retryAfterSeconds })
     },

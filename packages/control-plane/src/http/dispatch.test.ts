@@ -31,6 +31,16 @@ describe('unauthenticated callers', () => {
   }
 })
 
+it.each([
+  ['wrong', 401, 'unauthenticated'],
+  ['user', 403, 'forbidden'],
+  ['operator', 400, 'malformed_json'],
+])('reads the body last: as %s', async (token, status, code) => {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const answer = await plane.send('POST', 'workers', { headers, body: '{"a":[[[' })
+  expect(answer).toMatchObject({ status, json: { code } })
+})
+
 describe('a store error', () => {
   it.each([
     [{}, 'the store does not answer; try again in a moment'],

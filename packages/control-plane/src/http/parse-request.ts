@@ -1,10 +1,8 @@
 import { ProblemError } from '@lcm/contract/problems'
-import { type ApiRequest, fromEtag } from '@lcm/contract/route-spec'
+import { type ApiRequest, bodyLimitsOf, bodySizeText, fromEtag } from '@lcm/contract/route-spec'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import { issueWords } from '@lcm/domain/text/schema-issue-words'
 import type { z } from 'zod'
-
-export const BODY_BYTES_MAX = 1024 * 1024
 
 /** Deeper than any valid body. */
 const DEPTH_MAX = 64
@@ -23,18 +21,59 @@ export function queryOf({ searchParams }: URL): Record<string, string> {
 export function jsonOf(spec: RouteSpec, request: ApiRequest): unknown {
   if (!spec.body) return undefined
   const text = request.body ?? ''
-  const bytesMax = spec.bodyBytesMax ?? BODY_BYTES_MAX
-  if (text.length > bytesMax) throw new ProblemError('body_too_large', `at most ${bytesMax} bytes`)
+  const { bytesMax, valuesMax } = bodyLimitsOf(spec)
+  if (Buffer.byteLength(text) > bytesMax) throw bodyTooLarge(bytesMax)
   if (text === '') return {}
   const type = request.headers['content-type'] ?? ''
   if (!/^application\/(json|merge-patch\+json)\s*(;|$)/i.test(type)) {
     throw new ProblemError('unsupported_media_type', `the body came as ${nameOf(type)}; send application/json`)
   }
+  refuseShape(text, valuesMax)
   try {
     return JSON.parse(text)
   } catch (error) {
     throw new ProblemError('malformed_json', placeOf(error))
   }
+}
+
+export const bodyTooLarge = (bytesMax: number): ProblemError =>
+  new ProblemError('body_too_large', `the body is larger than ${bodySizeText(bytesMax)}, the limit of this path`)
+
+const OPENING = new Set(['{', '['])
+const CLOSING = new Set(['}', ']'])
+
+/**
+ * Refuses a list, deep nesting and too many values by reading brackets and commas, before any value is made: parsing and
+ * checking every value would block all other requests.
+ */
+function refuseShape(text: string, valuesMax: number): void {
+  if (/^\s*\[/.test(text)) throw refused('body', 'it must be fields with values')
+  let depth = 0
+  let values = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at)
+    if (character === '"') at = endOfString(text, at)
+    else if (CLOSING.has(character)) depth -= 1
+    else if (OPENING.has(character) || character === ',') {
+      values += 1
+      if (character !== ',') depth += 1
+      if (depth > DEPTH_MAX) throw refused('body', 'nested too deeply')
+      if (values > valuesMax) throw refused('body', `more than ${valuesMax} values`)
+    }
+  }
+}
+
+/** Position of the closing quote; of the end if there is none. */
+function endOfString(text: string, from: number): number {
+  let at = text.indexOf('"', from + 1)
+  while (at !== -1 && isEscaped(text, at)) at = text.indexOf('"', at + 1)
+  return at === -1 ? text.length : at
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let before = quote
+  while (text[before - 1] === '\\') before -= 1
+  return (quote - before) % 2 === 1
 }
 
 /** Quotes media types only: a misplaced header may hold a secret, or be very long. */

@@ -57,8 +57,11 @@ describe('the server', () => {
     ['/api/v1/lablet-definitions', 'POST', 4, 201],
     ['/api/v1/lablet-definitions', 'POST', 6, 413],
     ['/api/v1/lablet-definitions/ld-1', 'PUT', 4, 404],
-    ['/api/v1/workers', 'POST', 2, 413],
-  ])('answers at %s by %s a body of %i MB with %i', async (path, method, megabytes, status) => {
+    ['/api/v1/workers', 'POST', 0.1, 413],
+    ['/api/v1/services/worker-controller/term', 'PUT', 0.9, 403],
+    ['/api/v1/services/worker-controller/term', 'PUT', 2, 413],
+    ['/logout', 'POST', 0.1, 413],
+  ])('answers at %s by %s a body of %f MB with %i', async (path, method, megabytes, status) => {
     const body = JSON.stringify({ ...(method === 'POST' ? { name: 'bgp' } : {}), topology: TOPOLOGY })
     const answer = await fetch(server.url + path, {
       method,
@@ -105,6 +108,13 @@ describe('the server', () => {
     const response = await fetch(`${server.url}/api/v1/workers`, { method: 'POST', headers, body })
     expect(response.status).toBe(status)
     expect(await response.json()).toMatchObject({ code })
+  })
+
+  it('names the limit of the path in its refusal', async () => {
+    const headers = { authorization: 'Bearer user', 'content-type': 'application/json' }
+    const body = Buffer.alloc(65 * 1024, 0x20)
+    const response = await fetch(`${server.url}/api/v1/lablet-sessions`, { method: 'POST', headers, body })
+    expect(await response.json()).toMatchObject({ detail: 'the body is larger than 64 KiB, the limit of this path' })
   })
 
   it('answers unknown paths with a problem', async () => {

@@ -3,11 +3,11 @@ import { isIPv6 } from 'node:net'
 import fastifyStatic from '@fastify/static'
 import { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import { ProblemError } from '@lcm/contract/problems'
-import type { ApiResponse, Dispatch } from '@lcm/contract/route-spec'
+import { type ApiResponse, bodyLimitsOf, DEFAULT_BODY_LIMITS, type Dispatch } from '@lcm/contract/route-spec'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import type { Clock } from '@lcm/runtime/clock'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { BODY_BYTES_MAX } from './parse-request.ts'
+import { bodyTooLarge } from './parse-request.ts'
 import { problemResponse } from './response.ts'
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -70,7 +70,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const app = fastify({
     forceCloseConnections: 'idle',
     return503OnClosing: false,
-    bodyLimit: BODY_BYTES_MAX,
+    bodyLimit: DEFAULT_BODY_LIMITS.bytesMax,
     requestTimeout: requestTimes(options).requestTimeout,
     http: requestTimes(options),
     exposeHeadRoutes: false,
@@ -91,12 +91,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   const streams = new Set<OpenStream>()
   app.all('/api/*', (request, reply) => forward(request, reply, { ...options, streams }))
-  for (const { method, path, bodyBytesMax } of largeBodies()) {
+  for (const { method, path, bytesMax } of largeBodies()) {
     const url = `${API_PREFIX}${path.replaceAll(/\{(\w+)\}/g, ':$1')}`
     app.route({
       method,
       url,
-      bodyLimit: bodyBytesMax,
+      bodyLimit: bytesMax,
       handler: (request, reply) => forward(request, reply, { ...options, streams }),
     })
   }
@@ -181,9 +181,10 @@ async function requestsFinished(
 
 /** Most bodies are small, so large ones are accepted only on routes that need them. */
 const largeBodies = () =>
-  Object.values<RouteSpec>(ROUTES).flatMap(({ method, path, bodyBytesMax }) =>
-    bodyBytesMax === undefined ? [] : [{ method, path, bodyBytesMax }],
-  )
+  Object.values<RouteSpec>(ROUTES).flatMap(spec => {
+    const { bytesMax } = bodyLimitsOf(spec)
+    return bytesMax === DEFAULT_BODY_LIMITS.bytesMax ? [] : [{ ...spec, bytesMax }]
+  })
 
 function portOf(server: Server): number {
   const address = server.address()
@@ -215,7 +216,7 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
     done(null, payload)
   })
   app.setErrorHandler(async (error: Refusal, request, reply) => {
-    await send(reply, problemResponse(problemOf(error), request.url))
+    await send(reply, problemResponse(problemOf(error, request), request.url))
   })
   app.setNotFoundHandler(async (request, reply) => {
     await send(reply, problemResponse(new ProblemError('not_found', 'nothing is here'), request.url))
@@ -230,9 +231,9 @@ function cutOffInTime(raw: ServerResponse, clock: Clock): void {
 type Refusal = Error & { readonly statusCode?: number; readonly code?: string }
 
 /** Refusals of fastify as problems of the API. */
-function problemOf(error: Refusal): ProblemError {
+function problemOf(error: Refusal, { routeOptions }: FastifyRequest): ProblemError {
   const { statusCode = 500 } = error
-  if (statusCode === 413) return new ProblemError('body_too_large', 'the body is larger than this path takes')
+  if (statusCode === 413) return bodyTooLarge(routeOptions.bodyLimit)
   if (statusCode === 415) return new ProblemError('unsupported_media_type', 'the type of the body cannot be read')
   if (statusCode >= 500) return new ProblemError('internal_error', 'something went wrong inside LCM')
   if (error.code?.startsWith('FST_ERR_CTP')) return new ProblemError('malformed_json', 'the body cannot be read')
