@@ -25,6 +25,7 @@ EVERYWHERE = {
     "__proto__ is not allowed",
     "nested too deeply",
     "more than 8192 values",
+    "no control characters, and no invisible ones",
 }
 # Rules between fields.
 BETWEEN_FIELDS = {

@@ -9,6 +9,7 @@ import {
 import { Instant } from '@lcm/domain/instant'
 import { Reason } from '@lcm/domain/reason'
 import { REFUSALS } from '@lcm/domain/session/placement'
+import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
 import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './common-schemas.ts'
 import type { ProblemCode } from './problems.ts'
@@ -74,13 +75,17 @@ const topologyField = topology.optional().meta({
   description: 'The CML topology as YAML, if `source` is `inline`.',
   example: TOPOLOGY_EXAMPLE,
 })
-export const CreateDefinition = DefinitionSpec.extend({ topology: topologyField }).meta({
+const spec = DefinitionSpec.shape
+/** Stored titles may have characters that new ones must not have. */
+const title = onOneLine(spec.title.unwrap())
+  .default('')
+  .meta({ ...z.globalRegistry.get(spec.title) })
+export const CreateDefinition = DefinitionSpec.extend({ title, topology: topologyField }).meta({
   id: 'CreateDefinition',
   description: 'A definition to create.',
   example: { name: 'bgp-basics', topology: TOPOLOGY_EXAMPLE },
 })
 
-const spec = DefinitionSpec.shape
 /** The description of a field is lost with its default, so it is copied. */
 const optionalField = <T extends z.ZodType>(field: z.ZodDefault<T>) =>
   field
@@ -89,7 +94,7 @@ const optionalField = <T extends z.ZodType>(field: z.ZodDefault<T>) =>
     .meta({ description: z.globalRegistry.get(field)?.description })
 export const PutDefinition = z
   .strictObject({
-    title: optionalField(spec.title),
+    title: optionalField(title),
     description: optionalField(spec.description),
     source: optionalField(spec.source),
     needs: optionalField(spec.needs),

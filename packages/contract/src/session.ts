@@ -4,6 +4,7 @@ import { DecisionNote } from '@lcm/domain/journal-records'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Reason } from '@lcm/domain/reason'
 import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
+import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
 import { ActionReason, listOf, Page, TimePage } from './common-schemas.ts'
 import { DecisionList } from './decision.ts'
@@ -54,7 +55,7 @@ export const CreateSession = z
       .optional()
       .meta({ description: 'The duration instead of `end`; by default the longest that the definition allows.' }),
     end: Instant.optional().meta({ description: 'The end.' }),
-    reservation_id: z.string().min(1).max(128).optional().meta({
+    reservation_id: onOneLine(z.string().min(1).max(128)).optional().meta({
       description: 'The reservation number of another system; unique among your sessions.',
     }),
   })

@@ -1,14 +1,17 @@
 import { ROLES, SERVICES } from '@lcm/domain/actor'
 import { Instant } from '@lcm/domain/instant'
+import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { Token } from '@lcm/domain/token'
-import { WorkerName } from '@lcm/domain/worker/worker'
 import { z } from 'zod'
 import { listOf, Page } from './common-schemas.ts'
 import { ADMINS, PEOPLE, type RouteSpec } from './route-spec.ts'
 
 export const CreateToken = z
   .strictObject({
-    name: WorkerName.max(64).meta({ description: 'The person or program that uses it.', example: 'ci' }),
+    name: onOneLine(z.string().min(1).max(64)).meta({
+      description: 'The person or program that uses it.',
+      example: 'ci',
+    }),
     role: z.enum(ROLES).meta({ description: 'What its bearer may do.', example: 'operator' }),
     service: z.enum(SERVICES).optional().meta({
       description: 'The service whose controllers use it; required for role `controller`, refused for others.',

@@ -1,4 +1,5 @@
 import { Instant } from '@lcm/domain/instant'
+import { isOnOneLine, ON_ONE_LINE, onOneLine } from '@lcm/domain/text/hidden-characters'
 import { DesiredStatus, NewWorkerName, StateChange, TagValue, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
 import { Activity, CostCause, Labels, Pause } from '@lcm/domain/worker/worker-field-schemas'
 import { z } from 'zod'
@@ -96,20 +97,27 @@ export const WorkerQuery = Page.extend({
 })
 
 const LicenseToken = z.string().min(1).max(4096)
-const Product = z.string().min(1).max(64)
+const Product = onOneLine(z.string().min(1).max(64))
 const productField = Product.meta({ description: 'The license product, as CML names it.', example: 'CML_Enterprise' })
 const licenseTokenField = LicenseToken.meta({ description: 'The license token. Write-only.', example: 'NWIxZTg…' })
 
 /** Tag names that LCM and AWS use themselves are refused. */
 const OwnTags = z.record(
-  z
-    .string()
-    .min(1)
-    .max(128)
-    .regex(/^(?!aws:|lcm:)/, 'names that begin with aws: or lcm: are reserved'),
-  TagValue,
+  onOneLine(
+    z
+      .string()
+      .min(1)
+      .max(128)
+      .regex(/^(?!aws:|lcm:)/, 'names that begin with aws: or lcm: are reserved'),
+  ),
+  onOneLine(TagValue),
 )
 const tagsField = OwnTags.meta({ description: 'EC2 tags. Names that begin with `aws:` or `lcm:` are reserved.' })
+/** Stored labels may have characters that new ones must not have. */
+const NewLabels = Labels.refine(labels => Object.values(labels).every(isOnOneLine), ON_ONE_LINE).meta({
+  ...z.globalRegistry.get(Labels),
+  id: 'NewLabels',
+})
 const protectedField = z.boolean().meta({ description: 'Whether termination is refused.' })
 const idleDetectionField = z.boolean().meta({ description: 'Whether the idle policy may stop it.' })
 
@@ -127,7 +135,7 @@ export const CreateWorker = z
       description: 'The AWS region; by default the first configured one.',
     }),
     tags: tagsField.optional(),
-    labels: Labels.optional().meta({ description: 'Labels for grouping and filtering.' }),
+    labels: NewLabels.optional().meta({ description: 'Labels for grouping and filtering.' }),
     license: z
       .strictObject({ product: productField, token: licenseTokenField.optional() })
       .optional()
@@ -145,7 +153,7 @@ export const PatchWorker = z
   .strictObject({
     name: NewWorkerName.exactOptional().meta({ description: 'The new name.' }),
     tags: tagsField.exactOptional(),
-    labels: Labels.exactOptional().meta({ description: 'Replaces all labels.' }),
+    labels: NewLabels.exactOptional().meta({ description: 'Replaces all labels.' }),
     protected: protectedField.exactOptional(),
     cordoned: z.boolean().exactOptional().meta({ description: 'Whether no new sessions are placed on it.' }),
     idle_detection_enabled: idleDetectionField.exactOptional(),
@@ -194,7 +202,7 @@ export const PutLicense = z
 
 export const PutCredentials = z
   .strictObject({
-    username: z.string().min(1).max(128).meta({ description: 'The CML user name.', example: 'admin' }),
+    username: onOneLine(z.string().min(1).max(128)).meta({ description: 'The CML user name.', example: 'admin' }),
     password: z.string().min(1).max(512).meta({
       description: 'The CML password.',
       example: 'correct horse battery staple',

@@ -40,6 +40,8 @@ it('prints advice for an empty table', async () => {
 it('prints names that are valid input', () => {
   const same = [aWorker(), aWorker({ id: 'w-2' }), aWorker({ id: 'w-3', name: 'other' })]
   expect(handlesOf(WORKER_VIEW, same)).toEqual(['w-0abcdefgh0001', 'w-2', 'other'])
+  const hidden = aWorker({ id: 'w-4', name: 'invoice \u202efdp.exe' })
+  expect(handlesOf(WORKER_VIEW, [hidden])).toEqual(['w-4'])
 })
 
 it('separates the documents of a watch', async () => {

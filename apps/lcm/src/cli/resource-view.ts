@@ -10,6 +10,7 @@ import type { Format } from './option-parsers.ts'
 import { type ServiceRecord, serviceColumns } from './service/service-view.ts'
 import { sessionColumns } from './session/session-view.ts'
 import { templateColumns } from './template/template-view.ts'
+import { toJson, toYaml } from './terminal/data-text.ts'
 import type { Colors, Output } from './terminal/output.ts'
 import { type Column, printable, tableLines } from './terminal/table.ts'
 import { workerColumns } from './worker/worker-view.ts'
@@ -80,7 +81,7 @@ export async function printList<T extends Resource>(view: ResourceView<T>, items
   const { output, format, nowMs } = printing
   switch (format) {
     case 'json':
-      return output.out(JSON.stringify({ items }, null, 2))
+      return output.out(toJson({ items }, 2))
     case 'yaml':
       return output.out(await toYaml({ items }))
     case 'name':
@@ -93,21 +94,19 @@ export async function printList<T extends Resource>(view: ResourceView<T>, items
 
 export async function printOne<T extends Resource>(view: ResourceView<T>, item: T, printing: Printing) {
   const { output, format } = printing
-  if (format === 'json') return output.out(JSON.stringify(item, null, 2))
+  if (format === 'json') return output.out(toJson(item, 2))
   if (format === 'yaml') return output.out(await toYaml(item))
   return printList(view, [item], printing)
 }
 
-export async function toYaml(value: unknown): Promise<string> {
-  const { stringify } = await import('yaml')
-  return stringify(value).trimEnd()
-}
-
-/** The ID argument for each item: its name if that is unique, otherwise its id. */
+/** The ID argument for each item: its name if that is unique and can be printed, otherwise its id. */
 export function handlesOf<T extends Resource>({ nameOf }: ResourceView<T>, items: readonly T[]): string[] {
   const counts = new Map<string, number>()
   for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1)
-  return items.map(item => (counts.get(nameOf(item)) === 1 ? printable(nameOf(item)) : item.id))
+  return items.map(item => {
+    const name = nameOf(item)
+    return counts.get(name) === 1 && printable(name) === name ? name : item.id
+  })
 }
 
 /** One change as a line of JSON, a YAML document or a name. */
@@ -116,6 +115,6 @@ export async function changeText<T extends Resource>(
   item: T,
   format: Exclude<Format, 'table'>,
 ): Promise<string> {
-  if (format === 'json') return JSON.stringify(item)
+  if (format === 'json') return toJson(item)
   return format === 'yaml' ? `---\n${await toYaml(item)}` : printable(nameOf(item))
 }

@@ -3,7 +3,7 @@ import { CliError, EXIT } from '../cli/cli-error.ts'
 import type { Shell } from '../cli/command-dependencies.ts'
 import { type Invocation, invocation } from '../cli/invocation.ts'
 import { durationMs } from '../cli/option-parsers.ts'
-import { toYaml } from '../cli/resource-view.ts'
+import { toJson, toYaml } from '../cli/terminal/data-text.ts'
 import type { Colors } from '../cli/terminal/output.ts'
 import { printable } from '../cli/terminal/table.ts'
 import { examine } from './examine.ts'
@@ -46,7 +46,7 @@ async function runDoctor(
   const items = await examine(globals, shell, timeout)
   const failures = items.filter(({ severity }) => severity === 'failure').length
   const answer = { healthy: failures === 0, items }
-  if (format === 'json') output.out(JSON.stringify(answer, null, 2))
+  if (format === 'json') output.out(toJson(answer, 2))
   else if (format === 'yaml') output.out(await toYaml(answer))
   else
     linesOf(

@@ -1,3 +1,4 @@
+import { HIDDEN_CHARACTERS } from '@lcm/domain/text/hidden-characters'
 import type { Logger } from '@lcm/runtime'
 import pino from 'pino'
 
@@ -48,5 +49,6 @@ export function formatLogLine(json: string): string {
   const at = new Date(time).toISOString().slice(11, 19)
   const who = [service, key].filter(Boolean).join(' ')
   const why = [msg, message ?? err?.message].filter(Boolean).join(': ')
-  return [at, LEVELS[level] ?? 'log', who === '' ? why : `${who}: ${why}`].join('  ')
+  const line = [at, LEVELS[level] ?? 'log', who === '' ? why : `${who}: ${why}`].join('  ')
+  return line.replaceAll(HIDDEN_CHARACTERS, ' ')
 }

@@ -53,6 +53,7 @@ describe('the schedule', () => {
 describe('an unknown machine', () => {
   it.each([
     ['two\nlines', 'two lines'],
+    ['one\u202eenil\u009b', 'one enil'],
     ['\u0007', null],
     ['x'.repeat(200), 'x'.repeat(128)],
   ])('is imported also when its name is %j', async (called, name) => {

@@ -11,6 +11,7 @@ import {
   statusOfImport,
 } from '@lcm/domain/fleet/discovery'
 import type { PlannedAction } from '@lcm/domain/service-instance'
+import { HIDDEN_CHARACTERS } from '@lcm/domain/text/hidden-characters'
 import { endpointOf } from '@lcm/domain/worker/cml-endpoint'
 import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
@@ -26,8 +27,6 @@ import { type OrphanWatch, orphanWatch } from './orphan-machines.ts'
 /** The reconciler comes first: what it adopts needs no discovery. */
 const FIRST_AFTER_MS = 5_000
 const NAME_CHARS_MAX = 128
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out.
-const CONTROL_CHARS = /[\u0000-\u001f\u007f]+/g
 /** A CML that does not answer takes seconds until the timeout. */
 const PROBES_AT_ONCE = 50
 
@@ -137,7 +136,7 @@ async function follow(parts: DiscoveryParts, region: string, finding: Finding, t
 
 /** The Name tag on one line, else the instance id. */
 const nameOfImport = ({ tags, instance_id }: Instance): string =>
-  (tags[TAG.name] ?? '').replaceAll(CONTROL_CHARS, ' ').trim().slice(0, NAME_CHARS_MAX) || instance_id
+  (tags[TAG.name] ?? '').replaceAll(HIDDEN_CHARACTERS, ' ').trim().slice(0, NAME_CHARS_MAX) || instance_id
 
 /** Imports the machine as it is, with its present state as the desired one. */
 async function importFound(parts: DiscoveryParts, region: string, instance: Instance, term: Term): Promise<void> {

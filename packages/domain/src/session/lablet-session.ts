@@ -125,13 +125,10 @@ export const LabletSession = z
       .string()
       .default('')
       .meta({ description: 'The name of the owner at the time of booking.', example: 'Jane' }),
-    reservation_id: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The reservation number of another system; unique among the sessions of its owner.',
-        example: null,
-      }),
+    reservation_id: z.string().nullable().meta({
+      description: 'The reservation number of another system; unique among the sessions of its owner.',
+      example: null,
+    }),
     definition: z
       .object({
         id: z.string().meta({ description: 'The id of the definition.', example: 'ld-5k1r2m3n8pq4t' }),

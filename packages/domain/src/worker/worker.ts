@@ -4,6 +4,7 @@ import { Fence } from '../fencing.ts'
 import { Instant, toInstant } from '../instant.ts'
 import { Reason, reason } from '../reason.ts'
 import type { WorkerTemplate } from '../template/worker-template.ts'
+import { onOneLine } from '../text/hidden-characters.ts'
 import { LaunchParameters } from './ec2-instance.ts'
 import {
   Activity,
@@ -150,16 +151,17 @@ export const STATE_HISTORY_MAX = 50
 export const APPLIED_KEYS_MAX = 20
 
 /** A worker name that users set: it fits on a line and has no invisible characters. */
-export const NewWorkerName = z
-  .string()
-  .max(80)
-  .regex(
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
-    /^[^ \u0000-\u001f\u007f]+( [^ \u0000-\u001f\u007f]+)*$/,
-    'words with one space between them, no control characters',
-  )
-  .meta({ id: 'NewWorkerName', description: 'A name for a new worker.' })
-/** Imported machines keep their names. */
+export const NewWorkerName = onOneLine(
+  z
+    .string()
+    .max(80)
+    .regex(
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
+      /^[^ \u0000-\u001f\u007f-\u009f]+( [^ \u0000-\u001f\u007f-\u009f]+)*$/,
+      { error: 'words with one space between them, no control characters', abort: true },
+    ),
+).meta({ id: 'NewWorkerName', description: 'A name for a new worker.' })
+/** Imported machines keep their names, and older names may have characters that new ones must not have. */
 export const WorkerName = z
   .string()
   .min(1)

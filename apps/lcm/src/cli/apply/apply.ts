@@ -5,7 +5,7 @@ import type { Shell } from '../command-dependencies.ts'
 import { failureOf, failureText } from '../failure-message.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
-import { toYaml } from '../resource-view.ts'
+import { toJson, toYaml } from '../terminal/data-text.ts'
 import { printable } from '../terminal/table.ts'
 import { changeLine } from './field-changes.ts'
 import { type Manifest, readManifests, readSources } from './manifests.ts'
@@ -112,7 +112,7 @@ interface Report {
 
 async function print(done: readonly Done[], { output, format, dryRun }: Report): Promise<void> {
   const items = done.map(({ kind, name, outcome, changes }) => ({ kind, name, outcome, changes }))
-  if (format === 'json') return output.out(JSON.stringify({ dry_run: dryRun, items }, null, 2))
+  if (format === 'json') return output.out(toJson({ dry_run: dryRun, items }, 2))
   if (format === 'yaml') return output.out(await toYaml({ dry_run: dryRun, items }))
   if (format === 'name') return items.map(({ name }) => printable(name)).forEach(output.out)
   if (format === 'table') return done.flatMap(each => linesOf(each, dryRun)).forEach(output.out)

@@ -1,4 +1,7 @@
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { capturedShell } from '../testing/captured-shell.ts'
@@ -107,6 +110,32 @@ it('never lets bash run a command contained in a name', async () => {
   const lcm = `lcm() { printf '%s\\n' '$(echo run >&2)' '*'; }`
   const offers = `COMP_WORDS=(lcm get worker ''); COMP_CWORD=3; _lcm; printf '<%s>' "\${COMPREPLY[@]}"`
   expect(await printed('bash', lcm, offers, ['--norc'])).toBe(String.raw`<\$\(echo\ run\ \>\&2\)><\*>`)
+})
+
+it('completes every name in a real bash to one word that means this name', async () => {
+  const names = [
+    '$(touch ran)',
+    '`touch ran`',
+    '; touch ran',
+    '| touch ran',
+    '"a" \'b\'',
+    '*',
+    '~',
+    '$HOME',
+    '\\',
+    '!!',
+    'a#b',
+  ]
+  const { shell, api, out } = capturedShell()
+  for (const [at, name] of names.entries()) api.put(aWorker({ id: `w-${at}`, name }))
+  await run(['__complete', '--', 'stop', 'worker', ''], shell)
+  const folder = mkdtempSync(join(tmpdir(), 'lcm-completion-'))
+  writeFileSync(join(folder, 'offered'), out())
+  const typed = `COMP_WORDS=(lcm stop worker ''); COMP_CWORD=3; _lcm`
+  const entered = `for word in "\${COMPREPLY[@]}"; do eval "set -- $word"; printf '%s %s\\n' "$#" "$1"; done`
+  const words = await printed('bash', `cd '${folder}'; lcm() { cat offered; }`, `${typed}; ${entered}`, ['--norc'])
+  expect(words.trimEnd().split('\n').toSorted()).toEqual(names.map(name => `1 ${name}`).toSorted())
+  expect(readdirSync(folder)).toEqual(['offered'])
 })
 
 it.skipIf(!isThere('zsh'))(

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { findDefinition } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
+import { toJson } from '../terminal/data-text.ts'
 import { section, tableOf } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
 import { type Column, printable } from '../terminal/table.ts'
@@ -19,7 +20,7 @@ export function definePreview(group: Command, shell: Shell): void {
       const { client } = await connect()
       const definition = await findDefinition(client, idOrName, shell.signal)
       const preview = await client.call('previewPlacement', { params: { id: definition.id }, signal: shell.signal })
-      if (json) output.out(JSON.stringify(preview, null, 2))
+      if (json) output.out(toJson(preview, 2))
       else previewLines(definition, preview, output.colors).forEach(output.out)
     })
   group.addHelpText('afterAll', '\nExamples:\n  lcm preview definition bgp-basics')

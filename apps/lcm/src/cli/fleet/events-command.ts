@@ -5,6 +5,7 @@ import { follow, positionNow } from '../follow-events.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { waitsFor as sessionWaitsFor, statusOf as statusOfSession } from '../session/session-view.ts'
+import { toJson } from '../terminal/data-text.ts'
 import { whileRead } from '../terminal/output.ts'
 import { printable } from '../terminal/table.ts'
 import { statusOf, waitsFor } from '../worker/worker-view.ts'
@@ -37,7 +38,7 @@ async function showEvents(format: Format, { shell, output, connect }: Invocation
 }
 
 async function eventText(event: EventEnvelope, format: Format): Promise<string> {
-  if (format === 'json') return JSON.stringify(event)
+  if (format === 'json') return toJson(event)
   if (format === 'name') return 'id' in event ? event.id : event.type
   if (format === 'table') return printable(eventLine(event)).trimEnd()
   const { stringify } = await import('yaml')

@@ -29,6 +29,20 @@ it('keeps warnings, questions and errors when quiet', () => {
   expect(stderr.text()).toBe('beware\nsure? error: no\n')
 })
 
+it('prints nothing else that a terminal obeys, wherever it came from', () => {
+  const [stdout, stderr] = [captured(true), captured(true)]
+  const output = makeOutput({ stdout: stdout.sink, stderr: stderr.sink, color: true, quiet: false })
+  const hostile = 'a\u001b[2Jb\u009bc\u202ed'
+  output.out(`${output.colors.red('red')}\t${hostile}`)
+  output.note(hostile)
+  output.warn(hostile)
+  output.ask(hostile)
+  output.fail(hostile, [hostile])
+  liveArea(stdout.sink).draw([hostile])
+  expect(stdout.text()).toContain('\u001b[31mred\u001b[39m\ta [2Jb c d\n')
+  for (const part of ['\u001b[2J', '\u009b', '\u202e']) expect(stdout.text() + stderr.text()).not.toContain(part)
+})
+
 it('uses colors only on terminals, and never with --no-color', () => {
   const colored = (isTty: boolean, color: boolean) =>
     makeOutput({ stdout: captured(isTty).sink, stderr: captured(true).sink, color, quiet: false }).colors.red('x')

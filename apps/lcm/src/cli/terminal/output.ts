@@ -41,21 +41,29 @@ export interface Output {
   fail(sentence: string, details: readonly string[]): void
 }
 
+/** Everything that a terminal obeys, but for line breaks, tabs and our own colors. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ESC begins our own colors.
+const UNPRINTABLE = /(?!\u001b\[[\d;]*m|[\n\t\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** The last guard: names of others get into many sentences, and one of them may lack `printable`. */
+export const safe = (text: string): string => text.replaceAll(UNPRINTABLE, ' ')
+
 export function makeOutput({ stdout, stderr, color, quiet }: OutputOptions): Output {
   const paintErrors = picocolors.createColors(color && stderr.isTty)
+  const message = (text: string) => stderr.write(safe(text))
   return {
     stdout,
     stderr,
     quiet,
     colors: picocolors.createColors(color && stdout.isTty),
-    out: line => stdout.write(`${line}\n`),
+    out: line => stdout.write(safe(`${line}\n`)),
     note: line => {
-      if (!quiet) stderr.write(`${line}\n`)
+      if (!quiet) message(`${line}\n`)
     },
-    warn: line => stderr.write(`${line}\n`),
-    ask: question => stderr.write(question),
+    warn: line => message(`${line}\n`),
+    ask: question => message(question),
     fail(sentence, details) {
-      stderr.write(`${paintErrors.red('error:')} ${sentence}\n${details.map(detail => `  ${detail}\n`).join('')}`)
+      message(`${paintErrors.red('error:')} ${sentence}\n${details.map(detail => `  ${detail}\n`).join('')}`)
     },
   }
 }
@@ -106,7 +114,7 @@ export function liveArea(sink: Sink): LiveArea {
   const rewind = () => `${height > 0 ? `\u001b[${height}A` : ''}\r${CLEAR_BELOW}`
   return {
     draw(lines) {
-      sink.write(`${rewind()}${NO_WRAP}${lines.map(line => `${line}\n`).join('')}${WRAP}`)
+      sink.write(`${rewind()}${NO_WRAP}${lines.map(line => `${safe(line)}\n`).join('')}${WRAP}`)
       height = lines.length
     },
     clear() {

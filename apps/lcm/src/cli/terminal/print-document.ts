@@ -1,5 +1,5 @@
 import type { Format } from '../option-parsers.ts'
-import { toYaml } from '../resource-view.ts'
+import { toJson, toYaml } from './data-text.ts'
 import type { Colors, Output } from './output.ts'
 import { printable } from './table.ts'
 
@@ -15,7 +15,7 @@ export interface Document {
 export async function printDocument(document: Document, format: Format, output: Output): Promise<void> {
   switch (format) {
     case 'json':
-      return output.out(JSON.stringify(document.data, null, 2))
+      return output.out(toJson(document.data, 2))
     case 'yaml':
       return output.out(await toYaml(document.data))
     case 'name':

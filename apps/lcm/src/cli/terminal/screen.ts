@@ -1,4 +1,4 @@
-import { NO_WRAP, type Sink, WRAP } from './output.ts'
+import { NO_WRAP, type Sink, safe, WRAP } from './output.ts'
 
 const ENTER = '\u001b[?1049h\u001b[?25l'
 const LEAVE = '\u001b[?25h\u001b[?1049l'
@@ -21,7 +21,7 @@ export function openScreen(sink: Sink): Screen {
     draw(lines) {
       const fitting = sink.rows > 0 ? lines.slice(0, sink.rows) : lines
       // Each line is cleared before it is written: after a full line, the cursor is still on its last character.
-      const text = fitting.map(line => `${CLEAR_LINE}${line}`).join('\r\n')
+      const text = fitting.map(line => `${CLEAR_LINE}${safe(line)}`).join('\r\n')
       const below = fitting.length < sink.rows ? `\r\n${CLEAR_BELOW}` : ''
       // A resized terminal may have moved the content, so the size is part of the comparison.
       const frame = `${sink.rows}x${sink.columns} ${text}`

@@ -25,6 +25,7 @@ it('counts characters, not code units', () => {
 
 it('escapes control characters in cells', () => {
   expect(printable('a\u001b[2Jb\nc\u009bd')).toBe('a [2Jb c d')
+  expect(printable('invoice\u202efdp.exe می\u200cخواهم')).toBe('invoice fdp.exe می\u200cخواهم')
 })
 
 it('shortens long cells except in the last column', () => {

@@ -1,3 +1,5 @@
+import { HIDDEN_CHARACTERS } from '@lcm/domain/text/hidden-characters'
+
 export interface Column<T> {
   readonly title: string
   readonly text: (item: T) => string
@@ -9,11 +11,8 @@ export interface Column<T> {
 
 export const GAP = '   '
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out.
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g
-
-/** Makes untrusted text safe for a terminal: escape sequences and line breaks become spaces. */
-export const printable = (text: string): string => text.replaceAll(CONTROL, ' ')
+/** Makes untrusted text safe for a terminal: controls, line breaks and changes of direction become spaces. */
+export const printable = (text: string): string => text.replaceAll(HIDDEN_CHARACTERS, ' ')
 
 const widthOf = (text: string): number => [...text].length
 

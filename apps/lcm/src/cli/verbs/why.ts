@@ -13,6 +13,7 @@ import { findSession, findWorker } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { wholeNumber } from '../option-parsers.ts'
 import { explainSession } from '../session/session-explanation.ts'
+import { toJson } from '../terminal/data-text.ts'
 import type { Colors } from '../terminal/output.ts'
 import { explainWorker } from '../worker/worker-explanation.ts'
 
@@ -73,7 +74,7 @@ function addNoun(why: Command, noun: string, explain: Explain, shell: Shell): vo
           isVerbose: isVerbose || json,
           signal: shell.signal,
         })
-        if (json) output.out(JSON.stringify(data, null, 2))
+        if (json) output.out(toJson(data, 2))
         else lines({ nowMs: shell.clock.now(), isVerbose }, output.colors).forEach(output.out)
       },
     )
