@@ -1,9 +1,9 @@
 import { cmlLabsClient } from '@lcm/cloud-aws/cml/cml-labs'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
-import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
 import { labletController } from '@lcm/controllers/lablet/controller'
 import { systemClock as clock } from '@lcm/runtime/clock'
 import { cmlDefaultsOf, type LabletControllerEnvironment, labletLoopsOf } from './environment/environment.ts'
+import { contentSourcesOf } from './outbound/content-setting.ts'
 import { s3ObjectsOf } from './s3-objects.ts'
 import { type At, serveController } from './serve-controller.ts'
 import type { Io } from './up.ts'
@@ -15,7 +15,7 @@ export function serveLabletController(env: LabletControllerEnvironment, at: At, 
     const labs = cmlLabsClient({ clock })
     onClose(() => labs.close())
     const folder = env.LCM_CONTENT_FOLDER ?? null
-    const sources = contentSources({ clock, folder, fetch: globalThis.fetch, objects: s3ObjectsOf(env, { clock }) })
+    const sources = contentSourcesOf(env, { folder, objects: s3ObjectsOf(env, { clock }) })
     return labletController({ ...parts, labs, sources, config })
   })
 }

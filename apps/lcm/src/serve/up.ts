@@ -17,7 +17,6 @@ import { outages } from '@lcm/controllers/kit/dependency-outages'
 import { awsCallMetrics, type PromMeter, promMeter } from '@lcm/controllers/kit/metrics'
 import { formatLogLine, pinoLogger } from '@lcm/controllers/kit/pino-logger'
 import { LABLET_CONTROLLER_DEFAULTS } from '@lcm/controllers/lablet/config'
-import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
 import { labletController } from '@lcm/controllers/lablet/controller'
 import { RESOURCE_SCHEDULER_DEFAULTS } from '@lcm/controllers/scheduler/config'
 import { resourceScheduler } from '@lcm/controllers/scheduler/controller'
@@ -42,7 +41,6 @@ import {
   settingsEnvironment,
   type UpEnvironment,
   upEnvironment,
-  webhookOf,
 } from './environment/environment.ts'
 import { unknownVariables } from './environment/unknown-variables.ts'
 import { assetFolder } from './files/asset-folder.ts'
@@ -50,6 +48,8 @@ import { regionsFrom } from './files/regions-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
 import { createFirstFleet } from './first-fleet.ts'
 import { listen, refuseTakenPort, served } from './listen.ts'
+import { contentSourcesOf } from './outbound/content-setting.ts'
+import { webhookOf } from './outbound/webhook-setting.ts'
 import { hostInStages } from './shutdown-stages.ts'
 import { openStore, prepared, watchedStore } from './stores.ts'
 import { VERSION } from './version.ts'
@@ -180,12 +180,7 @@ function composeAll(
   }
   const config = controllerConfig(env, folder.fleetId, cloud)
   const { compute, metrics, cml, labs, objects } = cloud
-  const sources = contentSources({
-    clock: systemClock,
-    folder: folder.file('content'),
-    fetch: globalThis.fetch,
-    objects,
-  })
+  const sources = contentSourcesOf(env, { folder: folder.file('content'), objects })
   const schedulerConfig = { ...RESOURCE_SCHEDULER_DEFAULTS, region, ...schedulerLoopsOf(env) }
   const { cmlDefaults } = config
   const labletConfig = { ...LABLET_CONTROLLER_DEFAULTS, ...labletLoopsOf(env), cmlDefaults }

@@ -8,8 +8,6 @@ import {
   etcdEndpoints,
   oidcOf,
   readNamedFile,
-  upEnvironment,
-  webhookOf,
   workerControllerEnvironment,
 } from './environment.ts'
 
@@ -124,30 +122,4 @@ it('reads the file that a variable names', () => {
   writeFileSync(path, 'abc\n')
   expect(readNamedFile('TOKEN_FILE', path)).toBe('abc')
   expect(() => readNamedFile('TOKEN_FILE', `${path}x`)).toThrow(/TOKEN_FILE=.* can't be read/)
-})
-
-describe('the webhook', () => {
-  const URL = 'https://mona:secret@hooks.example/in?key=secret'
-  const tokenFile = (content: string): string => {
-    const path = join(mkdtempSync(join(tmpdir(), 'lcm-env-')), 'token')
-    writeFileSync(path, content)
-    return path
-  }
-  const given = (env: Record<string, string>) => webhookOf(upEnvironment(env), '/lcm/prod')
-
-  it('is off unless it is configured', () => {
-    expect(given({})).toEqual({})
-    expect(webhookOf(apiEnvironment(API), '/lcm')).toEqual({})
-    expect(given({ LCM_WEBHOOK_URL: URL })).toMatchObject({ webhook: { url: URL, token: null, source: '/lcm/prod' } })
-    const env = { LCM_WEBHOOK_URL: URL, LCM_WEBHOOK_TOKEN_FILE: tokenFile('abc\n') }
-    expect(webhookOf(apiEnvironment({ ...API, ...env }), '/lcm')).toMatchObject({ webhook: { token: 'abc' } })
-  })
-
-  it('never shows what is wrong with its secrets', () => {
-    const wrong = { LCM_WEBHOOK_URL: URL.replace('https', 'ftp') }
-    expect(() => given(wrong)).toThrow(/LCM_WEBHOOK_URL=\(hidden\)/)
-    const blank = { LCM_WEBHOOK_URL: URL, LCM_WEBHOOK_TOKEN_FILE: tokenFile('two words') }
-    expect(() => given(blank)).toThrow(/LCM_WEBHOOK_TOKEN_FILE=.*without spaces/)
-    for (const env of [wrong, blank]) expect(() => given(env)).not.toThrow(/secret|two words/)
-  })
 })

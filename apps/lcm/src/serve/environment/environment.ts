@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import type { OidcConfig } from '@lcm/control-plane/access/identity-provider'
-import type { ControlPlaneParts } from '@lcm/control-plane/control-plane'
 import { LOG_LEVELS } from '@lcm/controllers/kit/pino-logger'
 import { GivenSettings } from '@lcm/domain/fleet/settings'
 import { issueWords } from '@lcm/domain/text/schema-issue-words'
@@ -8,6 +7,7 @@ import { z } from 'zod'
 import { StartupError } from '../startup-error.ts'
 import {
   flag,
+  hosts,
   issuer,
   publicUrl,
   seconds,
@@ -89,9 +89,13 @@ const WEBHOOK = {
   LCM_WEBHOOK_TOKEN_FILE: file,
 }
 
+/** Hosts outside LCM that may have addresses that are not public. */
+const OUTBOUND = { LCM_OUTBOUND_PRIVATE_HOSTS: hosts.default([]) }
+
 const API = z.object({
   ...SHARED,
   ...WEBHOOK,
+  ...OUTBOUND,
   LCM_STORE: z.string().regex(/^(sqlite:.+|mongodb(\+srv)?:\/\/.+)/, 'sqlite:PATH or mongodb://HOST/DATABASE'),
   LCM_SECRET_KEY: z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits, for example from `openssl rand -hex 32`'),
   LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: file,
@@ -138,15 +142,24 @@ const CLEANUP = { CLEANUP_INTERVAL: seconds(3600), CLEANUP_DRY_RUN: flag.default
 /** Variables of the lablet-controller loops, in both profiles. */
 const LAB_SCAN = { LAB_SCAN_INTERVAL: seconds(1800) }
 
-/** Variables of the AWS SDK. */
 const S3 = {
   ...REGION,
+  ...OUTBOUND,
+  /** Variables of the AWS SDK. */
   AWS_ENDPOINT_URL: url.optional(),
   AWS_ENDPOINT_URL_S3: url.optional(),
 }
 export type S3Environment = z.infer<z.ZodObject<typeof S3>>
 
-const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, ...S3 })
+/** Where the lablet-controller fetches topologies from. */
+const CONTENT = {
+  ...S3,
+  LCM_CONTENT_HOSTS: hosts.optional(),
+  LCM_CONTENT_BUCKETS: words.optional(),
+}
+export type ContentEnvironment = z.infer<z.ZodObject<typeof CONTENT>>
+
+const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, ...CONTENT })
 /** Variables of `lcm up`. The default log level is warn, because the output is a terminal. */
 const UP_ALONE = UP.extend({
   LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('warn'),
@@ -196,7 +209,7 @@ const LABLET_CONTROLLER = z.object({
   RECONCILE_POLLING_ENABLED: LOOPS.RECONCILE_POLLING_ENABLED,
   ...LAB_SCAN,
   LCM_CONTENT_FOLDER: file,
-  ...S3,
+  ...CONTENT,
   CML_DEFAULT_USERNAME: LOOPS.CML_DEFAULT_USERNAME,
   CML_DEFAULT_PASSWORD: LOOPS.CML_DEFAULT_PASSWORD,
 })
@@ -215,7 +228,7 @@ export type WorkerControllerEnvironment = z.infer<typeof WORKER_CONTROLLER>
 export type ControllerEnvironment = z.infer<z.ZodObject<typeof SERVED>>
 export type SharedEnvironment = Pick<ApiEnvironment, keyof typeof SHARED>
 
-export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK>
+export type WebhookEnvironment = Pick<ApiEnvironment, keyof typeof WEBHOOK | keyof typeof OUTBOUND>
 
 export const apiEnvironment = (env: Env): ApiEnvironment =>
   read(API, env, given => [...missingAccess(given), ...halfGiven(given)])
@@ -369,17 +382,6 @@ export function bootstrapToken({ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: path }: ApiEnvi
   const needs = 'must contain 16 to 512 printable characters without spaces'
   throw new StartupError(`LCM_BOOTSTRAP_ADMIN_TOKEN_FILE=${path} ${needs}`, {
     advice: 'create one with `openssl rand -hex 32`',
-    exitCode: 2,
-  })
-}
-
-/** The webhook config; empty if no webhook is configured. */
-export function webhookOf(env: WebhookEnvironment, source: string): Pick<ControlPlaneParts, 'webhook'> {
-  const { LCM_WEBHOOK_URL: url, LCM_WEBHOOK_TOKEN_FILE: path } = env
-  if (url === undefined) return {}
-  const token = path === undefined ? null : readNamedFile('LCM_WEBHOOK_TOKEN_FILE', path)
-  if (token === null || /^[\x21-\x7e]+$/.test(token)) return { webhook: { url, token, source, fetch } }
-  throw new StartupError(`LCM_WEBHOOK_TOKEN_FILE=${path} must contain only printable characters without spaces`, {
     exitCode: 2,
   })
 }

@@ -1,4 +1,5 @@
 import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
+import { HOST_PATTERN } from '@lcm/domain/outbound/host-list'
 import { z } from 'zod'
 
 /** Decimal numbers, including `2.6e+06`, which Helm writes for large ones. Spaces are not zero. */
@@ -46,6 +47,10 @@ export const words = z
       .filter(each => each !== ''),
   )
   .refine(list => list.length > 0, 'one or more, separated by commas')
+export const hosts = words.refine(
+  list => list.every(each => HOST_PATTERN.test(each)),
+  'hosts such as labs.example, *.labs.example or 10.0.0.7:8443, separated by commas',
+)
 const address = (allowed: string) => z.url({ protocol: /^https?$/, error: allowed, abort: true })
 export const url = address('an http or https address, such as http://localhost:8080')
 

@@ -72,9 +72,12 @@ function deliveryOf(status: number): Delivery {
   return { outcome: isFinal ? 'refused' : 'failed', reason: `status ${status}` }
 }
 
+const NOT_PUBLIC = 'its address is not public; list its host in LCM_OUTBOUND_PRIVATE_HOSTS to allow it'
+
 /** The code alone, such as ECONNREFUSED: messages of network errors may quote the URL. */
 function codeOf(error: unknown): string {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause)
-    if ('code' in cause && typeof cause.code === 'string' && /^[A-Z0-9_]+$/.test(cause.code)) return cause.code
+    if ('code' in cause && typeof cause.code === 'string' && /^[A-Z0-9_]+$/.test(cause.code))
+      return cause.code === 'ADDRESS_REFUSED' ? NOT_PUBLIC : cause.code
   return 'the connection failed'
 }

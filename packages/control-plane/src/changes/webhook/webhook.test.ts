@@ -174,6 +174,17 @@ describe('a webhook', () => {
     await plane.stop()
   })
 
+  it('whose address is refused is retried, and the log says what to do', async () => {
+    const plane = await running()
+    const cause = Object.assign(new Error('the address of hooks.example is not public'), { code: 'ADDRESS_REFUSED' })
+    plane.receiver.next(async () => Promise.reject(new TypeError('fetch failed', { cause })))
+    const id = await changed(plane, 'one')
+    await plane.clock.advance(60_000)
+    expect(plane.lines[0]).toContain('list its host in LCM_OUTBOUND_PRIVATE_HOSTS')
+    expect(plane.receiver.events().at(-1)).toBe(`io.lablet.worker.created ${id}`)
+    await plane.stop()
+  })
+
   it('stops at once, even while it waits for a response', async () => {
     const plane = await running()
     plane.receiver.next(never)

@@ -14,6 +14,8 @@ let home: string
 let asked: string[]
 let answers: Record<string, () => Response>
 let objects: Objects | null
+let hosts: readonly string[] | null
+let buckets: readonly string[] | null
 
 const answering: typeof fetch = async (input, init) => {
   const url = String(input)
@@ -23,13 +25,15 @@ const answering: typeof fetch = async (input, init) => {
   return new Promise((_, reject) => init?.signal?.addEventListener('abort', () => reject(init.signal?.reason)))
 }
 const read = (source: string, signal = never) =>
-  contentSources({ clock, folder: join(home, 'labs'), fetch: answering, objects }).read(source, signal)
+  contentSources({ clock, folder: join(home, 'labs'), fetch: answering, hosts, objects, buckets }).read(source, signal)
 const redirect = (location: string) => () => new Response(null, { status: 302, headers: { location } })
 
 beforeEach(async () => {
   clock = manualClock()
   asked = []
   answers = {}
+  hosts = null
+  buckets = null
   objects = { read: async ({ bucket, key }) => Buffer.from(`${bucket} ${key}`) }
   home = await mkdtemp(join(tmpdir(), 'lcm-content-'))
   await mkdir(join(home, 'labs'))
@@ -60,7 +64,7 @@ describe('file:', () => {
   })
 
   it('is refused when no folder is configured', async () => {
-    const none = contentSources({ clock, folder: null, fetch: answering, objects })
+    const none = contentSources({ clock, folder: null, fetch: answering, hosts, objects, buckets })
     await expect(none.read('file:one.yaml', never)).rejects.toThrow('no folder is set up')
   })
 })
@@ -81,6 +85,48 @@ describe('https:', () => {
   ])('that %s is refused', async (_, answer, message) => {
     answers = { 'https://a/x': answer }
     await expect(read('https://a/x')).rejects.toThrow(message)
+  })
+
+  it.each([
+    ['ADDRESS_REFUSED', 'the address of its host is not public'],
+    ['ENOTFOUND', 'its host was not found'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'its host does not show a certificate that LCM trusts'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'its host does not show a certificate that LCM trusts'],
+    ['EPROTO', 'its host does not show a certificate that LCM trusts'],
+    ['ECONNREFUSED', 'the connection to its host failed'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'the connection to its host failed'],
+  ])('that fails with %s says only: %s', async (code, message) => {
+    const cause = Object.assign(new Error('ssl3_get_record:wrong version number at 127.0.0.1:22'), { code })
+    answers = {
+      'https://a/x?sig=secret': () => {
+        throw new TypeError('fetch failed', { cause })
+      },
+    }
+    const error = await read('https://a/x?sig=secret').catch((failure: Error) => failure)
+    expect(error).toMatchObject({ message: expect.stringContaining(message) })
+    expect(String(error)).not.toMatch(/127\.0|wrong version|secret/)
+  })
+
+  it('is fetched only from the allowed hosts, after redirects too', async () => {
+    hosts = ['*.labs.example', 'a:8443']
+    answers = {
+      'https://a:8443/x': redirect('https://b.labs.example/x'),
+      'https://b.labs.example/x': redirect('https://elsewhere/x'),
+      'https://b.labs.example/y': () => new Response('three'),
+    }
+    expect(String(await read('https://b.labs.example/y'))).toBe('three')
+    await expect(read('https://a:8443/x')).rejects.toThrow('host elsewhere is not one of those that an operator allows')
+    await expect(read('https://a/x')).rejects.toThrow('host a is not one of those')
+    expect(asked).not.toContain('https://elsewhere/x')
+  })
+
+  it.each(['https://', 'https://[::1', 'https:// x'])('%j is no address', async source => {
+    await expect(read(source)).rejects.toThrow('that is not an address')
+  })
+
+  it('that redirects to no address is refused', async () => {
+    answers = { 'https://a/x': redirect('https://[') }
+    await expect(read('https://a/x')).rejects.toThrow('it redirects to something that is no address')
   })
 
   it('that does not answer times out after a minute', async () => {
@@ -105,11 +151,17 @@ describe('s3:', () => {
   })
 
   it.each([
-    ['s3://labs/secret', 'S3 did not give it out: GetObject: AccessDenied: Access Denied'],
+    ['s3://labs/secret', /^S3 did not give it out: GetObject: AccessDenied$/],
     ['s3://labs', 'the name of a bucket, a slash and a key'],
   ])('%s fails with a message that says why', async (source, message) => {
     objects = { read: async () => Promise.reject(denied) }
     await expect(read(source)).rejects.toThrow(message)
+  })
+
+  it('is read only from the allowed buckets', async () => {
+    buckets = ['labs']
+    expect(String(await read('s3://labs/bgp.zip'))).toBe('labs bgp.zip')
+    await expect(read('s3://payroll/bgp.zip')).rejects.toThrow('bucket payroll is not one of those that an operator')
   })
 
   it('is refused where there is no S3', async () => {
