@@ -23,7 +23,9 @@ import {
   StoredToken,
   WebhookState,
 } from './internal-documents.ts'
+import { narrowDefinition, narrowTemplate, narrowWorker, readsTopologies, withoutQuery } from './narrow-view.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
+import { STREAMS } from './resources/journal/entries.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
 import { listAll } from './resources/list-documents.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
@@ -89,12 +91,12 @@ export const sessionsOfWorker = ({ reservations, wanted_by }: Worker): string[] 
   ...new Set([...Object.keys(reservations), ...wanted_by]),
 ]
 
-/** Totals stay: they show how full a worker is, and name no session. */
+/** Totals stay: they show how full a worker is, and name no session. Its machine is not shown at all. */
 export function redactWorker<W extends Worker>(worker: W, own: Ownership | null): W {
   if (own === null) return worker
   return redactSessionIds(
     {
-      ...worker,
+      ...narrowWorker(worker),
       reservations: onlyKeys(worker.reservations, own.sessions),
       ports: onlyKeys(worker.ports, own.labs),
       wanted_by: worker.wanted_by.filter(id => own.sessions.has(id)),
@@ -121,6 +123,17 @@ export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | nu
   return redactSessionIds({ ...lab, runs, ports: lab.session_id === null ? {} : lab.ports }, own)
 }
 
+/** Whether the lab had no owner before its session, and so every actor could see it. */
+const wasUnowned = ({ source, session_id, runs }: LabRecord): boolean =>
+  source === 'DISCOVERY' || runs.some(run => run.session_id !== session_id)
+
+/** Whether a deleted lab was found on its worker. The deletion of a lab that LCM created is not shown to other actors. */
+async function wasDiscovered({ store }: Pick<ApiParts, 'store'>, id: string): Promise<boolean> {
+  const subject = `${RESOURCE_KINDS.labs.kind}:${id}`
+  const moves = await store.journal.query({ streams: [STREAMS.transition], subject, limit: 100 })
+  return moves.some(({ body }) => 'because' in body && Object(body.because).code === 'lab_discovered')
+}
+
 const SESSION_ID = /\bls-[0-9a-hjkmnp-tv-z]{13}\b/g
 const ANOTHER = 'ls-…'
 
@@ -138,10 +151,22 @@ const onlyKeys = <T>(all: Readonly<Record<string, T>>, wanted: ReadonlySet<strin
 /** Which actors receive an event, and with which data. Actors that may see every session receive all of it. */
 export type EventVisibility<V> =
   | { readonly kind: 'public' }
+  /** Every actor, in the view of its role. */
+  | { readonly kind: 'by_role'; narrow(view: V, actor: Actor): V }
   /** Only the owner. Its deletion goes to no owner, because the document that names the owner is gone. */
   | { readonly kind: 'owner'; owner(view: V): string }
-  /** Every actor, without the parts that belong to sessions of others; null hides the resource. */
-  | { readonly kind: 'redacted'; sessions(view: V): string[]; redact(view: V, own: Ownership): V | null }
+  /**
+   * Every actor, without the parts that belong to sessions of others; null hides the resource. `wasShown`: whether every actor
+   * could see it before, so that clients that know it are told to forget it.
+   */
+  | {
+      readonly kind: 'redacted'
+      sessions(view: V): string[]
+      redact(view: V, own: Ownership): V | null
+      wasShown(view: V): boolean
+      /** The same for a deleted resource. */
+      wasShownBefore(parts: Pick<ApiParts, 'store'>, id: string): Promise<boolean>
+    }
 
 interface StoredRow<T extends Document> extends Pick<Kind<T>, 'unique' | 'facets'> {
   readonly schema: z.ZodType<T>
@@ -219,7 +244,13 @@ export const RESOURCES = {
     facets: workerFacets,
     hint: ({ status, desired_status }) => ({ status, desired_status }),
     view: workerView,
-    visibility: { kind: 'redacted', sessions: sessionsOfWorker, redact: redactWorker },
+    visibility: {
+      kind: 'redacted',
+      sessions: sessionsOfWorker,
+      redact: redactWorker,
+      wasShown: () => true,
+      wasShownBefore: async () => true,
+    },
   }),
   templates: withEvents('templates', {
     schema: WorkerTemplate,
@@ -227,15 +258,19 @@ export const RESOURCES = {
     facets: template => ({ name: template.name }),
     hint: () => ({}),
     view: (_, template) => template,
-    visibility: { kind: 'public' },
+    visibility: { kind: 'by_role', narrow: narrowTemplate },
   }),
   definitions: withEvents('definitions', {
     schema: StoredDefinition,
     unique: { version: ({ name, definition_version }) => `${name}@${definition_version}` },
     facets: ({ name, status }) => ({ name, status }),
     hint: ({ status }) => ({ status }),
-    view: (_, definition) => definitionSummary(definition),
-    visibility: { kind: 'public' },
+    // Webhooks and logs receive events too, so none of them shows a signed address.
+    view: (_, definition) => ({ ...definitionSummary(definition), source: withoutQuery(definition.source) }),
+    visibility: {
+      kind: 'by_role',
+      narrow: (view, actor) => (readsTopologies(actor) ? view : narrowDefinition(view)),
+    },
   }),
   sessions: withEvents('sessions', {
     schema: LabletSession,
@@ -271,7 +306,13 @@ export const RESOURCES = {
     }),
     hint: ({ status }) => ({ status }),
     view: (_, lab) => lab,
-    visibility: { kind: 'redacted', sessions: sessionsOfLab, redact: redactLab },
+    visibility: {
+      kind: 'redacted',
+      sessions: sessionsOfLab,
+      redact: redactLab,
+      wasShown: wasUnowned,
+      wasShownBefore: wasDiscovered,
+    },
   }),
   settings: withEvents('settings', {
     schema: Settings,

@@ -6,6 +6,9 @@ import type { Info } from './live-state.ts'
 export const isAllowed = (info: Info | null, route: RouteName): boolean =>
   info !== null && mayCall({ ...info.actor, service: null }, ROUTES[route].access)
 
-/** Whether the API returns other users' sessions too. Otherwise all counts cover the user's own sessions only. */
+/**
+ * Whether the API returns other users' sessions and the machines of workers too. Otherwise all counts cover the user's own sessions
+ * only.
+ */
 export const canSeeAllSessions = (info: Info | null): boolean =>
   info !== null && mayView({ ...info.actor, service: null }, '')

@@ -95,7 +95,7 @@ describe('samples', () => {
 describe('decisions', () => {
   it('come in order, with and without a write, each once', async () => {
     const { id } = await fleet.create()
-    const stream = await fleet.follow('types=decision')
+    const stream = await fleet.follow('types=decision', 'operator')
     await fleet.clock.advance(1_000)
     await decide('d-1', `worker:${id}`)
     await fleet.clock.advance(100)

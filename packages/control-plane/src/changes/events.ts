@@ -2,13 +2,14 @@ import { changedData, type EventEnvelope, HEARTBEAT_MS, writeSse } from '@lcm/co
 import { type EventData, type EventResourceName, RESOURCE_KINDS } from '@lcm/contract/resource-kinds'
 import { mayView } from '@lcm/contract/route-spec'
 import type { QueryOf } from '@lcm/contract/routes'
-import type { Actor } from '@lcm/domain/actor'
+import type { Actor, Role } from '@lcm/domain/actor'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { HostedService, Logger } from '@lcm/runtime'
 import { type Change, type JournalEntry, type PositionedChange, type Sample, StoreError } from '@lcm/store/store'
 import type { Api } from '../api-context.ts'
 import { memoizePerObject } from '../http/json-page.ts'
+import { narrowDecision } from '../narrow-view.ts'
 import { STREAMS } from '../resources/journal/entries.ts'
 import { decisionOf } from '../resources/journal/queries.ts'
 import { sampleOf } from '../resources/worker/worker-view.ts'
@@ -66,7 +67,8 @@ export function eventStreams(api: Api, live: LiveEvents): EventStreams {
     if (event.type !== 'decision' || seesAll(actor)) return liveEventText(event)
     const { owner, own } = await visibility(event)
     if (owner !== null && !mayView(actor, owner)) return null
-    return liveEventText({ ...event, data: redactSessionIds(event.data, own) })
+    const data = owner === null ? narrowDecision(event.data) : event.data
+    return liveEventText({ ...event, data: redactSessionIds(data, own) })
   }
 
   async function textsOf(
@@ -172,15 +174,38 @@ function narrowedText<N extends EventResourceName>(
   const visibility: EventVisibility<EventData<N>> = EVENTS[name].visibility
   const data = changedData(name, event)
   if (visibility.kind === 'public') return null
+  if (visibility.kind === 'by_role')
+    return data === null ? null : textPerRole(actor => write(withData(event, visibility.narrow(data, actor))))
   if (visibility.kind === 'owner')
     return async actor => (data !== null && mayView(actor, visibility.owner(data)) ? write(event) : null)
-  if (data === null) return null
+  if (data === null) return textIf(() => visibility.wasShownBefore(api, 'id' in event ? event.id : ''), write(event))
   // An actor that saw the lab before it belonged to a session is sent its deletion, with this and every later change.
-  const gone = event.type.endsWith('.created') ? null : write(deletionOf(name, event))
+  const gone = visibility.wasShown(data) ? write(deletionOf(name, event)) : null
   return textPerOwner(api, visibility.sessions(data), own => {
     const redacted = visibility.redact(data, own)
-    return redacted === null ? gone : write({ ...event, data: redacted } as EventEnvelope)
+    return redacted === null ? gone : write(withData(event, redacted))
   })
+}
+
+const withData = (event: EventEnvelope, data: unknown): EventEnvelope => ({ ...event, data }) as EventEnvelope
+
+/** Computed at the first use, once per role. */
+function textPerRole(textOf: (actor: Actor) => string): TextFor {
+  const texts = new Map<Role, string>()
+  return async actor => {
+    const text = texts.get(actor.role) ?? textOf(actor)
+    texts.set(actor.role, text)
+    return text
+  }
+}
+
+/** One text for all actors, if the condition holds, which is checked at the first use. */
+function textIf(isShown: () => Promise<boolean>, text: string): TextFor {
+  let checked: Promise<boolean> | null = null
+  return async () => {
+    checked ??= isShown()
+    return (await checked) ? text : null
+  }
 }
 
 const deletionOf = (name: EventResourceName, event: EventEnvelope): EventEnvelope =>

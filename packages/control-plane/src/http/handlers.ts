@@ -22,7 +22,7 @@ import { labGraphs } from '../resources/definition/topology/lab-graph.ts'
 import { fleetCost } from '../resources/fleet/fleet-cost.ts'
 import { fleetSummary } from '../resources/fleet/fleet-summary.ts'
 import { checkWorkerIdle } from '../resources/fleet/idle-check.ts'
-import { reportLicenseLeak, resolveLicenseLeak } from '../resources/fleet/license-leaks.ts'
+import { listLicenseLeaks, reportLicenseLeak, resolveLicenseLeak } from '../resources/fleet/license-leaks.ts'
 import { permitOrphanTermination } from '../resources/fleet/permit-orphan-termination.ts'
 import { scaleUp } from '../resources/fleet/scale-up.ts'
 import { recordDecisions } from '../resources/journal/entries.ts'
@@ -34,7 +34,6 @@ import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
 import { reportLab } from '../resources/lab/report-lab.ts'
 import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
-import { listPage } from '../resources/list-documents.ts'
 import {
   deregisterLicense,
   registerLicense,
@@ -58,7 +57,7 @@ import {
 import { patchSettings } from '../resources/settings/patch-settings.ts'
 import { getSettings } from '../resources/settings/queries.ts'
 import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from '../resources/template/commands.ts'
-import { getTemplate, listTemplates, templateUserData } from '../resources/template/queries.ts'
+import { listTemplates, readTemplate, templateUserData } from '../resources/template/queries.ts'
 import { createToken, deleteToken } from '../resources/token/commands.ts'
 import { listTokens } from '../resources/token/queries.ts'
 import { createWorker } from '../resources/worker/create-worker.ts'
@@ -173,15 +172,15 @@ const workerHandlers = (api: Api) => {
     getWorkerHistory: json(request => workerHistory(api, request)),
     getWorkerDecisions: json(request => workerDecisions(api, request)),
     getWorkerMetrics: json(({ params, query }) => workerMetrics(api, params.id, query)),
-    getWorkerActivity: json(({ params }) => workerActivity(api, params.id)),
+    getWorkerActivity: json(({ params, actor }) => workerActivity(api, params.id, actor)),
   } satisfies Partial<HandlerMap>
 }
 
 const fleetHandlers = (api: Api) =>
   ({
-    listTemplates: json(request => listTemplates(api, request.query)),
+    listTemplates: json(request => listTemplates(api, request)),
     createTemplate: created(request => createTemplate(api, request)),
-    getTemplate: json(request => getTemplate(api, request.params.name)),
+    getTemplate: json(({ params, actor }) => readTemplate(api, params.name, actor)),
     putTemplate: json(request => putTemplate(api, request)),
     deleteTemplate: empty(request => deleteTemplate(api, request)),
     enableTemplate: json(request => switchTemplate(api, request, true)),
@@ -189,12 +188,12 @@ const fleetHandlers = (api: Api) =>
     getFleetSummary: json(request => fleetSummary(api, request.query)),
     getFleetCost: json(request => fleetCost(api, request.query)),
     getFleetPlan: json(request => fleetPlan(api, request.actor)),
-    listServices: json(() => listServices(api)),
+    listServices: json(({ actor }) => listServices(api, actor)),
     triggerService: json(request => requestOfLeader(api, request, 'triggers')),
     resignService: json(request => requestOfLeader(api, request, 'resignations')),
     getSettings: json(() => getSettings(api)),
     patchSettings: json(request => patchSettings(api, request)),
-    listLicenseLeaks: json(request => listPage(api, api.leaks, request.query, {})),
+    listLicenseLeaks: json(request => listLicenseLeaks(api, request)),
     resolveLicenseLeak: json(request => resolveLicenseLeak(api, request)),
   }) satisfies Partial<HandlerMap>
 
@@ -202,9 +201,9 @@ const definitionHandlers = (api: Api) => {
   const view = async (changed: Promise<StoredDefinition>) => definitionView(await changed)
   const graphOf = labGraphs(yieldToOthers(api))
   return {
-    listDefinitions: json(request => listDefinitions(api, request.query)),
+    listDefinitions: json(request => listDefinitions(api, request)),
     createDefinition: created(request => view(createDefinition(api, request))),
-    getDefinition: json(request => getDefinition(api, request.params.id, graphOf)),
+    getDefinition: json(({ params, actor }) => getDefinition(api, { id: params.id, actor }, graphOf)),
     putDefinition: json(request => view(putDefinition(api, request))),
     deleteDefinition: empty(request => deleteDefinition(api, request)),
     syncDefinition: json(request => view(requestSync(api, request))),

@@ -27,24 +27,28 @@ const NotRead = ({ read }: { read: Read<Known> }) =>
   )
 
 function TopologyOf({ definition: { graph, topology } }: { definition: Known }) {
-  if (topology === null)
+  if (topology === null && graph === null)
     return <p class="muted">The topology was not fetched yet. It appears here after the first fetch.</p>
   return (
     <>
       {graph !== null && <TopologyGraph graph={graph} />}
       {graph !== null && <GraphAsList graph={graph} />}
-      <details>
-        <summary>Topology as YAML</summary>
-        <div class="yaml-head">
-          <CopyButton text={topology} what="the YAML" />
-        </div>
-        <ScrollBox label="Topology as YAML">
-          <pre class="yaml-text">{topology}</pre>
-        </ScrollBox>
-      </details>
+      {topology === null ? <p class="muted">Only authors and operators can see the YAML.</p> : <Yaml text={topology} />}
     </>
   )
 }
+
+const Yaml = ({ text }: { text: string }) => (
+  <details>
+    <summary>Topology as YAML</summary>
+    <div class="yaml-head">
+      <CopyButton text={text} what="the YAML" />
+    </div>
+    <ScrollBox label="Topology as YAML">
+      <pre class="yaml-text">{text}</pre>
+    </ScrollBox>
+  </details>
+)
 
 function GraphAsList({ graph: { nodes, links } }: { graph: LabGraph }) {
   const labelOf = new Map(nodes.map(({ id, label }) => [id, label]))

@@ -46,10 +46,12 @@ function syncOf({ sync }: LabletDefinition, nowMs: number): string | null {
   return printable(`${sync.status}${when}${sync.error === null ? '' : `: ${sync.error}`}`)
 }
 
-const topologyOf = ({ id, topology, topology_sha256 }: LabletDefinition): string =>
-  topology === null
-    ? 'not fetched yet'
-    : `sha256 ${topology_sha256?.slice(0, 12) ?? 'unknown'}; show it with \`lcm get definition ${id} -o yaml\``
+function topologyOf({ id, topology, topology_sha256 }: LabletDefinition): string {
+  if (topology_sha256 === null && topology === null) return 'not fetched yet'
+  const sha256 = `sha256 ${topology_sha256?.slice(0, 12) ?? 'unknown'}`
+  if (topology === null) return `${sha256}; only authors and operators can see it`
+  return `${sha256}; show it with \`lcm get definition ${id} -o yaml\``
+}
 
 const PORT_COLUMNS: readonly Column<PortWish>[] = [
   { title: 'NAME', text: port => port.name },

@@ -78,7 +78,7 @@ it("explains why it can't act on a machine", async () => {
   expect(await lcm('stop', 'metal-9')).toBe(3)
   expect(await lcm('stop', 'i-0000')).toBe(3)
   expect(errLines()).toEqual([
-    'error: metal-2 has no machine because it is PENDING: list machines with `lcm chaos list`',
+    "error: no machine of metal-2 is known: it is PENDING, or your role can't see its machine: list machines with `lcm chaos list`",
     'error: worker metal-9 not found: list all with `lcm get workers --all`',
     'error: the simulated cloud refused: there is no instance i-0000; GET /sim/v1/instances lists those there are',
   ])

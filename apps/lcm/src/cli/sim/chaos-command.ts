@@ -183,7 +183,7 @@ async function findMachine(client: Client, idOrName: string, signal: AbortSignal
   if (instanceId !== null) return { instanceId, name }
   throw new CliError(
     EXIT.conflict,
-    `${name} has no machine because it is ${status}`,
+    `no machine of ${name} is known: it is ${status}, or your role can't see its machine`,
     `list machines with \`lcm chaos list\``,
   )
 }

@@ -79,6 +79,27 @@ it('describes a definition', async () => {
   ])
 })
 
+it('shows a user what the API shows it', async () => {
+  const { shell, api, out, outLines } = capturedShell()
+  const sync = { status: 'failed', error: 'bucket payroll is refused', at: null, package_sha256: null } as const
+  const source = 'https://example.com/lab.zip?X-Amz-Signature=abc'
+  api.definitions.put(aDefinition({ topology: 'lab: {}', topology_sha256: '0123456789abcdef', source, sync }))
+  api.put(aRunningWorker())
+  api.actAs({ id: 'bob', name: 'bob', role: 'user' })
+  expect(await run(['describe', 'definition', 'two-routers'], shell)).toBe(0)
+  expect(outLines()).toEqual(
+    expect.arrayContaining([
+      '  source     https://example.com/lab.zip',
+      '  sync       failed: the source could not be fetched',
+      '  topology   sha256 0123456789ab; only authors and operators can see it',
+    ]),
+  )
+  expect(await run(['get', 'workers'], shell)).toBe(0)
+  expect(await run(['describe', 'worker', 'metal-1'], shell)).toBe(0)
+  expect(out()).toContain('metal-1')
+  expect(out()).not.toMatch(/203\.0\.113|10\.0\.0\.7|i-0123456789|abc/)
+})
+
 it('describes a lab', async () => {
   const { shell, api, outLines } = capturedShell()
   const at = aLab().created_at

@@ -6,6 +6,7 @@ import { nextPatch } from '@lcm/domain/definition/lablet-definition'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../api-context.ts'
 import type { StoredDefinition } from '../../internal-documents.ts'
+import { withoutQuery } from '../../narrow-view.ts'
 import { changeDocument, refuseStale } from '../change-document.ts'
 import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
@@ -75,7 +76,10 @@ const created = ({ actor }: Pick<DefinitionRequest, 'actor'>, definition: Stored
   auditEntry(actor, 'create', definition.created_at, { after: auditFields(definition) })
 
 /** The topology may be long; its hash shows whether it changed. */
-const auditFields = ({ topology: _, fence: __, ...rest }: StoredDefinition) => rest
+const auditFields = ({ topology: _, fence: __, ...rest }: StoredDefinition) => ({
+  ...rest,
+  source: withoutQuery(rest.source),
+})
 
 /**
  * A pending definition is changed in place. An ACTIVE one is immutable, because sessions pin it: the next version is created.

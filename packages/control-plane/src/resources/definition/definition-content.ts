@@ -89,7 +89,7 @@ function changedSpec(current: StoredDefinition, changes: BodyOf<'putDefinition'>
   }
 }
 
-/** The source of a topology is public. */
+/** Every author reads the source of a topology. */
 function refuseCredentials(source: string): void {
   if (!/^https:\/\/[^/?#]*@/.test(source)) return
   const message = 'a name and password do not belong into an address'

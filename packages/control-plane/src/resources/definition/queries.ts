@@ -1,10 +1,12 @@
 import type { LabGraph } from '@lcm/contract/definition'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
-import type { Api } from '../../api-context.ts'
+import type { Api, Request } from '../../api-context.ts'
 import type { StoredDefinition } from '../../internal-documents.ts'
+import { narrowDefinition, readsTopologies } from '../../narrow-view.ts'
 import { listAll, listPage } from '../list-documents.ts'
 import { givenOf } from './definition-content.ts'
 import { definitionSummary, definitionView } from './definition-view.ts'
@@ -19,19 +21,20 @@ export async function findDefinition(api: Api, id: string): Promise<StoredDefini
 /** Finishes an interrupted change of versions before it reads. */
 export async function getDefinition(
   api: Api,
-  id: string,
+  { id, actor }: { readonly id: string; readonly actor: Actor },
   graphOf: (definition: LabletDefinition) => Promise<LabGraph | null>,
 ): Promise<AnswerOf<'getDefinition'>> {
   const found = await findDefinition(api, id)
   if (found.status === 'ACTIVE') await deprecateReplaced(api, found.name)
   const stored = await findDefinition(api, id)
   const definition = definitionView(stored)
-  return { ...definition, given: givenOf(stored), graph: await graphOf(definition) }
+  const view = { ...definition, given: givenOf(stored), graph: await graphOf(definition) }
+  return readsTopologies(actor) ? view : narrowDefinition(view)
 }
 
 export async function listDefinitions(
   api: Api,
-  query: QueryOf<'listDefinitions'>,
+  { query, actor }: Request<object, QueryOf<'listDefinitions'>, unknown>,
 ): Promise<AnswerOf<'listDefinitions'>> {
   const { name, status, q } = query
   const where = { ...(name === undefined ? {} : { name }), ...(status === undefined ? {} : { status }) }
@@ -39,7 +42,8 @@ export async function listDefinitions(
     where,
     ...(q === undefined ? {} : { contains: { name: q } }),
   })
-  return { ...page, items: page.items.map(definitionSummary) }
+  const items = page.items.map(definitionSummary)
+  return { ...page, items: readsTopologies(actor) ? items : items.map(narrowDefinition) }
 }
 
 export const versionsOf = (api: Api, name: string): Promise<StoredDefinition[]> =>

@@ -1,11 +1,14 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { BodyOf } from '@lcm/contract/routes'
+import type { AnswerOf, BodyOf, QueryOf } from '@lcm/contract/routes'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { toInstant } from '@lcm/domain/instant'
 import type { Api, Request } from '../../api-context.ts'
+import { narrowLeak } from '../../narrow-view.ts'
+import { seesAll } from '../../resources.ts'
 import { changeDocument } from '../change-document.ts'
 import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
+import { listPage } from '../list-documents.ts'
 
 /** More leaks than one worker can have. */
 const LIST_MAX = 1000
@@ -28,6 +31,14 @@ export async function reportLicenseLeak(
   const known = recorded.find(each => each.resolved_at === null)
   if (known === undefined) throw new ProblemError('store_unavailable', 'the leak is being recorded; try again')
   return { body: known, isNew: false }
+}
+
+export async function listLicenseLeaks(
+  api: Api,
+  { query, actor }: Request<object, QueryOf<'listLicenseLeaks'>, unknown>,
+): Promise<AnswerOf<'listLicenseLeaks'>> {
+  const page = await listPage(api, api.leaks, query, {})
+  return { ...page, items: seesAll(actor) ? page.items : page.items.map(narrowLeak) }
 }
 
 export function resolveLicenseLeak(

@@ -46,7 +46,7 @@ describe('the history of a worker', () => {
     await fleet.act(id, 'stop')
     await fleet.moveTo(id, 'STOPPING', 'FAILED')
     await fleet.act(id, 'retry')
-    const { items } = (await fleet.send('GET', `workers/${id}/history`, { as: 'user' })).json
+    const { items } = (await fleet.send('GET', `workers/${id}/history`, { as: 'operator' })).json
     expect(items.map(({ from, to, by }: { from: string; to: string; by: string }) => [from, to, by])).toEqual([
       ['FAILED', 'STARTING', 'admin'],
       ['STOPPING', 'FAILED', 'controller'],
@@ -82,7 +82,7 @@ describe('the decisions about a worker', () => {
     expect(await decide([decision('d-1', id, toInstant(fleet.clock.now()))])).toMatchObject({ status: 204, body: null })
     await fleet.clock.advance(1_000)
     await fleet.report(id, version, { service_status: 'AVAILABLE' }, 1)
-    const { items } = (await fleet.send('GET', `workers/${id}/decisions?limit=2`, { as: 'user' })).json
+    const { items } = (await fleet.send('GET', `workers/${id}/decisions?limit=2`, { as: 'operator' })).json
     expect(items).toMatchObject([
       {
         action: 'write',

@@ -4,11 +4,13 @@ import type { Actor } from '@lcm/domain/actor'
 import { Instant } from '@lcm/domain/instant'
 import { AuditEntry, DecisionRecord, ScalingOutcome } from '@lcm/domain/journal-records'
 import { Reason, textReason } from '@lcm/domain/reason'
+import { redactReason } from '@lcm/domain/redact-reason'
 import { StateChange } from '@lcm/domain/worker/worker'
 import type { JournalEntry } from '@lcm/store/store'
 import { z } from 'zod'
 import type { Api, Request } from '../../api-context.ts'
-import { ownershipOf, redactSessionIds } from '../../resources.ts'
+import { narrowDecision } from '../../narrow-view.ts'
+import { ownershipOf, redactSessionIds, seesAll } from '../../resources.ts'
 import { getSession } from '../session/queries.ts'
 import { findWorker } from '../worker/queries.ts'
 import { STREAMS } from './entries.ts'
@@ -75,8 +77,9 @@ export async function workerHistory(
   { params: { id }, query, actor }: Request<{ id: string }, QueryOf<'getWorkerHistory'>, unknown>,
 ): Promise<AnswerOf<'getWorkerHistory'>> {
   const which = { streams: [STREAMS.transition], subject: `worker:${id}` }
+  const reasonOf = ({ body }: JournalEntry) => (seesAll(actor) ? storedReason(body) : redactReason(storedReason(body)))
   const read = (entry: JournalEntry) =>
-    History.parse({ ...entry.body, because: storedReason(entry.body), id: entry.id, at: entry.at })
+    History.parse({ ...entry.body, because: reasonOf(entry), id: entry.id, at: entry.at })
   return refuseUnknownWorker(api, id, await redactedFor(api, actor, journalPage(api, which, query, read)))
 }
 
@@ -85,7 +88,8 @@ export async function workerDecisions(
   { params: { id }, query, actor }: Request<{ id: string }, QueryOf<'getWorkerDecisions'>, unknown>,
 ): Promise<AnswerOf<'getWorkerDecisions'>> {
   const which = { streams: [STREAMS.decision], subject: `worker:${id}` }
-  return refuseUnknownWorker(api, id, await redactedFor(api, actor, journalPage(api, which, query, decisionOf)))
+  const read = (entry: JournalEntry) => (seesAll(actor) ? decisionOf(entry) : narrowDecision(decisionOf(entry)))
+  return refuseUnknownWorker(api, id, await redactedFor(api, actor, journalPage(api, which, query, read)))
 }
 
 /** Only for actors that may see the session. */

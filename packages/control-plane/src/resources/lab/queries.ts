@@ -5,6 +5,7 @@ import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Query } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
+import { readsTopologies } from '../../narrow-view.ts'
 import { type Ownership, ownershipOf, redactLab } from '../../resources.ts'
 import { listAll, listPage } from '../list-documents.ts'
 import { labCountSeries } from '../worker/worker-view.ts'
@@ -59,9 +60,14 @@ async function pageFor(
   return { items, next_cursor: seen.length > limit ? (items.at(-1)?.id ?? null) : null, revision }
 }
 
-/** The topology of a discovered lab is unknown. */
+/** The topology of a discovered lab is unknown. A user reads those of its own sessions. */
 export async function labTopology(api: Api, id: string, actor: Actor): Promise<AnswerOf<'getLabTopology'>> {
-  const { definition_id, title } = await getLab(api, id, actor)
+  const { definition_id, title, session_id } = await getLab(api, id, actor)
+  if (session_id === null && !readsTopologies(actor))
+    throw new ProblemError(
+      'not_found',
+      `${title} is not the lab of one of your sessions, so you can't read its topology`,
+    )
   const definition = definition_id === null ? null : await api.definitions.get(definition_id)
   if (definition === null || definition.topology === null)
     throw new ProblemError('not_found', `the topology of ${title} is unknown`)

@@ -128,7 +128,7 @@ describe('the leader', () => {
     await beat('c', { plan: plan('standby') })
     await lead(1, 's', 'resource-scheduler')
     await beat('s', { ...leading(1), plan: plan('assign') }, 'resource-scheduler')
-    const { json } = await fleet.send('GET', 'fleet/plan', { as: 'user' })
+    const { json } = await fleet.send('GET', 'fleet/plan', { as: 'operator' })
     expect(json).toEqual({
       at: toInstant(fleet.clock.now()),
       items: [

@@ -2,6 +2,7 @@ import { mayView } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
 import { type Actor, SERVICES } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
+import { redactReason } from '@lcm/domain/redact-reason'
 import type { ServiceInstance } from '@lcm/domain/service-instance'
 import type { Api } from '../../api-context.ts'
 import { redactSessionIds, seesAll, visibilityOf } from '../../resources.ts'
@@ -9,14 +10,17 @@ import { isSilent, newestOf } from './commands.ts'
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 
-export async function listServices(api: Api): Promise<AnswerOf<'listServices'>> {
+export async function listServices(api: Api, actor: Actor): Promise<AnswerOf<'listServices'>> {
   const found = await servicesNow(api)
   const items = found.map(({ service, term, instances, leader, last_seen_at }) => ({
     service,
     leader: leader && { instance_id: leader.instance_id, epoch: leader.epoch, since: leader.since },
     term,
     last_seen_at,
-    instances: instances.map(({ plan, version, ...rest }) => rest),
+    instances: instances.map(({ plan, version, problems, ...rest }) => ({
+      ...rest,
+      problems: seesAll(actor) ? problems : problems.map(redactReason),
+    })),
   }))
   return { items }
 }
@@ -38,7 +42,7 @@ async function servicesNow(api: Api) {
 const leaderOf = (instances: readonly ServiceInstance[], epoch: number): ServiceInstance | null =>
   instances.find(each => each.is_leader && each.epoch === epoch) ?? null
 
-/** Hides planned actions for sessions of other owners. */
+/** Hides planned actions for sessions of other owners, and infrastructure in those for the fleet. */
 export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFleetPlan'>> {
   const found = await servicesNow(api)
   const all = found.flatMap(({ service, leader }) => (leader?.plan ?? []).map(action => ({ service, ...action })))
@@ -47,7 +51,8 @@ export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFl
   const items: typeof all = []
   for (const item of all) {
     const { owner, own } = await visibilityOf(api, item.resource)
-    if (owner === null || mayView(actor, owner)) items.push(redactSessionIds(item, own))
+    if (owner === null) items.push(redactSessionIds({ ...item, because: redactReason(item.because) }, own))
+    else if (mayView(actor, owner)) items.push(redactSessionIds(item, own))
   }
   return { at, items }
 }

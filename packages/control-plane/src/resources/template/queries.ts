@@ -1,7 +1,10 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Api, Request } from '../../api-context.ts'
+import { narrowTemplate } from '../../narrow-view.ts'
+import { seesAll } from '../../resources.ts'
 import { listPage } from '../list-documents.ts'
 import { openSecret } from '../secret/secrets-and-licenses.ts'
 
@@ -16,8 +19,18 @@ export async function getTemplate(api: Api, name: string): Promise<WorkerTemplat
   return template
 }
 
-export const listTemplates = (api: Api, query: QueryOf<'listTemplates'>): Promise<AnswerOf<'listTemplates'>> =>
-  listPage(api, api.templates, query, {})
+const viewFor = (template: WorkerTemplate, actor: Actor) => (seesAll(actor) ? template : narrowTemplate(template))
+
+export const readTemplate = async (api: Api, name: string, actor: Actor): Promise<WorkerTemplate> =>
+  viewFor(await getTemplate(api, name), actor)
+
+export async function listTemplates(
+  api: Api,
+  { query, actor }: Request<object, QueryOf<'listTemplates'>, unknown>,
+): Promise<AnswerOf<'listTemplates'>> {
+  const page = await listPage(api, api.templates, query, {})
+  return { ...page, items: page.items.map(template => viewFor(template, actor)) }
+}
 
 /** For controllers only. */
 export async function templateUserData(

@@ -72,7 +72,7 @@ describe('a leaked license', () => {
   const reason = textReason('no answer for two hours')
   const LEAK = { udi: 'udi-1', hostname: 'cml-1', product: 'CML_Enterprise', reason }
   const report = (worker_id: string) => fleet.fenced('POST', 'license-leaks', { ...LEAK, worker_id })
-  const leaks = async () => (await fleet.send('GET', 'license-leaks', { as: 'user' })).json.items
+  const leaks = async () => (await fleet.send('GET', 'license-leaks', { as: 'operator' })).json.items
 
   it('is recorded once for each worker, with its name', async () => {
     const { id } = await fleet.running({ name: 'lost' })

@@ -95,8 +95,8 @@ export async function listAllWorkers(api: Api, where: Readonly<Record<string, st
   }
 }
 
-export async function workerActivity(api: Api, id: string): Promise<AnswerOf<'getWorkerActivity'>> {
-  const worker = await findWorker(api, id)
+export async function workerActivity(api: Api, id: string, actor: Actor): Promise<AnswerOf<'getWorkerActivity'>> {
+  const worker = redactWorker(await findWorker(api, id), await ownershipOf(api, actor))
   const settings = await currentSettings(api)
   return {
     worker_id: worker.id,

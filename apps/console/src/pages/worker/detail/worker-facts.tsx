@@ -1,30 +1,24 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { ComponentChildren } from 'preact'
+import { useConsole } from '../../../parts/console-context.ts'
 import { Fact } from '../../../parts/fact.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
+import { canSeeAllSessions } from '../../../state/permission.ts'
 
 export function WorkerFacts({ worker }: { worker: WorkerView }) {
+  const { state } = useConsole()
   return (
     <section class="card facts" aria-labelledby="facts-title">
       <h2 id="facts-title">Details</h2>
       <dl>
         <Fact name="Template">{worker.template_name}</Fact>
         <Fact name="Instance type">{worker.instance_type}</Fact>
-        <Fact name="Instance">{worker.ec2_instance_id}</Fact>
-        <Fact name="Image">{worker.ami_id}</Fact>
-        <Fact name="Zone">{worker.availability_zone}</Fact>
-        <Fact name="Public address">{worker.public_ip}</Fact>
-        <Fact name="Private address">
-          {worker.private_ip === worker.public_ip && worker.private_ip !== null ? 'same as public' : worker.private_ip}
-        </Fact>
-        <Fact name="CML">{endpointOf(worker)}</Fact>
+        {canSeeAllSessions(state.info.value) && <MachineFacts worker={worker} />}
         <Fact name="CML version">{worker.cml.version}</Fact>
-        <Fact name="Certificate">{worker.cml.certificate_sha256}</Fact>
         <Fact name="Service">{worker.service_status}</Fact>
         <Fact name="Health">{worker.system_health && <Health health={worker.system_health} />}</Fact>
-        <Fact name="Launch">{worker.launch && launchText(worker.launch)}</Fact>
         <Fact name="Origin">{worker.origin}</Fact>
         <Fact name="Created">
           <Timestamp at={worker.created_at} />
@@ -47,6 +41,22 @@ export function WorkerFacts({ worker }: { worker: WorkerView }) {
     </section>
   )
 }
+
+/** The API shows them to operators only. */
+const MachineFacts = ({ worker }: { worker: WorkerView }) => (
+  <>
+    <Fact name="Instance">{worker.ec2_instance_id}</Fact>
+    <Fact name="Image">{worker.ami_id}</Fact>
+    <Fact name="Zone">{worker.availability_zone}</Fact>
+    <Fact name="Public address">{worker.public_ip}</Fact>
+    <Fact name="Private address">
+      {worker.private_ip === worker.public_ip && worker.private_ip !== null ? 'same as public' : worker.private_ip}
+    </Fact>
+    <Fact name="CML">{endpointOf(worker)}</Fact>
+    <Fact name="Certificate">{worker.cml.certificate_sha256}</Fact>
+    <Fact name="Launch">{worker.launch && launchText(worker.launch)}</Fact>
+  </>
+)
 
 /** CML's health checks, one per line. */
 const Health = ({ health }: { health: NonNullable<WorkerView['system_health']> }) => (

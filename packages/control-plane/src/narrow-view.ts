@@ -1,0 +1,88 @@
+import type { Actor } from '@lcm/domain/actor'
+import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import type { DecisionRecord } from '@lcm/domain/journal-records'
+import { redactReason } from '@lcm/domain/redact-reason'
+import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
+import type { Worker } from '@lcm/domain/worker/worker'
+
+/**
+ * Views for people who use the fleet and don't run it. They have the fields that booking and connecting need, and keep their
+ * shape: what is hidden is null, empty or an ellipsis.
+ */
+
+const HIDDEN = '…'
+
+const redactEach = <T extends { readonly reason: Parameters<typeof redactReason>[0] }>(all: readonly T[]): T[] =>
+  all.map(each => ({ ...each, reason: redactReason(each.reason) }))
+
+/** A worker without its launch, addresses, tags and license server, and with reasons that name none of them. */
+export function narrowWorker<W extends Worker>(worker: W): W {
+  const { cml, license, activity, pause } = worker
+  return {
+    ...worker,
+    tags: {},
+    conditions: redactEach(worker.conditions),
+    launch: null,
+    ec2_instance_id: null,
+    ami_id: null,
+    availability_zone: null,
+    public_ip: null,
+    private_ip: null,
+    https_endpoint: null,
+    cml: { ...cml, certificate_sha256: null },
+    state_history: worker.state_history.map(each => ({ ...each, because: redactReason(each.because) })),
+    license: { ...license, udi: null, hostname: null, last_error: null },
+    activity: { ...activity, recent_events: [] },
+    pause: { ...pause, reason: pause.reason && redactReason(pause.reason) },
+    secret_refs: {},
+    applied_keys: [],
+    fence: {},
+  }
+}
+
+export const narrowTemplate = (template: WorkerTemplate): WorkerTemplate => ({
+  ...template,
+  ami_name_pattern: HIDDEN,
+  ami_owner: HIDDEN,
+  iam_instance_profile: null,
+  subnets: {},
+  secret_refs: {},
+})
+
+export const narrowLeak = (leak: LicenseLeak): LicenseLeak => ({
+  ...leak,
+  udi: null,
+  hostname: null,
+  reason: redactReason(leak.reason),
+})
+
+/** A decision about the fleet, without the facts that were seen. */
+export const narrowDecision = <D extends DecisionRecord>(decision: D): D => ({
+  ...decision,
+  because: redactReason(decision.because),
+  seen: {},
+  guards: decision.guards.map(guard => ({ ...guard, value: numberOf(guard.value), limit: numberOf(guard.limit) })),
+  outcome: '',
+})
+
+const numberOf = <T>(value: T): T | typeof HIDDEN => (typeof value === 'string' ? HIDDEN : value)
+
+/** Authors, operators and controllers read topologies and sources; users book what they describe. */
+export const readsTopologies = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'user'
+
+const NOT_FETCHED = 'the source could not be fetched'
+
+/** A definition without its topology, whose configurations may hold passwords, and without the details of its source. */
+export function narrowDefinition<D extends Omit<LabletDefinition, 'topology'>>(definition: D): D {
+  const { source, sync } = definition
+  return {
+    ...definition,
+    ...('topology' in definition ? { topology: null } : {}),
+    source: withoutQuery(source),
+    sync: { ...sync, error: sync.error && NOT_FETCHED },
+  }
+}
+
+/** The query of an address may be a signature that grants access. */
+export const withoutQuery = (source: string): string => source.replace(/[?#].*$/s, '')

@@ -1,0 +1,40 @@
+import { Reason, type ReasonCode, reason, textReason } from './reason.ts'
+import { REASONS } from './text/reasons/catalog.ts'
+
+const HIDDEN = '…'
+const FOR_OPERATORS = 'only operators can see the reason'
+
+/**
+ * Params that every user may read. All others may name an instance, an address, a tag, a person's error text or another part of
+ * the infrastructure, so a new param is hidden until it is added here.
+ */
+const SHOWN: ReadonlySet<string> = new Set(
+  (
+    'action authorization before by category deadline fields held instance_type instance_types last_at ' +
+    'license license_status max min missing needed next_try_at operation part reason region registration ' +
+    'requested resource restarted_at scope service since spared stage start state status step telemetry ' +
+    'template version waiting_for worker worker_id workers'
+  ).split(' '),
+)
+
+/** The reason without the names of infrastructure, for people who don't run it. */
+export function redactReason({ code, params }: Reason): Reason {
+  const shown = Object.fromEntries(Object.entries(params).map(([name, value]) => [name, redactParam(name, value)]))
+  if (code === 'text') return textReason(FOR_OPERATORS)
+  if (!Object.hasOwn(REASONS, code)) return { code, message: FOR_OPERATORS, params: {} }
+  try {
+    // Params of a known code may still have the shape of another release.
+    return (reason as (code: ReasonCode, params: object) => Reason)(code as ReasonCode, shown)
+  } catch {
+    return { code, message: FOR_OPERATORS, params: {} }
+  }
+}
+
+function redactParam(name: string, value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(each => redactParam(name, each))
+  if (typeof value === 'object' && value !== null) {
+    const nested = Reason.safeParse(value)
+    return nested.success ? redactReason(nested.data) : HIDDEN
+  }
+  return typeof value !== 'string' || value === '' || SHOWN.has(name) ? value : HIDDEN
+}
