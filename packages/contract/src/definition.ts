@@ -175,6 +175,8 @@ export const PlacementPreview = z
   })
   .meta({ id: 'PlacementPreview', description: 'Where a session would be placed now.' })
 
+const NARROW_SOURCE = 'Users get the source without its query, and no details of a failed fetch.'
+
 const DEFINITION_ID = { id: { description: 'The id of the definition.', example: 'ld-5k1r2m3n8pq4t' } } as const
 
 interface DefinitionAction {
@@ -202,7 +204,7 @@ export const DEFINITION_ROUTES = {
     method: 'GET',
     path: '/lablet-definitions',
     summary: 'List lab definitions',
-    description: 'Returns lab definitions without their topologies.',
+    description: `Returns lab definitions without their topologies. ${NARROW_SOURCE}`,
     access: EVERYONE,
     query: DefinitionQuery,
     status: 200,
@@ -228,7 +230,9 @@ export const DEFINITION_ROUTES = {
     path: '/lablet-definitions/{id}',
     params: DEFINITION_ID,
     summary: 'Get a lab definition',
-    description: 'Returns one definition with its topology as text and as a graph.',
+    description:
+      'Returns one definition with its topology as text and as a graph. For users the text is null: it may hold ' +
+      `configurations with passwords. ${NARROW_SOURCE}`,
     access: EVERYONE,
     status: 200,
     answer: DefinitionWithGraph,

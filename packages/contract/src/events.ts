@@ -154,7 +154,9 @@ export const EVENT_ROUTES = {
     method: 'GET',
     path: '/events',
     summary: 'Stream events',
-    description: 'Streams every change as server-sent events. Resume with `Last-Event-ID` to miss nothing.',
+    description:
+      'Streams every change as server-sent events. Resume with `Last-Event-ID` to miss nothing. Each caller gets the same view ' +
+      'as in lists, and nothing about the sessions and labs of others unless it may see them. Sources of definitions have no query.',
     access: EVERYONE,
     query: EventQuery,
     status: 200,

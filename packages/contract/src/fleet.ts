@@ -206,7 +206,8 @@ export const FLEET_ROUTES = {
     method: 'GET',
     path: '/fleet/plan',
     summary: 'Get the plan of the controllers',
-    description: 'Returns what the controllers would do now, and why.',
+    description:
+      'Returns what the controllers would do now, and why. Users and authors get reasons that name no infrastructure.',
     access: EVERYONE,
     status: 200,
     answer: FleetPlan,
@@ -216,7 +217,8 @@ export const FLEET_ROUTES = {
     method: 'GET',
     path: '/license-leaks',
     summary: 'List license leaks',
-    description: 'Returns licenses that were not returned before their machine was lost.',
+    description:
+      'Returns licenses that were not returned before their machine was lost. Users and authors get no device and host names.',
     access: EVERYONE,
     query: Page,
     status: 200,

@@ -141,7 +141,8 @@ export const LAB_ROUTES = {
     path: '/lab-records/{id}/topology',
     params: LAB_ID,
     summary: 'Get the topology of a lab',
-    description: 'Returns the topology that LCM created the lab from.',
+    description:
+      'Returns the topology that LCM created the lab from. Users read only those of the labs of their own sessions.',
     access: EVERYONE,
     status: 200,
     answer: LabTopology,

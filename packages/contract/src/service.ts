@@ -83,7 +83,8 @@ export const SERVICE_ROUTES = {
     method: 'GET',
     path: '/services',
     summary: 'List services',
-    description: 'Returns every service with its replicas and its leader.',
+    description:
+      'Returns every service with its replicas and its leader. Users and authors get problems that name no infrastructure.',
     access: EVERYONE,
     status: 200,
     answer: ServiceList,

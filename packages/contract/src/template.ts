@@ -48,12 +48,14 @@ const switchTemplate = (verb: 'enable' | 'disable', summary: string, description
     problems: ['not_found', 'version_mismatch'],
   }) as const satisfies RouteSpec
 
+const NARROW_TEMPLATE = 'For users and authors image, instance profile and subnets are hidden.'
+
 export const TEMPLATE_ROUTES = {
   listTemplates: {
     method: 'GET',
     path: '/worker-templates',
     summary: 'List worker templates',
-    description: 'Returns the templates that workers can be created from.',
+    description: `Returns the templates that workers can be created from. ${NARROW_TEMPLATE}`,
     access: EVERYONE,
     query: Page,
     status: 200,
@@ -79,7 +81,7 @@ export const TEMPLATE_ROUTES = {
     path: '/worker-templates/{name}',
     params: TEMPLATE_NAME,
     summary: 'Get a worker template',
-    description: 'Returns one template.',
+    description: `Returns one template. ${NARROW_TEMPLATE}`,
     access: EVERYONE,
     status: 200,
     answer: WorkerTemplate,

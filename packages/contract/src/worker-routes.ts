@@ -18,6 +18,11 @@ import {
   WorkerView,
 } from './worker.ts'
 
+const NARROW_WORKER =
+  'Users and authors get a narrow view: without launch, machine, addresses, tags, certificate, license server and events of ' +
+  'telemetry, which are null or empty, and with reasons that name none of them.'
+const NARROW_REASONS = 'Users and authors get reasons that name no infrastructure'
+
 export const WORKER_ID = { id: { description: 'The id of the worker.', example: 'w-5k1r2m3n8pq4t' } } as const
 
 interface Texts {
@@ -123,7 +128,7 @@ export const WORKER_ROUTES = {
     method: 'GET',
     path: '/workers',
     summary: 'List workers',
-    description: 'Returns workers. Terminated workers are omitted by default.',
+    description: `Returns workers. Terminated workers are omitted by default. ${NARROW_WORKER}`,
     access: EVERYONE,
     query: WorkerQuery,
     status: 200,
@@ -148,7 +153,7 @@ export const WORKER_ROUTES = {
     path: '/workers/{id}',
     params: WORKER_ID,
     summary: 'Get a worker',
-    description: 'Returns one worker.',
+    description: `Returns one worker. ${NARROW_WORKER}`,
     access: EVERYONE,
     status: 200,
     answer: WorkerView,
@@ -219,14 +224,19 @@ export const WORKER_ROUTES = {
   },
   getWorkerHistory: pastOf(
     'history',
-    { summary: 'List status changes of a worker', description: 'Returns the status changes, newest first.' },
+    {
+      summary: 'List status changes of a worker',
+      description: `Returns the status changes, newest first. ${NARROW_REASONS}.`,
+    },
     WorkerHistory,
   ),
   getWorkerDecisions: pastOf(
     'decisions',
     {
       summary: 'List decisions about a worker',
-      description: 'Returns what controllers decided about the worker and why, newest first.',
+      description:
+        'Returns what controllers decided about the worker and why, newest first. ' +
+        `${NARROW_REASONS}, and no facts that were seen.`,
     },
     DecisionList,
   ),
@@ -243,7 +253,8 @@ export const WORKER_ROUTES = {
     path: '/workers/{id}/activity',
     params: WORKER_ID,
     summary: 'Get the activity of a worker',
-    description: 'Returns the latest user activity and the idle policy that applies to the worker.',
+    description:
+      'Returns the latest user activity and the idle policy that applies to the worker. Users and authors get no events.',
     access: EVERYONE,
     status: 200,
     answer: WorkerActivity,

@@ -8,6 +8,7 @@ import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { Settings } from '@lcm/domain/fleet/settings'
 import type { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
+import type { ReasonCode } from '@lcm/domain/reason'
 import { ServiceInstance } from '@lcm/domain/service-instance'
 import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -25,7 +26,6 @@ import {
 } from './internal-documents.ts'
 import { narrowDefinition, narrowTemplate, narrowWorker, readsTopologies, withoutQuery } from './narrow-view.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
-import { STREAMS } from './resources/journal/entries.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
 import { listAll } from './resources/list-documents.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
@@ -127,13 +127,6 @@ export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | nu
 const wasUnowned = ({ source, session_id, runs }: LabRecord): boolean =>
   source === 'DISCOVERY' || runs.some(run => run.session_id !== session_id)
 
-/** Whether a deleted lab was found on its worker. The deletion of a lab that LCM created is not shown to other actors. */
-async function wasDiscovered({ store }: Pick<ApiParts, 'store'>, id: string): Promise<boolean> {
-  const subject = `${RESOURCE_KINDS.labs.kind}:${id}`
-  const moves = await store.journal.query({ streams: [STREAMS.transition], subject, limit: 100 })
-  return moves.some(({ body }) => 'because' in body && Object(body.because).code === 'lab_discovered')
-}
-
 const SESSION_ID = /\bls-[0-9a-hjkmnp-tv-z]{13}\b/g
 const ANOTHER = 'ls-…'
 
@@ -157,15 +150,15 @@ export type EventVisibility<V> =
   | { readonly kind: 'owner'; owner(view: V): string }
   /**
    * Every actor, without the parts that belong to sessions of others; null hides the resource. `wasShown`: whether every actor
-   * could see it before, so that clients that know it are told to forget it.
+   * could see it before, so that clients that know it are sent its deletion.
    */
   | {
       readonly kind: 'redacted'
       sessions(view: V): string[]
       redact(view: V, own: Ownership): V | null
       wasShown(view: V): boolean
-      /** The same for a deleted resource. */
-      wasShownBefore(parts: Pick<ApiParts, 'store'>, id: string): Promise<boolean>
+      /** The reason of the transition since when every actor sees it; null if every actor always did. */
+      readonly shownSince: ReasonCode | null
     }
 
 interface StoredRow<T extends Document> extends Pick<Kind<T>, 'unique' | 'facets'> {
@@ -249,7 +242,7 @@ export const RESOURCES = {
       sessions: sessionsOfWorker,
       redact: redactWorker,
       wasShown: () => true,
-      wasShownBefore: async () => true,
+      shownSince: null,
     },
   }),
   templates: withEvents('templates', {
@@ -311,7 +304,7 @@ export const RESOURCES = {
       sessions: sessionsOfLab,
       redact: redactLab,
       wasShown: wasUnowned,
-      wasShownBefore: wasDiscovered,
+      shownSince: 'lab_discovered',
     },
   }),
   settings: withEvents('settings', {
