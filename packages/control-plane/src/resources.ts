@@ -112,7 +112,7 @@ const sessionsOfLab = ({ session_id, runs }: LabRecord): string[] => [
 
 /**
  * Null for a lab of another owner's session. An unowned lab may still run with the ports of its last session, so they are
- * hidden.
+ * hidden, and errors may name its machine.
  */
 export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | null {
   if (own === null) return lab
@@ -120,7 +120,8 @@ export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | nu
   const runs = lab.runs.map(run =>
     run.session_id === null || own.sessions.has(run.session_id) ? run : { ...run, session_id: null },
   )
-  return redactSessionIds({ ...lab, runs, ports: lab.session_id === null ? {} : lab.ports }, own)
+  const isUnowned = lab.session_id === null
+  return redactSessionIds({ ...lab, runs, ...(isUnowned ? { ports: {}, last_error: null } : {}) }, own)
 }
 
 /** Whether the lab had no owner before its session, and so every actor could see it. */

@@ -195,10 +195,11 @@ describe('the redacted view', () => {
     await edited(lab => ({
       session_id: null,
       title: `two routers ${sessionId}`,
+      last_error: 'no answer from 10.0.0.7',
       runs: [{ started_at: lab.created_at, stopped_at: null, session_id: sessionId, reason: textReason('') }],
     }))
     const lab = JSON.parse(await seenBy('author', `lab-records/${labId}`))
-    expect(lab).toMatchObject({ ports: {}, title: 'two routers ls-…', runs: [{ session_id: null }] })
+    expect(lab).toMatchObject({ ports: {}, last_error: null, title: 'two routers ls-…', runs: [{ session_id: null }] })
     expect(JSON.parse(await seenBy('user', `lab-records/${labId}`)).runs).toMatchObject([{ session_id: sessionId }])
   })
 
