@@ -118,11 +118,15 @@ describe('definitions', () => {
     await page.getByRole('region', { name: 'No capacity' }).getByText('metal-1').waitFor()
   })
 
-  it('are read-only for a user', async () => {
+  it('are read-only for operators and users, and users see no YAML', async () => {
     await api().call('createDefinition', { body: { name: 'user-e2e', topology: CAMPUS } })
     const { page } = await open({ at: '#/definitions?q=user-e2e', role: 'operator' })
     await page.getByRole('button', { name: 'Preview… user-e2e 1.0.0' }).waitFor()
     expect(await page.getByRole('button', { name: /Create definition|Deprecate|New version/ }).count()).toBe(0)
+    const theirs = await open({ at: '#/definitions/user-e2e', role: 'user' })
+    await theirs.page.getByRole('img', { name: '8 nodes, 9 links' }).waitFor()
+    await theirs.page.getByText('Only authors and operators can see the YAML.').waitFor()
+    expect(await theirs.page.getByText('Topology as YAML').count()).toBe(0)
   })
 })
 

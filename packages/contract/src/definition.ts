@@ -175,7 +175,8 @@ export const PlacementPreview = z
   })
   .meta({ id: 'PlacementPreview', description: 'Where a session would be placed now.' })
 
-const NARROW_SOURCE = 'Users get the source without its query, and no details of a failed fetch.'
+const NARROW_SOURCE =
+  'Only authors get the source with its query, which may be a signature. Users get no details of a failed fetch.'
 
 const DEFINITION_ID = { id: { description: 'The id of the definition.', example: 'ld-5k1r2m3n8pq4t' } } as const
 

@@ -1,3 +1,4 @@
+import { AUTHORS, mayCall } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
@@ -68,14 +69,16 @@ export const narrowDecision = <D extends DecisionRecord>(decision: D): D => ({
 
 const numberOf = <T>(value: T): T | typeof HIDDEN => (typeof value === 'string' ? HIDDEN : value)
 
-/** Authors, operators and controllers read topologies and sources; users book what they describe. */
+/** Users book what a topology describes, and don't read it: its configurations may hold passwords. */
 export const readsTopologies = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'user'
 
 const NOT_FETCHED = 'the source could not be fetched'
 
-/** A definition without its topology, whose configurations may hold passwords, and without the details of its source. */
-export function narrowDefinition<D extends Omit<LabletDefinition, 'topology'>>(definition: D): D {
+/** A definition as this actor reads it: users without topology and details of its source, and only authors with its query. */
+export function definitionFor<D extends Omit<LabletDefinition, 'topology'>>(actor: Actor, definition: D): D {
   const { source, sync } = definition
+  if (actor.role === 'controller' || mayCall(actor, AUTHORS)) return definition
+  if (readsTopologies(actor)) return { ...definition, source: withoutQuery(source) }
   return {
     ...definition,
     ...('topology' in definition ? { topology: null } : {}),

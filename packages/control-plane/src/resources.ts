@@ -24,7 +24,7 @@ import {
   StoredToken,
   WebhookState,
 } from './internal-documents.ts'
-import { narrowDefinition, narrowTemplate, narrowWorker, readsTopologies, withoutQuery } from './narrow-view.ts'
+import { definitionFor, narrowTemplate, narrowWorker, withoutQuery } from './narrow-view.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
 import { listAll } from './resources/list-documents.ts'
@@ -263,7 +263,7 @@ export const RESOURCES = {
     view: (_, definition) => ({ ...definitionSummary(definition), source: withoutQuery(definition.source) }),
     visibility: {
       kind: 'by_role',
-      narrow: (view, actor) => (readsTopologies(actor) ? view : narrowDefinition(view)),
+      narrow: (view, actor) => definitionFor(actor, view),
     },
   }),
   sessions: withEvents('sessions', {

@@ -6,7 +6,7 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { compareVersions } from '@lcm/domain/session/placement'
 import type { Api, Request } from '../../api-context.ts'
 import type { StoredDefinition } from '../../internal-documents.ts'
-import { narrowDefinition, readsTopologies } from '../../narrow-view.ts'
+import { definitionFor } from '../../narrow-view.ts'
 import { listAll, listPage } from '../list-documents.ts'
 import { givenOf } from './definition-content.ts'
 import { definitionSummary, definitionView } from './definition-view.ts'
@@ -29,7 +29,7 @@ export async function getDefinition(
   const stored = await findDefinition(api, id)
   const definition = definitionView(stored)
   const view = { ...definition, given: givenOf(stored), graph: await graphOf(definition) }
-  return readsTopologies(actor) ? view : narrowDefinition(view)
+  return definitionFor(actor, view)
 }
 
 export async function listDefinitions(
@@ -42,8 +42,7 @@ export async function listDefinitions(
     where,
     ...(q === undefined ? {} : { contains: { name: q } }),
   })
-  const items = page.items.map(definitionSummary)
-  return { ...page, items: readsTopologies(actor) ? items : items.map(narrowDefinition) }
+  return { ...page, items: page.items.map(each => definitionFor(actor, definitionSummary(each))) }
 }
 
 export const versionsOf = (api: Api, name: string): Promise<StoredDefinition[]> =>
