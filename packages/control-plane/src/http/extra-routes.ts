@@ -3,7 +3,10 @@ import { apiDocsPage } from '@lcm/contract/api-docs/page'
 import { openApi } from '@lcm/contract/openapi/document'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
+import { Reason } from '@lcm/domain/reason'
+import { redactReason } from '@lcm/domain/redact-reason'
 import type { AccessControl } from '../access/access-control.ts'
+import { seesAll } from '../resources.ts'
 import { methodNotAllowed } from './parse-request.ts'
 
 /** Answers a path outside the contract, such as the login page; null for an unknown path. */
@@ -62,7 +65,10 @@ export function extraRoutes(parts: ExtraParts): ExtraRoutes {
   const { browser } = parts.access
   const documents = documentsOf(parts.version)
   const routes = new Map<string, ExtraRoute>([
-    ['/health', probe(() => json(200, JSON.stringify(parts.process.health())))],
+    [
+      '/health',
+      probe(async request => json(200, JSON.stringify(await healthFor(parts, request, parts.process.health())))),
+    ],
     ['/ready', probe(() => ready(parts))],
     ['/metrics', get(request => metrics(parts, request))],
     ...documents,
@@ -79,6 +85,14 @@ export function extraRoutes(parts: ExtraParts): ExtraRoutes {
   }
 }
 
+/** Health is open, and never fails for a wrong token. Problems may name accounts and addresses, which operators may read. */
+async function healthFor({ access }: ExtraParts, request: ApiRequest, health: object): Promise<object> {
+  if (!('problems' in health) || !Array.isArray(health.problems) || health.problems.length === 0) return health
+  const actor = await access.identify(request).catch(() => null)
+  if (actor !== null && seesAll(actor)) return health
+  return { ...health, problems: health.problems.map(each => redactReason(Reason.parse(each))) }
+}
+
 /** Only admins may inject faults; the simulator itself checks no role. */
 async function simulatorAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
   if (process.simulator === undefined) return null
@@ -90,7 +104,8 @@ async function simulatorAnswer({ access, process }: ExtraParts, request: ApiRequ
 }
 
 /** `/services/<service>/health` and the like: routes of a controller, served on the product port. */
-async function controllerAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
+async function controllerAnswer(parts: ExtraParts, request: ApiRequest, url: URL) {
+  const { access, process } = parts
   const [, service = '', path = ''] = /^\/services\/([\w-]+)(\/.+)$/.exec(url.pathname) ?? []
   const roleOf = async () => {
     try {
@@ -105,7 +120,8 @@ async function controllerAnswer({ access, process }: ExtraParts, request: ApiReq
   const { status, body } = answer
   if (typeof body === 'string') return { status, headers: { 'content-type': 'text/plain; version=0.0.4' }, body }
   const type = status < 400 ? 'application/json' : PROBLEM_MEDIA_TYPE
-  return { status, headers: { 'content-type': type }, body: JSON.stringify(body) }
+  const shown = path === '/health' ? await healthFor(parts, request, body) : body
+  return { status, headers: { 'content-type': type }, body: JSON.stringify(shown) }
 }
 
 /** Response of `/ready`. */

@@ -126,14 +126,10 @@ export const LabletDefinition = DefinitionSpec.extend({
     .string()
     .nullable()
     .meta({ description: 'The id of the version that this one replaces when it becomes ACTIVE.', example: null }),
-  topology: z
-    .string()
-    .max(TOPOLOGY_CHARS_MAX)
-    .nullable()
-    .meta({
-      description: 'The CML topology as YAML; null until it is fetched, and for users.',
-      example: TOPOLOGY_EXAMPLE,
-    }),
+  topology: z.string().max(TOPOLOGY_CHARS_MAX).nullable().meta({
+    description: 'The CML topology as YAML; null until it is fetched, and for users.',
+    example: TOPOLOGY_EXAMPLE,
+  }),
   topology_sha256: z.string().nullable().meta({
     description: 'The hash of the topology.',
     example: '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901',
