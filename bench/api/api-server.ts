@@ -1,5 +1,6 @@
 import { controlPlane } from '@lcm/control-plane/control-plane'
 import { startServer } from '@lcm/control-plane/http/server'
+import { givenKeys } from '@lcm/control-plane/keys/secret-keys'
 import { STORE_SCHEMA } from '@lcm/control-plane/resources'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { host, silentLogger } from '@lcm/runtime'
@@ -20,7 +21,7 @@ const plane = controlPlane({
   changeKeys: localCoordination({ clock: systemClock, firstEpoch: () => 1 }).changeKeys,
   clock: systemClock,
   randomBytes: size => random.bytes(size),
-  secretKey: random.bytes(32),
+  secretKeys: givenKeys([random.bytes(32)]),
   config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'], settings: {} },
   log: silentLogger,
   process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '' },

@@ -4,6 +4,7 @@ import { computeConformance, type OpenCompute } from '@lcm/cloud/conformance/com
 import { CloudError } from '@lcm/cloud/errors'
 import { NO_READING } from '@lcm/cloud/machine-metrics'
 import { controlPlane } from '@lcm/control-plane/control-plane'
+import { storedKeys } from '@lcm/control-plane/keys/secret-keys'
 import { decisionLog } from '@lcm/controllers/kit/decision-log'
 import { registeredElection } from '@lcm/controllers/kit/registered-election'
 import { WORKER_CONTROLLER_DEFAULTS } from '@lcm/controllers/worker/config'
@@ -90,7 +91,7 @@ it('brings one worker to RUNNING', async () => {
     clock,
     changeKeys: local.changeKeys,
     randomBytes: size => time.random.bytes(size),
-    secretKey: time.random.bytes(32),
+    secretKeys: storedKeys([time.random.bytes(32)]),
     config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: [REGION], settings: {} },
     log: silentLogger,
     process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '' },

@@ -41,6 +41,18 @@ const AuditQuery = TimePage.extend({
 })
 export const AuditList = listOf(AuditEntry).meta({ id: 'AuditList', description: 'A page of changes.' })
 
+export const KeyRotation = z
+  .object({
+    active_key: z.string().meta({ description: 'The id of the key that now seals.', example: '5f0c9a1e' }),
+    resealed: z.int().meta({ description: 'How many texts this request sealed again.', example: 500 }),
+    done: z.boolean().meta({ description: 'Whether the rotation has ended; otherwise repeat the request.' }),
+    removable_keys: z.array(z.string()).meta({
+      description: 'Ids of the older keys that can now be removed from `LCM_SECRET_KEY`.',
+      example: ['b7d2e604'],
+    }),
+  })
+  .meta({ id: 'KeyRotation', description: 'The progress of a rotation of the secret key.' })
+
 const settingSource = z.enum(SETTING_SOURCES).meta({
   description: 'Where the value comes from: `given` at run time, the `environment`, or the `default`.',
   example: 'default',
@@ -107,6 +119,18 @@ export const ADMINISTRATION_ROUTES = {
     status: 200,
     answer: Info,
     problems: [],
+  },
+  rotateSecretKey: {
+    method: 'POST',
+    path: '/secret-key/rotate',
+    summary: 'Rotate the secret key',
+    description:
+      'Activates a new secret key, seals every secret again and removes the older keys. One request does a part of it: ' +
+      'repeat it until `done` is true. A rotation that a crash interrupted is continued.',
+    access: ADMINS,
+    status: 200,
+    answer: KeyRotation,
+    problems: ['key_rotation_blocked', 'secret_key_missing'],
   },
   createBackup: {
     method: 'POST',

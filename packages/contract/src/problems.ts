@@ -86,6 +86,11 @@ export const PROBLEMS = {
     title: 'Illegal status change',
     help: 'The lifecycle does not allow this status change. Read the resource again before you decide.',
   },
+  key_rotation_blocked: {
+    status: 409,
+    title: 'The secret key cannot be rotated now',
+    help: 'API replicas lack the new secret key, or there is none. `detail` says what to do. Then repeat the request.',
+  },
   lab_gone: {
     status: 409,
     title: 'The lab no longer exists',
@@ -284,6 +289,11 @@ export const PROBLEMS = {
     status: 503,
     title: 'The identity provider does not respond',
     help: 'The provider in `LCM_OIDC_ISSUER` does not respond, so new sign-ins fail. Tokens of LCM still work.',
+  },
+  secret_key_missing: {
+    status: 503,
+    title: 'This replica lacks a secret key',
+    help: 'The text is sealed with a key that this API replica does not have. Add the key to `LCM_SECRET_KEY` and restart it.',
   },
   store_unavailable: {
     status: 503,

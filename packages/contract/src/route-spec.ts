@@ -44,8 +44,11 @@ export interface RouteSpec {
   readonly problems: readonly ProblemCode[]
 }
 
-/** The callers that a route accepts: everyone, some roles, the controllers of one service, or any controller. */
-export type Access = 'open' | { readonly roles: readonly Role[] } | { readonly controllersOf: ServiceName | 'any' }
+/** The callers that a route accepts: everyone, some roles, the controllers of some services, or any controller. */
+export type Access =
+  | 'open'
+  | { readonly roles: readonly Role[] }
+  | { readonly controllersOf: ServiceName | readonly ServiceName[] | 'any' }
 
 export const EVERYONE: Access = { roles: ROLES }
 /** Every role but `controller`: controllers neither book nor cancel sessions. */
@@ -57,6 +60,8 @@ export const ANY_CONTROLLER: Access = { controllersOf: 'any' }
 export const WORKER_CONTROLLER: Access = { controllersOf: 'worker-controller' }
 export const SCHEDULER: Access = { controllersOf: 'resource-scheduler' }
 export const LABLET_CONTROLLER: Access = { controllersOf: 'lablet-controller' }
+/** The controllers that talk to CML. */
+export const CML_CONTROLLERS: Access = { controllersOf: ['worker-controller', 'lablet-controller'] }
 
 const KIB = 1024
 const MIB = 1024 * KIB
@@ -87,7 +92,8 @@ export function mayCall(actor: Actor, access: Access): boolean {
   if (access === 'open') return true
   if ('roles' in access) return access.roles.includes(actor.role)
   if (actor.role !== 'controller') return false
-  return access.controllersOf === 'any' || actor.service === access.controllersOf
+  const { controllersOf } = access
+  return controllersOf === 'any' || (actor.service !== null && [controllersOf].flat().includes(actor.service))
 }
 
 /** Admins and operators may modify every resource, all others only their own. */

@@ -7,7 +7,7 @@ import { HourlyUsd } from '@lcm/domain/template/worker-template'
 import { LaunchAttempt, WorkerChanges, WorkerName } from '@lcm/domain/worker/worker'
 import { ActivityEvent, Labels } from '@lcm/domain/worker/worker-field-schemas'
 import { z } from 'zod'
-import { ANY_CONTROLLER, type RouteSpec, SCHEDULER, WORKER_CONTROLLER } from './route-spec.ts'
+import { CML_CONTROLLERS, type RouteSpec, SCHEDULER, WORKER_CONTROLLER } from './route-spec.ts'
 import { WorkerSample, WorkerView } from './worker.ts'
 import { WORKER_ID } from './worker-routes.ts'
 
@@ -218,8 +218,10 @@ export const WORKER_CONTROLLER_ROUTES = {
     path: '/workers/{id}/secrets',
     params: WORKER_ID,
     summary: 'Get the secrets of a worker',
-    description: 'Returns the license token and the CML login of a worker.',
-    access: ANY_CONTROLLER,
+    description:
+      'Returns the CML login of a worker, and to the worker-controller also its license token. The first read of each ' +
+      'controller in an hour is recorded in the audit log.',
+    access: CML_CONTROLLERS,
     status: 200,
     answer: WorkerSecrets,
     problems: ['not_found'],

@@ -1,7 +1,7 @@
 import type { GivenSettings } from '@lcm/domain/fleet/settings'
 import type { Clock } from '@lcm/runtime/clock'
 import type { ChangeFeed, Store } from '@lcm/store/store'
-import type { Sealing } from './crypto.ts'
+import type { KeyRing } from './keys/key-ring.ts'
 
 /** Dependencies of the API. Time and randomness are injected, so a run can be repeated exactly. */
 export interface ApiParts {
@@ -10,7 +10,8 @@ export interface ApiParts {
   readonly feed: ChangeFeed
   readonly clock: Clock
   readonly randomBytes: (size: number) => Uint8Array
-  readonly sealing: Sealing
+  /** Seals and opens secrets. */
+  readonly keys: KeyRing
   readonly config: ApiConfig
 }
 

@@ -17,23 +17,25 @@ import { changeKeyFeed } from './changes/feed/change-key-feed.ts'
 import { limitStreams } from './changes/stream-limit.ts'
 import { webhook } from './changes/webhook/webhook.ts'
 import type { WebhookSetting } from './changes/webhook/webhook-post.ts'
-import { sealing } from './crypto.ts'
 import { housekeeping } from './housekeeping.ts'
 import { dispatcher, withDeadline } from './http/dispatch.ts'
 import { extraRoutes, type ProcessStatus } from './http/extra-routes.ts'
 import { handlers } from './http/handlers.ts'
+import { keyReports, keyRing } from './keys/key-ring.ts'
+import type { SecretKeys } from './keys/secret-keys.ts'
 import { holdFleet } from './resources/fleet/change-fleet-scaling.ts'
 import { fleetMetrics } from './resources/fleet/fleet-metrics.ts'
 import { nextEpoch } from './resources/service/term-fencing.ts'
 import { seedTemplates } from './resources/template/commands.ts'
 import { findToken, getToken } from './resources/token/queries.ts'
+import { RESOURCES } from './resources.ts'
 
 export interface ControlPlaneParts extends AccessSetting {
   readonly store: Store
   readonly changeKeys: ChangeKeys
   readonly clock: Clock
   readonly randomBytes: (size: number) => Uint8Array
-  readonly secretKey: Uint8Array
+  readonly secretKeys: SecretKeys
   readonly config: ApiConfig
   readonly log: Logger
   readonly process: ProcessStatus
@@ -61,9 +63,12 @@ export interface ControlPlane {
 export function controlPlane(parts: ControlPlaneParts): ControlPlane {
   const { log, changeKeys } = parts
   const ordered = orderedChanges(parts)
-  const api = openApi({ ...parts, feed: ordered.feed, sealing: sealing(parts.secretKey, parts.randomBytes) })
+  const ringParts = { ...parts, keys: parts.secretKeys, rings: parts.store.collection(RESOURCES.keyRings) }
+  const keys = keyRing(ringParts)
+  const api = openApi({ ...parts, feed: ordered.feed, keys })
   const access = accessControl({
     ...parts,
+    sealing: keys.cookies,
     findToken: secret => findToken(api, secret),
     getToken: id => getToken(api, id),
   })
@@ -92,6 +97,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
       announcer(api, changeKeys, log),
       live.service,
       housekeeping(api, log),
+      ...(parts.secretKeys.file === null ? [keyReports(ringParts, keys)] : []),
       ...(parts.webhook === undefined ? [] : [webhook(api, parts.webhook, log)]),
     ],
     seed: templates => seedTemplates(api, templates),

@@ -5,7 +5,7 @@ import { sealing } from './crypto.ts'
 const random = seededRandom(3)
 const KEY = random.bytes(32)
 const randomBytes = (size: number) => random.bytes(size)
-const ours = sealing(KEY, randomBytes)
+const ours = sealing(KEY, 'secrets', randomBytes)
 
 describe('a sealed secret', () => {
   it('opens under its key and for its purpose', () => {
@@ -16,7 +16,7 @@ describe('a sealed secret', () => {
 
   it('can’t be opened with another key, for another purpose, or after a modification', () => {
     const sealed = ours.seal('token', 'license:w-1')
-    expect(sealing(random.bytes(32), randomBytes).open(sealed, 'license:w-1')).toBeNull()
+    expect(sealing(random.bytes(32), 'secrets', randomBytes).open(sealed, 'license:w-1')).toBeNull()
     expect(ours.open(sealed, 'license:w-2')).toBeNull()
     for (let at = 0; at < sealed.length; at += 1) {
       const other = sealed[at] === 'A' ? 'B' : 'A'

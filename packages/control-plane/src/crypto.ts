@@ -4,36 +4,61 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 const KEY_BYTES = 32
 
-/** Encrypts text with a key of this installation, bound to a purpose. */
+/** Encrypts text with one key, bound to a purpose. */
 export interface Sealing {
   seal(text: string, purpose: string): string
   /** Null for another key or purpose, or after tampering. */
   open(sealed: string, purpose: string): string | null
 }
 
-/** AES-256-GCM with a derived key. */
-export function sealing(secretKey: Uint8Array, randomBytes: (size: number) => Uint8Array): Sealing {
-  const key = Buffer.from(hkdfSync('sha256', secretKey, '', 'lcm sealing', KEY_BYTES))
+/** Each use has a derived key of its own, so that a text of one use can't be opened as a text of the other. */
+const LABELS = { secrets: 'lcm sealing', cookies: 'lcm cookies' } as const
+
+/** Version of the format: `k1_<key id>_<base64url>`. Texts of 0.1.0 are base64url alone. */
+const FORMAT = 'k1'
+const NAMED = /^k1_([0-9a-f]{8})_([\w-]+)$/
+
+const derived = (secretKey: Uint8Array, label: string, bytes: number): Buffer =>
+  Buffer.from(hkdfSync('sha256', secretKey, '', label, bytes))
+
+/** The public name of a key, derived from it. */
+export const keyIdOf = (secretKey: Uint8Array): string => derived(secretKey, 'lcm key id', 4).toString('hex')
+
+/** The id of the key that sealed a text; null for a text of 0.1.0. */
+export const keyIdIn = (sealed: string): string | null => NAMED.exec(sealed)?.[1] ?? null
+
+/** AES-256-GCM with a key that is derived for one use. */
+export function sealing(
+  secretKey: Uint8Array,
+  use: keyof typeof LABELS,
+  randomBytes: (size: number) => Uint8Array,
+): Sealing {
+  const id = keyIdOf(secretKey)
+  const key = derived(secretKey, LABELS[use], KEY_BYTES)
   return {
     seal(text, purpose) {
       const iv = randomBytes(IV_BYTES)
       const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(purpose))
       const hidden = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-      return Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url')
+      return `${FORMAT}_${id}_${Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url')}`
     },
     open(sealed, purpose) {
-      const bytes = Buffer.from(sealed, 'base64url')
-      if (bytes.length < IV_BYTES + TAG_BYTES) return null
-      const tag = bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)
-      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
-      decipher.setAAD(Buffer.from(purpose)).setAuthTag(tag)
-      try {
-        const shown = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
-        return shown.toString('utf8')
-      } catch {
-        return null
-      }
+      const [, named, hidden] = NAMED.exec(sealed) ?? [null, id, sealed]
+      return named === id ? decrypted(key, Buffer.from(hidden ?? '', 'base64url'), purpose) : null
     },
+  }
+}
+
+function decrypted(key: Buffer, bytes: Buffer, purpose: string): string | null {
+  if (bytes.length < IV_BYTES + TAG_BYTES) return null
+  const tag = bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
+  decipher.setAAD(Buffer.from(purpose)).setAuthTag(tag)
+  try {
+    const shown = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
+    return shown.toString('utf8')
+  } catch {
+    return null
   }
 }
 

@@ -20,6 +20,19 @@ export const Secret = z.object({
 })
 export type Secret = z.infer<typeof Secret>
 
+/** Which secret key is active, which older ones texts may still be sealed with, and which keys each replica has. */
+export const KeyRingState = z.object({
+  id: z.literal('keys'),
+  version: z.int().positive(),
+  /** Id of the key that seals. */
+  active: z.string(),
+  /** Ids of older keys; empty once every text is sealed with the active one. */
+  older: z.array(z.string()),
+  /** Replicas whose keys an operator provides, by a random id. */
+  replicas: z.record(z.string(), z.object({ key_ids: z.array(z.string()), seen_at: Instant })),
+})
+export type KeyRingState = z.infer<typeof KeyRingState>
+
 /** A definition with fields that its view leaves out. */
 export const StoredDefinition = LabletDefinition.extend({
   /** Fields that the author set; the others are derived from the topology, again for every new version. */

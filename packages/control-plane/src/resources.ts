@@ -16,8 +16,10 @@ import { Worker } from '@lcm/domain/worker/worker'
 import type { Collection, Document, Kind, Store, StoreSchema } from '@lcm/store/store'
 import type { z } from 'zod'
 import type { ApiParts } from './api-dependencies.ts'
+import { keyIdIn } from './crypto.ts'
 import {
   IdempotentRequest,
+  KeyRingState,
   LoginCode,
   Secret,
   StoredDefinition,
@@ -332,8 +334,15 @@ export const RESOURCES = {
     unique: { hash: token => token.hash },
     facets: token => ({ hash: token.hash }),
   }),
-  secrets: internal('secret', { schema: Secret, facets: secret => ({ resource: secret.resource }) }),
-  idempotentRequests: internal('idempotent_request', { schema: IdempotentRequest }),
+  keyRings: internal('key_ring', { schema: KeyRingState }),
+  secrets: internal('secret', {
+    schema: Secret,
+    facets: ({ resource, sealed }) => ({ resource, key: keyFacet(sealed) }),
+  }),
+  idempotentRequests: internal('idempotent_request', {
+    schema: IdempotentRequest,
+    facets: ({ answer }) => ({ key: answer === null ? UNANSWERED : keyFacet(answer.sealed_body) }),
+  }),
   loginCodes: internal('login_code', { schema: LoginCode }),
   webhooks: internal('webhook', { schema: WebhookState }),
 }
@@ -355,6 +364,12 @@ export function openCollections(store: Store): Collections {
   const open = <N extends CollectionName>(name: N) => store.collection<DocumentOf<N>>(KINDS[name])
   return Object.fromEntries(NAMES.map((name): [string, unknown] => [name, open(name)])) as Collections
 }
+
+/** Values of the facet `key` besides key ids. */
+export const UNANSWERED = 'unanswered'
+export const NO_KEY_ID = 'none'
+const NOTHING_SEALED = 'nothing'
+const keyFacet = (sealed: string | null): string => (sealed === null ? NOTHING_SEALED : (keyIdIn(sealed) ?? NO_KEY_ID))
 
 /** One of them, with the type of its documents for code that is generic over kinds. */
 export const collectionOf = <N extends CollectionName>(collections: Collections, name: N): Collection<DocumentOf<N>> =>

@@ -3,6 +3,7 @@ import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import type { BodyInput } from '@lcm/contract/routes'
 import { type ControlPlane, type ControlPlaneParts, controlPlane } from '@lcm/control-plane/control-plane'
 import { StoredDefinition } from '@lcm/control-plane/internal-documents'
+import { storedKeys } from '@lcm/control-plane/keys/secret-keys'
 import { type CollectionName, collectionOf, type DocumentOf, openCollections } from '@lcm/control-plane/resources'
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { type Actor, ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
@@ -35,6 +36,8 @@ const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
 const service = (role: Role): ServiceName | null => (role === 'controller' ? 'worker-controller' : null)
 
 export interface ControlPlaneSetting extends Partial<ControlPlaneParts> {
+  /** The only secret key at first. */
+  readonly secretKey?: Uint8Array
   /** Start of its manual clock. */
   readonly startMs?: number
 }
@@ -45,7 +48,7 @@ export type AControlPlane = ReturnType<typeof aControlPlane>
  * The real API on an in-memory SQLite store, behind an unreliable network. It has one token per role and one per service: their
  * names. Use it wherever a test needs the API, instead of a fake.
  */
-export function aControlPlane({ startMs, ...setting }: ControlPlaneSetting = {}) {
+export function aControlPlane({ startMs, secretKey, ...setting }: ControlPlaneSetting = {}) {
   const clock = manualClock(startMs)
   const random = seededRandom(7)
   const store = setting.store ?? openSqliteStore(':memory:')
@@ -55,7 +58,7 @@ export function aControlPlane({ startMs, ...setting }: ControlPlaneSetting = {})
     changeKeys: coordination.changeKeys,
     clock,
     randomBytes: size => random.bytes(size),
-    secretKey: random.bytes(32),
+    secretKeys: storedKeys([secretKey ?? random.bytes(32)]),
     config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'], settings: {} },
     log: silentLogger,
     process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '# metrics\n' },

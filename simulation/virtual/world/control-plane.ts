@@ -1,4 +1,5 @@
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
+import type { SecretKeys } from '@lcm/control-plane/keys/secret-keys'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { Logger } from '@lcm/runtime'
@@ -23,19 +24,19 @@ export interface ControlPlaneParts {
   readonly store: Store
   readonly changeKeys: ChangeKeys
   readonly templates: readonly WorkerTemplateSpec[]
-  readonly secretKey: Uint8Array
+  readonly secretKeys: SecretKeys
   readonly log: Logger
 }
 
 /** The API without sockets, with a token for every user. */
 export async function openControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
-  const { time, store, changeKeys, templates, secretKey, log } = parts
+  const { time, store, changeKeys, templates, secretKeys, log } = parts
   const plane = controlPlane({
     store,
     changeKeys,
     clock: time.clock,
     randomBytes: size => time.random.bytes(size),
-    secretKey,
+    secretKeys,
     config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings: {} },
     log,
     process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '' },

@@ -6,6 +6,7 @@ import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
 import { simMetrics } from '@lcm/cloud-sim/in-process/machine-metrics'
 import { openSimModel, type SimModel } from '@lcm/cloud-sim/sim-model'
 import type { Dispatch } from '@lcm/contract/route-spec'
+import { storedKeys } from '@lcm/control-plane/keys/secret-keys'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { type LocalCoordination, localCoordination } from '@lcm/coordination/local/coordination'
@@ -208,7 +209,7 @@ async function openApi(base: Base, violated: (rule: string) => void, { templates
   const logger = scanningLogger(violated, onLog)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
   const checkedStore = withCheckedWrites((defects.store ?? identity)(unreliableStore(base.store, faultParts)), violated)
-  const parts = { time, log: logger, secretKey: time.random.bytes(32), templates }
+  const parts = { time, log: logger, secretKeys: storedKeys([time.random.bytes(32)]), templates }
   // The follower must not miss changes while the API is down: events are checked against the store.
   const observer = await openControlPlane({ ...parts, store: base.store, changeKeys: local.changeKeys })
   const open = (ports: Killable) => {

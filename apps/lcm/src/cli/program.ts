@@ -230,6 +230,11 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./backup/restore-command.ts')).defineRestore,
   },
   {
+    name: 'rotate-key',
+    summary: 'Replace the secret key and seal every stored secret again',
+    load: async () => (await import('./secret-key/rotate-key-command.ts')).defineRotateKey,
+  },
+  {
     name: 'services',
     summary: 'Trigger a service, change its leader or reset its term',
     load: async () => (await import('./service/service-commands.ts')).defineServices,

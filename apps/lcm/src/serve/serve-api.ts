@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
 import { type ReadinessGate, readinessGate } from '@lcm/control-plane/http/readiness-gate'
+import { givenKeys, type SecretKeys, secretKeysOf } from '@lcm/control-plane/keys/secret-keys'
 import { ENDING } from '@lcm/controllers/kit/compose-controller'
 import { outages } from '@lcm/controllers/kit/dependency-outages'
 import { promMeter } from '@lcm/controllers/kit/metrics'
@@ -147,15 +148,15 @@ function openPlane(parts: PlaneParts): ControlPlane {
   const { env, settings, log, store, coordination, ending, regions } = parts
   const meter = promMeter()
   const silent = outages({ clock: systemClock, logger: log })
-  const secretKey = Buffer.from(env.LCM_SECRET_KEY, 'hex')
+  const secretKeys = givenKeys(secretKeysOf(env.LCM_SECRET_KEY))
   return controlPlane({
-    ...backupOf({ env, log, store, secretKey }),
+    ...backupOf({ env, log, store, secretKeys }),
     ...parts.webhook,
     store: watchedStore(store, silent),
     log,
     clock: systemClock,
     randomBytes,
-    secretKey,
+    secretKeys,
     changeKeys: coordination.changeKeys,
     oidc: oidcOf(env),
     publicUrl: env.LCM_PUBLIC_URL ?? null,
@@ -173,14 +174,19 @@ function openPlane(parts: PlaneParts): ControlPlane {
 }
 
 /** The backup has no fleet id, because only the worker-controllers know it. */
-function backupOf({ env, log, store, secretKey }: Pick<PlaneParts, 'env' | 'log' | 'store'> & { secretKey: Buffer }) {
+function backupOf({
+  env,
+  log,
+  store,
+  secretKeys,
+}: Pick<PlaneParts, 'env' | 'log' | 'store'> & { secretKeys: SecretKeys }) {
   const storeFile = sqliteFile(env.LCM_STORE)
   if (storeFile === null) return {}
   const cloud = env.LCM_CLOUD
   const backup = backupsOf({
     store,
     storeFile,
-    secretKey,
+    secretKeys,
     fleetId: null,
     cloud,
     copyCloud: null,

@@ -230,7 +230,7 @@ function openControlPlane(
   const backup = backupsOf({
     store,
     storeFile: folder.file('lcm.sqlite'),
-    secretKey: folder.secretKey,
+    secretKeys: folder.secretKeys,
     fleetId: folder.fleetId,
     cloud: options.cloud,
     copyCloud: cloud.backup,
@@ -245,7 +245,7 @@ function openControlPlane(
     log,
     clock: systemClock,
     randomBytes,
-    secretKey: folder.secretKey,
+    secretKeys: folder.secretKeys,
     changeKeys: rest.changeKeys,
     metricsPublic: env.LCM_METRICS_PUBLIC,
     config: {

@@ -67,7 +67,9 @@ export function parameterAt(parameter: Parameter | Reference, { components }: Op
 export function allowedCallers(access: Access): string {
   if (access === 'open') return 'everyone, without a token'
   if ('controllersOf' in access)
-    return access.controllersOf === 'any' ? 'all controllers, each for its own service' : `the ${access.controllersOf}`
+    return access.controllersOf === 'any'
+      ? 'all controllers, each for its own service'
+      : `the ${[access.controllersOf].flat().join(' and the ')}`
   return access === EVERYONE ? 'all roles' : access.roles.join(', ')
 }
 

@@ -99,6 +99,7 @@ it.each<[RouteSpec['access'], string]>([
   [EVERYONE, 'all roles'],
   [{ roles: ['admin', 'operator'] }, 'admin, operator'],
   [{ controllersOf: 'worker-controller' }, 'the worker-controller'],
+  [{ controllersOf: ['worker-controller', 'lablet-controller'] }, 'the worker-controller and the lablet-controller'],
   [{ controllersOf: 'any' }, 'all controllers, each for its own service'],
 ])('shows the callers of %j', (access, expected) => {
   expect(allowedCallers(access)).toBe(expected)

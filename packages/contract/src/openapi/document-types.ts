@@ -90,7 +90,7 @@ export interface Operation {
   /** The roles that may call it. */
   readonly 'x-lcm-roles': readonly Role[]
   /** The service whose controllers may call it. */
-  readonly 'x-lcm-service'?: ServiceName | 'any'
+  readonly 'x-lcm-service'?: ServiceName | readonly ServiceName[] | 'any'
   readonly 'x-lcm-problems': readonly ProblemCode[]
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
   readonly parameters: readonly (Parameter | Reference)[]

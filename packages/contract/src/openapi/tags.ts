@@ -16,6 +16,7 @@ const TAGS: Readonly<Record<string, string>> = {
   audit: 'The log of changes that callers made.',
   tokens: 'API tokens.',
   'login-links': 'One-time links that sign a browser in.',
+  'secret-key': 'The key that seals secrets.',
   backup: 'Backups of the store.',
   info: 'The version of LCM and the caller.',
 }

@@ -6,7 +6,7 @@ import type { Token } from '@lcm/domain/token'
 import { type LinkedAbort, type Logger, linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
-import { sealing, sha256 } from '../crypto.ts'
+import { type Sealing, sha256 } from '../crypto.ts'
 import { RESOURCES } from '../resources.ts'
 import { type BrowserLogin, browserLogin } from './browser-login.ts'
 import { type BrowserSessions, browserSessions, refuseForeignOrigin } from './browser-sessions.ts'
@@ -51,8 +51,8 @@ interface AccessParts extends AccessSetting {
   readonly store: Store
   readonly log: Logger
   readonly randomBytes: (size: number) => Uint8Array
-  /** Seals browser sessions: they survive a restart, but not a new key. */
-  readonly secretKey: Uint8Array
+  /** Seals cookies: they survive a restart, but end when their key is removed. */
+  readonly sealing: Sealing
   findToken(secret: string): Promise<Token | null>
   getToken(id: string): Promise<Token | null>
 }
@@ -60,7 +60,6 @@ interface AccessParts extends AccessSetting {
 export function accessControl(parts: AccessParts): AccessControl {
   const { clock, oidc = null, publicUrl = null } = parts
   const limits = { ...ACCESS_LIMITS, ...parts.limits }
-  const seals = sealing(parts.secretKey, parts.randomBytes)
   const attempts = failedAttempts(clock, limits)
   const rate = rateLimiter(clock, limits)
   const codes = loginCodes({ ...parts, codes: parts.store.collection(RESOURCES.loginCodes) })
@@ -68,7 +67,7 @@ export function accessControl(parts: AccessParts): AccessControl {
   const provider = oidc && identityProvider(oidc, { ...parts, fetch: parts.fetch ?? fetch })
   const keyOf = async (actorId: string) =>
     actorId.startsWith('oidc:') ? (oidc?.issuer ?? null) : tokens.keyOf(actorId)
-  const sessions = browserSessions({ clock, sealing: seals, publicUrl, keyOf })
+  const sessions = browserSessions({ clock, sealing: parts.sealing, publicUrl, keyOf })
   const identities = { tokens, provider, sessions, publicUrl }
   const valid = recentlyValid()
 
@@ -91,7 +90,7 @@ export function accessControl(parts: AccessParts): AccessControl {
       log: parts.log,
       publicUrl,
       sessions,
-      signIns: signInCookie({ ...parts, sealing: seals, publicUrl }),
+      signIns: signInCookie({ ...parts, publicUrl }),
       provider,
       codes,
       attempts,

@@ -7,6 +7,7 @@ import type { Api, Created, Empty, Encoded, File, Json, Reply, ReplyOf, Request,
 import type { EventStreams } from '../changes/events.ts'
 import { createBackup, type MakeBackup } from '../create-backup.ts'
 import type { StoredDefinition } from '../internal-documents.ts'
+import { rotateKey } from '../keys/rotate-key.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -34,6 +35,7 @@ import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
 import { reportLab } from '../resources/lab/report-lab.ts'
 import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
+import { secretReads } from '../resources/secret/secret-reads.ts'
 import {
   deregisterLicense,
   registerLicense,
@@ -253,11 +255,13 @@ const systemHandlers = ({ api, access, events, backup, simControl }: HandlerPart
       url: `/login?code=${await access.createLoginCode(actor)}`,
       expires_in_seconds: LOGIN_CODE_MS / 1000,
     })),
+    rotateSecretKey: json(request => rotateKey(api, request)),
     createBackup: file(request => createBackup(api, request, backup)),
   }) satisfies Partial<HandlerMap>
 
 /** Routes of the worker-controller and the resource-scheduler. */
 const workerControllerHandlers = (api: Api) => {
+  const reads = secretReads(api)
   const view = async (changed: Promise<Worker>) => workerView(api, await changed)
   return {
     reportWorkerStatus: json(request => view(reportStatus(api, request))),
@@ -271,8 +275,8 @@ const workerControllerHandlers = (api: Api) => {
     }),
     scaleUp: createdOnce(request => scaleUp(api, request)),
     cleanUpWorkers: json(request => cleanUpWorkers(api, request)),
-    getWorkerSecrets: json(request => workerSecrets(api, request)),
-    getTemplateUserData: json(request => templateUserData(api, request)),
+    getWorkerSecrets: json(request => workerSecrets(api, reads, request)),
+    getTemplateUserData: json(request => templateUserData(api, reads, request)),
     permitOrphanTermination: json(request => permitOrphanTermination(api, request)),
     reportLicenseLeak: createdOnce(request => reportLicenseLeak(api, request)),
     recordDecisions: empty(request => recordDecisions(api, request)),

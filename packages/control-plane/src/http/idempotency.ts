@@ -97,14 +97,18 @@ const isExpired = (api: Api, { started_at }: IdempotentRequest): boolean =>
 
 async function finish(api: Api, stored: IdempotentRequest, response: ApiResponse): Promise<void> {
   if (response.body !== null && typeof response.body !== 'string') return
-  const sealed_body = response.body === null ? null : api.sealing.seal(response.body, stored.id)
+  // Sealed after `begin` has written: a rotation of keys rewrites each open request, so that no older key is used here.
+  const sealed_body = response.body === null ? null : await api.keys.seal(response.body, stored.id)
   const answer = { status: response.status, headers: { ...response.headers }, sealed_body }
-  await api.idempotentRequests.replace({ ...stored, version: stored.version + 1, answer })
+  if ((await api.idempotentRequests.replace({ ...stored, version: stored.version + 1, answer })).ok) return
+  const rewritten = await api.idempotentRequests.get(stored.id)
+  if (rewritten?.answer === null && rewritten.resource_id === stored.resource_id) await finish(api, rewritten, response)
 }
 
-function replay(api: Api, { id, answer }: IdempotentRequest): ApiResponse {
+async function replay(api: Api, { id, answer }: IdempotentRequest): Promise<ApiResponse> {
   if (answer === null) throw inProgress()
-  const body = answer.sealed_body === null ? null : api.sealing.open(answer.sealed_body, id)
+  const current = async () => (await api.idempotentRequests.get(id))?.answer?.sealed_body ?? null
+  const body = answer.sealed_body === null ? null : await api.keys.openStored(current, id)
   return { status: answer.status, headers: { ...answer.headers, 'idempotent-replayed': 'true' }, body }
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'no
 import { appendFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { givenKeys } from '@lcm/control-plane/keys/secret-keys'
 import { silentLogger } from '@lcm/runtime'
 import { unpackBackup } from '@lcm/store/sqlite/backup'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
@@ -22,7 +23,7 @@ afterEach(() => store.close())
 const source = (more: Partial<BackedUp> = {}): BackedUp => ({
   store,
   storeFile: join(folder, 'lcm.sqlite'),
-  secretKey: Buffer.alloc(32, 7),
+  secretKeys: givenKeys([Buffer.alloc(32, 7)]),
   fleetId: 'lcm-1234',
   cloud: 'sim',
   copyCloud: file => appendFile(file, 'a whole world'),

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { ProblemError } from '@lcm/contract/problems'
 import type { MakeBackup } from '@lcm/control-plane/create-backup'
+import { type SecretKeys, textOfSecretKeys } from '@lcm/control-plane/keys/secret-keys'
 import { toInstant } from '@lcm/domain/instant'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -15,7 +16,7 @@ export interface BackedUp {
   readonly store: Store
   /** Copies are written next to this file, because secrets may not leave its folder. */
   readonly storeFile: string
-  readonly secretKey: Uint8Array
+  readonly secretKeys: SecretKeys
   /** Null if only the controllers know it. */
   readonly fleetId: string | null
   readonly cloud: string
@@ -27,7 +28,7 @@ export interface BackedUp {
 
 /** Parts of a backup besides the store. */
 export const PARTS = {
-  secretKey: 'secret-key',
+  secretKeys: 'secret-key',
   fleetId: 'fleet-id',
   cloud: 'cloud',
   madeAt: 'made-at',
@@ -53,9 +54,13 @@ export function backupsOf(source: BackedUp): MakeBackup | null {
       )
     try {
       const file = await newFile(folder, 'backup')
+      const before = source.secretKeys.all()
       await copyStore(file)
+      // A rotation may remove a key during the copy that seals texts in it.
+      const keys = [...source.secretKeys.all()]
+      for (const key of before) if (!keys.includes(key)) keys.push(key)
       // The cloud is copied after the store, because every restore must handle a store that is older than its cloud.
-      packBackup(file, await partsOf(source, folder))
+      packBackup(file, await partsOf(source, { folder, keys }))
       return read({ file, remove, log }, signal)
     } catch (cause) {
       await remove()
@@ -87,9 +92,12 @@ async function newFile(folder: string, name: string): Promise<string> {
   return file
 }
 
-async function partsOf(source: BackedUp, folder: string): Promise<BackupParts> {
+async function partsOf(
+  source: BackedUp,
+  { folder, keys }: { folder: string; keys: readonly Uint8Array[] },
+): Promise<BackupParts> {
   const texts: readonly (readonly [string, string | null])[] = [
-    [PARTS.secretKey, Buffer.from(source.secretKey).toString('hex')],
+    [PARTS.secretKeys, textOfSecretKeys(keys)],
     [PARTS.fleetId, source.fleetId],
     [PARTS.cloud, source.cloud],
     [PARTS.madeAt, toInstant(source.clock.now())],

@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { type SecretKeys, secretKeysOf, storedKeys, textOfSecretKeys } from '@lcm/control-plane/keys/secret-keys'
 import { StartupError } from '../startup-error.ts'
 import { holdLock } from './lock.ts'
 import { FLEET_ID_HINT, refuseUnfinishedRestore, wasRestored } from './restore-marks.ts'
@@ -28,7 +29,7 @@ export interface Endpoints {
 export interface DataFolder {
   readonly path: string
   readonly adminToken: string
-  readonly secretKey: Uint8Array
+  readonly secretKeys: SecretKeys
   readonly fleetId: string
   file(name: string): string
   /** Writes endpoints.json, where commands find this process. */
@@ -53,10 +54,7 @@ export function openDataFolder(given: string, cloud: string): DataFolder {
     return {
       path,
       adminToken: secret(path, 'admin-token', /^\S{16,}$/, () => randomBytes(32).toString('base64url')),
-      secretKey: Buffer.from(
-        secret(path, 'secret-key', /^[0-9a-f]{64}$/, () => randomBytes(32).toString('hex')),
-        'hex',
-      ),
+      secretKeys: secretKeysIn(path),
       fleetId: secret(path, 'fleet-id', /^[\w.-]{1,64}$/, () => `lcm-${randomBytes(4).toString('hex')}`),
       file: name => join(path, name),
       publish: endpoints => replaceFile(join(path, 'endpoints.json'), `${JSON.stringify(endpoints, null, 2)}\n`),
@@ -110,6 +108,13 @@ function makeFolders(path: string): void {
 
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message.replace(/^E\w+: /, '') : String(error)
+
+/** The keys are the lines of a file, the newest first. */
+function secretKeysIn(path: string): SecretKeys {
+  const name = 'secret-key'
+  const text = secret(path, name, /^[0-9a-f]{64}(\n[0-9a-f]{64})*$/, () => randomBytes(32).toString('hex'))
+  return storedKeys(secretKeysOf(text), keys => replaceFile(join(path, name), `${textOfSecretKeys(keys)}\n`))
+}
 
 /** Reads a secret, or creates it. Written to a temporary file and renamed, so that a crash can't leave a partial secret. */
 function secret(path: string, name: string, shape: RegExp, make: () => string): string {

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { givenKeys } from '@lcm/control-plane/keys/secret-keys'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
@@ -32,7 +33,7 @@ async function backup(more: Partial<BackedUp> = {}): Promise<string> {
   const make = backupsOf({
     store,
     storeFile: join(folder, 'lcm.sqlite'),
-    secretKey: Buffer.alloc(32, 7),
+    secretKeys: givenKeys([Buffer.alloc(32, 7)]),
     fleetId: 'lcm-1234',
     cloud: 'sim',
     copyCloud: async file => writeFileSync(file, 'a whole world'),
@@ -77,7 +78,7 @@ it('creates a data folder that continues from the backup, readable by its owner 
   expect(readFileSync(join(path, 'sim.sqlite'), 'utf8')).toBe('a whole world')
   const folder = openDataFolder(path, 'sim')
   expect(folder.fleetId).toBe('lcm-1234')
-  expect(Buffer.from(folder.secretKey)).toEqual(Buffer.alloc(32, 7))
+  expect(folder.secretKeys.all().map(key => Buffer.from(key))).toEqual([Buffer.alloc(32, 7)])
   expect(folder.adminToken).toMatch(/^\S{16,}$/)
   folder.release()
   expect(() => openDataFolder(path, 'aws')).toThrow(/belongs to a fleet in cloud "sim"/)

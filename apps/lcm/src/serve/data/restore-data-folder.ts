@@ -21,7 +21,7 @@ export interface RestoreOptions {
 
 const LOCK = 'lock'
 const STORE = 'lcm.sqlite'
-const TEXTS = [PARTS.secretKey, PARTS.fleetId, PARTS.cloud] as const
+const TEXTS = [PARTS.secretKeys, PARTS.fleetId, PARTS.cloud] as const
 const WRITTEN = [STORE, `${STORE}-journal`, ...TEXTS, PARTS.simulation, UNFINISHED, RESTORED]
 
 /**

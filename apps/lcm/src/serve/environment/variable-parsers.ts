@@ -1,3 +1,4 @@
+import { SECRET_KEYS } from '@lcm/control-plane/keys/secret-keys'
 import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 import { HOST_PATTERN } from '@lcm/domain/outbound/host-list'
 import { z } from 'zod'
@@ -87,3 +88,12 @@ export function setting(name: SettingName, unit: Unit = { name: 'a whole number'
     .refine(value => schema.safeParse(value).success, allowed)
     .optional()
 }
+
+/** One key, or several during a rotation. */
+export const secretKeys = z
+  .string()
+  .trim()
+  .regex(
+    SECRET_KEYS,
+    '64 hexadecimal digits, for example from `openssl rand -hex 32`; several keys are separated by commas, the newest first',
+  )

@@ -323,6 +323,12 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   stopLab: { arrange: aLab, action: 'stop', about: 'lab_record:' },
   wipeLab: { arrange: aLab, action: 'wipe', about: 'lab_record:' },
   deleteLab: { arrange: aLab, action: 'delete', about: 'lab_record:' },
+  rotateSecretKey: {
+    action: 'rotate-key',
+    about: 'key_ring:keys',
+    before: { active_key: expect.any(String) },
+    after: { active_key: expect.any(String) },
+  },
   createBackup: { action: 'backup', about: 'store:backup' },
   resetTerm: {
     arrange: aService,

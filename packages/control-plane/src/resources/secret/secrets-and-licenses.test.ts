@@ -1,7 +1,9 @@
 import { UNSEEN_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
+import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { RESOURCES } from '../../resources.ts'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
+import { secretReads } from './secret-reads.ts'
 
 let fleet: Fleet
 beforeEach(() => {
@@ -35,10 +37,6 @@ describe('registering a license', () => {
     await register(id, 'token-1')
     for (const as of ['admin', 'operator', 'author', 'user'] as const)
       expect(await fleet.send('GET', `workers/${id}/secrets`, { as })).toMatchObject({ status: 403 })
-    for (const service of ['worker-controller', 'lablet-controller', 'resource-scheduler'] as const) {
-      const headers = fleet.asService(service)
-      expect((await fleet.send('GET', `workers/${id}/secrets`, { headers })).status).toBe(200)
-    }
   })
 
   it('deletes the token after the operation, whatever its outcome', async () => {
@@ -234,4 +232,78 @@ it('deletes the secrets of a worker with its record', async () => {
   expect(await stored()).toHaveLength(2)
   expect((await fleet.send('DELETE', `workers/${id}`)).status).toBe(204)
   expect(await stored()).toEqual([])
+})
+
+/** Every secret of the store and who may read it. */
+const READERS = {
+  'worker-controller': { cml_password: 'password-1', license_token: 'token-1', user_data: '#!/bin/sh' },
+  'lablet-controller': { cml_password: 'password-1', license_token: null, user_data: undefined },
+  'resource-scheduler': { cml_password: undefined, license_token: undefined, user_data: undefined },
+} as const
+
+describe('reading secrets', () => {
+  const SERVICES = Object.keys(READERS) as (keyof typeof READERS)[]
+  const read = async (id: string, service: keyof typeof READERS) => {
+    const headers = fleet.asService(service)
+    const worker = await fleet.send('GET', `workers/${id}/secrets`, { headers })
+    const template = await fleet.send('GET', 'worker-templates/metal/user-data', { headers })
+    const { cml_password, license_token } = worker.json
+    return { cml_password, license_token, user_data: template.json.user_data }
+  }
+  const withSecrets = async () => {
+    const { id } = await fleet.running()
+    const { name: _, ...spec } = METAL
+    await fleet.send('PUT', 'worker-templates/metal', { json: { ...spec, user_data: '#!/bin/sh' } })
+    await register(id, 'token-1')
+    await fleet.send('PUT', `workers/${id}/credentials`, { json: { username: 'admin', password: 'password-1' } })
+    return id
+  }
+  const readsOf = async (subject: string) =>
+    (await fleet.journal('audit', subject)).filter(({ body }) => Object(body).action === 'read-secrets')
+
+  it.each(SERVICES)('shows the %s only what it needs', async service => {
+    expect(await read(await withSecrets(), service)).toEqual(READERS[service])
+  })
+
+  it('is recorded once an hour, without values, and no further write follows', async () => {
+    const id = await withSecrets()
+    for (let n = 0; n < 20; n += 1) for (const service of SERVICES) await read(id, service)
+    const entries = await readsOf(`worker:${id}`)
+    expect(entries.map(({ body }) => [Object(body).actor.id, Object(body).after.secrets])).toEqual(
+      expect.arrayContaining([
+        ['worker-controller', ['cml_login', 'license_token']],
+        ['lablet-controller', ['cml_login']],
+      ]),
+    )
+    expect(entries).toHaveLength(2)
+    expect(JSON.stringify(entries)).not.toMatch(/token-1|password-1/)
+    const { id: template } = (await fleet.send('GET', 'worker-templates/metal')).json
+    expect(await readsOf(`template:${template}`)).toHaveLength(1)
+    await fleet.clock.advance(3_600_000)
+    await read(id, 'lablet-controller')
+    expect(await readsOf(`worker:${id}`)).toHaveLength(3)
+  })
+
+  it('is recorded once by all replicas', async () => {
+    const id = await withSecrets()
+    const reads = [secretReads(fleet), secretReads(fleet)]
+    const actor = { id: 'wc', name: 'wc', role: 'controller', service: 'worker-controller' } as const
+    for (const replica of reads) await replica.record(actor, `worker:${id}`, { cml_login: 'x', license_token: null })
+    expect(await readsOf(`worker:${id}`)).toHaveLength(1)
+  })
+
+  it('of secrets that do not exist is not recorded', async () => {
+    const { id } = await fleet.running()
+    await read(id, 'worker-controller')
+    expect(await readsOf(`worker:${id}`)).toEqual([])
+  })
+
+  it('fails if it cannot be recorded', async () => {
+    const id = await withSecrets()
+    const append = () => Promise.reject(new Error('the disk is full'))
+    const journal = { ...fleet.store.journal, append }
+    const actor = { id: 'wc', name: 'wc', role: 'controller', service: 'worker-controller' } as const
+    const reads = secretReads({ clock: fleet.clock, store: { ...fleet.store, journal } })
+    await expect(reads.record(actor, `worker:${id}`, { cml_login: 'x' })).rejects.toThrow('the disk is full')
+  })
 })

@@ -8,6 +8,7 @@ import { auditEntry } from '../journal/entries.ts'
 import { changeWorker, type WorkerRequest } from '../worker/change-worker.ts'
 import { findWorker } from '../worker/queries.ts'
 import { refuseTerminating } from '../worker/set-desired-status.ts'
+import type { SecretReads } from './secret-reads.ts'
 
 const REF_BYTES = 12
 const PAGE = 100
@@ -28,15 +29,18 @@ const idOf = ({ resource, purpose }: SecretKey, ref: string): string => `${resou
 export async function storeSecret(api: Api, key: SecretKey, text: string): Promise<string> {
   const ref = Buffer.from(api.randomBytes(REF_BYTES)).toString('hex')
   const id = idOf(key, ref)
-  await api.secrets.insert({ id, version: 1, resource: key.resource, sealed: api.sealing.seal(text, id) })
-  return ref
+  const sealed = await api.keys.seal(text, id)
+  await api.secrets.insert({ id, version: 1, resource: key.resource, sealed })
+  if (await api.keys.isActive(sealed)) return ref
+  // A rotation that ended meanwhile has not seen this text, and its key may be gone.
+  await dropSecret(api, key, ref)
+  return storeSecret(api, key, text)
 }
 
 export async function openSecret(api: Api, key: SecretKey, ref: string | undefined): Promise<string | null> {
   if (ref === undefined) return null
   const id = idOf(key, ref)
-  const secret = await api.secrets.get(id)
-  return secret === null ? null : api.sealing.open(secret.sealed, id)
+  return api.keys.openStored(async () => (await api.secrets.get(id))?.sealed ?? null, id)
 }
 
 export async function dropSecret(api: Api, key: SecretKey, ref: string | undefined): Promise<void> {
@@ -163,17 +167,17 @@ export async function setCredentials(api: Api, request: WorkerRequest<BodyOf<'pu
   return null
 }
 
-/** For controllers only. */
+/** For the controllers that talk to CML. License tokens are for the worker-controller alone. */
 export async function workerSecrets(
   api: Api,
-  request: Request<{ id: string }, unknown, unknown>,
+  reads: SecretReads,
+  { params, actor }: Request<{ id: string }, unknown, unknown>,
 ): Promise<AnswerOf<'getWorkerSecrets'>> {
-  const { id, secret_refs } = await findWorker(api, request.params.id)
+  const { id, secret_refs } = await findWorker(api, params.id)
   const login = await openSecret(api, loginOf(id), secret_refs.cml_login)
   const { username = null, password = null } = login === null ? {} : JSON.parse(login)
-  return {
-    license_token: await openSecret(api, tokenOf(id), secret_refs.license_token),
-    cml_username: username,
-    cml_password: password,
-  }
+  const mayLicense = actor.service === 'worker-controller'
+  const token = mayLicense ? await openSecret(api, tokenOf(id), secret_refs.license_token) : null
+  await reads.record(actor, `worker:${id}`, { cml_login: login, license_token: token })
+  return { license_token: token, cml_username: username, cml_password: password }
 }

@@ -6,6 +6,7 @@ import type { Api, Request } from '../../api-context.ts'
 import { narrowTemplate } from '../../narrow-view.ts'
 import { seesAll } from '../../resources.ts'
 import { listPage } from '../list-documents.ts'
+import type { SecretReads } from '../secret/secret-reads.ts'
 import { openSecret } from '../secret/secrets-and-licenses.ts'
 
 export async function findTemplate(api: Api, name: string): Promise<WorkerTemplate | null> {
@@ -32,10 +33,11 @@ export async function listTemplates(
   return { ...page, items: page.items.map(template => viewFor(template, actor)) }
 }
 
-/** For controllers only. */
+/** For the worker-controller only. */
 export async function templateUserData(
   api: Api,
-  { params, query }: Request<{ name: string }, QueryOf<'getTemplateUserData'>, unknown>,
+  reads: SecretReads,
+  { params, query, actor }: Request<{ name: string }, QueryOf<'getTemplateUserData'>, unknown>,
 ): Promise<AnswerOf<'getTemplateUserData'>> {
   const { id, secret_refs } = await getTemplate(api, params.name)
   const { user_data, user_data_before } = secret_refs
@@ -43,5 +45,7 @@ export async function templateUserData(
   if (query.ref !== undefined && ref !== user_data && ref !== user_data_before)
     throw new ProblemError('not_found', `${params.name} keeps no user data ${query.ref} any more`)
   const place = { resource: `template:${id}`, purpose: 'user_data' } as const
-  return { user_data: await openSecret(api, place, ref) }
+  const text = await openSecret(api, place, ref)
+  await reads.record(actor, place.resource, { user_data: text })
+  return { user_data: text }
 }
