@@ -48,6 +48,9 @@ async function loadHost(): Promise<Host> {
     serve: async (...args) => (await import('./serve/one-service.ts')).serve(...args),
     serveSim: async (...args) => (await import('./serve/serve-sim.ts')).serveSim(...args),
     checkBackup: async (...args) => (await import('./serve/data/backup-file.ts')).checkBackup(...args),
+    async *encryptBackup(...args) {
+      yield* (await import('./serve/data/encrypted-backup.ts')).encryptBackup(...args)
+    },
     restore: async (...args) => (await import('./serve/data/restore-data-folder.ts')).restore(...args),
     startupError: error => (error instanceof StartupError ? error : null),
   }

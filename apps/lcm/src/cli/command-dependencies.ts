@@ -9,6 +9,9 @@ export interface Host {
   readonly serve: typeof import('../serve/one-service.ts').serve
   readonly serveSim: typeof import('../serve/serve-sim.ts').serveSim
   readonly checkBackup: typeof import('../serve/data/backup-file.ts').checkBackup
+  readonly encryptBackup: (
+    ...args: Parameters<typeof import('../serve/data/encrypted-backup.ts').encryptBackup>
+  ) => AsyncIterable<Uint8Array>
   readonly restore: typeof import('../serve/data/restore-data-folder.ts').restore
   /** A `StartupError`; null for any other error. */
   startupError(error: unknown): StartupFailure | null

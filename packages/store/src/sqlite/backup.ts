@@ -52,6 +52,21 @@ export async function* sealedChunks(file: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(sealOf(digest.digest('hex')))
 }
 
+/** Passes a sealed backup on, and rejects with a StoreError at its end unless it is complete. */
+export async function* completeChunks(chunks: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
+  const digest = createHash('sha256')
+  let tail: Uint8Array = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    const held = Buffer.concat([tail, chunk])
+    const end = Math.max(0, held.length - SEAL_BYTES)
+    digest.update(held.subarray(0, end))
+    tail = held.subarray(end)
+    yield chunk
+  }
+  if (Buffer.from(tail).toString('latin1') !== sealOf(digest.digest('hex')))
+    throw damaged(name, 'its content does not match its checksum')
+}
+
 async function* bytesOf(file: string, length = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
   const chunks: AsyncIterable<Buffer> = createReadStream(file, { highWaterMark: CHUNK_BYTES, end: length - 1 })
   yield* chunks

@@ -16,6 +16,10 @@ const HOST: Host = {
   up: async () => undefined,
   serve: async () => undefined,
   serveSim: async () => undefined,
+  async *encryptBackup(chunks, passphrase) {
+    yield Buffer.from(`${passphrase}: `)
+    yield* chunks
+  },
   checkBackup: async file => {
     if (!readFileSync(file, 'utf8').endsWith('end')) throw new Refused(`${file} is cut off`)
   },
@@ -133,4 +137,22 @@ it('leaves nothing when the user interrupts', async () => {
   expect(await run(['backup', join(folder, 'fleet.backup')], captured.shell)).toBe(130)
   expect(existsSync(folder) && readdirSync(folder)).toEqual([])
   expect(captured.err()).toBe('')
+})
+
+it('encrypts with the first line of a file, and says to keep the passphrase', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'lcm-passphrase-')), 'passphrase')
+  writeFileSync(file, 'correct horse battery\nsecond line\n')
+  const { code, err } = await backup(async () => answer(bytes('the end')), '--passphrase-file', file)
+  expect([code, written()]).toEqual([0, 'correct horse battery: the end'])
+  expect(err).toContain('Keep the passphrase somewhere else: without it the backup cannot be restored.')
+})
+
+it('refuses a short passphrase, and makes no request', async () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'lcm-passphrase-')), 'passphrase')
+  writeFileSync(file, 'short\n')
+  const unreachable = async () => Promise.reject(new Error('a request was sent'))
+  const { code, err } = await backup(unreachable, '--passphrase-file', file)
+  expect([code, readdirSync(folder)]).toEqual([2, []])
+  expect(err).toContain('has fewer than 12 characters: write a longer passphrase into it')
+  expect((await backup(unreachable, '--passphrase-file', `${file}-none`)).err).toContain("can't be read (ENOENT)")
 })

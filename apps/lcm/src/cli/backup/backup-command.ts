@@ -5,16 +5,19 @@ import type { Shell } from '../command-dependencies.ts'
 import { ConnectionError } from '../connection.ts'
 import { runInProcess } from '../host/run-in-process.ts'
 import { type Invocation, invocation } from '../invocation.ts'
+import { readPassphrase } from './read-passphrase.ts'
 import { saveFile } from './save-file.ts'
 
 interface BackupFlags {
   readonly force?: boolean
+  readonly passphraseFile?: string
 }
 
 export function defineBackup(backup: Command, shell: Shell): void {
   backup
     .argument('<file>', 'Backup file, readable only by you')
     .option('--force', 'Overwrite an existing file')
+    .option('--passphrase-file <path>', 'Encrypt the backup with the passphrase in this file')
     .action(async (file: string, flags: BackupFlags, command: Command) =>
       runBackup(file, flags, invocation(command, shell)),
     )
@@ -22,21 +25,32 @@ export function defineBackup(backup: Command, shell: Shell): void {
 }
 
 const EXAMPLES = `
-LCM keeps running during the backup. Protect the file like the data folder: it can decrypt every stored secret.
+LCM keeps running during the backup. Protect the file like the data folder: it can decrypt every stored secret. With
+--passphrase-file the file is encrypted, and can be restored only with the passphrase.
 
 Examples:
   lcm backup fleet.backup
   lcm backup --force /mnt/backups/fleet.backup
+  lcm backup --passphrase-file passphrase.txt fleet.backup
   lcm restore fleet.backup --data .lcm-restored`
 
-async function runBackup(file: string, { force = false }: BackupFlags, invoked: Invocation): Promise<void> {
+const PROTECT = 'Protect it like the data folder: it can decrypt every secret of this LCM.'
+const KEEP_PASSPHRASE = 'Keep the passphrase somewhere else: without it the backup cannot be restored.'
+
+async function runBackup(file: string, flags: BackupFlags, invoked: Invocation): Promise<void> {
   const { shell, output, connect } = invoked
+  const { force = false } = flags
+  const passphrase = await readPassphrase(flags.passphraseFile)
   const { client } = await connect()
-  const chunks = async () => unbroken(await client.download('createBackup', { signal: shell.signal }))
-  const check = (written: string) => runInProcess(invoked, host => host.checkBackup(written)).catch(refuseTorn)
+  const chunks = async () => {
+    const plain = unbroken(await client.download('createBackup', { signal: shell.signal }))
+    return passphrase === null ? plain : (await shell.loadHost()).encryptBackup(plain, passphrase)
+  }
+  const check = (written: string) =>
+    runInProcess(invoked, host => host.checkBackup(written, passphrase)).catch(refuseTorn)
   const bytes = await saveFile(file, chunks, { force, check })
   if (!output.quiet) output.out(`backup saved to ${file} (${(bytes / 1_000_000).toFixed(1)} MB)`)
-  output.note('Protect it like the data folder: it can decrypt every secret of this LCM.')
+  output.note(passphrase === null ? PROTECT : KEEP_PASSPHRASE)
 }
 
 async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -10,6 +10,7 @@ async function restored(restore: Host['restore'], env: Record<string, string>, .
     up: async () => undefined,
     serve: async () => undefined,
     serveSim: async () => undefined,
+    encryptBackup: chunks => chunks,
     checkBackup: async () => undefined,
     restore,
     startupError: error =>
@@ -28,7 +29,7 @@ it('restores into the data folder, and needs no API', async () => {
   expect(await restored(restore, {}, 'a.backup', '--data', 'there')).toEqual({ code: 0, out: 'done\n', err: '' })
   await restored(restore, { LCM_DATA: 'elsewhere' }, 'a.backup')
   await restored(restore, {}, 'a.backup')
-  expect(seen).toEqual(['there', 'elsewhere', '.lcm'].map(dataDir => ({ file: 'a.backup', dataDir })))
+  expect(seen).toEqual(['there', 'elsewhere', '.lcm'].map(dataDir => ({ file: 'a.backup', dataDir, passphrase: null })))
 })
 
 it('ends with the exit code of the refusal', async () => {

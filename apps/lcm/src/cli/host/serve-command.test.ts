@@ -11,6 +11,7 @@ async function served(...args: string[]) {
       seen.push({ ...options, env: Object.keys(options.env) })
     },
     serveSim: async () => undefined,
+    encryptBackup: chunks => chunks,
     checkBackup: async () => undefined,
     restore: async () => undefined,
     startupError: () => null,

@@ -11,6 +11,7 @@ const hostThat = (up: Host['up']): Host => ({
   up,
   serve: async () => undefined,
   serveSim: async () => undefined,
+  encryptBackup: chunks => chunks,
   checkBackup: async () => undefined,
   restore: async () => undefined,
   startupError: error => (error instanceof Refused ? { ...error, message: error.message, advice: null } : null),

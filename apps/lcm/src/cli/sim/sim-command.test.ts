@@ -11,6 +11,7 @@ async function simulated(...args: string[]) {
     serveSim: async options => {
       seen.push(options)
     },
+    encryptBackup: chunks => chunks,
     checkBackup: async () => undefined,
     restore: async () => undefined,
     startupError: () => null,

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'no
 import { appendFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { givenKeys } from '@lcm/control-plane/keys/secret-keys'
+import { keyIdOf } from '@lcm/control-plane/crypto'
+import { givenKeys, storedKeys } from '@lcm/control-plane/keys/secret-keys'
 import { silentLogger } from '@lcm/runtime'
 import { unpackBackup } from '@lcm/store/sqlite/backup'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
@@ -51,7 +52,7 @@ const partsIn = async (file: string) => {
 
 it('contains everything needed to continue elsewhere, and no token', async () => {
   const file = await saved(await make())
-  await checkBackup(file)
+  await checkBackup(file, null)
   expect(await partsIn(file)).toEqual({
     'secret-key': '07'.repeat(32),
     'fleet-id': 'lcm-1234',
@@ -61,6 +62,21 @@ it('contains everything needed to continue elsewhere, and no token', async () =>
     'sim.sqlite': 'a whole world',
   })
   expect(copies()).toEqual([])
+})
+
+it('holds every key that a text of the copy may be sealed with', async () => {
+  const keys = storedKeys([Buffer.alloc(32, 7)])
+  // The key is rotated during the copy.
+  const copying: Store = {
+    ...store,
+    async backup(file) {
+      await store.backup?.(file)
+      keys.file?.add(Buffer.alloc(32, 8))
+      keys.file?.remove([keyIdOf(Buffer.alloc(32, 7))])
+    },
+  }
+  const file = await saved(await make({ store: copying, secretKeys: keys }))
+  expect((await partsIn(file))['secret-key']).toBe(`${'08'.repeat(32)}\n${'07'.repeat(32)}`)
 })
 
 it('omits files that this process does not have', async () => {
@@ -118,5 +134,5 @@ it('is not offered for a store with its own backup tools', () => {
 })
 
 it('refuses a file that is not a backup', async () => {
-  await expect(checkBackup(join(folder, 'lcm.sqlite'))).rejects.toBeInstanceOf(StartupError)
+  await expect(checkBackup(join(folder, 'lcm.sqlite'), null)).rejects.toBeInstanceOf(StartupError)
 })

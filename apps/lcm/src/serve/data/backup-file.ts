@@ -7,10 +7,11 @@ import { type SecretKeys, textOfSecretKeys } from '@lcm/control-plane/keys/secre
 import { toInstant } from '@lcm/domain/instant'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
-import { type BackupParts, packBackup, sealedChunks, verifyBackup } from '@lcm/store/sqlite/backup'
+import { type BackupParts, completeChunks, packBackup, sealedChunks, verifyBackup } from '@lcm/store/sqlite/backup'
 import { type Store, StoreError } from '@lcm/store/store'
 import { StartupError } from '../startup-error.ts'
 import { VERSION } from '../version.ts'
+import { decryptBackup } from './encrypted-backup.ts'
 
 export interface BackedUp {
   readonly store: Store
@@ -71,10 +72,11 @@ export function backupsOf(source: BackedUp): MakeBackup | null {
   }
 }
 
-/** Rejects with a StartupError unless the file is a complete backup. */
-export async function checkBackup(file: string): Promise<void> {
+/** Rejects with a StartupError unless the file is a complete backup, which `passphrase` opens if it is not null. */
+export async function checkBackup(file: string, passphrase: string | null): Promise<void> {
   try {
-    await verifyBackup(file)
+    if (passphrase === null) return await verifyBackup(file)
+    for await (const _ of completeChunks(decryptBackup(file, passphrase), file));
   } catch (cause) {
     throw cause instanceof StoreError ? new StartupError(cause.message, { cause }) : cause
   }

@@ -24,6 +24,18 @@ it('creates its secrets once, readable by its owner only', () => {
   second.release()
 })
 
+it('keeps its secret keys, the newest first', () => {
+  const path = scratch()
+  const first = openDataFolder(path, 'sim')
+  const [old = new Uint8Array()] = first.secretKeys.all()
+  first.secretKeys.file?.add(Buffer.alloc(32, 8))
+  first.release()
+  const second = openDataFolder(path, 'sim')
+  expect(second.secretKeys.all().map(key => Buffer.from(key))).toEqual([Buffer.alloc(32, 8), Buffer.from(old)])
+  expect(statSync(join(path, 'secret-key')).mode & 0o777).toBe(0o600)
+  second.release()
+})
+
 it('allows one process at a time', () => {
   const path = scratch()
   const first = openDataFolder(path, 'sim')

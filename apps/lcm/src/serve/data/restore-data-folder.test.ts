@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  createReadStream,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -10,6 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { keyIdOf } from '@lcm/control-plane/crypto'
 import { givenKeys } from '@lcm/control-plane/keys/secret-keys'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import { silentLogger } from '@lcm/runtime'
@@ -20,8 +22,9 @@ import { oldStore } from '@lcm/testkit/old-stores/old-store'
 import { beforeAll, expect, it } from 'vitest'
 import { StartupError } from '../startup-error.ts'
 import { openStore } from '../stores.ts'
-import { type BackedUp, backupsOf } from './backup-file.ts'
+import { type BackedUp, backupsOf, checkBackup } from './backup-file.ts'
 import { openDataFolder } from './data-folder.ts'
+import { encryptBackup } from './encrypted-backup.ts'
 import { restore } from './restore-data-folder.ts'
 import { holdRestoredFleet, UNFINISHED } from './restore-marks.ts'
 
@@ -52,15 +55,15 @@ beforeAll(async () => {
   file = await backup()
 })
 
-async function restored(from: string, dataDir: string) {
+async function restored(from: string, dataDir: string, passphrase: string | null = null) {
   const out: string[] = []
   const err: string[] = []
-  await restore({ file: from, dataDir }, { out: line => out.push(line), err: line => err.push(line) })
+  await restore({ file: from, dataDir, passphrase }, { out: line => out.push(line), err: line => err.push(line) })
   return { out: out.join('\n'), err: err.join('\n') }
 }
 
-async function refusal(from: string, dataDir: string): Promise<StartupError> {
-  const error = await restored(from, dataDir).catch((reason: unknown) => reason)
+async function refusal(from: string, dataDir: string, passphrase: string | null = null): Promise<StartupError> {
+  const error = await restored(from, dataDir, passphrase).catch((reason: unknown) => reason)
   if (error instanceof StartupError) return error
   throw new Error(`it was not refused: ${error}`)
 }
@@ -126,6 +129,36 @@ it('leaves nothing behind when the file is not a backup', async () => {
   mkdirSync(path)
   await refusal(flipped, path)
   expect(readdirSync(path)).toEqual([])
+})
+
+it('restores an encrypted backup with its passphrase, and changes nothing without it', async () => {
+  const encrypted = join(scratch(), 'fleet.backup')
+  for await (const chunk of encryptBackup(createReadStream(file), 'correct horse', 10)) appendFileSync(encrypted, chunk)
+  const path = join(scratch(), 'new')
+  expect(await refusal(encrypted, path)).toMatchObject({
+    message: expect.stringMatching(/fleet\.backup is encrypted$/),
+    advice: 'give its passphrase with --passphrase-file',
+  })
+  expect(await refusal(encrypted, path, 'wrong horse')).toMatchObject({
+    message: expect.stringMatching(/^this passphrase does not open .*fleet\.backup$/),
+  })
+  expect(existsSync(path)).toBe(false)
+  await restored(encrypted, path, 'correct horse')
+  expect(readdirSync(path).sort()).toEqual(
+    ['cloud', 'fleet-id', 'lcm.sqlite', 'lock', 'restored', 'secret-key', 'sim.sqlite'].sort(),
+  )
+  await checkBackup(encrypted, 'correct horse')
+})
+
+it('continues with all keys of a backup that was made during a rotation', async () => {
+  const path = join(scratch(), 'new')
+  const keys = [Buffer.alloc(32, 8), Buffer.alloc(32, 7)]
+  await restored(await backup({ secretKeys: givenKeys(keys) }), path)
+  const folder = openDataFolder(path, 'sim')
+  expect(folder.secretKeys.all().map(key => Buffer.from(key))).toEqual(keys)
+  folder.secretKeys.file?.remove([keyIdOf(Buffer.alloc(32, 7))])
+  folder.release()
+  expect(readFileSync(join(path, 'secret-key'), 'utf8')).toBe(`${'08'.repeat(32)}\n`)
 })
 
 it('refuses to start after an incomplete restore', async () => {

@@ -51,7 +51,7 @@ it('backs up a separate API on SQLite with its encryption key, and holds the fle
   })
   const to = join(scratch(), 'restored')
   const messages: string[] = []
-  await restore({ file, dataDir: to }, { out: () => undefined, err: line => messages.push(line) })
+  await restore({ file, dataDir: to, passphrase: null }, { out: () => undefined, err: line => messages.push(line) })
   expect(messages.join()).toContain('LCM_FLEET')
   expect(readFileSync(join(to, 'secret-key'), 'utf8').trim()).toBe(KEY.toLowerCase())
   expect(readFileSync(join(to, 'cloud'), 'utf8').trim()).toBe('aws')
