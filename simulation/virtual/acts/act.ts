@@ -19,6 +19,7 @@ export const FLEET_ACTS = {
   'change settings': 2,
   // Weight 0: only in stories.
   rename: 0,
+  'rotate the secret key': 0,
 } as const
 
 /** Acts of learners on the API and on CML servers. */

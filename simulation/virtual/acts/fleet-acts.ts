@@ -47,6 +47,7 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
     ),
   refresh: (context, act) => context.operator.refresh(idOf(context, act)),
   rename: (context, act) => context.operator.rename(idOf(context, act), `renamed${Math.floor(act.amount * 10_000)}`),
+  'rotate the secret key': ({ operator }) => operator.rotateKey(),
   repin: (context, act) => context.operator.repin(idOf(context, act)),
   cordon: ({ world, ...context }, act) =>
     world.client.call('patchWorker', {

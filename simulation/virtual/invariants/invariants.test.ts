@@ -20,6 +20,7 @@ function openInvariants() {
     journal: store.journal,
     requested: requestedState([], now),
     now,
+    unreadable: async () => [],
     isCloudHidden: () => false,
   })
   const { signal } = new AbortController()

@@ -34,6 +34,8 @@ export interface InvariantParts {
   readonly journal: Journal
   readonly requested: RequestedState
   now(): number
+  /** Sealed texts that no key opens. */
+  unreadable(): Promise<readonly string[]>
   /** Whether the cloud hides the machines of the fleet from LCM. */
   isCloudHidden(): boolean
 }
@@ -108,7 +110,7 @@ export function invariants(parts: InvariantParts): Invariants {
       if (leader !== undefined && leader.by !== mutation.by && parts.now() - leader.atMs > ZOMBIE_MS_MAX)
         violated(`${mutation.by}: ${mutation.act} of ${mutation.machine} long after ${leader.by} has taken over`)
     },
-    check: async () => (await licenses.unrecorded()).forEach(violated),
+    check: async () => [...(await licenses.unrecorded()), ...(await parts.unreadable())].forEach(violated),
     checkSettled: async () => (await settledViolations(parts, licenses)).forEach(violated),
     finally: async () => (await finalViolations(parts, licenses)).forEach(violated),
     fenced:
@@ -138,6 +140,7 @@ async function settledViolations(parts: InvariantParts, licenses: LostLicenses):
 
 async function finalViolations(parts: InvariantParts, licenses: LostLicenses): Promise<readonly string[]> {
   return [
+    ...(await parts.unreadable()),
     ...(await illegalHistories(parts)),
     ...(await licenses.unrecordedAtEnd()),
     ...(await stopsWithinCooldown(parts.journal, parts.requested.settings)),

@@ -31,6 +31,7 @@ const QUICK = [
   'endpoint tag trusted',
   'fleet password for a discovered machine',
   'launch token alone is proof',
+  'old key removed too early',
 ]
 /** Some of the mutants whose acts contain faults that the correct code must survive. `npm run sim -- --mutants` runs all. */
 const FAULTY_STORIES = [
@@ -38,6 +39,7 @@ const FAULTY_STORIES = [
   'lost launch treated as unsent',
   'refused login treated as timeout',
   'denials compared by text',
+  'old key removed too early',
 ]
 /** Long after the last act. `npm run sim -- --mutants` runs each plan to its end. */
 const UNTIL_MS = 75 * 60_000

@@ -1,5 +1,7 @@
 import type { Compute } from '@lcm/cloud/compute'
+import { RESOURCES } from '@lcm/control-plane/resources'
 import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
+import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { anAttempt } from '@lcm/testkit/test-data-builders'
 import { at, changeResponses, type Mutant } from './mutant.ts'
 
@@ -50,7 +52,27 @@ const blindToImages = (compute: Compute): Compute => ({
 const launched = (worker: Record<string, unknown>) =>
   worker.origin === 'DISCOVERY' ? { ...worker, launch: anAttempt() } : worker
 
-/** Defects in the choice of machines that get secrets. */
+/** Lists no secret by its key. */
+const hideSecrets = (store: Store): Store => ({
+  ...store,
+  collection<T extends Document>(kind: Kind<T>): Collection<T> {
+    const documents = store.collection(kind)
+    if (kind.name !== RESOURCES.secrets.name) return documents
+    return { ...documents, list: async query => (query.where?.key === undefined ? documents.list(query) : []) }
+  },
+})
+
+/** Rotations, one of which is killed, and new secrets between them. */
+const ROTATED = [
+  at(0, 'create with a license'),
+  at(4, 'kill the API at a call', { amount: 0.05, target: 0.01 }),
+  at(4.01, 'rotate the secret key'),
+  at(5, 'rotate the secret key'),
+  at(6, 'create with a license', { target: 0.5 }),
+  at(7, 'rotate the secret key'),
+]
+
+/** Defects in the choice of machines that get secrets, and in the keys of secrets. */
 export const trustMutants: readonly Mutant[] = [
   {
     name: 'endpoint tag trusted',
@@ -76,5 +98,12 @@ export const trustMutants: readonly Mutant[] = [
     caughtBy: CAUGHT,
     acts: TOKENS_USED,
     defects: () => ({ compute: blindToImages }),
+  },
+  {
+    name: 'old key removed too early',
+    breaks: 'a rotation removes the old key before every secret is sealed with the new one',
+    caughtBy: /the secret \S+ can't be opened/,
+    acts: ROTATED,
+    defects: () => ({ store: hideSecrets }),
   },
 ]

@@ -11,6 +11,8 @@ import type { World } from '../world/world.ts'
 const NOT_BEFORE = '2099-01-01T00:00:00.000Z'
 const RESERVATION = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2, since: NOT_BEFORE }
 
+const ROTATION_STEPS_MAX = 20
+
 const withOneMore = ({ cpu_cores, memory_gb, storage_gb, nodes }: typeof NOTHING_RESERVED) => ({
   cpu_cores: cpu_cores + RESERVATION.cpu_cores,
   memory_gb: memory_gb + RESERVATION.memory_gb,
@@ -58,6 +60,12 @@ export function operatorOf({ client, store, until }: World) {
     setCredentials: (id: string, body: BodyInput<'putWorkerCredentials'>) =>
       client.call('putWorkerCredentials', { params: { id }, body }),
     unlicense: (id: string) => client.call('deleteWorkerLicense', { params: { id } }),
+    /** Repeats the request as `lcm rotate-key` does. */
+    async rotateKey(): Promise<void> {
+      for (let step = 0; step < ROTATION_STEPS_MAX; step += 1)
+        if ((await client.call('rotateSecretKey', {})).done) return
+      throw new Error('the rotation does not end')
+    },
     set: (body: SettingsPatch) => client.call('patchSettings', { body }),
     sessions,
     leaks: async () => (await readList(page => client.call('listLicenseLeaks', { query: page }))).items,

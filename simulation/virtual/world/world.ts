@@ -36,6 +36,7 @@ import { type Invariants, invariants } from '../invariants/invariants.ts'
 import { requestedState } from '../invariants/requested-state-record.ts'
 import { type LogLevel, scanningLogger, withoutLeakedSecrets } from '../invariants/secret/leaked-secrets.ts'
 import { sentSecrets } from '../invariants/secret/secret-recipients.ts'
+import { unreadableSecrets } from '../invariants/secret/unreadable-secrets.ts'
 import { labMutationMonitor } from '../invariants/session/lab-mutation-monitor.ts'
 import { type SessionInvariants, sessionInvariants } from '../invariants/session/session-invariants.ts'
 import { outageBackoff } from '../invariants/worker/outage-backoff.ts'
@@ -138,6 +139,7 @@ function openBase(seed: number, options: WorldOptions) {
   return {
     ...{ time, clock, chance, faults, following, usedMs, defects, seed },
     store: openSqliteStore(':memory:'),
+    keys: storedKeys([time.random.bytes(32)]),
     cloud: openSimModel({
       seed,
       clock,
@@ -174,7 +176,12 @@ function openChecks(base: Base, labsCountedMs: number) {
   }
   const observed = { cloud, latest, fleet: FLEET, ...records, now }
   const requested = requestedState(['admin'], now)
-  const checks = invariants({ ...observed, requested: requested, isCloudHidden: () => access.isWrongAccount })
+  const checks = invariants({
+    ...observed,
+    requested: requested,
+    unreadable: unreadableSecrets(base),
+    isCloudHidden: () => access.isWrongAccount,
+  })
   const { violated } = checks
   const onMutation = (mutation: Mutation) => {
     mutations.push(mutation)
@@ -209,7 +216,7 @@ async function openApi(base: Base, violated: (rule: string) => void, { templates
   const logger = scanningLogger(violated, onLog)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
   const checkedStore = withCheckedWrites((defects.store ?? identity)(unreliableStore(base.store, faultParts)), violated)
-  const parts = { time, log: logger, secretKeys: storedKeys([time.random.bytes(32)]), templates }
+  const parts = { time, log: logger, secretKeys: base.keys, templates }
   // The follower must not miss changes while the API is down: events are checked against the store.
   const observer = await openControlPlane({ ...parts, store: base.store, changeKeys: local.changeKeys })
   const open = (ports: Killable) => {
