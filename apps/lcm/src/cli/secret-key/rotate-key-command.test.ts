@@ -20,7 +20,7 @@ describe('rotate-key', () => {
   it('rotates the key of a data folder', async () => {
     const { code, out, err } = await rotateKey()
     expect(code).toBe(0)
-    expect(out).toMatch(/^secret key [0-9a-f]{8} is active; 1 secrets were sealed again\n$/)
+    expect(out).toMatch(/^secret key rotated to [0-9a-f]{8} \(secrets sealed again: 1\)\n$/)
     expect(err).toContain('Make a new backup, and delete the older ones: they contain the old key.')
   })
 

@@ -14,11 +14,11 @@ export function defineRotateKey(rotate: Command, shell: Shell): void {
         const step = await client.call('rotateSecretKey', { signal: shell.signal })
         resealed += step.resealed
         if (!step.done) {
-          output.note(`${resealed} secrets sealed again so far`)
+          output.note(`secrets sealed again so far: ${resealed}`)
           if (step.resealed === 0) await shell.clock.sleep(RETRY_MS, shell.signal)
           continue
         }
-        if (!output.quiet) output.out(`secret key ${step.active_key} is active; ${resealed} secrets were sealed again`)
+        if (!output.quiet) output.out(`secret key rotated to ${step.active_key} (secrets sealed again: ${resealed})`)
         for (const line of nextSteps(step.removable_keys)) output.note(line)
         return
       }
