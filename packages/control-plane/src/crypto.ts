@@ -18,8 +18,16 @@ const LABELS = { secrets: 'lcm sealing', cookies: 'lcm cookies' } as const
 const FORMAT = 'k1'
 const NAMED = /^k1_([0-9a-f]{8})_([\w-]+)$/
 
-const derived = (secretKey: Uint8Array, label: string, bytes: number): Buffer =>
-  Buffer.from(hkdfSync('sha256', secretKey, '', label, bytes))
+/** By key and label: every request with a cookie needs some. */
+const known = new WeakMap<Uint8Array, Map<string, Buffer>>()
+
+function derived(secretKey: Uint8Array, label: string, bytes: number): Buffer {
+  const ofKey = known.get(secretKey) ?? new Map<string, Buffer>()
+  known.set(secretKey, ofKey)
+  const key = ofKey.get(label) ?? Buffer.from(hkdfSync('sha256', secretKey, '', label, bytes))
+  ofKey.set(label, key)
+  return key
+}
 
 /** The public name of a key, derived from it. */
 export const keyIdOf = (secretKey: Uint8Array): string => derived(secretKey, 'lcm key id', 4).toString('hex')

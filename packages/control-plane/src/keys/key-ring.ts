@@ -151,8 +151,10 @@ async function adopt(
     return
   }
   if (keys.file === null && replicasWith(stored, stored.active, clock).length > 0) throw missing(stored.active)
-  log.error({ lost: stored.active, active: newest }, 'the secret key is lost: secrets that it sealed must be set again')
-  await rings.replace({ ...stored, version: stored.version + 1, active: newest })
+  const { ok } = await rings.replace({ ...stored, version: stored.version + 1, active: newest })
+  // Otherwise a rotation has just removed that key.
+  if (ok)
+    log.error({ lost: stored.active, active: newest }, 'the secret key is lost: put it back, or set its secrets again')
 }
 
 const missing = (id: string): ProblemError =>

@@ -265,6 +265,20 @@ describe('rotating the key of a cluster', () => {
   })
 })
 
+it('continues after its key was lost, and opens its secrets again when the key is back', async () => {
+  const store = openSqliteStore(':memory:')
+  const before = aFleet({ store, secretKeys: storedKeys([key(1)]) })
+  const [{ id: one }, { id: two }] = [await before.running(), await before.running()]
+  await setLogin(before, one, 'first')
+  const without = aFleet({ store, secretKeys: storedKeys([key(2)]) })
+  expect(await loginOf(without, one)).toBeNull()
+  await setLogin(without, two, 'second')
+  const again = aFleet({ store, secretKeys: storedKeys([key(2), key(1)]) })
+  expect([await loginOf(again, one), await loginOf(again, two)]).toEqual(['first', 'second'])
+  await rotateUntilDone(again)
+  expect([await loginOf(again, one), await loginOf(again, two)]).toEqual(['first', 'second'])
+})
+
 it('ends cookies with their key', async () => {
   const fleet = aFleet()
   const keys = storedKeys([key(1)])
