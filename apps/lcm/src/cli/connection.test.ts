@@ -41,6 +41,18 @@ describe('findTarget', () => {
     expect(await findTarget({}, { LCM_URL: '', LCM_TOKEN: '', LCM_DATA: dir })).toMatchObject({ token: 'from-folder' })
   })
 
+  it('reads the token from the file in LCM_TOKEN_FILE', async () => {
+    const path = join(dir, 'token')
+    await writeFile(path, 'from-file\n')
+    const env = { LCM_URL: 'http://env:1', LCM_TOKEN_FILE: path }
+    expect(await findTarget({}, env)).toMatchObject({ token: 'from-file' })
+    expect(await findTarget({ token: 'from-option' }, env)).toMatchObject({ token: 'from-option' })
+    await expect(findTarget({}, { ...env, LCM_TOKEN: 'x' })).rejects.toThrow(
+      'LCM_TOKEN and LCM_TOKEN_FILE are both set',
+    )
+    await expect(findTarget({}, { ...env, LCM_TOKEN_FILE: join(dir, 'none') })).rejects.toThrow('has no token')
+  })
+
   it('sends the token of the data folder only to the LCM of that folder', async () => {
     await running()
     expect(await findTarget({ url: 'http://localhost:8080', data: dir }, {})).toMatchObject({ token: 'from-folder' })

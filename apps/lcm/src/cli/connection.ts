@@ -48,7 +48,7 @@ export async function findTarget(options: ConnectionOptions, env: Env): Promise<
   if (options.token === '') throw new CliError(EXIT.usage, '--token is empty', 'set a token, or omit the option')
   const dataDir = dataDirOf(options, env)
   const named = options.url || env.LCM_URL
-  const token = options.token || env.LCM_TOKEN
+  const token = options.token || (await tokenOf(env))
   if (named) return namedTarget(checkedUrl(named), token, dataDir)
   const api = await readEndpoint(dataDir)
   if (api === null) {
@@ -57,6 +57,15 @@ export async function findTarget(options: ConnectionOptions, env: Env): Promise<
   }
   const advice = 'if it is stopped, start it with `npm start`, or set another address with --url'
   return { url: api, token: token || (await readToken(dataDir)), advice }
+}
+
+async function tokenOf(env: Env): Promise<string | undefined> {
+  const { LCM_TOKEN: token, LCM_TOKEN_FILE: path } = env
+  if (!path) return token
+  if (token) throw new CliError(EXIT.usage, 'LCM_TOKEN and LCM_TOKEN_FILE are both set', 'set only one of them')
+  const found = (await readIfThere(path))?.trim()
+  if (found) return found
+  throw new CliError(EXIT.usage, `LCM_TOKEN_FILE=${path} has no token`, 'write the token into this file')
 }
 
 async function namedTarget(url: string, token: string | undefined, dataDir: string): Promise<Target> {

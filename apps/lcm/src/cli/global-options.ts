@@ -12,7 +12,7 @@ export interface GlobalOptions extends ConnectionOptions {
 export function addGlobalOptions(program: Command): void {
   program
     .option('--url <url>', 'Address of the LCM API (default: LCM_URL, then the data folder)')
-    .option('--token <token>', 'API token (default: LCM_TOKEN, then the data folder)')
+    .option('--token <token>', 'API token (default: LCM_TOKEN or LCM_TOKEN_FILE, then the data folder)')
     .option('--data <dir>', 'Data folder (default: LCM_DATA, then .lcm)')
     .option('-q, --quiet', 'Print only results and errors')
     .option('--no-color', 'Disable colors (also: NO_COLOR)')

@@ -2,7 +2,8 @@ import { type EtcdCoordination, EtcdEndpointError, etcdCoordination } from '@lcm
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { Logger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
-import { etcdEndpoints, readNamedFile, type SharedEnvironment } from './environment/environment.ts'
+import { etcdEndpoints, type SharedEnvironment } from './environment/environment.ts'
+import { readNamedFile } from './environment/read-environment.ts'
 import { StartupError } from './startup-error.ts'
 
 export function openEtcd(env: SharedEnvironment, logger: Logger): EtcdCoordination {

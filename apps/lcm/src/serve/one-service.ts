@@ -1,12 +1,11 @@
 import {
   apiEnvironment,
-  type Env,
   labletControllerEnvironment,
-  readBoth,
   resourceSchedulerEnvironment,
   settingsEnvironment,
   workerControllerEnvironment,
 } from './environment/environment.ts'
+import { type Env, openSecretFiles, readBoth } from './environment/read-environment.ts'
 import { unknownVariables, unreadSettings } from './environment/unknown-variables.ts'
 import type { Io } from './up.ts'
 
@@ -33,8 +32,8 @@ export interface ServeOptions {
  */
 export async function serve({ service, host, port, env }: ServeOptions, io: Io): Promise<void> {
   const at = { host, port: port ?? SERVED[service] }
-  const warnings = [...unknownVariables(env), ...(service === 'control-plane-api' ? [] : unreadSettings(service, env))]
-  for (const line of warnings) io.err(line)
+  const unread = service === 'control-plane-api' ? [] : unreadSettings(service, env)
+  for (const line of [...unknownVariables(env), ...unread, ...openSecretFiles(env)]) io.err(line)
   switch (service) {
     case 'control-plane-api':
       return (await import('./serve-api.ts')).serveApi(...withSettings(apiEnvironment, env), at, io)

@@ -36,12 +36,12 @@ import { holdRestoredFleet } from './data/restore-marks.ts'
 import {
   labletLoopsOf,
   loopsOf,
-  readBoth,
   schedulerLoopsOf,
   settingsEnvironment,
   type UpEnvironment,
   upEnvironment,
 } from './environment/environment.ts'
+import { openSecretFiles, readBoth } from './environment/read-environment.ts'
 import { unknownVariables } from './environment/unknown-variables.ts'
 import { assetFolder } from './files/asset-folder.ts'
 import { regionsFrom } from './files/regions-file.ts'
@@ -94,7 +94,7 @@ export function up(options: UpOptions, io: Io): Promise<void> {
     )
     const toPeople = { write: (json: string) => io.err(formatLogLine(json)) }
     const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: io.isTerminal ? toPeople : 'stderr' })
-    for (const line of unknownVariables(options.env)) io.err(line)
+    for (const line of [...unknownVariables(options.env), ...openSecretFiles(options.env)]) io.err(line)
     if (isNewFolder(options.dataDir)) await refuseTakenPort(options.port ?? PORT)
     const folder = openDataFolder(options.dataDir, options.cloud)
     onClose(() => folder.release())

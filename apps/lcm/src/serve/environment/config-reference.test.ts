@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest'
 import { SERVED } from '../one-service.ts'
 import {
   apiEnvironment,
-  type Env,
   labletControllerEnvironment,
   loopsOf,
   resourceSchedulerEnvironment,
@@ -13,6 +12,7 @@ import {
   VARIABLES,
   workerControllerEnvironment,
 } from './environment.ts'
+import type { Env } from './read-environment.ts'
 
 const PAGE = readFileSync(new URL('../../../../../docs/reference/config.md', import.meta.url), 'utf8')
 
@@ -44,7 +44,8 @@ const READERS: Readonly<Record<Reader, { needs: Env; read: (env: Env) => object 
   up: { needs: {}, read: env => withLoops(upEnvironment(env)) },
 }
 /** Variables that are refused without each other. */
-const PAIRS = { ETCD_CA_FILE: '/ca', ETCD_CERT_FILE: '/cert', ETCD_KEY_FILE: '/key', ETCD_USERNAME: 'u' }
+const TLS = { LCM_TLS_CERT_FILE: '/cert', LCM_TLS_KEY_FILE: '/key' }
+const PAIRS = { ETCD_CA_FILE: '/ca', ETCD_CERT_FILE: '/cert', ETCD_KEY_FILE: '/key', ETCD_USERNAME: 'u', ...TLS }
 const CONTROLLERS: readonly Reader[] = ['resource-scheduler', 'lablet-controller', 'worker-controller']
 /** Abbreviations on the page for several variables. */
 const GROUPS: Readonly<Record<string, readonly Reader[]>> = {
@@ -125,6 +126,13 @@ function expectTakenOrRefused(name: string, value: string, read: () => object): 
   }
   expect(JSON.stringify(taken)).toContain(value)
 }
+
+it('has a file variant of every variable with a secret', () => {
+  const names = EVERY_READER.flatMap(reader => VARIABLES[reader])
+  const secrets = names.filter(name => /(TOKEN|KEY|KEYS|PASSWORD|SECRET|STORE|WEBHOOK_URL)$/.test(name))
+  expect(secrets.length).toBeGreaterThan(5)
+  expect(secrets.filter(name => !names.includes(`${name}_FILE`))).toEqual([])
+})
 
 it('lists the default ports of the services in order', () => {
   const services = Object.keys(SERVED).join('|')

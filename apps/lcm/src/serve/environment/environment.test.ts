@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -7,9 +7,10 @@ import {
   bootstrapToken,
   etcdEndpoints,
   oidcOf,
-  readNamedFile,
+  upEnvironment,
   workerControllerEnvironment,
 } from './environment.ts'
+import { type Env, openSecretFiles, readNamedFile } from './read-environment.ts'
 
 const API = {
   LCM_STORE: 'sqlite:/data/lcm.sqlite',
@@ -114,6 +115,67 @@ describe('the environment of a service', () => {
   it('never shows a secret', () => {
     expect(() => apiEnvironment({ ...API, LCM_SECRET_KEY: 'tooshort' })).toThrow(/LCM_SECRET_KEY=\(hidden\)/)
     expect(() => apiEnvironment({ ...API, LCM_SECRET_KEY: 'tooshort' })).not.toThrow(/tooshort/)
+  })
+})
+
+describe('a secret from a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'lcm-secrets-'))
+  const written = (name: string, text: string): string => {
+    const path = join(folder, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    return path
+  }
+  const SECRETS = {
+    'control-plane-api': { LCM_STORE: 'mongodb://u:p@db/lcm', LCM_SECRET_KEY: 'cd'.repeat(32), ETCD_PASSWORD: 'pw' },
+    'worker-controller': { LCM_SERVICE_TOKEN: 'a token', CML_DEFAULT_PASSWORD: ' spaces count ' },
+    up: { LCM_WEBHOOK_URL: 'https://hooks.example/in?key=secret' },
+  } as const
+  const read: Readonly<Record<keyof typeof SECRETS, (env: Env) => object>> = {
+    'control-plane-api': env =>
+      apiEnvironment({ ...API, ETCD_USERNAME: 'lcm', LCM_STORE: '', LCM_SECRET_KEY: '', ...env }),
+    'worker-controller': env => workerControllerEnvironment({ ...CONTROLLER, LCM_SERVICE_TOKEN: '', ...env }),
+    up: upEnvironment,
+  }
+  const ROWS = Object.entries(SECRETS).flatMap(([service, secrets]) =>
+    Object.entries(secrets).map(([name, value]) => ({ service, name, value, others: secrets })),
+  )
+  const reading = (service: string) => Object.entries(read).find(([name]) => name === service)?.[1] ?? upEnvironment
+
+  it.each(ROWS)(
+    '$name has the value in $name_FILE, without the last line break',
+    ({ service, name, value, others }) => {
+      for (const end of ['', '\n', '\r\n']) {
+        const env = { ...others, [name]: undefined, [`${name}_FILE`]: written(name, `${value}${end}`) }
+        expect(Object(reading(service)(env))[name]).toBe(value)
+      }
+    },
+  )
+
+  it.each(ROWS)('$name is refused beside $name_FILE', ({ service, name, value, others }) => {
+    const env = { ...others, [name]: value, [`${name}_FILE`]: written(name, value) }
+    expect(() => reading(service)(env)).toThrow(
+      `${name}_FILE=${join(folder, name)}: ${name} is set too; set only one of them`,
+    )
+  })
+
+  it('is refused if the file is missing, empty or not allowed, and never shown', () => {
+    const withKey = (path: string) => () => apiEnvironment({ ...API, LCM_SECRET_KEY: '', LCM_SECRET_KEY_FILE: path })
+    expect(withKey('/nowhere')).toThrow(/^LCM_SECRET_KEY_FILE=\/nowhere: the file can't be read \(ENOENT\)$/)
+    expect(withKey(written('empty', '\n'))).toThrow(/empty: the file is empty$/)
+    expect(withKey(written('short', 'tooshort'))).toThrow(/^LCM_SECRET_KEY_FILE=.*short: 64 hexadecimal digits/)
+    expect(withKey(written('short', 'tooshort'))).not.toThrow(/tooshort/)
+  })
+
+  it('causes a warning if every user of the machine may read the file', () => {
+    const path = written('open', 'x')
+    const env = { LCM_SERVICE_TOKEN_FILE: path, LCM_TLS_KEY_FILE: path, LCM_CONTENT_FOLDER: folder }
+    expect(openSecretFiles(env)).toEqual([])
+    chmodSync(path, 0o644)
+    expect(openSecretFiles(env)).toEqual([
+      `LCM_SERVICE_TOKEN_FILE=${path} can be read by every user of this machine. Run: chmod 600 ${path}`,
+      `LCM_TLS_KEY_FILE=${path} can be read by every user of this machine. Run: chmod 600 ${path}`,
+    ])
+    expect(openSecretFiles({ LCM_SERVICE_TOKEN_FILE: '/nowhere' })).toEqual([])
   })
 })
 

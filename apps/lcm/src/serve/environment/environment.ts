@@ -1,10 +1,9 @@
-import { readFileSync } from 'node:fs'
 import type { OidcConfig } from '@lcm/control-plane/access/identity-provider'
 import { LOG_LEVELS } from '@lcm/controllers/kit/pino-logger'
 import { GivenSettings } from '@lcm/domain/fleet/settings'
-import { issueWords } from '@lcm/domain/text/schema-issue-words'
 import { z } from 'zod'
 import { StartupError } from '../startup-error.ts'
+import { type Env, read, readNamedFile, variablesOf } from './read-environment.ts'
 import {
   flag,
   hosts,
@@ -21,14 +20,16 @@ import {
   words,
 } from './variable-parsers.ts'
 
-export type Env = Readonly<Record<string, string | undefined>>
-
 const file = word.optional()
 const REGION = {
   AWS_REGION: word.default('us-east-1'),
   /** Alias of AWS_REGION, as in the AWS command line. */
   AWS_DEFAULT_REGION: word.optional(),
 }
+
+/** The certificate of the port that people and other services connect to. */
+const TLS = { LCM_TLS_CERT_FILE: file, LCM_TLS_KEY_FILE: file }
+export type TlsEnvironment = z.infer<z.ZodObject<typeof TLS>>
 
 /** Variables of all services, with their defaults. */
 const SHARED = {
@@ -46,6 +47,7 @@ const SHARED = {
   LEADER_LEASE_TTL: wholeSecondsFrom(2, 15),
   LCM_LIVENESS_HOST: word.default('127.0.0.1'),
   LCM_METRICS_PUBLIC: flag.default(false),
+  ...TLS,
 }
 
 const MINUTES = { name: 'minutes', size: 60 }
@@ -165,6 +167,7 @@ const UP = z.object({ ...LOOPS, ...CLEANUP, ...LAB_SCAN, ...CONTENT })
 const UP_ALONE = UP.extend({
   LCM_LOG_LEVEL: z.enum(LOG_LEVELS).default('warn'),
   LCM_METRICS_PUBLIC: SHARED.LCM_METRICS_PUBLIC,
+  ...TLS,
   ...WEBHOOK,
 })
 type LoopsEnvironment = z.infer<z.ZodObject<typeof LOOPS>>
@@ -191,6 +194,7 @@ const SERVED = {
   ...SHARED,
   CONTROL_PLANE_API_URL: url.default('http://localhost:8080'),
   LCM_SERVICE_TOKEN: word,
+  LCM_CA_FILE: file,
 }
 
 const RESOURCE_SCHEDULER = z.object({
@@ -252,67 +256,25 @@ const EXAMINED = z.object({
 export type ExaminedEnvironment = z.infer<typeof EXAMINED>
 export const examinedEnvironment = (env: Env): ExaminedEnvironment => read(EXAMINED, env)
 /** For a process in which the controllers run beside the API. */
-export const upEnvironment = (env: Env): UpEnvironment => read(UP_ALONE, env, contradictions)
+export const upEnvironment = (env: Env): UpEnvironment =>
+  read(UP_ALONE, env, given => [...contradictions(given), ...halfGiven(given)])
 
 /** All variables by service, to check that they are documented. */
 export const VARIABLES = {
-  'control-plane-api': Object.keys(API.shape),
-  'resource-scheduler': Object.keys(RESOURCE_SCHEDULER.shape),
-  'lablet-controller': Object.keys(LABLET_CONTROLLER.shape),
-  'worker-controller': Object.keys(WORKER_CONTROLLER.shape),
-  up: Object.keys(UP.shape),
-  settings: Object.keys(SETTINGS.shape),
+  'control-plane-api': variablesOf(API),
+  'resource-scheduler': variablesOf(RESOURCE_SCHEDULER),
+  'lablet-controller': variablesOf(LABLET_CONTROLLER),
+  'worker-controller': variablesOf(WORKER_CONTROLLER),
+  up: variablesOf(UP),
+  settings: variablesOf(SETTINGS),
 } as const
 
-/** Parses variables. An empty variable counts as unset, as in unit files. */
-function read<T extends z.ZodObject>(schema: T, env: Env, check: (given: Env) => string[] = () => []): z.output<T> {
-  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
-  const given: Env = { AWS_REGION: set.AWS_DEFAULT_REGION, ...set }
-  const result = schema.safeParse(given)
-  const missing = check(given)
-  if (result.success && missing.length === 0) return result.data
-  const wrong = (result.error?.issues ?? []).map(issue => {
-    const name = String(issue.path[0])
-    const value = given[name]
-    return value === undefined ? `${name} must be set` : `${name}=${shown(name, value)}: ${issueWords(issue)}`
-  })
-  throw new InvalidEnvironmentError([...wrong, ...missing])
-}
-
-/** Variables are missing or have values that are not allowed: one text for each. */
-class InvalidEnvironmentError extends StartupError {
-  readonly errors: readonly string[]
-
-  constructor(errors: readonly string[]) {
-    super(errors.join('; '), {
-      advice: 'set an allowed value and start again, see docs/reference/config.md',
-      exitCode: 2,
-    })
-    this.errors = errors
-  }
-}
-
-/** Reads both and reports the errors of both together. */
-export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B] {
-  const wrong: string[] = []
-  const attempt = <T>(read: () => T): T | null => {
-    try {
-      return read()
-    } catch (error) {
-      if (!(error instanceof InvalidEnvironmentError)) throw error
-      wrong.push(...error.errors)
-      return null
-    }
-  }
-  const [a, b] = [attempt(first), attempt(second)]
-  if (a === null || b === null) throw new InvalidEnvironmentError(wrong)
-  return [a, b]
-}
-
-/** Errors for incomplete etcd options that would otherwise be ignored: certificates without a CA, or a password without a user. */
+/** Errors for incomplete options that would otherwise be ignored, such as a password of etcd without a user. */
 function halfGiven(given: Env): string[] {
   const { ETCD_CA_FILE: ca, ETCD_CERT_FILE: cert, ETCD_KEY_FILE: key, ETCD_USERNAME: user, ETCD_PASSWORD: word } = given
+  const isHalfTls = (given.LCM_TLS_CERT_FILE === undefined) !== (given.LCM_TLS_KEY_FILE === undefined)
   return [
+    ...(isHalfTls ? ['LCM_TLS_CERT_FILE and LCM_TLS_KEY_FILE need each other'] : []),
     ...(ca === undefined && (cert ?? key) !== undefined ? ['ETCD_CERT_FILE and ETCD_KEY_FILE need ETCD_CA_FILE'] : []),
     ...((cert === undefined) === (key === undefined) ? [] : ['ETCD_CERT_FILE and ETCD_KEY_FILE need each other']),
     ...(user === undefined && word !== undefined ? ['ETCD_PASSWORD needs ETCD_USERNAME'] : []),
@@ -362,18 +324,6 @@ export const labletLoopsOf = (
 /** Null if no password is set. */
 export const cmlDefaultsOf = (env: Pick<LoopsEnvironment, 'CML_DEFAULT_USERNAME' | 'CML_DEFAULT_PASSWORD'>) =>
   env.CML_DEFAULT_PASSWORD === '' ? null : { username: env.CML_DEFAULT_USERNAME, password: env.CML_DEFAULT_PASSWORD }
-
-const shown = (name: string, value: string): string =>
-  /TOKEN$|KEY$|PASSWORD$|STORE$|WEBHOOK_URL$/.test(name) ? '(hidden)' : value
-
-/** The content of a file that a variable names. */
-export function readNamedFile(name: string, path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch (cause) {
-    throw new StartupError(`${name}=${path} can't be read`, { cause, exitCode: 2 })
-  }
-}
 
 /** The token of the first administrator; null if only OIDC is used. */
 export function bootstrapToken({ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: path }: ApiEnvironment): string | null {

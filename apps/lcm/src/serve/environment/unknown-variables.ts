@@ -1,7 +1,8 @@
-import { type Env, VARIABLES } from './environment.ts'
+import { VARIABLES } from './environment.ts'
+import type { Env } from './read-environment.ts'
 
 /** Variables of the command line. */
-const OTHERS = ['LCM_URL', 'LCM_TOKEN', 'LCM_DATA']
+const OTHERS = ['LCM_URL', 'LCM_TOKEN', 'LCM_TOKEN_FILE', 'LCM_CA_FILE', 'LCM_DATA']
 const KNOWN = new Set([...Object.values(VARIABLES).flat(), ...OTHERS])
 /** Maximum edit distance of a suggestion. */
 const DISTANCE_MAX = 3

@@ -1,5 +1,6 @@
 import type { ControlPlaneParts } from '@lcm/control-plane/control-plane'
-import { readNamedFile, type WebhookEnvironment } from '../environment/environment.ts'
+import type { WebhookEnvironment } from '../environment/environment.ts'
+import { readNamedFile } from '../environment/read-environment.ts'
 import { StartupError } from '../startup-error.ts'
 import { outboundFetch } from './outbound-fetch.ts'
 

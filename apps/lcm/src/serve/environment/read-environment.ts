@@ -1,0 +1,134 @@
+import { readFileSync, statSync } from 'node:fs'
+import { issueWords } from '@lcm/domain/text/schema-issue-words'
+import type { z } from 'zod'
+import { StartupError } from '../startup-error.ts'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+/** Variables whose value may come from a file, named by the variable with `_FILE` at the end. */
+const SECRETS: ReadonlySet<string> = new Set([
+  'LCM_STORE',
+  'LCM_SECRET_KEY',
+  'LCM_SERVICE_TOKEN',
+  'LCM_WEBHOOK_URL',
+  'ETCD_PASSWORD',
+  'CML_DEFAULT_PASSWORD',
+])
+
+const fileVariable = (name: string): string => `${name}_FILE`
+
+/** All variables that a schema accepts. */
+export const variablesOf = ({ shape }: z.ZodObject): string[] =>
+  Object.keys(shape).flatMap(name => (SECRETS.has(name) ? [name, fileVariable(name)] : [name]))
+
+/** Parses variables. An empty variable counts as unset, as in unit files. */
+export function read<T extends z.ZodObject>(
+  schema: T,
+  env: Env,
+  check: (given: Env) => string[] = () => [],
+): z.output<T> {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''))
+  const { given, refused } = withSecretFiles({ AWS_REGION: set.AWS_DEFAULT_REGION, ...set }, schema)
+  const result = schema.safeParse(given)
+  const missing = check(given)
+  if (result.success && missing.length === 0 && refused.size === 0) return result.data
+  const wrong = (result.error?.issues ?? []).flatMap(issue => {
+    const name = String(issue.path[0])
+    return refused.has(name) ? [] : [wrongValue(name, given, issueWords(issue))]
+  })
+  throw new InvalidEnvironmentError([...refused.values(), ...wrong, ...missing])
+}
+
+function wrongValue(name: string, given: Env, allowed: string): string {
+  const path = given[fileVariable(name)]
+  if (SECRETS.has(name) && path !== undefined) return `${fileVariable(name)}=${path}: ${allowed}`
+  const value = given[name]
+  return value === undefined ? `${name} must be set` : `${name}=${shown(name, value)}: ${allowed}`
+}
+
+/** Adds the secrets that come from files. `refused` has an error for each file that can't be used, by its secret. */
+function withSecretFiles(env: Env, { shape }: z.ZodObject) {
+  const given: Record<string, string | undefined> = { ...env }
+  const refused = new Map<string, string>()
+  for (const name of Object.keys(shape).filter(each => SECRETS.has(each))) {
+    const path = env[fileVariable(name)]
+    if (path === undefined) continue
+    const content = env[name] === undefined ? contentOf(path) : new Error(`${name} is set too; set only one of them`)
+    if (content instanceof Error) refused.set(name, `${fileVariable(name)}=${path}: ${content.message}`)
+    else given[name] = content
+  }
+  return { given, refused }
+}
+
+/** Without its last line break, which editors and `echo` add. */
+function contentOf(path: string): string | Error {
+  try {
+    const text = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+    return text === '' ? new Error('the file is empty') : text
+  } catch (error) {
+    return new Error(`the file can't be read (${error instanceof Error && 'code' in error ? error.code : error})`)
+  }
+}
+
+/** Other users of the machine may read. */
+const READABLE_BY_OTHERS = 0o004
+const PRIVATE_FILES = /^(LCM|ETCD|CML)_\w*(PASSWORD|TOKEN|STORE|KEY|URL)_FILE$/
+
+/** A warning for each file with a secret that every user of the machine may read. Kubernetes mounts files that way. */
+export const openSecretFiles = (env: Env): readonly string[] =>
+  Object.entries(env).flatMap(([name, path = '']) =>
+    PRIVATE_FILES.test(name) && isReadableByOthers(path)
+      ? [`${name}=${path} can be read by every user of this machine. Run: chmod 600 ${path}`]
+      : [],
+  )
+
+/** False for a file that can't be examined, and on Windows, where the mode says nothing. */
+function isReadableByOthers(path: string): boolean {
+  try {
+    return process.platform !== 'win32' && (statSync(path).mode & READABLE_BY_OTHERS) !== 0
+  } catch {
+    return false
+  }
+}
+
+/** Variables are missing or have values that are not allowed: one text for each. */
+class InvalidEnvironmentError extends StartupError {
+  readonly errors: readonly string[]
+
+  constructor(errors: readonly string[]) {
+    super(errors.join('; '), {
+      advice: 'set an allowed value and start again, see docs/reference/config.md',
+      exitCode: 2,
+    })
+    this.errors = errors
+  }
+}
+
+/** Reads both and reports the errors of both together. */
+export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B] {
+  const wrong: string[] = []
+  const attempt = <T>(read: () => T): T | null => {
+    try {
+      return read()
+    } catch (error) {
+      if (!(error instanceof InvalidEnvironmentError)) throw error
+      wrong.push(...error.errors)
+      return null
+    }
+  }
+  const [a, b] = [attempt(first), attempt(second)]
+  if (a === null || b === null) throw new InvalidEnvironmentError(wrong)
+  return [a, b]
+}
+
+const shown = (name: string, value: string): string =>
+  SECRETS.has(name) || /TOKEN$|KEY$|PASSWORD$/.test(name) ? '(hidden)' : value
+
+/** The content of a file that a variable names. */
+export function readNamedFile(name: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch (cause) {
+    throw new StartupError(`${name}=${path} can't be read`, { cause, exitCode: 2 })
+  }
+}
