@@ -10,7 +10,7 @@ interface Named {
 
 const PROBLEMS = 'packages/contract/src/problems.ts'
 const PRODUCT = /^(packages|apps)\/[^/]+\/src\//
-const CONFIG = /^(packages|apps)\/[^/]+\/src\/([a-z]+\/)*(config|environment)\.ts$/
+const CONFIG = /^(packages|apps)\/[^/]+\/src\/([a-z]+\/)*(config|environment|read-environment)\.ts$/
 const ENV_NAME = /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/
 
 /** Reference pages name what the code names, and nothing else. A page that isn't written yet is not checked. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createInterface } from 'node:readline'
 import { systemClock } from '@lcm/runtime/clock'
-import { EXIT } from './cli/cli-error.ts'
+import { CliError, EXIT } from './cli/cli-error.ts'
 import type { Host, Shell } from './cli/command-dependencies.ts'
 import { textFrom } from './cli/files/text-file.ts'
 import { run } from './cli/program.ts'
@@ -23,6 +23,9 @@ process.on('SIGTERM', () => {
   interrupt.abort()
 })
 
+/** Files of a server, such as its store, are for its own user alone. */
+const PRIVATE_UMASK = 0o077
+
 /** Reads one line from the terminal; null at the end of input or on Ctrl-C. */
 async function readLine(): Promise<string | null> {
   const lines = createInterface({ input: process.stdin, signal: interrupt.signal })
@@ -42,6 +45,7 @@ async function readInput(): Promise<string> {
 
 /** Each function loads its own code when it is called: a controller needs neither the API nor the simulated cloud. */
 async function loadHost(): Promise<Host> {
+  process.umask(PRIVATE_UMASK)
   const { StartupError } = await import('./serve/startup-error.ts')
   return {
     up: async (...args) => (await import('./serve/up.ts')).up(...args),
@@ -54,6 +58,17 @@ async function loadHost(): Promise<Host> {
     restore: async (...args) => (await import('./serve/data/restore-data-folder.ts')).restore(...args),
     startupError: error => (error instanceof StartupError ? error : null),
   }
+}
+
+/** Undefined without LCM_CA_FILE: the global fetch will do. */
+async function fetchWithCa() {
+  const { LCM_CA_FILE } = process.env
+  if (!LCM_CA_FILE) return undefined
+  const { StartupError } = await import('./serve/startup-error.ts')
+  const { fetchTrusting } = await import('./serve/tls/fetch-trusting.ts')
+  return fetchTrusting(LCM_CA_FILE).catch((error: unknown) => {
+    throw error instanceof StartupError ? new CliError(error.exitCode, error.message, error.advice) : error
+  })
 }
 
 const shell: Shell = {
@@ -69,7 +84,7 @@ const shell: Shell = {
   newKey: randomUUID,
   async transport(baseUrl) {
     const { httpTransport } = await import('@lcm/client/http-transport')
-    return httpTransport({ baseUrl, clock: systemClock })
+    return httpTransport({ baseUrl, clock: systemClock, fetch: await fetchWithCa() })
   },
   loadHost,
   loadExamination: () => import('./serve/doctor-probes.ts'),

@@ -26,6 +26,13 @@ export class ApiError extends Error {
 /** No response, a late one, or one that is not LCM's. The request may or may not have had its effect. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
+  /** What to do; null if the error does not tell. */
+  readonly advice: string | null
+
+  constructor(message: string, { advice = null, ...options }: ErrorOptions & { advice?: string | null } = {}) {
+    super(message, options)
+    this.advice = advice
+  }
 }
 
 export const isProblem = (error: unknown, ...codes: readonly string[]): error is ApiError =>

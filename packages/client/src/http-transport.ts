@@ -1,15 +1,29 @@
-import { ANSWER_MS_MAX, type ApiResponse, type Dispatch } from '@lcm/contract/route-spec'
+import { ANSWER_MS_MAX, type ApiRequest, type ApiResponse, type Dispatch } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
 import { UnreachableError } from './client.ts'
+import { tlsFailureIn } from './tls-failure.ts'
 
 const HEAD_MS_MAX = ANSWER_MS_MAX + 5_000
 const BODY_MS_MAX = 60_000
+
+/** The part of fetch that a transport needs. */
+export type Fetch = (
+  url: URL,
+  init: Readonly<Pick<ApiRequest, 'method' | 'headers' | 'body' | 'signal'>>,
+) => Promise<Pick<Response, 'status' | 'headers' | 'body' | 'text'>>
+
+export interface TransportOptions {
+  readonly baseUrl: string
+  readonly clock: Clock
+  /** The global one, unless the server needs another. */
+  readonly fetch?: Fetch | undefined
+}
 
 /**
  * Requests over fetch, in Node and in the browser. The head and a body that is not a stream have a deadline each; the
  * reader of a stream decides how long it lives.
  */
-export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispatch {
+export function httpTransport(options: TransportOptions): Dispatch {
   return async request => {
     const controller = new AbortController()
     const giveUp = () => controller.abort()
@@ -17,7 +31,7 @@ export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispa
     if (request.signal.aborted) giveUp()
     let cancelDeadline = options.clock.after(request.timeoutMs ?? HEAD_MS_MAX, giveUp)
     try {
-      const response = await fetch(new URL(request.url, options.baseUrl), {
+      const response = await (options.fetch ?? fetch)(new URL(request.url, options.baseUrl), {
         method: request.method,
         headers: request.headers,
         body: request.body,
@@ -29,14 +43,19 @@ export function httpTransport(options: { baseUrl: string; clock: Clock }): Dispa
     } catch (error) {
       request.signal.removeEventListener('abort', giveUp)
       request.signal.throwIfAborted()
-      throw new UnreachableError(`${options.baseUrl} does not answer`, { cause: error })
+      throw unanswered(options.baseUrl, error)
     } finally {
       cancelDeadline()
     }
   }
 }
 
-async function toApiResponse(response: Response, release: () => void): Promise<ApiResponse> {
+function unanswered(url: string, cause: unknown): UnreachableError {
+  const tls = tlsFailureIn(cause)
+  return new UnreachableError(tls?.message(url) ?? `${url} does not answer`, { cause, advice: tls?.advice ?? null })
+}
+
+async function toApiResponse(response: Awaited<ReturnType<Fetch>>, release: () => void): Promise<ApiResponse> {
   const headers = Object.fromEntries(response.headers)
   const { status, body: stream } = response
   if (headers['content-type']?.startsWith('text/event-stream') && stream)

@@ -24,7 +24,7 @@ export const startProcess = (
   args: readonly string[],
   env: Record<string, string>,
   within: readonly string[] = [],
-): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / listens on (http:\S+)/, within })
+): Promise<ServiceProcess> => startLcm(name, ['serve', ...args], { env, isAt: / listens on (https?:\S+)/, within })
 
 /** Runs an API without a reachable store; resolves when it waits for the store. */
 export const startWaitingProcess = (

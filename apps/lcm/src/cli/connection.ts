@@ -23,11 +23,8 @@ export interface Target {
 
 /** No LCM responds at the address. */
 export class ConnectionError extends UnreachableError {
-  readonly advice: string
-
   constructor(message: string, advice: string, options?: ErrorOptions) {
-    super(message, options)
-    this.advice = advice
+    super(message, { ...options, advice })
   }
 }
 
@@ -60,9 +57,9 @@ export async function findTarget(options: ConnectionOptions, env: Env): Promise<
 }
 
 async function tokenOf(env: Env): Promise<string | undefined> {
-  const { LCM_TOKEN: token, LCM_TOKEN_FILE: path } = env
-  if (!path) return token
-  if (token) throw new CliError(EXIT.usage, 'LCM_TOKEN and LCM_TOKEN_FILE are both set', 'set only one of them')
+  const path = env.LCM_TOKEN_FILE
+  if (!path) return env.LCM_TOKEN
+  if (env.LCM_TOKEN) throw new CliError(EXIT.usage, 'LCM_TOKEN and LCM_TOKEN_FILE are both set', 'set only one of them')
   const found = (await readIfThere(path))?.trim()
   if (found) return found
   throw new CliError(EXIT.usage, `LCM_TOKEN_FILE=${path} has no token`, 'write the token into this file')
@@ -148,6 +145,7 @@ function explained(transport: Dispatch, target: Target): Dispatch {
 }
 
 function unanswered(error: UnreachableError, request: ApiRequest, target: Target): ConnectionError {
+  if (error.advice !== null) return new ConnectionError(error.message, error.advice, { cause: error })
   const doubt =
     request.method === 'GET' || wasNeverSent(error)
       ? ''

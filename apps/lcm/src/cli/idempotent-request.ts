@@ -1,4 +1,5 @@
 import { UnreachableError } from '@lcm/client/client'
+import { tlsFailureIn } from '@lcm/client/tls-failure'
 import type { ApiRequest, ApiResponse, Dispatch } from '@lcm/contract/route-spec'
 import { CliError, EXIT } from './cli-error.ts'
 import type { Shell } from './command-dependencies.ts'
@@ -12,6 +13,7 @@ const RETRY_AFTER_MS_MAX = 4_000
 
 /** Whether a request can't have had an effect, because no server accepted the connection. */
 export function wasNeverSent(error: Error): boolean {
+  if (tlsFailureIn(error) !== null) return true
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if ('code' in cause && (cause.code === 'ECONNREFUSED' || cause.code === 'ENOTFOUND')) return true
   }

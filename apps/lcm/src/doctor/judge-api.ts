@@ -2,6 +2,7 @@ import type { AnswerOf } from '@lcm/contract/routes'
 import type { Reason } from '@lcm/domain/reason'
 import { formatDuration } from '../cli/terminal/duration.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
+import { judgeCertificate } from './judge-certificate.ts'
 
 /** Result of probing the API. */
 export interface ApiFacts {
@@ -52,7 +53,9 @@ export const OUTAGE_NEXT =
 
 /** Problems that the API reports about itself. */
 export const judgeHealth = (facts: Pick<ApiFacts, 'problems'> | null): Finding[] =>
-  (facts?.problems ?? []).map(reason => ({ ...failure('health', reason.message, OUTAGE_NEXT), reason }))
+  (facts?.problems ?? []).map(
+    reason => judgeCertificate('health', reason) ?? { ...failure('health', reason.message, OUTAGE_NEXT), reason },
+  )
 
 const TOKEN_NEXT =
   'set a valid token with --token or LCM_TOKEN, or omit both next to `lcm up`; an admin can create one with `lcm create token`'

@@ -7,6 +7,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import { formatDuration } from '../cli/terminal/duration.ts'
 import { type Finding, failure, ok, warning } from './finding.ts'
 import { OUTAGE_NEXT } from './judge-api.ts'
+import { judgeCertificate } from './judge-certificate.ts'
 
 type Listed = AnswerOf<'listServices'>['items'][number]
 type Instance = Listed['instances'][number]
@@ -99,6 +100,8 @@ function sweepOf(name: string, { last_sweep, since, instance_id }: Instance, now
 const problemsOf = (name: string, { problems, is_leader, instance_id }: Instance): Finding[] =>
   problems.map(reason => {
     const message = `${name} on ${instance_id}: ${reason.message}`
+    const aboutTls = judgeCertificate('services', reason)
+    if (aboutTls !== null) return { ...aboutTls, message }
     const judge = is_leader || CERTAIN.includes(reason.code) ? failure : warning
     return { ...judge('services', message, adviceFor(reason, name)), reason }
   })

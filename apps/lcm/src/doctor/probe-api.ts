@@ -34,8 +34,9 @@ export async function probeApi({ target, dispatch, clock, signal }: Asked): Prom
     }
   } catch (error) {
     if (!(error instanceof UnreachableError)) throw error
-    const message = `LCM does not respond at ${url} (${causeOf(error)})`
-    return { ...known, answer: { kind: 'unreachable', message, advice }, skew: null, waitsFor: null, problems: [] }
+    const message = error.advice === null ? `LCM does not respond at ${url} (${causeOf(error)})` : error.message
+    const answer = { kind: 'unreachable', message, advice: error.advice ?? advice } as const
+    return { ...known, answer, skew: null, waitsFor: null, problems: [] }
   }
 }
 

@@ -5,12 +5,14 @@ import { aborted, type HostedService } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { assetFolder } from './files/asset-folder.ts'
 import { NO_SUCH_ADDRESS, refusedToListen } from './startup-error.ts'
+import type { ServerCertificate } from './tls/server-certificate.ts'
 
 export interface Listening {
   readonly host: string
   readonly port: number
   /** Further host names of this server. */
   readonly publicHosts?: readonly string[]
+  readonly certificate: ServerCertificate
   /** Aborts when shutdown starts; clients should then connect elsewhere. */
   readonly ending: AbortSignal
 }
@@ -37,15 +39,26 @@ const failureToListen = (address: string, port: number) =>
 
 export async function listen(
   dispatch: Dispatch,
-  { host, port, publicHosts = [], ending }: Listening,
+  { host, port, publicHosts = [], certificate, ending }: Listening,
 ): Promise<RunningServer> {
   const hostnames = [...new Set([...LOOPBACK, inUrl(host), ...publicHosts])]
   const consoleDir = assetFolder('dist', 'console')
   try {
-    return await startServer({ dispatch, clock: systemClock, host, port, hostnames, consoleDir, ending })
+    const served = { dispatch, clock: systemClock, host, port, hostnames, consoleDir, ending }
+    const server = await startServer({ ...served, certificate: certificate.pair })
+    certificate.follow(server.useCertificate)
+    return server
   } catch (cause) {
     throw refusedToListen(cause, { host, port })
   }
+}
+
+const WILDCARDS: readonly string[] = ['0.0.0.0', '::']
+
+/** The https address of a server that has a certificate: browsers then keep its cookies off plain HTTP. */
+export function urlWithTls({ pair }: ServerCertificate, { host, port }: { host: string; port: number }): string | null {
+  if (pair === null) return null
+  return new URL(`https://${WILDCARDS.includes(host) ? 'localhost' : inUrl(host)}:${port}`).origin
 }
 
 /** On shutdown, keeps serving as not ready for `delayMs`, then finishes requests in progress. */

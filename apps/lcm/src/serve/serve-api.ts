@@ -6,7 +6,7 @@ import { type ReadinessGate, readinessGate } from '@lcm/control-plane/http/readi
 import { givenKeys, type SecretKeys, secretKeysOf } from '@lcm/control-plane/keys/secret-keys'
 import { ENDING } from '@lcm/controllers/kit/compose-controller'
 import { outages } from '@lcm/controllers/kit/dependency-outages'
-import { promMeter } from '@lcm/controllers/kit/metrics'
+import { type PromMeter, promMeter } from '@lcm/controllers/kit/metrics'
 import { pinoLogger } from '@lcm/controllers/kit/pino-logger'
 import type { EtcdCoordination } from '@lcm/coordination/etcd/coordination'
 import type { GivenSettings } from '@lcm/domain/fleet/settings'
@@ -22,11 +22,12 @@ import { etcdProblems, openEtcd } from './etcd.ts'
 import { assetFolder } from './files/asset-folder.ts'
 import { readRegionsFile, regionsFrom } from './files/regions-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
-import { listen, served } from './listen.ts'
+import { listen, served, urlWithTls } from './listen.ts'
 import { webhookOf } from './outbound/webhook-setting.ts'
 import { hostInStages } from './shutdown-stages.ts'
 import { StartupError } from './startup-error.ts'
 import { openSharedStore, openStore, watchedStore } from './stores.ts'
+import { openServerCertificate, type ServerCertificate } from './tls/server-certificate.ts'
 import type { Io } from './up.ts'
 import { VERSION } from './version.ts'
 
@@ -39,16 +40,20 @@ export function serveApi(
 ): Promise<void> {
   const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: 'stdout' })
   const { signal: ending, hurry } = io
-  const given = { env, settings, log, ending, ...readFiles(env, log) }
+  const meter = promMeter()
+  const given = { env, settings, log, ending, meter, ...readFiles(env, log) }
   return closingAfter(async onClose => {
     const file = sqliteFile(env.LCM_STORE)
     if (file !== null) claim(file, onClose)
+    const certificate = openServerCertificate(env, { clock: systemClock, logger: log, meter })
+    onClose(() => certificate.close())
     const coordination = openEtcd(env, log)
     onClose(() => coordination.close())
     const readiness = readinessGate()
     const server = await listen(readiness.dispatch, {
       ...at,
       publicHosts: [...env.LCM_PUBLIC_HOSTS, ...hostOf(env)],
+      certificate,
       ending,
     })
     onClose(() => server.close(hurry))
@@ -64,7 +69,7 @@ export function serveApi(
     )
     if (store === null) return
     onClose(() => store.close())
-    const plane = await onceThere(async () => openPlane({ ...given, store, coordination }), waiting)
+    const plane = await onceThere(async () => openPlane({ ...given, at, store, coordination, certificate }), waiting)
     if (plane === null) return
     const isPrepared = await onceThere(() => prepare(plane, given), waiting)
     if (isPrepared === null) return
@@ -140,13 +145,15 @@ interface PlaneParts extends Files {
   readonly log: Logger
   readonly store: Store
   readonly coordination: EtcdCoordination
+  readonly certificate: ServerCertificate
+  readonly meter: PromMeter
+  readonly at: { readonly host: string; readonly port: number }
   /** Aborts when shutdown starts. */
   readonly ending: AbortSignal
 }
 
 function openPlane(parts: PlaneParts): ControlPlane {
-  const { env, settings, log, store, coordination, ending, regions } = parts
-  const meter = promMeter()
+  const { env, settings, log, store, coordination, certificate, meter, ending, regions } = parts
   const silent = outages({ clock: systemClock, logger: log })
   const secretKeys = givenKeys(secretKeysOf(env.LCM_SECRET_KEY))
   return controlPlane({
@@ -159,12 +166,12 @@ function openPlane(parts: PlaneParts): ControlPlane {
     secretKeys,
     changeKeys: coordination.changeKeys,
     oidc: oidcOf(env),
-    publicUrl: env.LCM_PUBLIC_URL ?? null,
+    publicUrl: env.LCM_PUBLIC_URL ?? urlWithTls(certificate, parts.at),
     metricsPublic: env.LCM_METRICS_PUBLIC,
     config: { version: VERSION, profile: 'cluster', cloud: env.LCM_CLOUD, regions, settings },
     process: {
       health() {
-        const problems = [...etcdProblems(coordination), ...silent.problems()]
+        const problems = [...etcdProblems(coordination), ...silent.problems(), ...certificate.problems()]
         return { status: problems.length === 0 ? 'healthy' : 'degraded', problems }
       },
       waitsFor: () => (ending.aborted ? ENDING : null),

@@ -16,6 +16,8 @@ import type { ControllerEnvironment } from './environment/environment.ts'
 import { etcdAwaited, etcdProblems, openEtcd } from './etcd.ts'
 import { hostInStages } from './shutdown-stages.ts'
 import { refusedToListen } from './startup-error.ts'
+import { fetchTrusting } from './tls/fetch-trusting.ts'
+import { openServerCertificate } from './tls/server-certificate.ts'
 import type { Io } from './up.ts'
 import { VERSION } from './version.ts'
 
@@ -39,10 +41,19 @@ export function serveController(
 ): Promise<void> {
   const logger = pinoLogger({ level: env.LCM_LOG_LEVEL, to: 'stdout' })
   return closingAfter(async onClose => {
+    const meter = promMeter()
+    const certificate = openServerCertificate(env, { clock: systemClock, logger, meter })
+    onClose(() => certificate.close())
     const coordination = openEtcd(env, logger)
     onClose(() => coordination.close())
     const { clock: apiTime, hearing } = apiClock(systemClock)
-    const transport = hearing(httpTransport({ baseUrl: env.CONTROL_PLANE_API_URL, clock: systemClock }))
+    const transport = hearing(
+      httpTransport({
+        baseUrl: env.CONTROL_PLANE_API_URL,
+        clock: systemClock,
+        fetch: await fetchTrusting(env.LCM_CA_FILE),
+      }),
+    )
     const parts: ProcessParts = {
       version: VERSION,
       client: apiClient(transport, { token: env.LCM_SERVICE_TOKEN }),
@@ -50,10 +61,10 @@ export function serveController(
       election: coordination.election(service, instanceId),
       logger,
       clock: apiTime,
-      meter: promMeter(),
+      meter,
       ending: io.signal,
       waitsFor: () => etcdAwaited(coordination),
-      problems: () => etcdProblems(coordination),
+      problems: () => [...etcdProblems(coordination), ...certificate.problems()],
     }
     const controller = composeController(service, parts, shared => create(shared, onClose))
     const metricsPublic = env.LCM_METRICS_PUBLIC
@@ -61,11 +72,13 @@ export function serveController(
       api: controller.admin,
       roleOf: roleAt(transport),
       metricsPublic,
+      certificate: certificate.pair,
       ...at,
     }).catch((cause: unknown) => {
       throw refusedToListen(cause, at)
     })
     onClose(() => server.close())
+    certificate.follow(server.useCertificate)
     io.out(`${service} ${instanceId} listens on ${server.url}`)
     io.hurry?.addEventListener('abort', () => controller.abandon())
     await hostInStages([[controller.work], controller.reports], io.signal, { logger })

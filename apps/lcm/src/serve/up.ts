@@ -47,11 +47,12 @@ import { assetFolder } from './files/asset-folder.ts'
 import { regionsFrom } from './files/regions-file.ts'
 import { readTemplateFiles } from './files/template-files.ts'
 import { createFirstFleet } from './first-fleet.ts'
-import { listen, refuseTakenPort, served } from './listen.ts'
+import { listen, refuseTakenPort, served, urlWithTls } from './listen.ts'
 import { contentSourcesOf } from './outbound/content-setting.ts'
 import { webhookOf } from './outbound/webhook-setting.ts'
 import { hostInStages } from './shutdown-stages.ts'
 import { openStore, prepared, watchedStore } from './stores.ts'
+import { openServerCertificate, type ServerCertificate } from './tls/server-certificate.ts'
 import { VERSION } from './version.ts'
 
 export interface UpOptions {
@@ -79,6 +80,9 @@ export interface Io {
   readonly isTerminal?: boolean
 }
 
+/** `lcm up` listens on loopback only. */
+const at = ({ port }: UpOptions) => ({ host: 'localhost', port: port ?? PORT })
+
 const ADMIN: Actor = { id: 'admin', name: 'admin', role: 'admin', service: null }
 const PORT = 8080
 /** The default data folder of the command line. */
@@ -95,19 +99,21 @@ export function up(options: UpOptions, io: Io): Promise<void> {
     const toPeople = { write: (json: string) => io.err(formatLogLine(json)) }
     const log = pinoLogger({ level: env.LCM_LOG_LEVEL, to: io.isTerminal ? toPeople : 'stderr' })
     for (const line of [...unknownVariables(options.env), ...openSecretFiles(options.env)]) io.err(line)
+    const meter = promMeter()
+    const certificate = openServerCertificate(env, { clock: systemClock, logger: log, meter })
+    onClose(() => certificate.close())
     if (isNewFolder(options.dataDir)) await refuseTakenPort(options.port ?? PORT)
     const folder = openDataFolder(options.dataDir, options.cloud)
     onClose(() => folder.release())
     const store = openStore(folder.file('lcm.sqlite'), log)
     onClose(() => store.close())
-    const meter = promMeter()
     const cloud = await openCloud({ options, env, folder, log, meter })
     onClose(() => cloud.close())
     const region = homeRegion(options.cloud, env, cloud)
     if (region !== env.AWS_REGION) io.err(otherRegion(env.AWS_REGION, region))
     const regions = regionsFrom(region, cloud.regions)
     folder.bind()
-    await serve({ options, env, io, log, meter, folder, store, cloud, regions }, onClose)
+    await serve({ options, env, io, log, meter, certificate, folder, store, cloud, regions }, onClose)
   })
 }
 
@@ -117,6 +123,7 @@ interface Opened {
   readonly io: Io
   readonly log: Logger
   readonly meter: PromMeter
+  readonly certificate: ServerCertificate
   readonly folder: DataFolder
   readonly store: Store
   readonly cloud: Cloud
@@ -132,7 +139,7 @@ const otherRegion = (requested: string, given: string): string =>
   `The simulated cloud has no region ${requested} (AWS_REGION): the default region of workers is ${given}`
 
 async function serve(opened: Opened, onClose: (close: () => unknown) => void): Promise<void> {
-  const { options, io, log, folder, cloud } = opened
+  const { options, io, log, certificate, folder, cloud } = opened
   const coordination = localCoordination({ clock: systemClock, firstEpoch: service => plane.nextEpoch(service) })
   const controllers: ComposedController[] = []
   const plane = await prepared(async () => {
@@ -145,7 +152,7 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
   controllers.push(...composeAll(opened, { plane, coordination }))
   const { signal, hurry } = io
-  const server = await listen(plane.dispatch, { host: 'localhost', port: options.port ?? PORT, ending: signal })
+  const server = await listen(plane.dispatch, { ...at(options), certificate, ending: signal })
   onClose(() => server.close(hurry))
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
   const loginUrl = `${server.url}/login?code=${await plane.access.createLoginCode(ADMIN)}`
@@ -221,7 +228,7 @@ async function openCloud(given: Pick<Opened, 'options' | 'env' | 'folder' | 'log
 }
 
 function openControlPlane(
-  { options, env, io, log, meter, folder, store, cloud, regions }: Opened,
+  { options, env, io, log, meter, certificate, folder, store, cloud, regions }: Opened,
   rest: {
     changeKeys: Parameters<typeof controlPlane>[0]['changeKeys']
     controllers: readonly ComposedController[]
@@ -247,6 +254,7 @@ function openControlPlane(
     randomBytes,
     secretKeys: folder.secretKeys,
     changeKeys: rest.changeKeys,
+    publicUrl: urlWithTls(certificate, at(options)),
     metricsPublic: env.LCM_METRICS_PUBLIC,
     config: {
       version: VERSION,
@@ -257,7 +265,7 @@ function openControlPlane(
     },
     process: {
       ...(cloud.control === null ? {} : { simulator: cloud.control.handle }),
-      health: () => combinedHealth(rest.controllers, silent.problems()),
+      health: () => combinedHealth(rest.controllers, [...silent.problems(), ...certificate.problems()]),
       waitsFor: () => (io.signal.aborted ? ENDING : rest.controllers.length === 0 ? 'its controllers' : null),
       metrics: () => {
         for (const controller of rest.controllers) controller.refreshGauges()

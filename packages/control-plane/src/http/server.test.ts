@@ -1,9 +1,11 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage, METHODS, request } from 'node:http'
+import { request as requestTls } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { apiClient } from '@lcm/client/client'
 import { httpTransport } from '@lcm/client/http-transport'
+import { makeCertificates } from '@lcm/coordination/testing/certificates'
 import { systemClock } from '@lcm/runtime/clock'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
@@ -317,4 +319,39 @@ it('reports the port that is in use', async () => {
     consoleDir: null,
   })
   await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' })
+})
+
+describe('a server with a certificate', () => {
+  it('serves HTTPS, also on IPv6, and tells browsers to use nothing else for its names but those of loopback', async () => {
+    const certificates = makeCertificates()
+    const secure = await startServer({
+      dispatch: plane.dispatch,
+      clock: systemClock,
+      host: 'localhost',
+      port: 0,
+      hostnames: ['localhost', '127.0.0.1', 'lcm.example'],
+      consoleDir: null,
+      certificate: { cert: certificates.text('server.crt'), key: certificates.text('server.key') },
+    })
+    const { port } = new URL(secure.url)
+    const hstsFor = (host: string) =>
+      new Promise((resolve, reject) => {
+        const options = {
+          port,
+          host: 'localhost',
+          path: '/health',
+          ca: certificates.text('ca.crt'),
+          servername: 'localhost',
+          headers: { host },
+        }
+        requestTls(options, response => resolve(response.resume().headers['strict-transport-security']))
+          .on('error', reject)
+          .end()
+      })
+    expect(secure.url).toMatch(/^https:/)
+    expect(await hstsFor('lcm.example')).toBe('max-age=31536000')
+    expect(await hstsFor(`localhost:${port}`)).toBeUndefined()
+    await secure.close()
+    certificates.remove()
+  })
 })

@@ -1,4 +1,4 @@
-import { createServer, type ServerOptions as HttpOptions, METHODS, type Server, type ServerResponse } from 'node:http'
+import { METHODS, type Server, type ServerResponse } from 'node:http'
 import { isIPv6 } from 'node:net'
 import fastifyStatic from '@fastify/static'
 import { SIM_CONTROL_PATH } from '@lcm/contract/administration'
@@ -6,6 +6,12 @@ import { ProblemError } from '@lcm/contract/problems'
 import { type ApiResponse, bodyLimitsOf, DEFAULT_BODY_LIMITS, type Dispatch } from '@lcm/contract/route-spec'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import type { Clock } from '@lcm/runtime/clock'
+import {
+  type CertificatePair,
+  createHttpServer,
+  type HttpServerOptions,
+  replaceCertificate,
+} from '@lcm/runtime/http-server'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { bodyTooLarge } from './parse-request.ts'
 import { problemResponse } from './response.ts'
@@ -19,6 +25,8 @@ const OTHER_PATHS = [
 ]
 /** Timeout for receiving a request. */
 const REQUEST_MS_MAX = 30_000
+/** Longer than that of common load balancers, so that they close idle connections first. */
+const KEEP_ALIVE_MS = 72_000
 /** Timeout checks per request timeout. */
 const CHECKS_PER_TIMEOUT = 6
 /** A client that reads nothing for this long is gone or broken. */
@@ -44,6 +52,11 @@ const SECURITY_HEADERS = {
   'content-security-policy': "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 }
 
+/** Browsers use only HTTPS for this host from then on. */
+const HSTS = { 'strict-transport-security': 'max-age=31536000' }
+/** Other servers on this machine may have no certificate, and share the name. */
+const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
+
 export interface ServerOptions {
   readonly dispatch: Dispatch
   readonly clock: Clock
@@ -57,10 +70,14 @@ export interface ServerOptions {
   readonly ending?: AbortSignal
   /** Timeout for receiving a request, on Node's own clock: no other can abort a request that was not read yet. */
   readonly requestMsMax?: number
+  /** Serves HTTPS with it; null serves HTTP. */
+  readonly certificate?: CertificatePair | null
 }
 
 export interface RunningServer {
   readonly url: string
+  /** Replaces the certificate for new connections. Open ones continue. */
+  useCertificate(pair: CertificatePair): void
   /** Finishes requests in progress, up to a limit or until `hurry` aborts. Event streams end with a reconnect delay. */
   close(hurry?: AbortSignal): Promise<void>
 }
@@ -71,8 +88,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     bodyLimit: DEFAULT_BODY_LIMITS.bytesMax,
-    requestTimeout: requestTimes(options).requestTimeout,
-    http: requestTimes(options),
+    serverFactory: handler => createHttpServer(httpOptions(options), handler),
     exposeHeadRoutes: false,
     // Without these two Fastify would load validators for JSON schemas, which no route has: the contract validates.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
@@ -112,13 +128,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const onLoopback = options.host === 'localhost'
   await app.listen({ host: onLoopback ? '127.0.0.1' : options.host, port: options.port })
   const port = portOf(app.server)
-  const ipv6 = onLoopback ? await listenOnIpv6(app, port, requestTimes(options)) : null
+  const ipv6 = onLoopback ? await listenOnIpv6(app, port, httpOptions(options)) : null
+  const servers = ipv6 === null ? [app.server] : [app.server, ipv6]
   return {
-    url: `http://${inUrl(options.host)}:${port}`,
+    url: `${options.certificate ? 'https' : 'http'}://${inUrl(options.host)}:${port}`,
+    useCertificate(pair) {
+      for (const server of servers) replaceCertificate(server, pair)
+    },
     async close(hurry) {
       endStreams([...streams].filter(({ isEndless }) => isEndless))
       const closing = [app.close(), ipv6 === null ? null : new Promise(resolve => ipv6.close(resolve))]
-      const servers = ipv6 === null ? [app.server] : [app.server, ipv6]
       await requestsFinished(Promise.all(closing), servers, { clock: options.clock, hurry })
     },
   }
@@ -131,13 +150,12 @@ const noSchemas = () => () => {
 /** IPv6 addresses have brackets in URLs and in the `host` header. */
 export const inUrl = (host: string): string => (isIPv6(host) ? `[${host}]` : host)
 
-type ServerTimes = Pick<HttpOptions, 'requestTimeout' | 'connectionsCheckingInterval'>
-
-const requestTimes = ({ requestMsMax = REQUEST_MS_MAX }: ServerOptions) =>
-  ({
-    requestTimeout: requestMsMax,
-    connectionsCheckingInterval: Math.ceil(requestMsMax / CHECKS_PER_TIMEOUT),
-  }) satisfies ServerTimes
+const httpOptions = ({ requestMsMax = REQUEST_MS_MAX, certificate = null }: ServerOptions) => ({
+  requestTimeout: requestMsMax,
+  connectionsCheckingInterval: Math.ceil(requestMsMax / CHECKS_PER_TIMEOUT),
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  certificate,
+})
 
 interface OpenStream {
   readonly gone: AbortController
@@ -192,8 +210,8 @@ function portOf(server: Server): number {
 }
 
 /** `localhost` is ::1 or 127.0.0.1, so both are served where both exist. */
-async function listenOnIpv6(app: FastifyInstance, port: number, times: ServerTimes): Promise<Server | null> {
-  const ipv6 = createServer(times, (request, response) => app.routing(request, response))
+async function listenOnIpv6(app: FastifyInstance, port: number, options: HttpServerOptions): Promise<Server | null> {
+  const ipv6 = createHttpServer(options, (request, response) => app.routing(request, response))
   const failure = await new Promise<NodeJS.ErrnoException | null>(resolve => {
     ipv6.once('error', resolve)
     ipv6.listen(port, '::1', () => resolve(null))
@@ -207,8 +225,9 @@ async function listenOnIpv6(app: FastifyInstance, port: number, times: ServerTim
 function guard(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
     reply.headers(SECURITY_HEADERS)
+    if (options.certificate && !LOOPBACK.has(nameOf(request))) reply.headers(HSTS)
     if (options.ending?.aborted) reply.header('connection', 'close')
-    if (options.hostnames.includes(request.hostname.replace(/:\d+$/, ''))) return
+    if (options.hostnames.includes(nameOf(request))) return
     await send(reply, problemResponse(wrongHost(options), request.url))
   })
   app.addHook('onSend', (_request, { raw }, payload, done) => {
@@ -222,6 +241,8 @@ function guard(app: FastifyInstance, options: ServerOptions): void {
     await send(reply, problemResponse(new ProblemError('not_found', 'nothing is here'), request.url))
   })
 }
+
+const nameOf = (request: FastifyRequest): string => request.hostname.replace(/:\d+$/, '')
 
 function cutOffInTime(raw: ServerResponse, clock: Clock): void {
   const cancel = clock.after(ANSWER_MS_MAX, () => raw.destroy())

@@ -1,6 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { connect as connectTls } from 'node:tls'
+import { makeCertificates } from '@lcm/coordination/testing/certificates'
 import { textReason } from '@lcm/domain/reason'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AdminApi } from './admin-api.ts'
@@ -161,4 +163,25 @@ it('refuses to trigger on a standby', async () => {
     409,
     expect.stringContaining('not_leader'),
   ])
+})
+
+it('serves HTTPS with a certificate, which can be replaced', async () => {
+  const certificates = makeCertificates()
+  certificates.signServer('renewed')
+  const pair = (name: string) => ({ cert: certificates.text(`${name}.crt`), key: certificates.text(`${name}.key`) })
+  const secure = await startAdminServer({ api, roleOf, certificate: pair('server'), host: '127.0.0.1', port: 0 })
+  const shown = async () => {
+    const { hostname: host, port } = new URL(secure.url)
+    const socket = connectTls({ host, port: Number(port), ca: certificates.text('ca.crt') })
+    await once(socket, 'secureConnect')
+    socket.write('GET /health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n')
+    const [answer] = await once(socket, 'data')
+    return [socket.getPeerCertificate().subject.CN, String(answer).split('\r\n')[0]]
+  }
+  expect(secure.url).toMatch(/^https:/)
+  expect(await shown()).toEqual(['server', 'HTTP/1.1 200 OK'])
+  secure.useCertificate(pair('renewed'))
+  expect(await shown()).toEqual(['renewed', 'HTTP/1.1 200 OK'])
+  await secure.close()
+  certificates.remove()
 })

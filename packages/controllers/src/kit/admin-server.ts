@@ -1,7 +1,15 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
 import { isIPv6 } from 'node:net'
+import { type CertificatePair, createHttpServer, replaceCertificate } from '@lcm/runtime/http-server'
 import { type AdminApi, type AdminResponse, answerAdminRequest, problem } from './admin-api.ts'
+
+export interface AdminServer {
+  readonly url: string
+  /** Replaces the certificate for new connections. Open ones continue. */
+  useCertificate(pair: CertificatePair): void
+  close(): Promise<void>
+}
 
 /** Serves the admin API on a port of its own. Roles come from the LCM API; a controller keeps no users. */
 export async function startAdminServer(options: {
@@ -10,10 +18,12 @@ export async function startAdminServer(options: {
   roleOf(token: string): Promise<string | null>
   /** Serves `/metrics` without a token, so also while the LCM API is down. */
   metricsPublic?: boolean
+  /** Serves HTTPS with it; null serves HTTP. */
+  certificate?: CertificatePair | null
   host: string
   port: number
-}): Promise<{ url: string; close(): Promise<void> }> {
-  const { api, metricsPublic = false } = options
+}): Promise<AdminServer> {
+  const { api, metricsPublic = false, certificate = null } = options
   const knownRole = (token: string) =>
     options.roleOf(token).catch((cause: unknown) => {
       throw new UnknownRole('the role could not be read from the API', { cause })
@@ -27,7 +37,7 @@ export async function startAdminServer(options: {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '')
     return answerAdminRequest(api, { method, path }, roleOf)
   }
-  const server = createServer({ requestTimeout: 10_000 }, async (request, response) => {
+  const server = createHttpServer({ requestTimeout: 10_000, certificate }, async (request, response) => {
     // No operation has a body.
     request.resume()
     const { status, body } = await answer(request).catch(failureResponse)
@@ -40,7 +50,11 @@ export async function startAdminServer(options: {
   const address = server.address()
   const port = typeof address === 'object' && address !== null ? address.port : options.port
   const host = isIPv6(options.host) ? `[${options.host}]` : options.host
-  return { url: `http://${host}:${port}`, close: () => close(server) }
+  return {
+    url: `${certificate === null ? 'http' : 'https'}://${host}:${port}`,
+    useCertificate: pair => replaceCertificate(server, pair),
+    close: () => close(server),
+  }
 }
 
 async function close(server: Server): Promise<void> {

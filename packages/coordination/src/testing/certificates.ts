@@ -7,6 +7,8 @@ export interface Certificates {
   /** Path of a file such as `server.crt`. */
   path(name: string): string
   text(name: string): string
+  /** Creates another server certificate of this authority, such as `renewed.crt` with `renewed.key`. */
+  signServer(name: string): void
   remove(): void
 }
 
@@ -22,13 +24,15 @@ export function makeCertificates(): Certificates {
     'subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n',
   )
   writeFileSync(path('client.ext'), 'extendedKeyUsage=clientAuth\n')
-  for (const name of ['server', 'client']) {
+  const sign = (name: string, extensions: string) => {
     openssl('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`)
-    const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', `${name}.ext`]
+    const signing = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', extensions]
     openssl('x509', '-req', '-in', `${name}.csr`, '-out', `${name}.crt`, ...signing)
   }
+  for (const name of ['server', 'client']) sign(name, `${name}.ext`)
   return {
     path,
+    signServer: name => sign(name, 'server.ext'),
     text: name => readFileSync(path(name), 'utf8'),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }

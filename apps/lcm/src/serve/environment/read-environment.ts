@@ -5,21 +5,19 @@ import { StartupError } from '../startup-error.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** Variables whose value may come from a file, named by the variable with `_FILE` at the end. */
-const SECRETS: ReadonlySet<string> = new Set([
-  'LCM_STORE',
-  'LCM_SECRET_KEY',
-  'LCM_SERVICE_TOKEN',
-  'LCM_WEBHOOK_URL',
-  'ETCD_PASSWORD',
-  'CML_DEFAULT_PASSWORD',
+/** Secrets by variable, with the variable that names a file with the value instead. */
+const SECRET_FILES: ReadonlyMap<string, string> = new Map([
+  ['LCM_STORE', 'LCM_STORE_FILE'],
+  ['LCM_SECRET_KEY', 'LCM_SECRET_KEY_FILE'],
+  ['LCM_SERVICE_TOKEN', 'LCM_SERVICE_TOKEN_FILE'],
+  ['LCM_WEBHOOK_URL', 'LCM_WEBHOOK_URL_FILE'],
+  ['ETCD_PASSWORD', 'ETCD_PASSWORD_FILE'],
+  ['CML_DEFAULT_PASSWORD', 'CML_DEFAULT_PASSWORD_FILE'],
 ])
-
-const fileVariable = (name: string): string => `${name}_FILE`
 
 /** All variables that a schema accepts. */
 export const variablesOf = ({ shape }: z.ZodObject): string[] =>
-  Object.keys(shape).flatMap(name => (SECRETS.has(name) ? [name, fileVariable(name)] : [name]))
+  Object.keys(shape).flatMap(name => [name, SECRET_FILES.get(name) ?? []].flat())
 
 /** Parses variables. An empty variable counts as unset, as in unit files. */
 export function read<T extends z.ZodObject>(
@@ -40,9 +38,9 @@ export function read<T extends z.ZodObject>(
 }
 
 function wrongValue(name: string, given: Env, allowed: string): string {
-  const path = given[fileVariable(name)]
-  if (SECRETS.has(name) && path !== undefined) return `${fileVariable(name)}=${path}: ${allowed}`
-  const value = given[name]
+  const fileName = SECRET_FILES.get(name) ?? ''
+  const [path, value] = [given[fileName], given[name]]
+  if (path !== undefined) return `${fileName}=${path}: ${allowed}`
   return value === undefined ? `${name} must be set` : `${name}=${shown(name, value)}: ${allowed}`
 }
 
@@ -50,11 +48,11 @@ function wrongValue(name: string, given: Env, allowed: string): string {
 function withSecretFiles(env: Env, { shape }: z.ZodObject) {
   const given: Record<string, string | undefined> = { ...env }
   const refused = new Map<string, string>()
-  for (const name of Object.keys(shape).filter(each => SECRETS.has(each))) {
-    const path = env[fileVariable(name)]
-    if (path === undefined) continue
+  for (const [name, fileName] of SECRET_FILES) {
+    const path = env[fileName]
+    if (path === undefined || !Object.hasOwn(shape, name)) continue
     const content = env[name] === undefined ? contentOf(path) : new Error(`${name} is set too; set only one of them`)
-    if (content instanceof Error) refused.set(name, `${fileVariable(name)}=${path}: ${content.message}`)
+    if (content instanceof Error) refused.set(name, `${fileName}=${path}: ${content.message}`)
     else given[name] = content
   }
   return { given, refused }
@@ -122,7 +120,7 @@ export function readBoth<A, B>(first: () => A, second: () => B): readonly [A, B]
 }
 
 const shown = (name: string, value: string): string =>
-  SECRETS.has(name) || /TOKEN$|KEY$|PASSWORD$/.test(name) ? '(hidden)' : value
+  SECRET_FILES.has(name) || /TOKEN$|KEY$|PASSWORD$/.test(name) ? '(hidden)' : value
 
 /** The content of a file that a variable names. */
 export function readNamedFile(name: string, path: string): string {

@@ -49,6 +49,18 @@ const ROWS: readonly MessageRow[] = [
     'the API has registered a newer leader. If no old worker-controller is running, run `lcm services reset-term worker-controller`',
   ],
   [reason('watch_degraded'), 'the watch is degraded; LCM polls instead'],
+  [
+    reason('tls_certificate_expires', { file: '/tls.crt', expires_at: SINCE, expired: false }),
+    `the TLS certificate in /tls.crt expires at ${SINCE}`,
+  ],
+  [
+    reason('tls_certificate_expires', { file: '/tls.crt', expires_at: SINCE, expired: true }),
+    `the TLS certificate in /tls.crt expired at ${SINCE}`,
+  ],
+  [
+    reason('tls_certificate_rejected', { error: 'no key', expires_at: SINCE }),
+    `no key; the certificate in use was loaded before and expires at ${SINCE}`,
+  ],
   [reason('waiting_for', { dependency: 'the store' }), 'waiting for the store'],
 ]
 

@@ -21,6 +21,10 @@ export const PROBLEM_REASONS = {
   epoch_regressed: ({ service }: { service: string }) =>
     `the API has registered a newer leader. If no old ${service} is running, run \`lcm services reset-term ${service}\``,
   watch_degraded: () => 'the watch is degraded; LCM polls instead',
+  tls_certificate_expires: ({ file, expires_at, expired }: { file: string; expires_at: string; expired: boolean }) =>
+    `the TLS certificate in ${file} ${expired ? 'expired' : 'expires'} at ${expires_at}`,
+  tls_certificate_rejected: ({ error, expires_at }: { error: string; expires_at: string }) =>
+    `${error}; the certificate in use was loaded before and expires at ${expires_at}`,
   waiting_for: ({ dependency }: { dependency: string }) => `waiting for ${dependency}`,
 }
 
