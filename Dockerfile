@@ -13,7 +13,7 @@ RUN --mount=type=cache,target=/tmp/npm-cache npm ci --omit=dev --ignore-scripts 
 FROM node:22-bookworm-slim
 ENV NODE_ENV=production LCM_DATA=/data
 COPY --from=build /app /app
-RUN ln -s /app/dist/lcm.mjs /usr/local/bin/lcm && install -d -o node -g node /data
+RUN ln -s /app/dist/lcm.mjs /usr/local/bin/lcm && install -d -m 700 -o node -g node /data
 # By number, so that Kubernetes can tell that it is not root.
 USER 1000:1000
 WORKDIR /data

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
@@ -72,6 +72,7 @@ it('API, controller and command line meet over TLS with a private CA, and a new 
   const key = { LCM_SECRET_KEY_FILE: secretFile('secret-key', `${LCM_SECRET_KEY}\n`) }
   const api = await environment.start('api', ['control-plane-api', '--port', '0'], { ...others, ...key, ...tls })
   expect(api.url).toMatch(/^https:/)
+  expect(statSync(join(environment.folder, 'lcm.sqlite')).mode & 0o777).toBe(0o600)
   const transport = httpTransport({ baseUrl: api.url, clock: systemClock, fetch: await fetchTrusting(ca) })
   const client = apiClient(transport, { token: environment.adminToken })
   const service = 'resource-scheduler'

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
@@ -34,6 +34,28 @@ it('keeps its secret keys, the newest first', () => {
   expect(second.secretKeys.all().map(key => Buffer.from(key))).toEqual([Buffer.alloc(32, 8), Buffer.from(old)])
   expect(statSync(join(path, 'secret-key')).mode & 0o777).toBe(0o600)
   second.release()
+})
+
+it('refuses a folder that other users can read, and says how to close it', () => {
+  for (const mode of [0o755, 0o705, 0o750]) {
+    const path = mkdtempSync(join(tmpdir(), 'lcm-data-'))
+    chmodSync(path, mode)
+    expect(() => openDataFolder(path, 'sim')).toThrow(
+      refusal(/^other users of this machine can read data folder .*lcm-data-/, /^run `chmod 700 \S*lcm-data-\S+`/),
+    )
+    expect(readdirSync(path)).toEqual([])
+    chmodSync(path, 0o700)
+    openDataFolder(path, 'sim').release()
+  }
+})
+
+it('makes the files of an earlier release private', () => {
+  const path = scratch()
+  openDataFolder(path, 'sim').release()
+  const names = ['lcm.sqlite', 'lcm.sqlite-wal', 'sim.sqlite']
+  for (const name of names) writeFileSync(join(path, name), '', { mode: 0o644 })
+  openDataFolder(path, 'sim').release()
+  for (const name of names) expect(statSync(join(path, name)).mode & 0o777, name).toBe(0o600)
 })
 
 it('allows one process at a time', () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   accessSync,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -10,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -46,11 +48,13 @@ export const isNewFolder = (path: string): boolean => !existsSync(join(path, 'fl
 export function openDataFolder(given: string, cloud: string): DataFolder {
   const path = resolve(given)
   createFolder(path)
+  refuseOpenFolder(path)
   const release = holdLock(join(path, 'lock'), path)
   try {
     refuseUnfinishedRestore(path)
     refuseOtherCloud(path, cloud)
     refuseLostFleetId(path)
+    closeFiles(path)
     return {
       path,
       adminToken: secret(path, 'admin-token', /^\S{16,}$/, () => randomBytes(32).toString('base64url')),
@@ -97,6 +101,31 @@ export function createFolder(path: string): void {
       cause,
     })
   }
+}
+
+/** Anyone but the owner. */
+const OTHERS = 0o077
+const OWNER_ONLY = 0o600
+/** Windows has no such modes: there the folder inherits the permissions of its parent. */
+const isOpen = (path: string): boolean => process.platform !== 'win32' && (statSync(path).mode & OTHERS) !== 0
+
+/** Refuses a folder in which other users could read new files of the store. */
+export function refuseOpenFolder(path: string): void {
+  if (!isOpen(path)) return
+  throw new StartupError(`other users of this machine can read data folder ${path}`, {
+    advice: `run \`chmod 700 ${path}\`, or choose another folder with --data`,
+  })
+}
+
+/** Earlier releases left the store readable by every user. */
+function closeFiles(path: string): void {
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    if (entry.isFile()) closeFile(join(path, entry.name))
+  }
+}
+
+export function closeFile(file: string): void {
+  if (existsSync(file) && isOpen(file)) chmodSync(file, OWNER_ONLY)
 }
 
 /** Creates missing parents. Avoids `recursive: true`, which never returns on some file systems, such as /proc. */

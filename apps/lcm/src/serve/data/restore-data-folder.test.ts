@@ -1,5 +1,6 @@
 import {
   appendFileSync,
+  chmodSync,
   createReadStream,
   existsSync,
   mkdirSync,
@@ -93,6 +94,13 @@ it('restores into an empty folder', async () => {
   expect(existsSync(join(path, 'lcm.sqlite'))).toBe(true)
 })
 
+it('refuses a folder that other users can read', async () => {
+  const path = scratch()
+  chmodSync(path, 0o755)
+  expect(await refusal(file, path)).toMatchObject({ advice: expect.stringContaining(`chmod 700 ${path}`) })
+  expect(readdirSync(path)).toEqual([])
+})
+
 it('refuses a folder that is in use or not empty, and leaves it unchanged', async () => {
   const path = scratch()
   const held = openDataFolder(path, 'sim')
@@ -126,8 +134,8 @@ it('leaves nothing behind when the file is not a backup', async () => {
   expect((await refusal(flipped, path)).message).toMatch(/flipped is damaged or truncated.*Use another backup/)
   expect((await refusal(join(scratch(), 'nowhere'), path)).message).toMatch(/nowhere can't be read/)
   expect(existsSync(path)).toBe(false)
-  mkdirSync(path)
-  await refusal(flipped, path)
+  mkdirSync(path, { mode: 0o700 })
+  expect((await refusal(flipped, path)).message).toContain('flipped is damaged')
   expect(readdirSync(path)).toEqual([])
 })
 

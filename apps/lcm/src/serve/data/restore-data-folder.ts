@@ -8,7 +8,7 @@ import { StoreError } from '@lcm/store/store'
 import { StartupError } from '../startup-error.ts'
 import type { Io } from '../up.ts'
 import { PARTS } from './backup-file.ts'
-import { createFolder, sync } from './data-folder.ts'
+import { createFolder, refuseOpenFolder, sync } from './data-folder.ts'
 import { decryptBackup, isEncrypted } from './encrypted-backup.ts'
 import { holdLock } from './lock.ts'
 import { FLEET_ID_HINT, RESTORED, UNFINISHED } from './restore-marks.ts'
@@ -39,6 +39,7 @@ export async function restore(
   const path = resolve(dataDir)
   const isNew = !existsSync(path)
   createFolder(path)
+  refuseOpenFolder(path)
   refuseUsed(path)
   const release = holdLock(join(path, LOCK), path)
   try {
