@@ -1,5 +1,5 @@
 // `npm run pack`: set up, then make the package that `npm install ./lablet-cloud-manager-VERSION.tgz` installs, in `dist`.
-// Given a folder, it packs what is built already into that. Plain Node.
+// The package holds its bill of materials, and a copy lies beside it. Given a folder, it packs what is built already into that. Plain Node.
 import {
   cpSync,
   existsSync,
@@ -14,13 +14,16 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { isOutsideProduct } from './bundles/external-packages.mjs'
+import { sbomOf } from './bundles/sbom.mjs'
 import { ensureReady, root, run } from './setup.mjs'
 
 const ENTRY_WORKSPACE = '@lcm/lcm'
 /** Files beside the bundle that the product reads, at the same paths as in a checkout. */
 const SHIPPED = ['deploy/templates', 'examples/labs', 'LICENSE']
-/** Maps hold the sources; the stamp and earlier packages are the tools' own. */
-const NOT_SHIPPED = /\.(map|tgz)$|\/\.stamp$/
+/** Software bill of materials, in CycloneDX. */
+const SBOM = 'sbom.cdx.json'
+/** Maps hold the sources; the stamp, earlier packages and their bills are the tools' own. */
+const NOT_SHIPPED = /\.(map|tgz|cdx\.json)$|\/\.stamp$/
 const README = `# Lablet Cloud Manager
 
 Runs fleets of Cisco Modeling Labs servers on AWS EC2 and the lab sessions on them.
@@ -41,6 +44,7 @@ async function pack(into) {
   try {
     layOut(folder)
     const tarball = await packed(folder, into)
+    cpSync(join(folder, SBOM), tarball.replace(/tgz$/, 'cdx.json'))
     console.log(
       `${basename(tarball)}: ${kilobytes(statSync(tarball).size)} packed, ${kilobytes(weightOf(folder))} unpacked`,
     )
@@ -55,6 +59,7 @@ function layOut(folder) {
   const manifest = manifestOf()
   writeJson(join(folder, 'package.json'), manifest)
   writeJson(join(folder, 'npm-shrinkwrap.json'), lockOf(manifest))
+  writeJson(join(folder, SBOM), sbomOf(readJson(join(root, 'package.json')), readJson(join(root, 'package-lock.json'))))
   writeFileSync(join(folder, 'README.md'), README)
 }
 

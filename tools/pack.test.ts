@@ -73,8 +73,11 @@ describe('the package', () => {
       'examples/labs/two-routers.yaml',
       'npm-shrinkwrap.json',
       'package.json',
+      'sbom.cdx.json',
     ])
     expect(files).toContain('dist/lcm.mjs')
+    const { name, version } = Manifest.parse(json(join(unpacked, 'package.json')))
+    expect(json(join(scratch, `${name}-${version}.cdx.json`))).toEqual(json(join(unpacked, 'sbom.cdx.json')))
     expect(files.some(path => path.startsWith('dist/console/assets/'))).toBe(true)
   })
 
