@@ -69,10 +69,11 @@ describe('queries', () => {
   })
 })
 
-/** Every variable on the reference page, and what the AWS SDK reads for itself. */
+/** Every variable on the reference page, and what the AWS SDK and Node.js read for themselves. */
 const VARIABLES = new Set([
   ...all(text('docs/reference/config.md'), /^\| `([A-Z][A-Z0-9_]+)` \|/gm),
   ...['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN', 'AWS_EC2_METADATA_DISABLED'],
+  'NODE_EXTRA_CA_CERTS',
 ])
 const unknown = (names: readonly string[]) => names.filter(name => !VARIABLES.has(name))
 
@@ -82,6 +83,12 @@ describe('the compose file', () => {
     command: z.array(z.string()).default([]),
     entrypoint: z.array(z.string()).default([]),
     environment: z.record(z.string(), z.string()).default({}),
+    cap_drop: z.array(z.string()).default([]),
+    cap_add: z.array(z.string()).default([]),
+    security_opt: z.array(z.string()).default([]),
+    secrets: z.array(z.string()).default([]),
+    volumes: z.array(z.string()).default([]),
+    ports: z.array(z.string()).default([]),
     deploy: z.object({ replicas: z.int() }).optional(),
     profiles: z.array(z.string()).default([]),
   })
@@ -107,7 +114,7 @@ describe('the compose file', () => {
   it('sets only variables that LCM reads', () => {
     expect(ours.flatMap(([, { environment }]) => unknown(Object.keys(environment)))).toEqual([])
     const exported = ours.flatMap(([, { entrypoint }]) => all(entrypoint.join('\n'), /\b((?:LCM|ETCD)_[A-Z_]+)=/g))
-    expect(exported).toContain('LCM_SERVICE_TOKEN')
+    expect(exported).toContain('LCM_SERVICE_TOKEN_FILE')
     expect(unknown(exported)).toEqual([])
   })
 
@@ -129,6 +136,89 @@ describe('the compose file', () => {
       const api = groups.find(({ labels }) => labels.service === 'control-plane-api')?.targets ?? []
       expect(hosts).toEqual(expect.arrayContaining(api.map(target => target.replace(/:\d+$/, ''))))
     }
+  })
+
+  const SECRET = /(PASSWORD|TOKEN|KEY|STORE)$/
+
+  it('lets LCM speak TLS only, with secrets from files', () => {
+    const ofServices = ours.filter(([, { environment }]) => environment.LCM_LOG_LEVEL !== undefined)
+    expect(ofServices).toHaveLength(8)
+    for (const [name, { environment, volumes }] of ofServices) {
+      expect(environment, name).toMatchObject({
+        LCM_TLS_CERT_FILE: '/tls/lcm.crt',
+        LCM_TLS_KEY_FILE: '/tls/lcm.key',
+        ETCD_CA_FILE: '/tls/ca.crt',
+        ETCD_USERNAME: 'lcm',
+        ETCD_PASSWORD_FILE: '/run/secrets/etcd-password',
+      })
+      expect(volumes, name).toContain('tls:/tls:ro')
+      if (name !== 'control-plane-api')
+        expect(environment, name).toMatchObject({
+          CONTROL_PLANE_API_URL: 'https://control-plane-api:8080',
+          LCM_CA_FILE: '/tls/ca.crt',
+        })
+    }
+    for (const [name, { environment, secrets }] of ours) {
+      const open = Object.keys(environment).filter(each => SECRET.test(each) && !/^(AWS|CML)_/.test(each))
+      expect(open, name).toEqual([])
+      for (const path of Object.values(environment).filter(value => value.startsWith('/run/secrets/')))
+        expect(secrets, name).toContain(path.replace('/run/secrets/', ''))
+    }
+    expect(yaml('deploy/prometheus/prometheus.yaml')).toMatchObject({
+      scrape_configs: [{ job_name: 'lcm', scheme: 'https', tls_config: { ca_file: '/tls/ca.crt' } }],
+    })
+  })
+
+  it('takes all capabilities but those with a reason from every container', () => {
+    const kept = Object.entries(services).flatMap(([name, { cap_drop, cap_add, security_opt }]) => {
+      expect(cap_drop, name).toEqual(['ALL'])
+      expect(security_opt, name).toEqual(['no-new-privileges:true'])
+      return cap_add.map(capability => `${name}: ${capability}`)
+    })
+    expect(kept.toSorted()).toEqual(['certificates: CHOWN', 'gateway: NET_BIND_SERVICE'])
+  })
+
+  it('publishes Prometheus on loopback alone, and every other port there by default', () => {
+    const published = Object.entries(services).flatMap(([name, { ports }]) => ports.map(port => `${name} ${port}`))
+    const byDefault = published.map(port => port.replace(/\$\{LCM_BIND:-(.+)\}/, '$1 by default'))
+    expect(byDefault).toEqual([
+      'gateway 127.0.0.1 by default:8080:8080',
+      'prometheus 127.0.0.1:9090:9090',
+      'grafana 127.0.0.1 by default:3000:3000',
+    ])
+  })
+
+  it('gives LCM its own users of etcd and MongoDB, not root', () => {
+    expect(services.etcd?.command.join(' ')).toMatch(/--listen-client-urls=https:.*--cert-file=.*--key-file=/)
+    expect(services.mongo?.environment).toMatchObject({ MONGO_INITDB_ROOT_USERNAME: 'root' })
+    expect(text('deploy/compose.yaml')).toContain(
+      "createUser({ user: 'lcm', pwd, roles: [{ role: 'readWrite', db: 'lcm' }] })",
+    )
+    expect(text('docs/how-to/deploy.md')).toMatch(/^LCM_STORE=mongodb:\/\/lcm:\$\{MONGO_PASSWORD\}@mongo:27017\/lcm$/m)
+    for (const [name, { secrets }] of ours.filter(([name]) => name !== 'etcd-users'))
+      expect(
+        secrets.filter(secret => secret.includes('root')),
+        name,
+      ).toEqual([])
+  })
+
+  it('lets each image of others be pinned by its digest', () => {
+    const others = Object.values(services).filter(({ image }) => !image.startsWith('lcm:'))
+    expect(others.length).toBeGreaterThan(5)
+    for (const { image } of others) expect(image).toMatch(/^[\w./-]+:[\w.-]+\$\{[A-Z]+_DIGEST:-\}$/)
+  })
+
+  it('mounts the secrets that the documented .env has', () => {
+    const { secrets } = z
+      .object({ secrets: z.record(z.string(), z.object({ environment: z.string() })) })
+      .parse(yaml('deploy/compose.yaml'))
+    const [, made = ''] = /for name in ([A-Z_ ]+); do/.exec(text('docs/how-to/deploy.md')) ?? []
+    const names = [...made.split(' '), 'LCM_STORE']
+    expect(
+      Object.values(secrets)
+        .map(({ environment }) => environment)
+        .toSorted(),
+    ).toEqual(names.toSorted())
   })
 
   const profileHas = (name: string, profile: string): boolean => {
@@ -177,6 +267,16 @@ describe('the systemd units', () => {
     expect(unknown(set)).toEqual([])
     expect(units.flatMap(unit => all(unit, /^ExecStart=(.+)$/gm))).toEqual(['lcm up', 'lcm serve %i'])
   })
+
+  it('write no memory dumps, and serve separate services with TLS and secrets from files', () => {
+    for (const unit of units) expect(unit).toMatch(/^LimitCORE=0$/m)
+    const [unit = ''] = units.filter(each => each.includes('lcm serve'))
+    const files = all(unit, /(?<==)%d\/file_(\S+)/g)
+    expect(files.toSorted()).toEqual(
+      ['admin-token', 'store', 'secret-key', 'token', 'tls.crt', 'tls.key', 'ca.crt'].toSorted(),
+    )
+    for (const name of files) expect(unit.split('[Unit]')[0]).toContain(name)
+  })
 })
 
 describe('the Helm chart', () => {
@@ -195,7 +295,36 @@ describe('the Helm chart', () => {
 
   it('sets only variables that LCM reads', () => {
     const set = all(text('deploy/helm/lcm/templates/_env.yaml'), /\bname"? ?:? ?"?([A-Z][A-Z0-9_]+)/g)
-    expect(set).toEqual(expect.arrayContaining(['LCM_STORE', 'LCM_SERVICE_TOKEN', 'LCM_FLEET', 'ETCD_PASSWORD']))
+    expect(set).toEqual(
+      expect.arrayContaining(['LCM_STORE_FILE', 'LCM_SERVICE_TOKEN_FILE', 'LCM_FLEET', 'ETCD_PASSWORD_FILE']),
+    )
     expect(unknown(set.filter(name => name !== 'POD_IP'))).toEqual([])
+  })
+
+  const template = (name: string) => text(`deploy/helm/lcm/templates/${name}`)
+  const Chart = z.object({
+    tls: z.object({ secretName: z.string() }),
+    image: z.object({ digest: z.string() }),
+    networkPolicy: z.object({ enabled: z.boolean(), egress: z.record(z.string(), z.unknown()) }),
+  })
+
+  it('uses TLS between services and isolates them by default', () => {
+    const values = Chart.parse(yaml('deploy/helm/lcm/values.yaml'))
+    expect(values.tls.secretName).not.toBe('')
+    expect(values.networkPolicy.enabled).toBe(true)
+    expect(Object.keys(values.networkPolicy.egress)).toEqual(['etcd', 'store', 'web', 'other'])
+    expect(template('network-policies.yaml')).toContain('policyTypes: [Ingress, Egress]')
+    expect(template('deployments.yaml').match(/scheme: \{\{ \$scheme \}\}/g)).toHaveLength(3)
+    for (const each of ['_env.yaml', 'deployments.yaml', 'monitoring.yaml', 'NOTES.txt'])
+      expect(template(each), each).not.toMatch(/http:\/\//)
+  })
+
+  it('mounts each secret that a variable names as a file', () => {
+    const env = template('_env.yaml')
+    const keys = all(env, /\/etc\/lcm\/secret\/([a-z-]+)/g)
+    expect(keys.toSorted()).toEqual(['admin-token', 'etcd-password', 'secret-key', 'store'])
+    const [, helper = ''] = template('_names.yaml').split('"lcm.secretKeys"')
+    for (const key of keys) expect(helper).toContain(`"${key}"`)
+    expect(all(env, /secretKeyRef: \{[^}]*\}\}, key: ([a-z-]+)/g)).toEqual(['cml-password'])
   })
 })

@@ -104,14 +104,15 @@ describe('commands', () => {
 })
 
 describe('variables', () => {
-  /** Read by the AWS SDK itself, or by our own tests. */
-  const OTHERS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'MONGODB_URI']
+  /** Read by the AWS SDK or Compose itself, or by our own tests. */
+  const OTHERS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'MONGODB_URI', 'COMPOSE_PROFILES']
   /** Words of CML, of the store's documents and of the original design. */
   const NO_VARIABLES = ['IN_COMPLIANCE', 'NOT_REGISTERED', 'PENDING_SYNC', 'PENDING_SCHEDULING', 'SCALE_UP']
   const reference = [...text('docs/reference/config.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)]
   /** Variables that the user of the compose file sets. */
   const compose = [...text('deploy/compose.yaml').matchAll(/(?:\$\{|environment: )([A-Z][A-Z0-9_]+)/g)]
-  const documented = new Set([...reference, ...compose].map(([, name]) => name))
+  const build = [...text('Dockerfile').matchAll(/^ARG ([A-Z_]+)=/gm)]
+  const documented = new Set([...reference, ...compose, ...build].map(([, name]) => name))
   const isKnown = (name: string): boolean =>
     documented.has(name) || OTHERS.includes(name) || NO_VARIABLES.includes(name)
 
