@@ -194,7 +194,7 @@ describe('the compose file', () => {
     expect(text('deploy/compose.yaml')).toContain(
       "createUser({ user: 'lcm', pwd, roles: [{ role: 'readWrite', db: 'lcm' }] })",
     )
-    expect(text('docs/how-to/deploy.md')).toMatch(/^LCM_STORE=mongodb:\/\/lcm:\$\{MONGO_PASSWORD\}@mongo:27017\/lcm$/m)
+    expect(text('docs/how-to/deploy.md')).toMatch(/^echo "mongodb:\/\/lcm:.+@mongo:27017\/lcm" > secrets\/store$/m)
     for (const [name, { secrets }] of ours.filter(([name]) => name !== 'etcd-users'))
       expect(
         secrets.filter(secret => secret.includes('root')),
@@ -208,17 +208,12 @@ describe('the compose file', () => {
     for (const { image } of others) expect(image).toMatch(/^[\w./-]+:[\w.-]+\$\{[A-Z]+_DIGEST:-\}$/)
   })
 
-  it('mounts the secrets that the documented .env has', () => {
-    const { secrets } = z
-      .object({ secrets: z.record(z.string(), z.object({ environment: z.string() })) })
-      .parse(yaml('deploy/compose.yaml'))
-    const [, made = ''] = /for name in ([A-Z_ ]+); do/.exec(text('docs/how-to/deploy.md')) ?? []
-    const names = [...made.split(' '), 'LCM_STORE']
-    expect(
-      Object.values(secrets)
-        .map(({ environment }) => environment)
-        .toSorted(),
-    ).toEqual(names.toSorted())
+  it('mounts the secrets that the guide makes, from files: Compose has no others for a read-only container', () => {
+    const Secrets = z.record(z.string(), z.strictObject({ file: z.string() }))
+    const { secrets } = z.object({ secrets: Secrets }).parse(yaml('deploy/compose.yaml'))
+    const [, made = ''] = /for name in ([a-z -]+); do/.exec(text('docs/how-to/deploy.md')) ?? []
+    expect(Object.keys(secrets).toSorted()).toEqual([...made.split(' '), 'store'].toSorted())
+    for (const [name, { file }] of Object.entries(secrets)) expect(file).toBe(`./secrets/${name}`)
   })
 
   const profileHas = (name: string, profile: string): boolean => {

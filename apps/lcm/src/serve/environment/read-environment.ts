@@ -70,12 +70,14 @@ function contentOf(path: string): string | Error {
 
 /** Other users of the machine may read. */
 const READABLE_BY_OTHERS = 0o004
+/** A container has no other users, and Docker mounts secrets as open files. */
+const CONTAINER_FOLDER = '/run/secrets/'
 const PRIVATE_FILES = /^(LCM|ETCD|CML)_\w*(PASSWORD|TOKEN|STORE|KEY|URL)_FILE$/
 
-/** A warning for each file with a secret that every user of the machine may read. Kubernetes mounts files that way. */
+/** A warning for each file with a secret that every user of the machine may read. */
 export const openSecretFiles = (env: Env): readonly string[] =>
   Object.entries(env).flatMap(([name, path = '']) =>
-    PRIVATE_FILES.test(name) && isReadableByOthers(path)
+    PRIVATE_FILES.test(name) && !path.startsWith(CONTAINER_FOLDER) && isReadableByOthers(path)
       ? [`${name}=${path} can be read by every user of this machine. Run: chmod 600 ${path}`]
       : [],
   )
