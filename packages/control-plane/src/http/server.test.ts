@@ -354,4 +354,26 @@ describe('a server with a certificate', () => {
     await secure.close()
     certificates.remove()
   })
+
+  it('says that requests came by HTTPS, whatever their headers say', async () => {
+    const certificates = makeCertificates()
+    const secure = await startServer({
+      dispatch: async ({ headers }) => ({ status: 200, headers: {}, body: headers['x-forwarded-proto'] ?? '' }),
+      clock: systemClock,
+      host: '127.0.0.1',
+      port: 0,
+      hostnames: ['127.0.0.1'],
+      consoleDir: null,
+      certificate: { cert: certificates.text('server.crt'), key: certificates.text('server.key') },
+    })
+    const body = await new Promise((resolve, reject) => {
+      const options = { ca: certificates.text('ca.crt'), headers: { 'x-forwarded-proto': 'http' } }
+      requestTls(`${secure.url}/login`, options, response => response.once('data', data => resolve(String(data))))
+        .on('error', reject)
+        .end()
+    })
+    expect(body).toBe('https')
+    await secure.close()
+    certificates.remove()
+  })
 })

@@ -54,6 +54,8 @@ const SECURITY_HEADERS = {
 
 /** Browsers use only HTTPS for this host from then on. */
 const HSTS = { 'strict-transport-security': 'max-age=31536000' }
+/** What a proxy with TLS would say: cookies are then kept off plain HTTP. */
+const CAME_BY_HTTPS = { 'x-forwarded-proto': 'https' }
 /** Other servers on this machine may have no certificate, and share the name. */
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
@@ -278,7 +280,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
   const response = await options.dispatch({
     method: request.method,
     url: request.url,
-    headers: headersOf(request),
+    headers: { ...headersOf(request), ...(options.certificate ? CAME_BY_HTTPS : {}) },
     body,
     remote: request.ip,
     signal: gone.signal,

@@ -72,10 +72,13 @@ it.each([
 it('refuses a file without a certificate', async () => {
   const empty = join(folder, 'empty')
   writeFileSync(empty, '')
-  for (const path of [empty, '/nowhere'])
+  for (const [path, what] of [
+    [empty, 'has no certificate in PEM format'],
+    ['/nowhere', 'does not exist'],
+  ])
     await expect(fetchTrusting(path)).rejects.toMatchObject({
       name: 'StartupError',
-      message: `LCM_CA_FILE=${path} has no certificate in PEM format`,
+      message: `LCM_CA_FILE=${path} ${what}`,
     })
   expect(await fetchTrusting(undefined)).toBeUndefined()
   expect(await fetchTrusting('')).toBeUndefined()

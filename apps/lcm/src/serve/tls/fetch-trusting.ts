@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
 import type { Fetch } from '@lcm/client/http-transport'
 import { StartupError } from '../startup-error.ts'
@@ -22,7 +22,8 @@ function refuseUnusable(caFile: string): void {
   try {
     new X509Certificate(readFileSync(caFile, 'utf8'))
   } catch (cause) {
-    throw new StartupError(`LCM_CA_FILE=${caFile} has no certificate in PEM format`, {
+    const isThere = existsSync(caFile)
+    throw new StartupError(`LCM_CA_FILE=${caFile} ${isThere ? 'has no certificate in PEM format' : 'does not exist'}`, {
       advice: 'name the file with the certificate of the authority that signed the certificate of the API',
       exitCode: 2,
       cause,
