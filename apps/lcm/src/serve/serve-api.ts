@@ -15,7 +15,7 @@ import { systemClock } from '@lcm/runtime/clock'
 import { type Store, StoreError } from '@lcm/store/store'
 import { closingAfter } from './close-in-reverse-order.ts'
 import { backupsOf } from './data/backup-file.ts'
-import { closeFile } from './data/data-folder.ts'
+import { restrictToOwner } from './data/data-folder.ts'
 import { holdLock } from './data/lock.ts'
 import { holdRestoredFleet, refuseUnfinishedRestore } from './data/restore-marks.ts'
 import { type ApiEnvironment, bootstrapToken, oidcOf } from './environment/environment.ts'
@@ -87,7 +87,7 @@ function claim(file: string, onClose: (close: () => unknown) => void): void {
   if (!existsSync(folder))
     throw new StartupError(`LCM_STORE: folder ${folder} does not exist`, { advice: 'create it first', exitCode: 2 })
   refuseUnfinishedRestore(folder)
-  for (const part of ['', '-wal', '-shm']) closeFile(`${file}${part}`)
+  for (const part of ['', '-wal', '-shm']) restrictToOwner(`${file}${part}`)
   onClose(holdLock(`${file}.lock`, file))
 }
 

@@ -54,7 +54,7 @@ export function openDataFolder(given: string, cloud: string): DataFolder {
     refuseUnfinishedRestore(path)
     refuseOtherCloud(path, cloud)
     refuseLostFleetId(path)
-    closeFiles(path)
+    restrictFiles(path)
     return {
       path,
       adminToken: secret(path, 'admin-token', /^\S{16,}$/, () => randomBytes(32).toString('base64url')),
@@ -118,13 +118,13 @@ export function refuseOpenFolder(path: string): void {
 }
 
 /** Earlier releases left the store readable by every user. */
-function closeFiles(path: string): void {
+function restrictFiles(path: string): void {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
-    if (entry.isFile()) closeFile(join(path, entry.name))
+    if (entry.isFile()) restrictToOwner(join(path, entry.name))
   }
 }
 
-export function closeFile(file: string): void {
+export function restrictToOwner(file: string): void {
   if (existsSync(file) && isOpen(file)) chmodSync(file, OWNER_ONLY)
 }
 
