@@ -104,8 +104,14 @@ describe('commands', () => {
 })
 
 describe('variables', () => {
-  /** Read by the AWS SDK or Compose itself, or by our own tests. */
-  const OTHERS = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'MONGODB_URI', 'COMPOSE_PROFILES']
+  /** Read by the AWS SDK, Compose or Node.js itself, or by our own tests. */
+  const OTHERS = [
+    'AWS_ACCESS_KEY_ID',
+    'AWS_SECRET_ACCESS_KEY',
+    'MONGODB_URI',
+    'COMPOSE_PROFILES',
+    'NODE_EXTRA_CA_CERTS',
+  ]
   /** Words of CML, of the store's documents and of the original design. */
   const NO_VARIABLES = ['IN_COMPLIANCE', 'NOT_REGISTERED', 'PENDING_SYNC', 'PENDING_SCHEDULING', 'SCALE_UP']
   const reference = [...text('docs/reference/config.md').matchAll(/`([A-Z][A-Z0-9_]+)`/g)]
