@@ -98,9 +98,13 @@ async function openConsole() {
   product.stdout.setEncoding('utf8').on('data', text => {
     printed += text
   })
-  const link = await until('a login link', () => /http:\S+\/login\?code=\S+/.exec(printed)?.[0])
-  const { origin } = new URL(link)
-  const login = await fetch(link, { redirect: 'manual' })
+  const link = await until('a login link', () => /http:\S+\/#\/sign-in\?code=\S+/.exec(printed)?.[0])
+  const { origin, hash } = new URL(link)
+  const login = await fetch(`${origin}/login`, {
+    method: 'POST',
+    headers: { origin, 'content-type': 'application/json' },
+    body: JSON.stringify({ code: hash.split('code=')[1] }),
+  })
   const cookie = login.headers
     .getSetCookie()
     .map(each => each.split(';')[0])

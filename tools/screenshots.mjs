@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
-import { caller, fillFleet, until } from './demo/fill-fleet.mjs'
+import { fillFleet, until } from './demo/fill-fleet.mjs'
 import { inventPast } from './demo/invent-past.mjs'
 import { ensureChromium } from './programs/chromium.mjs'
 import { ensureReady, root } from './setup.mjs'
@@ -45,7 +45,7 @@ async function startProduct() {
   const found = await new Promise((resolve, reject) => {
     started.stdout.setEncoding('utf8').on('data', text => {
       output += text
-      const address = /(http:\/\/\S+\/login\?code=\S+)/.exec(output)?.[1]
+      const address = /(http:\/\/\S+\/#\/sign-in\?code=\S+)/.exec(output)?.[1]
       if (address !== undefined) resolve(address)
     })
     started.on('exit', code => reject(new Error(`lcm up ended with ${code}: ${output}`)))
@@ -78,10 +78,8 @@ async function signedInPage() {
   const settings = { viewport: VIEWPORT, deviceScaleFactor: 1, reducedMotion: 'reduce', locale: 'en-US' }
   const context = await browser.newContext(settings)
   await inventPast(context)
-  const page = await context.newPage()
-  const { url: path } = await caller(url, token)('POST', '/login-links', {})
-  await page.goto(new URL(path, url).href)
-  return page
+  await context.request.post(`${url}/login`, { data: { token }, headers: { origin: url } })
+  return context.newPage()
 }
 
 async function take(page, { name, at, ready }) {

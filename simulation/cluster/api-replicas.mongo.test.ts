@@ -284,23 +284,43 @@ describe('a request to one replica', { timeout: LIMIT_MS }, () => {
   })
 
   it('with a login link creates one browser session for concurrent requests, which is valid at both', async () => {
-    const visit = (replica: Replica, search: string) => fetch(`${replica.url}/login${search}`, { redirect: 'manual' })
+    const signIn = ({ url }: Replica, link: string) =>
+      fetch(`${url}/login`, {
+        method: 'POST',
+        headers: { origin: url, 'content-type': 'application/json' },
+        body: JSON.stringify({ code: link.split('code=')[1] }),
+      })
     const cookies: string[] = []
     for (let link = 0; link < LOGIN_LINKS; link += 1) {
       const { url } = await replicaOf(link).client.call('createLoginLink', {})
-      const visits = await Promise.all(replicas.both.map(replica => visit(replica, new URL(url, a.url).search)))
-      const places = visits.map(each => each.headers.get('location'))
-      expect(places.toSorted()).toEqual(['/', '/#/login-failed'])
+      const visits = await Promise.all(replicas.both.map(replica => signIn(replica, url)))
+      expect(visits.map(({ status }) => status).toSorted()).toEqual([204, 401])
       cookies.push(...visits.flatMap(each => each.headers.get('set-cookie') ?? []))
     }
     expect(cookies).toHaveLength(LOGIN_LINKS)
     for (const replica of replicas.both) {
-      // Browsers reach all replicas by one address, whose port is part of the name; here each has its own.
-      const value = /=([^;]+)/.exec(cookies[0] ?? '')?.[1]
-      const headers = { cookie: `lcm_session_${new URL(replica.url).port}=${value}` }
+      const headers = cookieFor(replica, cookies[0] ?? '')
       expect((await fetch(`${replica.url}/api/v1/info`, { headers })).status).toBe(200)
     }
+    await logOutEndsStream(cookies[0] ?? '')
   })
+
+  /** Browsers reach all replicas by one address, whose port is part of the name; here each has its own. */
+  const cookieFor = ({ url }: Replica, cookie: string) => ({
+    cookie: `lcm_session_${new URL(url).port}=${/=([^;]+)/.exec(cookie)?.[1]}`,
+  })
+
+  /** A logout at one replica ends the event stream of the other within five seconds. */
+  async function logOutEndsStream(cookie: string): Promise<void> {
+    const stream = await fetch(`${b.url}/api/v1/events`, { headers: cookieFor(b, cookie) })
+    expect(stream.status).toBe(200)
+    const ended = stream.text().then(() => systemClock.monotonic())
+    const startMs = systemClock.monotonic()
+    const headers = { ...cookieFor(a, cookie), origin: a.url }
+    expect((await fetch(`${a.url}/logout`, { method: 'POST', headers })).status).toBe(204)
+    expect((await ended) - startMs).toBeLessThan(5_000)
+    expect((await fetch(`${b.url}/api/v1/info`, { headers: cookieFor(b, cookie) })).status).toBe(401)
+  }
 
   it('creates a token that is valid at the other, and invalid soon after its deletion', async () => {
     const token = await a.client.call('createToken', { body: { name: 'ci', role: 'operator' } })

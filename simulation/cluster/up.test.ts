@@ -111,7 +111,7 @@ describe('the embedded profile', () => {
     const dataDir = scratch()
     const before = await whileUp(dataDir, async ({ client, lines, api }) => {
       expect(lines.join('\n')).toContain(`Console      ${api}`)
-      expect(lines.join('\n')).toMatch(/Log in once {2}http:\/\/localhost:\d+\/login\?code=\S+/)
+      expect(lines.join('\n')).toMatch(/Log in once {2}http:\/\/localhost:\d+\/#\/sign-in\?code=\S+/)
       return untilAll(client, 'RUNNING')
     })
     expect(before.map(worker => worker.name).sort()).toEqual(['metal-1', 'metal-2', 'nested-1'])

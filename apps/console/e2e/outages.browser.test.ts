@@ -174,13 +174,15 @@ describe('where an identity provider is set up', () => {
   it('offers to sign in with it', async () => {
     const { page } = await open({ at: '#/workers' })
     await page.route('**/api/v1/info', route => {
-      const problem = new ProblemError('unauthenticated', 'sign in', undefined, { signIn: '/login' }).toProblem('/')
+      const problem = new ProblemError('unauthenticated', 'sign in', undefined, {
+        signIn: '/login/provider',
+      }).toProblem('/')
       return route.fulfill({ status: 401, contentType: PROBLEM_MEDIA_TYPE, json: problem })
     })
     await page.reload()
     const link = page.getByRole('link', { name: 'Sign in with your account' })
     await link.waitFor()
-    expect(await link.getAttribute('href')).toBe('/login')
+    expect(await link.getAttribute('href')).toBe('/login/provider')
     expect(await seriousViolations(page)).toEqual([])
   })
 })

@@ -13,6 +13,7 @@ import { liveStream } from './state/live-stream.ts'
 import { noticeBoard } from './state/notices.ts'
 import { requestTracker } from './state/request-tracker.ts'
 import { hashRouter } from './state/router.ts'
+import { requestSignIn } from './state/sign-in.ts'
 import { themeChoice } from './state/theme.ts'
 
 // Renders at most once per frame, and never in a hidden tab.
@@ -23,6 +24,7 @@ const state = liveState()
 const stream = liveStream({ transport, clock: browserClock, state })
 const notices = noticeBoard(browserClock)
 const client = apiClient(transport)
+const router = hashRouter(window)
 const ticks = ticking(browserClock)
 const parts: ConsoleParts = {
   client,
@@ -31,10 +33,18 @@ const parts: ConsoleParts = {
   stream,
   notices,
   requests: requestTracker({ client, live: state.live, notices }),
-  router: hashRouter(window),
+  router,
   themeChoice: themeChoice(document.documentElement, () => localStorage),
   dialog: signal<VNode | null>(null),
   nowMs: computed(() => ticks.value + state.clockSkewMs.value),
+  async signIn(credentials) {
+    const failure = await requestSignIn(transport, credentials)
+    if (failure !== null) return failure
+    // Replaces the address with the code, which is used up.
+    if (router.route.peek().page === 'sign-in') history.replaceState(null, '', '#/overview')
+    location.reload()
+    return null
+  },
   async logOut() {
     const { ok } = await fetch('/logout', { method: 'POST' }).catch(() => ({ ok: false }))
     if (ok) location.reload()

@@ -30,7 +30,7 @@ export const PROBLEMS = {
     title: 'Authentication required',
     help:
       'The request has no token, or a token that is not valid. Use `.lcm/admin-token`, `--token` or ' +
-      '`LCM_TOKEN`; in a browser, open a link from `lcm open`.',
+      '`LCM_TOKEN`; in a browser, sign in with a token or with a link from `lcm open`.',
   },
   login_code_invalid: {
     status: 401,
@@ -266,7 +266,9 @@ export const PROBLEMS = {
   too_many_attempts: {
     status: 429,
     title: 'Too many failed logins',
-    help: 'Your address sent too many wrong tokens or login links. Wait `Retry-After` seconds and use the right one.',
+    help:
+      'The token or login link is wrong, like too many before it from your address or for the same token. A right ' +
+      'one works at once; LCM answers wrong ones again after `Retry-After` seconds.',
   },
   internal_error: {
     status: 500,

@@ -20,6 +20,8 @@ export interface RouteSpec {
   readonly summary: string
   readonly description: string
   readonly access: Access
+  /** Refuses browser sessions, so that a stolen one can't outlive its own end. */
+  readonly bearerOnly?: true
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   /** Overrides the largest size of a body; see bodyLimitsOf. */

@@ -41,7 +41,7 @@ export const CreatedToken = Token.extend({
 
 export const LoginLink = z
   .object({
-    url: z.string().meta({ description: 'The path to open in a browser.', example: '/login?code=Zk3v…' }),
+    url: z.string().meta({ description: 'The path to open in a browser.', example: '/#/sign-in?code=Zk3v…' }),
     expires_in_seconds: z.int().meta({ description: 'How long it works. It works once.', example: 600 }),
   })
   .meta({ id: 'LoginLink', description: 'A one-time login link.' })
@@ -85,8 +85,10 @@ export const TOKEN_ROUTES = {
     method: 'POST',
     path: '/login-links',
     summary: 'Create a login link',
-    description: 'Creates a one-time link that signs a browser in as the caller.',
+    description:
+      'Creates a one-time link that signs a browser in as the caller. It needs a token; a browser session may not.',
     access: PEOPLE,
+    bearerOnly: true,
     status: 201,
     answer: LoginLink,
     problems: [],

@@ -1,6 +1,7 @@
 import type { ApiResponse } from '@lcm/contract/route-spec'
 import type { AnswerOf, ROUTES, RouteName } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
+import type { RequestOrigin } from './access/request-origin.ts'
 import type { ApiParts } from './api-dependencies.ts'
 import { type Collections, openCollections } from './resources.ts'
 
@@ -24,6 +25,8 @@ export interface Request<P, Q, B> {
   readonly epoch: number
   /** For a request with an Idempotency-Key: the id of the resource that it creates, and the hash of its key. */
   readonly once: { readonly resourceId: string; readonly key: string } | null
+  /** Client address and browser, for the audit log. */
+  readonly origin: RequestOrigin
   readonly signal: AbortSignal
 }
 

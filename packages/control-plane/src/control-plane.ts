@@ -96,7 +96,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
       ...ordered.services,
       announcer(api, changeKeys, log),
       live.service,
-      housekeeping(api, log),
+      housekeeping(api, log, access.audit),
       ...(parts.secretKeys.file === null ? [keyReports(ringParts, keys)] : []),
       ...(parts.webhook === undefined ? [] : [webhook(api, parts.webhook, log)]),
     ],

@@ -72,6 +72,9 @@ function decrypted(key: Buffer, bytes: Buffer, purpose: string): string | null {
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
+/** Id of the document of a random secret: half a digest is as hard to invert, and fits into a table. */
+export const idOfSecret = (secret: string): string => sha256(secret).slice(0, 32)
+
 /** Compares digests in constant time, so timing reveals nothing about the secrets. */
 export const sameSecret = (one: string, other: string): boolean =>
   timingSafeEqual(createHash('sha256').update(one).digest(), createHash('sha256').update(other).digest())

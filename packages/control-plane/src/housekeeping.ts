@@ -1,8 +1,11 @@
-import { toInstant } from '@lcm/domain/instant'
+import { type Instant, toInstant } from '@lcm/domain/instant'
 import type { HostedService, Logger } from '@lcm/runtime'
+import type { Collection, Document } from '@lcm/store/store'
+import type { AccessAudit } from './access/access-audit.ts'
 import type { Api } from './api-context.ts'
 import { deleteExpiredRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
+import { listAll } from './resources/list-documents.ts'
 import { deleteSilentInstances } from './resources/service/commands.ts'
 import { deleteFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
 import { currentSettings } from './resources/settings/queries.ts'
@@ -17,8 +20,17 @@ const DAY_MS = 86_400_000
 const HISTORY_DAYS = 400
 const SAMPLE_DAYS = 7
 
+/** Documents that end by themselves, such as browser sessions. */
+async function deleteExpired<T extends Document & { readonly expires_at: Instant }>(
+  { clock }: Api,
+  collection: Collection<T>,
+): Promise<void> {
+  const now = toInstant(clock.now())
+  for (const document of await listAll(collection)) if (document.expires_at <= now) await collection.remove(document)
+}
+
 /** Finishes what commits left pending and deletes what is too old. Any number of replicas may run it at once. */
-export function housekeeping(api: Api, log: Logger): HostedService {
+export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'flush'>): HostedService {
   const daysAgo = (days: number) => toInstant(api.clock.now() - days * DAY_MS)
 
   async function untilDone(step: () => Promise<number>, signal: AbortSignal): Promise<void> {
@@ -33,6 +45,8 @@ export function housekeeping(api: Api, log: Logger): HostedService {
       await untilDone(() => journal.prune(stream, daysAgo(HISTORY_DAYS), BATCH), signal)
     await untilDone(() => series.prune(daysAgo(SAMPLE_DAYS), BATCH), signal)
     await deleteExpiredRequests(api, BATCH)
+    await deleteExpired(api, api.browserSessions)
+    await deleteExpired(api, api.loginCodes)
     await deleteSilentInstances(api)
     await deleteFinished(api, journal_retention_days)
   }
@@ -48,6 +62,7 @@ export function housekeeping(api: Api, log: Logger): HostedService {
           if (api.clock.monotonic() - maintainedAt >= MAINTAIN_MS) {
             maintainedAt = api.clock.monotonic()
             await maintainSessions(api, signal)
+            await audit.flush()
           }
           if (api.clock.monotonic() - prunedAt >= PRUNE_MS) {
             prunedAt = api.clock.monotonic()

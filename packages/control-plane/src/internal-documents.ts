@@ -77,6 +77,37 @@ export const LoginCode = z.object({
 })
 export type LoginCode = z.infer<typeof LoginCode>
 
+export const SIGN_IN_METHODS = ['login_link', 'token', 'provider'] as const
+
+/** A browser that signed in. The secret of its cookie is stored only as a digest. */
+export const BrowserSession = z.object({
+  /** Digest of the secret. */
+  id: z.string(),
+  version: z.int().positive(),
+  created_at: Instant,
+  expires_at: Instant,
+  /** The actor at the sign-in; for one of the provider, as of the last answer of the provider. */
+  actor: z.object({ id: z.string(), name: z.string(), role: z.enum(ROLES) }),
+  signed_in_by: z.enum(SIGN_IN_METHODS),
+  /** Token of the sign-in: the session ends when the actor gets another one. Empty for the provider. */
+  credential: z.string(),
+  address: z.string(),
+  user_agent: z.string(),
+  /** Null unless the identity provider signed it in. */
+  provider: z
+    .object({
+      issuer: z.string(),
+      subject: z.string(),
+      /** The provider's own id of the session. */
+      sid: z.string().nullable(),
+      sealed_refresh_token: z.string().nullable(),
+      /** Start of the last question to the provider. */
+      checked_at: Instant,
+    })
+    .nullable(),
+})
+export type BrowserSession = z.infer<typeof BrowserSession>
+
 /** Progress of the webhook and the replica that delivers to it. */
 export const WebhookState = z.object({
   id: z.literal('webhook'),

@@ -18,6 +18,7 @@ import type { z } from 'zod'
 import type { ApiParts } from './api-dependencies.ts'
 import { keyIdIn } from './crypto.ts'
 import {
+  BrowserSession,
   IdempotentRequest,
   KeyRingState,
   LoginCode,
@@ -344,6 +345,14 @@ export const RESOURCES = {
     facets: ({ answer }) => ({ key: answer === null ? UNANSWERED : keyFacet(answer.sealed_body) }),
   }),
   loginCodes: internal('login_code', { schema: LoginCode }),
+  browserSessions: internal('browser_session', {
+    schema: BrowserSession,
+    facets: ({ actor, provider }) => ({
+      actor_id: actor.id,
+      ...(provider === null ? {} : { provider_subject: provider.subject }),
+      ...(provider === null || provider.sid === null ? {} : { provider_sid: provider.sid }),
+    }),
+  }),
   webhooks: internal('webhook', { schema: WebhookState }),
 }
 

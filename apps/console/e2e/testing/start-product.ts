@@ -31,7 +31,7 @@ export async function startProduct(options: { port?: string; data?: string } = {
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text
-      const found = /(http:\/\/\S+?)\/login\?code=/.exec(output)?.[1]
+      const found = /(http:\/\/\S+?)\/#\/sign-in\?code=/.exec(output)?.[1]
       if (found !== undefined) resolve(found)
     })
     child.on('exit', code => reject(new Error(`lcm up ended with ${code}: ${output}`)))

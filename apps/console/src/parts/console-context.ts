@@ -9,6 +9,7 @@ import type { LiveStream } from '../state/live-stream.ts'
 import type { Notices } from '../state/notices.ts'
 import type { Requests } from '../state/request-tracker.ts'
 import type { Router } from '../state/router.ts'
+import type { Credentials, SignInFailure } from '../state/sign-in.ts'
 import type { ThemeChoice } from '../state/theme.ts'
 
 /** Services that main.tsx wires and every page and part may use. */
@@ -26,7 +27,9 @@ export interface ConsoleParts {
   readonly dialog: Signal<VNode | null>
   /** Server time: ages and countdowns stay correct when the browser's clock is wrong. */
   readonly nowMs: ReadonlySignal<number>
-  /** Ends the login and reloads the page. */
+  /** Reloads the page as the person who signed in; returns why it failed. */
+  signIn(credentials: Credentials): Promise<SignInFailure | null>
+  /** Ends the session and reloads the page. */
   logOut(): Promise<void>
 }
 

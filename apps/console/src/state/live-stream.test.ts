@@ -285,10 +285,11 @@ describe('signed out', () => {
     api.plane.breakStreams()
     await clock.advance(1_000)
     expect(connection()).toEqual({ state: 'signed-out', signIn: null })
-    const oidc = { issuer: 'https://id.example', audience: 'lcm', clientId: 'console', roleClaim: 'role' }
+    const own = { audience: 'lcm', clientId: 'console', roleClaim: 'role', scopes: 'openid' }
+    const oidc = { ...own, issuer: 'https://id.example' }
     api.plane = aControlPlane({ oidc, fetch: () => Promise.reject(new Error('this test has no network')) })
     await clock.advance(60_000)
-    expect(connection()).toEqual({ state: 'signed-out', signIn: '/login' })
+    expect(connection()).toEqual({ state: 'signed-out', signIn: '/login/provider' })
     api.role = 'user'
     await clock.advance(5_000)
     expect(connection()).toEqual({ state: 'live' })

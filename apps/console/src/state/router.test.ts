@@ -28,7 +28,7 @@ describe('addresses', () => {
   })
 
   it('accept a failed login link', () => {
-    expect(parseHash('#/login-failed')).toEqual({ page: 'login-failed' })
+    expect(parseHash('#/sign-in?code=Zk3v')).toEqual({ page: 'sign-in', query: { code: 'Zk3v' } })
   })
 
   it('are recognized when unknown', () => {

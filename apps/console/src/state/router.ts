@@ -21,15 +21,14 @@ export type Query = Readonly<Record<string, string>>
 export type Route =
   | { readonly page: ListPage; readonly query: Query }
   | { readonly page: DetailPage; readonly id: string; readonly query: Query }
-  /** Target of the API's redirect for an invalid login link. */
-  | { readonly page: 'login-failed' }
+  | { readonly page: 'sign-in'; readonly query: Query }
   | { readonly page: 'unknown'; readonly path: string }
 
 export function parseHash(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   const [head = 'overview', id, ...rest] = path.split('/').filter(part => part !== '')
   const query = Object.fromEntries(new URLSearchParams(search))
-  if (path === 'login-failed') return { page: 'login-failed' }
+  if (path === 'sign-in') return { page: 'sign-in', query }
   if (id === undefined && isOneOf(LIST_PAGES, head)) return { page: head, query }
   if (id !== undefined && rest.length === 0 && Object.hasOwn(DETAIL_OF, head))
     return { page: DETAIL_OF[head as keyof typeof DETAIL_OF], id: decoded(id), query }

@@ -1,5 +1,6 @@
 import { createServer } from 'node:net'
 import type { Dispatch } from '@lcm/contract/route-spec'
+import type { TrustedProxies } from '@lcm/control-plane/access/client-address'
 import { inUrl, type RunningServer, startServer } from '@lcm/control-plane/http/server'
 import { aborted, type HostedService } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
@@ -13,6 +14,8 @@ export interface Listening {
   /** Further host names of this server. */
   readonly publicHosts?: readonly string[]
   readonly certificate: ServerCertificate
+  readonly publicUrl?: string | null
+  readonly trustedProxies?: TrustedProxies
   /** Aborts when shutdown starts; clients should then connect elsewhere. */
   readonly ending: AbortSignal
 }
@@ -39,12 +42,12 @@ const failureToListen = (address: string, port: number) =>
 
 export async function listen(
   dispatch: Dispatch,
-  { host, port, publicHosts = [], certificate, ending }: Listening,
+  { host, port, publicHosts = [], certificate, ...more }: Listening,
 ): Promise<RunningServer> {
   const hostnames = [...new Set([...LOOPBACK, inUrl(host), ...publicHosts])]
   const consoleDir = assetFolder('dist', 'console')
   try {
-    const served = { dispatch, clock: systemClock, host, port, hostnames, consoleDir, ending }
+    const served = { dispatch, clock: systemClock, host, port, hostnames, consoleDir, ...more }
     const server = await startServer({ ...served, certificate: certificate.pair })
     certificate.follow(server.useCertificate)
     return server

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { trustedProxies } from '@lcm/control-plane/access/client-address'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
 import { type ReadinessGate, readinessGate } from '@lcm/control-plane/http/readiness-gate'
 import { givenKeys, type SecretKeys, secretKeysOf } from '@lcm/control-plane/keys/secret-keys'
@@ -55,6 +56,8 @@ export function serveApi(
       ...at,
       publicHosts: [...env.LCM_PUBLIC_HOSTS, ...hostOf(env)],
       certificate,
+      publicUrl: env.LCM_PUBLIC_URL ?? urlWithTls(certificate, at),
+      trustedProxies: trustedProxies(env.LCM_TRUSTED_PROXIES),
       ending,
     })
     onClose(() => server.close(hurry))

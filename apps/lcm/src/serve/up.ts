@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { apiClient } from '@lcm/client/client'
 import type { PresetName } from '@lcm/cloud-sim/faults/fault-plan'
+import { loginLinkOf } from '@lcm/control-plane/access/login-codes'
 import { type ControlPlane, controlPlane } from '@lcm/control-plane/control-plane'
 import { answerAdminRequest } from '@lcm/controllers/kit/admin-api'
 import {
@@ -152,10 +153,11 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
   controllers.push(...composeAll(opened, { plane, coordination }))
   const { signal, hurry } = io
-  const server = await listen(plane.dispatch, { ...at(options), certificate, ending: signal })
+  const publicUrl = urlWithTls(certificate, at(options))
+  const server = await listen(plane.dispatch, { ...at(options), certificate, publicUrl, ending: signal })
   onClose(() => server.close(hurry))
   folder.publish({ api: server.url, ...cloud.endpoints, pid: process.pid })
-  const loginUrl = `${server.url}/login?code=${await plane.access.createLoginCode(ADMIN)}`
+  const loginUrl = `${server.url}${loginLinkOf(await plane.access.createLoginCode(ADMIN))}`
   for (const line of welcome(server.url, loginUrl, opened)) io.out(line)
   hurry?.addEventListener('abort', () => controllers.map(({ abandon }) => abandon()))
   const work = controllers.map(({ work }) => work)

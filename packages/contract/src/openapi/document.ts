@@ -21,7 +21,8 @@ const DESCRIPTION =
 /** A URI as the specification requires. Each LCM serves the same page at `/api/docs`. */
 const DOCS_URL = 'http://localhost:8080/api/docs'
 
-const SESSION_COOKIE = 'lcm_session'
+/** Over plain http it has no prefix and ends with the port: `lcm_session_8080`. */
+const SESSION_COOKIE = '__Host-lcm_session'
 
 /** The OpenAPI 3.1 document, made from the table that also routes and validates requests. */
 export function openApi(version: string, routes: Readonly<Record<string, RouteSpec>> = ROUTES): OpenApiDocument {
@@ -53,7 +54,9 @@ export function openApi(version: string, routes: Readonly<Record<string, RouteSp
           type: 'apiKey',
           in: 'cookie',
           name: SESSION_COOKIE,
-          description: 'The cookie of a browser that signed in. It may write from the console only.',
+          description:
+            'The cookie of a browser that signed in. It may write from the console only. Over plain http its name is ' +
+            '`lcm_session` with the port, such as `lcm_session_8080`.',
         },
       },
       parameters: HEADER_PARAMETERS,
@@ -84,7 +87,7 @@ function operation(name: string, route: RouteSpec, schemas: SchemaComponents): O
       ? { 'x-lcm-service': route.access.controllersOf }
       : {}),
     'x-lcm-problems': problemsOf(route),
-    ...securityOf(route.access),
+    ...securityOf(route),
     parameters: parametersOf(route, schemas),
     ...(route.body
       ? {
@@ -107,9 +110,9 @@ export function rolesOf(access: Access): readonly Role[] {
 }
 
 /** Overrides the security of the document where a route differs. */
-function securityOf(access: Access): Pick<Operation, 'security'> {
+function securityOf({ access, bearerOnly }: RouteSpec): Pick<Operation, 'security'> {
   if (access === 'open') return { security: [] }
-  return 'roles' in access ? {} : { security: [{ bearer: [] }] }
+  return 'roles' in access && !bearerOnly ? {} : { security: [{ bearer: [] }] }
 }
 
 const media = (schemas: SchemaComponents, schema: JsonSchema, direction: 'input' | 'output'): MediaType => ({

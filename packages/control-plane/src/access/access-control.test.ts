@@ -2,6 +2,7 @@ import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { revocableStream } from './access-control.ts'
+import { browse, codeOf, cookieOf, HOST, ORIGIN, signIn, whoIs } from './testing/a-browser.ts'
 
 let clock: ReturnType<typeof manualClock>
 let caller: AbortController
@@ -30,7 +31,7 @@ function follow(stream: AsyncIterable<string>) {
 }
 
 describe('a stream', () => {
-  it('continues while the caller has access, and ends within five seconds after the access is revoked', async () => {
+  it('continues while the caller has access, and ends within three seconds after a check would fail', async () => {
     let isAllowed = true
     let checks = 0
     const check = async () => {
@@ -39,12 +40,12 @@ describe('a stream', () => {
     }
     const { parts, ended } = follow(await revocableStream(ticking, { clock, signal: caller.signal, check }))
     await clock.advance(10_500)
-    expect([parts.length, checks]).toEqual([11, 2])
+    expect([parts.length, checks]).toEqual([11, 3])
     isAllowed = false
-    await clock.advance(4_500)
+    await clock.advance(2_500)
     expect(await ended).toBe('ended')
     await clock.advance(60_000)
-    expect([parts.length, checks]).toEqual([15, 3])
+    expect([parts.length, checks]).toEqual([12, 4])
   })
 
   it('ends when the caller disconnects, and is no longer rechecked', async () => {
@@ -85,8 +86,6 @@ describe('a stream', () => {
 })
 
 describe('the event stream', () => {
-  const HOST = 'localhost:8080'
-
   async function events(plane: ReturnType<typeof aControlPlane>, headers: Record<string, string>, remote?: string) {
     const { signal } = new AbortController()
     const answer = await plane.dispatch({
@@ -130,22 +129,65 @@ describe('the event stream', () => {
     const expires_at = new Date(plane.clock.now() + 7_000).toISOString()
     const token = (await plane.send('POST', 'tokens', { json: { name: 'x', role: 'user', expires_at } })).json
     const stream = await events(plane, { authorization: `Bearer ${token.secret}` })
-    await plane.clock.advance(9_999)
+    await plane.clock.advance(8_999)
     expect(stream.hasEnded()).toBe(false)
     await plane.clock.advance(1)
     expect(stream.hasEnded()).toBe(true)
   })
 
+  const sessionOf = async (plane: ReturnType<typeof aControlPlane>, headers: Record<string, string> = {}) => {
+    const { url } = (await plane.send('POST', 'login-links', { headers })).json
+    return cookieOf(await signIn(plane, { code: codeOf(url) }))
+  }
+
   it('ends with the browser session', async () => {
     const plane = aControlPlane()
-    const { url } = (await plane.send('POST', 'login-links')).json
-    const login = await plane.send('GET', url, { headers: { host: HOST } })
-    const cookie = login.headers['set-cookie']?.split(';')[0] ?? ''
+    const cookie = await sessionOf(plane)
     await plane.clock.advance(12 * 60 * 60_000 - 12_000)
     const stream = await events(plane, { cookie })
     await plane.clock.advance(11_000)
     expect(stream.hasEnded()).toBe(false)
     await plane.clock.advance(4_000)
     expect(stream.hasEnded()).toBe(true)
+  })
+
+  type Replica = ReturnType<typeof aControlPlane>
+  type Revocation = (on: Replica, caller: { cookie: string; tokenId: string }) => Promise<unknown>
+  const revocations: [string, Revocation][] = [
+    ['a logout', (on, { cookie }) => browse(on, 'POST', '/logout', { cookie, ...ORIGIN })],
+    ['the revocation of the token behind it', (on, { tokenId }) => on.send('DELETE', `tokens/${tokenId}`)],
+  ]
+
+  it.each(revocations)('of a browser ends on another replica less than five seconds after %s', async (_, revoke) => {
+    const waits: number[] = []
+    // Caches and checks of the other replica are at every point of their cycle.
+    for (const offsetMs of [0, 300, 700, 1_100, 1_900, 2_300, 2_999]) {
+      const one = aControlPlane()
+      const other = aControlPlane({ store: one.store, clock: one.clock })
+      const token = (await one.send('POST', 'tokens', { json: { name: 'x', role: 'user' } })).json
+      const cookie = await sessionOf(one, { authorization: `Bearer ${token.secret}` })
+      const stream = await events(other, { cookie })
+      await one.clock.advance(30_000 + offsetMs)
+      await browse(other, 'GET', '/api/v1/info', { cookie })
+      await revoke(one, { cookie, tokenId: token.id })
+      const startMs = one.clock.now()
+      while (!stream.hasEnded()) await one.clock.advance(50)
+      waits.push(one.clock.now() - startMs)
+      expect((await browse(other, 'GET', '/api/v1/info', { cookie })).status).toBe(401)
+    }
+    expect(Math.max(...waits)).toBeLessThanOrEqual(4_000)
+    expect(Math.max(...waits)).toBeGreaterThan(2_500)
+  })
+
+  it('of a browser ends when its person gets another role, and requests have the new one', async () => {
+    const plane = aControlPlane()
+    const token = (await plane.send('POST', 'tokens', { json: { name: 'x', role: 'operator' } })).json
+    const cookie = await sessionOf(plane, { authorization: `Bearer ${token.secret}` })
+    const stream = await events(plane, { cookie })
+    await plane.clock.advance(30_000)
+    await plane.edit('tokens', token.id, { role: 'user' })
+    await plane.clock.advance(4_000)
+    expect(stream.hasEnded()).toBe(true)
+    expect(await whoIs(plane, cookie)).toMatchObject({ role: 'user' })
   })
 })

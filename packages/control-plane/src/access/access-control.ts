@@ -7,18 +7,24 @@ import { type LinkedAbort, type Logger, linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
 import { type Sealing, sha256 } from '../crypto.ts'
+import type { BrowserSession } from '../internal-documents.ts'
 import { RESOURCES } from '../resources.ts'
+import { type AccessAudit, accessAudit } from './access-audit.ts'
 import { type BrowserLogin, browserLogin } from './browser-login.ts'
-import { type BrowserSessions, browserSessions, refuseForeignOrigin } from './browser-sessions.ts'
-import { failedAttempts } from './failed-attempts.ts'
+import { type BrowserSessions, browserSessions, tokenActor } from './browser-sessions.ts'
+import { cookies } from './cookies.ts'
+import { type FailedAttempts, failedAttempts } from './failed-attempts.ts'
 import type { Fetch } from './fetch-json.ts'
 import { type IdentityProvider, identityProvider, type OidcConfig } from './identity-provider.ts'
 import { loginCodes } from './login-codes.ts'
+import { type ProviderLogin, providerLogin } from './provider-login.ts'
+import { type ProviderSessions, providerSessions } from './provider-sessions.ts'
+import { refuseForeignOrigin } from './public-address.ts'
 import { ACCESS_LIMITS, type AccessLimits, boundedMap, rateLimiter } from './rate-limiter.ts'
+import type { RequestOrigin } from './request-origin.ts'
 import { signInCookie } from './sign-in-cookie.ts'
 
-const SIGN_IN = '/login'
-const VALID_MAX = 1_000
+const SIGN_IN = '/login/provider'
 const BEARER = /^Bearer ([\x21-\x7e]{1,8192})$/i
 /** Three base64url parts; the first is JSON. */
 const JWT = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/
@@ -31,10 +37,14 @@ export interface AccessControl {
   /** Checks a request that was admitted before and is still being answered. It counts against no limit. */
   recheck(request: ApiRequest): Promise<Actor>
   /** Creates a code that logs in one browser once, as this actor. */
-  createLoginCode(actor: Actor): Promise<string>
+  createLoginCode(actor: Actor, origin?: RequestOrigin): Promise<string>
   /** Drops cached tokens after a deletion. */
   forgetTokens(): void
   readonly browser: BrowserLogin
+  /** Sign-in with the identity provider. */
+  readonly provider: ProviderLogin
+  /** Records refusals, and counts them. */
+  readonly audit: AccessAudit
 }
 
 export interface AccessSetting {
@@ -51,97 +61,99 @@ interface AccessParts extends AccessSetting {
   readonly store: Store
   readonly log: Logger
   readonly randomBytes: (size: number) => Uint8Array
-  /** Seals cookies: they survive a restart, but end when their key is removed. */
+  /** Seals cookies and refresh tokens of the identity provider; both end when their key is removed. */
   readonly sealing: Sealing
   findToken(secret: string): Promise<Token | null>
   getToken(id: string): Promise<Token | null>
 }
 
 export function accessControl(parts: AccessParts): AccessControl {
-  const { clock, oidc = null, publicUrl = null } = parts
+  const { clock, store, oidc = null, publicUrl = null } = parts
   const limits = { ...ACCESS_LIMITS, ...parts.limits }
-  const attempts = failedAttempts(clock, limits)
+  const audit = accessAudit({ ...parts, journal: store.journal })
+  const attempts = failedAttempts({ clock, limits, onRefused: audit.refused })
   const rate = rateLimiter(clock, limits)
-  const codes = loginCodes({ ...parts, codes: parts.store.collection(RESOURCES.loginCodes) })
+  const codes = loginCodes({ ...parts, codes: store.collection(RESOURCES.loginCodes), audit })
   const tokens = bearerTokens(parts)
   const provider = oidc && identityProvider(oidc, { ...parts, fetch: parts.fetch ?? fetch })
-  const keyOf = async (actorId: string) =>
-    actorId.startsWith('oidc:') ? (oidc?.issuer ?? null) : tokens.keyOf(actorId)
-  const sessions = browserSessions({ clock, sealing: parts.sealing, publicUrl, keyOf })
-  const identities = { tokens, provider, sessions, publicUrl }
-  const valid = recentlyValid()
+  const shared = { ...parts, cookies: cookies(publicUrl) }
+  const stored = store.collection(RESOURCES.browserSessions)
+  const sessions = browserSessions({ ...shared, audit, sessions: stored })
+  const used = store.collection(RESOURCES.idempotentRequests)
+  const ofProvider = providerSessions({ ...shared, provider, browserSessions: sessions, sessions: stored })
+  const callers = { tokens, provider, sessions, ofProvider, attempts, audit, publicUrl }
 
   return {
+    audit,
     grant: tokens.grant,
     forgetTokens: tokens.forget,
-    createLoginCode: codes.create,
-    recheck: request => identified(identities, request),
+    createLoginCode: (actor, origin) => codes.create(actor, origin ?? null),
+    recheck: ({ remote: _, ...request }) => callerOf(callers, request),
     async identify(request) {
-      const identify = () => identified(identities, request)
-      const { authorization } = request.headers
-      // Sealed cookies can't be guessed, and an open page of an expired session retries again and again.
-      const isGuess = authorization !== undefined && !valid.has(authorization)
-      const actor = await (isGuess ? attempts.guard(request.remote, identify) : identify())
-      if (authorization !== undefined) valid.add(authorization)
+      const actor = await callerOf(callers, request)
       if (request.remote !== undefined) rate.take(actor, Buffer.byteLength(request.body ?? ''))
       return actor
     },
-    browser: browserLogin({
-      log: parts.log,
-      publicUrl,
-      sessions,
-      signIns: signInCookie({ ...parts, publicUrl }),
-      provider,
-      codes,
-      attempts,
-      keyOf,
-    }),
+    browser: browserLogin({ ...callers, codes, actorOf: token => tokenBearer(tokens, token), keyOf: tokens.keyOf }),
+    provider: providerLogin({ ...parts, ...callers, stored, used, signIns: signInCookie(shared) }),
   }
 }
 
-/** A secret that was valid recently is no guess: a stranger at the same address must not lock its owner out. */
-function recentlyValid() {
-  const until = boundedMap<true>(VALID_MAX)
-  return {
-    has: (authorization: string): boolean => until.get(sha256(authorization)) === true,
-    add: (authorization: string): void => void until.set(sha256(authorization), true),
-  }
-}
-
-interface Identities {
+interface Callers {
   readonly tokens: BearerTokens
   readonly provider: IdentityProvider | null
   readonly sessions: BrowserSessions
+  readonly ofProvider: ProviderSessions
+  readonly attempts: FailedAttempts
+  readonly audit: AccessAudit
   readonly publicUrl: string | null
 }
 
-async function identified(identities: Identities, request: ApiRequest): Promise<Actor> {
+async function callerOf(callers: Callers, request: ApiRequest): Promise<Actor> {
   const { authorization } = request.headers
-  if (authorization !== undefined) return bearer(identities, authorization)
-  const actor = await identities.sessions.read(request)
-  if (actor === null) {
-    const [how, advice] = identities.provider
-      ? [`sign in at ${SIGN_IN}`, { signIn: SIGN_IN }]
-      : ['open a login link: lcm open', {}]
-    throw new ProblemError('unauthenticated', `send a bearer token, or ${how}`, undefined, advice)
+  if (authorization !== undefined) {
+    const token = BEARER.exec(authorization)?.[1] ?? ''
+    return callers.attempts.check(request, token, 'wrong_token', () => bearer(callers, token))
   }
-  if (request.method !== 'GET') refuseForeignOrigin(request, identities.publicUrl)
+  const actor = await browserOf(callers, request)
+  if (actor === null) throw signedOut(callers.provider)
+  if (request.method !== 'GET') refuseForeignOrigin(request, callers)
   return actor
 }
 
-async function bearer({ tokens, provider }: Identities, authorization: string): Promise<Actor> {
-  const token = BEARER.exec(authorization)?.[1] ?? ''
-  const granted = tokens.granted(token)
-  if (granted) return granted
-  if (provider && JWT.test(token)) return provider.personOf(token)
-  const actor = await tokens.stored(token)
+function signedOut(provider: IdentityProvider | null): ProblemError {
+  const [how, advice] = provider ? [`sign in at ${SIGN_IN}`, { signIn: SIGN_IN }] : ['open a login link: lcm open', {}]
+  return new ProblemError('unauthenticated', `send a bearer token, or ${how}`, undefined, advice)
+}
+
+/** Actor of the browser session of a request, as of now. */
+async function browserOf({ sessions, attempts, ...callers }: Callers, request: ApiRequest): Promise<Actor | null> {
+  const secret = sessions.secretOf(request)
+  const session = secret === null ? null : await attempts.find(request, secret, () => sessions.find(secret))
+  return session && currentActor(callers, session)
+}
+
+async function currentActor(
+  { tokens, ofProvider }: Pick<Callers, 'tokens' | 'ofProvider'>,
+  session: BrowserSession,
+): Promise<Actor | null> {
+  if (session.provider === null) return tokenActor(session, tokens)
+  const confirmed = await ofProvider.current(session)
+  return confirmed && { ...confirmed.actor, service: null }
+}
+
+const bearer = ({ tokens, provider }: Callers, token: string): Promise<Actor> =>
+  provider && JWT.test(token) ? provider.personOf(token) : tokenBearer(tokens, token)
+
+async function tokenBearer(tokens: BearerTokens, token: string): Promise<Actor> {
+  const actor = tokens.granted(token) ?? (await tokens.stored(token))
   if (actor) return actor
   const detail = 'the token is not known here; see --token, LCM_TOKEN or the data folder'
   throw new ProblemError('unauthenticated', detail)
 }
 
-/** Longest time that a stream stays open after its token was revoked. */
-const RECHECK_MS = 5_000
+/** With the caches of tokens and sessions, a stream ends at most 4 s after its access was revoked on another replica. */
+const RECHECK_MS = 3_000
 
 interface Caller {
   readonly clock: Clock
@@ -203,6 +215,8 @@ export interface BearerTokens {
   stored(secret: string): Promise<Actor | null>
   /** Key that ties logins to an actor; null when the actor is unknown. */
   keyOf(actorId: string): Promise<string | null>
+  /** The actor as of now; null when it is unknown or was removed. */
+  currentActor(actorId: string): Promise<Actor | null>
   /** Drops the cache after a token was deleted in this process. */
   forget(): void
 }
@@ -231,6 +245,11 @@ export function bearerTokens(options: {
     }
   }
 
+  async function tokenOf(actorId: string): Promise<Token | null> {
+    if (!actorId.startsWith(STORED_ID)) return null
+    return cached(actorId, () => options.getToken(actorId.slice(STORED_ID.length)))
+  }
+
   const unlessExpired = (token: Token | null): Token | null =>
     token === null || (token.expires_at !== null && toMs(token.expires_at) <= clock.now()) ? null : token
 
@@ -249,9 +268,13 @@ export function bearerTokens(options: {
     async keyOf(actorId) {
       const key = keys.get(actorId)
       if (key !== undefined) return key
-      if (!actorId.startsWith(STORED_ID)) return null
-      const id = actorId.slice(STORED_ID.length)
-      return (await cached(actorId, () => options.getToken(id)))?.id ?? null
+      return (await tokenOf(actorId))?.id ?? null
+    },
+    async currentActor(actorId) {
+      const granted = [...actors.values()].filter(({ id }) => id === actorId).at(-1)
+      if (granted !== undefined) return granted
+      const token = await tokenOf(actorId)
+      return token && actorOf(token)
     },
     forget: () => lookups.clear(),
   }

@@ -98,6 +98,18 @@ describe('a stored token', () => {
   })
 })
 
+it('returns an actor as of now', async () => {
+  tokens.grant('one', { id: 'admin', name: 'admin', role: 'admin', service: null })
+  expect(await tokens.currentActor('admin')).toMatchObject({ role: 'admin' })
+  tokens.grant('two', { id: 'admin', name: 'admin', role: 'operator', service: null })
+  expect(await tokens.currentActor('admin')).toMatchObject({ role: 'operator' })
+  expect(await tokens.currentActor('token:tk-1')).toEqual(ACTOR)
+  stored.clear()
+  await clock.advance(1_000)
+  expect(await tokens.currentActor('token:tk-1')).toBeNull()
+  expect(await tokens.currentActor('oidc:u-1')).toBeNull()
+})
+
 it('returns the credentials that the logins of an actor depend on', async () => {
   expect(await tokens.keyOf('admin')).toBeNull()
   tokens.grant('one', { id: 'admin', name: 'admin', role: 'admin', service: null })

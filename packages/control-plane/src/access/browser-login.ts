@@ -1,99 +1,94 @@
-import { createHash } from 'node:crypto'
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
-import type { Logger } from '@lcm/runtime'
-import { type BrowserSessions, ownUrl, refuseForeignOrigin } from './browser-sessions.ts'
+import { z } from 'zod'
+import type { AccessAudit } from './access-audit.ts'
+import type { BrowserSessions } from './browser-sessions.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
-import type { IdentityProvider } from './identity-provider.ts'
-import type { LoginCodes } from './login-codes.ts'
-import type { SignInCookie } from './sign-in-cookie.ts'
+import { type LoginCodes, loginLinkOf, SIGN_IN_PAGE } from './login-codes.ts'
+import { refuseForeignOrigin } from './public-address.ts'
 
 export interface BrowserLogin {
-  /** Turns a login link into a session; without a code it redirects to the identity provider. */
-  login(request: ApiRequest, url: URL): Promise<ApiResponse>
-  /** Handles the redirect back from the provider. */
-  callback(request: ApiRequest, url: URL): Promise<ApiResponse>
-  logout(request: ApiRequest): ApiResponse
+  /** Redirects to the sign-in page of the console. It spends no code, so link scanners can't use one up. */
+  page(request: ApiRequest, url: URL): ApiResponse
+  /** Exchanges the code of a login link, or a token, for a session. */
+  login(request: ApiRequest): Promise<ApiResponse>
+  logout(request: ApiRequest): Promise<ApiResponse>
 }
 
 export interface BrowserLoginParts {
-  readonly log: Logger
   readonly publicUrl: string | null
   readonly sessions: BrowserSessions
-  readonly signIns: SignInCookie
-  readonly provider: IdentityProvider | null
   readonly codes: LoginCodes
   readonly attempts: FailedAttempts
+  readonly audit: AccessAudit
+  /** Actor of a token that LCM knows. */
+  actorOf(token: string): Promise<Actor>
   keyOf(actorId: string): Promise<string | null>
 }
 
-/** The console explains what to do after a failed login. */
-const FAILED: ApiResponse = { status: 303, headers: { location: '/#/login-failed' }, body: null }
+export const redirect = (location: string): ApiResponse => ({ status: 303, headers: { location }, body: null })
+/** The sign-in page explains each of these codes. */
+export const signInFailed = (code: string): ApiResponse => redirect(`${SIGN_IN_PAGE}?failed=${code}`)
 
-/**
- * A Strict cookie is not sent after a redirect from another site. This page starts a new navigation from the console's own
- * origin.
- */
-const GO_ON =
-  '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=/"><title>Signed in</title>' +
-  '<p><a href="/">Go on</a></p>'
+const Credentials = z.union([
+  z.strictObject({ code: z.string().min(1).max(200) }),
+  z.strictObject({ token: z.string().min(1).max(8_192) }),
+])
+const CODE = /^[\w-]{1,200}$/
 
 export function browserLogin(parts: BrowserLoginParts): BrowserLogin {
-  const { sessions, signIns, provider } = parts
-  const redirectUri = (request: ApiRequest) => new URL('/login/callback', ownUrl(request, parts.publicUrl)).href
+  const { sessions, attempts } = parts
 
-  async function sessionFor(request: ApiRequest, actor: Actor): Promise<string> {
-    const key = await parts.keyOf(actor.id)
-    if (key === null) throw new ProblemError('unauthenticated', `${actor.name} is no longer known here`)
-    return sessions.begin(request, actor, key)
-  }
-
-  async function orFailed(request: ApiRequest, work: () => Promise<ApiResponse>): Promise<ApiResponse> {
-    try {
-      return await parts.attempts.guard(request.remote, work)
-    } catch (error) {
-      if (!(error instanceof ProblemError) || error.code === 'too_many_attempts') throw error
-      parts.log.info({ code: error.code, because: error.message }, 'browser login failed')
-      return FAILED
-    }
-  }
-
-  async function toProvider(to: IdentityProvider, request: ApiRequest): Promise<ApiResponse> {
-    const { signIn, cookie } = signIns.begin(request)
-    const { state, nonce, verifier } = signIn
-    const challenge = createHash('sha256').update(verifier).digest('base64url')
-    const location = await to.signInUrl({ redirectUri: redirectUri(request), state, nonce, challenge })
-    return { status: 303, headers: { location, 'set-cookie': cookie }, body: null }
-  }
-
-  async function fromProvider(from: IdentityProvider, request: ApiRequest, answer: URLSearchParams) {
-    const { verifier, nonce } = signIns.resume(request, answer.get('state') ?? '')
-    const code = answer.get('code')
-    if (code === null)
-      throw new ProblemError('unauthenticated', `the provider says ${answer.get('error')?.slice(0, 100) ?? 'nothing'}`)
-    const actor = await from.redeem({ code, verifier, nonce, redirectUri: redirectUri(request) })
-    const cookies = [await sessionFor(request, actor), signIns.end(request)]
-    const headers = { 'content-type': 'text/html; charset=utf-8', 'set-cookie': cookies.join('\n') }
-    return { status: 200, headers, body: GO_ON }
+  async function signIn(request: ApiRequest, credentials: z.infer<typeof Credentials>): Promise<string> {
+    const actor =
+      'code' in credentials
+        ? await attempts.check(request, credentials.code, 'wrong_login_code', () => parts.codes.spend(credentials.code))
+        : await attempts.check(request, credentials.token, 'wrong_token', () => parts.actorOf(credentials.token))
+    if (actor.role === 'controller') throw new ProblemError('forbidden', 'a controller has no use for a browser')
+    const credential = await parts.keyOf(actor.id)
+    if (credential === null) throw new ProblemError('unauthenticated', `${actor.name} is no longer known here`)
+    const signed_in_by = 'code' in credentials ? 'login_link' : 'token'
+    return sessions.begin(request, { actor, signed_in_by, credential, provider: null })
   }
 
   return {
-    async login(request, url) {
-      const code = url.searchParams.get('code')
-      if (code === null) return provider === null ? FAILED : orFailed(request, () => toProvider(provider, request))
-      return orFailed(request, async () => {
-        const cookie = await sessionFor(request, await parts.codes.spend(code))
-        return { status: 303, headers: { location: '/', 'set-cookie': cookie }, body: null }
-      })
+    page(_, url) {
+      const code = url.searchParams.get('code') ?? ''
+      return redirect(CODE.test(code) ? loginLinkOf(code) : SIGN_IN_PAGE)
     },
-    async callback(request, url) {
-      if (provider === null) throw new ProblemError('not_found', 'no identity provider is set up')
-      return orFailed(request, () => fromProvider(provider, request, url.searchParams))
+    async login(request) {
+      refuseForeignOrigin(request, parts)
+      const cookie = await signIn(request, credentialsIn(request))
+      return { status: 204, headers: { 'set-cookie': cookie }, body: null }
     },
-    logout(request) {
-      refuseForeignOrigin(request, parts.publicUrl)
-      return { status: 204, headers: { 'set-cookie': sessions.end(request) }, body: null }
+    async logout(request) {
+      refuseForeignOrigin(request, parts)
+      return { status: 204, headers: { 'set-cookie': await sessions.signOut(request) }, body: null }
     },
+  }
+}
+
+/** Anyone may send it, so little of it is parsed. */
+const BODY_CHARS_MAX = 16_384
+
+export function smallBody({ body }: ApiRequest): string {
+  if (body !== null && body.length > BODY_CHARS_MAX)
+    throw new ProblemError('body_too_large', `at most ${BODY_CHARS_MAX} characters`)
+  return body ?? ''
+}
+
+function credentialsIn(request: ApiRequest): z.infer<typeof Credentials> {
+  const given = Credentials.safeParse(jsonIn(request))
+  if (given.success) return given.data
+  throw new ProblemError('validation_failed', 'send the code of a login link, or a token')
+}
+
+function jsonIn(request: ApiRequest): unknown {
+  const body = smallBody(request)
+  try {
+    return JSON.parse(body)
+  } catch {
+    throw new ProblemError('malformed_json', 'the body is not JSON')
   }
 }

@@ -1,117 +1,146 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest } from '@lcm/contract/route-spec'
-import { type Actor, ROLES } from '@lcm/domain/actor'
+import type { Actor } from '@lcm/domain/actor'
+import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
-import { z } from 'zod'
-import { type Sealing, sameSecret } from '../crypto.ts'
+import type { Collection } from '@lcm/store/store'
+import { idOfSecret, randomText, sameSecret } from '../crypto.ts'
+import type { BrowserSession } from '../internal-documents.ts'
+import { listAll } from '../resources/list-documents.ts'
+import type { AccessAudit } from './access-audit.ts'
+import type { Cookies } from './cookies.ts'
+import { boundedMap } from './rate-limiter.ts'
+import { originOf } from './request-origin.ts'
 
 const SESSION_MS = 12 * 60 * 60_000
-const PURPOSE = 'session'
+/** Longest time that an ended session still works on other replicas. */
+const CACHE_MS = 1_000
+const CACHE_MAX = 1_000
+/** Per actor. */
+const SESSIONS_MAX = 100
+const SECRET_BYTES = 32
+const SECRET = /^[\w-]{43}$/
 const COOKIE = 'lcm_session'
 
-const Session = z.object({
-  id: z.string(),
-  name: z.string(),
-  role: z.enum(ROLES),
-  /** Milliseconds since the epoch. */
-  exp: z.number(),
-  /** Token or provider of the login: the session ends with it. */
-  key: z.string(),
-})
+export interface SignIn extends Pick<BrowserSession, 'signed_in_by' | 'credential' | 'provider'> {
+  readonly actor: Actor
+  readonly lifeMs?: number
+}
 
 export interface BrowserSessions {
-  /** Cookie that logs a browser in. */
-  begin(request: ApiRequest, actor: Actor, key: string): string
-  /** Cookie that logs it out. */
-  end(request: ApiRequest): string
-  /** Null for a missing, forged or expired cookie. */
-  read(request: ApiRequest): Promise<Actor | null>
+  /** Secret in the cookie of a request; null for none, or for one that LCM did not make. */
+  secretOf(request: ApiRequest): string | null
+  /** Stores a session and returns the cookie of its browser. */
+  begin(request: ApiRequest, signIn: SignIn): Promise<string>
+  /** The session with this secret, unless it has ended. */
+  find(secret: string): Promise<BrowserSession | null>
+  /** Ends the session of this browser, and returns the cookie that deletes its own. */
+  signOut(request: ApiRequest): Promise<string>
+  /** Ends a session at once here, and within a second on other replicas. */
+  end(id: string, request: ApiRequest | null, reason: string): Promise<void>
 }
 
-/**
- * Sessions are stored only in the browser, sealed with the installation's key: any replica reads them, and they survive
- * restarts.
- */
-export function browserSessions(options: {
+export function browserSessions(parts: {
   clock: Clock
-  sealing: Sealing
-  publicUrl: string | null
-  keyOf: (actorId: string) => Promise<string | null>
+  randomBytes: (size: number) => Uint8Array
+  sessions: Collection<BrowserSession>
+  cookies: Cookies
+  audit: AccessAudit
 }): BrowserSessions {
-  const { clock, sealing } = options
+  const { clock, sessions, cookies, audit } = parts
+  const cache = sessionCache(parts)
   const cookie = (request: ApiRequest, value: string, maxAgeMs: number) =>
-    setCookie({
-      name: cookieName(COOKIE, request),
-      value,
-      path: '/',
-      sameSite: 'Strict',
-      maxAgeMs,
-      secure: cameByHttps(request, options.publicUrl),
-    })
+    cookies.write(request, { stem: COOKIE, value, sameSite: 'Strict', maxAgeMs })
+
+  function secretOf(request: ApiRequest): string | null {
+    const value = cookies.read(request, COOKIE)
+    return value !== null && SECRET.test(value) ? value : null
+  }
+
+  /** The oldest sessions of an actor end when it has too many. */
+  async function endOldest(actorId: string): Promise<void> {
+    const own = await listAll(sessions, { where: { actor_id: actorId } })
+    const oldestFirst = own.toSorted((a, b) => a.created_at.localeCompare(b.created_at))
+    for (const { id } of oldestFirst.slice(0, Math.max(0, own.length - (SESSIONS_MAX - 1))))
+      await end(id, null, 'too many sessions')
+  }
+
+  async function end(id: string, request: ApiRequest | null, reason: string): Promise<void> {
+    const origin = request && originOf(request)
+    for (;;) {
+      const session = await sessions.get(id)
+      if (session === null) break
+      const entry = audit.entry({ ...session.actor, service: null }, 'logout', { origin, reason })
+      if ((await sessions.remove(session, [entry])).ok) break
+    }
+    cache.forget(id)
+  }
+
+  async function endOwn(request: ApiRequest, reason: string): Promise<void> {
+    const secret = secretOf(request)
+    if (secret !== null) await end(idOfSecret(secret), request, reason)
+  }
+
   return {
-    begin(request, { id, name, role }, key) {
-      const session: z.infer<typeof Session> = { id, name, role, exp: clock.now() + SESSION_MS, key }
-      return cookie(request, sealing.seal(JSON.stringify(session), PURPOSE), SESSION_MS)
+    secretOf,
+    end,
+    async begin(request, signIn) {
+      await endOwn(request, 'another sign-in in this browser')
+      await endOldest(signIn.actor.id)
+      const secret = randomText(parts.randomBytes, SECRET_BYTES)
+      const origin = originOf(request)
+      const session = { ...newSession(signIn, clock.now()), id: idOfSecret(secret), ...origin }
+      const entry = audit.entry(signIn.actor, 'login', { origin, facts: { signed_in_by: signIn.signed_in_by } })
+      if (!(await sessions.insert(session, [entry])).ok)
+        throw new ProblemError('store_unavailable', 'the new session was taken; try again')
+      return cookie(request, secret, SESSION_MS)
     },
-    end: request => cookie(request, '', 0),
-    async read(request) {
-      const value = cookieIn(request, cookieName(COOKIE, request))
-      const opened = value === null ? null : sealing.open(value, PURPOSE)
-      const session = opened === null ? null : Session.safeParse(JSON.parse(opened)).data
-      if (!session || session.exp <= clock.now()) return null
-      const { id, name, role, key } = session
-      const current = await options.keyOf(id)
-      return current !== null && sameSecret(current, key) ? { id, name, role, service: null } : null
+    async find(secret) {
+      const session = await cache.get(idOfSecret(secret))
+      return session === null || toMs(session.expires_at) <= clock.now() ? null : session
+    },
+    async signOut(request) {
+      await endOwn(request, '')
+      return cookie(request, '', 0)
     },
   }
 }
 
-/** Browsers share cookies between the ports of a host. The port in the name keeps two installations on one host apart. */
-export function cookieName(stem: string, request: ApiRequest): string {
-  const port = /:(\d{1,5})$/.exec(request.headers.host ?? '')?.[1]
-  return port === undefined ? stem : `${stem}_${port}`
-}
+const newSession = ({ actor, signed_in_by, credential, provider, lifeMs = SESSION_MS }: SignIn, nowMs: number) => ({
+  version: 1,
+  created_at: toInstant(nowMs),
+  expires_at: toInstant(nowMs + lifeMs),
+  actor: { id: actor.id, name: actor.name, role: actor.role },
+  signed_in_by,
+  credential,
+  provider,
+})
 
-export function cookieIn(request: ApiRequest, name: string): string | null {
-  const match = (request.headers.cookie ?? '')
-    .split(';')
-    .map(part => part.trim())
-    .find(part => part.startsWith(`${name}=`))
-  return match === undefined ? null : match.slice(name.length + 1)
-}
-
-interface Cookie {
-  readonly name: string
-  readonly value: string
-  readonly path: string
-  readonly sameSite: 'Strict' | 'Lax'
-  /** 0 deletes the cookie. */
-  readonly maxAgeMs: number
-  readonly secure: boolean
-}
-
-/** Cookies are HttpOnly: scripts never see them. */
-export function setCookie({ name, value, path, sameSite, maxAgeMs, secure }: Cookie): string {
-  const attributes = `Path=${path}; HttpOnly; SameSite=${sameSite}; Max-Age=${Math.floor(maxAgeMs / 1000)}`
-  return `${name}=${value}; ${attributes}${secure ? '; Secure' : ''}`
-}
-
-/** Trusts `x-forwarded-proto` only when the public URL says that a TLS proxy is in front. */
-export function cameByHttps(request: ApiRequest, publicUrl: string | null): boolean {
-  if (publicUrl === null || new URL(publicUrl).protocol !== 'https:') return false
-  return request.headers['x-forwarded-proto']?.split(',')[0]?.trim() === 'https'
-}
-
-/** Address of this server in browsers: the configured one, else the one of this request. */
-export const ownUrl = (request: ApiRequest, publicUrl: string | null): string =>
-  publicUrl ?? `http://${request.headers.host ?? 'localhost'}`
-
-/** Browsers send the cookie with requests of other sites too; only the console's own may change something. */
-export function refuseForeignOrigin(request: ApiRequest, publicUrl: string | null): void {
-  const { origin, host } = request.headers
-  if (origin !== undefined && URL.canParse(origin)) {
-    const from = new URL(origin)
-    if (from.host === host || (publicUrl !== null && from.origin === new URL(publicUrl).origin)) return
+/** Sessions as they were at most a second ago. */
+function sessionCache({ clock, sessions }: { clock: Clock; sessions: Collection<BrowserSession> }) {
+  const reads = boundedMap<{ readonly session: Promise<BrowserSession | null>; readonly sinceMs: number }>(CACHE_MAX)
+  return {
+    forget: reads.delete,
+    async get(id: string): Promise<BrowserSession | null> {
+      const known = reads.get(id)
+      if (known && clock.monotonic() - known.sinceMs < CACHE_MS) return known.session
+      const read = { session: sessions.get(id), sinceMs: clock.monotonic() }
+      reads.set(id, read)
+      try {
+        return await read.session
+      } catch (error) {
+        if (reads.get(id) === read) reads.delete(id)
+        throw error
+      }
+    },
   }
-  throw new ProblemError('foreign_origin', 'only the console itself may act with a browser session')
+}
+
+/** Actor of a session that a token began, as of now; null when the token was revoked or replaced. */
+export async function tokenActor(
+  { actor, credential }: BrowserSession,
+  tokens: { keyOf(actorId: string): Promise<string | null>; currentActor(actorId: string): Promise<Actor | null> },
+): Promise<Actor | null> {
+  const [key, current] = await Promise.all([tokens.keyOf(actor.id), tokens.currentActor(actor.id)])
+  return key !== null && sameSecret(key, credential) ? current : null
 }

@@ -1,72 +1,86 @@
-import { isIPv6 } from 'node:net'
 import { ProblemError } from '@lcm/contract/problems'
+import type { ApiRequest } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
+import { sha256 } from '../crypto.ts'
+import type { Refusal } from './access-audit.ts'
+import { addressKey } from './client-address.ts'
 import { type AccessLimits, boundedMap } from './rate-limiter.ts'
 
 const WINDOW_MS = 60_000
-
-interface Attempts {
-  readonly sinceMs: number
-  failed: number
-  pending: number
-  readonly waiting: (() => void)[]
-}
+/** Concurrent lookups of unproven secrets per address. */
+const LOOKUPS_MAX = 4
+const PROVEN_MAX = 1_000
+const WRONG_MAX = 10_000
+/** Time for which a wrong secret is not looked up again once its address is over the limit. */
+const WRONG_MS = 10_000
+/** Start of a token that LCM made, and that lists of tokens may show. */
+const TOKEN_PREFIX = /^lcm_.{8}/
 
 export interface FailedAttempts {
   /**
-   * Runs a check of a secret, unless its address sent too many wrong ones. Calls within a process have no address and no
-   * limit.
+   * Looks up a secret. A right one always works. A wrong one is counted by address and by token prefix, and is refused as
+   * `too_many_attempts` above the limit. Calls within a process have no address and no limit.
    */
-  guard<T>(remote: string | undefined, check: () => Promise<T>): Promise<T>
+  check<T>(request: ApiRequest, secret: string, refusal: Refusal, lookup: () => Promise<T>): Promise<T>
+  /** Looks up a secret that can't be guessed, such as a cookie. It counts against no limit; null means wrong. */
+  find<T>(request: ApiRequest, secret: string, lookup: () => Promise<T | null>): Promise<T | null>
 }
 
-/** Concurrent checks could exceed the limit together, so a check that might be one too many waits for the earlier ones. */
-export function failedAttempts(clock: Clock, limits: AccessLimits): FailedAttempts {
-  const byAddress = boundedMap<Attempts>(limits.addressesMax)
+export function failedAttempts(parts: {
+  clock: Clock
+  limits: AccessLimits
+  onRefused: (request: ApiRequest, refusal: Refusal) => void
+}): FailedAttempts {
+  const { clock, limits, onRefused } = parts
+  const byAddress = failureCounter(clock, limits)
+  const byPrefix = failureCounter(clock, limits)
+  const lanes = lookupLanes(LOOKUPS_MAX)
+  const proven = boundedMap<true>(PROVEN_MAX)
+  const wrongSince = boundedMap<number>(WRONG_MAX)
 
-  function currentOf(address: string): Attempts {
-    const known = byAddress.get(address)
-    if (known && clock.monotonic() - known.sinceMs < WINDOW_MS) return known
-    const fresh: Attempts = { sinceMs: clock.monotonic(), failed: 0, pending: 0, waiting: [] }
-    byAddress.set(address, fresh)
-    return fresh
-  }
+  /** A secret that was right before never waits behind those of a stranger at the same address. */
+  const inLane = <T>(remote: string, hash: string, lookup: () => Promise<T>): Promise<T> =>
+    proven.get(hash) ? lookup() : lanes.run(addressKey(remote), lookup)
 
-  async function admitted(address: string): Promise<Attempts> {
-    for (;;) {
-      const attempts = currentOf(address)
-      if (attempts.failed >= limits.failuresPerMinute) throw tooMany(attempts.sinceMs + WINDOW_MS - clock.monotonic())
-      if (attempts.failed + attempts.pending < limits.failuresPerMinute) {
-        attempts.pending += 1
-        return attempts
-      }
-      await new Promise<void>(resolve => attempts.waiting.push(resolve))
-    }
-  }
+  const isKnownWrong = (hash: string): boolean =>
+    clock.monotonic() - (wrongSince.get(hash) ?? Number.NEGATIVE_INFINITY) < WRONG_MS
 
-  /** Waiting checks try again: there may be capacity, too many failures, or a new minute. */
-  function settle(address: string, attempts: Attempts, failed: boolean): void {
-    attempts.pending -= 1
-    if (failed) attempts.failed += 1
-    for (const wake of attempts.waiting.splice(0)) wake()
-    const isIdle = attempts.failed === 0 && attempts.pending === 0 && attempts.waiting.length === 0
-    if (isIdle && byAddress.get(address) === attempts) byAddress.delete(address)
+  function tooMany(request: ApiRequest, waitMs: number): ProblemError {
+    onRefused(request, 'too_many_attempts')
+    const detail = 'too many wrong tokens or login links came from your address, or for this token'
+    const retryAfterSeconds = Math.max(1, Math.ceil(waitMs / 1000))
+    return new ProblemError('too_many_attempts', detail, undefined, { retryAfterSeconds })
   }
 
   return {
-    async guard(remote, check) {
-      if (remote === undefined) return check()
-      const address = addressKey(remote)
-      const attempts = await admitted(address)
-      let failed = false
+    async check(request, secret, refusal, lookup) {
+      const { remote } = request
+      if (remote === undefined) return lookup()
+      const hash = sha256(secret)
+      const prefix = TOKEN_PREFIX.exec(secret)?.[0]
+      const counters = [byAddress.of(addressKey(remote)), ...(prefix === undefined ? [] : [byPrefix.of(prefix)])]
+      const waitMs = () => Math.max(...counters.map(counter => counter.waitMs()))
+      if (waitMs() > 0 && isKnownWrong(hash)) throw tooMany(request, waitMs())
       try {
-        return await check()
+        const found = await inLane(remote, hash, lookup)
+        proven.set(hash, true)
+        return found
       } catch (error) {
-        failed = isWrongSecret(error)
+        if (!isWrongSecret(error)) throw error
+        wrongSince.set(hash, clock.monotonic())
+        const refusedMs = waitMs()
+        for (const counter of counters) counter.add()
+        if (refusedMs > 0) throw tooMany(request, refusedMs)
+        onRefused(request, refusal)
         throw error
-      } finally {
-        settle(address, attempts, failed)
       }
+    },
+    async find(request, secret, lookup) {
+      if (request.remote === undefined) return lookup()
+      const hash = sha256(secret)
+      const found = await inLane(request.remote, hash, lookup)
+      if (found !== null) proven.set(hash, true)
+      return found
     },
   }
 }
@@ -74,19 +88,65 @@ export function failedAttempts(clock: Clock, limits: AccessLimits): FailedAttemp
 const isWrongSecret = (error: unknown): boolean =>
   error instanceof ProblemError && (error.code === 'unauthenticated' || error.code === 'login_code_invalid')
 
-const tooMany = (waitMs: number) =>
-  new ProblemError('too_many_attempts', 'too many wrong tokens or login links came from your address', undefined, {
-    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-  })
+interface Failures {
+  readonly sinceMs: number
+  count: number
+}
 
-/** One subscriber usually has a /64 of IPv6 addresses, which counts as one address. */
-export function addressKey(remote: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(remote)?.[1]
-  if (mapped !== undefined) return mapped
-  if (!isIPv6(remote)) return remote
-  const [head = '', tail] = remote.toLowerCase().split('%')[0]?.split('::') ?? []
-  const before = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0')
-  return [...before, ...zeros, ...after].slice(0, 4).join(':')
+/** Failures in a window of a minute, by key. */
+function failureCounter(clock: Clock, limits: AccessLimits) {
+  const windows = boundedMap<Failures>(limits.addressesMax)
+  const current = (key: string): Failures | null => {
+    const known = windows.get(key)
+    return known && clock.monotonic() - known.sinceMs < WINDOW_MS ? known : null
+  }
+  return {
+    of: (key: string) => ({
+      add() {
+        const failures = current(key) ?? { sinceMs: clock.monotonic(), count: 0 }
+        failures.count += 1
+        windows.set(key, failures)
+      },
+      /** Time until wrong secrets are answered again; 0 below the limit. */
+      waitMs(): number {
+        const failures = current(key)
+        if (failures === null || failures.count < limits.failuresPerMinute) return 0
+        return failures.sinceMs + WINDOW_MS - clock.monotonic()
+      },
+    }),
+  }
+}
+
+interface Lane {
+  running: number
+  readonly waiting: (() => void)[]
+}
+
+/** Runs work at most `max` at a time per key, in order. */
+function lookupLanes(max: number) {
+  const lanes = new Map<string, Lane>()
+
+  function leave(key: string, lane: Lane): void {
+    const next = lane.waiting.shift()
+    if (next !== undefined) {
+      next()
+      return
+    }
+    lane.running -= 1
+    if (lane.running === 0) lanes.delete(key)
+  }
+
+  return {
+    async run<T>(key: string, work: () => Promise<T>): Promise<T> {
+      const lane = lanes.get(key) ?? { running: 0, waiting: [] }
+      lanes.set(key, lane)
+      if (lane.running < max) lane.running += 1
+      else await new Promise<void>(resolve => lane.waiting.push(resolve))
+      try {
+        return await work()
+      } finally {
+        leave(key, lane)
+      }
+    },
+  }
 }

@@ -198,7 +198,13 @@ describe('signing in', () => {
 
   it('ends by exchanging the code, without a client secret', async () => {
     fake.state.idToken = await idToken({})
-    expect(await provider.redeem(ANSWER)).toEqual({ id: 'oidc:u-1', name: 'ada', role: 'operator', service: null })
+    expect(await provider.redeem(ANSWER)).toEqual({
+      actor: { id: 'oidc:u-1', name: 'ada', role: 'operator', service: null },
+      issuer: OIDC.issuer,
+      subject: 'u-1',
+      sid: null,
+      refreshToken: null,
+    })
     expect(Object.fromEntries(fake.state.form)).toEqual({
       grant_type: 'authorization_code',
       code: 'c',
@@ -224,5 +230,91 @@ describe('signing in', () => {
     await expect(provider.redeem(ANSWER)).rejects.toMatchObject({ code: 'unauthenticated' })
     fake.state.isDown = true
     await expect(provider.redeem(ANSWER)).rejects.toMatchObject({ code: 'identity_provider_unavailable' })
+  })
+})
+
+describe('a person who signed in before', () => {
+  const idToken = (claims: Record<string, unknown> = {}) => fake.token(key, { aud: OIDC.clientId, ...claims })
+  const answers = (status: number, body: object) => {
+    fake.state.tokens = { status, body }
+  }
+
+  it('is confirmed with the role of now, and the next refresh token', async () => {
+    answers(200, { id_token: await idToken({ realm_access: { roles: ['user'] } }), refresh_token: 'next' })
+    expect(await provider.refresh('first', 'u-1')).toMatchObject({
+      kind: 'confirmed',
+      actor: { id: 'oidc:u-1', role: 'user' },
+      refreshToken: 'next',
+    })
+    expect(Object.fromEntries(fake.state.form)).toEqual({
+      grant_type: 'refresh_token',
+      refresh_token: 'first',
+      client_id: OIDC.clientId,
+    })
+  })
+
+  it('is confirmed by an access token for LCM, or without a role by any other', async () => {
+    answers(200, { access_token: await fake.token(key, { realm_access: { roles: ['author'] } }) })
+    expect(await provider.refresh('r', 'u-1')).toMatchObject({ kind: 'confirmed', actor: { role: 'author' } })
+    answers(200, { access_token: 'opaque' })
+    expect(await provider.refresh('r', 'u-1')).toEqual({ kind: 'confirmed', actor: null, refreshToken: null })
+  })
+
+  it('has ended when the provider refuses, has no role for it, or names another person', async () => {
+    answers(400, { error: 'invalid_grant' })
+    expect(await provider.refresh('r', 'u-1')).toMatchObject({ kind: 'ended' })
+    answers(200, { id_token: await idToken({ realm_access: {} }) })
+    expect(await provider.refresh('r', 'u-1')).toMatchObject({ kind: 'ended' })
+    answers(200, { id_token: await idToken({ sub: 'u-2' }) })
+    expect(await provider.refresh('r', 'u-1')).toMatchObject({ kind: 'ended' })
+  })
+
+  it('is neither confirmed nor ended by a provider that is down, busy or misconfigured', async () => {
+    fake.state.isDown = true
+    expect(await provider.refresh('r', 'u-1')).toEqual({ kind: 'silent' })
+    fake.state.isDown = false
+    await clock.advance(2_000)
+    for (const [status, body] of [
+      [503, {}],
+      [429, {}],
+      [401, { error: 'invalid_client' }],
+      [200, { id_token: 'x' }],
+    ] as const) {
+      answers(status, body)
+      expect(await provider.refresh('r', 'u-1'), JSON.stringify(body)).toEqual({ kind: 'silent' })
+    }
+  })
+})
+
+describe('a logout token', () => {
+  const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} }
+  const logoutToken = (claims: Record<string, unknown> = {}) =>
+    fake.token(key, { aud: OIDC.clientId, iat: fake.seconds(), jti: 'j-1', events: EVENTS, sid: 's-1', ...claims })
+
+  it('names a session or a person', async () => {
+    expect(await provider.logoutOf(await logoutToken())).toEqual({ jti: 'j-1', sid: 's-1', subject: 'u-1' })
+    const older = await logoutToken({ sid: undefined, exp: undefined })
+    expect(await provider.logoutOf(older)).toEqual({ jti: 'j-1', sid: null, subject: 'u-1' })
+  })
+
+  it.each([
+    ['another issuer', { iss: 'https://id.example' }],
+    ['another audience', { aud: OIDC.audience }],
+    ['no event', { events: undefined }],
+    ['another event', { events: { other: {} } }],
+    ['an event that is no object', { events: { 'http://schemas.openid.net/event/backchannel-logout': true } }],
+    ['a nonce, like an ID token', { nonce: 'n' }],
+    ['no id', { jti: undefined }],
+    ['neither session nor person', { sid: undefined, sub: undefined }],
+    ['no time', { iat: undefined }],
+    ['an old time', { iat: 1 }],
+    ['an expiry in the past', { exp: 1 }],
+  ])('is refused with %s', async (_, claims) => {
+    await expect(provider.logoutOf(await logoutToken(claims))).rejects.toMatchObject({ code: 'unauthenticated' })
+  })
+
+  it('is refused with the signature of another key', async () => {
+    key = await aKey('k1')
+    await expect(provider.logoutOf(await logoutToken())).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 })

@@ -15,15 +15,47 @@ export interface OidcConfig {
   readonly clientId: string
   /** Claim that names the role, such as `roles` or `realm_access.roles`. */
   readonly roleClaim: string
+  /** What the console asks for, such as `openid profile email`. */
+  readonly scopes: string
+}
+
+/** A person who just signed in. */
+export interface SignedIn {
+  readonly actor: Actor
+  readonly issuer: string
+  readonly subject: string
+  /** The provider's own id of the session; null when it has none. */
+  readonly sid: string | null
+  /** Asks later whether the person still has access; null when the provider gave none. */
+  readonly refreshToken: string | null
+}
+
+export type Refreshed =
+  /** Null actor: the provider confirms the person and says nothing about the role. */
+  | { readonly kind: 'confirmed'; readonly actor: Actor | null; readonly refreshToken: string | null }
+  | { readonly kind: 'ended'; readonly because: string }
+  /** The provider does not respond, or not in a way that says anything about the person. */
+  | { readonly kind: 'silent' }
+
+/** What a logout token ends: a session of the provider, or all of a person when it names no session. */
+export interface ProviderLogout {
+  readonly jti: string
+  readonly sid: string | null
+  readonly subject: string | null
 }
 
 export interface IdentityProvider {
+  readonly issuer: string
   /** Actor of a token for the API. */
   personOf(token: string): Promise<Actor>
   /** Address where a browser signs in. */
   signInUrl(request: { redirectUri: string; state: string; nonce: string; challenge: string }): Promise<string>
-  /** Actor that signed in with this code. */
-  redeem(answer: { code: string; verifier: string; nonce: string; redirectUri: string }): Promise<Actor>
+  /** Person who signed in with this code. */
+  redeem(answer: { code: string; verifier: string; nonce: string; redirectUri: string }): Promise<SignedIn>
+  /** Reads person and role again. */
+  refresh(refreshToken: string, subject: string): Promise<Refreshed>
+  /** Verifies a logout token (OpenID Connect Back-Channel Logout). */
+  logoutOf(logoutToken: string): Promise<ProviderLogout>
 }
 
 /** Asymmetric signatures only: with a shared secret, or none, anyone could sign. */
@@ -31,38 +63,106 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 const CLOCK_TOLERANCE_SECONDS = 30
 const NAME_LENGTH_MAX = 200
 
-const Exchange = z.object({ id_token: z.string().max(16_384) })
+const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
+/** Logout tokens are sent at once, so an old one is a replay. */
+const LOGOUT_AGE_SECONDS_MAX = 10 * 60
+
+const RefreshToken = z.string().min(1).max(8_192)
+const Exchange = z.object({ id_token: z.string().max(16_384), refresh_token: RefreshToken.optional() })
+const Refresh = z.object({
+  id_token: z.string().max(16_384).optional(),
+  access_token: z.string().max(16_384).optional(),
+  refresh_token: RefreshToken.optional(),
+})
+const Refusal = z.object({ error: z.string() })
+const Sid = z.string().regex(/^[^\p{Cc}]{1,255}$/u)
+const LogoutClaims = z.object({
+  jti: z.string().min(1).max(255),
+  sid: Sid.optional(),
+  sub: Sid.optional(),
+  events: z.looseObject({ [LOGOUT_EVENT]: z.object({}) }),
+  nonce: z.never().optional(),
+})
 const Subject = z.string().regex(/^[^\p{Cc}]{1,255}$/u)
 
 export function identityProvider(config: OidcConfig, parts: ProviderParts): IdentityProvider {
-  const documents = providerDocuments(config.issuer, parts)
-  const claimsFor = (audience: string, token: string) =>
-    verifiedClaims(token, { documents, issuer: config.issuer, audience, nowMs: parts.clock.now(), log: parts.log })
+  const { issuer, clientId } = config
+  const documents = providerDocuments(issuer, parts)
+  const claimsFor = (audience: string, token: string, more: Partial<Expected> = {}) =>
+    verifiedClaims(token, { documents, issuer, audience, nowMs: parts.clock.now(), log: parts.log, ...more })
+  const personOf = async (token: string) => personIn(await claimsFor(config.audience, token), config.roleClaim)
+
+  async function exchange(form: Record<string, string>) {
+    const { token_endpoint } = await documents.discovery.get()
+    const body = new URLSearchParams({ ...form, client_id: clientId })
+    return documents.ask(token_endpoint, { method: 'POST', body })
+  }
+
+  /** Person in the answer to a refresh; null when its tokens don't name one that LCM can read. */
+  async function personInRefresh({ id_token, access_token }: z.infer<typeof Refresh>, subject: string) {
+    if (id_token !== undefined) {
+      const claims = await claimsFor(clientId, id_token)
+      if (claims.sub !== subject) throw new ProblemError('forbidden', 'the provider names another person')
+      return personIn(claims, config.roleClaim)
+    }
+    return access_token === undefined ? null : personOf(access_token).catch(unlessForbidden)
+  }
 
   return {
-    personOf: async token => personIn(await claimsFor(config.audience, token), config.roleClaim),
+    issuer,
+    personOf,
     async signInUrl({ redirectUri, state, nonce, challenge }) {
       const url = new URL((await documents.discovery.get()).authorization_endpoint)
-      const query = { response_type: 'code', scope: 'openid profile email', code_challenge_method: 'S256' }
-      const own = { client_id: config.clientId, redirect_uri: redirectUri, state, nonce, code_challenge: challenge }
+      const query = { response_type: 'code', scope: config.scopes, code_challenge_method: 'S256' }
+      const own = { client_id: clientId, redirect_uri: redirectUri, state, nonce, code_challenge: challenge }
       for (const [name, value] of Object.entries({ ...query, ...own })) url.searchParams.set(name, value)
       return url.href
     },
     async redeem({ code, verifier, nonce, redirectUri }) {
-      const form = { grant_type: 'authorization_code', code, code_verifier: verifier }
-      const body = new URLSearchParams({ ...form, client_id: config.clientId, redirect_uri: redirectUri })
-      const { token_endpoint } = await documents.discovery.get()
-      const { status, json } = await documents.ask(token_endpoint, { method: 'POST', body })
-      const exchange = Exchange.safeParse(json)
-      if (status !== 200 || !exchange.success)
+      const form = { grant_type: 'authorization_code', code, code_verifier: verifier, redirect_uri: redirectUri }
+      const { status, json } = await exchange(form)
+      const answer = Exchange.safeParse(json)
+      if (status !== 200 || !answer.success)
         throw new ProblemError('unauthenticated', `the identity provider does not take the code (${status})`)
-      const claims = await claimsFor(config.clientId, exchange.data.id_token)
-      const isForUs = claims.azp === undefined || claims.azp === config.clientId
+      const claims = await claimsFor(clientId, answer.data.id_token)
+      const isForUs = claims.azp === undefined || claims.azp === clientId
       const isForThisLogin = typeof claims.nonce === 'string' && sameSecret(claims.nonce, nonce)
       if (!isForUs || !isForThisLogin) throw new ProblemError('unauthenticated', 'the token is for another login')
-      return personIn(claims, config.roleClaim)
+      const actor = personIn(claims, config.roleClaim)
+      const sid = Sid.safeParse(claims.sid).data ?? null
+      return { actor, issuer, subject: String(claims.sub), sid, refreshToken: answer.data.refresh_token ?? null }
+    },
+    async refresh(refreshToken, subject) {
+      try {
+        const { status, json } = await exchange({ grant_type: 'refresh_token', refresh_token: refreshToken })
+        if (Refusal.safeParse(json).data?.error === 'invalid_grant')
+          return { kind: 'ended', because: 'the identity provider ended it' }
+        const answer = Refresh.safeParse(json)
+        if (status !== 200 || !answer.success) return { kind: 'silent' }
+        const actor = await personInRefresh(answer.data, subject)
+        return { kind: 'confirmed', actor, refreshToken: answer.data.refresh_token ?? null }
+      } catch (error) {
+        if (!(error instanceof ProblemError)) throw error
+        return error.code === 'forbidden' ? { kind: 'ended', because: error.message } : { kind: 'silent' }
+      }
+    },
+    async logoutOf(logoutToken) {
+      const expected = { requiredClaims: ['iat'], maxTokenAge: LOGOUT_AGE_SECONDS_MAX }
+      return logoutIn(await claimsFor(clientId, logoutToken, expected))
     },
   }
+}
+
+function logoutIn(claims: JWTPayload): ProviderLogout {
+  const { data } = LogoutClaims.safeParse(claims)
+  if (data === undefined || (data.sid ?? data.sub) === undefined)
+    throw new ProblemError('unauthenticated', 'this is no logout token of the identity provider')
+  return { jti: data.jti, sid: data.sid ?? null, subject: data.sub ?? null }
+}
+
+function unlessForbidden(error: unknown): null {
+  if (error instanceof ProblemError && error.code !== 'forbidden') return null
+  throw error
 }
 
 interface Expected {
@@ -71,6 +171,9 @@ interface Expected {
   readonly audience: string
   readonly nowMs: number
   readonly log: Logger
+  /** Tokens of people must name one and expire. */
+  readonly requiredClaims?: string[]
+  readonly maxTokenAge?: number
 }
 
 /** Verifies signature, audience and time of a token. An unknown key causes one reload of the keys. */
@@ -86,14 +189,16 @@ async function verifiedClaims(token: string, expected: Expected): Promise<JWTPay
   }
 }
 
-async function verify(token: string, keys: Keys, { issuer, audience, nowMs }: Expected): Promise<JWTPayload> {
+async function verify(token: string, keys: Keys, expected: Expected): Promise<JWTPayload> {
+  const { issuer, audience, nowMs, requiredClaims = ['exp', 'sub'], maxTokenAge } = expected
   const { payload } = await jwtVerify(token, keys, {
     issuer,
     audience,
     algorithms: ALGORITHMS,
     clockTolerance: CLOCK_TOLERANCE_SECONDS,
     currentDate: new Date(nowMs),
-    requiredClaims: ['exp', 'sub'],
+    requiredClaims,
+    ...(maxTokenAge === undefined ? {} : { maxTokenAge }),
   })
   return payload
 }

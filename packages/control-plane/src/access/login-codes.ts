@@ -3,9 +3,11 @@ import type { Actor } from '@lcm/domain/actor'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection } from '@lcm/store/store'
-import { randomText, sha256 } from '../crypto.ts'
+import { idOfSecret, randomText } from '../crypto.ts'
 import type { LoginCode } from '../internal-documents.ts'
 import { listAll } from '../resources/list-documents.ts'
+import type { AccessAudit } from './access-audit.ts'
+import type { RequestOrigin } from './request-origin.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
 /** Per actor. */
@@ -13,8 +15,12 @@ const LOGIN_CODES_MAX = 100
 const CODE_BYTES = 24
 const CODE = /^[\w-]{32}$/
 
+export const SIGN_IN_PAGE = '/#/sign-in'
+/** A fragment reaches no server, so the code is in no log and no referrer. */
+export const loginLinkOf = (code: string): string => `${SIGN_IN_PAGE}?code=${code}`
+
 export interface LoginCodes {
-  create(actor: Actor): Promise<string>
+  create(actor: Actor, origin: RequestOrigin | null): Promise<string>
   /** Actor of the code. Of any number of callers on any replica one succeeds; the others are refused. */
   spend(code: string): Promise<Actor>
 }
@@ -23,8 +29,9 @@ export function loginCodes(options: {
   clock: Clock
   randomBytes: (size: number) => Uint8Array
   codes: Collection<LoginCode>
+  audit: AccessAudit
 }): LoginCodes {
-  const { clock, codes } = options
+  const { clock, codes, audit } = options
 
   /** Removes expired codes, and the oldest of an actor that has too many. Codes of other actors stay. */
   async function removeOld(actorId: string): Promise<void> {
@@ -38,29 +45,33 @@ export function loginCodes(options: {
   }
 
   return {
-    async create(actor) {
+    async create(actor, origin) {
       if (actor.role === 'controller') throw new ProblemError('forbidden', 'a controller has no use for a browser')
       // Login links would prolong a role that the provider has revoked.
       if (actor.id.startsWith('oidc:'))
         throw new ProblemError(
           'forbidden',
-          `${actor.name} is known by the identity provider; sign in at /login instead`,
+          `${actor.name} is known by the identity provider; sign in in the browser instead`,
         )
       await removeOld(actor.id)
       const code = randomText(options.randomBytes, CODE_BYTES)
-      const result = await codes.insert({
-        id: sha256(code),
-        version: 1,
-        expires_at: toInstant(clock.now() + LOGIN_CODE_MS),
-        actor_id: actor.id,
-        actor_name: actor.name,
-        actor_role: actor.role,
-      })
+      const expires_at = toInstant(clock.now() + LOGIN_CODE_MS)
+      const result = await codes.insert(
+        {
+          id: idOfSecret(code),
+          version: 1,
+          expires_at,
+          actor_id: actor.id,
+          actor_name: actor.name,
+          actor_role: actor.role,
+        },
+        [audit.entry(actor, 'login-link', { origin, facts: { expires_at } })],
+      )
       if (!result.ok) throw new ProblemError('store_unavailable', 'the new code was taken; try again')
       return code
     },
     async spend(code) {
-      const known = CODE.test(code) ? await codes.get(sha256(code)) : null
+      const known = CODE.test(code) ? await codes.get(idOfSecret(code)) : null
       const isMine = known !== null && (await codes.remove(known)).ok
       if (known === null || !isMine || isExpired(known, clock.now())) throw invalidCode()
       return { id: known.actor_id, name: known.actor_name, role: known.actor_role, service: null }

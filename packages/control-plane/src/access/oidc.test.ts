@@ -1,44 +1,57 @@
 import { createHash } from 'node:crypto'
 import { systemClock } from '@lcm/runtime/clock'
+import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
+import { manualClock } from '@lcm/testkit/manual-clock'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { browse as browseWith, codeOf, cookieOf, cookiesOf, HOST, signIn, whoIs } from './testing/a-browser.ts'
 import { aKey, fakeProvider, OIDC } from './testing/fake-identity-provider.ts'
 import { REAL_AUDIENCE, REAL_CLIENT, realProvider } from './testing/real-identity-provider.ts'
 
 type Plane = ReturnType<typeof aControlPlane>
 
-const HOST = 'localhost:8080'
 const CALLBACK = `http://${HOST}/login/callback`
 
-const browse = (plane: Plane, url: string, headers: Record<string, string> = {}, method = 'GET') =>
-  plane.dispatch({
-    method,
-    url,
-    headers: { host: HOST, ...headers },
-    body: null,
-    signal: new AbortController().signal,
-  })
-
-const cookiesOf = (answer: { headers: Readonly<Record<string, string>> }) =>
-  (answer.headers['set-cookie'] ?? '').split('\n').map(cookie => cookie.split(';')[0] ?? '')
-
 const pathOf = (url: string) => url.slice(`http://${HOST}`.length)
-const FAILED = { status: 303, headers: { location: '/#/login-failed' } }
+const failed = (code: string) => ({ status: 303, headers: { location: `/#/sign-in?failed=${code}` } })
+const FAILED = failed('unauthenticated')
+
+const browse = (plane: Plane, url: string, headers: Record<string, string> = {}, method = 'GET') =>
+  browseWith(plane, method, url, headers)
 
 describe('with a real provider', () => {
   let provider: Awaited<ReturnType<typeof realProvider>>
   let plane: Plane
+  let clock: ReturnType<typeof manualClock>
   beforeAll(async () => {
-    provider = await realProvider(CALLBACK)
+    provider = await realProvider(CALLBACK, sendLogout)
+  })
+  // The provider has the real time, so each test begins with it.
+  beforeEach(() => {
     const { issuer } = provider
-    const oidc = { issuer, audience: REAL_AUDIENCE, clientId: REAL_CLIENT, roleClaim: 'roles' }
-    plane = aControlPlane({ clock: systemClock, oidc })
+    const own = { audience: REAL_AUDIENCE, clientId: REAL_CLIENT, roleClaim: 'roles' }
+    const oidc = { ...own, issuer, scopes: 'openid profile email' }
+    clock = manualClock(systemClock.now())
+    plane = aControlPlane({ clock, oidc })
   })
   afterAll(() => provider.close())
 
+  const sendLogout = async (logoutToken: string) => {
+    const body = String(new URLSearchParams({ logout_token: logoutToken }))
+    const headers = { 'content-type': 'application/x-www-form-urlencoded', body }
+    return (await browse(plane, '/login/provider-logout', headers, 'POST')).status
+  }
+
+  const signedIn = async (account: string) => {
+    const { path, cookie } = await toCallback(account)
+    return cookieOf(await browse(plane, path, { cookie }))
+  }
+  const sessionOf = async (account: string) =>
+    (await plane.all('browserSessions')).find(({ actor }) => actor.name === account)
+
   /** Starts a login and lets the provider redirect the browser back. */
   async function toCallback(account: string) {
-    const redirect = await browse(plane, '/login')
+    const redirect = await browse(plane, '/login/provider')
     const back = await provider.signIn(redirect.headers.location ?? '', account)
     return { path: pathOf(back), cookie: cookiesOf(redirect)[0] ?? '' }
   }
@@ -79,7 +92,7 @@ describe('with a real provider', () => {
 
   it('a person without a role is refused', async () => {
     const { path, cookie } = await toCallback('no-role')
-    expect(await browse(plane, path, { cookie })).toMatchObject(FAILED)
+    expect(await browse(plane, path, { cookie })).toMatchObject(failed('forbidden'))
   })
 
   it('a person who cancels the sign-in sees the failure page', async () => {
@@ -88,14 +101,42 @@ describe('with a real provider', () => {
     expect(await browse(plane, `/login/callback?state=${state}&error=access_denied`, { cookie })).toMatchObject(FAILED)
   })
 
+  it('a session is confirmed with the refresh token of the provider, and ends with the person', async () => {
+    const cookie = await signedIn('author')
+    const first = (await sessionOf('author'))?.provider?.sealed_refresh_token
+    expect(first).toEqual(expect.any(String))
+    await clock.advance(5 * 60_000)
+    expect(await whoIs(plane, cookie)).toMatchObject({ name: 'author', role: 'author' })
+    expect((await sessionOf('author'))?.provider?.sealed_refresh_token).not.toBe(first)
+    provider.remove('author')
+    await clock.advance(5 * 60_000)
+    expect(await whoIs(plane, cookie)).toBe(401)
+  })
+
+  it('a session ends when the provider gives no role any more', async () => {
+    const cookie = await signedIn('admin')
+    provider.takeRole('admin')
+    await clock.advance(5 * 60_000)
+    expect(await whoIs(plane, cookie)).toBe(401)
+    expect(await sessionOf('admin')).toBeUndefined()
+  })
+
+  it('a session ends with a logout token of the provider', async () => {
+    const cookie = await signedIn('operator')
+    const sid = (await sessionOf('operator'))?.provider?.sid ?? ''
+    expect(sid).not.toBe('')
+    await provider.logOut('operator', sid)
+    expect(await whoIs(plane, cookie)).toBe(401)
+  })
+
   it('an access token is valid for the API', async () => {
     const verifier = 'v'.repeat(43)
-    const url = new URL((await browse(plane, '/login')).headers.location ?? '')
+    const url = new URL((await browse(plane, '/login/provider')).headers.location ?? '')
     url.searchParams.set('code_challenge', createHash('sha256').update(verifier).digest('base64url'))
-    const back = new URL(await provider.signIn(url.href, 'author'))
+    const back = new URL(await provider.signIn(url.href, 'user'))
     const token = await provider.accessToken(back.searchParams.get('code') ?? '', verifier)
     const ask = (bearer: string) => plane.send('GET', 'info', { headers: { authorization: `Bearer ${bearer}` } })
-    expect((await ask(token)).json.actor).toMatchObject({ name: 'author', role: 'author' })
+    expect((await ask(token)).json.actor).toMatchObject({ name: 'user', role: 'user' })
     const [head, , signature] = token.split('.')
     const forged = Buffer.from(JSON.stringify({ sub: 'x', roles: ['admin'] })).toString('base64url')
     expect((await ask(`${head}.${forged}.${signature}`)).status).toBe(401)
@@ -121,7 +162,7 @@ describe('with a provider in the same process', () => {
 
   /** A login up to the callback, with these claims of the provider. */
   async function callback(claims: Record<string, unknown> = {}, waitMs = 0) {
-    const redirect = await browse(plane, '/login')
+    const redirect = await browse(plane, '/login/provider')
     const { searchParams } = new URL(redirect.headers.location ?? '')
     await plane.clock.advance(waitMs)
     fake.state.idToken = await signed({ aud: OIDC.clientId, nonce: searchParams.get('nonce'), ...claims })
@@ -130,23 +171,23 @@ describe('with a provider in the same process', () => {
   }
 
   it('keeps the secrets of a login from scripts, for ten minutes', async () => {
-    const redirect = await browse(plane, '/login')
+    const redirect = await browse(plane, '/login/provider')
     expect(redirect.headers['set-cookie']).toMatch(
-      /^lcm_sign_in_8080=[\w-]+; Path=\/login; HttpOnly; SameSite=Lax; Max-Age=600$/,
+      /^lcm_sign_in_8080=[\w-]+; Path=\/; HttpOnly; SameSite=Lax; Max-Age=600$/,
     )
     expect((await callback({}, 10 * 60_000 - 1)).status).toBe(200)
     expect(await callback({}, 10 * 60_000)).toMatchObject(FAILED)
   })
 
   it('does not accept the cookie of a login as a session', async () => {
-    const [cookie = ''] = cookiesOf(await browse(plane, '/login'))
+    const [cookie = ''] = cookiesOf(await browse(plane, '/login/provider'))
     const session = cookie.replace('lcm_sign_in', 'lcm_session')
     expect((await browse(plane, '/api/v1/info', { cookie: session })).status).toBe(401)
   })
 
   it('sends the browser back to the public address', async () => {
     plane = aControlPlane({ oidc: OIDC, fetch: fake.fetch, publicUrl: 'https://lcm.example' })
-    const redirect = await browse(plane, '/login', { 'x-forwarded-proto': 'https' })
+    const redirect = await browse(plane, '/login/provider', { 'x-forwarded-proto': 'https' })
     expect(new URL(redirect.headers.location ?? '').searchParams.get('redirect_uri')).toBe(
       'https://lcm.example/login/callback',
     )
@@ -160,7 +201,7 @@ describe('with a provider in the same process', () => {
   })
 
   it('proves with the code verifier that it began the login', async () => {
-    const redirect = await browse(plane, '/login')
+    const redirect = await browse(plane, '/login/provider')
     const { searchParams } = new URL(redirect.headers.location ?? '')
     const [cookie = ''] = cookiesOf(redirect)
     await browse(plane, `/login/callback?code=c&state=${searchParams.get('state')}`, { cookie })
@@ -170,10 +211,11 @@ describe('with a provider in the same process', () => {
 
   it('works on any replica', async () => {
     const secretKey = new Uint8Array(32).fill(3)
-    const replicas = [1, 2].map(() => aControlPlane({ oidc: OIDC, fetch: fake.fetch, secretKey }))
+    const store = openSqliteStore(':memory:')
+    const replicas = [1, 2].map(() => aControlPlane({ oidc: OIDC, fetch: fake.fetch, secretKey, store }))
     const [one = plane, two = plane] = replicas
     plane = one
-    const redirect = await browse(one, '/login')
+    const redirect = await browse(one, '/login/provider')
     const { searchParams } = new URL(redirect.headers.location ?? '')
     fake.state.idToken = await signed({ aud: OIDC.clientId, nonce: searchParams.get('nonce') })
     const [cookie = ''] = cookiesOf(redirect)
@@ -189,7 +231,7 @@ describe('with a provider in the same process', () => {
       headers: { 'retry-after': '5' },
       json: { code: 'identity_provider_unavailable' },
     })
-    expect(await browse(plane, '/login')).toMatchObject(FAILED)
+    expect(await browse(plane, '/login/provider')).toMatchObject(failed('identity_provider_unavailable'))
     expect((await plane.send('GET', 'info')).status).toBe(200)
   })
 
@@ -203,12 +245,12 @@ describe('with a provider in the same process', () => {
   it('tells an unauthenticated caller where to sign in', async () => {
     const { status, body } = await browse(plane, '/api/v1/info')
     expect(status).toBe(401)
-    expect(JSON.parse(String(body))).toMatchObject({ code: 'unauthenticated', sign_in: '/login' })
+    expect(JSON.parse(String(body))).toMatchObject({ code: 'unauthenticated', sign_in: '/login/provider' })
   })
 
   it('accepts a login link too', async () => {
     const { url } = (await plane.send('POST', 'login-links')).json
-    expect((await browse(plane, url)).headers.location).toBe('/')
+    expect((await signIn(plane, { code: codeOf(url) })).status).toBe(204)
   })
 
   it('finds the sessions of a person with an id of any length', async () => {
@@ -218,30 +260,26 @@ describe('with a provider in the same process', () => {
   })
 
   it('creates no login link for a person of the provider, whose role would outlive the claim', async () => {
-    const [cookie = ''] = cookiesOf(await callback())
-    const link = (headers: Record<string, string>) => browse(plane, '/api/v1/login-links', headers, 'POST')
-    for (const headers of [{ authorization: `Bearer ${await signed()}` }, { cookie, origin: `http://${HOST}` }]) {
-      const { status, body } = await link(headers)
-      expect([status, body]).toEqual([403, expect.stringContaining('sign in at /login')])
-    }
+    const headers = { authorization: `Bearer ${await signed()}` }
+    const { status, body } = await browse(plane, '/api/v1/login-links', headers, 'POST')
+    expect([status, body]).toEqual([403, expect.stringContaining('sign in in the browser')])
   })
 
   it('ends the sessions of a provider that is no longer configured', async () => {
-    const secretKey = new Uint8Array(32).fill(3)
-    plane = aControlPlane({ oidc: OIDC, fetch: fake.fetch, secretKey })
     const [cookie = ''] = cookiesOf(await callback())
-    const statusOn = async (on: Plane) => (await browse(on, '/api/v1/info', { cookie })).status
-    expect(await statusOn(plane)).toBe(200)
-    expect(await statusOn(aControlPlane({ secretKey }))).toBe(401)
+    const { store } = plane
+    expect(await whoIs(plane, cookie)).toMatchObject({ name: 'ada' })
+    expect(await whoIs(aControlPlane({ store }), cookie)).toBe(401)
     const elsewhere = { ...OIDC, issuer: 'https://other.example' }
-    expect(await statusOn(aControlPlane({ secretKey, oidc: elsewhere, fetch: fake.fetch }))).toBe(401)
+    expect(await whoIs(aControlPlane({ store, oidc: elsewhere, fetch: fake.fetch }), cookie)).toBe(401)
   })
 })
 
 it('sends no request to a provider when none is configured', async () => {
   const plane = aControlPlane()
-  expect(await browse(plane, '/login')).toMatchObject(FAILED)
+  expect((await browse(plane, '/login/provider')).headers.location).toBe('/#/sign-in')
   expect((await browse(plane, '/login/callback?code=c&state=s')).status).toBe(404)
+  expect((await browse(plane, '/login/provider-logout', {}, 'POST')).status).toBe(404)
   expect(JSON.parse(String((await browse(plane, '/api/v1/info')).body))).not.toHaveProperty('sign_in')
   const fake = fakeProvider(() => plane.clock.now())
   const token = await fake.token(await aKey('k1'))

@@ -3,7 +3,7 @@ import type { ApiRequest } from '@lcm/contract/route-spec'
 import type { Clock } from '@lcm/runtime/clock'
 import { z } from 'zod'
 import { randomText, type Sealing, sameSecret } from '../crypto.ts'
-import { cameByHttps, cookieIn, cookieName, setCookie } from './browser-sessions.ts'
+import type { Cookies } from './cookies.ts'
 
 const SIGN_IN_MS = 10 * 60_000
 const PURPOSE = 'oidc'
@@ -28,19 +28,12 @@ export function signInCookie(parts: {
   clock: Clock
   randomBytes: (size: number) => Uint8Array
   sealing: Sealing
-  publicUrl: string | null
+  cookies: Cookies
 }): SignInCookie {
-  const { clock, sealing } = parts
+  const { clock, sealing, cookies } = parts
+  // The cookie must be sent when the provider redirects back.
   const cookie = (request: ApiRequest, value: string, maxAgeMs: number) =>
-    setCookie({
-      name: cookieName(COOKIE, request),
-      value,
-      path: '/login',
-      // The cookie must be sent when the provider redirects back.
-      sameSite: 'Lax',
-      maxAgeMs,
-      secure: cameByHttps(request, parts.publicUrl),
-    })
+    cookies.write(request, { stem: COOKIE, value, sameSite: 'Lax', maxAgeMs })
   const secret = () => randomText(parts.randomBytes, SECRET_BYTES)
   return {
     begin(request) {
@@ -48,7 +41,7 @@ export function signInCookie(parts: {
       return { signIn, cookie: cookie(request, sealing.seal(JSON.stringify(signIn), PURPOSE), SIGN_IN_MS) }
     },
     resume(request, state) {
-      const value = cookieIn(request, cookieName(COOKIE, request))
+      const value = cookies.read(request, COOKIE)
       const opened = value === null ? null : sealing.open(value, PURPOSE)
       const signIn = opened === null ? null : SignIn.safeParse(JSON.parse(opened)).data
       if (signIn && signIn.exp > clock.now() && sameSecret(state, signIn.state)) return signIn

@@ -87,7 +87,7 @@ describe('bad requests', () => {
     ['GET', '/api/v1/workers/cleanup', 'POST'],
     ['OPTIONS', '/api/v1/workers/imports', 'POST'],
     ['POST', '/health', 'GET, HEAD'],
-    ['HEAD', '/login', 'GET'],
+    ['HEAD', '/login', 'GET, POST'],
   ])('list the allowed methods of a path: %s %s', async (method, path, allow) => {
     const answer = await plane.send(method, path)
     expect(answer).toMatchObject({ status: 405, headers: { allow } })

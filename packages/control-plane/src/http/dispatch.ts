@@ -13,6 +13,7 @@ import { assert } from '@lcm/domain/assert'
 import type { Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import { type AccessControl, revocableStream } from '../access/access-control.ts'
+import { originOf } from '../access/request-origin.ts'
 import type { Api, Reply } from '../api-context.ts'
 import { fenceOf } from '../resources/service/term-fencing.ts'
 import type { ExtraRoutes } from './extra-routes.ts'
@@ -45,7 +46,7 @@ export function dispatcher(parts: {
   }
 
   async function answerRoute(request: ApiRequest, url: URL, { name, spec, params }: FoundRoute): Promise<ApiResponse> {
-    const actor = allowedOrRefused(await parts.access.identify(request), spec)
+    const actor = allowedOrRefused(await parts.access.identify(request), spec, request)
     refuseUnsafeValues(params, 'path')
     const raw: RawRequest = {
       params,
@@ -57,6 +58,7 @@ export function dispatcher(parts: {
       fence: spec.fenced ? await fenceFor(api, actor, request) : null,
       epoch: epochOf(request),
       once: null,
+      origin: originOf(request),
       signal: request.signal,
     }
     const handle = handlerOf.get(name)
@@ -75,7 +77,7 @@ export function dispatcher(parts: {
     if (spec.file !== undefined) return responseOf(spec, await handle(raw))
     if (!spec.stream) return responseOf(spec, await withDeadline(clock, ANSWER_MS_MAX, handle(raw)))
     const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(eventsOf)
-    const check = async () => allowedOrRefused(await parts.access.recheck(request), spec)
+    const check = async () => refuseOtherRole(actor, await parts.access.recheck(request))
     const events = await revocableStream(open, { clock, signal: request.signal, check })
     return responseOf(spec, { kind: 'stream', events })
   }
@@ -139,9 +141,16 @@ function epochOf(request: ApiRequest): number {
   return /^[1-9]\d{0,14}$/.test(epoch) ? Number(epoch) : 0
 }
 
-function allowedOrRefused(actor: Actor, spec: RouteSpec): Actor {
-  if (mayCall(actor, spec.access)) return actor
-  throw new ProblemError('forbidden', `${actor.name} is ${actor.role}, which may not do this`)
+function allowedOrRefused(actor: Actor, { access, bearerOnly }: RouteSpec, { headers }: ApiRequest): Actor {
+  if (!mayCall(actor, access))
+    throw new ProblemError('forbidden', `${actor.name} is ${actor.role}, which may not do this`)
+  if (!bearerOnly || headers.authorization !== undefined) return actor
+  throw new ProblemError('forbidden', 'a browser session may not do this; send a token')
+}
+
+/** The role decides what a stream shows, so another role needs another stream. */
+function refuseOtherRole(before: Actor, { name, role }: Actor): void {
+  if (role !== before.role) throw new ProblemError('forbidden', `${name} is ${role} now`)
 }
 
 function eventsOf(reply: Reply): AsyncIterable<string> {

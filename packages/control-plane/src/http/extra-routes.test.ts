@@ -5,6 +5,7 @@ import { type Document, type Kind, type Store, StoreError } from '@lcm/store/sto
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { cookieOf, HOST, signIn } from '../access/testing/a-browser.ts'
 import type { ControllerRequest, SimulatorRequest } from './extra-routes.ts'
 
 let calls: { service: string; method: string; path: string; role: string | null }[]
@@ -166,10 +167,8 @@ describe('the simulated cloud in the process of the API', () => {
 
   it('accepts actions of a browser only from the page itself', async () => {
     const plane = simulated()
-    const host = 'localhost:8080'
-    const code = await plane.access.createLoginCode({ id: 'admin', name: 'admin', role: 'admin', service: null })
-    const [cookie = ''] =
-      (await plane.send('GET', `/login?code=${code}`, { headers: { host } })).headers['set-cookie']?.split(';') ?? []
+    const host = HOST
+    const cookie = cookieOf(await signIn(plane, { token: 'admin' }))
     const browser = async (method: string, origin: string) => {
       const headers = { cookie, host, origin }
       const signal = new AbortController().signal

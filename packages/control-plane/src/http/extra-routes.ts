@@ -62,7 +62,7 @@ interface ExtraRoute {
 
 /** Routes outside the contract: login and logout, API documents, health and metrics. */
 export function extraRoutes(parts: ExtraParts): ExtraRoutes {
-  const { browser } = parts.access
+  const { browser, provider } = parts.access
   const documents = documentsOf(parts.version)
   const routes = new Map<string, ExtraRoute>([
     [
@@ -72,8 +72,10 @@ export function extraRoutes(parts: ExtraParts): ExtraRoutes {
     ['/ready', probe(() => ready(parts))],
     ['/metrics', get(request => metrics(parts, request))],
     ...documents,
-    ['/login', get(browser.login)],
-    ['/login/callback', get(browser.callback)],
+    ['/login', { methods: ['GET', 'POST'], answer: pageOrLogin(browser) }],
+    ['/login/provider', get(provider.begin)],
+    ['/login/callback', get(provider.callback)],
+    ['/login/provider-logout', { methods: ['POST'], answer: provider.logout }],
     ['/logout', { methods: ['POST'], answer: browser.logout }],
   ])
   return async (request, url) => {
@@ -92,6 +94,11 @@ async function healthFor({ access }: ExtraParts, request: ApiRequest, health: ob
   if (actor !== null && seesAll(actor)) return health
   return { ...health, problems: health.problems.map(each => redactReason(Reason.parse(each))) }
 }
+
+const pageOrLogin =
+  ({ page, login }: AccessControl['browser']): ExtraRoute['answer'] =>
+  (request, url) =>
+    request.method === 'GET' ? page(request, url) : login(request)
 
 /** Only admins may inject faults; the simulator itself checks no role. */
 async function simulatorAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
@@ -162,7 +169,7 @@ function lazy<T>(make: () => T): () => T {
 }
 
 const get = (answer: ExtraRoute['answer']): ExtraRoute => ({ methods: ['GET'], answer })
-/** Some load balancers send HEAD. Other routes refuse it: a login code would be used up. */
+/** Some load balancers send HEAD. Other routes refuse it. */
 const probe = (answer: ExtraRoute['answer']): ExtraRoute => ({ methods: ['GET', 'HEAD'], answer })
 
 const json = (status: number, body: string): ApiResponse => ({
@@ -173,6 +180,6 @@ const json = (status: number, body: string): ApiResponse => ({
 
 async function metrics({ access, process, fleetMetrics, metricsPublic = false }: ExtraParts, request: ApiRequest) {
   if (!metricsPublic) await access.identify(request)
-  const body = `${await process.metrics()}${await fleetMetrics()}`
+  const body = `${await process.metrics()}${await fleetMetrics()}${access.audit.metrics()}`
   return { status: 200, headers: { 'content-type': 'text/plain; version=0.0.4' }, body }
 }

@@ -2,7 +2,7 @@ import type { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
-import { LOGIN_CODE_MS } from '../access/login-codes.ts'
+import { LOGIN_CODE_MS, loginLinkOf } from '../access/login-codes.ts'
 import type { Api, Created, Empty, Encoded, File, Json, Reply, ReplyOf, Request, Stream } from '../api-context.ts'
 import type { EventStreams } from '../changes/events.ts'
 import { createBackup, type MakeBackup } from '../create-backup.ts'
@@ -251,8 +251,8 @@ const systemHandlers = ({ api, access, events, backup, simControl }: HandlerPart
       const { version, profile, cloud, regions } = api.config
       return { version, profile, cloud, regions: [...regions], sim_control: simControl, actor: { id, name, role } }
     }),
-    createLoginLink: created(async ({ actor }) => ({
-      url: `/login?code=${await access.createLoginCode(actor)}`,
+    createLoginLink: created(async ({ actor, origin }) => ({
+      url: loginLinkOf(await access.createLoginCode(actor, origin)),
       expires_in_seconds: LOGIN_CODE_MS / 1000,
     })),
     rotateSecretKey: json(request => rotateKey(api, request)),

@@ -13,13 +13,15 @@ import {
   replaceCertificate,
 } from '@lcm/runtime/http-server'
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { clientAddress, type TrustedProxies } from '../access/client-address.ts'
+import { isReachedByHttps } from '../access/public-address.ts'
 import { bodyTooLarge } from './parse-request.ts'
 import { problemResponse } from './response.ts'
 
 const METHODS_WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])
 /** Routes of `dispatch` outside of `/api`. */
 const OTHER_PATHS = [
-  ...['/login', '/login/callback', '/logout'],
+  ...['/login', '/login/provider', '/login/callback', '/login/provider-logout', '/logout'],
   ...['/health', '/ready', '/metrics', '/services/*'],
   `${SIM_CONTROL_PATH}/*`,
 ]
@@ -54,8 +56,6 @@ const SECURITY_HEADERS = {
 
 /** Browsers use only HTTPS for this host from then on. */
 const HSTS = { 'strict-transport-security': 'max-age=31536000' }
-/** What a proxy with TLS would say: cookies are then kept off plain HTTP. */
-const CAME_BY_HTTPS = { 'x-forwarded-proto': 'https' }
 /** Other servers on this machine may have no certificate, and share the name. */
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]'])
 
@@ -68,6 +68,10 @@ export interface ServerOptions {
   readonly hostnames: readonly string[]
   /** Folder of the built console; without it only the API is served. */
   readonly consoleDir: string | null
+  /** Address of the console in browsers, when it differs from the address of the server. */
+  readonly publicUrl?: string | null
+  /** Proxies whose `X-Forwarded-For` names the client; without any, the peer is the client. */
+  readonly trustedProxies?: TrustedProxies
   /** Once aborted, every response closes its connection, so that clients reconnect elsewhere. */
   readonly ending?: AbortSignal
   /** Timeout for receiving a request, on Node's own clock: no other can abort a request that was not read yet. */
@@ -97,7 +101,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     // A malformed URL reaches neither hooks nor handlers.
     frameworkErrors: (_error, request, reply) => {
       const problem = new ProblemError('not_found', 'the address cannot be read')
-      return send(reply.headers(SECURITY_HEADERS), problemResponse(problem, request.url))
+      return send(reply.headers(securityHeaders(request, options)), problemResponse(problem, request.url))
     },
   })
   guard(app, options)
@@ -143,6 +147,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await requestsFinished(Promise.all(closing), servers, { clock: options.clock, hurry })
     },
   }
+}
+
+function securityHeaders(request: FastifyRequest, { publicUrl = null, certificate }: ServerOptions) {
+  const isLoopback = certificate && LOOPBACK.has(nameOf(request))
+  return isReachedByHttps(publicUrl) && !isLoopback ? { ...SECURITY_HEADERS, ...HSTS } : SECURITY_HEADERS
 }
 
 const noSchemas = () => () => {
@@ -226,8 +235,7 @@ async function listenOnIpv6(app: FastifyInstance, port: number, options: HttpSer
 
 function guard(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers(SECURITY_HEADERS)
-    if (options.certificate && !LOOPBACK.has(nameOf(request))) reply.headers(HSTS)
+    reply.headers(securityHeaders(request, options))
     if (options.ending?.aborted) reply.header('connection', 'close')
     if (options.hostnames.includes(nameOf(request))) return
     await send(reply, problemResponse(wrongHost(options), request.url))
@@ -277,12 +285,13 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
   if (body === undefined) {
     return send(reply, problemResponse(new ProblemError('malformed_json', 'the body is not valid UTF-8'), request.url))
   }
+  const headers = headersOf(request)
   const response = await options.dispatch({
     method: request.method,
     url: request.url,
-    headers: { ...headersOf(request), ...(options.certificate ? CAME_BY_HTTPS : {}) },
+    headers,
     body,
-    remote: request.ip,
+    remote: clientAddress(request.ip, headers['x-forwarded-for'], options.trustedProxies ?? trustsNothing),
     signal: gone.signal,
   })
   if (response.bytes !== undefined) {
@@ -294,7 +303,7 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
   const open: OpenStream = { gone, isEndless: response.file === undefined, reconnectMs: null }
   options.streams.add(open)
   try {
-    await stream(reply, response, chunks, { clock: options.clock, gone })
+    await stream(reply, response, chunks, { ...options, gone })
     if (open.reconnectMs !== null) reply.raw.write(`retry: ${open.reconnectMs}\n\n`)
     // A partial file must not look complete, so its connection is destroyed; an event stream may end anywhere.
     if (response.file !== undefined && gone.signal.aborted) reply.raw.destroy()
@@ -306,6 +315,8 @@ async function forward(request: FastifyRequest, reply: FastifyReply, options: Fo
     reply.raw.end()
   }
 }
+
+const trustsNothing: TrustedProxies = () => false
 
 /** Undefined for bytes that are not UTF-8. */
 function textOf(body: unknown): string | null | undefined {
@@ -339,15 +350,19 @@ async function stream(
   reply: FastifyReply,
   response: ApiResponse,
   chunks: AsyncIterable<string | Uint8Array>,
-  { clock, gone }: { clock: Clock; gone: AbortController },
+  { gone, ...options }: ServerOptions & { gone: AbortController },
 ): Promise<void> {
   reply.hijack()
   const { raw } = reply
-  raw.writeHead(response.status, { ...SECURITY_HEADERS, 'cache-control': 'no-store', ...response.headers })
+  raw.writeHead(response.status, {
+    ...securityHeaders(reply.request, options),
+    'cache-control': 'no-store',
+    ...response.headers,
+  })
   for await (const chunk of chunks) {
     if (gone.signal.aborted) break
     if (raw.write(chunk)) continue
-    await drained(raw, clock)
+    await drained(raw, options.clock)
   }
 }
 

@@ -11,6 +11,8 @@ interface TextFieldProps {
   readonly maxLength?: number
   readonly placeholder?: string
   readonly inputmode?: 'numeric'
+  /** `off` unless a password manager should fill it in. */
+  readonly autocomplete?: 'current-password'
 }
 
 export const TextField = ({ label, note, value, isSecret = false, ...more }: TextFieldProps) => (

@@ -8,6 +8,7 @@ import { LabsPage } from '../../pages/lab/labs-page.tsx'
 import { OverviewPage } from '../../pages/overview/overview-page.tsx'
 import { SessionsPage } from '../../pages/session/list/sessions-page.tsx'
 import { SettingsPage } from '../../pages/settings/settings-page.tsx'
+import { SignInPage } from '../../pages/sign-in/sign-in-page.tsx'
 import { WorkersPage } from '../../pages/worker/list/workers-page.tsx'
 import type { ListPage, Query, Route } from '../../state/router.ts'
 import { zoneText } from '../../state/time-format.ts'
@@ -15,7 +16,7 @@ import { type ConsoleParts, useConsole } from '../console-context.ts'
 import { ConnectionBanner } from './connection-status.tsx'
 import { DetailPageOf } from './detail-page-route.tsx'
 import { NoticeList } from './notice-list.tsx'
-import { Loading, LoginFailed, NotFound, RenderFailed, SignedOut, Unreachable } from './page-states.tsx'
+import { Loading, NotFound, RenderFailed, Unreachable } from './page-states.tsx'
 import { PAGE_NAMES, TopBar } from './top-bar.tsx'
 
 export function App() {
@@ -49,8 +50,8 @@ function Page({ route }: { route: Route }) {
   const [failure, tryAgain] = useErrorBoundary()
   if (failure !== undefined) return <RenderFailed failure={failure} onRetry={tryAgain} />
   const connection = state.connection.value
-  if (route.page === 'login-failed') return <LoginFailed />
-  if (connection.state === 'signed-out') return <SignedOut signIn={connection.signIn} />
+  if (route.page === 'sign-in') return <SignInPage query={route.query} />
+  if (connection.state === 'signed-out') return <SignInPage />
   if (state.info.value === null) return 'because' in connection ? <Unreachable {...connection} /> : <Loading />
   if (route.page === 'unknown') return <NoSuchPage path={route.path} />
   if ('id' in route) return <DetailPageOf key={route.id} {...route} />
@@ -92,7 +93,7 @@ const NoSuchPage = ({ path }: { path: string }) => (
 )
 
 function titleOf(route: Route, { state }: ConsoleParts): string {
-  if (route.page === 'login-failed') return 'Sign in'
+  if (route.page === 'sign-in') return 'Sign in'
   if (route.page === 'unknown') return 'Not found'
   if (!('id' in route)) return PAGE_NAMES[route.page]
   const { worker, definition } = state.live

@@ -21,43 +21,6 @@ export const PageState = ({ icon, title, children }: PageStateProps) => (
   </section>
 )
 
-export const SignedOut = ({ signIn }: { signIn: string | null }) => (
-  <PageState icon="key" title="Sign in to see the fleet">
-    <p>
-      Open the login link printed by <code class="command">npm start</code>, or run{' '}
-      <code class="command">npx lcm open</code> for a new one.
-    </p>
-    {signIn !== null && (
-      <p>
-        <a class="button primary" href={signIn}>
-          Sign in with your account
-        </a>
-      </p>
-    )}
-    <p class="muted">Each link works once. This page continues automatically after you sign in.</p>
-  </PageState>
-)
-
-/** Also reached with an old link while signed in. */
-export function LoginFailed() {
-  const connection = useConsole().state.connection.value
-  const signIn = connection.state === 'signed-out' ? connection.signIn : null
-  return (
-    <PageState icon="key" title="Login failed">
-      <p>
-        A login link works once and expires after ten minutes. Run <code class="command">npx lcm open</code> to get a
-        new one.
-      </p>
-      {signIn !== null && (
-        <p class="muted">An account of an identity provider needs an LCM role. Ask your administrator.</p>
-      )}
-      <a class="button" href="#/overview">
-        Continue
-      </a>
-    </PageState>
-  )
-}
-
 /** Shown when the first load failed. */
 export function Unreachable({ because, retryAtMs }: { because: string; retryAtMs: number }) {
   const { stream } = useConsole()

@@ -68,6 +68,7 @@ describe('the environment of a service', () => {
       audience: 'lcm-api',
       clientId: 'lcm-console',
       roleClaim: 'roles',
+      scopes: 'openid profile email',
     })
     const claim = { LCM_OIDC_ROLE_CLAIM: 'realm_access.roles' }
     expect(oidcOf(apiEnvironment({ ...API, ...OIDC, ...claim }))).toMatchObject({ roleClaim: 'realm_access.roles' })
@@ -78,6 +79,9 @@ describe('the environment of a service', () => {
     expect(apiEnvironment({ ...API, LCM_PUBLIC_URL: 'https://lcm.example/' }).LCM_PUBLIC_URL).toBe(
       'https://lcm.example',
     )
+    expect(apiEnvironment(API).LCM_TRUSTED_PROXIES).toEqual([])
+    const proxies = { LCM_TRUSTED_PROXIES: '10.0.0.0/8, fd00::1' }
+    expect(apiEnvironment({ ...API, ...proxies }).LCM_TRUSTED_PROXIES).toEqual(['10.0.0.0/8', 'fd00::1'])
     expect(apiEnvironment(API).LCM_METRICS_PUBLIC).toBe(false)
     expect(apiEnvironment({ ...API, LCM_METRICS_PUBLIC: 'true' }).LCM_METRICS_PUBLIC).toBe(true)
   })
@@ -88,6 +92,8 @@ describe('the environment of a service', () => {
     [{ ...OIDC, LCM_OIDC_CLIENT_ID: '' }, 'LCM_OIDC_CLIENT_ID must be set'],
     [{ ...OIDC, LCM_OIDC_ISSUER: 'http://id.example' }, 'LCM_OIDC_ISSUER=http://id.example: an https address'],
     [{ ...OIDC, LCM_OIDC_ISSUER: 'http://localhost.example' }, 'an https address'],
+    [{ LCM_OIDC_SCOPES: 'offline_access' }, 'LCM_OIDC_SCOPES=offline_access: `openid` and further scopes'],
+    [{ LCM_TRUSTED_PROXIES: '10.0.0.0/8, proxy' }, 'LCM_TRUSTED_PROXIES=10.0.0.0/8, proxy: addresses or CIDR ranges'],
     [{ LCM_PUBLIC_URL: 'lcm.example' }, 'LCM_PUBLIC_URL=lcm.example'],
     [{ LCM_PUBLIC_URL: 'https://lcm.example/console' }, 'an address without a path'],
     [{ LCM_METRICS_PUBLIC: 'perhaps' }, 'LCM_METRICS_PUBLIC=perhaps'],

@@ -8,6 +8,7 @@ import {
   flag,
   hosts,
   issuer,
+  proxies,
   publicUrl,
   seconds,
   secondsFrom,
@@ -106,8 +107,13 @@ const API = z.object({
   LCM_OIDC_AUDIENCE: word.optional(),
   LCM_OIDC_CLIENT_ID: word.optional(),
   LCM_OIDC_ROLE_CLAIM: word.default('roles'),
+  LCM_OIDC_SCOPES: z
+    .string()
+    .regex(/^openid( [\x21-\x7e]+)*$/, '`openid` and further scopes, separated by spaces')
+    .default('openid profile email'),
   LCM_PUBLIC_URL: publicUrl.optional(),
   LCM_PUBLIC_HOSTS: words.default([]),
+  LCM_TRUSTED_PROXIES: proxies.default([]),
   LCM_CLOUD: z.enum(['sim', 'aws']).default('aws'),
   LCM_STOP_DELAY: secondsFrom(0, 0, 300),
   AWS_REGIONS_CONFIG_PATH: word,
@@ -340,7 +346,7 @@ export function bootstrapToken({ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: path }: ApiEnvi
 export function oidcOf(env: ApiEnvironment): OidcConfig | null {
   const { LCM_OIDC_ISSUER: issuer, LCM_OIDC_AUDIENCE: audience, LCM_OIDC_CLIENT_ID: clientId } = env
   if (issuer === undefined || audience === undefined || clientId === undefined) return null
-  return { issuer, audience, clientId, roleClaim: env.LCM_OIDC_ROLE_CLAIM }
+  return { issuer, audience, clientId, roleClaim: env.LCM_OIDC_ROLE_CLAIM, scopes: env.LCM_OIDC_SCOPES }
 }
 
 export const etcdEndpoints = (env: SharedEnvironment): readonly string[] =>

@@ -1,3 +1,4 @@
+import { isAddressRange } from '@lcm/control-plane/access/client-address'
 import { SECRET_KEYS } from '@lcm/control-plane/keys/secret-keys'
 import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 import { HOST_PATTERN } from '@lcm/domain/outbound/host-list'
@@ -51,6 +52,11 @@ export const words = z
 export const hosts = words.refine(
   list => list.every(each => HOST_PATTERN.test(each)),
   'hosts such as labs.example, *.labs.example or 10.0.0.7:8443, separated by commas',
+)
+/** Addresses of proxies. */
+export const proxies = words.refine(
+  list => list.every(isAddressRange),
+  'addresses or CIDR ranges, such as 10.0.0.0/8, separated by commas',
 )
 const address = (allowed: string) => z.url({ protocol: /^https?$/, error: allowed, abort: true })
 export const url = address('an http or https address, such as http://localhost:8080')

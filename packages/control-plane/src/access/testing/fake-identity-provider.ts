@@ -7,6 +7,7 @@ export const OIDC: OidcConfig = {
   audience: 'lcm-api',
   clientId: 'lcm-console',
   roleClaim: 'realm_access.roles',
+  scopes: 'openid profile email',
 }
 
 export interface SigningKey {
@@ -29,6 +30,8 @@ export function fakeProvider(nowMs: () => number) {
     /** Form of the last token exchange. */
     form: new URLSearchParams(),
     idToken: '',
+    /** The answer to a token request; null for tokens that fit `idToken`. */
+    tokens: null as { status: number; body: object } | null,
     document: {
       issuer: OIDC.issuer,
       authorization_endpoint: `${OIDC.issuer}/auth?theme=dark`,
@@ -40,9 +43,11 @@ export function fakeProvider(nowMs: () => number) {
   answers.set(`${OIDC.issuer}/.well-known/openid-configuration`, () => Response.json(state.document))
   answers.set(`${OIDC.issuer}/keys`, async () => Response.json(await keySet(state.keys)))
   answers.set(`${OIDC.issuer}/token`, () =>
-    state.idToken === ''
-      ? Response.json({ error: 'invalid_grant' }, { status: 400 })
-      : Response.json({ id_token: state.idToken, access_token: 'opaque', token_type: 'Bearer' }),
+    state.tokens !== null
+      ? Response.json(state.tokens.body, { status: state.tokens.status })
+      : state.idToken === ''
+        ? Response.json({ error: 'invalid_grant' }, { status: 400 })
+        : Response.json({ id_token: state.idToken, access_token: 'opaque', token_type: 'Bearer' }),
   )
   const fetch: Fetch = async (url, init) => {
     state.requests.push(url)

@@ -5,5 +5,8 @@ declare module 'oidc-provider' {
   export class Provider {
     constructor(issuer: string, configuration: object)
     callback(): RequestListener
+    readonly Client: {
+      find(id: string): Promise<{ backchannelLogout(subject: string, sid: string): Promise<unknown> } | undefined>
+    }
   }
 }

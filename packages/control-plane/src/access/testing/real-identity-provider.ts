@@ -8,21 +8,33 @@ export const REAL_CLIENT = 'lcm-console'
 
 const Exchange = z.object({ access_token: z.string() })
 
-/** Accounts are named after their role; `no-role` has none. */
-const rolesOf = (account: string) => (account === 'no-role' ? [] : ['offline_access', account])
+/** Receives the logout tokens of the provider. */
+type SendLogout = (logoutToken: string) => Promise<number>
 
-/** A certified OpenID provider on loopback that accepts any password. */
-export async function realProvider(redirectUri: string) {
+/** A certified OpenID provider on loopback that accepts any password. Accounts are named after their role; `no-role` has none. */
+export async function realProvider(redirectUri: string, sendLogout: SendLogout) {
+  const withoutRole = new Set(['no-role'])
+  const removed = new Set<string>()
   const server = createServer()
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const provider = new Provider(issuer, configuration(redirectUri))
+  const people = {
+    rolesOf: (account: string) => (withoutRole.has(account) ? [] : ['offline_access', account]),
+    removed,
+  }
+  const provider = new Provider(issuer, configuration(redirectUri, people, sendLogout))
   server.on('request', provider.callback())
   return {
     issuer,
     close() {
       server.close()
       server.closeAllConnections()
+    },
+    takeRole: (account: string) => void withoutRole.add(account),
+    remove: (account: string) => void removed.add(account),
+    /** Tells LCM that a session has ended. */
+    async logOut(account: string, sid: string): Promise<void> {
+      await (await provider.Client.find(REAL_CLIENT))?.backchannelLogout(account, sid)
     },
     /** Follows redirects, fills in the forms and returns the address that the browser is sent back to. */
     signIn: (url: string, account: string) => signIn(url, account, redirectUri),
@@ -36,30 +48,43 @@ export async function realProvider(redirectUri: string) {
   }
 }
 
-const configuration = (redirectUri: string) => ({
+interface People {
+  rolesOf(account: string): string[]
+  readonly removed: ReadonlySet<string>
+}
+
+const configuration = (redirectUri: string, { rolesOf, removed }: People, sendLogout: SendLogout) => ({
   clients: [
     {
       client_id: REAL_CLIENT,
       token_endpoint_auth_method: 'none',
       redirect_uris: [redirectUri],
       response_types: ['code'],
-      grant_types: ['authorization_code'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      backchannel_logout_uri: new URL('/login/provider-logout', redirectUri).href,
+      backchannel_logout_session_required: true,
     },
   ],
   cookies: { keys: ['for the test'] },
   ttl: { AccessToken: 600, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
   claims: { profile: ['preferred_username', 'roles'], email: ['email'] },
   conformIdTokenClaims: false,
-  findAccount: async (_: object, id: string) => ({
-    accountId: id,
-    claims: async () => ({ sub: `sub-${id}`, preferred_username: id, roles: rolesOf(id) }),
-  }),
+  issueRefreshToken: async () => true,
+  fetch: async (_: URL, { body }: { body: URLSearchParams | string }) => {
+    const status = await sendLogout(new URLSearchParams(body).get('logout_token') ?? '')
+    return new Response(null, { status })
+  },
+  findAccount: async (_: object, id: string) =>
+    removed.has(id)
+      ? undefined
+      : { accountId: id, claims: async () => ({ sub: `sub-${id}`, preferred_username: id, roles: rolesOf(id) }) },
   extraTokenClaims: async (_: object, { accountId }: { accountId: string }) => ({
     preferred_username: accountId,
     roles: rolesOf(accountId),
   }),
   features: {
     devInteractions: { enabled: true },
+    backchannelLogout: { enabled: true },
     resourceIndicators: {
       enabled: true,
       defaultResource: async () => REAL_AUDIENCE,

@@ -330,6 +330,7 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     after: { active_key: expect.any(String) },
   },
   createBackup: { action: 'backup', about: 'store:backup' },
+  createLoginLink: { action: 'login-link', about: 'login_code:' },
   resetTerm: {
     arrange: aService,
     action: 'reset-term',
@@ -339,8 +340,8 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
   },
 }
 
-/** One creates a login for an authenticated actor, the other only reads: neither changes a resource. */
-const UNAUDITED: readonly RouteName[] = ['createLoginLink', 'previewPlacement']
+/** It only reads. */
+const UNAUDITED: readonly RouteName[] = ['previewPlacement']
 
 const specs: readonly [RouteName, RouteSpec][] = Object.entries(ROUTES).map(([name, spec]) => [name as RouteName, spec])
 const people = ({ access }: RouteSpec) => (typeof access === 'object' && 'roles' in access ? access.roles : [])

@@ -18,7 +18,7 @@ export const STREAMS = {
 
 /** Audit entry: actor, action and the fields that differ. */
 export function auditEntry(
-  actor: Actor,
+  actor: Pick<Actor, 'id' | 'name'> & { readonly role: string },
   action: string,
   at: Instant,
   more: { before?: object; after?: object; reason?: string | undefined } = {},
