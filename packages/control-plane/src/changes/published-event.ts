@@ -8,7 +8,8 @@ import type { PositionedChange } from '@lcm/store/store'
 import type { Api } from '../api-context.ts'
 import { STREAMS } from '../resources/journal/entries.ts'
 import { storedReason } from '../resources/journal/queries.ts'
-import { EVENTS, type EventVisibility, OWNS_NOTHING, type Ownership, ownershipIn, seesAll } from '../resources.ts'
+import { EVENTS, type EventVisibility } from '../resources.ts'
+import { OWNS_NOTHING, type Ownership, ownershipIn, seesAll } from '../visibility.ts'
 import { eventResourceOf } from './announcer.ts'
 
 /** Transitions of one resource that are searched. */

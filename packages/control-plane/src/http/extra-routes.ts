@@ -6,7 +6,7 @@ import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import { Reason } from '@lcm/domain/reason'
 import { redactReason } from '@lcm/domain/redact-reason'
 import type { AccessControl } from '../access/access-control.ts'
-import { seesAll } from '../resources.ts'
+import { seesAll } from '../visibility.ts'
 import { methodNotAllowed } from './parse-request.ts'
 
 /** Answers a path outside the contract, such as the login page; null for an unknown path. */

@@ -6,7 +6,7 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import type { Query } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
 import { readsTopologies } from '../../narrow-view.ts'
-import { type Ownership, ownershipOf, redactLab } from '../../resources.ts'
+import { type Ownership, ownershipOf, redactLab } from '../../visibility.ts'
 import { listAll, listPage } from '../list-documents.ts'
 import { labCountSeries } from '../worker/worker-view.ts'
 

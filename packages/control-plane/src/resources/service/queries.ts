@@ -5,7 +5,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { redactReason } from '@lcm/domain/redact-reason'
 import type { ServiceInstance } from '@lcm/domain/service-instance'
 import type { Api } from '../../api-context.ts'
-import { redactSessionIds, seesAll, visibilityOf } from '../../resources.ts'
+import { redactSessionIds, seesAll, visibilityOf } from '../../visibility.ts'
 import { isSilent, newestOf } from './commands.ts'
 
 const CONTROLLERS = SERVICES.filter(service => service !== 'control-plane-api')
