@@ -1,5 +1,5 @@
-import { Reason } from '@lcm/domain/reason'
-import { z } from 'zod'
+import type { Reason } from '@lcm/domain/reason'
+import type { Problem } from './problem-schema.ts'
 
 /** Every problem that the API can return. A code is never reused for another meaning. `help` says why and what to do. */
 export const PROBLEMS = {
@@ -101,12 +101,38 @@ export const PROBLEMS = {
     title: 'The lab is in use',
     help: 'The lab belongs to a session that has not ended. Cancel the session instead.',
   },
+  managed_by_provider: {
+    status: 409,
+    title: 'The identity provider manages this person',
+    help:
+      'Name, email, role and groups come from the identity provider with every sign-in, and so does the way to ' +
+      'sign in. Change them there.',
+  },
   no_capacity: {
     status: 409,
     title: 'The worker has no capacity',
     help:
       'The worker cannot take the session or its ports now; `detail` has the reason. The scheduler tries ' +
       'another worker.',
+  },
+  person_built_in: {
+    status: 409,
+    title: 'The person belongs to the first token',
+    help:
+      'This person owns the administrator token that LCM started with, which is the last way in. It cannot be ' +
+      'renamed, demoted, removed or merged into another.',
+  },
+  person_has_sessions: {
+    status: 409,
+    title: 'The person has open sessions',
+    help: 'Cancel the sessions, or give them to another person with `lcm merge person`. Then remove the person.',
+  },
+  person_merging: {
+    status: 409,
+    title: 'The person is being merged',
+    help:
+      'Everything of this person moves to another one, and the record is removed within minutes. Use the other ' +
+      'person.',
   },
   scale_up_rejected: {
     status: 409,
@@ -226,10 +252,20 @@ export const PROBLEMS = {
     title: 'Unknown definition',
     help: 'No definition has this id or name. `lcm get definitions` lists them.',
   },
+  person_not_found: {
+    status: 422,
+    title: 'Unknown person',
+    help: 'No person has this id. `lcm get people` lists them.',
+  },
   region_not_configured: {
     status: 422,
     title: 'The region is not configured',
     help: 'LCM is not configured for this region. Use one of the regions in `detail`.',
+  },
+  role_too_strong: {
+    status: 422,
+    title: 'The role exceeds the role of the person',
+    help: 'A token permits at most what its person may do. Choose another role, or change the role of the person.',
   },
   template_disabled: {
     status: 422,
@@ -305,34 +341,6 @@ export const PROBLEMS = {
 } as const satisfies Record<string, { status: number; title: string; help: string }>
 
 export type ProblemCode = keyof typeof PROBLEMS
-
-/** RFC 9457. `type` is stable and links to the documentation of the code. */
-export const Problem = z
-  .object({
-    type: z.string().meta({ description: 'The documentation of the code.', example: '/api/docs#validation_failed' }),
-    title: z.string().meta({ description: 'The meaning of the code, always the same text.' }),
-    status: z.int().meta({ description: 'The HTTP status.', example: 409 }),
-    detail: z.string().meta({ description: 'What failed this time, for people.' }),
-    code: z.string().meta({ description: 'The code, for programs. Never reused for another meaning.' }),
-    instance: z.string().optional().meta({ description: 'The path of the request.' }),
-    errors: z
-      .array(
-        z.object({
-          path: z.string().meta({ description: 'The wrong field.', example: 'body.template_name' }),
-          message: z.string().meta({ description: 'The error in this field.' }),
-          line: z.int().positive().optional().meta({ description: 'The line of a topology.', example: 12 }),
-        }),
-      )
-      .optional()
-      .meta({ description: 'The wrong fields.' }),
-    reason: Reason.optional().meta({ description: 'Why a decision refused it, as data.' }),
-    sign_in: z.string().optional().meta({
-      description:
-        'With `unauthenticated`: the path where a browser signs in with the identity provider, if there is one.',
-    }),
-  })
-  .meta({ id: 'Problem', description: 'A refusal (RFC 9457).' })
-export type Problem = z.infer<typeof Problem>
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json'
 

@@ -8,10 +8,18 @@ import { ADMINS, PEOPLE, type RouteSpec } from './route-spec.ts'
 
 export const CreateToken = z
   .strictObject({
-    name: onOneLine(z.string().min(1).max(64)).meta({
-      description: 'The person or program that uses it.',
-      example: 'ci',
-    }),
+    name: onOneLine(z.string().min(1).max(64)).meta({ description: 'What it is for.', example: 'ci' }),
+    person_id: z
+      .string()
+      .min(1)
+      .max(300)
+      .optional()
+      .meta({
+        description:
+          'The id of the person that it belongs to. Without it, a new person with the name and role of the token is ' +
+          'created. Refused for role `controller`.',
+        example: 'pe-5k1r2m3n8pq4t',
+      }),
     role: z.enum(ROLES).meta({ description: 'What its bearer may do.', example: 'operator' }),
     service: z.enum(SERVICES).optional().meta({
       description: 'The service whose controllers use it; required for role `controller`, refused for others.',
@@ -22,13 +30,17 @@ export const CreateToken = z
     message: 'is required for role controller and not allowed for other roles',
     path: ['service'],
   })
+  .refine(({ role, person_id }) => role !== 'controller' || person_id === undefined, {
+    message: 'is not allowed for role controller',
+    path: ['person_id'],
+  })
   .meta({
     id: 'CreateToken',
     description: 'A token to create.',
     example: { name: 'ci', role: 'operator' },
     if: { properties: { role: { const: 'controller' } } },
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
-    then: { required: ['service'] },
+    then: { required: ['service'], properties: { person_id: false } },
     else: { properties: { service: false } },
   })
 export const TokenList = listOf(Token).meta({ id: 'TokenList', description: 'A page of tokens.' })
@@ -62,20 +74,24 @@ export const TOKEN_ROUTES = {
     method: 'POST',
     path: '/tokens',
     summary: 'Create a token',
-    description: 'Creates a token. Its secret is returned once.',
+    description:
+      'Creates a token for a person. Its secret is returned once. To replace a lost token, create one for the same ' +
+      'person and revoke the lost one: sessions belong to the person.',
     access: ADMINS,
     body: CreateToken,
     status: 201,
     answer: CreatedToken,
     idempotent: true,
-    problems: [],
+    problems: ['person_not_found', 'role_too_strong'],
   },
   deleteToken: {
     method: 'DELETE',
     path: '/tokens/{id}',
     params: { id: { description: 'The id of the token, not its secret.', example: 'tk-5k1r2m3n8pq4t' } },
     summary: 'Revoke a token',
-    description: 'Revokes a token. Requests and event streams that use it are refused from then on.',
+    description:
+      'Revokes a token and ends all sign-ins of its person. Requests and event streams that use it are refused from ' +
+      'then on.',
     access: ADMINS,
     status: 204,
     answer: null,

@@ -25,9 +25,10 @@ import { keyReports, keyRing } from './keys/key-ring.ts'
 import type { SecretKeys } from './keys/secret-keys.ts'
 import { holdFleet } from './resources/fleet/change-fleet-scaling.ts'
 import { fleetMetrics } from './resources/fleet/fleet-metrics.ts'
+import { recordSignIn, seedPeople } from './resources/person/record-people.ts'
 import { nextEpoch } from './resources/service/term-fencing.ts'
 import { seedTemplates } from './resources/template/commands.ts'
-import { findToken, getToken } from './resources/token/queries.ts'
+import { findToken } from './resources/token/queries.ts'
 import { RESOURCES } from './resources.ts'
 
 export interface ControlPlaneParts extends AccessSetting {
@@ -52,6 +53,7 @@ export interface ControlPlane {
   readonly access: AccessControl
   /** Background services: publishing commits, following changes, housekeeping. */
   readonly services: readonly HostedService[]
+  /** Creates what the store lacks: templates, and records of people for tokens, those registered before included. */
   seed(templates: readonly WorkerTemplateSpec[]): Promise<void>
   /** Next term of a service that runs without etcd. */
   nextEpoch(service: string): Promise<number>
@@ -70,7 +72,8 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
     ...parts,
     sealing: keys.cookies,
     findToken: secret => findToken(api, secret),
-    getToken: id => getToken(api, id),
+    getPerson: id => api.people.get(id),
+    recordSignIn: (id, profile) => recordSignIn(api, id, profile),
   })
   const live = liveEvents(api, log)
   const events = limitStreams(eventStreams(api, live))
@@ -100,7 +103,10 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
       ...(parts.secretKeys.file === null ? [keyReports(ringParts, keys)] : []),
       ...(parts.webhook === undefined ? [] : [webhook(api, parts.webhook, log)]),
     ],
-    seed: templates => seedTemplates(api, templates),
+    async seed(templates) {
+      await seedTemplates(api, templates)
+      await seedPeople(api, access.builtInPeople())
+    },
     nextEpoch: service => nextEpoch(api, service),
     holdFleet: async () => void (await holdFleet(api)),
   }

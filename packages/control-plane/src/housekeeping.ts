@@ -6,6 +6,7 @@ import type { Api } from './api-context.ts'
 import { deleteExpiredRequests } from './http/idempotency.ts'
 import { STREAMS } from './resources/journal/entries.ts'
 import { listAll } from './resources/list-documents.ts'
+import { finishMerges } from './resources/person/merge-people.ts'
 import { deleteSilentInstances } from './resources/service/commands.ts'
 import { deleteFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
 import { currentSettings } from './resources/settings/queries.ts'
@@ -62,6 +63,7 @@ export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'fl
           if (api.clock.monotonic() - maintainedAt >= MAINTAIN_MS) {
             maintainedAt = api.clock.monotonic()
             await maintainSessions(api, signal)
+            await finishMerges(api, signal)
             await audit.flush()
           }
           if (api.clock.monotonic() - prunedAt >= PRUNE_MS) {

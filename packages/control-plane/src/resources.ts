@@ -7,6 +7,7 @@ import { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { Settings } from '@lcm/domain/fleet/settings'
 import type { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
+import { Person } from '@lcm/domain/person'
 import type { ReasonCode } from '@lcm/domain/reason'
 import { ServiceInstance } from '@lcm/domain/service-instance'
 import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
@@ -219,10 +220,14 @@ export const RESOURCES = {
     unique: { worker_id: leak => (leak.resolved_at === null ? leak.worker_id : null) },
     facets: leak => ({ worker_id: leak.worker_id }),
   }),
+  people: internal('person', {
+    schema: Person,
+    facets: ({ merging_into }) => (merging_into === null ? {} : { merging_into, is_merging: 'yes' }),
+  }),
   tokens: internal('token', {
     schema: StoredToken,
     unique: { hash: token => token.hash },
-    facets: token => ({ hash: token.hash }),
+    facets: ({ hash, person_id }) => ({ hash, ...(person_id === null ? {} : { person_id }) }),
   }),
   keyRings: internal('key_ring', { schema: KeyRingState }),
   secrets: internal('secret', {

@@ -14,7 +14,8 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const NAMES = Object.keys(RESOURCES) as CollectionName[]
+/** People have no document until the API starts. */
+const NAMES = (Object.keys(RESOURCES) as CollectionName[]).filter(name => name !== 'people')
 const all = (store: Store, name: CollectionName, where = {}) =>
   store.collection<Document>(RESOURCES[name] as never).list({ where, limit: 10_000 })
 

@@ -7,7 +7,7 @@ export type ServiceName = (typeof SERVICES)[number]
 
 /** The authenticated caller. `service` is set for controllers only. */
 export interface Actor {
-  /** Stays the same when the name changes: `admin`, `token:<id>` or `oidc:<subject>`. */
+  /** The id of the person, or the name of the service. It stays the same when the name changes. */
   readonly id: string
   readonly name: string
   readonly role: Role

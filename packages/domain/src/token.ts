@@ -7,8 +7,15 @@ import { Instant } from './instant.ts'
 export const Token = z
   .object({
     ...documentFields('tk-5k1r2m3n8pq4t'),
-    name: z.string().meta({ description: 'The person or program that uses it.', example: 'ci' }),
-    role: z.enum(ROLES).meta({ description: 'What its bearer may do.', example: 'operator' }),
+    name: z.string().meta({ description: 'What it is for.', example: 'ci' }),
+    person_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The id of its person; null for controllers.', example: 'pe-5k1r2m3n8pq4t' }),
+    role: z.enum(ROLES).meta({
+      description: 'What its bearer may do at most. The role of its person limits it too.',
+      example: 'operator',
+    }),
     service: z
       .enum(SERVICES)
       .nullable()

@@ -14,7 +14,16 @@ function aShell() {
   captured.api.putTemplate(aTemplate({ description: NAME }))
   captured.api.put(aWorker({ id: WORKER, name: NAME, desired_by: NAME, desired_reason: NAME, labels: { note: NAME } }))
   const { id, version, created_at, updated_at } = aTemplate()
-  const token = { id, version, created_at, updated_at, role: 'user', service: null, expires_at: null } as const
+  const token = {
+    id,
+    version,
+    created_at,
+    updated_at,
+    role: 'user',
+    person_id: null,
+    service: null,
+    expires_at: null,
+  } as const
   captured.api.putToken({ ...token, name: NAME })
   captured.api.sessions.put(aSession({ owner_name: NAME, reservation_id: NAME }))
   return captured

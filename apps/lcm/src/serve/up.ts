@@ -146,10 +146,10 @@ async function serve(opened: Opened, onClose: (close: () => unknown) => void): P
   const plane = await prepared(async () => {
     const made = openControlPlane(opened, { changeKeys: coordination.changeKeys, controllers })
     await holdRestoredFleet(folder.path, made)
+    made.access.grant(folder.adminToken, ADMIN)
     await made.seed(readTemplateFiles(assetFolder('deploy', 'templates'), log))
     return made
   })
-  plane.access.grant(folder.adminToken, ADMIN)
   if (options.cloud === 'sim') await createFirstFleet(apiClient(plane.dispatch, { token: folder.adminToken }))
   controllers.push(...composeAll(opened, { plane, coordination }))
   const { signal, hurry } = io

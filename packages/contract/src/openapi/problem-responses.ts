@@ -1,4 +1,5 @@
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type Problem, type ProblemCode } from '../problems.ts'
+import type { Problem } from '../problem-schema.ts'
+import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from '../problems.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 import type { Answer, Example, Reference } from './document-types.ts'
 import { type HeaderName, headerReferences } from './parameters-and-headers.ts'

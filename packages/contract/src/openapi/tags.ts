@@ -14,6 +14,7 @@ const TAGS: Readonly<Record<string, string>> = {
   settings: 'Settings that can be changed at run time.',
   'license-leaks': 'Licenses that were not returned before their machine was lost.',
   audit: 'The log of changes that callers made.',
+  people: 'People: the owners of sessions, tokens and sign-ins.',
   tokens: 'API tokens.',
   'login-links': 'One-time links that sign a browser in.',
   'secret-key': 'The key that seals secrets.',

@@ -1,26 +1,27 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
-import { toMs } from '@lcm/domain/instant'
+import type { Person } from '@lcm/domain/person'
 import type { Token } from '@lcm/domain/token'
 import { type LinkedAbort, type Logger, linkedAbort } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
-import { type Sealing, sha256 } from '../crypto.ts'
-import type { BrowserSession } from '../internal-documents.ts'
+import type { Sealing } from '../crypto.ts'
 import { RESOURCES } from '../resources.ts'
 import { type AccessAudit, accessAudit } from './access-audit.ts'
 import { type BrowserLogin, browserLogin } from './browser-login.ts'
-import { type BrowserSessions, browserSessions, tokenActor } from './browser-sessions.ts'
+import { actorOfSession, type BrowserSessions, browserSessions } from './browser-sessions.ts'
 import { cookies } from './cookies.ts'
+import { type Credentials, credentials } from './credentials.ts'
 import { type FailedAttempts, failedAttempts } from './failed-attempts.ts'
 import type { Fetch } from './fetch-json.ts'
 import { type IdentityProvider, identityProvider, type OidcConfig } from './identity-provider.ts'
 import { loginCodes } from './login-codes.ts'
 import { type ProviderLogin, providerLogin } from './provider-login.ts'
+import { type RecordSignIn, recordingProvider } from './provider-people.ts'
 import { type ProviderSessions, providerSessions } from './provider-sessions.ts'
 import { refuseForeignOrigin } from './public-address.ts'
-import { ACCESS_LIMITS, type AccessLimits, boundedMap, rateLimiter } from './rate-limiter.ts'
+import { ACCESS_LIMITS, type AccessLimits, rateLimiter } from './rate-limiter.ts'
 import type { RequestOrigin } from './request-origin.ts'
 import { signInCookie } from './sign-in-cookie.ts'
 
@@ -32,14 +33,16 @@ const JWT = /^eyJ[\w-]+\.[\w-]+\.[\w-]+$/
 export interface AccessControl {
   /** Registers a token. Only its hash is stored. */
   grant(token: string, actor: Actor): void
+  /** People of registered tokens. */
+  builtInPeople(): readonly Actor[]
   /** Returns the actor of a request. Refuses unknown callers, browsers sent by another site and callers over the rate limit. */
   identify(request: ApiRequest): Promise<Actor>
   /** Checks a request that was admitted before and is still being answered. It counts against no limit. */
   recheck(request: ApiRequest): Promise<Actor>
-  /** Creates a code that logs in one browser once, as this actor. */
-  createLoginCode(actor: Actor, origin?: RequestOrigin): Promise<string>
-  /** Drops cached tokens after a deletion. */
-  forgetTokens(): void
+  /** Creates a code that logs in one browser once, as this actor. `by` is the actor who asked for it, if it is another one. */
+  createLoginCode(actor: Actor, origin?: RequestOrigin, by?: Actor): Promise<string>
+  /** Drops cached tokens and people after a change. */
+  forgetCredentials(): void
   readonly browser: BrowserLogin
   /** Sign-in with the identity provider. */
   readonly provider: ProviderLogin
@@ -64,7 +67,8 @@ interface AccessParts extends AccessSetting {
   /** Seals cookies and refresh tokens of the identity provider; both end when their key is removed. */
   readonly sealing: Sealing
   findToken(secret: string): Promise<Token | null>
-  getToken(id: string): Promise<Token | null>
+  getPerson(id: string): Promise<Person | null>
+  readonly recordSignIn: RecordSignIn
 }
 
 export function accessControl(parts: AccessParts): AccessControl {
@@ -74,33 +78,35 @@ export function accessControl(parts: AccessParts): AccessControl {
   const attempts = failedAttempts({ clock, limits, onRefused: audit.refused })
   const rate = rateLimiter(clock, limits)
   const codes = loginCodes({ ...parts, codes: store.collection(RESOURCES.loginCodes), audit })
-  const tokens = bearerTokens(parts)
-  const provider = oidc && identityProvider(oidc, { ...parts, fetch: parts.fetch ?? fetch })
-  const shared = { ...parts, cookies: cookies(publicUrl) }
+  const known = credentials(parts)
+  const provider =
+    oidc && recordingProvider(identityProvider(oidc, { ...parts, fetch: parts.fetch ?? fetch }), { ...parts, known })
+  const shared = { ...parts, cookies: cookies(publicUrl), known }
   const stored = store.collection(RESOURCES.browserSessions)
   const sessions = browserSessions({ ...shared, audit, sessions: stored })
   const used = store.collection(RESOURCES.idempotentRequests)
   const ofProvider = providerSessions({ ...shared, provider, browserSessions: sessions, sessions: stored })
-  const callers = { tokens, provider, sessions, ofProvider, attempts, audit, publicUrl }
+  const callers = { known, provider, sessions, ofProvider, attempts, audit, publicUrl }
 
   return {
     audit,
-    grant: tokens.grant,
-    forgetTokens: tokens.forget,
-    createLoginCode: (actor, origin) => codes.create(actor, origin ?? null),
+    grant: known.grant,
+    builtInPeople: known.builtInPeople,
+    forgetCredentials: known.forget,
+    createLoginCode: (actor, origin, by) => codes.create(actor, origin ?? null, by ?? actor),
     recheck: ({ remote: _, ...request }) => callerOf(callers, request),
     async identify(request) {
       const actor = await callerOf(callers, request)
       if (request.remote !== undefined) rate.take(actor, Buffer.byteLength(request.body ?? ''))
       return actor
     },
-    browser: browserLogin({ ...callers, codes, actorOf: token => tokenBearer(tokens, token), keyOf: tokens.keyOf }),
+    browser: browserLogin({ ...callers, codes, actorOf: token => tokenBearer(known, token), keyOf: known.keyOf }),
     provider: providerLogin({ ...parts, ...callers, stored, used, signIns: signInCookie(shared) }),
   }
 }
 
 interface Callers {
-  readonly tokens: BearerTokens
+  readonly known: Credentials
   readonly provider: IdentityProvider | null
   readonly sessions: BrowserSessions
   readonly ofProvider: ProviderSessions
@@ -130,23 +136,15 @@ function signedOut(provider: IdentityProvider | null): ProblemError {
 async function browserOf({ sessions, attempts, ...callers }: Callers, request: ApiRequest): Promise<Actor | null> {
   const secret = sessions.secretOf(request)
   const session = secret === null ? null : await attempts.find(request, secret, () => sessions.find(secret))
-  return session && currentActor(callers, session)
+  const confirmed = session?.provider ? await callers.ofProvider.current(session) : session
+  return confirmed && actorOfSession(confirmed, callers.known)
 }
 
-async function currentActor(
-  { tokens, ofProvider }: Pick<Callers, 'tokens' | 'ofProvider'>,
-  session: BrowserSession,
-): Promise<Actor | null> {
-  if (session.provider === null) return tokenActor(session, tokens)
-  const confirmed = await ofProvider.current(session)
-  return confirmed && { ...confirmed.actor, service: null }
-}
+const bearer = ({ known, provider }: Callers, token: string): Promise<Actor> =>
+  provider && JWT.test(token) ? provider.personOf(token) : tokenBearer(known, token)
 
-const bearer = ({ tokens, provider }: Callers, token: string): Promise<Actor> =>
-  provider && JWT.test(token) ? provider.personOf(token) : tokenBearer(tokens, token)
-
-async function tokenBearer(tokens: BearerTokens, token: string): Promise<Actor> {
-  const actor = tokens.granted(token) ?? (await tokens.stored(token))
+async function tokenBearer(known: Credentials, token: string): Promise<Actor> {
+  const actor = known.granted(token) ?? (await known.stored(token))
   if (actor) return actor
   const detail = 'the token is not known here; see --token, LCM_TOKEN or the data folder'
   throw new ProblemError('unauthenticated', detail)
@@ -196,88 +194,3 @@ async function recheck({ signal, abort }: LinkedAbort, { clock, check }: Caller)
     if (!signal.aborted) await check().catch(abort)
   }
 }
-
-/** Longest time that a revoked token still works on other replicas. */
-const CACHE_MS = 1_000
-const CACHE_MAX = 1_000
-/** Format of `POST /tokens`; other secrets are refused without a store read. */
-const STORED_SECRET = /^lcm_[\w-]{43}$/
-const STORED_ID = 'token:'
-
-interface Lookup {
-  readonly token: Promise<Token | null>
-  readonly sinceMs: number
-}
-
-export interface BearerTokens {
-  grant(secret: string, actor: Actor): void
-  granted(secret: string): Actor | null
-  stored(secret: string): Promise<Actor | null>
-  /** Key that ties logins to an actor; null when the actor is unknown. */
-  keyOf(actorId: string): Promise<string | null>
-  /** The actor as of now; null when it is unknown or was removed. */
-  currentActor(actorId: string): Promise<Actor | null>
-  /** Drops the cache after a token was deleted in this process. */
-  forget(): void
-}
-
-/** Tokens from the start of the process and tokens in the store. The lookup is by hash, so its timing reveals nothing. */
-export function bearerTokens(options: {
-  clock: Clock
-  findToken: (secret: string) => Promise<Token | null>
-  getToken: (id: string) => Promise<Token | null>
-}): BearerTokens {
-  const { clock } = options
-  const actors = new Map<string, Actor>()
-  const keys = new Map<string, string>()
-  const lookups = boundedMap<Lookup>(CACHE_MAX)
-
-  async function cached(name: string, read: () => Promise<Token | null>): Promise<Token | null> {
-    const known = lookups.get(name)
-    if (known && clock.monotonic() - known.sinceMs < CACHE_MS) return unlessExpired(await known.token)
-    const lookup = { token: read(), sinceMs: clock.monotonic() }
-    lookups.set(name, lookup)
-    try {
-      return unlessExpired(await lookup.token)
-    } catch (error) {
-      if (lookups.get(name) === lookup) lookups.delete(name)
-      throw error
-    }
-  }
-
-  async function tokenOf(actorId: string): Promise<Token | null> {
-    if (!actorId.startsWith(STORED_ID)) return null
-    return cached(actorId, () => options.getToken(actorId.slice(STORED_ID.length)))
-  }
-
-  const unlessExpired = (token: Token | null): Token | null =>
-    token === null || (token.expires_at !== null && toMs(token.expires_at) <= clock.now()) ? null : token
-
-  return {
-    grant(secret, actor) {
-      const hash = sha256(secret)
-      actors.set(hash, actor)
-      keys.set(actor.id, sha256(hash).slice(0, 16))
-    },
-    granted: secret => actors.get(sha256(secret)) ?? null,
-    async stored(secret) {
-      if (!STORED_SECRET.test(secret)) return null
-      const token = await cached(sha256(secret), () => options.findToken(secret))
-      return token && actorOf(token)
-    },
-    async keyOf(actorId) {
-      const key = keys.get(actorId)
-      if (key !== undefined) return key
-      return (await tokenOf(actorId))?.id ?? null
-    },
-    async currentActor(actorId) {
-      const granted = [...actors.values()].filter(({ id }) => id === actorId).at(-1)
-      if (granted !== undefined) return granted
-      const token = await tokenOf(actorId)
-      return token && actorOf(token)
-    },
-    forget: () => lookups.clear(),
-  }
-}
-
-const actorOf = ({ id, name, role, service }: Token): Actor => ({ id: `${STORED_ID}${id}`, name, role, service })

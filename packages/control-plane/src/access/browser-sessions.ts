@@ -2,6 +2,7 @@ import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
 import { toInstant, toMs } from '@lcm/domain/instant'
+import { commonRole } from '@lcm/domain/person'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection } from '@lcm/store/store'
 import { idOfSecret, randomText, sameSecret } from '../crypto.ts'
@@ -9,6 +10,7 @@ import type { BrowserSession } from '../internal-documents.ts'
 import { listAll } from '../resources/list-documents.ts'
 import type { AccessAudit } from './access-audit.ts'
 import type { Cookies } from './cookies.ts'
+import type { Credentials } from './credentials.ts'
 import { boundedMap } from './rate-limiter.ts'
 import { originOf } from './request-origin.ts'
 
@@ -136,11 +138,13 @@ function sessionCache({ clock, sessions }: { clock: Clock; sessions: Collection<
   }
 }
 
-/** Actor of a session that a token began, as of now; null when the token was revoked or replaced. */
-export async function tokenActor(
+/** Actor of a session as of now, with no more than the role of its sign-in; null when the sign-ins of its person were ended. */
+export async function actorOfSession(
   { actor, credential }: BrowserSession,
-  tokens: { keyOf(actorId: string): Promise<string | null>; currentActor(actorId: string): Promise<Actor | null> },
+  known: Pick<Credentials, 'keyOf' | 'currentActor'>,
 ): Promise<Actor | null> {
-  const [key, current] = await Promise.all([tokens.keyOf(actor.id), tokens.currentActor(actor.id)])
-  return key !== null && sameSecret(key, credential) ? current : null
+  const [key, current] = await Promise.all([known.keyOf(actor.id), known.currentActor(actor.id)])
+  if (key === null || current === null || !sameSecret(key, credential)) return null
+  if (actor.role === 'controller' || current.role === 'controller') return null
+  return { ...current, role: commonRole(actor.role, current.role) }
 }

@@ -2,13 +2,13 @@ import { silentLogger } from '@lcm/runtime'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { base64url, exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { type IdentityProvider, identityProvider } from './identity-provider.ts'
+import { type IdentityProvider, identityProvider, type ProviderPerson } from './identity-provider.ts'
 import { aKey, fakeProvider, OIDC, type SigningKey } from './testing/fake-identity-provider.ts'
 
 let clock: ReturnType<typeof manualClock>
 let fake: ReturnType<typeof fakeProvider>
 let key: SigningKey
-let provider: IdentityProvider
+let provider: IdentityProvider<ProviderPerson>
 beforeEach(async () => {
   clock = manualClock()
   fake = fakeProvider(() => clock.now())
@@ -24,7 +24,30 @@ const refused = async (token: Promise<string> | string, code = 'unauthenticated'
 
 describe('a token for the API', () => {
   it('authenticates a person', async () => {
-    expect(await personOf()).toEqual({ id: 'oidc:u-1', name: 'ada', role: 'operator', service: null })
+    const issuedAt = '1970-01-01T00:00:00.000Z'
+    expect(await personOf()).toEqual({
+      id: 'oidc:u-1',
+      name: 'ada',
+      email: null,
+      role: 'operator',
+      groups: [],
+      issuedAt,
+    })
+  })
+
+  it('tells email, groups and its own age', async () => {
+    const claims = { email: 'ada@example.org', groups: ['bgp', 7, '', 'ospf\u0007', 'isis'], iat: fake.seconds() }
+    expect(await personOf(claims)).toMatchObject({
+      email: 'ada@example.org',
+      groups: ['bgp', 'isis'],
+      issuedAt: new Date(fake.seconds() * 1000).toISOString(),
+    })
+    expect(await personOf({ ...claims, email_verified: false, groups: 'bgp' })).toMatchObject({
+      email: null,
+      groups: [],
+    })
+    expect(await personOf({ email: 'ada' })).toMatchObject({ email: null })
+    expect((await personOf({ groups: Array.from({ length: 150 }, (_, n) => `g${n}`) })).groups).toHaveLength(100)
   })
 
   it.each([
@@ -198,8 +221,8 @@ describe('signing in', () => {
 
   it('ends by exchanging the code, without a client secret', async () => {
     fake.state.idToken = await idToken({})
-    expect(await provider.redeem(ANSWER)).toEqual({
-      actor: { id: 'oidc:u-1', name: 'ada', role: 'operator', service: null },
+    expect(await provider.redeem(ANSWER)).toMatchObject({
+      person: { id: 'oidc:u-1', name: 'ada', role: 'operator' },
       issuer: OIDC.issuer,
       subject: 'u-1',
       sid: null,

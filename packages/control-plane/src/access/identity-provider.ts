@@ -1,5 +1,15 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { Actor, Role } from '@lcm/domain/actor'
+import type { Actor } from '@lcm/domain/actor'
+import { type Instant, toInstant } from '@lcm/domain/instant'
+import {
+  PERSON_GROUPS_MAX,
+  PERSON_ROLES,
+  PersonEmail,
+  PersonGroup,
+  type PersonRole,
+  type ProviderProfile,
+  providerPersonId,
+} from '@lcm/domain/person'
 import type { Logger } from '@lcm/runtime'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
@@ -20,8 +30,8 @@ export interface OidcConfig {
 }
 
 /** A person who just signed in. */
-export interface SignedIn {
-  readonly actor: Actor
+export interface SignedIn<P = Actor> {
+  readonly person: P
   readonly issuer: string
   readonly subject: string
   /** The provider's own id of the session; null when it has none. */
@@ -30,9 +40,9 @@ export interface SignedIn {
   readonly refreshToken: string | null
 }
 
-export type Refreshed =
-  /** Null actor: the provider confirms the person and says nothing about the role. */
-  | { readonly kind: 'confirmed'; readonly actor: Actor | null; readonly refreshToken: string | null }
+export type Refreshed<P = Actor> =
+  /** Null: the provider confirms the person and says nothing about the role. */
+  | { readonly kind: 'confirmed'; readonly person: P | null; readonly refreshToken: string | null }
   | { readonly kind: 'ended'; readonly because: string }
   /** The provider does not respond, or not in a way that says anything about the person. */
   | { readonly kind: 'silent' }
@@ -44,16 +54,23 @@ export interface ProviderLogout {
   readonly subject: string | null
 }
 
-export interface IdentityProvider {
+/** A person as the provider describes it in a token. */
+export interface ProviderPerson extends ProviderProfile {
+  readonly id: string
+  /** When the token was issued; long ago if the token doesn't say. */
+  readonly issuedAt: Instant
+}
+
+export interface IdentityProvider<P = Actor> {
   readonly issuer: string
-  /** Actor of a token for the API. */
-  personOf(token: string): Promise<Actor>
+  /** Person of a token for the API. */
+  personOf(token: string): Promise<P>
   /** Address where a browser signs in. */
   signInUrl(request: { redirectUri: string; state: string; nonce: string; challenge: string }): Promise<string>
   /** Person who signed in with this code. */
-  redeem(answer: { code: string; verifier: string; nonce: string; redirectUri: string }): Promise<SignedIn>
+  redeem(answer: { code: string; verifier: string; nonce: string; redirectUri: string }): Promise<SignedIn<P>>
   /** Reads person and role again. */
-  refresh(refreshToken: string, subject: string): Promise<Refreshed>
+  refresh(refreshToken: string, subject: string): Promise<Refreshed<P>>
   /** Verifies a logout token (OpenID Connect Back-Channel Logout). */
   logoutOf(logoutToken: string): Promise<ProviderLogout>
 }
@@ -85,7 +102,7 @@ const LogoutClaims = z.object({
 })
 const Subject = z.string().regex(/^[^\p{Cc}]{1,255}$/u)
 
-export function identityProvider(config: OidcConfig, parts: ProviderParts): IdentityProvider {
+export function identityProvider(config: OidcConfig, parts: ProviderParts): IdentityProvider<ProviderPerson> {
   const { issuer, clientId } = config
   const documents = providerDocuments(issuer, parts)
   const claimsFor = (audience: string, token: string, more: Partial<Expected> = {}) =>
@@ -128,9 +145,9 @@ export function identityProvider(config: OidcConfig, parts: ProviderParts): Iden
       const isForUs = claims.azp === undefined || claims.azp === clientId
       const isForThisLogin = typeof claims.nonce === 'string' && sameSecret(claims.nonce, nonce)
       if (!isForUs || !isForThisLogin) throw new ProblemError('unauthenticated', 'the token is for another login')
-      const actor = personIn(claims, config.roleClaim)
+      const person = personIn(claims, config.roleClaim)
       const sid = Sid.safeParse(claims.sid).data ?? null
-      return { actor, issuer, subject: String(claims.sub), sid, refreshToken: answer.data.refresh_token ?? null }
+      return { person, issuer, subject: String(claims.sub), sid, refreshToken: answer.data.refresh_token ?? null }
     },
     async refresh(refreshToken, subject) {
       try {
@@ -139,8 +156,8 @@ export function identityProvider(config: OidcConfig, parts: ProviderParts): Iden
           return { kind: 'ended', because: 'the identity provider ended it' }
         const answer = Refresh.safeParse(json)
         if (status !== 200 || !answer.success) return { kind: 'silent' }
-        const actor = await personInRefresh(answer.data, subject)
-        return { kind: 'confirmed', actor, refreshToken: answer.data.refresh_token ?? null }
+        const person = await personInRefresh(answer.data, subject)
+        return { kind: 'confirmed', person, refreshToken: answer.data.refresh_token ?? null }
       } catch (error) {
         if (!(error instanceof ProblemError)) throw error
         return error.code === 'forbidden' ? { kind: 'ended', because: error.message } : { kind: 'silent' }
@@ -210,12 +227,16 @@ function refusal(error: unknown, { issuer, log }: Expected): ProblemError {
   return new ProblemError('unauthenticated', `the token is not one of ${issuer} for LCM`)
 }
 
-function personIn(claims: JWTPayload, roleClaim: string): Actor {
+function personIn(claims: JWTPayload, roleClaim: string): ProviderPerson {
   const subject = Subject.safeParse(claims.sub)
   if (!subject.success) throw new ProblemError('unauthenticated', 'the token has no subject')
   const name = [claims.preferred_username, claims.email].find(isName) ?? subject.data
   const role = roleIn(claims, roleClaim)
-  if (role !== null) return { id: `oidc:${subject.data}`, name, role, service: null }
+  if (role !== null) {
+    const id = providerPersonId(subject.data)
+    const issuedAt = toInstant((claims.iat ?? 0) * 1000)
+    return { id, name, email: emailIn(claims), role, groups: groupsIn(claims), issuedAt }
+  }
   const detail = `${name} has no role of LCM; the claim ${roleClaim} must hold admin, operator, author or user`
   throw new ProblemError('forbidden', detail)
 }
@@ -223,14 +244,24 @@ function personIn(claims: JWTPayload, roleClaim: string): Actor {
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && value.length <= NAME_LENGTH_MAX && /^[^\p{Cc}]+$/u.test(value)
 
-/** Strongest first. Controllers use tokens of LCM, so the provider can't assign that role. */
-const USER_ROLES: readonly Role[] = ['admin', 'operator', 'author', 'user']
+/** An address that the provider has not verified could be anyone's. */
+const emailIn = ({ email, email_verified }: JWTPayload): string | null =>
+  email_verified === false ? null : (PersonEmail.safeParse(email).data ?? null)
 
-/** Strongest role in a claim, which holds a name or a list of names. Null when LCM knows none of them. */
-export function roleIn(claims: object, path: string): Role | null {
+/** The claim `groups`, if it is a list of names. */
+const groupsIn = ({ groups }: JWTPayload): string[] =>
+  (Array.isArray(groups) ? groups : [])
+    .filter(group => PersonGroup.safeParse(group).success)
+    .slice(0, PERSON_GROUPS_MAX)
+
+/**
+ * Strongest role in a claim, which holds a name or a list of names. Null when LCM knows none of them. The provider can't assign
+ * `controller`: controllers use tokens of LCM.
+ */
+export function roleIn(claims: object, path: string): PersonRole | null {
   const value = claimAt(claims, path)
   const names: readonly unknown[] = Array.isArray(value) ? value : [value]
-  return USER_ROLES.find(role => names.includes(role)) ?? null
+  return PERSON_ROLES.find(role => names.includes(role)) ?? null
 }
 
 /** The name of a claim may contain dots, such as a URL; otherwise dots lead to nested claims. */

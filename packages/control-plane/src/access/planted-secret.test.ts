@@ -91,6 +91,7 @@ async function plant(): Promise<Record<string, string>> {
     service: 'worker-controller',
     instance_id: 'one',
     token: made.json.id,
+    'people.id': made.json.person_id,
     'lablet-definitions.id': defined.id,
     'lablet-sessions.id': booked.id,
     'lab-records.id': lab.id,

@@ -1,3 +1,4 @@
+import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
 import { toInstant, toMs } from '@lcm/domain/instant'
@@ -6,6 +7,7 @@ import type { Collection } from '@lcm/store/store'
 import type { Sealing } from '../crypto.ts'
 import type { BrowserSession } from '../internal-documents.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
+import type { Credentials } from './credentials.ts'
 import type { IdentityProvider, SignedIn } from './identity-provider.ts'
 
 /** Time between two questions to the provider about a session. */
@@ -28,8 +30,9 @@ export function providerSessions(parts: {
   browserSessions: BrowserSessions
   sessions: Collection<BrowserSession>
   sealing: Sealing
+  known: Credentials
 }): ProviderSessions {
-  const { clock, provider, browserSessions, sessions, sealing } = parts
+  const { clock, provider, browserSessions, sessions, sealing, known } = parts
   const now = () => toInstant(clock.now())
   const confirmedUntil = (createdAt: string) =>
     toInstant(Math.min(clock.now() + CONFIRMED_MS, toMs(createdAt) + SESSION_MS))
@@ -55,22 +58,29 @@ export function providerSessions(parts: {
       ...claimed,
       version: claimed.version + 1,
       expires_at: confirmedUntil(claimed.created_at),
-      actor: { ...claimed.actor, ...(answer.actor === null ? {} : fieldsOf(answer.actor)) },
+      ...(answer.person === null ? {} : await signInOf(answer.person)),
       provider: { ...grant, checked_at: now(), sealed_refresh_token: seal(answer.refreshToken ?? refreshToken) },
     }
     // A person who signs out meanwhile stays signed out.
     return (await sessions.replace(confirmed)).ok ? confirmed : null
   }
 
+  /** A session goes on with a new role that the provider itself confirms. */
+  async function signInOf({ id, name, role }: Actor): Promise<Pick<BrowserSession, 'actor' | 'credential'>> {
+    const credential = await known.keyOf(id)
+    if (credential === null) throw new ProblemError('unauthenticated', `${name} was removed meanwhile; sign in again`)
+    return { actor: { id, name, role }, credential }
+  }
+
   const seal = (refreshToken: string): string => sealing.seal(refreshToken, PURPOSE)
 
   return {
-    begin(request, { issuer, subject, sid, refreshToken, actor }) {
+    async begin(request, { issuer, subject, sid, refreshToken, person }) {
       const sealed_refresh_token = refreshToken === null ? null : seal(refreshToken)
       return browserSessions.begin(request, {
-        actor,
+        actor: person,
+        credential: (await signInOf(person)).credential,
         signed_in_by: 'provider',
-        credential: '',
         lifeMs: CONFIRMED_MS,
         provider: { issuer, subject, sid, sealed_refresh_token, checked_at: now() },
       })
@@ -84,8 +94,6 @@ export function providerSessions(parts: {
     },
   }
 }
-
-const fieldsOf = ({ name, role }: Actor) => ({ name, role })
 
 type Grant = NonNullable<BrowserSession['provider']>
 const PURPOSE = 'refresh token'

@@ -1,5 +1,6 @@
 import type { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS, loginLinkOf } from '../access/login-codes.ts'
@@ -35,6 +36,9 @@ import { getLab, labTopology, listLabs } from '../resources/lab/queries.ts'
 import { reportLab } from '../resources/lab/report-lab.ts'
 import { requestLabAction } from '../resources/lab/request-lab-action.ts'
 import { stopLabsOf } from '../resources/lab/stop-labs.ts'
+import { createPerson, invitedPerson, patchPerson, removePerson, revokePerson } from '../resources/person/commands.ts'
+import { mergePerson } from '../resources/person/merge-people.ts'
+import { getPerson, listPeople } from '../resources/person/queries.ts'
 import { secretReads } from '../resources/secret/secret-reads.ts'
 import {
   deregisterLicense,
@@ -106,6 +110,7 @@ export function handlers(parts: HandlerParts): Handlers {
     ...definitionHandlers(api),
     ...sessionHandlers(api),
     ...labHandlers(api),
+    ...personHandlers(parts),
     ...systemHandlers(parts),
     ...workerControllerHandlers(api),
     ...labletControllerHandlers(api),
@@ -238,11 +243,36 @@ const labHandlers = (api: Api) =>
     deleteLab: json(request => requestLabAction(api, request, 'delete')),
   }) satisfies Partial<HandlerMap>
 
-const systemHandlers = ({ api, access, events, backup, simControl }: HandlerParts) =>
-  ({
+const loginLink = async (
+  access: AccessControl,
+  person: Actor,
+  { actor, origin }: Request<unknown, unknown, unknown>,
+) => ({
+  url: loginLinkOf(await access.createLoginCode(person, origin, actor)),
+  expires_in_seconds: LOGIN_CODE_MS / 1000,
+})
+
+const personHandlers = ({ api, access }: HandlerParts) => {
+  /** Changes take effect at once in this process. */
+  const applied = <T>(work: Promise<T>): Promise<T> => work.finally(access.forgetCredentials)
+  return {
+    listPeople: json(request => listPeople(api, request.query)),
+    createPerson: created(request => createPerson(api, request)),
+    getPerson: json(request => getPerson(api, request.params.id)),
+    patchPerson: json(request => applied(patchPerson(api, request))),
+    removePerson: empty(request => applied(removePerson(api, request))),
+    revokePerson: json(request => applied(revokePerson(api, request))),
+    invitePerson: created(async request => loginLink(access, await invitedPerson(api, request), request)),
+    mergePerson: json(request => applied(mergePerson(api, request))),
     listTokens: json(request => listTokens(api, request.query)),
     createToken: created(request => createToken(api, request)),
-    deleteToken: empty(request => deleteToken(api, request).finally(access.forgetTokens)),
+    deleteToken: empty(request => applied(deleteToken(api, request))),
+    createLoginLink: created(request => loginLink(access, request.actor, request)),
+  } satisfies Partial<HandlerMap>
+}
+
+const systemHandlers = ({ api, events, backup, simControl }: HandlerParts) =>
+  ({
     listAudit: json(request => listAudit(api, request.query)),
     events: stream(({ lastEventId, query, actor, signal }) =>
       events.open({ after: lastEventId ?? query.after ?? null, query, actor, signal }),
@@ -251,10 +281,6 @@ const systemHandlers = ({ api, access, events, backup, simControl }: HandlerPart
       const { version, profile, cloud, regions } = api.config
       return { version, profile, cloud, regions: [...regions], sim_control: simControl, actor: { id, name, role } }
     }),
-    createLoginLink: created(async ({ actor, origin }) => ({
-      url: loginLinkOf(await access.createLoginCode(actor, origin)),
-      expires_in_seconds: LOGIN_CODE_MS / 1000,
-    })),
     rotateSecretKey: json(request => rotateKey(api, request)),
     createBackup: file(request => createBackup(api, request, backup)),
   }) satisfies Partial<HandlerMap>

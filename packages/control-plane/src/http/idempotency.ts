@@ -49,6 +49,7 @@ const PREFIXES: Readonly<Record<string, IdPrefix>> = {
   workers: 'w',
   'worker-templates': 'wt',
   tokens: 'tk',
+  people: 'pe',
   'lablet-definitions': 'ld',
   'lablet-sessions': 'ls',
 }

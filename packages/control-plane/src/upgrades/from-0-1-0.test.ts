@@ -72,6 +72,18 @@ it('flights become purchases', () => {
   expect(upgrade('fleet_scaling', { flights })).toEqual({ purchases: flights, stop_permits: {} })
 })
 
+describe('a token of 0.1.0', () => {
+  it('belongs to a person with the id of its actor, which owns its sessions', () => {
+    const token = { id: 'tk-1', name: 'ci', role: 'operator', service: null }
+    expect(upgrade('token', token)).toEqual({ ...token, person_id: 'token:tk-1' })
+  })
+
+  it('of a controller belongs to no person', () => {
+    const token = { id: 'tk-2', name: 'wc', role: 'controller', service: 'worker-controller' }
+    expect(upgrade('token', token).person_id).toBeNull()
+  })
+})
+
 describe('a FAILED worker of 0.1.0', () => {
   const failed = (reason: string, message: string): Worker => {
     const now = '2026-01-02T03:04:05.678Z'

@@ -72,7 +72,8 @@ function pause(value: unknown): object {
 
 /**
  * Reasons become data, except texts of users such as `desired_reason`. `flights` become `purchases`. Every session is indexed
- * again, because its `reservation_id` is unique per owner now.
+ * again, because its `reservation_id` is unique per owner now. Tokens get a person with the id of their actor, so that the owners
+ * of sessions stay; `seedPeople` creates its record.
  */
 export const FROM_0_1_0: Upgrade = {
   worker: worker => ({
@@ -101,4 +102,5 @@ export const FROM_0_1_0: Upgrade = {
     ),
   }),
   license_leak: leak => ({ ...leak, reason: textOf(leak.reason) }),
+  token: token => ({ ...token, person_id: token.role === 'controller' ? null : `token:${token.id}` }),
 }

@@ -9,6 +9,7 @@ const token = (name: string, expires_at: string | null): Token => ({
   created_at: '2026-01-01T00:00:00.000Z',
   updated_at: '2026-01-01T00:00:00.000Z',
   name,
+  person_id: 'pe-1',
   role: 'user',
   service: null,
   expires_at,

@@ -14,6 +14,7 @@ const aToken = (more: Partial<Token> = {}): Token => ({
   created_at: toInstant(START_MS),
   updated_at: toInstant(START_MS),
   name: 'ci',
+  person_id: 'pe-1',
   role: 'operator',
   service: null,
   expires_at: null,

@@ -39,6 +39,11 @@ const wanting = (desired_status: string) => ({
   after: { desired_status },
 })
 
+const aPerson = async () => ({
+  id: (await fleet.send('POST', 'people', { json: { name: 'Ann', role: 'user' } })).json.id,
+})
+/** Body of a merge; the id is known when the request is made. */
+const MERGE = { into: '' }
 const aDefinition = async () => ({ id: (await fleet.define()).id })
 const aSession = async () => ({ id: (await fleet.book()).id })
 const aLab = async () => {
@@ -214,12 +219,54 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     action: 'resolve',
     about: 'license_leak:',
   },
+  createPerson: {
+    body: { name: 'Ann', role: 'user' },
+    action: 'create',
+    about: 'person:',
+    before: {},
+    after: { name: 'Ann', email: null, role: 'user', groups: [] },
+  },
+  patchPerson: {
+    arrange: aPerson,
+    body: { role: 'author' },
+    action: 'patch',
+    about: 'person:',
+    before: { role: 'user' },
+    after: { role: 'author' },
+  },
+  removePerson: {
+    arrange: aPerson,
+    action: 'delete',
+    about: 'person:',
+    before: { name: 'Ann', role: 'user' },
+    after: {},
+  },
+  revokePerson: {
+    arrange: aPerson,
+    action: 'revoke',
+    about: 'person:',
+    before: { signed_out_at: null },
+    after: { signed_out_at: expect.any(String) },
+  },
+  invitePerson: { arrange: aPerson, action: 'invite', about: 'person:' },
+  mergePerson: {
+    async arrange() {
+      const { id } = await aPerson()
+      MERGE.into = (await aPerson()).id
+      return { id }
+    },
+    body: MERGE,
+    action: 'merge',
+    about: 'person:',
+    before: { merging_into: null },
+    after: { merging_into: expect.any(String) },
+  },
   createToken: {
     body: { name: 'ci', role: 'operator' },
     action: 'create',
     about: 'token:',
     before: {},
-    after: { name: 'ci', role: 'operator', service: null },
+    after: { name: 'ci', person_id: expect.stringMatching(/^token:tk-/), role: 'operator', service: null },
   },
   deleteToken: {
     async arrange() {

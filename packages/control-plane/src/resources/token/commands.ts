@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
-import { toInstant, toMs } from '@lcm/domain/instant'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
+import { commonRole, personIdOfToken } from '@lcm/domain/person'
 import type { Token } from '@lcm/domain/token'
 import type { Api, Request } from '../../api-context.ts'
+import { nullOnConflict } from '../../system-actor.ts'
 import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
+import { newPerson } from '../person/new-person.ts'
+import { endSignIns, refuseMerging } from '../person/person-access.ts'
 
 const SECRET_BYTES = 32
 
@@ -21,21 +25,46 @@ export async function createToken(
     throw new ProblemError('validation_failed', `body.expires_at: must be after ${now}`, errors)
   }
   const secret = `lcm_${Buffer.from(api.randomBytes(SECRET_BYTES)).toString('base64url')}`
+  const id = once?.resourceId ?? newId(api, 'tk')
+  const person_id = await personFor(api, id, body, now)
   const token: Token = {
-    id: once?.resourceId ?? newId(api, 'tk'),
+    id,
     version: 1,
     created_at: now,
     updated_at: now,
     name: body.name,
+    person_id,
     role: body.role,
     service: body.service ?? null,
     expires_at: body.expires_at ?? null,
   }
   const { name, role, service } = token
-  const entries = [auditEntry(actor, 'create', now, { after: { name, role, service } })]
+  const entries = [auditEntry(actor, 'create', now, { after: { name, person_id, role, service } })]
   const result = await api.tokens.insert({ ...token, hash: hashOf(secret) }, entries)
   if (!result.ok) return withNewSecret(api, { ...token, secret }, once !== null)
   return { ...token, secret }
+}
+
+/** The named person, or a new one. Null for a controller. */
+async function personFor(
+  api: Api,
+  tokenId: string,
+  { person_id, name, role }: BodyOf<'createToken'>,
+  now: Instant,
+): Promise<string | null> {
+  if (role === 'controller') return null
+  if (person_id === undefined) {
+    const id = personIdOfToken(tokenId)
+    // A repeated request finds the person that the first one created.
+    await api.people.insert(newPerson(id, { name, email: null, role, groups: [], source: 'token' }, now))
+    return id
+  }
+  const person = await api.people.get(person_id)
+  if (person === null) throw new ProblemError('person_not_found', `there is no person ${person_id}`)
+  refuseMerging(person)
+  if (commonRole(role, person.role) !== role)
+    throw new ProblemError('role_too_strong', `${person.name} is ${person.role}: its token can't be ${role}`)
+  return person.id
 }
 
 /** A repeated request: its first secret was never received, so it is replaced. */
@@ -54,6 +83,8 @@ export async function deleteToken(
   { params, actor }: Request<{ id: string }, unknown, unknown>,
 ): Promise<null> {
   const token = await api.tokens.get(params.id)
+  // First, because a person who found the token may have signed in with it.
+  if (typeof token?.person_id === 'string') await nullOnConflict(endSignIns(api, token.person_id))
   const entries = [auditEntry(actor, 'delete', toInstant(api.clock.now()), { before: { name: token?.name ?? '' } })]
   if (token === null || !(await api.tokens.remove(token, entries)).ok)
     throw new ProblemError('not_found', `there is no token ${params.id}`)

@@ -17,11 +17,5 @@ export async function findToken(api: Api, secret: string): Promise<Token | null>
   return token === undefined ? null : unlessOver(api, token)
 }
 
-/** The unexpired token with this id. */
-export async function getToken(api: Api, id: string): Promise<Token | null> {
-  const token = await api.tokens.get(id)
-  return token === null ? null : unlessOver(api, token)
-}
-
 const unlessOver = (api: Api, token: Token): Token | null =>
   token.expires_at !== null && toMs(token.expires_at) <= api.clock.now() ? null : token

@@ -1,0 +1,116 @@
+import type { Actor } from '@lcm/domain/actor'
+import { toMs } from '@lcm/domain/instant'
+import { commonRole, type Person } from '@lcm/domain/person'
+import type { Token } from '@lcm/domain/token'
+import type { Clock } from '@lcm/runtime/clock'
+import { sha256 } from '../crypto.ts'
+import { boundedMap } from './rate-limiter.ts'
+
+/** Longest time that a revoked token or an old role still works on other replicas. */
+const CACHE_MS = 1_000
+const CACHE_MAX = 1_000
+/** Format of `POST /tokens`; other secrets are refused without a store read. */
+const STORED_SECRET = /^lcm_[\w-]{43}$/
+
+export interface Credentials {
+  /** Registers a token of this process. */
+  grant(secret: string, actor: Actor): void
+  granted(secret: string): Actor | null
+  /** People of registered tokens. */
+  builtInPeople(): readonly Actor[]
+  /** Actor of a token in the store: its person, with no more than the role of the token. */
+  stored(secret: string): Promise<Actor | null>
+  person(id: string): Promise<Person | null>
+  /** The actor as of now; null after its person was removed. */
+  currentActor(actorId: string): Promise<Actor | null>
+  /** Key of the sign-ins of an actor: they end when it changes. Null when the actor is unknown. */
+  keyOf(actorId: string): Promise<string | null>
+  /** Drops the caches after a token or person was changed in this process. */
+  forget(): void
+}
+
+/** Tokens from the start of the process, and tokens and people in the store. Tokens are found by hash: timing reveals nothing. */
+export function credentials(options: {
+  clock: Clock
+  findToken: (secret: string) => Promise<Token | null>
+  getPerson: (id: string) => Promise<Person | null>
+}): Credentials {
+  const { clock } = options
+  const actors = new Map<string, Actor>()
+  const byId = new Map<string, { readonly actor: Actor; readonly key: string }>()
+  const tokens = cachedReads<Token>(clock)
+  const people = cachedReads<Person>(clock)
+
+  const person = (id: string) => people.get(id, () => options.getPerson(id))
+  /** Someone who is being merged acts as the other person only. */
+  const usablePerson = async (id: string) => {
+    const found = await person(id)
+    return found?.merging_into === null ? found : null
+  }
+
+  return {
+    person,
+    grant(secret, actor) {
+      const hash = sha256(secret)
+      actors.set(hash, actor)
+      byId.set(actor.id, { actor, key: sha256(hash).slice(0, 16) })
+    },
+    granted: secret => actors.get(sha256(secret)) ?? null,
+    builtInPeople: () => [...byId.values()].flatMap(({ actor }) => (actor.service === null ? [actor] : [])),
+    async stored(secret) {
+      if (!STORED_SECRET.test(secret)) return null
+      const token = await tokens.get(sha256(secret), () => options.findToken(secret))
+      return token === null || isExpired(token, clock.now()) ? null : actorOf(token, usablePerson)
+    },
+    async currentActor(id) {
+      const found = byId.get(id)?.actor ?? (await usablePerson(id))
+      return found && { id, name: found.name, role: found.role, service: null }
+    },
+    async keyOf(id) {
+      const builtIn = byId.get(id)
+      if (builtIn !== undefined) return `${builtIn.key} ${(await person(id))?.signed_out_at ?? ''}`
+      const found = await usablePerson(id)
+      return found && `${found.role} ${found.signed_out_at ?? ''}`
+    },
+    forget() {
+      tokens.clear()
+      people.clear()
+    },
+  }
+}
+
+const isExpired = ({ expires_at }: Token, nowMs: number): boolean => expires_at !== null && toMs(expires_at) <= nowMs
+
+async function actorOf(
+  { id, name, role, service, person_id }: Token,
+  findPerson: (id: string) => Promise<Person | null>,
+): Promise<Actor | null> {
+  if (role === 'controller') return { id: `token:${id}`, name, role, service }
+  const person = person_id === null ? null : await findPerson(person_id)
+  return person && { id: person.id, name: person.name, role: commonRole(role, person.role), service: null }
+}
+
+interface Lookup<T> {
+  readonly found: Promise<T | null>
+  readonly sinceMs: number
+}
+
+/** Reads of the store, each shared for a second. A failed one is repeated. */
+function cachedReads<T>(clock: Clock) {
+  const lookups = boundedMap<Lookup<T>>(CACHE_MAX)
+  return {
+    clear: () => lookups.clear(),
+    async get(key: string, read: () => Promise<T | null>): Promise<T | null> {
+      const known = lookups.get(key)
+      if (known && clock.monotonic() - known.sinceMs < CACHE_MS) return known.found
+      const lookup = { found: read(), sinceMs: clock.monotonic() }
+      lookups.set(key, lookup)
+      try {
+        return await lookup.found
+      } catch (error) {
+        if (lookups.get(key) === lookup) lookups.delete(key)
+        throw error
+      }
+    },
+  }
+}
