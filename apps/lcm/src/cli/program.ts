@@ -12,6 +12,7 @@ type Define = (command: Command, shell: Shell, whole: () => Promise<Command>) =>
 interface Group {
   readonly name: string
   readonly summary: string
+  readonly alias?: string
   /** Hidden groups serve programs and are left out of the help. */
   readonly isHidden?: boolean
   /** Loads a group only when it is used, so that `lcm --version` stays fast. */
@@ -41,7 +42,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'get',
-    summary: 'List workers, templates, definitions, sessions, labs, services, leaks or tokens, or show one',
+    summary: 'List workers, templates, definitions, sessions, labs, services, leaks, people or tokens, or show one',
     load: async () => (await import('./verbs/get.ts')).defineGet,
   },
   {
@@ -71,7 +72,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'create',
-    summary: 'Create a worker, template, definition or token',
+    summary: 'Create a worker, template, definition, person or token',
     load: async () => (await import('./verbs/create.ts')).defineCreate,
   },
   {
@@ -171,7 +172,7 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'edit',
-    summary: 'Edit a template, or create the next version of a definition',
+    summary: 'Edit a template or person, or create the next version of a definition',
     load: async () => (await import('./verbs/edit.ts')).defineEdit,
   },
   {
@@ -196,7 +197,8 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'delete',
-    summary: 'Delete a lab, definition, template, token, or the record of a TERMINATED worker',
+    alias: 'remove',
+    summary: 'Delete a lab, definition, template, person, token, or the record of a TERMINATED worker',
     load: async () => (await import('./verbs/delete.ts')).defineDelete,
   },
   {
@@ -213,6 +215,21 @@ const GROUPS: readonly Group[] = [
     name: 'open',
     summary: 'Print a link that logs a browser in to the console',
     load: async () => (await import('./token/print-login-link.ts')).defineOpen,
+  },
+  {
+    name: 'invite',
+    summary: 'Print a link that logs a person in once',
+    load: async () => (await import('./person/person-commands.ts')).defineInvite,
+  },
+  {
+    name: 'revoke',
+    summary: 'End all tokens and sign-ins of a person',
+    load: async () => (await import('./person/person-commands.ts')).defineRevoke,
+  },
+  {
+    name: 'merge',
+    summary: 'Merge a person into another, with all sessions and tokens',
+    load: async () => (await import('./person/person-commands.ts')).defineMerge,
   },
   {
     name: 'doctor',
@@ -307,8 +324,10 @@ function makeProgram(shell: Shell): Command {
     .showHelpAfterError('Run the command with --help to see its usage.')
     .addHelpText('after', EXAMPLES)
   addGlobalOptions(program)
-  for (const { name, summary, isHidden: hidden = false } of GROUPS)
-    program.command(name, { hidden }).description(summary).helpCommand(false)
+  for (const { name, alias, summary, isHidden: hidden = false } of GROUPS) {
+    const group = program.command(name, { hidden }).description(summary).helpCommand(false)
+    if (alias !== undefined) group.alias(alias)
+  }
   const whole = async () => {
     const fresh = makeProgram(shell)
     for (const command of fresh.commands) await define(command, shell, whole)

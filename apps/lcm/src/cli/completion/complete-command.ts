@@ -4,6 +4,7 @@ import { withTimeout } from '../../doctor/timeout.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { connect } from '../connection.ts'
 import type { GlobalOptions } from '../global-options.ts'
+import { PEOPLE } from '../person/person-kind.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { handlesOf, type Resource } from '../resource-view.ts'
 import { TOKENS } from '../token/token-kind.ts'
@@ -74,6 +75,7 @@ const LISTS: Readonly<Record<string, List>> = {
   lab: listing(LABS),
   service: listing(SERVICES),
   leak: listing(LEAKS),
+  person: listing(PEOPLE),
   token: listing(TOKENS),
 }
 

@@ -12,6 +12,7 @@ const TOKEN_VIEW: ResourceView<Token> = {
     { title: 'NAME', text: token => token.name },
     { title: 'ID', text: token => token.id },
     { title: 'ROLE', text: token => token.role },
+    { title: 'PERSON', text: token => token.person_id ?? '' },
     { title: 'SERVICE', text: token => token.service ?? '' },
     { title: 'EXPIRES', text: token => (token.expires_at === null ? 'never' : distanceOf(token.expires_at, nowMs)) },
     { title: 'AGE', text: token => ageOf(token.created_at, nowMs) },

@@ -13,6 +13,8 @@ import { readTextFile } from '../files/text-file.ts'
 import { livingWorkers } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
+import { addCreatePerson } from '../person/person-commands.ts'
+import { PEOPLE } from '../person/person-kind.ts'
 import { printOne, type ResourceView, TEMPLATE_VIEW } from '../resource-view.ts'
 import { parseDuration } from '../terminal/duration.ts'
 import { shellWord } from '../terminal/shell-word.ts'
@@ -34,6 +36,7 @@ interface CreateTokenOptions {
   readonly name: string
   readonly role: Role
   readonly service?: ServiceName
+  readonly person?: string
   readonly expires?: number
   readonly output?: Format
 }
@@ -56,11 +59,18 @@ export function defineCreate(create: Command, shell: Shell): void {
       createTemplate(options, invocation(command, shell)),
     )
   addCreateDefinition(create, shell)
+  addCreatePerson(create, shell)
+  addCreateToken(create, shell)
+  create.addHelpText('afterAll', EXAMPLES)
+}
+
+function addCreateToken(create: Command, shell: Shell): void {
   create
     .command('token')
     .description('Create an API token and print its secret once')
-    .requiredOption('--name <name>', 'Name of the user or program, as shown in the audit log')
+    .requiredOption('--name <name>', 'What the token is for')
     .addOption(new Option('--role <role>', 'Role of the token, see below').choices(ROLES).makeOptionMandatory())
+    .option('--person <person>', 'Person that it belongs to (default: a new person with this name and role)')
     .addOption(
       new Option('--service <service>', 'Service that uses the token (role controller only)').choices(SERVICES),
     )
@@ -68,14 +78,14 @@ export function defineCreate(create: Command, shell: Shell): void {
     .addOption(formatOption())
     .action(async (options: CreateTokenOptions, command: Command) => createToken(options, invocation(command, shell)))
     .addHelpText('after', ROLES_HELP)
-  create.addHelpText('afterAll', EXAMPLES)
 }
 
 const ROLES_HELP = `
 Roles:
   user          book labs, see and cancel own sessions, view the fleet
   author        like user, and create definitions
-  operator      manage workers, templates, licenses, labs and all sessions, read the audit log
+  operator      manage workers, templates, licenses, labs, all sessions, and people who are users or authors;
+                read the audit log
   admin         everything, including tokens, settings and backups
   controller    for a service that runs as a separate process, with --service
 
@@ -88,7 +98,9 @@ Examples:
   lcm create worker -t metal --region eu-west-1 --name metal-9 -o json
   lcm create template -f metal.yaml
   lcm create definition --file bgp-basics.yaml --max-minutes 120
-  lcm create token --role operator --name ci --expires 90d`
+  lcm create person "Jane Doe" --role user --email jane@example.org --group bgp-101
+  lcm create token --role operator --name ci --expires 90d
+  lcm create token --role user --name laptop --person jane@example.org     replaces a lost token`
 
 async function createWorker(options: CreateWorkerOptions, invoked: Invocation): Promise<void> {
   const { client } = await invoked.connect()
@@ -120,17 +132,21 @@ async function createTemplate(options: CreateTemplateOptions, { shell, output, c
 }
 
 async function createToken(
-  { name, role, service, expires, output: format }: CreateTokenOptions,
+  { name, role, service, person, expires, output: format }: CreateTokenOptions,
   invoked: Invocation,
 ): Promise<void> {
   const { client } = await invoked.connect()
   const ends = expires === undefined ? {} : { expires_at: toInstant(invoked.shell.clock.now() + expires) }
-  const body = { name, role, ...(service === undefined ? {} : { service }), ...ends }
+  const owner = person === undefined ? null : await PEOPLE.find(client, person, invoked.shell.signal)
+  const owned = owner === null ? {} : { person_id: owner.id }
+  const body = { name, role, ...(service === undefined ? {} : { service }), ...owned, ...ends }
   const token = await client.call('createToken', { body, signal: invoked.shell.signal })
   if (format !== undefined) return printOne(TOKEN_VIEW, token, { output: invoked.output, format, nowMs: 0 })
   invoked.output.out(token.secret)
   invoked.output.note("Copy it now. It won't be shown again. Use it with --token or LCM_TOKEN.")
   invoked.output.note(`Revoke it with: lcm delete token ${token.id}`)
+  if (owner === null && token.person_id !== null)
+    invoked.output.note(`Replace it, and keep its sessions, with: lcm create token --person ${token.person_id} ...`)
 }
 
 const LIFETIME_MS_MAX = 3650 * 86_400_000

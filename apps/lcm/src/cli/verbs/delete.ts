@@ -3,6 +3,7 @@ import type { Shell } from '../command-dependencies.ts'
 import { findDefinition, findTemplate, findWorker } from '../find-resource.ts'
 import { invocation } from '../invocation.ts'
 import { addLabVerb } from '../lab/lab-commands.ts'
+import { addDeletePerson } from '../person/person-commands.ts'
 import { TOKENS } from '../token/token-kind.ts'
 
 export function defineDelete(group: Command, shell: Shell): void {
@@ -40,10 +41,11 @@ export function defineDelete(group: Command, shell: Shell): void {
       await client.call('deleteTemplate', { params: { name }, signal: shell.signal })
       if (!output.quiet) output.out(`template ${name} deleted`)
     })
+  addDeletePerson(group, shell)
   group
     .command('token <id>')
     .alias('tokens')
-    .description('Revoke an API token')
+    .description('Revoke an API token and end all sign-ins of its person')
     .action(async (idOrName: string, _: unknown, command: Command) => {
       const { output, connect } = invocation(command, shell)
       const { client } = await connect()
@@ -59,5 +61,6 @@ Examples:
   lcm terminate worker metal-3 --wait && lcm delete worker metal-3
   lcm delete definition bgp-basics
   lcm delete template metal
+  lcm delete person "Jane Doe"
   lcm delete token ci
   lcm delete lab lr-0n4k2m7a8q1cd --yes --wait     remove it from its worker without confirmation`

@@ -6,6 +6,7 @@ import { type TopologyOptions, topologyGiven } from '../definition/topology-opti
 import { findDefinition } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
+import { addEditPerson } from '../person/person-commands.ts'
 import { DEFINITION_VIEW, printOne } from '../resource-view.ts'
 import { addEditTemplate } from '../template/edit-template.ts'
 
@@ -26,10 +27,12 @@ export function defineEdit(group: Command, shell: Shell): void {
       edit(idOrName, options, invocation(command, shell)),
     )
   addEditTemplate(group, shell)
+  addEditPerson(group, shell)
   const examples = [
     'lcm edit template metal --file metal.yaml           same as `lcm apply`',
     'lcm edit definition bgp-basics --file bgp.yaml      other fields keep their values',
     'lcm edit definition bgp-basics --max-minutes 120',
+    'lcm edit person jane@example.org --role author --group bgp-101 bgp-102',
   ]
   group.addHelpText('afterAll', `\nExamples:\n${examples.map(line => `  ${line}`).join('\n')}`)
 }

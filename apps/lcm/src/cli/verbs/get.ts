@@ -6,6 +6,7 @@ import { defineGetSettings } from '../fleet/get-settings.ts'
 import { positionNow } from '../follow-events.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
+import { PEOPLE } from '../person/person-kind.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { printList, printOne, type Resource } from '../resource-view.ts'
 import { whileRead } from '../terminal/output.ts'
@@ -46,6 +47,7 @@ export function defineGet(get: Command, shell: Shell): void {
   defineNoun(get, LABS, shell)
   defineNoun(get, SERVICES, shell)
   defineNoun(get, LEAKS, shell)
+  defineNoun(get, PEOPLE, shell)
   defineNoun(get, TOKENS, shell)
   defineGetSettings(get, shell)
   get.addHelpText('afterAll', EXAMPLES)
@@ -63,6 +65,7 @@ Examples:
   lcm get labs --all                 labs on workers, including DELETED ones
   lcm get services                   controllers with their leaders and health
   lcm get leaks                      licenses that were not deregistered before their machines were terminated
+  lcm get people                     who may use this LCM, with roles and groups
   lcm get tokens                     API tokens, without secrets
   lcm get settings                   settings with their values and sources`
 

@@ -78,8 +78,8 @@ it('lists tokens and revokes one by id or unique name', async () => {
   const { lcm, outLines, api, err } = admin()
   expect(await lcm('get', 'tokens')).toBe(0)
   expect(outLines().slice(0, 2)).toEqual([
-    'NAME    ID     ROLE       SERVICE   EXPIRES   AGE',
-    'ci      tk-1   operator   -         never     0s',
+    'NAME    ID     ROLE       PERSON   SERVICE   EXPIRES   AGE',
+    'ci      tk-1   operator   pe-1     -         never     0s',
   ])
   expect(await lcm('delete', 'token', 'ci')).toBe(0)
   expect(outLines().at(-1)).toBe('token ci (tk-1) revoked')

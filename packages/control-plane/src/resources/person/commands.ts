@@ -34,6 +34,12 @@ export async function createPerson(
   return existing
 }
 
+const REFUSED: Readonly<Record<NonNullable<ReturnType<typeof refusalOfPatch>>, (person: Person) => string>> = {
+  managed_by_provider: ({ name }) =>
+    `${name} comes from the identity provider, which sets name, email, role and groups`,
+  person_built_in: ({ name }) => `${name} owns the administrator token, so name and role stay`,
+}
+
 export async function patchPerson(
   api: Api,
   { params, body, actor, ifMatch }: PersonRequest<BodyOf<'patchPerson'>>,
@@ -44,7 +50,7 @@ export async function patchPerson(
     refuseUnmanaged(actor, [person.role, role])
     refuseMerging(person)
     const refusal = refusalOfPatch(person, body)
-    if (refusal !== null) throw new ProblemError(refusal, `${person.name} can't be changed here`)
+    if (refusal !== null) throw new ProblemError(refusal, REFUSED[refusal](person))
     const after = { name, email, role, groups }
     const before = { name: person.name, email: person.email, role: person.role, groups: person.groups }
     if (JSON.stringify(before) === JSON.stringify(after)) return null
@@ -67,9 +73,9 @@ async function refuseOpenSessions(api: Api, { id, name }: Person): Promise<void>
   if (open.length === 0) return
   const shown = open.slice(0, NAMED_MAX).map(session => session.id)
   const ids = open.length > shown.length ? `such as ${shown.join(', ')}` : shown.join(', ')
-  const count = open.length === 1 ? '1 open session' : `${open.length} open sessions`
-  const advice = 'cancel with `lcm cancel session`, or give to another person with `lcm merge person`'
-  throw new ProblemError('person_has_sessions', `${name} has ${count}: ${ids}. Sessions to keep or end: ${advice}`)
+  const [count, them] = open.length === 1 ? ['1 open session', 'it'] : [`${open.length} open sessions`, 'them']
+  const advice = `Cancel ${them} with \`lcm cancel session\`, or give ${them} to another person with \`lcm merge person\``
+  throw new ProblemError('person_has_sessions', `${name} has ${count}: ${ids}. ${advice}`)
 }
 
 export async function removePerson(api: Api, { params, actor, ifMatch }: PersonRequest): Promise<null> {
@@ -77,7 +83,8 @@ export async function removePerson(api: Api, { params, actor, ifMatch }: PersonR
   refuseUnmanaged(actor, [person.role])
   refuseStale(person, ifMatch)
   refuseMerging(person)
-  if (person.source === 'built-in') throw new ProblemError('person_built_in', `${person.name} can't be removed`)
+  if (person.source === 'built-in')
+    throw new ProblemError('person_built_in', `${person.name} owns the administrator token and stays`)
   const merging = await api.people.list({ where: { merging_into: person.id }, limit: 1 })
   if (merging[0] !== undefined)
     throw new ProblemError('person_merging', `${merging[0].name} is being merged into ${person.name}; try again later`)

@@ -27,7 +27,7 @@ export async function mergePerson(
   const into = await targetOf(api, body.into)
   refuseUnmanaged(actor, [from.role, into.role])
   if (from.source === 'built-in')
-    throw new ProblemError('person_built_in', `${from.name} can't be merged into another person`)
+    throw new ProblemError('person_built_in', `${from.name} owns the administrator token and stays`)
   if (from.id === into.id) {
     const message = 'must be another person'
     throw new ProblemError('validation_failed', `body.into: ${message}`, [{ path: 'body.into', message }])

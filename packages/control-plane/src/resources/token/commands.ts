@@ -63,7 +63,10 @@ async function personFor(
   if (person === null) throw new ProblemError('person_not_found', `there is no person ${person_id}`)
   refuseMerging(person)
   if (commonRole(role, person.role) !== role)
-    throw new ProblemError('role_too_strong', `${person.name} is ${person.role}: its token can't be ${role}`)
+    throw new ProblemError(
+      'role_too_strong',
+      `${person.name} has the role ${person.role}, so no token with the role ${role}`,
+    )
   return person.id
 }
 
