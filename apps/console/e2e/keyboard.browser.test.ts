@@ -5,7 +5,18 @@ import { workerFixtures } from './testing/worker-fixtures.ts'
 
 const { open, api } = browserTests()
 const own = workerFixtures(api)
-const PAGES = ['overview', 'workers', 'sessions', 'definitions', 'labs', 'controllers', 'chaos', 'audit', 'settings']
+const PAGES = [
+  'overview',
+  'workers',
+  'sessions',
+  'definitions',
+  'labs',
+  'controllers',
+  'chaos',
+  'people',
+  'audit',
+  'settings',
+]
 
 const press = async (page: Page, ...keys: string[]) => {
   for (const key of keys) await page.keyboard.press(key)

@@ -3,7 +3,18 @@ import { browserTests, DESKTOP, hiddenPx, PHONE, screenshot, seriousViolations }
 
 const { open } = browserTests()
 
-const PAGES = ['overview', 'workers', 'sessions', 'definitions', 'labs', 'controllers', 'chaos', 'audit', 'settings']
+const PAGES = [
+  'overview',
+  'workers',
+  'sessions',
+  'definitions',
+  'labs',
+  'controllers',
+  'chaos',
+  'people',
+  'audit',
+  'settings',
+]
 const DEVICES = { desktop: DESKTOP, phone: PHONE }
 /** Every width and every light once: the colors of a width are those of the other. */
 const JUDGED: Readonly<Record<string, string>> = { desktop: 'light', phone: 'dark' }

@@ -16,6 +16,7 @@ const PAGES = [
   'labs',
   'controllers',
   'chaos',
+  'people',
   'audit',
   'settings',
 ]

@@ -12,7 +12,18 @@ const own = workerFixtures(api)
 const HOSTILE = '<img src=x onerror=alert(2)>'
 const CONSOLE = 'dist/console'
 const BUNDLE_KB_MAX = 300
-const PAGES = ['overview', 'workers', 'sessions', 'definitions', 'labs', 'controllers', 'chaos', 'audit', 'settings']
+const PAGES = [
+  'overview',
+  'workers',
+  'sessions',
+  'definitions',
+  'labs',
+  'controllers',
+  'chaos',
+  'people',
+  'audit',
+  'settings',
+]
 
 /** Wherever the API takes any text at all. */
 async function hostileThings(): Promise<string[]> {

@@ -9,6 +9,10 @@ it('has the name of the resource and its page', () => {
   expect(resourceLinkOf('worker:w-1', live)).toEqual({ kind: 'worker', name: 'metal-1', href: '#/workers/w-1' })
   expect(resourceLinkOf('service:worker-controller', live).href).toBe('#/controllers')
   expect(resourceLinkOf('token:tk-1', live).href).toBe('#/settings')
+  expect(resourceLinkOf('person:token:tk-1', live)).toMatchObject({
+    name: 'token:tk-1',
+    href: '#/people?q=token%3Atk-1',
+  })
 })
 
 it('shows the id of a deleted resource, and no link without a page', () => {

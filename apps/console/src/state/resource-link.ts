@@ -27,6 +27,8 @@ export function resourceLinkOf(resource: string, live: Collections): ResourceLin
       return { kind, name: live.template.get(id)?.name ?? id, href: null }
     case 'service':
       return { kind, name: id, href: pageHash('controllers') }
+    case 'person':
+      return { kind, name: id, href: pageHash('people', { q: id }) }
     case 'token':
     case 'settings':
       return { kind, name: id, href: pageHash('settings') }

@@ -9,6 +9,7 @@ export const LIST_PAGES = [
   'labs',
   'controllers',
   'chaos',
+  'people',
   'audit',
   'settings',
 ] as const

@@ -6,11 +6,11 @@ import { useSignal } from '@preact/signals'
 import { useConsole } from '../../parts/console-context.ts'
 import { ConfirmDialog } from '../../parts/dialog/confirm-dialog.tsx'
 import { NamedIcon } from '../../parts/icons.tsx'
+import { ShownOnce } from '../../parts/shown-once.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { failureText } from '../../state/failure-text.ts'
 import { dayText, exactText } from '../../state/time-format.ts'
 import { NewTokenDialog } from './new-token-dialog.tsx'
-import { NewSecret } from './new-token-secret.tsx'
 import { inOrder, isExpired } from './token-expiry.ts'
 
 const READ_EVERY_MS = 30_000
@@ -42,13 +42,16 @@ export function TokensCard() {
         </button>
       </header>
       {made.value !== null && (
-        <NewSecret
+        <ShownOnce
           key={made.value.id}
-          token={made.value}
+          secret={made.value.secret}
+          verb="Copy secret"
           onDone={() => {
             made.value = null
           }}
-        />
+        >
+          Token <strong>{made.value.name}</strong> created. Copy its secret now. It won't be shown again.
+        </ShownOnce>
       )}
       {read.error !== null && <p class="muted">Could not load the tokens: {read.error}</p>}
       {read.value !== null && tokens.length === 0 && (
@@ -129,10 +132,13 @@ function RevokeDialog({ token, onConfirm }: { token: Token; onConfirm: () => voi
   const { state } = useConsole()
   return (
     <ConfirmDialog title={`Revoke ${token.name}?`} verb="Revoke" typed={token.name} onConfirm={onConfirm}>
-      <p>LCM rejects this token from now on. This can't be undone: a new token has a new secret.</p>
-      {state.info.value?.actor.id === `token:${token.id}` && (
+      <p>
+        LCM rejects this token from now on and ends all sign-ins of its person. This can't be undone: a new token has a
+        new secret.
+      </p>
+      {state.info.value?.actor.id === token.person_id && (
         <p>
-          <strong>You are signed in with this token, so you will be signed out.</strong>
+          <strong>This is your own token, so you will be signed out.</strong>
         </p>
       )}
     </ConfirmDialog>

@@ -6,6 +6,7 @@ import { ControllersPage } from '../../pages/controller/controllers-page.tsx'
 import { DefinitionsPage } from '../../pages/definition/definitions-page.tsx'
 import { LabsPage } from '../../pages/lab/labs-page.tsx'
 import { OverviewPage } from '../../pages/overview/overview-page.tsx'
+import { PeoplePage } from '../../pages/person/people-page.tsx'
 import { SessionsPage } from '../../pages/session/list/sessions-page.tsx'
 import { SettingsPage } from '../../pages/settings/settings-page.tsx'
 import { SignInPage } from '../../pages/sign-in/sign-in-page.tsx'
@@ -80,6 +81,7 @@ const LISTS: Readonly<Record<ListPage, ComponentType<ListProps>>> = {
   labs: LabsPage,
   controllers: ControllersPage,
   chaos: ChaosPage,
+  people: PeoplePage,
   audit: AuditPage,
   settings: SettingsPage,
 }

@@ -16,6 +16,7 @@ export const PAGE_NAMES: Readonly<Record<ListPage, string>> = {
   labs: 'Labs',
   controllers: 'Controllers',
   chaos: 'Chaos',
+  people: 'People',
   audit: 'Audit',
   settings: 'Settings',
 }
@@ -24,6 +25,7 @@ export const PAGE_NAMES: Readonly<Record<ListPage, string>> = {
 function isOffered(page: ListPage, info: Info | null): boolean {
   if (page === 'chaos') return info !== null && info.sim_control !== null && info.actor.role === 'admin'
   if (page === 'audit') return isAllowed(info, 'listAudit')
+  if (page === 'people') return isAllowed(info, 'listPeople')
   if (page === 'labs') return isAllowed(info, 'listLabs')
   if (page === 'settings') return isAllowed(info, 'getSettings')
   return true

@@ -111,14 +111,19 @@ export async function revokePerson(api: Api, { params, actor }: PersonRequest): 
   ])
 }
 
-/** The person that a login link signs in as. */
+/** The person that a login link signs in as. The record stays as it is, so only the journal is written. */
 export async function invitedPerson(api: Api, { params, actor }: PersonRequest): Promise<Actor> {
-  const { id, name, role } = await changeDocument(personTarget(api, params.id), api.clock, null, (person, now) => {
-    refuseUnmanaged(actor, [person.role])
-    refuseMerging(person)
-    if (person.source === 'provider')
-      throw new ProblemError('managed_by_provider', `${person.name} signs in with the identity provider`)
-    return { document: person, entries: [auditEntry(actor, 'invite', now)] }
-  })
+  const person = await getPerson(api, params.id)
+  const { id, name, role } = person
+  refuseUnmanaged(actor, [role])
+  refuseMerging(person)
+  // A stolen browser session could renew itself with such links.
+  if (id === actor.id) throw new ProblemError('forbidden', 'a link for yourself needs your token: lcm open')
+  if (person.source === 'provider')
+    throw new ProblemError('managed_by_provider', `${name} signs in with the identity provider`)
+  const subject = `person:${id}`
+  const entry = auditEntry(actor, 'invite', toInstant(api.clock.now()))
+  const entryId = `${subject}:invite:${Buffer.from(api.randomBytes(8)).toString('hex')}`
+  await api.store.journal.append([{ ...entry, id: entryId, subject }])
   return { id, name, role, service: null }
 }

@@ -119,6 +119,15 @@ it('never loses anything when two people are merged into each other at once', as
   for (const secret of secrets) expect(ids).toContain(await whoIs(secret))
 })
 
+it('keeps a person from being removed by another request', async () => {
+  const { ann, bob, secrets } = await annAndBob()
+  const run = () => merge(ann, bob)
+  fleet.store.interrupt({ kind: 'person', write: 'remove', when: 'before', run })
+  expect(await fleet.send('DELETE', `people/${bob}`)).toMatchObject({ status: 412 })
+  await settle()
+  await expectMerged({ ann, bob, secrets })
+})
+
 it('undoes a merge whose target vanished', async () => {
   const { ann, bob, secrets } = await annAndBob()
   const marked = await fleet.all('people')

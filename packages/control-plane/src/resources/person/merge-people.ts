@@ -53,11 +53,15 @@ async function mark(api: Api, from: Person, into: Person, actor: Actor): Promise
     const entries = [auditEntry(actor, 'merge', now, { before: { merging_into: null }, after })]
     return { document: { ...person, ...after }, entries }
   })
-  // Of two that are merged into each other at the same time, at least one sees the other.
-  const target = await api.people.get(into.id)
-  if (target?.merging_into !== null) {
-    await unmark(api, from.id, actor)
-    throw new ProblemError('person_merging', `${into.name} was merged or removed meanwhile`)
+  try {
+    // Its new version makes a removal of the target fail. Of two that are merged into each other, one is refused here.
+    await changeDocument(personTarget(api, into.id), api.clock, null, target => {
+      refuseMerging(target)
+      return { document: target, entries: [] }
+    })
+  } catch (error) {
+    if (error instanceof ProblemError) await unmark(api, from.id, actor)
+    throw error
   }
 }
 
