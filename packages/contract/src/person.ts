@@ -27,7 +27,7 @@ export const MergePerson = z
   .strictObject({
     into: z.string().min(1).max(300).meta({
       description: 'The id of the person that gets everything.',
-      example: 'pe-5k1r2m3n8pq4t',
+      example: 'pe-6m2t8v4w9xy1z',
     }),
   })
   .meta({ id: 'MergePerson', description: 'The person that another one becomes part of.' })

@@ -39,8 +39,10 @@ export interface AccessControl {
   identify(request: ApiRequest): Promise<Actor>
   /** Checks a request that was admitted before and is still being answered. It counts against no limit. */
   recheck(request: ApiRequest): Promise<Actor>
-  /** Creates a code that logs in one browser once, as this actor. `by` is the actor who asked for it, if it is another one. */
-  createLoginCode(actor: Actor, origin?: RequestOrigin, by?: Actor): Promise<string>
+  /** Creates a code that logs in one browser once, as this actor. */
+  createLoginCode(actor: Actor, origin?: RequestOrigin): Promise<string>
+  /** Creates a code for a person whom another one invited. */
+  createInvitation(person: Actor): Promise<string>
   /** Drops cached tokens and people after a change. */
   forgetCredentials(): void
   readonly browser: BrowserLogin
@@ -93,7 +95,8 @@ export function accessControl(parts: AccessParts): AccessControl {
     grant: known.grant,
     builtInPeople: known.builtInPeople,
     forgetCredentials: known.forget,
-    createLoginCode: (actor, origin, by) => codes.create(actor, origin ?? null, by ?? actor),
+    createLoginCode: (actor, origin) => codes.create(actor, origin ?? null),
+    createInvitation: person => codes.create(person, null, true),
     recheck: ({ remote: _, ...request }) => callerOf(callers, request),
     async identify(request) {
       const actor = await callerOf(callers, request)

@@ -59,6 +59,10 @@ async function aPlane() {
   await plane.put('leaks', { ...stamps, id: 'll-5k1r2m3n8pq4t', ...leak, ...open })
   const bearer = { name: 'ci', role: 'user', person_id: null, service: null, expires_at: null, hash: 'none' } as const
   await plane.put('tokens', { ...stamps, id: 'tk-5k1r2m3n8pq4t', ...bearer })
+  const profile = { name: 'Jane Doe', email: null, role: 'user', source: 'operator' } as const
+  const state = { groups: [], signed_out_at: null, merging_into: null }
+  for (const id of ['pe-5k1r2m3n8pq4t', 'pe-6m2t8v4w9xy1z'])
+    await plane.put('people', { ...stamps, id, ...profile, ...state })
   return plane
 }
 

@@ -266,7 +266,7 @@ describe('a person who signed in before', () => {
     answers(200, { id_token: await idToken({ realm_access: { roles: ['user'] } }), refresh_token: 'next' })
     expect(await provider.refresh('first', 'u-1')).toMatchObject({
       kind: 'confirmed',
-      actor: { id: 'oidc:u-1', role: 'user' },
+      person: { id: 'oidc:u-1', role: 'user' },
       refreshToken: 'next',
     })
     expect(Object.fromEntries(fake.state.form)).toEqual({
@@ -278,9 +278,9 @@ describe('a person who signed in before', () => {
 
   it('is confirmed by an access token for LCM, or without a role by any other', async () => {
     answers(200, { access_token: await fake.token(key, { realm_access: { roles: ['author'] } }) })
-    expect(await provider.refresh('r', 'u-1')).toMatchObject({ kind: 'confirmed', actor: { role: 'author' } })
+    expect(await provider.refresh('r', 'u-1')).toMatchObject({ kind: 'confirmed', person: { role: 'author' } })
     answers(200, { access_token: 'opaque' })
-    expect(await provider.refresh('r', 'u-1')).toEqual({ kind: 'confirmed', actor: null, refreshToken: null })
+    expect(await provider.refresh('r', 'u-1')).toEqual({ kind: 'confirmed', person: null, refreshToken: null })
   })
 
   it('has ended when the provider refuses, has no role for it, or names another person', async () => {

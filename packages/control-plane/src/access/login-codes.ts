@@ -20,7 +20,8 @@ export const SIGN_IN_PAGE = '/#/sign-in'
 export const loginLinkOf = (code: string): string => `${SIGN_IN_PAGE}?code=${code}`
 
 export interface LoginCodes {
-  create(actor: Actor, origin: RequestOrigin | null, by: Actor): Promise<string>
+  /** `isInvitation`: another actor made it, whose audit entry is written already. */
+  create(actor: Actor, origin: RequestOrigin | null, isInvitation?: boolean): Promise<string>
   /** Actor of the code. Of any number of callers on any replica one succeeds; the others are refused. */
   spend(code: string): Promise<Actor>
 }
@@ -45,7 +46,7 @@ export function loginCodes(options: {
   }
 
   return {
-    async create(actor, origin, by) {
+    async create(actor, origin, isInvitation = false) {
       if (actor.role === 'controller') throw new ProblemError('forbidden', 'a controller has no use for a browser')
       // Login links would prolong a role that the provider has revoked.
       if (actor.id.startsWith('oidc:'))
@@ -65,7 +66,7 @@ export function loginCodes(options: {
           actor_name: actor.name,
           actor_role: actor.role,
         },
-        [audit.entry(by, 'login-link', { origin, facts: { expires_at, person_id: actor.id } })],
+        isInvitation ? [] : [audit.entry(actor, 'login-link', { origin, facts: { expires_at } })],
       )
       if (!result.ok) throw new ProblemError('store_unavailable', 'the new code was taken; try again')
       return code

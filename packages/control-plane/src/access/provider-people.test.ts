@@ -30,7 +30,7 @@ const browse = (url: string, cookie = '') =>
 const cookieIn = (answer: Awaited<ReturnType<typeof browse>>) => answer.headers['set-cookie']?.split(';')[0] ?? ''
 
 async function signIn(claims: Record<string, unknown> = {}): Promise<string> {
-  const redirect = await browse('/login')
+  const redirect = await browse('/login/provider')
   const { searchParams } = new URL(redirect.headers.location ?? '')
   fake.state.idToken = await signed({ aud: OIDC.clientId, nonce: searchParams.get('nonce'), ...claims })
   return cookieIn(await browse(`/login/callback?code=c&state=${searchParams.get('state')}`, cookieIn(redirect)))

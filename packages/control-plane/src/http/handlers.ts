@@ -1,6 +1,5 @@
 import type { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
-import type { Actor } from '@lcm/domain/actor'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS, loginLinkOf } from '../access/login-codes.ts'
@@ -243,14 +242,7 @@ const labHandlers = (api: Api) =>
     deleteLab: json(request => requestLabAction(api, request, 'delete')),
   }) satisfies Partial<HandlerMap>
 
-const loginLink = async (
-  access: AccessControl,
-  person: Actor,
-  { actor, origin }: Request<unknown, unknown, unknown>,
-) => ({
-  url: loginLinkOf(await access.createLoginCode(person, origin, actor)),
-  expires_in_seconds: LOGIN_CODE_MS / 1000,
-})
+const loginLink = (code: string) => ({ url: loginLinkOf(code), expires_in_seconds: LOGIN_CODE_MS / 1000 })
 
 const personHandlers = ({ api, access }: HandlerParts) => {
   /** Changes take effect at once in this process. */
@@ -262,12 +254,12 @@ const personHandlers = ({ api, access }: HandlerParts) => {
     patchPerson: json(request => applied(patchPerson(api, request))),
     removePerson: empty(request => applied(removePerson(api, request))),
     revokePerson: json(request => applied(revokePerson(api, request))),
-    invitePerson: created(async request => loginLink(access, await invitedPerson(api, request), request)),
+    invitePerson: created(async request => loginLink(await access.createInvitation(await invitedPerson(api, request)))),
     mergePerson: json(request => applied(mergePerson(api, request))),
     listTokens: json(request => listTokens(api, request.query)),
     createToken: created(request => createToken(api, request)),
     deleteToken: empty(request => applied(deleteToken(api, request))),
-    createLoginLink: created(request => loginLink(access, request.actor, request)),
+    createLoginLink: created(async ({ actor, origin }) => loginLink(await access.createLoginCode(actor, origin))),
   } satisfies Partial<HandlerMap>
 }
 

@@ -17,7 +17,7 @@ const person = (changes: Partial<Person> = {}): Person => ({
   ...changes,
 })
 const offered = (changes: Partial<Person>, role: 'admin' | 'operator' = 'admin') =>
-  PERSON_ACTIONS.filter(action => refusalOf(action, person(changes), { role }) === null)
+  PERSON_ACTIONS.filter(action => refusalOf(action, person(changes), { id: 'admin', role }) === null)
 
 describe('the actions on a person', () => {
   it('are all offered to those who manage it', () => {
@@ -31,6 +31,10 @@ describe('the actions on a person', () => {
     expect(offered({ source: 'provider' })).toEqual(['revoke', 'remove'])
     expect(offered({ source: 'built-in', role: 'admin' })).toEqual(['invite', 'revoke'])
     expect(offered({ merging_into: 'pe-2' })).toEqual(['revoke'])
+  })
+
+  it('offer no link to oneself, since a stolen session could renew itself with it', () => {
+    expect(offered({ id: 'admin', source: 'built-in', role: 'admin' })).toEqual(['revoke'])
   })
 })
 

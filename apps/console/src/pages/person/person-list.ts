@@ -5,10 +5,11 @@ export const PERSON_ACTIONS = ['invite', 'edit', 'revoke', 'remove'] as const
 export type PersonAction = (typeof PERSON_ACTIONS)[number]
 
 /** Why the user can't do this with the person; null if the API accepts it. */
-export function refusalOf(action: PersonAction, person: Person, actor: Pick<Actor, 'role'>): string | null {
+export function refusalOf(action: PersonAction, person: Person, actor: Pick<Actor, 'id' | 'role'>): string | null {
   const { role, source, merging_into } = person
   if (!mayManage(actor, [role])) return 'Only administrators manage administrators and operators'
   if (merging_into !== null && action !== 'revoke') return 'Is being merged into another person'
+  if (person.id === actor.id && action === 'invite') return 'A link for yourself needs your token: lcm open'
   if (source === 'provider' && action === 'invite') return 'Signs in with the identity provider'
   if (source === 'provider' && action === 'edit') return 'Managed by the identity provider'
   const isLastWayIn = source === 'built-in' && (action === 'edit' || action === 'remove')

@@ -56,7 +56,7 @@ it('edits the given fields only', async () => {
 it('prints only a login link on standard output', async () => {
   const { lcm, outLines, errLines } = await withJane()
   expect(await lcm('invite', 'Jane Doe')).toBe(0)
-  expect(outLines().at(-1)).toMatch(/^http:\/\/127\.0\.0\.1:8080\/login\?code=[\w-]{20,}$/)
+  expect(outLines().at(-1)).toMatch(/^http:\/\/127\.0\.0\.1:8080\/#\/sign-in\?code=[\w-]{20,}$/)
   expect(errLines().at(-1)).toBe(
     'Send it to Jane Doe only: anyone who opens it within 10m is signed in as this person. It works once.',
   )

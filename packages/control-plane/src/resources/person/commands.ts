@@ -112,7 +112,7 @@ export async function revokePerson(api: Api, { params, actor }: PersonRequest): 
 }
 
 /** The person that a login link signs in as. The record stays as it is, so only the journal is written. */
-export async function invitedPerson(api: Api, { params, actor }: PersonRequest): Promise<Actor> {
+export async function invitedPerson(api: Api, { params, actor, origin }: PersonRequest): Promise<Actor> {
   const person = await getPerson(api, params.id)
   const { id, name, role } = person
   refuseUnmanaged(actor, [role])
@@ -122,7 +122,7 @@ export async function invitedPerson(api: Api, { params, actor }: PersonRequest):
   if (person.source === 'provider')
     throw new ProblemError('managed_by_provider', `${name} signs in with the identity provider`)
   const subject = `person:${id}`
-  const entry = auditEntry(actor, 'invite', toInstant(api.clock.now()))
+  const entry = auditEntry(actor, 'invite', toInstant(api.clock.now()), { after: origin })
   const entryId = `${subject}:invite:${Buffer.from(api.randomBytes(8)).toString('hex')}`
   await api.store.journal.append([{ ...entry, id: entryId, subject }])
   return { id, name, role, service: null }

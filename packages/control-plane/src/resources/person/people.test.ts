@@ -1,5 +1,6 @@
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { codeOf, cookieOf, signIn as signInBrowser, whoIs as whoIsBrowser } from '../../access/testing/a-browser.ts'
 import { aCourse, type Course } from '../../testing/bookable-fleet.ts'
 
 let fleet: Course
@@ -29,17 +30,8 @@ const signIn = async (id: string): Promise<string> => {
   const { url } = (await fleet.send('POST', `people/${encodeURIComponent(id)}/invite`)).json
   return cookieFrom(url)
 }
-async function cookieFrom(url: string): Promise<string> {
-  const headers = { host: 'localhost:8080' }
-  const answer = await fleet.dispatch({ method: 'GET', url, headers, body: null, signal: new AbortController().signal })
-  return answer.headers['set-cookie']?.split(';')[0] ?? ''
-}
-async function browserIs(cookie: string) {
-  const headers = { host: 'localhost:8080', cookie }
-  const request = { method: 'GET', url: '/api/v1/info', headers, body: null, signal: new AbortController().signal }
-  const { status, body } = await fleet.dispatch(request)
-  return status === 200 ? JSON.parse(String(body)).actor : status
-}
+const cookieFrom = async (url: string): Promise<string> => cookieOf(await signInBrowser(fleet, { code: codeOf(url) }))
+const browserIs = (cookie: string) => whoIsBrowser(fleet, cookie)
 
 it('a lost token is replaced without losing sessions', async () => {
   await fleet.define()
@@ -100,6 +92,12 @@ describe('a token', () => {
 })
 
 describe('an invitation', () => {
+  it('is refused for oneself, since a stolen browser session could renew itself with it', async () => {
+    await fleet.seed([])
+    const answer = await fleet.send('POST', 'people/admin/invite')
+    expect(answer).toMatchObject({ status: 403, json: { detail: 'a link for yourself needs your token: lcm open' } })
+  })
+
   it('signs in as the person, once', async () => {
     const ann = await create()
     const { status, json } = await fleet.send('POST', `people/${ann.id}/invite`, { as: 'operator' })
