@@ -64,7 +64,13 @@ export function livedWorker(index: number, nowMs: number): Worker {
     public_ip: address(54, index),
     private_ip: address(10, index),
     https_endpoint: `https://${address(54, index)}`,
-    cml: { version: '2.9.0', ready: true, certificate_sha256: hex(index, 64), node_definitions: NODE_DEFINITIONS },
+    cml: {
+      version: '2.9.0',
+      ready: true,
+      certificate_sha256: hex(index, 64),
+      seen_certificate_sha256: null,
+      node_definitions: NODE_DEFINITIONS,
+    },
     billing: { since: at(30), cause: 'idle', closed_usd: 12.345_678 + index / 1000 },
     state_history: HISTORY.map(([from, to, because], step) => ({
       from,

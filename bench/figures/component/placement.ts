@@ -48,7 +48,13 @@ function aFleet(count: number): Worker[] {
     const empty = aServingWorker({
       id: `w-${n}`,
       name: `metal-${n}`,
-      cml: { version: '2.9.1', ready: true, certificate_sha256: null, node_definitions: kinds },
+      cml: {
+        version: '2.9.1',
+        ready: true,
+        certificate_sha256: null,
+        seen_certificate_sha256: null,
+        node_definitions: kinds,
+      },
     })
     return Array.from({ length: 1 + random.int(5) }, (_, held) => held).reduce(
       (worker, held) => withReservation(worker, `held-${n}-${held}`, definitionOf(n + held).needs, toInstant(start)),

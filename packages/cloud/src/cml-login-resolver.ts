@@ -1,4 +1,4 @@
-import { isTrusted } from '@lcm/domain/worker/instance-trust'
+import { approvalRequired, isTrusted } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { type CmlLogin, FIND_CREDENTIALS } from './cml-login.ts'
 import { CloudError } from './errors.ts'
@@ -10,8 +10,8 @@ export interface CmlCredentials {
 
 export interface CmlLoginResolver {
   /**
-   * Login for a worker's CML at this address: the worker's own credentials, otherwise the fleet's, which are only for
-   * machines that LCM launched.
+   * Login for a worker's CML at this address: the worker's own credentials, otherwise the fleet's. Only for machines that LCM launched or
+   * that were approved.
    */
   resolve(worker: Worker, url: string, signal: AbortSignal): Promise<CmlLogin>
   forget(workerId: string): void
@@ -41,11 +41,10 @@ export function cmlLoginResolver(readSecrets: ReadCmlSecrets, defaults: CmlCrede
 
   return {
     async resolve(worker, url, signal) {
+      if (!isTrusted(worker)) throw notApproved(worker)
       // Without a pinned certificate the server may be an impostor, and must not get our password.
       if (worker.cml.certificate_sha256 === null && !url.startsWith('http:')) throw notPinned(worker)
-      const own = await ownOf(worker, signal)
-      if (own === null && !isTrusted(worker)) throw notLaunched(worker)
-      const credentials = own ?? defaults
+      const credentials = (await ownOf(worker, signal)) ?? defaults
       if (credentials === null) throw noCredentials(worker)
       return { url, certificate_sha256: worker.cml.certificate_sha256, ...credentials }
     },
@@ -53,8 +52,9 @@ export function cmlLoginResolver(readSecrets: ReadCmlSecrets, defaults: CmlCrede
   }
 }
 
-/** Code of errors before any request to CML. */
+/** Codes of errors before any request to CML. */
 export const NO_CREDENTIALS = 'NoCredentials'
+export const NOT_APPROVED = 'NotApproved'
 
 const noCredentials = (worker: Worker): CloudError =>
   new CloudError('auth', {
@@ -63,11 +63,11 @@ const noCredentials = (worker: Worker): CloudError =>
     message: `no credentials for ${worker.name}; PUT its credentials, or set CML_DEFAULT_PASSWORD`,
   })
 
-const notLaunched = ({ id, name }: Worker): CloudError =>
+const notApproved = (worker: Worker): CloudError =>
   new CloudError('auth', {
-    code: NO_CREDENTIALS,
+    code: NOT_APPROVED,
     action: FIND_CREDENTIALS,
-    message: `LCM did not launch ${name} and does not send it the password of the fleet: run \`lcm set credentials ${id}\``,
+    message: approvalRequired(worker).message,
   })
 
 const notPinned = (worker: Worker): CloudError =>

@@ -200,12 +200,19 @@ export const PROBLEMS = {
     title: 'The worker is not TERMINATED',
     help: 'Only the record of a TERMINATED worker can be deleted. Terminate it first.',
   },
+  certificate_mismatch: {
+    status: 409,
+    title: 'CML showed another certificate',
+    help:
+      'Compare the fingerprint in `detail` with the one of your server. If the server has a new certificate since, run ' +
+      '`lcm refresh worker` and try again.',
+  },
   worker_not_trusted: {
     status: 409,
-    title: 'LCM did not launch this machine',
+    title: 'The machine is not approved',
     help:
-      'LCM sends the default CML password and license tokens only to machines that it launched. Set credentials ' +
-      'for this worker, or change its license in CML; `detail` says which.',
+      'LCM sends passwords and license tokens only to machines that it launched or that an operator approved. ' +
+      'Approve it with `lcm approve worker`.',
   },
   worker_protected: {
     status: 409,

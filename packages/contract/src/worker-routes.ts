@@ -4,6 +4,7 @@ import { DecisionList } from './decision.ts'
 import type { ProblemCode } from './problems.ts'
 import { EVERYONE, OPERATORS, type RouteSpec } from './route-spec.ts'
 import {
+  ApproveWorker,
   CreateWorker,
   DrainWorker,
   MetricsList,
@@ -11,6 +12,7 @@ import {
   PowerRequest,
   PutCredentials,
   PutLicense,
+  RepinWorker,
   WorkerActivity,
   WorkerHistory,
   WorkerList,
@@ -112,14 +114,26 @@ const WORKER_ACTIONS = {
     ActionReason,
     ['worker_not_failed', 'worker_terminating'],
   ),
+  approveWorker: action(
+    'approve',
+    {
+      summary: 'Approve the machine of a worker',
+      description:
+        'Lets a machine that LCM did not launch get its password, its license and sessions. With a fingerprint, only if its CML ' +
+        'shows that certificate; otherwise the next one that it shows is pinned.',
+    },
+    ApproveWorker,
+    ['worker_terminating', 'certificate_mismatch'],
+  ),
   repinWorker: action(
     'repin',
     {
       summary: 'Pin a new CML certificate',
-      description: 'Forgets the pinned certificate and pins the next one that the worker presents.',
+      description:
+        'Pins another certificate, such as that of a reinstalled CML. Refused unless the CML showed it last.',
     },
-    ActionReason,
-    ['worker_terminating'],
+    RepinWorker,
+    ['worker_terminating', 'worker_not_trusted', 'certificate_mismatch'],
   ),
 } as const satisfies Record<string, RouteSpec>
 

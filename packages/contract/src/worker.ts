@@ -149,6 +149,22 @@ export const CreateWorker = z
     example: { template_name: 'metal', name: 'training-1' },
   })
 
+const Fingerprint = z
+  .string()
+  .regex(/^[0-9a-f]{2}(:?[0-9a-f]{2}){31}$/i, 'a SHA-256 fingerprint: 64 hexadecimal digits, with or without colons')
+const fingerprintField = Fingerprint.meta({
+  description: 'The SHA-256 fingerprint of the certificate that the CML must show.',
+  example: '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901',
+})
+
+export const ApproveWorker = z
+  .strictObject({ fingerprint: fingerprintField.optional(), reason: reasonField.optional() })
+  .meta({ id: 'ApproveWorker', description: 'An approval of the machine of a worker.' })
+
+export const RepinWorker = z
+  .strictObject({ fingerprint: fingerprintField, reason: reasonField.optional() })
+  .meta({ id: 'RepinWorker', description: 'The certificate to pin.' })
+
 export const PatchWorker = z
   .strictObject({
     name: NewWorkerName.exactOptional().meta({ description: 'The new name.' }),

@@ -10,6 +10,7 @@ import { finishMerges } from './resources/person/merge-people.ts'
 import { deleteSilentInstances } from './resources/service/commands.ts'
 import { deleteFinished, maintainSessions } from './resources/session/session-housekeeping.ts'
 import { currentSettings } from './resources/settings/queries.ts'
+import { recordMigratedApprovals } from './resources/worker/approve-worker.ts'
 
 /** Queries read the outboxes too, so nothing waits for this. */
 const FLUSH_MS = 10_000
@@ -57,8 +58,11 @@ export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'fl
     async run(signal) {
       let prunedAt = Number.NEGATIVE_INFINITY
       let maintainedAt = Number.NEGATIVE_INFINITY
+      let areApprovalsRecorded = false
       while (!signal.aborted) {
         try {
+          if (!areApprovalsRecorded) await recordMigratedApprovals(api)
+          areApprovalsRecorded = true
           await untilDone(() => api.store.flushOutbox(BATCH), signal)
           if (api.clock.monotonic() - maintainedAt >= MAINTAIN_MS) {
             maintainedAt = api.clock.monotonic()

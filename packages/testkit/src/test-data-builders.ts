@@ -108,7 +108,13 @@ export const aServingWorker = (more: Partial<Worker> = {}): Worker =>
   aWorker({
     status: 'RUNNING',
     service_status: 'AVAILABLE',
-    cml: { version: '2.9.0', ready: true, certificate_sha256: null, node_definitions: [] },
+    cml: {
+      version: '2.9.0',
+      ready: true,
+      certificate_sha256: null,
+      seen_certificate_sha256: null,
+      node_definitions: [],
+    },
     license: { ...aWorker().license, product: 'CML_Enterprise', status: 'REGISTERED' },
     capacity: {
       declared: { cpu_cores: 48, memory_gb: 192, storage_gb: 1000, max_nodes: 200 },

@@ -2,6 +2,7 @@ import { readList } from '@lcm/client/list-pages'
 import type { BodyInput } from '@lcm/contract/routes'
 import { RESOURCES } from '@lcm/control-plane/resources'
 import type { SettingsPatch } from '@lcm/domain/fleet/settings'
+import { shownCertificate } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { NOTHING_RESERVED } from '@lcm/domain/worker/worker-field-schemas'
 import { LICENSE } from '../world/planted-secrets.ts'
@@ -54,7 +55,13 @@ export function operatorOf({ client, store, until }: World) {
     retry: (id: string) => client.call('retryWorker', of(id)),
     rename: (id: string, name: string) => client.call('patchWorker', { params: { id }, body: { name } }),
     refresh: (id: string) => client.call('refreshWorker', of(id)),
-    repin: (id: string) => client.call('repinWorker', of(id)),
+    approve: (id: string, body: BodyInput<'approveWorker'> = {}) =>
+      client.call('approveWorker', { params: { id }, body }),
+    /** Pins the certificate that its CML showed last, if it has shown one. */
+    async repin(id: string): Promise<void> {
+      const fingerprint = shownCertificate(await client.call('getWorker', { params: { id } }))
+      if (fingerprint !== null) await client.call('repinWorker', { params: { id }, body: { fingerprint } })
+    },
     license: (id: string, body: BodyInput<'putWorkerLicense'> = LICENSE) =>
       client.call('putWorkerLicense', { params: { id }, body }),
     setCredentials: (id: string, body: BodyInput<'putWorkerCredentials'>) =>

@@ -1,4 +1,12 @@
-import type { DesiredStatus, ServiceStatus, StateChange, Worker } from '@lcm/domain/worker/worker'
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import {
+  CONDITION,
+  type DesiredStatus,
+  holds,
+  type ServiceStatus,
+  type StateChange,
+  type Worker,
+} from '@lcm/domain/worker/worker'
 
 /** A draining worker continues to the status after the drain, which is not its desired status yet. */
 export const desiredStatusOf = ({ status, drain, desired_status }: Worker): DesiredStatus =>
@@ -18,6 +26,8 @@ const SERVICE_TEXTS: Readonly<Record<ServiceStatus, string>> = {
 
 /** Activity of a worker that is not booting, in one line. */
 export function statusNote(worker: Worker): string {
+  if (needsApproval(worker)) return 'Approval required'
+  if (holds(worker.conditions, CONDITION.certificateChanged)) return 'CML shows another certificate'
   if (worker.status === 'RUNNING') return `CML ${worker.cml.version ?? ''} ${SERVICE_TEXTS[worker.service_status]}`
   const launchError = worker.status === 'PENDING' || worker.status === 'FAILED' ? worker.launch?.error : null
   return launchError ?? historyOf(worker)[0]?.because.message ?? ''

@@ -126,6 +126,16 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./worker/protect-cordon.ts')).defineUncordon,
   },
   {
+    name: 'approve',
+    summary: 'Let a machine that LCM did not launch get passwords, licenses and sessions',
+    load: async () => (await import('./worker/approve-worker.ts')).defineApprove,
+  },
+  {
+    name: 'repin',
+    summary: 'Pin the new certificate of a CML',
+    load: async () => (await import('./worker/approve-worker.ts')).defineRepin,
+  },
+  {
     name: 'retry',
     summary: 'Retry a failed worker or session',
     load: async () => (await import('./worker/worker-lifecycle-commands.ts')).defineRetry,

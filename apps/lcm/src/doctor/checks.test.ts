@@ -183,7 +183,7 @@ it('gives advice for each problem of a service', () => {
 
 it('reports a refusal of CML once, for the worker and not for the service', () => {
   const since = toInstant(NOW_MS)
-  const refused = reason('cml_login_refused', { worker_id: 'w-1', launched_by_lcm: true, error: '403' })
+  const refused = reason('cml_login_refused', { worker_id: 'w-1', error: '403' })
   const about = { type: 'CmlAccessRefused', status: true, reason: refused, since }
   const workers = judgeCml([running({ id: 'w-1', conditions: [about] })])
   const problem = (worker_id: string) =>

@@ -1,4 +1,5 @@
 import { accessAdvice, FAULT_REASONS } from '@lcm/domain/worker/decision/cml-access'
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { shellWord } from '../cli/terminal/shell-word.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
@@ -26,7 +27,10 @@ function troubleOf(worker: Worker): Finding[] {
       ),
     ]
   }
-  if (status !== 'RUNNING' || https_endpoint === null) return []
+  if (status !== 'RUNNING' || https_endpoint === null || needsApproval(worker)) return []
+  const changed = messageOf(worker, CONDITION.certificateChanged)
+  if (changed !== null)
+    return [failure('cml', `${name}: ${changed}`, 'compare the fingerprint on the machine itself first')]
   if (service_status === 'AVAILABLE') {
     const refused = conditionOf(worker, CONDITION.cmlAccessRefused)
     if (refused !== undefined) return [refusedCml(worker, refused)]

@@ -20,6 +20,7 @@ const EXPECTED: Readonly<Record<RouteName, string>> = {
   cancelDrainWorker: 'ao',
   refreshWorker: 'ao',
   retryWorker: 'ao',
+  approveWorker: 'ao',
   repinWorker: 'ao',
   putWorkerLicense: 'ao',
   deleteWorkerLicense: 'ao',

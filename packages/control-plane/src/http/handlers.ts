@@ -65,6 +65,7 @@ import { createTemplate, deleteTemplate, putTemplate, switchTemplate } from '../
 import { listTemplates, readTemplate, templateUserData } from '../resources/template/queries.ts'
 import { createToken, deleteToken } from '../resources/token/commands.ts'
 import { listTokens } from '../resources/token/queries.ts'
+import { approveWorker, repinWorker } from '../resources/worker/approve-worker.ts'
 import { createWorker } from '../resources/worker/create-worker.ts'
 import { cleanUpWorkers, deleteWorker } from '../resources/worker/delete-worker-records.ts'
 import { cancelDrain, drainWorker } from '../resources/worker/drain-worker.ts'
@@ -72,7 +73,6 @@ import { importWorker } from '../resources/worker/import-worker.ts'
 import { patchWorker } from '../resources/worker/patch-worker.ts'
 import { getWorker, listWorkers, workerActivity } from '../resources/worker/queries.ts'
 import { refreshWorker } from '../resources/worker/refresh-worker.ts'
-import { repinWorker } from '../resources/worker/repin-worker.ts'
 import { openLaunchAttempt, reportStatus } from '../resources/worker/report-status.ts'
 import { resumeWorker } from '../resources/worker/resume-worker.ts'
 import { retryWorker } from '../resources/worker/retry-worker.ts'
@@ -171,6 +171,7 @@ const workerHandlers = (api: Api) => {
     cancelDrainWorker: json(request => view(cancelDrain(api, request))),
     refreshWorker: json(request => view(refreshWorker(api, request))),
     retryWorker: json(request => view(retryWorker(api, request))),
+    approveWorker: json(request => view(approveWorker(api, request))),
     repinWorker: json(request => view(repinWorker(api, request))),
     putWorkerLicense: json(request => view(registerLicense(api, request))),
     deleteWorkerLicense: json(request => view(deregisterLicense(api, request))),

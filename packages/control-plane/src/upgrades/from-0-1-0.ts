@@ -70,10 +70,30 @@ function pause(value: unknown): object {
   return { ...before, reason: typeof before.reason === 'string' ? wordOrText(before.reason) : null }
 }
 
+const OWN_URL = /^https:\/\/([a-z0-9.-]+)(?::(\d{1,5}))?\/?$/i
+const isNodePort = (port: number): boolean => port >= 2000 && port <= 7999
+
+/** Whether a machine that LCM did not launch was in use at an address of its own. */
+function wasInUse({ https_endpoint, public_ip, private_ip, cml }: OldBody): boolean {
+  const [, host, port] = OWN_URL.exec(String(https_endpoint)) ?? []
+  const isOwn = host !== undefined && (host === public_ip || host === private_ip)
+  return isOwn && !isNodePort(Number(port)) && typeof Object(cml).certificate_sha256 === 'string'
+}
+
+/** Who approved it and when is recorded when the API starts. */
+function trust(worker: OldBody): object {
+  const approval = (state: string) => ({ state, by: null, at: null, fingerprint: null })
+  const isLaunched = Object(worker.launch).state === 'launched'
+  if (worker.ec2_instance_id === null || isLaunched) return { approval: approval('not_needed') }
+  if (wasInUse(worker)) return { approval: approval('migrated') }
+  // Its certificate may be that of the server to which a tag had led LCM.
+  return { approval: approval('required'), cml: { ...Object(worker.cml), certificate_sha256: null } }
+}
+
 /**
  * Reasons become data, except texts of users such as `desired_reason`. `flights` become `purchases`. Every session is indexed
- * again, because its `reservation_id` is unique per owner now. Tokens get a person with the id of their actor, so that the owners
- * of sessions stay; `seedPeople` creates its record.
+ * again, because its `reservation_id` is unique per owner now. Machines need an approval. Tokens get a person with the id of their
+ * actor, so that the owners of sessions stay; `seedPeople` creates its record.
  */
 export const FROM_0_1_0: Upgrade = {
   worker: worker => ({
@@ -81,6 +101,7 @@ export const FROM_0_1_0: Upgrade = {
     conditions: conditions(worker.conditions),
     state_history: history(worker.state_history),
     ...(worker.pause === undefined ? {} : { pause: pause(worker.pause) }),
+    ...trust(worker),
   }),
   session: session => ({
     ...session,

@@ -2,9 +2,8 @@ import type { Client } from '@lcm/client/client'
 import type { CmlLoginResolver } from '@lcm/cloud/cml-login-resolver'
 import type { CmlLicensing, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
-import { reason, textReason } from '@lcm/domain/reason'
+import { textReason } from '@lcm/domain/reason'
 import { type LicenseOutcome, releasesLicense } from '@lcm/domain/worker/decision/license-operation'
-import { isTrusted } from '@lcm/domain/worker/instance-trust'
 import type { LicenseObservation, WorkerPolicy } from '@lcm/domain/worker/observation'
 import type { Worker } from '@lcm/domain/worker/worker'
 
@@ -74,10 +73,6 @@ export async function changeLicense(
 }
 
 async function tokenOf(client: Client, worker: Worker, signal: AbortSignal): Promise<string> {
-  if (!isTrusted(worker)) {
-    const { message } = reason('license_token_withheld')
-    throw new CloudError('invalid', { code: 'NotLaunched', action: 'register', message })
-  }
   const { license_token } = await client.call('getWorkerSecrets', { params: { id: worker.id }, signal })
   if (license_token !== null) return license_token
   throw new CloudError('invalid', {

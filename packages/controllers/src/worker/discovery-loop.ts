@@ -13,7 +13,7 @@ import {
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import { HIDDEN_CHARACTERS } from '@lcm/domain/text/hidden-characters'
 import { endpointOf } from '@lcm/domain/worker/cml-endpoint'
-import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
+import { type Instance, LAUNCH_TEMPLATE_TAG, TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -150,11 +150,13 @@ async function importFound(parts: DiscoveryParts, region: string, instance: Inst
     status: statusOfImport(instance),
     instance_type: instance.instance_type,
     ami_id: instance.image_id,
+    launch_template_id: instance.tags[LAUNCH_TEMPLATE_TAG] ?? null,
     availability_zone: instance.availability_zone,
     public_ip: instance.public_ip,
     private_ip: instance.private_ip,
     https_endpoint: url,
     cml_version: probe?.version ?? null,
+    certificate_sha256: probe?.certificate_sha256 ?? null,
     tags: {},
     labels: labelsOfImport(instance),
     cost_per_hour_usd: 0,

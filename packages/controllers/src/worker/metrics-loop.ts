@@ -7,6 +7,7 @@ import type { MachineMetrics, MachineReading } from '@lcm/cloud/machine-metrics'
 import type { WorkerSample } from '@lcm/contract/worker'
 import { toInstant } from '@lcm/domain/instant'
 import { recordedEndpoint } from '@lcm/domain/worker/cml-endpoint'
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { HostedService, Logger } from '@lcm/runtime'
 import type { Clock } from '@lcm/runtime/clock'
@@ -123,10 +124,10 @@ interface ServerObservation {
   readonly version: string | null
 }
 
-/** A worker without an address has no values; that is no failure. */
+/** A worker without an address has no values, and one that needs an approval is not asked; that is no failure. */
 async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSignal): Promise<ServerObservation> {
   const url = recordedEndpoint(worker)
-  if (url === null) return { stats: null, health: null, version: null }
+  if (url === null || needsApproval(worker)) return { stats: null, health: null, version: null }
   const { certificate_sha256 } = worker.cml
   // Without a login only the public part of CML can be read.
   const [{ stage, version }, inside] = await Promise.all([

@@ -9,6 +9,7 @@ import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/cml-endpoint'
 import { holdsLicense } from '@lcm/domain/worker/decision/license-operation'
 import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type {
   CmlObservation,
@@ -76,6 +77,11 @@ const BEFORE_BOOT: readonly Worker['status'][] = ['PENDING', 'PROVISIONING']
 
 /** CML does not run in these statuses, so earlier refusals are obsolete. */
 const CML_DOWN: readonly Worker['status'][] = ['STOPPED', 'STARTING', 'FAILED']
+
+/** Before an approval CML is asked only what it shows to everyone: once, and on request. */
+const awaitsPublicFacts = (worker: Worker): boolean =>
+  (worker.status === 'STARTING' || worker.status === 'RUNNING' || worker.status === 'FAILED') &&
+  (worker.cml.seen_certificate_sha256 === null || worker.refresh_requested_at !== null)
 
 /** While it starts, stops answering, needs its certificate pinned, or has a refresh request. */
 const awaitsCml = (worker: Worker, memory: ObservationMemory): boolean =>
@@ -151,7 +157,7 @@ async function observeCml(
   url: string | null,
   signal: AbortSignal,
 ): Promise<CmlObservation | null> {
-  if (!awaitsCml(worker, observations)) {
+  if (!(needsApproval(worker) ? awaitsPublicFacts(worker) : awaitsCml(worker, observations))) {
     observations.forgetCml(worker.id)
     return null
   }
@@ -173,6 +179,7 @@ async function observeInside(
   signal: AbortSignal,
 ): Promise<Inside> {
   const { probes } = parts
+  if (needsApproval(worker)) return NOTHING_SEEN
   if (url === null || !dependsOnLicense(worker, policy)) {
     if (BEFORE_BOOT.includes(worker.status)) return NOTHING_SEEN
     if (worker.status !== 'RUNNING') probes.record(worker.id, null)

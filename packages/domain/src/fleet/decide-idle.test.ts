@@ -56,6 +56,7 @@ describe('an idle worker', () => {
       'idle_seconds',
       'idle_detection_enabled',
       'idle_action',
+      'needs_approval',
       'status',
       'protected',
       'draining',

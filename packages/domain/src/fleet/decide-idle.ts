@@ -1,6 +1,7 @@
 import { type Instant, toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Guard } from '../worker/decision/decision.ts'
+import { approvalRequired, needsApproval } from '../worker/instance-trust.ts'
 import type { Worker } from '../worker/worker.ts'
 import type { SettingValues } from './settings.ts'
 
@@ -139,6 +140,7 @@ function eligibility(worker: Worker, evidence: IdleEvidence | null, settings: Se
     eligible('idle_action', effectiveIdleAction(settings), action, () =>
       reason(action === 'drain' ? 'scale_down_disabled' : 'idle_action_none'),
     ),
+    eligible('needs_approval', needsApproval(worker), false, () => approvalRequired(worker)),
     eligible('status', status, 'RUNNING', () => reason('worker_status', { worker: null, status })),
     eligible('protected', worker.protected, false, () => reason('worker_protected')),
     eligible('draining', worker.drain !== null, false, () => reason('drain_in_progress')),

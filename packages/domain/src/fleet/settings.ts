@@ -50,6 +50,18 @@ export const SettingValues = z.strictObject({
     .meta({ description: 'Whether a worker keeps its license while it is stopped.' }),
   boot_lead_minutes: minutes.meta({ description: 'How long before its timeslot a lab is started.' }),
   schedule_ahead_minutes: minutes.meta({ description: 'How long before its timeslot a session is placed.' }),
+  auto_approve: z
+    .string()
+    .max(2000)
+    .regex(
+      /^(none|(ami|lt)-[0-9a-f]{8,17}(,(ami|lt)-[0-9a-f]{8,17})*)$/,
+      'none, or ids like ami-0a1b2c3d4e5f60718,lt-0a1b2c3d',
+    )
+    .meta({
+      description:
+        'Images and launch templates whose discovered machines are approved at their import: `none`, or their ids with commas.',
+      example: 'none',
+    }),
   journal_retention_days: days.meta({ description: 'How long journal entries are kept.' }),
   terminated_retention_days: days.meta({ description: 'How long records of terminated workers are kept.' }),
 })
@@ -74,6 +86,7 @@ export const SETTING_DEFAULTS: SettingValues = {
   license_on_stop: 'keep',
   boot_lead_minutes: 20,
   schedule_ahead_minutes: 35,
+  auto_approve: 'none',
   journal_retention_days: 30,
   terminated_retention_days: 30,
 }

@@ -1,7 +1,7 @@
 import { PORT_POOL } from '../lab/ports.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Shortage } from '../text/reasons/placement-reasons.ts'
-import { lacksLogin } from '../worker/instance-trust.ts'
+import { approvalRequired, needsApproval } from '../worker/instance-trust.ts'
 import type { Worker } from '../worker/worker.ts'
 
 export interface FreeResources {
@@ -47,11 +47,11 @@ export function expectedCapacity(worker: Worker): FreeCapacity {
 
 function closedBecause(worker: Worker): Reason | null {
   const { status, service_status, desired_status, drain } = worker
+  if (needsApproval(worker)) return approvalRequired(worker)
   if (status !== 'RUNNING') return reason('worker_status', { worker: null, status })
   if (service_status !== 'AVAILABLE') return reason('cml_status', { status: service_status })
   if (desired_status !== 'RUNNING') return reason('worker_desired_status', { worker: null, desired_status })
   if (drain !== null) return reason('worker_draining', { by: drain.by })
-  if (lacksLogin(worker)) return reason('no_cml_login')
   return worker.cordoned ? reason('worker_cordoned') : null
 }
 

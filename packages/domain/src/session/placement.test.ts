@@ -41,7 +41,7 @@ const DRAIN: Worker['drain'] = {
   deadline: NOW,
 }
 
-const NO_LOGIN: Partial<Worker> = { ec2_instance_id: 'i-1', launch: null, secret_refs: {} }
+const NOT_APPROVED: Partial<Worker> = { ec2_instance_id: 'i-1', launch: null }
 const short = (resource: 'memory_gb' | 'cpu_cores' | 'storage_gb' | 'nodes', needed: number, free: number) =>
   reason('insufficient_capacity', { workers: 1, resource, needed, free, node_limit: null, license: null })
 
@@ -57,7 +57,7 @@ describe('a worker is refused', () => {
       demand(),
     ],
     ['status', reason('worker_draining', { by: 'ann' }), { drain: DRAIN }, demand()],
-    ['status', reason('no_cml_login'), NO_LOGIN, demand()],
+    ['status', reason('approval_required', { worker_id: worker.id }), NOT_APPROVED, demand()],
     ['status', reason('worker_cordoned'), { cordoned: true }, demand()],
     [
       'license',

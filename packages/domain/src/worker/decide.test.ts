@@ -236,7 +236,8 @@ describe('starting up', () => {
       cml: { ...aWorker().cml, version: '2.9.0', certificate_sha256: 'cd'.repeat(32) },
     })
     const { action } = decide(worker, ec2('running'), cmlAt('READY', 1))
-    expect(action).toMatchObject({ changes: { cml: { version: '2.9.1', certificate_sha256: 'cd'.repeat(32) } } })
+    const kept = withChanges(worker, 'changes' in action ? (action.changes ?? {}) : {})
+    expect(kept.cml.certificate_sha256).toBe('cd'.repeat(32))
   })
 
   it('fails and keeps its instance when a boot takes too long', () => {

@@ -25,8 +25,10 @@ import { decideLicense, decideRelease } from './decision/license-operation.ts'
 import { decideMetricsStale } from './decision/metrics-stale-condition.ts'
 import { isForeign, ownershipConditions } from './decision/ownership.ts'
 import { decideDying, decideGone, decideTermination, terminationReason } from './decision/termination.ts'
+import { decideCertificate, decideUnapproved } from './decision/unapproved.ts'
 import { withNameTag } from './drift.ts'
 import { EC2_STATES } from './ec2-instance.ts'
+import { needsApproval } from './instance-trust.ts'
 import { statusOfEc2State } from './lifecycle.ts'
 import type { Observation, Seen, WorkerPolicy } from './observation.ts'
 import {
@@ -182,6 +184,8 @@ function decideStop(seen: Seen): Decision {
 
 function decideRun(seen: Seen): Decision {
   const { worker, instance, policy, nowMs } = seen
+  const isBooting = worker.status === 'STARTING' || worker.status === 'FAILED'
+  if (isBooting && instance.state === 'running' && needsApproval(worker)) return decideUnapproved(seen)
   switch (worker.status) {
     case 'FAILED':
       return decideFailed(seen)
@@ -235,6 +239,8 @@ function decideBoot(seen: Seen): Decision {
   const address = factsOf(worker, instance, policy.cmlAddress)
   if (!isEmpty(address)) return announce(address, reason('address_known'))
   if (cml === null) return overdue(seen, policy.startingMsMax) ?? wait(policy.requeueMs, reason('no_address_yet'))
+  const other = decideCertificate(seen)
+  if (other !== null) return other
   const changes = bootChanges(seen, cml)
   if (cml.ready_streak >= policy.readyAnswers) {
     return write(
@@ -253,18 +259,19 @@ function decideBoot(seen: Seen): Decision {
 
 function bootChanges({ worker, nowMs }: Seen, cml: NonNullable<Observation['cml']>): WorkerChanges {
   const reached = bootReached(cml.stage)
+  const isShown = cml.certificate_sha256 !== null
   const known = {
     version: cml.version ?? worker.cml.version,
     ready: cml.stage === 'READY',
     certificate_sha256: worker.cml.certificate_sha256 ?? cml.certificate_sha256,
+    seen_certificate_sha256: isShown ? null : worker.cml.seen_certificate_sha256,
   }
-  const cmlChanged =
-    known.version !== worker.cml.version ||
-    known.ready !== worker.cml.ready ||
-    known.certificate_sha256 !== worker.cml.certificate_sha256
+  const cmlChanged = Object.entries(known).some(([name, value]) => worker.cml[name as keyof typeof known] !== value)
+  const isRestored = isShown && worker.conditions.some(({ type }) => type === CONDITION.certificateChanged)
+  const conditions = isRestored ? withoutCondition(worker.conditions, CONDITION.certificateChanged) : worker.conditions
   return {
-    ...(bootDiffers(worker.conditions, reached)
-      ? { conditions: withBoot(worker.conditions, reached, nowMs, cml.detail) }
+    ...(isRestored || bootDiffers(conditions, reached)
+      ? { conditions: withBoot(conditions, reached, nowMs, cml.detail) }
       : {}),
     ...(cmlChanged ? { cml: known } : {}),
   }
@@ -288,6 +295,7 @@ function decideDrain(seen: Seen): Decision {
 function decideRunning(seen: Seen): Decision {
   const { drain } = seen.worker
   if (drain !== null) return announce({ status: 'DRAINING' }, reason('drain_requested', { by: drain.by }))
+  if (needsApproval(seen.worker)) return decideUnapproved(seen)
   return (
     decideServing(seen) ?? decideMetricsStale(seen) ?? decideAccess(seen) ?? decideInside(seen) ?? decideSurvey(seen)
   )
@@ -298,7 +306,7 @@ function decideServing(seen: Seen): Decision | null {
   const { worker, instance, policy } = seen
   const drift = factsOf(worker, instance, policy.cmlAddress)
   if (!isEmpty(drift)) return announce(drift, reason('ec2_facts_changed', { fields: Object.keys(drift) }))
-  return decideService(seen)
+  return needsApproval(worker) ? null : (decideCertificate(seen) ?? decideService(seen))
 }
 
 /** License and node definitions of CML, in one write. */
@@ -371,6 +379,7 @@ function truth({ worker, instance, policy, nowMs }: Seen): WorkerChanges {
 
 /** Counted from the last start of the instance too: waiting for capacity must not use up the time to boot. */
 function overdue({ worker, instance, nowMs }: Seen, limitMs: number): Decision | null {
+  if (needsApproval(worker)) return null
   const ageMs = Math.min(ageOf(worker, nowMs), nowMs - toMs(instance.launched_at))
   return ageMs <= limitMs ? null : timedOut(worker, reason('status_timeout', timeoutOf(worker, limitMs)), nowMs)
 }

@@ -4,6 +4,7 @@ import type { ScalingOutcome } from '../journal-records.ts'
 import { type Reason, reason } from '../reason.ts'
 import { drainIsOver, endOf } from './decision/drain.ts'
 import { EC2_STATES, type Ec2State } from './ec2-instance.ts'
+import { needsApproval } from './instance-trust.ts'
 import { DesiredStatus, type Worker, type WorkerStatus } from './worker.ts'
 
 /** The allowed transitions. The API refuses all others at the write. */
@@ -64,7 +65,12 @@ export function statusOfEc2State(state: string, hasRunBefore: boolean): WorkerSt
 }
 
 /** Policies that set a desired status, as `desired_by`. */
-export const POLICY = { external: 'external stop', cleanUp: 'clean-up', idle: 'idle' } as const
+export const POLICY = {
+  external: 'external stop',
+  owner: 'owner of the machine',
+  cleanUp: 'clean-up',
+  idle: 'idle',
+} as const
 
 export interface Consequence {
   readonly worker: Worker
@@ -90,6 +96,8 @@ export function consequenceOf(
     const isPerson = policy === undefined
     return { worker: isPerson ? worker : paused(worker, reason('worker_idle'), now), outcome: 'drained' }
   }
+  const owned = needsApproval(after) ? wantedByOwner(before, after) : null
+  if (owned !== null) return { worker: owned, outcome: null }
   if (isWantedRunning && wasUp(before) && after.status === 'STOPPED' && settings.external_stop === 'accept') {
     const why = reason('stopped_outside_lcm')
     const worker = wanted(after, 'STOPPED', { by: POLICY.external, reason: why.message })
@@ -100,6 +108,16 @@ export function consequenceOf(
     return { worker: wanted(after, 'TERMINATED', { by: POLICY.cleanUp, reason: why }), outcome: null }
   }
   return { worker: after, outcome: null }
+}
+
+/** Until a machine is approved, its owner decides whether it runs: LCM neither restarts nor stops it for what it finds. */
+function wantedByOwner(before: Worker, after: Worker): Worker | null {
+  if (before.desired_status === 'RUNNING' && wasUp(before) && after.status === 'STOPPED')
+    return wanted(after, 'STOPPED', { by: POLICY.owner, reason: reason('stopped_outside_lcm').message })
+  const isUp = after.status === 'RUNNING' || after.status === 'STARTING'
+  if (before.desired_status === 'STOPPED' && before.status === 'STOPPED' && isUp)
+    return wanted(after, 'RUNNING', { by: POLICY.owner, reason: 'the instance was started outside LCM' })
+  return null
 }
 
 /** EC2 reports its instance as terminating: that ends no drain, and the report can't be refused. */

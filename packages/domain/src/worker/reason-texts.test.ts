@@ -230,7 +230,7 @@ describe('the reason of a decision', () => {
       },
     ],
     [
-      'license_return_needs_login',
+      'license_return_needs_approval',
       { worker_id: 'w-1', hours: 2 },
       { ...terminating, license: held, launch: null },
       { license: aLicenseObservation() },

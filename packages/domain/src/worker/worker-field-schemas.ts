@@ -116,6 +116,26 @@ export const NO_LICENSE: License = {
 /** The license of a server that LCM did not set up and has not read yet. */
 export const UNSEEN_LICENSE: License = { ...NO_LICENSE, status: 'UNKNOWN' }
 
+/** Whether the instance may get secrets. An approval belongs to the instance that the worker had when it was given. */
+export const Approval = z
+  .object({
+    state: z.enum(['not_needed', 'required', 'approved', 'migrated']).meta({
+      description:
+        '`not_needed`: LCM launches its instance itself; `required`: LCM did not launch its instance, and sends it no secret; ' +
+        '`approved`: by `by`; `migrated`: it was in use before approvals existed.',
+      example: 'not_needed',
+    }),
+    by: z.string().nullable().meta({ description: 'Who or what approved it.', example: null }),
+    at: Instant.nullable().meta({ description: 'When it was approved.', example: null }),
+    fingerprint: z.string().nullable().meta({
+      description: 'The SHA-256 fingerprint of its certificate that was given with the approval.',
+      example: null,
+    }),
+  })
+  .meta({ id: 'Approval', description: 'Whether the instance of a worker may get secrets.' })
+export type Approval = z.infer<typeof Approval>
+export const NOT_NEEDED: Approval = { state: 'not_needed', by: null, at: null, fingerprint: null }
+
 export const Cml = z
   .object({
     version: z.string().nullable().meta({ description: 'The CML version.', example: '2.9.1' }),
@@ -124,10 +144,14 @@ export const Cml = z
       .nullable()
       .default(null)
       .meta({ description: 'Whether CML reported itself ready; null while it cannot be reached.', example: true }),
-    /** Pinned at first contact: another certificate at that address is not this server. */
+    /** Pinned at first contact with a trusted instance: another certificate at that address is not this server. */
     certificate_sha256: z.string().nullable().meta({
       description: 'The certificate pinned at first contact. A server with another one is not trusted.',
       example: '5f1c0d9a7be34412a06e8cc3d2f7b9015f1c0d9a7be34412a06e8cc3d2f7b901',
+    }),
+    seen_certificate_sha256: z.string().nullable().default(null).meta({
+      description: 'The certificate that the server showed and LCM does not trust; null if there is none.',
+      example: null,
     }),
     node_definitions: z
       .array(z.string())
@@ -146,6 +170,9 @@ export const CmlChanges = z
       .exactOptional()
       .meta({ description: 'Whether CML reported itself ready; null while it cannot be reached.' }),
     certificate_sha256: Cml.shape.certificate_sha256.exactOptional(),
+    seen_certificate_sha256: z.string().max(64).nullable().exactOptional().meta({
+      description: 'The certificate that the server showed and LCM does not trust.',
+    }),
     node_definitions: z
       .array(z.string().max(128))
       .max(500)

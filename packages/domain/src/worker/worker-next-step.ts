@@ -14,6 +14,7 @@ import type { PlannedAction } from '../service-instance.ts'
 import { BOOT_CONDITIONS } from './boot-stages.ts'
 import { endOf, sessionsOn } from './decision/drain.ts'
 import { hasRun, retryDueMs } from './decision/failure.ts'
+import { approvalRequired, needsApproval } from './instance-trust.ts'
 import { WORKER_POLICY } from './observation.ts'
 import { CONDITION, holds, type Worker } from './worker.ts'
 
@@ -129,6 +130,7 @@ function blockageOf(next: WorkerNextCode, facts: WorkerNextFacts): Blockage | nu
     controllerBlockage(controller, lastActAt, nowMs) ??
     conditionBlockage(EVERY_STEP, worker) ??
     observationBlockage(facts) ??
+    approvalBlockage(next, worker) ??
     conditionBlockage(isAbout(next, worker) ? (BLOCKS[next] ?? []) : [], worker) ??
     waitOf(next, facts) ??
     (next === 'idle' ? null : decisionWait(facts))
@@ -139,10 +141,10 @@ function blockageOf(next: WorkerNextCode, facts: WorkerNextFacts): Blockage | nu
 const EVERY_STEP: readonly string[] = [CONDITION.ec2Unreachable, CONDITION.notOurs]
 /** Conditions that block one next step, the most specific first. */
 const BLOCKS: Partial<Record<WorkerNextCode, readonly string[]>> = {
-  idle: [CONDITION.cmlAccessRefused],
+  idle: [CONDITION.certificateChanged, CONDITION.cmlAccessRefused],
   launch: [CONDITION.blocked],
   boot: [CONDITION.blocked],
-  serve: [CONDITION.cmlAccessRefused],
+  serve: [CONDITION.certificateChanged, CONDITION.cmlAccessRefused],
   license: [CONDITION.cmlAccessRefused],
   restart: [CONDITION.stopBlocked],
   stop: [CONDITION.stopBlocked],
@@ -163,6 +165,14 @@ function conditionBlockage(types: readonly string[], { conditions }: Worker): Bl
   if (found === undefined) return null
   const kind = ENDS_BY_ITSELF.includes(found.type) ? 'wait' : 'block'
   return { kind, code: found.type, reason: found.reason, since: found.since }
+}
+
+/** Steps that LCM takes only with a trusted instance. */
+const NEEDS_TRUST: readonly WorkerNextCode[] = ['idle', 'boot', 'serve', 'license']
+
+function approvalBlockage(next: WorkerNextCode, worker: Worker): Blockage | null {
+  if (!NEEDS_TRUST.includes(next) || !needsApproval(worker)) return null
+  return { kind: 'block', code: 'ApprovalRequired', reason: approvalRequired(worker), since: worker.created_at }
 }
 
 /** What the newest decisions of the controller observed of EC2: no answer, or no instance. Since the first in an unbroken row. */

@@ -8,6 +8,7 @@ import { onOneLine } from '../text/hidden-characters.ts'
 import { LaunchParameters } from './ec2-instance.ts'
 import {
   Activity,
+  Approval,
   Billing,
   Cml,
   CmlChanges,
@@ -18,6 +19,7 @@ import {
   NEVER_PAUSED,
   NO_ACTIVITY,
   NO_LICENSE,
+  NOT_NEEDED,
   NOTHING_BILLED,
   NOTHING_RESERVED,
   Pause,
@@ -109,6 +111,8 @@ export const CONDITION = {
   ec2Unreachable: 'Ec2Unreachable',
   /** It runs, and its CML refuses something that LCM needs. */
   cmlAccessRefused: 'CmlAccessRefused',
+  /** Its CML shows another certificate than the pinned one. */
+  certificateChanged: 'CertificateChanged',
   /** EC2 takes longer than it should. */
   overdue: 'Overdue',
 } as const
@@ -232,6 +236,7 @@ export const Worker = z
       .string()
       .nullable()
       .meta({ description: 'The base URL of CML.', example: 'https://203.0.113.17' }),
+    approval: Approval.default(NOT_NEEDED).meta({ description: 'Whether its instance may get secrets.' }),
     cml: Cml.meta({ description: 'Facts that CML reported.' }),
     cost_per_hour_usd: z
       .number()
@@ -350,7 +355,14 @@ export const blankWorker = (id: string, now: Instant): Worker => ({
   public_ip: null,
   private_ip: null,
   https_endpoint: null,
-  cml: { version: null, ready: null, certificate_sha256: null, node_definitions: [] },
+  approval: NOT_NEEDED,
+  cml: {
+    version: null,
+    ready: null,
+    certificate_sha256: null,
+    seen_certificate_sha256: null,
+    node_definitions: [],
+  },
   cost_per_hour_usd: 0,
   billing: NOTHING_BILLED,
   state_history: [{ from: null, to: 'PENDING', at: now, because: reason('worker_created') }],

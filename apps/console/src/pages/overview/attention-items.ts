@@ -4,6 +4,7 @@ import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, isLive, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { accessAdvice, CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
+import { approvalRequired, needsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../state/router.ts'
 
@@ -100,6 +101,7 @@ const STUCK: readonly (readonly [string, string])[] = [
   [CONDITION.terminateBlocked, 'Termination blocked'],
   [CONDITION.overdue, 'Stuck'],
   [CONDITION.notOurs, 'No longer managed'],
+  [CONDITION.certificateChanged, 'Certificate changed'],
   [CONDITION.cmlAccessRefused, 'CML access denied'],
 ]
 
@@ -124,6 +126,8 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
     return { ...about, urgency: 'alarm', what: 'Worker lost', text, since }
   }
   if (status === 'TERMINATED') return null
+  if (needsApproval(worker))
+    return { ...about, urgency: 'watch', what: 'Approval required', text: approvalRequired(worker).message, since }
   if (status === 'FAILED') {
     const text = holding(worker, CONDITION.failed)?.reason.message ?? because()
     return { ...about, urgency: 'alarm', what: 'Worker failed', text, since }

@@ -70,6 +70,10 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
     title: 'Orphaned machines',
     text: 'If a machine carries the tags of this fleet but belongs to no worker: report it, or terminate it.',
   },
+  auto_approve: {
+    title: 'Automatic approval',
+    text: 'Images and launch templates whose discovered machines are approved at once: none, or their ids with commas.',
+  },
   license_on_terminate: {
     title: 'License on terminate',
     text: 'When a stopped worker is terminated: boot it to release its license, or record the license as leaked.',
@@ -129,15 +133,17 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   },
   {
     title: 'Machines and licenses',
-    names: ['external_stop', 'orphan_action', 'license_on_stop', 'license_on_terminate'],
+    names: ['external_stop', 'orphan_action', 'auto_approve', 'license_on_stop', 'license_on_terminate'],
   },
   { title: 'Sessions', names: ['boot_lead_minutes', 'schedule_ahead_minutes'] },
   { title: 'Housekeeping', names: ['journal_retention_days', 'terminated_retention_days'] },
 ]
 
-/** Allowed values; null for numbers. */
+/** Allowed values; null for numbers and texts. */
 export function choicesOf(name: SettingName): readonly string[] | null {
   const schema = SettingValues.shape[name]
   if (schema.type === 'boolean') return ['on', 'off']
   return 'options' in schema ? schema.options : null
 }
+
+export const isNumber = (name: SettingName): boolean => SettingValues.shape[name].type === 'number'

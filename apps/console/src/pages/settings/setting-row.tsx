@@ -7,7 +7,7 @@ import { useConsole } from '../../parts/console-context.ts'
 import { Refusal } from '../../parts/dialog/modal.tsx'
 import { failureText } from '../../state/failure-text.ts'
 import { isAllowed } from '../../state/permission.ts'
-import { choicesOf, SETTING_DOCS } from './setting-docs.ts'
+import { choicesOf, isNumber, SETTING_DOCS } from './setting-docs.ts'
 import {
   changedText,
   draftOf,
@@ -125,7 +125,9 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
           </button>
         )}
       </div>
-      {typedValue(name, draft.value) === null && <p class="field-fault tone-red">Enter a number.</p>}
+      {typedValue(name, draft.value) === null && (
+        <p class="field-fault tone-red">Enter a {isNumber(name) ? 'number' : 'value'}.</p>
+      )}
       {refusal.value !== null && <Refusal>{refusal.value}</Refusal>}
     </form>
   )
@@ -165,7 +167,7 @@ function ValueField({ name, draft, onTyped }: ValueFieldProps) {
       <input
         ref={field}
         type="text"
-        inputMode="numeric"
+        {...(isNumber(name) ? { inputMode: 'numeric' } : {})}
         autocomplete="off"
         aria-labelledby={`setting-${name}`}
         value={draft}

@@ -1,7 +1,7 @@
 import type { BodyInput } from '@lcm/contract/routes'
 import type { SettingName, SettingSource } from '@lcm/domain/fleet/settings'
 import { durationText } from '@lcm/domain/text/format-amounts'
-import { choicesOf, SETTING_DOCS, type Unit } from './setting-docs.ts'
+import { choicesOf, isNumber, SETTING_DOCS, type Unit } from './setting-docs.ts'
 
 export type SettingValue = boolean | number | string
 
@@ -26,11 +26,12 @@ export function sameAs(name: SettingName, draft: string): string {
   return unit === 'minutes' && amount < 60 ? '' : durationText(amount * unitMs)
 }
 
-/** Parses the input; null when it is not a number. The API validates the range. */
+/** Parses the input; null when it is empty, or not the number that it must be. The API validates the rest. */
 export function typedValue(name: SettingName, draft: string): SettingValue | null {
   const choices = choicesOf(name)
   if (choices?.[0] === 'on') return draft === 'on'
   if (choices !== null) return draft
+  if (!isNumber(name)) return draft.trim() === '' ? null : draft.trim()
   const amount = Number(draft)
   return draft.trim() === '' || !Number.isFinite(amount) ? null : amount
 }

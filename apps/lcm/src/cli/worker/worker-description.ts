@@ -1,3 +1,4 @@
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -37,6 +38,9 @@ const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds)
   ['machine', machineOf(worker)],
   ['zone', worker.availability_zone ?? worker.aws_region],
   ['template', `${worker.template_name}, ${worker.cost_per_hour_usd.toFixed(2)} USD per hour`],
+  ['approval', printable(approvalText(worker))],
+  ['pinned', worker.cml.certificate_sha256],
+  ['unpinned', worker.cml.seen_certificate_sha256],
   ['cml', worker.cml.version],
   ['license', printable(licenseOf(worker))],
   ['protected', worker.protected ? 'yes' : 'no'],
@@ -49,6 +53,13 @@ const factsOf = (worker: Worker, nowMs: number, colors: Colors, ends?: SlotEnds)
 
 const wantedBy = ({ desired_status, desired_by, desired_reason }: Worker): string =>
   `${desired_status} by ${desired_by}${desired_reason === '' ? '' : `: ${desired_reason}`}`
+
+function approvalText(worker: Worker): string {
+  const { state, by, at } = worker.approval
+  if (needsApproval(worker)) return `required: run \`lcm approve worker ${worker.id}\``
+  if (state === 'migrated') return 'approved, as it was in use before approvals existed'
+  return state === 'approved' ? `by ${by} at ${at}` : ''
+}
 
 function licenseOf({ license: { status, product, pending_operation, last_error } }: Worker): string {
   if (status === 'UNREGISTERED' && product === null && pending_operation === null) return ''

@@ -4,6 +4,7 @@ import type { Next } from '@lcm/domain/next-step'
 import { type Reason, type ReasonCode, sameReason } from '@lcm/domain/reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import { POLICY } from '@lcm/domain/worker/lifecycle'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next-step'
@@ -133,6 +134,7 @@ function adviceFor(worker: Worker): string[] {
       ...aligned([[`lcm create worker --template ${template} --name ${name}`, 'replace it']]),
       `set replace_lost: true in template ${template} to replace lost workers automatically`,
     ]
+  if (needsApproval(worker)) return approvalAdvice(worker, name)
   const blocked = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.blocked && isSo)
   if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)
   const refused = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.cmlAccessRefused && isSo)
@@ -144,6 +146,16 @@ function adviceFor(worker: Worker): string[] {
   return status === 'PENDING' && desired_status === 'STOPPED'
     ? aligned([[`lcm start worker ${name}`, 'launch it']])
     : []
+}
+
+/** With the certificate to compare. */
+function approvalAdvice({ cml: { seen_certificate_sha256: seen } }: Worker, name: string): string[] {
+  const command = `lcm approve worker ${name}`
+  if (seen === null) return aligned([[command, 'trust it, if you know who launched it']])
+  return [
+    ...aligned([[`${command} --fingerprint ${seen}`, 'trust it, if this is the fingerprint of its certificate']]),
+    ...aligned([[`lcm set credentials ${name}`, 'first, if its owner must not learn CML_DEFAULT_PASSWORD']]),
+  ]
 }
 
 function unblockingAdvice({ template_name: template, status }: Worker, { code }: Reason, giveUp: Advice): string[] {

@@ -1,6 +1,7 @@
 import { toMs } from '@lcm/domain/instant'
 import { NOT_DECIDED_YET } from '@lcm/domain/next-step'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot-stages'
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, holds, type Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker } from '@lcm/domain/worker/worker-next-step'
 import { formatDuration } from '../terminal/duration.ts'
@@ -53,6 +54,8 @@ export function waitsFor(worker: Worker): string {
 
 /** A short form of the reason for waiting, for tables. */
 export function stageOf(worker: Worker): string {
+  if (needsApproval(worker)) return 'needs approval'
+  if (holds(worker.conditions, CONDITION.certificateChanged)) return CONDITION.certificateChanged
   switch (worker.status) {
     case 'PENDING':
       return obstacleOf(worker)?.type ?? (worker.launch === null ? '' : `attempt ${worker.launch.n}`)

@@ -1,3 +1,4 @@
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type DesiredStatus, holds, type Worker } from '@lcm/domain/worker/worker'
 import { WORKERS } from '../resource-kinds.ts'
 import { shellWord } from '../terminal/shell-word.ts'
@@ -19,7 +20,7 @@ export const goalFor = (worker: Worker): Goal => ({
 
 /** Whether a worker has reached its goal, is in progress or can't reach it. */
 export function judge(worker: Worker, goal: Goal): Verdict {
-  const isUsable = goal.status !== 'RUNNING' || worker.service_status === 'AVAILABLE'
+  const isUsable = goal.status !== 'RUNNING' || worker.service_status === 'AVAILABLE' || needsApproval(worker)
   if (worker.status === goal.status && isUsable) return reached
   if (worker.status === 'TERMINATED') return impossible(`is TERMINATED: ${failureOf(worker)}`)
   if (worker.desired_status !== goal.status) return impossible(changedMind(worker))

@@ -68,6 +68,7 @@ const SETTINGS = z.object({
   MAX_WORKERS_PER_REGION: setting('max_workers_per_region'),
   EXTERNAL_STOP: setting('external_stop'),
   ORPHAN_ACTION: setting('orphan_action'),
+  AUTO_APPROVE: setting('auto_approve'),
   LICENSE_ON_TERMINATE: setting('license_on_terminate'),
   LICENSE_ON_STOP: setting('license_on_stop'),
   BOOT_LEAD_MINUTES: setting('boot_lead_minutes'),

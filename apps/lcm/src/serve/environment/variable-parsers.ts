@@ -84,7 +84,9 @@ export function setting(name: SettingName, unit: Unit = { name: 'a whole number'
   const { type, enum: names, minimum = 0, maximum = 0 } = z.toJSONSchema(schema)
   const fraction = unit.size === 1 ? '' : ', in whole seconds'
   const range = `${unit.name} from ${minimum / unit.size} to ${maximum / unit.size}${fraction}`
-  const allowed = type === 'boolean' ? 'true or false' : names === undefined ? range : `one of ${names.join(', ')}`
+  const words =
+    names === undefined ? 'none, or ids of images and launch templates with commas' : `one of ${names.join(', ')}`
+  const allowed = type === 'boolean' ? 'true or false' : type === 'string' ? words : range
   return z
     .string()
     .transform((text): unknown => {

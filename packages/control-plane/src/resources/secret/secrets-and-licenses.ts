@@ -1,6 +1,6 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { AnswerOf, BodyOf } from '@lcm/contract/routes'
-import { lacksLogin, mayBeLicensed } from '@lcm/domain/worker/instance-trust'
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api, Request } from '../../api-context.ts'
 import { refuseStale } from '../change-document.ts'
@@ -98,12 +98,7 @@ export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'p
   const { product, token } = request.body
   const worker = await findWorker(api, request.params.id)
   refuseTerminating(worker)
-  if (!mayBeLicensed(worker))
-    throw new ProblemError(
-      'worker_not_trusted',
-      `LCM did not launch ${worker.name} and sends license tokens only to machines that it launched. ` +
-        'Register the license in its CML; LCM shows it then',
-    )
+  refuseUnapproved(worker)
   refuseStale(worker, request.ifMatch)
   const key = tokenOf(worker.id)
   const known = worker.secret_refs.license_token
@@ -117,13 +112,16 @@ export async function registerLicense(api: Api, request: WorkerRequest<BodyOf<'p
 export async function deregisterLicense(api: Api, request: WorkerRequest): Promise<Worker> {
   const worker = await findWorker(api, request.params.id)
   refuseTerminating(worker)
-  if (lacksLogin(worker))
-    throw new ProblemError(
-      'worker_not_trusted',
-      `LCM did not launch ${worker.name} and has no login for its CML: set one with \`lcm set credentials ${worker.id}\`, ` +
-        'or deregister the license in its CML',
-    )
+  refuseUnapproved(worker)
   return (await operateLicense(api, request, { operation: 'deregister', product: null, ref: null })).written
+}
+
+function refuseUnapproved(worker: Worker): void {
+  if (!needsApproval(worker)) return
+  throw new ProblemError(
+    'worker_not_trusted',
+    `LCM did not launch the machine of ${worker.name}: run \`lcm approve worker ${worker.id}\`, or change the license in its CML`,
+  )
 }
 
 interface LicenseRequest {

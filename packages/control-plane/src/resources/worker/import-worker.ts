@@ -3,10 +3,12 @@ import type { BodyOf } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import { closeCost } from '@lcm/domain/worker/cost'
+import { autoApproval } from '@lcm/domain/worker/instance-trust'
 import { blankWorker, type Worker } from '@lcm/domain/worker/worker'
-import { UNSEEN_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
+import { NOT_NEEDED, UNSEEN_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import type { Api, Request } from '../../api-context.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
+import { currentSettings } from '../settings/queries.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
 
 /** More than the records of one machine. */
@@ -17,9 +19,12 @@ type ImportRequest = Request<object, unknown, BodyOf<'importWorker'>>
 /** Records a discovered machine once, however often it is reported. */
 export async function importWorker(api: Api, request: ImportRequest): Promise<{ worker: Worker; isNew: boolean }> {
   usableRegion(api, request.body.aws_region)
-  const worker = imported(api, request)
+  const { auto_approve } = await currentSettings(api)
+  const worker = imported(api, request, auto_approve)
+  const { ec2_instance_id, approval, created_at } = worker
   const entries = [
-    auditEntry(request.actor, 'import', worker.created_at, { after: { ec2_instance_id: worker.ec2_instance_id } }),
+    auditEntry(request.actor, 'import', created_at, { after: { ec2_instance_id } }),
+    ...(approval.state === 'approved' ? [auditEntry(request.actor, 'approve', created_at, { after: approval })] : []),
     ...worker.state_history.map(change => transitionEntry(change, request.actor.name)),
   ]
   const result = await api.workers.insert(worker, entries)
@@ -31,9 +36,9 @@ export async function importWorker(api: Api, request: ImportRequest): Promise<{ 
 }
 
 /** Its desired status is its current one: discovery must not change a machine. */
-function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
+function imported(api: Api, { body, actor, fence }: ImportRequest, autoApprove: string): Worker {
   const now = toInstant(api.clock.now())
-  const { cml_version, status, ...facts } = body
+  const { cml_version, certificate_sha256, launch_template_id, status, ...facts } = body
   const blank = blankWorker(newWorkerId(api), now)
   const worker: Worker = {
     ...blank,
@@ -44,7 +49,8 @@ function imported(api: Api, { body, actor, fence }: ImportRequest): Worker {
     desired_by: actor.name,
     desired_reason: 'found in the cloud',
     state_history: [{ from: null, to: status, at: now, because: reason('discovered') }],
-    cml: { ...blank.cml, version: cml_version },
+    approval: autoApproval(autoApprove, body, now) ?? { ...NOT_NEEDED, state: 'required' },
+    cml: { ...blank.cml, version: cml_version, seen_certificate_sha256: certificate_sha256 },
     license: UNSEEN_LICENSE,
     fence: actor.service === null || fence === null ? {} : { [actor.service]: fence },
   }

@@ -7,7 +7,7 @@ import { toInstant } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { NODES_MAX } from '@lcm/domain/lab/topology'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
-import { hasLogin } from '@lcm/domain/worker/instance-trust'
+import { isTrusted } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import {
   type ReconcileContext,
@@ -36,7 +36,7 @@ export function labScan(parts: LabScanParts): Reconciliation {
   /** By worker: monotonic time and term of the last complete scan. */
   const scanned = new Map<string, { readonly epoch: number; readonly atMs: number }>()
   const isDue = (worker: Worker): boolean => {
-    if (!canServeLabs(worker) || !hasLogin(worker)) return false
+    if (!canServeLabs(worker) || !isTrusted(worker)) return false
     const last = scanned.get(worker.id)
     if (last === undefined) return true
     return worker.labs_refresh_requested_at !== null || clock.monotonic() - last.atMs >= config.labScanIntervalMs
@@ -49,7 +49,7 @@ export function labScan(parts: LabScanParts): Reconciliation {
       needsAttention: isDue,
       async reconcile(worker, context) {
         if (!canServeLabs(worker)) return success('it does not serve')
-        if (!hasLogin(worker)) return success('LCM has no login for its CML')
+        if (!isTrusted(worker)) return success('its machine is not approved')
         const last = scanned.get(worker.id)
         const waitMs = last?.epoch === context.epoch ? last.atMs + APART_MS - clock.monotonic() : 0
         if (waitMs > 0) return requeue('its labs were listed just now', waitMs)

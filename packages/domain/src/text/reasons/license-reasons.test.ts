@@ -32,10 +32,6 @@ const ROWS: readonly MessageRow[] = [
     reason('license_registration_timeout', { ...LATE, failure: 'no' }),
     'CML still reports IN_PROGRESS, EVAL after 120 s: no',
   ],
-  [
-    reason('license_token_withheld'),
-    'LCM did not launch this machine, so it is not sent a license token: register the license in its CML',
-  ],
   [reason('license_request_refused', { error: 'no' }), 'CML refuses the license request: no'],
   [reason('license_return_started', { before: 'stop' }), 'LCM returns the license before the stop'],
   [reason('license_returned', { confirmed: true }), 'CML returned its license'],
@@ -48,8 +44,8 @@ const ROWS: readonly MessageRow[] = [
   [reason('license_return_refused', { error: 'labs run' }), 'CML refuses to return its license: labs run'],
   [reason('license_return_needs_boot'), 'the instance must boot once more to return its license'],
   [
-    reason('license_return_needs_login', { worker_id: 'w-1', hours: 2 }),
-    'LCM did not launch this machine and has no login for its CML, which may hold a license: set one with `lcm set credentials w-1`. ' +
+    reason('license_return_needs_approval', { worker_id: 'w-1', hours: 2 }),
+    'LCM did not launch this machine, whose CML may hold a license that LCM can return once the machine is approved: run `lcm approve worker w-1`. ' +
       'Otherwise the instance is terminated after 2 h and the license is recorded as leaked',
   ],
   [

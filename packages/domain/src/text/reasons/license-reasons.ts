@@ -43,7 +43,6 @@ export const LICENSE_REASONS = {
     failure,
   }: LicenseState & { seconds: number; failure: string | null }) =>
     `CML still reports ${registration}, ${authorization} after ${seconds} s${failure === null ? '' : `: ${failure}`}`,
-  license_token_withheld: () => `${NOT_LAUNCHED}, so it is not sent a license token: register the license in its CML`,
   license_request_refused: ({ error }: { error: string }) => `CML refuses the license request: ${error}`,
 
   // Return.
@@ -55,8 +54,8 @@ export const LICENSE_REASONS = {
   license_released_until_start: () => 'the license was returned; LCM registers it again when the worker starts',
   license_return_refused: ({ error }: { error: string }) => `CML refuses to return its license: ${error}`,
   license_return_needs_boot: () => 'the instance must boot once more to return its license',
-  license_return_needs_login: ({ worker_id, hours }: { worker_id: string; hours: number }) =>
-    `${NOT_LAUNCHED} and has no login for its CML, which may hold a license: set one with \`lcm set credentials ${worker_id}\`. ` +
+  license_return_needs_approval: ({ worker_id, hours }: { worker_id: string; hours: number }) =>
+    `${NOT_LAUNCHED}, whose CML may hold a license that LCM can return once the machine is approved: run \`lcm approve worker ${worker_id}\`. ` +
     `Otherwise the instance is terminated after ${hours} h and the license is recorded as leaked`,
 
   // Leaks.

@@ -12,7 +12,6 @@ const refusal = textReason('the refusal')
 const ROWS: readonly MessageRow[] = [
   [reason('cml_status', { status: 'STARTING' }), 'CML on the worker is STARTING'],
   [reason('worker_draining', { by: 'oidc:ann' }), 'the worker is being drained by oidc:ann'],
-  [reason('no_cml_login'), 'LCM has no login for CML on the worker'],
   [reason('worker_cordoned'), 'the worker is cordoned'],
   [
     reason('license_mismatch', { registered: true, license: 'CML_Personal', needed: ['CML_Enterprise'] }),

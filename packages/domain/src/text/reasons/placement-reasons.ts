@@ -34,7 +34,6 @@ function limitText({ node_limit, license }: Shortage): string {
 const REFUSAL_REASONS = {
   cml_status: ({ status }: { status: string }) => `CML on the worker is ${status}`,
   worker_draining: ({ by }: { by: string }) => `the worker is being drained by ${by}`,
-  no_cml_login: () => 'LCM has no login for CML on the worker',
   worker_cordoned: () => 'the worker is cordoned',
   /** `license` is the registered product, as far as CML names it. */
   license_mismatch: ({

@@ -7,7 +7,7 @@ const TIMEOUT = reason('status_timeout', { status: 'STARTING', minutes: 30 })
 const TERMINATED = { instance_id: 'i-1', state: 'terminated' }
 const DYING = { instance_id: 'i-1', state: 'shutting-down' }
 const INTERNAL_ERROR = { ...TERMINATED, state_reason: 'Server.InternalError' }
-const REFUSED = { worker_id: 'w-1', launched_by_lcm: true, error: '403' }
+const REFUSED = { worker_id: 'w-1', error: '403' }
 
 const ROWS: readonly MessageRow[] = [
   [reason('worker_created'), 'created'],
@@ -176,9 +176,14 @@ const ROWS: readonly MessageRow[] = [
     "LCM has no credentials for its CML: LCM can't measure this worker, start labs on it, or judge whether it is idle",
   ],
   [
-    reason('cml_credentials_missing', { ...REFUSED, launched_by_lcm: false, error: null }),
-    `LCM has no credentials for its CML (LCM did not launch this machine): LCM can't measure this worker, start ` +
-      'labs on it, or judge whether it is idle',
+    reason('approval_required', { worker_id: 'w-1' }),
+    'LCM did not launch this machine, so it gets no password, no license and no sessions before it is approved: ' +
+      'run `lcm approve worker w-1`',
+  ],
+  [
+    reason('certificate_changed', { worker_id: 'w-1', pinned: 'abc', seen: 'def' }),
+    'CML shows another certificate than before. If its fingerprint is really def, ' +
+      'run `lcm repin worker w-1 --fingerprint def`',
   ],
   [
     reason('cml_login_refused', REFUSED),

@@ -39,14 +39,12 @@ const CML_REFUSAL_EFFECTS: Readonly<Record<CmlPart, string>> = {
 
 interface CmlRefusalParams {
   readonly worker_id: string
-  readonly launched_by_lcm: boolean
   /** The answer of CML; null where CML was not asked. */
   readonly error: string | null
 }
 
-function cmlRefusal(part: CmlPart, { launched_by_lcm, error }: CmlRefusalParams): string {
-  const detail = part === 'credentials' && !launched_by_lcm ? NOT_LAUNCHED : error
-  const words = detail === null ? '' : ` (${detail})`
+function cmlRefusal(part: CmlPart, { error }: CmlRefusalParams): string {
+  const words = error === null ? '' : ` (${error})`
   return `${CML_REFUSALS[part]}${words}: ${CML_REFUSAL_EFFECTS[part]}`
 }
 
@@ -220,6 +218,14 @@ export const WORKER_REASONS = {
   endpoint_port_invalid: ({ port }: { port: string }) => `${port} is not a port`,
   endpoint_port_of_nodes: ({ first, last }: { port: number; first: number; last: number }) =>
     `ports ${first} to ${last} lead to the nodes of labs`,
+
+  // Trust.
+  approval_required: ({ worker_id }: { worker_id: string }) =>
+    `${NOT_LAUNCHED}, so it gets no password, no license and no sessions before it is approved: ` +
+    `run \`lcm approve worker ${worker_id}\``,
+  certificate_changed: ({ worker_id, seen }: { worker_id: string; pinned: string; seen: string }) =>
+    `CML shows another certificate than before. If its fingerprint is really ${seen}, ` +
+    `run \`lcm repin worker ${worker_id} --fingerprint ${seen}\``,
 
   // Access to CML, and measurements.
   cml_credentials_missing: (about: CmlRefusalParams) => cmlRefusal('credentials', about),

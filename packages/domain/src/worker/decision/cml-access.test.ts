@@ -37,7 +37,6 @@ describe('a CML that refuses what LCM needs', () => {
       status: true,
       reason: reason('cml_login_refused', {
         worker_id: worker.id,
-        launched_by_lcm: true,
         error: 'Authentication failed!',
       }),
       since: toInstant(sinceMs),
@@ -57,7 +56,7 @@ describe('a CML that refuses what LCM needs', () => {
   ] as const)('%s is %s, and comes before all parts that matter less', (part, code, error) => {
     const lesser = CML_PARTS.slice(CML_PARTS.indexOf(part))
     const condition = conditionIn(Object.fromEntries(lesser.map(each => [each, REFUSED])))
-    expect(condition.reason).toMatchObject({ code, params: { worker_id: 'w-1', launched_by_lcm: true, error } })
+    expect(condition.reason).toMatchObject({ code, params: { worker_id: 'w-1', error } })
   })
 
   it('is one condition, whatever the message of CML: later checks still run', () => {
@@ -103,7 +102,7 @@ describe('a CML that refuses what LCM needs', () => {
 describe('the advice', () => {
   const advice = (part: keyof typeof CML_REASONS, worker?: string) =>
     accessAdvice(
-      reason(CML_REASONS[part], { worker_id: 'w-1', launched_by_lcm: true, error: null }),
+      reason(CML_REASONS[part], { worker_id: 'w-1', error: null }),
       ...(worker === undefined ? [] : [worker]),
     )
 

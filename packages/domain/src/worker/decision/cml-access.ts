@@ -1,7 +1,6 @@
 import { toInstant } from '../../instant.ts'
 import { type Reason, type ReasonCode, reason } from '../../reason.ts'
 import { CML_REFUSALS } from '../../text/reasons/worker-reasons.ts'
-import { isTrusted } from '../instance-trust.ts'
 import { CML_PARTS, type CmlAccess, type CmlPart, type CmlRefusal, type Seen } from '../observation.ts'
 import { CONDITION, type Condition, type Worker, withoutCondition } from '../worker.ts'
 import { announce, type Decision } from './decision.ts'
@@ -40,7 +39,6 @@ export function accessAdvice({ code, params }: Reason, worker = String(params.wo
 const reasonOf = (part: CmlPart, worker: Worker, { message }: CmlRefusal): Reason =>
   reason(CML_REASONS[part], {
     worker_id: worker.id,
-    launched_by_lcm: isTrusted(worker),
     error: isFault(part) ? message : null,
   })
 

@@ -86,7 +86,7 @@ export function hold(
 }
 
 /** Conditions of running workers only: other workers are neither measured nor probed. */
-const OF_RUNNING: readonly string[] = [CONDITION.metricsStale, CONDITION.cmlAccessRefused]
+const OF_RUNNING: readonly string[] = [CONDITION.metricsStale, CONDITION.cmlAccessRefused, CONDITION.certificateChanged]
 
 export function withoutRunningConditions(worker: Worker, decision: Decision): Decision {
   const { action } = decision

@@ -29,27 +29,13 @@ describe('an instance that LCM did not launch', () => {
     withLicense(license, { origin: 'DISCOVERY', launch: null, ...more })
   const asked = { product: 'CML_Enterprise', pending_operation: 'register' } as const
 
-  it.each<[string, Worker, LicenseObservation]>([
-    ['whose license is unknown', found({ ...asked, status: 'UNKNOWN' }), says('NOT_REGISTERED')],
-    ['that holds another license', found({ ...asked, status: 'REGISTERED' }), OTHER],
-    [
-      'that LCM cannot log in to',
-      found({ ...asked, status: 'UNKNOWN' }),
-      { kind: 'unknown', because: textReason('no credentials') },
-    ],
-  ])('%s gets no token, and keeps what it holds', (_, worker, observed) => {
-    const { status } = worker.license
-    const { action, because } = decide(worker, observed)
-    expect(because.code).toBe('license_token_withheld')
-    const last_error = because.message
-    expect(action).toMatchObject({ changes: { license: { status, pending_operation: null, last_error } } })
-  })
-
-  it('is not recorded as unlicensed after a registration that an older version began', () => {
-    const begun = found({ ...asked, status: 'REGISTERING', operation_started_at: STARTED })
-    expect(decide(begun, says('NOT_REGISTERED')).action).toMatchObject({ changes: { license: { status: 'UNKNOWN' } } })
-    const taken = found({ ...begun.license, unsettled: 'register' })
-    expect(decide(taken, LICENSED).action).toMatchObject({ changes: { license: { status: 'REGISTERED' } } })
+  it('registers no license before it is approved, and registers it then', () => {
+    const worker = found({ ...asked, status: 'UNKNOWN' })
+    const held = decide(worker, says('NOT_REGISTERED'))
+    expect(held.because.code).toBe('approval_required')
+    expect(written(worker, held).license).toEqual(worker.license)
+    const approval = { state: 'approved', by: 'ann', at: STARTED, fingerprint: null } as const
+    expect(decide({ ...worker, approval }, says('NOT_REGISTERED')).because.code).toBe('license_operation_started')
   })
 
   it('keeps its license when it stops, since LCM could not register it again', () => {

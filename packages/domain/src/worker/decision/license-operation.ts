@@ -27,9 +27,6 @@ export function decideLicense(seen: Seen): Decision | null {
   const { worker, license: observed } = seen
   const { pending_operation } = worker.license
   if (observed === null) return null
-  // Before a license that it holds is returned for this one.
-  if (pending_operation === 'register' && worker.license.unsettled !== 'register' && !isTrusted(worker))
-    return withholdToken(worker)
   if (observed.kind === 'unknown') return pending_operation === null ? null : wait(POLL_MS, observed.because)
   const doubt = doubtOf(seen, observed)
   // One that failed by itself may come back by itself: nothing is lost until something is done to it.
@@ -38,14 +35,6 @@ export function decideLicense(seen: Seen): Decision | null {
   if (pending_operation === 'deregister') return decideDeregister(seen, observed)
   const noticed = noticedChanges(worker, observed)
   return noticed === null ? null : announce(noticed, fullLicenseState(observed))
-}
-
-/** The license that CML holds stays as it is. */
-function withholdToken({ license }: Worker): Decision {
-  const because = reason('license_token_withheld')
-  const status = license.status === 'REGISTERING' ? 'UNKNOWN' : license.status
-  const last_error = because.message
-  return announce({ license: { status, last_error, pending_operation: null, operation_started_at: null } }, because)
 }
 
 export const licenseState = ({ registration }: SeenLicense): Reason =>

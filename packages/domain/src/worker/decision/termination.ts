@@ -1,6 +1,6 @@
 import { type Reason, reason } from '../../reason.ts'
 import type { Instance } from '../ec2-instance.ts'
-import { hasLogin } from '../instance-trust.ts'
+import { isTrusted } from '../instance-trust.ts'
 import type { Seen, WorkerPolicy } from '../observation.ts'
 import { CONDITION, holds, type Worker, type WorkerChanges, withCondition, withoutCondition } from '../worker.ts'
 import { announce, type Decision, hold, perform, requeueAfterMs, wait, write } from './decision.ts'
@@ -74,10 +74,10 @@ function decideReturn(seen: Seen): Decision {
     case 'stopped':
       if (policy.licenseOnTerminate === 'record') return leakLicense(reason('license_of_stopped_worker'))
       // A boot would cost money and return nothing.
-      if (!hasLogin(worker)) return waiting(withoutLogin(seen))
+      if (!isTrusted(worker)) return waiting(withoutApproval(seen))
       return perform({ kind: 'start' }, reason('license_return_needs_boot'))
     case 'running':
-      if (!hasLogin(worker)) return waiting(withoutLogin(seen))
+      if (!isTrusted(worker)) return waiting(withoutApproval(seen))
       if (license === null) return waiting(reason('no_address_yet'))
       if (license.kind === 'unknown') return decideFirstObservation(seen) ?? waiting(license.because)
       return decideSeenReturn(seen, license)
@@ -87,8 +87,8 @@ function decideReturn(seen: Seen): Decision {
 }
 
 const hoursToReturn = ({ returnLicenseMsMax }: WorkerPolicy): number => returnLicenseMsMax / 3_600_000
-const withoutLogin = ({ worker, policy }: Seen): Reason =>
-  reason('license_return_needs_login', { worker_id: worker.id, hours: hoursToReturn(policy) })
+const withoutApproval = ({ worker, policy }: Seen): Reason =>
+  reason('license_return_needs_approval', { worker_id: worker.id, hours: hoursToReturn(policy) })
 
 function decideSeenReturn(seen: Seen, observed: SeenLicense): Decision {
   const { worker } = seen

@@ -5,6 +5,7 @@ import { useConsole } from '../../../parts/console-context.ts'
 import { Menu } from '../../../parts/dialog/menu.tsx'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { isAllowed } from '../../../state/permission.ts'
+import { ApproveDialog, RepinDialog } from './certificate-dialogs.tsx'
 import { DrainDialog } from './drain-dialog.tsx'
 import { EditDialog } from './edit-dialog.tsx'
 import { ForceDialog } from './force-dialog.tsx'
@@ -28,6 +29,7 @@ export function RowActions({ worker }: { worker: Worker }) {
 }
 
 const PAGE_ACTIONS: readonly WorkerAction[] = [
+  'approve',
   'start',
   'stop',
   'drain',
@@ -124,6 +126,10 @@ export function useWorkerAction(): (worker: Worker, action: WorkerAction) => voi
         return show(<DrainDialog id={id} />)
       case 'terminate':
         return show(<TerminateDialog id={id} />)
+      case 'approve':
+        return show(<ApproveDialog id={id} />)
+      case 'repin':
+        return show(<RepinDialog id={id} />)
       case 'edit':
         return show(<EditDialog id={id} />)
       case 'remove':

@@ -1,4 +1,5 @@
 import type { Client } from '@lcm/client/client'
+import { isTrusted, needsApproval } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 export const WORKER_ACTIONS = [
@@ -15,6 +16,7 @@ export const WORKER_ACTIONS = [
   'uncordon',
   'idle-on',
   'idle-off',
+  'approve',
   'repin',
   'edit',
   'remove',
@@ -48,7 +50,8 @@ export const ACTION_TEXTS: Readonly<Record<WorkerAction, ActionText>> = {
     help: 'Allow automatic pauses when idle',
   },
   'idle-off': { label: 'Disable idle detection', verb: 'disable idle detection of', help: 'Never pause it when idle' },
-  repin: { label: 'Forget certificate', verb: 'forget the certificate of', help: 'For a CML that was reinstalled' },
+  approve: { label: 'Approve…', verb: 'approve', help: 'Let its machine get passwords, licenses and sessions' },
+  repin: { label: 'Pin new certificate…', verb: 'pin the certificate of', help: 'For a CML that was reinstalled' },
   edit: { label: 'Edit name and labels…', verb: 'edit', help: 'Change name and labels' },
   remove: { label: 'Remove record…', verb: 'remove the record of', help: 'Delete the record of this worker' },
 }
@@ -66,13 +69,14 @@ export function availableActions(worker: Worker): AvailableAction[] {
   const terminate: AvailableAction = { action: 'terminate', disabledReason: terminateDisabledReason(worker) }
   if (isLeaving) return [terminate, enabled('edit')]
   return [
+    ...(needsApproval(worker) ? [enabled('approve')] : []),
     ...intents(worker).map(enabled),
     ...(worker.status === 'FAILED' ? [enabled('retry')] : []),
     enabled('refresh'),
     enabled(worker.cordoned ? 'uncordon' : 'cordon'),
     enabled(worker.protected ? 'unprotect' : 'protect'),
     enabled(worker.idle_detection_enabled ? 'idle-off' : 'idle-on'),
-    ...(worker.cml.certificate_sha256 === null ? [] : [enabled('repin')]),
+    ...(isTrusted(worker) && worker.cml.certificate_sha256 !== null ? [enabled('repin')] : []),
     enabled('edit'),
     terminate,
   ]
@@ -100,7 +104,7 @@ export interface ActionOptions {
 }
 
 /** Actions without a form. */
-export type DirectAction = Exclude<WorkerAction, 'edit'>
+export type DirectAction = Exclude<WorkerAction, 'edit' | 'approve' | 'repin'>
 type Promised = Promise<{ readonly version: number }>
 
 export function sendAction(
@@ -127,7 +131,6 @@ export function sendAction(
       return client.call('cancelDrainWorker', { params, body: {} })
     case 'retry':
     case 'refresh':
-    case 'repin':
       return client.call(`${action}Worker`, { params, body: {} })
     case 'protect':
     case 'unprotect':

@@ -17,6 +17,7 @@ export function WorkerFacts({ worker }: { worker: WorkerView }) {
         <Fact name="Instance type">{worker.instance_type}</Fact>
         {canSeeAllSessions(state.info.value) && <MachineFacts worker={worker} />}
         <Fact name="CML version">{worker.cml.version}</Fact>
+        <Fact name="Approval">{approvalText(worker.approval)}</Fact>
         <Fact name="Service">{worker.service_status}</Fact>
         <Fact name="Health">{worker.system_health && <Health health={worker.system_health} />}</Fact>
         <Fact name="Origin">{worker.origin}</Fact>
@@ -54,6 +55,7 @@ const MachineFacts = ({ worker }: { worker: WorkerView }) => (
     </Fact>
     <Fact name="CML">{endpointOf(worker)}</Fact>
     <Fact name="Certificate">{worker.cml.certificate_sha256}</Fact>
+    <Fact name="Certificate shown">{worker.cml.seen_certificate_sha256}</Fact>
     <Fact name="Launch">{worker.launch && launchText(worker.launch)}</Fact>
   </>
 )
@@ -69,6 +71,17 @@ const Health = ({ health }: { health: NonNullable<WorkerView['system_health']> }
     ))}
   </ul>
 )
+
+function approvalText({ state, by, at }: Worker['approval']): ComponentChildren {
+  if (state === 'not_needed') return null
+  if (state === 'required') return 'required'
+  if (at === null) return state
+  return (
+    <>
+      {state} by {by}, <Timestamp at={at} />
+    </>
+  )
+}
 
 const launchText = ({ n, state, error }: NonNullable<Worker['launch']>): string =>
   `attempt ${n}, ${state}${error === null ? '' : `: ${error}`}`
