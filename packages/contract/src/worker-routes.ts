@@ -123,7 +123,7 @@ const WORKER_ACTIONS = {
         'shows that certificate; otherwise the next one that it shows is pinned.',
     },
     ApproveWorker,
-    ['worker_terminating', 'certificate_mismatch'],
+    ['certificate_mismatch'],
   ),
   repinWorker: action(
     'repin',

@@ -20,6 +20,7 @@ export const FLEET_ACTS = {
   // Weight 0: only in stories.
   rename: 0,
   'rotate the secret key': 0,
+  approve: 0,
 } as const
 
 /** Acts of learners on the API and on CML servers. */
@@ -52,6 +53,7 @@ export const MANUAL_ACTS = {
   'change a CML password': 0,
   'name a machine': 0,
   'tag a machine with a foreign endpoint': 0,
+  'launch a hostile machine': 0,
   'use the next launch tokens': 0,
 } as const
 

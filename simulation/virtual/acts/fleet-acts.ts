@@ -1,3 +1,4 @@
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
 import { METAL } from '../world/control-plane.ts'
 import { CML_LOGIN, LICENSE } from '../world/planted-secrets.ts'
 import type { Act, FLEET_ACTS } from './act.ts'
@@ -48,6 +49,7 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
   refresh: (context, act) => context.operator.refresh(idOf(context, act)),
   rename: (context, act) => context.operator.rename(idOf(context, act), `renamed${Math.floor(act.amount * 10_000)}`),
   'rotate the secret key': ({ operator }) => operator.rotateKey(),
+  approve: (context, act) => context.operator.approve(pick(living(context).filter(needsApproval), act.target).id),
   repin: (context, act) => context.operator.repin(idOf(context, act)),
   cordon: ({ world, ...context }, act) =>
     world.client.call('patchWorker', {

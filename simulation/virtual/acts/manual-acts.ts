@@ -2,7 +2,7 @@ import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { FLEET } from '../world/worker-controller-process.ts'
 import type { MANUAL_ACTS } from './act.ts'
-import { machineOf, type Perform, pick } from './act-context.ts'
+import { type ActContext, machineOf, type Perform, pick } from './act-context.ts'
 
 const OFFERINGS = ['us-east-1a', 'us-east-1b'].flatMap(zone => ['m5zn.metal', 'm5.metal'].map(type => ({ zone, type })))
 const BROKEN = [
@@ -58,11 +58,15 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
     }),
   'retire a machine': (context, act) => context.world.cloud.incidents.retire(machineOf(context, act), act.forMs / 1000),
   'tag a machine with a foreign endpoint'(context, act) {
-    const stranger = context.world.cloud
-      .machines()
-      .find(({ endpoint, tags }) => endpoint !== null && tags[TAG.fleet] !== FLEET)
-    context.manual.tag(machineOf(context, act), { [TAG.endpoint]: stranger?.endpoint ?? '' })
+    context.manual.tag(machineOf(context, act), { [TAG.endpoint]: strangerOf(context) })
   },
+  /** It asks to be imported, and to be reached at another machine. */
+  'launch a hostile machine': (context, { target }) =>
+    context.manual.plant({
+      [TAG.discovery]: 'true',
+      [TAG.name]: `hostile${target}`,
+      [TAG.endpoint]: strangerOf(context),
+    }),
   'use the next launch tokens'({ manual, world }) {
     for (const { id, status, launch } of world.workers())
       if (status === 'PENDING') for (const offering of OFFERINGS) manual.useToken(id, (launch?.n ?? 0) + 1, offering)
@@ -73,6 +77,10 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
     world.time.clock.after(forMs, () => ignoreMissing(() => manual.setCapacity(zone, type, null)))
   },
 }
+
+/** The endpoint of a machine outside the fleet; empty while there is none. */
+const strangerOf = ({ world }: ActContext): string =>
+  world.cloud.machines().find(({ endpoint, tags }) => endpoint !== null && tags[TAG.fleet] !== FLEET)?.endpoint ?? ''
 
 /** Undoes a change; a machine that no longer exists needs no undo. */
 export function ignoreMissing(undo: () => unknown): void {

@@ -32,6 +32,8 @@ const QUICK = [
   'fleet password for a discovered machine',
   'launch token alone is proof',
   'old key removed too early',
+  'approval ignored',
+  'pin renewed on any certificate',
 ]
 /** Some of the mutants whose acts contain faults that the correct code must survive. `npm run sim -- --mutants` runs all. */
 const FAULTY_STORIES = [

@@ -3,9 +3,9 @@ import { RESOURCES } from '@lcm/control-plane/resources'
 import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { anAttempt } from '@lcm/testkit/test-data-builders'
-import { at, changeResponses, type Mutant } from './mutant.ts'
+import { at, changeRequests, changeResponses, type Mutant } from './mutant.ts'
 
-const CAUGHT = /the fleet password was sent to .*, which LCM did not launch/
+const CAUGHT = /a password was sent to .*, which LCM did not launch and no operator approved/
 
 /** The endpoint tag names another machine before the first contact with CML. */
 const TAGGED_AT_LAUNCH = [
@@ -48,6 +48,27 @@ const blindToImages = (compute: Compute): Compute => ({
   },
 })
 
+const WORKERS_READ = /^GET \S*\/workers(\/w-[^/]+)?(\?|$)/
+/** Changes workers in the responses that the worker-controller reads. */
+const changeWorkers = (change: (worker: Record<string, unknown>) => object) =>
+  changeResponses(WORKERS_READ, body =>
+    Array.isArray(body.items) ? { ...body, items: body.items.map(change) } : change(body),
+  )
+
+/** Shows every machine as approved. */
+const shownApproved = (worker: Record<string, unknown>) => ({
+  ...worker,
+  approval: { ...Object(worker.approval), state: 'approved' },
+})
+
+/** Pins whatever certificate CML shows. */
+function pinningAny({ changes, ...report }: Record<string, unknown>) {
+  const seen = Object(Object(changes).cml).seen_certificate_sha256
+  if (typeof seen !== 'string') return { ...report, changes }
+  const cml = { ...Object(changes).cml, certificate_sha256: seen, seen_certificate_sha256: null }
+  return { ...report, changes: { ...Object(changes), cml } }
+}
+
 /** Adds a launch attempt to discovered workers. */
 const launched = (worker: Record<string, unknown>) =>
   worker.origin === 'DISCOVERY' ? { ...worker, launch: anAttempt() } : worker
@@ -87,10 +108,22 @@ export const trustMutants: readonly Mutant[] = [
     caughtBy: CAUGHT,
     acts: [at(0, 'launch a machine to discover')],
     defects: () => ({
-      requests: changeResponses(/^GET \S*\/workers(\/w-[^/]+)?(\?|$)/, body =>
-        Array.isArray(body.items) ? { ...body, items: body.items.map(launched) } : launched(body),
-      ),
+      requests: changeWorkers(launched),
     }),
+  },
+  {
+    name: 'approval ignored',
+    breaks: 'every machine counts as approved',
+    caughtBy: CAUGHT,
+    acts: [at(0, 'launch a foreign machine'), at(5, 'launch a hostile machine')],
+    defects: () => ({ requests: changeWorkers(shownApproved) }),
+  },
+  {
+    name: 'pin renewed on any certificate',
+    breaks: 'a CML that shows another certificate is trusted again at once',
+    caughtBy: /the pinned certificate of .* changed, and no operator confirmed the new one/,
+    acts: [at(0, 'create'), at(40, 'replace a certificate')],
+    defects: () => ({ requests: changeRequests(/^PATCH \S*\/workers\/w-[^/]+\/status$/, pinningAny) }),
   },
   {
     name: 'launch token alone is proof',

@@ -1,6 +1,7 @@
 import { isFinal } from '@lcm/domain/session/lablet-session'
 import { TAG } from '@lcm/domain/worker/ec2-instance'
-import type { Worker } from '@lcm/domain/worker/worker'
+import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import { CONDITION, holds, type Worker } from '@lcm/domain/worker/worker'
 import { type ActContext, living } from '../acts/act-context.ts'
 import { ignoreMissing } from '../acts/manual-acts.ts'
 import { NO_FAULTS } from '../faults/random-faults.ts'
@@ -34,8 +35,6 @@ export async function stopFaults({ world, operator, manual, replicas }: ActConte
   world.cloud.faults.usePreset('plain')
   world.cloud.faults.reset()
   await operator.set({ idle_detection_enabled: false })
-  // A worker that is terminating needs no certificate.
-  for (const { id } of living({ world })) await operator.repin(id).catch(() => undefined)
   for (const { instance, state, tags } of world.cloud.machines()) {
     if (state === 'terminated') continue
     const id = instance.instance_id
@@ -47,13 +46,19 @@ export async function stopFaults({ world, operator, manual, replicas }: ActConte
 }
 
 /** Runs until every session has ended, every worker has its desired state and nothing is left over; then no writes may follow. */
-export async function untilSettled({ world }: ActContext): Promise<void> {
+export async function untilSettled(context: ActContext): Promise<void> {
+  const { world } = context
+  const confirm = attentiveOperator(context)
   const sessions = () => [...world.sessions.sessions.values()]
   const stateOf = (machine: string) => world.cloud.machine(machine)?.state ?? 'terminated'
   const isThere = (machine: string) => stateOf(machine) !== 'terminated'
   const costs = (machine: string) => isThere(machine) && stateOf(machine) !== 'stopped'
   const isSettled = (worker: Worker) => isAtRest(worker, costs) && hasMachine(worker, isThere)
-  const isAllOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isSettled)
+  const isAllOver = () => {
+    confirm()
+    return isOver()
+  }
+  const isOver = () => sessions().every(({ status }) => isFinal(status)) && world.workers().every(isSettled)
   const latestMs = world.time.clock.monotonic() + SETTLED_MS_MAX
   const untilTrue = async (
     what: string,
@@ -87,6 +92,24 @@ export async function untilSettled({ world }: ActContext): Promise<void> {
   )
   await world.invariants.checkSettled()
   await staysQuiet(world)
+}
+
+/** Approves machines and confirms new certificates: LCM waits for a person with both. */
+function attentiveOperator({ world, operator }: ActContext): () => void {
+  const done = new Set<string>()
+  const once = (what: string, act: () => Promise<unknown>) => {
+    if (done.has(what)) return
+    done.add(what)
+    void act().catch(() => done.delete(what))
+  }
+  return () => {
+    for (const worker of living({ world })) {
+      const { id, conditions, cml } = worker
+      if (needsApproval(worker)) once(`approve ${id}`, () => operator.approve(id))
+      if (holds(conditions, CONDITION.certificateChanged))
+        once(`repin ${id} ${cml.seen_certificate_sha256}`, () => operator.repin(id))
+    }
+  }
 }
 
 /** A worker without its machine isn't settled, whatever its record says: no controller has noticed yet. */

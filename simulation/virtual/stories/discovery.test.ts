@@ -1,7 +1,6 @@
 import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { describe, expect, it } from 'vitest'
 import { HOUR_MS, MINUTE_MS } from '../world/durations.ts'
-import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { FLEET } from '../world/worker-controller-process.ts'
 import { aStory } from './story-fixture.ts'
 
@@ -23,7 +22,7 @@ describe('a machine tagged for discovery', () => {
     expect(world.workers()).toHaveLength(1)
     await operator.stop(id)
     await world.until(id, 'STOPPED')
-    await operator.setCredentials(id, CML_LOGIN)
+    await operator.approve(id)
     await operator.terminate(id)
     await world.until(id, 'TERMINATED')
     await world.runFor(20 * MINUTE_MS)

@@ -1,4 +1,3 @@
-import { reason } from '@lcm/domain/reason'
 import { TAG } from '@lcm/domain/worker/ec2-instance'
 import { CONDITION } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
@@ -50,7 +49,7 @@ it('a tag on a known worker does not change its endpoint and is reported once', 
   await done()
 })
 
-it('a discovered machine runs without the fleet password and with its own credentials', async () => {
+it('a discovered machine gets no credentials before its approval, not even its own', async () => {
   const { world, operator, manual, done } = await aStory(933)
   await operator.set({ idle_timeout_seconds: 900, min_workers: 0 })
   const machine = manual.plant({ [TAG.discovery]: 'true' })
@@ -59,10 +58,14 @@ it('a discovered machine runs without the fleet password and with its own creden
   await world.until(id, 'RUNNING')
   await world.runFor(3 * HOUR_MS)
   const alone = await world.worker(id)
-  expect(alone).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE', cml: { node_definitions: [] } })
+  expect(alone).toMatchObject({ status: 'RUNNING', service_status: 'UNAVAILABLE', cml: { node_definitions: [] } })
+  expect(alone.cml).toMatchObject({ certificate_sha256: null, seen_certificate_sha256: expect.any(String) })
   await expect(operator.license(id)).rejects.toThrow('LCM did not launch')
-  manual.useServer(machine)
   await operator.setCredentials(id, CML_LOGIN)
+  await world.runFor(10 * MINUTE_MS)
+  expect((await world.worker(id)).cml.node_definitions).toEqual([])
+  await operator.approve(id, { fingerprint: alone.cml.seen_certificate_sha256 ?? '' })
+  manual.useServer(machine)
   await world.runFor(10 * MINUTE_MS)
   const known = await world.worker(id)
   expect(known.cml.node_definitions).not.toEqual([])
@@ -84,11 +87,9 @@ it('a machine that an attacker launched with a launch token of LCM gets no secre
   const adopted = await world.until(id, 'RUNNING', 30 * MINUTE_MS)
   expect(adopted.launch).toMatchObject({ state: 'adopted' })
   await world.runFor(30 * MINUTE_MS)
-  const { conditions, license } = await world.worker(id)
-  expect(conditions.find(({ type }) => type === CONDITION.cmlAccessRefused)).toMatchObject({
-    reason: { code: 'cml_credentials_missing' },
-  })
-  expect(license).toMatchObject({ pending_operation: null, last_error: reason('license_token_withheld').message })
+  const { approval, service_status, license } = await world.worker(id)
+  expect([approval.state, service_status]).toEqual(['required', 'UNAVAILABLE'])
+  expect(license).toMatchObject({ status: 'UNREGISTERED', pending_operation: 'register' })
   expect(manual.seats()).toEqual([])
   await done()
 })

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
-import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { aStory } from './story-fixture.ts'
 
 /** A machine that is started and licensed manually before LCM discovers it at an age of two minutes. */
@@ -30,7 +29,7 @@ it('the license of a machine discovered as stopped is returned before its termin
   const story = await licensedByHand(911)
   story.manual.stop(story.machine)
   const id = await found(story)
-  await story.operator.setCredentials(id, CML_LOGIN)
+  await story.operator.approve(id)
   await terminated(story, id)
   expect(story.manual.seats()).toEqual([])
   expect(await story.operator.leaks()).toEqual([])
@@ -44,7 +43,7 @@ it('the license of a discovered machine whose CML does not respond is waited for
   expect(await story.operator.leaks()).toHaveLength(1)
 })
 
-it('the license of a discovered machine waits for credentials, without a boot, and is recorded after two hours', async () => {
+it('the license of a discovered machine waits for an approval, without a boot, and is recorded after two hours', async () => {
   const story = await licensedByHand(913)
   story.manual.stop(story.machine)
   const id = await found(story)
@@ -54,15 +53,15 @@ it('the license of a discovered machine waits for credentials, without a boot, a
   expect(await story.operator.leaks()).toHaveLength(1)
 })
 
-it('the license of a discovered machine is returned once credentials are set while it waits', async () => {
+it('the license of a discovered machine is returned once the machine is approved while it waits', async () => {
   const story = await licensedByHand(914)
   const id = await found(story)
   await story.world.until(id, 'RUNNING')
   await story.operator.terminate(id)
   await story.world.runFor(30 * MINUTE_MS)
   const waits = (await story.world.worker(id)).conditions.find(({ type }) => type === 'ReturningLicense')
-  expect(waits?.reason).toMatchObject({ code: 'license_return_needs_login', params: { worker_id: id } })
-  await story.operator.setCredentials(id, CML_LOGIN)
+  expect(waits?.reason).toMatchObject({ code: 'license_return_needs_approval', params: { worker_id: id } })
+  await story.operator.approve(id)
   await story.world.until(id, 'TERMINATED', 10 * MINUTE_MS)
   expect(story.manual.seats()).toEqual([])
   expect(await story.operator.leaks()).toEqual([])

@@ -1,3 +1,4 @@
+import { CONDITION, holds } from '@lcm/domain/worker/worker'
 import { expect, it } from 'vitest'
 import { MINUTE_MS } from '../world/durations.ts'
 import { aStory } from './story-fixture.ts'
@@ -9,6 +10,10 @@ it('a server reinstalled while it is drained serves its sessions once it is repi
   await operator.drain(id)
   await world.until(id, 'DRAINING')
   manual.onCml(await manual.machineOf(id), 'POST replace-certificate')
+  await world.untilTrue('noticed', () =>
+    world.workers().some(({ conditions }) => holds(conditions, CONDITION.certificateChanged)),
+  )
+  expect(await world.worker(id)).toMatchObject({ status: 'DRAINING', service_status: 'UNAVAILABLE' })
   await operator.repin(id)
   await world.runFor(2 * MINUTE_MS)
   const pinned = (await world.worker(id)).cml.certificate_sha256

@@ -36,6 +36,7 @@ import { type Invariants, invariants } from '../invariants/invariants.ts'
 import { requestedState } from '../invariants/requested-state-record.ts'
 import { type LogLevel, scanningLogger, withoutLeakedSecrets } from '../invariants/secret/leaked-secrets.ts'
 import { sentSecrets } from '../invariants/secret/secret-recipients.ts'
+import { trustRecord } from '../invariants/secret/trust-record.ts'
 import { unreadableSecrets } from '../invariants/secret/unreadable-secrets.ts'
 import { labMutationMonitor } from '../invariants/session/lab-mutation-monitor.ts'
 import { type SessionInvariants, sessionInvariants } from '../invariants/session/session-invariants.ts'
@@ -182,6 +183,7 @@ function openChecks(base: Base, labsCountedMs: number) {
     unreadable: unreadableSecrets(base),
     isCloudHidden: () => access.isWrongAccount,
   })
+  const trust = trustRecord()
   const { violated } = checks
   const onMutation = (mutation: Mutation) => {
     mutations.push(mutation)
@@ -198,6 +200,7 @@ function openChecks(base: Base, labsCountedMs: number) {
     workers: latest,
     sessions: following.sessions,
     requested: requested,
+    trust,
     now,
     violated,
   }
@@ -206,8 +209,8 @@ function openChecks(base: Base, labsCountedMs: number) {
   const cloudMonitor = cloudMutationMonitor(monitorParts)
   const collections = { sessions: store.collection(RESOURCES.sessions), labs: store.collection(RESOURCES.labs) }
   const labMonitor = labMutationMonitor({ ...monitorParts, ...collections, workerOf: cloudMonitor.workerOf })
-  const guardSecrets = sentSecrets({ cloud, mutations, workerOf: cloudMonitor.workerOf, violated })
-  return { checks, mutations, requested, sessions, workerRules, cloudMonitor, labMonitor, guardSecrets }
+  const guardSecrets = sentSecrets({ cloud, mutations, workerOf: cloudMonitor.workerOf, trust, violated })
+  return { checks, mutations, requested, trust, sessions, workerRules, cloudMonitor, labMonitor, guardSecrets }
 }
 
 /** Opens the API, which can be killed, with store and coordination. */
@@ -236,11 +239,11 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const base = openBase(seed, options)
   const { time, clock, cloud, access, calls, processes, following, defects, faultParts, settings } = base
   const monitors = openChecks(base, options.labsCountedMs ?? 1_000)
-  const { checks, mutations, requested, sessions, workerRules, cloudMonitor, guardSecrets } = monitors
+  const { checks, mutations, requested, trust, sessions, workerRules, cloudMonitor, guardSecrets } = monitors
   const { violated } = checks
   const { logger, local, api, dispatch } = await openApi(base, violated, options)
   const coordination = { ...local, changeKeys: (defects.changeKeys ?? identity)(local.changeKeys) }
-  const userDispatch = withClientRetries(requested.record(unreliable(dispatch, faultParts)), clock)
+  const userDispatch = withClientRetries(requested.record(trust.record(unreliable(dispatch, faultParts))), clock)
   const client = apiClient(userDispatch, { token: TOKENS.admin })
   processes.run(
     followAll(apiClient(dispatch, { token: TOKENS.admin }), following, [

@@ -1,6 +1,7 @@
 import { Reason } from '@lcm/domain/reason'
 import { unschedulableBecause } from '@lcm/domain/session/unschedulable-reason'
 import { retryDueMs } from '@lcm/domain/worker/decision/failure'
+import { isTrusted } from '@lcm/domain/worker/instance-trust'
 import { WORKER_POLICY } from '@lcm/domain/worker/observation'
 import { blankWorker, Worker } from '@lcm/domain/worker/worker'
 import type { OldBody } from '@lcm/store/store'
@@ -81,6 +82,47 @@ describe('a token of 0.1.0', () => {
   it('of a controller belongs to no person', () => {
     const token = { id: 'tk-2', name: 'wc', role: 'controller', service: 'worker-controller' }
     expect(upgrade('token', token).person_id).toBeNull()
+  })
+})
+
+describe('the machine of a worker of 0.1.0', () => {
+  const PIN = 'ab'.repeat(32)
+  const discovered = {
+    origin: 'DISCOVERY',
+    launch: null,
+    ec2_instance_id: 'i-1',
+    public_ip: '203.0.113.7',
+    private_ip: '10.0.0.7',
+    https_endpoint: 'https://203.0.113.7:8443',
+    cml: { version: '2.8', certificate_sha256: PIN },
+  }
+
+  it.each<[string, OldBody, string]>([
+    ['that LCM launched', { launch: { state: 'launched' } }, 'not_needed'],
+    ['that is still to be launched', { ec2_instance_id: null }, 'not_needed'],
+    ['that was in use at its public address', {}, 'migrated'],
+    ['that was in use at its private address', { https_endpoint: 'https://10.0.0.7' }, 'migrated'],
+    ['that was led to another address by a tag', { https_endpoint: 'https://198.51.100.1' }, 'required'],
+    ['that was led to another name by a tag', { https_endpoint: 'https://cml.example' }, 'required'],
+    ['that was led to a node of a lab by a tag', { https_endpoint: 'https://203.0.113.7:2222' }, 'required'],
+    ['whose tag hides the host', { https_endpoint: 'https://203.0.113.7@198.51.100.1' }, 'required'],
+    ['that was never contacted', { cml: { version: null, certificate_sha256: null } }, 'required'],
+    ['that is stopped', { https_endpoint: null, public_ip: null }, 'required'],
+    ['that only its tags assign to the worker', { launch: { state: 'adopted' }, https_endpoint: null }, 'required'],
+  ])('%s: %s', (_, more, state) => {
+    const { approval, cml } = upgrade('worker', { ...discovered, ...more })
+    expect(approval).toEqual({ state, by: null, at: null, fingerprint: null })
+    expect(cml.certificate_sha256).toBe(
+      state === 'required' ? null : Object({ ...discovered, ...more }.cml).certificate_sha256,
+    )
+  })
+
+  it('has the trust that the present rules give', () => {
+    const now = '2026-01-02T03:04:05.678Z'
+    const trusted = (more: OldBody) =>
+      isTrusted(Worker.parse(upgrade('worker', { ...blankWorker('w-1', now), ...discovered, ...more })))
+    expect(trusted({})).toBe(true)
+    expect(trusted({ https_endpoint: 'https://198.51.100.1' })).toBe(false)
   })
 })
 

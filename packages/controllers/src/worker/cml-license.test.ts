@@ -100,16 +100,16 @@ describe('a registration', () => {
     })
   })
 
-  it('is refused permanently for a machine that LCM did not launch, without reading the token', async () => {
+  it('is refused for a machine that needs an approval, without reading any secret', async () => {
     const secrets = { license: 'a-good-token', login: DEFAULT_CML_LOGIN }
     const found = await fleet.recordWith({ ...worker, launch: null }, secrets)
     const asked = { act: 'register_license', url, permit: () => undefined } as const
     expect(await changeLicense(parts, found, asked, never)).toEqual({
       kind: 'refused',
-      errorClass: 'invalid',
+      errorClass: 'auth',
       message: expect.stringContaining('LCM did not launch this machine'),
     })
-    expect(fleet.plane.requestsOf('getWorkerSecrets'), 'its login').toHaveLength(1)
+    expect(fleet.plane.requestsOf('getWorkerSecrets')).toEqual([])
   })
 
   it('is refused without a request when no password is known', async () => {

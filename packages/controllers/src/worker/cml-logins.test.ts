@@ -73,17 +73,18 @@ describe('the login for a CML', () => {
   it.each([
     ['was found', null],
     ['is known by its tags alone', anAttempt({ state: 'adopted' })],
-  ])('never uses the default credentials when its machine %s', async (_, launch) => {
+  ])('is not given before an approval when its machine %s, not even its own', async (_, launch) => {
     const logins = cmlLogins(client, DEFAULTS)
-    const refused = logins.resolve(pinned({ launch }), URL, never)
-    await expect(refused).rejects.toMatchObject({ errorClass: 'auth', code: 'NoCredentials' })
-    await expect(refused).rejects.toThrow('LCM did not launch metal-1')
-    const own = logins.resolve({ ...withOwn('s-1'), launch }, URL, never)
+    for (const worker of [pinned({ launch }), { ...withOwn('s-1'), launch }]) {
+      const refused = logins.resolve(worker, URL, never)
+      await expect(refused).rejects.toMatchObject({ errorClass: 'auth', code: 'NotApproved' })
+      await expect(refused).rejects.toThrow('lcm approve worker w-1')
+    }
+    expect(plane.requests).toEqual([])
+    const approval = { state: 'approved', by: 'ann', at: aWorker().created_at, fingerprint: null } as const
+    const own = logins.resolve({ ...withOwn('s-1'), launch, approval }, URL, never)
     await expect(own).resolves.toMatchObject({ username: 'own', password: 'its own' })
-    await plane.edit('workers', 'w-1', { secret_refs: {} })
-    await expect(logins.resolve({ ...withOwn('gone'), launch }, URL, never)).rejects.toThrow(
-      'LCM did not launch metal-1',
-    )
+    await expect(logins.resolve(pinned({ launch, approval }), URL, never)).resolves.toMatchObject(DEFAULTS)
   })
 
   it('is not sent to a server whose certificate is not pinned', async () => {

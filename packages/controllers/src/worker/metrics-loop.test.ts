@@ -202,10 +202,18 @@ describe('workers', () => {
     const samples = await oneCycle()
     expect(samples).toMatchObject([
       { id: 'w-1', body: { cpu_utilization: 50, nodes_count: null } },
-      { id: 'w-2', body: { cpu_utilization: 12.5, network_in_bytes: null } },
+      { id: 'w-2', body: { cpu_utilization: null, network_in_bytes: null, cml_version: expect.any(String) } },
     ])
     expect(asked).toEqual([{ region: REGION, ids: [worker.ec2_instance_id] }])
     expect([heard, log.messages('warn')]).toEqual([[['w-2', true]], []])
+  })
+
+  it('that need an approval are measured by CloudWatch alone', async () => {
+    await fleet.recordWith({ ...worker, launch: null }, { login: DEFAULT_CML_LOGIN })
+    const cml = { ...fleet.cml, probe: async () => Promise.reject(new Error('CML was asked')) }
+    const samples = await oneCycle({ cml })
+    expect(samples).toMatchObject([{ body: { cpu_utilization: 50, nodes_count: null, cml_version: null } }])
+    expect(heard).toEqual([])
   })
 
   it('of a region share one request, and a failing region affects no other', async () => {

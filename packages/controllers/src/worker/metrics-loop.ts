@@ -1,6 +1,6 @@
 import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
-import { type CmlLoginResolver, NO_CREDENTIALS } from '@lcm/cloud/cml-login-resolver'
+import { type CmlLoginResolver, NO_CREDENTIALS, NOT_APPROVED } from '@lcm/cloud/cml-login-resolver'
 import type { CmlHealth, CmlStats, CmlSystem } from '@lcm/cloud/cml-system'
 import { CloudError } from '@lcm/cloud/errors'
 import type { MachineMetrics, MachineReading } from '@lcm/cloud/machine-metrics'
@@ -161,7 +161,8 @@ async function askInside(
   }
 }
 
-const isUnasked = (error: unknown): boolean => error instanceof CloudError && error.code === NO_CREDENTIALS
+const isUnasked = (error: unknown): boolean =>
+  error instanceof CloudError && (error.code === NO_CREDENTIALS || error.code === NOT_APPROVED)
 
 const healthOf = (
   cml: CmlSystem,

@@ -83,10 +83,11 @@ const awaitsPublicFacts = (worker: Worker): boolean =>
   (worker.status === 'STARTING' || worker.status === 'RUNNING' || worker.status === 'FAILED') &&
   (worker.cml.seen_certificate_sha256 === null || worker.refresh_requested_at !== null)
 
-/** While it starts, stops answering, needs its certificate pinned, or has a refresh request. */
+/** While it starts or is drained, stops answering, needs its certificate pinned, or has a refresh request. */
 const awaitsCml = (worker: Worker, memory: ObservationMemory): boolean =>
   worker.status === 'STARTING' ||
-  ((worker.status === 'RUNNING' || worker.status === 'DRAINING') &&
+  worker.status === 'DRAINING' ||
+  (worker.status === 'RUNNING' &&
     (worker.service_status !== 'AVAILABLE' ||
       worker.refresh_requested_at !== null ||
       worker.cml.certificate_sha256 === null ||

@@ -5,6 +5,7 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import { requestedState } from '../requested-state-record.ts'
+import { trustRecord } from '../secret/trust-record.ts'
 import { workerInvariants } from './worker-invariants.ts'
 
 const NEVER = new AbortController().signal
@@ -27,6 +28,7 @@ async function threeWorkers(min_workers: number) {
     workers,
     sessions: new Map(),
     requested: requested,
+    trust: trustRecord(),
     now: () => clock.now(),
     violated: rule => void found.push(rule),
     usedMs: () => Number.NEGATIVE_INFINITY,

@@ -8,6 +8,7 @@ import { illegalMovesOfWorker } from '@lcm/testkit/transition-rules'
 import { MINUTE_MS } from '../../world/durations.ts'
 import { CML_LOGIN } from '../../world/planted-secrets.ts'
 import type { RequestedState } from '../requested-state-record.ts'
+import type { TrustRecord } from '../secret/trust-record.ts'
 import { UPDATE_MS } from '../settings-history.ts'
 import { isStoppedAsIdle } from './idle-stop-predicate.ts'
 import { isReportedRefused, refusesLogin } from './unreported-login-refusals.ts'
@@ -21,6 +22,7 @@ export interface WorkerInvariantParts {
   readonly workers: ReadonlyMap<string, Worker>
   readonly sessions: ReadonlyMap<string, LabletSession>
   readonly requested: RequestedState
+  readonly trust: Pick<TrustRecord, 'isConfirmed'>
   now(): number
   violated(rule: string): void
   /** The last use of that machine by a user. */
@@ -80,6 +82,7 @@ export function workerInvariants(parts: WorkerInvariantParts): WorkerInvariants 
               ...placedOnClosedWorker(worker, before),
               ...freedTooEarly(worker, before, parts),
               ...ownWorkAsUse(worker, before, parts),
+              ...pinRenewed(worker, before, parts),
             ]),
       ]
       if (isLeaving && !isPaused) leftMs.set(worker.id, parts.now())
@@ -120,6 +123,13 @@ function hasLabOfPeople({ ec2_instance_id }: Worker, { cloud }: WorkerInvariantP
   const context = cloud.cml.contextOf(ec2_instance_id ?? '')
   const admin = context?.server.users.find(({ username }) => username === CML_LOGIN.username)
   return context?.labs.some(({ owner }) => owner !== admin?.id) ?? false
+}
+
+/** Only an operator replaces a pinned certificate. */
+function pinRenewed({ id, name, cml }: Worker, before: Worker, { trust }: WorkerInvariantParts): string[] {
+  const [was, is] = [before.cml.certificate_sha256, cml.certificate_sha256]
+  if (was === null || was === is || (is !== null && trust.isConfirmed(id, is))) return []
+  return [`the pinned certificate of ${name} changed, and no operator confirmed the new one`]
 }
 
 /** A machine of another fleet never becomes a worker. */

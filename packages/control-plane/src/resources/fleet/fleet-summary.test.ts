@@ -1,6 +1,7 @@
 import { toInstant } from '@lcm/domain/instant'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { METAL } from '@lcm/testkit/a-control-plane'
+import { anAttempt } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet, RESERVATION } from '../../testing/a-fleet.ts'
 
@@ -26,6 +27,7 @@ async function serve(id: string, reservations: Worker['reservations']) {
 describe('cost', () => {
   it('adds up over a life: boot, idle, session, idle, stopped by policy, boot, idle', async () => {
     const { id } = await fleet.create()
+    await fleet.edit(id, () => ({ launch: anAttempt() }))
     await hours(1)
     await fleet.moveTo(id, 'PROVISIONING')
     await hours(1)

@@ -68,7 +68,7 @@ describe('an idle worker', () => {
     await check(id)
     const [decision] = (await fleet.send('GET', `workers/${id}/decisions`)).json.items
     expect(decision).toMatchObject({ action: 'pause', cause: 'idle check', service: 'worker-controller', epoch: 1 })
-    expect(decision.guards).toHaveLength(15)
+    expect(decision.guards).toHaveLength(16)
     expect(await fleet.journal('scaling', 'fleet_scaling:fleet')).toMatchObject([
       { body: { outcome: 'scale_down_initiated', worker_id: id, because: decision.because } },
     ])

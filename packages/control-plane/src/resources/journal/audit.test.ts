@@ -1,5 +1,6 @@
 import { ROUTES, type RouteName, type RouteSpec } from '@lcm/contract/routes'
 import { textReason } from '@lcm/domain/reason'
+import { NOT_NEEDED } from '@lcm/domain/worker/worker-field-schemas'
 import { METAL } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aCourse, type Course, TOPOLOGY } from '../../testing/bookable-fleet.ts'
@@ -126,16 +127,29 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     before: {},
     after: {},
   },
+  approveWorker: {
+    async arrange() {
+      const { id } = await fleet.running()
+      await fleet.edit(id, () => ({ launch: null, approval: { ...NOT_NEEDED, state: 'required' } }))
+      return { id }
+    },
+    body: { fingerprint: 'ab'.repeat(32) },
+    action: 'approve',
+    about: 'worker:',
+    before: { approval: 'required', fingerprint: null },
+    after: { approval: 'approved', fingerprint: 'ab'.repeat(32) },
+  },
   repinWorker: {
     async arrange() {
       const { id, version } = await fleet.running()
-      await fleet.report(id, version, { cml: { certificate_sha256: 'abc' } })
+      await fleet.report(id, version, { cml: { certificate_sha256: 'abc', seen_certificate_sha256: 'ab'.repeat(32) } })
       return { id }
     },
+    body: { fingerprint: 'ab'.repeat(32) },
     action: 'repin',
     about: 'worker:',
     before: { certificate_sha256: 'abc' },
-    after: { certificate_sha256: null },
+    after: { certificate_sha256: 'ab'.repeat(32) },
   },
   putWorkerLicense: {
     arrange: aWorker,

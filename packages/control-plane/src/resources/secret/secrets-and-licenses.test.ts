@@ -152,19 +152,19 @@ describe('the license of a machine that LCM did not launch', () => {
     const id = await found()
     expect(await register(id, 'token-1')).toMatchObject({
       status: 409,
-      json: { code: 'worker_not_trusted', detail: expect.stringContaining('Register the license in its CML') },
+      json: { code: 'worker_not_trusted', detail: expect.stringContaining(`lcm approve worker ${id}`) },
     })
     expect([await stored(), (await fleet.get(id)).license]).toEqual([[], UNSEEN_LICENSE])
   })
 
-  it('is deregistered only when LCM has a login', async () => {
+  it('is deregistered only once the machine is approved', async () => {
     const id = await found()
     const giveBack = () => fleet.send('DELETE', `workers/${id}/license`)
     expect(await giveBack()).toMatchObject({
       status: 409,
-      json: { code: 'worker_not_trusted', detail: expect.stringContaining(`lcm set credentials ${id}`) },
+      json: { code: 'worker_not_trusted', detail: expect.stringContaining(`lcm approve worker ${id}`) },
     })
-    await fleet.send('PUT', `workers/${id}/credentials`, { json: { username: 'admin', password: 'its own' } })
+    await fleet.act(id, 'approve')
     expect(await giveBack()).toMatchObject({ status: 202, json: { license: { pending_operation: 'deregister' } } })
   })
 

@@ -10,6 +10,7 @@ import {
   shownCertificate,
 } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
+import type { Approval } from '@lcm/domain/worker/worker-field-schemas'
 import type { Api } from '../../api-context.ts'
 import { asSystem, nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
 import { auditEntry } from '../journal/entries.ts'
@@ -17,10 +18,12 @@ import { listAll } from '../list-documents.ts'
 import { changeWorker, type WorkerRequest } from './change-worker.ts'
 import { refuseTerminating } from './set-desired-status.ts'
 
-/** Lets the instance get secrets. A repeated approval changes nothing; another certificate needs a repin. */
+/** The audit entry itself says who approved it and when. */
+export const audited = ({ state: approval, fingerprint }: Approval) => ({ approval, fingerprint })
+
+/** Lets the instance get secrets, also to return its license before it is terminated. A repeated approval changes nothing; another certificate needs a repin. */
 export const approveWorker = (api: Api, request: WorkerRequest<BodyOf<'approveWorker'>>): Promise<Worker> =>
   changeWorker(api, request, (worker, now) => {
-    refuseTerminating(worker)
     const { reason } = request.body
     const fingerprint = request.body.fingerprint === undefined ? null : normalFingerprint(request.body.fingerprint)
     if (!needsApproval(worker)) {
@@ -28,7 +31,7 @@ export const approveWorker = (api: Api, request: WorkerRequest<BodyOf<'approveWo
       return null
     }
     const changed = approved(worker, { by: request.actor.name, at: now, fingerprint })
-    const entry = { before: worker.approval, after: changed.approval, ...(reason === undefined ? {} : { reason }) }
+    const entry = { before: audited(worker.approval), after: audited(changed.approval), reason }
     return { worker: changed, entries: [auditEntry(request.actor, 'approve', now, entry)] }
   })
 
@@ -45,8 +48,8 @@ export const repinWorker = (api: Api, request: WorkerRequest<BodyOf<'repinWorker
     if ((shownCertificate(worker) ?? fingerprint) !== fingerprint) throw mismatch(worker, fingerprint)
     if (worker.cml.certificate_sha256 === fingerprint) return null
     const changed = pinned(worker, fingerprint)
-    const { reason } = request.body
-    const entry = { before: worker.cml, after: changed.cml, ...(reason === undefined ? {} : { reason }) }
+    const before = { certificate_sha256: worker.cml.certificate_sha256 }
+    const entry = { before, after: { certificate_sha256: fingerprint }, reason: request.body.reason }
     return { worker: changed, entries: [auditEntry(request.actor, 'repin', now, entry)] }
   })
 
@@ -57,7 +60,8 @@ export async function recordMigratedApprovals(api: Api): Promise<void> {
     const record = (worker: Worker, now: Instant) => {
       if (!isNew(worker)) return null
       const approval = { ...worker.approval, by: 'upgrade', at: now }
-      const entry = { before: worker.approval, after: approval, reason: 'it was in use before approvals existed' }
+      const reason = 'it was in use before approvals existed'
+      const entry = { before: { approval: 'required' }, after: audited(approval), reason }
       return { worker: { ...worker, approval }, entries: [auditEntry(SYSTEM_ACTOR, 'approve', now, entry)] }
     }
     await nullOnConflict(changeWorker(api, asSystem(id), record))

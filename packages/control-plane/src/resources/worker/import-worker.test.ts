@@ -54,6 +54,30 @@ describe('a discovered machine', () => {
     expect((await fleet.send('GET', 'workers')).json.items).toHaveLength(1)
   })
 
+  it('needs an approval, and shows the certificate to compare', async () => {
+    const { json } = await found({ certificate_sha256: 'ab'.repeat(32), tags: { auto_approve: 'yes' } })
+    expect(json).toMatchObject({
+      approval: { state: 'required', by: null, at: null, fingerprint: null },
+      cml: { certificate_sha256: null, seen_certificate_sha256: 'ab'.repeat(32) },
+    })
+  })
+
+  it.each([
+    ['ami-0123456789abcdef0', 'approved'],
+    ['ami-00000000', 'required'],
+    ['ami-00000000,lt-0123456789abcdef0', 'approved'],
+    ['none', 'required'],
+  ])('with auto_approve %s is %s', async (auto_approve, state) => {
+    await fleet.send('PATCH', 'settings', { json: { auto_approve } })
+    const origin = { ami_id: 'ami-0123456789abcdef0', launch_template_id: 'lt-0123456789abcdef0' }
+    const { json } = await found(origin)
+    expect(json.approval).toMatchObject({ state, by: state === 'approved' ? 'auto_approve' : null })
+    const audit = (await fleet.journal('audit', `worker:${json.id}`)).map(
+      ({ body }) => (body as { action: string }).action,
+    )
+    expect(audit.filter(action => action === 'approve')).toHaveLength(state === 'approved' ? 1 : 0)
+  })
+
   it.each([
     ['PROVISIONING', 'RUNNING', null],
     ['STARTING', 'RUNNING', 'boot'],

@@ -9,6 +9,7 @@ import { NOT_NEEDED, UNSEEN_LICENSE } from '@lcm/domain/worker/worker-field-sche
 import type { Api, Request } from '../../api-context.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
 import { currentSettings } from '../settings/queries.ts'
+import { audited } from './approve-worker.ts'
 import { newWorkerId, usableRegion } from './create-worker.ts'
 
 /** More than the records of one machine. */
@@ -24,7 +25,9 @@ export async function importWorker(api: Api, request: ImportRequest): Promise<{ 
   const { ec2_instance_id, approval, created_at } = worker
   const entries = [
     auditEntry(request.actor, 'import', created_at, { after: { ec2_instance_id } }),
-    ...(approval.state === 'approved' ? [auditEntry(request.actor, 'approve', created_at, { after: approval })] : []),
+    ...(approval.state === 'approved'
+      ? [auditEntry(request.actor, 'approve', created_at, { after: audited(approval), reason: 'auto_approve' })]
+      : []),
     ...worker.state_history.map(change => transitionEntry(change, request.actor.name)),
   ]
   const result = await api.workers.insert(worker, entries)

@@ -132,6 +132,7 @@ describe('a report', () => {
       version: '2.8',
       ready: true,
       certificate_sha256: null,
+      seen_certificate_sha256: null,
       node_definitions: ['iosv'],
     })
     expect(json.license).toMatchObject({ udi: 'udi-1', status: 'REGISTERED' })

@@ -136,7 +136,8 @@ describe('terminate', () => {
     await fleet.moveTo(id, 'FAILED')
     await fleet.act(id, 'terminate')
     const { version } = await fleet.get(id)
-    expect(await fleet.act(id, verb, { force: undefined })).toMatchObject({
+    const body = verb === 'repin' ? { fingerprint: 'ab'.repeat(32) } : {}
+    expect(await fleet.act(id, verb, body)).toMatchObject({
       status: 409,
       json: { code: 'worker_terminating' },
     })
