@@ -64,6 +64,11 @@ export const PROBLEMS = {
     title: 'Already exists',
     help: 'Another resource has this name, machine or reservation. Choose another one.',
   },
+  certificate_mismatch: {
+    status: 409,
+    title: 'CML showed another certificate',
+    help: 'Compare the fingerprint in `detail` with that of your server. If it is new, wait a minute and try again.',
+  },
   definition_deprecated: {
     status: 409,
     title: 'The definition is deprecated',
@@ -199,13 +204,6 @@ export const PROBLEMS = {
     status: 409,
     title: 'The worker is not TERMINATED',
     help: 'Only the record of a TERMINATED worker can be deleted. Terminate it first.',
-  },
-  certificate_mismatch: {
-    status: 409,
-    title: 'CML showed another certificate',
-    help:
-      'Compare the fingerprint in `detail` with the one of your server. If the server has a new certificate since, run ' +
-      '`lcm refresh worker` and try again.',
   },
   worker_not_trusted: {
     status: 409,

@@ -171,7 +171,7 @@ function conditionBlockage(types: readonly string[], { conditions }: Worker): Bl
 const NEEDS_TRUST: readonly WorkerNextCode[] = ['idle', 'boot', 'serve', 'license']
 
 function approvalBlockage(next: WorkerNextCode, worker: Worker): Blockage | null {
-  if (!NEEDS_TRUST.includes(next) || !needsApproval(worker)) return null
+  if (!NEEDS_TRUST.includes(next) || !isAbout(next, worker) || !needsApproval(worker)) return null
   return { kind: 'block', code: 'ApprovalRequired', reason: approvalRequired(worker), since: worker.created_at }
 }
 

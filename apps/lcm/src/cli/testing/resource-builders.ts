@@ -42,6 +42,7 @@ export const aRunningWorker = (changes: Partial<Worker> = {}): Worker =>
     status: 'RUNNING',
     service_status: 'AVAILABLE',
     ec2_instance_id: 'i-0123456789abcdef0',
+    launch: aLaunch({ state: 'launched' }),
     instance_type: 'm5zn.metal',
     public_ip: '203.0.113.7',
     private_ip: '10.0.0.7',

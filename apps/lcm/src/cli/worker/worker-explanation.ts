@@ -134,7 +134,8 @@ function adviceFor(worker: Worker): string[] {
       ...aligned([[`lcm create worker --template ${template} --name ${name}`, 'replace it']]),
       `set replace_lost: true in template ${template} to replace lost workers automatically`,
     ]
-  if (needsApproval(worker)) return approvalAdvice(worker, name)
+  const approval = needsApproval(worker) ? approvalAdvice(worker, name) : []
+  if (approval.length > 0 && status !== 'STOPPED') return approval
   const blocked = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.blocked && isSo)
   if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)
   const refused = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.cmlAccessRefused && isSo)
@@ -142,7 +143,7 @@ function adviceFor(worker: Worker): string[] {
   if (access !== null) return [access]
   const paused = worker.pause.reason !== null && desired_status === 'STOPPED'
   if (paused || (status === 'STOPPED' && desired_status === 'STOPPED'))
-    return aligned([[`lcm start worker ${name}`, 'start it again']])
+    return [...aligned([[`lcm start worker ${name}`, 'start it again']]), ...approval]
   return status === 'PENDING' && desired_status === 'STOPPED'
     ? aligned([[`lcm start worker ${name}`, 'launch it']])
     : []
