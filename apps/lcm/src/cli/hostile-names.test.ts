@@ -53,6 +53,8 @@ it.each([
   [['cordon', 'worker', WORKER]],
   [['stop', 'worker', WORKER, '--yes']],
   [['start', 'worker', WORKER, '-o', 'yaml']],
+  [['approve', 'worker', WORKER]],
+  [['repin', 'worker', WORKER, '--fingerprint', 'ab'.repeat(32)]],
   [['top']],
   [['cost']],
 ])('lcm %s prints nothing that a terminal obeys', async args => {

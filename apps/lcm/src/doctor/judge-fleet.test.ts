@@ -55,6 +55,10 @@ it.each<[Partial<Worker>, string]>([
   [lost, 'metal-1 is lost: its machine is gone'],
   [{ conditions: [condition('LaunchBlocked', 'no quota')] }, 'metal-1 is PENDING and blocked: no quota'],
   [{ conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }, 'metal-1: the tag is ignored'],
+  [
+    { status: 'RUNNING', ec2_instance_id: 'i-1' },
+    'metal-1 needs an approval: LCM did not launch its machine, and sends it no password, license or session',
+  ],
   [{ status: 'UNKNOWN' }, 'metal-1 is UNKNOWN: requested by admin'],
   [{ license: { ...lost.license, status: 'FAILED', last_error: 'no seat' } }, 'metal-1 has no license: no seat'],
 ])('warns about worker %#', (changes, message) => {

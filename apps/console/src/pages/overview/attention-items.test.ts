@@ -74,6 +74,17 @@ describe('workers that need attention', () => {
     ])
   })
 
+  it('need an approval, or show another certificate', () => {
+    const workers = [
+      aWorker({ id: 'a', status: 'RUNNING', ec2_instance_id: 'i-1' }),
+      aWorker({ id: 'b', status: 'RUNNING', conditions: [condition('CertificateChanged', 'another certificate')] }),
+    ]
+    expect(found({ workers })).toEqual([
+      ['alarm', 'Certificate changed', 'another certificate'],
+      ['watch', 'Approval required', expect.stringContaining('lcm approve worker a')],
+    ])
+  })
+
   it('are stuck, blocked, lost or overdue in a drain', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }

@@ -1,4 +1,3 @@
-import { normalFingerprint, shownCertificate } from '@lcm/domain/worker/instance-trust'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
@@ -6,6 +5,7 @@ import { findWorker } from '../find-resource.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { printOne, WORKER_VIEW } from '../resource-view.ts'
+import { printable } from '../terminal/table.ts'
 
 interface TrustOptions {
   readonly fingerprint?: string
@@ -63,7 +63,7 @@ async function approve(idOrName: string, options: TrustOptions, invoked: Invocat
   const { fingerprint } = options
   const body = { ...bodyOf(options), ...(fingerprint === undefined ? {} : { fingerprint }) }
   const worker = await client.call('approveWorker', { params: { id }, body, signal: shell.signal })
-  await show(worker, approvedText(before, worker, fingerprint), options, invoked)
+  await show(worker, approvedText(before, worker), options, invoked)
 }
 
 async function repin(idOrName: string, options: TrustOptions, invoked: Invocation): Promise<void> {
@@ -72,14 +72,16 @@ async function repin(idOrName: string, options: TrustOptions, invoked: Invocatio
   const { id } = await findWorker(client, idOrName, shell.signal)
   const body = { ...bodyOf(options), fingerprint: options.fingerprint ?? '' }
   const worker = await client.call('repinWorker', { params: { id }, body, signal: shell.signal })
-  await show(worker, `LCM trusts only the certificate ${worker.cml.certificate_sha256} at`, options, invoked)
+  const text = `LCM trusts the CML of ${printable(worker.name)} (${id}) only with the certificate ${worker.cml.certificate_sha256}`
+  await show(worker, text, options, invoked)
 }
 
-function approvedText(before: Worker, worker: Worker, fingerprint: string | undefined): string {
-  if (before.approval.state === worker.approval.state) return 'no approval is needed for'
-  if (fingerprint !== undefined) return `LCM uses the certificate ${normalFingerprint(fingerprint)}; approved`
-  const shown = shownCertificate(before)
-  return shown === null ? 'approved' : `the certificate shown so far is ${shown}; approved`
+function approvedText(before: Worker, worker: Worker): string {
+  const called = `${printable(worker.name)} (${worker.id})`
+  if (before.approval.state === worker.approval.state) return `${called} needs no approval`
+  const { certificate_sha256: pin } = worker.cml
+  if (pin === null) return `${called} is approved. LCM pins the certificate that its CML shows next`
+  return `${called} is approved. LCM trusts its CML only with the certificate ${pin}`
 }
 
 async function show(
@@ -89,5 +91,5 @@ async function show(
   { shell, output }: Invocation,
 ): Promise<void> {
   if (format !== undefined) return printOne(WORKER_VIEW, worker, { output, format, nowMs: shell.clock.now() })
-  if (!output.quiet) output.out(`${text} ${worker.name} (${worker.id})`)
+  if (!output.quiet) output.out(text)
 }

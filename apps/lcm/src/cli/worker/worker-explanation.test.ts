@@ -168,6 +168,16 @@ it('shows the consequences and the fix when CML rejects the login of LCM', () =>
   ])
 })
 
+it('shows that a machine needs an approval, and the command with the certificate to compare', () => {
+  const cml = { ...aRunningWorker().cml, seen_certificate_sha256: 'ab'.repeat(32) }
+  const found = { launch: null, service_status: 'UNAVAILABLE', cml } as const
+  const lines = explain(aRunningWorker(found))
+  expect(part(lines, 'Next').join()).toContain('LCM did not launch this machine')
+  expect(part(lines, 'What you can do').join()).toContain(`lcm approve worker metal-1 --fingerprint ${'ab'.repeat(32)}`)
+  const stopped = explain(aRunningWorker({ ...found, status: 'STOPPED', desired_status: 'STOPPED' }))
+  expect(part(stopped, 'What you can do').join()).toMatch(/lcm start worker metal-1.*lcm approve worker metal-1/)
+})
+
 describe('paused for idleness', () => {
   const because = 'metal-1 was unused for 62 min, the limit is 60'
   const guards = [

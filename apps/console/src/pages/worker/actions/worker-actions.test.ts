@@ -42,6 +42,16 @@ describe('available actions', () => {
     expect(availableActions(aWorker()).at(-1)).toEqual({ action: 'terminate', disabledReason: null })
   })
 
+  it('begin with the approval of a machine that needs one', () => {
+    const found = aServingWorker({ ec2_instance_id: 'i-1', launch: null })
+    expect(actions(found)[0]).toBe('approve')
+    const pinned = { ...found, cml: { ...found.cml, certificate_sha256: 'ab'.repeat(32) } }
+    expect(actions(pinned)).not.toContain('repin')
+    const approval = { state: 'approved', by: 'ann', at: found.created_at, fingerprint: null } as const
+    expect(actions({ ...pinned, approval })).toContain('repin')
+    expect(actions({ ...pinned, approval })).not.toContain('approve')
+  })
+
   it('are few during termination, and only the record removal afterwards', () => {
     const leaving = availableActions(aWorker({ status: 'TERMINATING', desired_status: 'TERMINATED' }))
     expect(leaving).toMatchObject([
@@ -72,7 +82,6 @@ describe('the request of an action', () => {
     ['terminate', 'POST w-1/terminate {"force":false} 8'],
     ['retry', 'POST w-1/retry {} 8'],
     ['refresh', 'POST w-1/refresh {} 8'],
-    ['repin', 'POST w-1/repin {} 8'],
     ['protect', 'PATCH w-1 {"protected":true} 8'],
     ['unprotect', 'PATCH w-1 {"protected":false} 8'],
     ['cordon', 'PATCH w-1 {"cordoned":true} 8'],
