@@ -66,7 +66,7 @@ function ofWorker(worker: Worker): Finding[] {
   if (needsApproval(worker))
     return attend(
       `${name} needs an approval: LCM did not launch its machine, and sends it no password, license or session`,
-      `run \`lcm approve worker ${shellWord(name)}\` if you know who launched ${worker.ec2_instance_id}; see \`lcm why worker ${shellWord(name)}\``,
+      `run \`lcm approve worker ${shellWord(name)}\` if you know who launched ${worker.ec2_instance_id}; ${next}`,
     )
   const [stuck] = STUCK.flatMap(type => conditions.filter(each => each.type === type && each.status))
   if (stuck !== undefined) return attend(`${name} is ${status} and blocked: ${stuck.reason.message}`, next)

@@ -80,7 +80,7 @@ function wasInUse({ https_endpoint, public_ip, private_ip, cml }: OldBody): bool
   return isOwn && !isNodePort(Number(port)) && typeof Object(cml).certificate_sha256 === 'string'
 }
 
-/** Who approved it and when is recorded when the API starts. */
+/** The API records caller and time of an approval when it starts. */
 function trust(worker: OldBody): object {
   const approval = (state: string) => ({ state, by: null, at: null, fingerprint: null })
   const isLaunched = Object(worker.launch).state === 'launched'

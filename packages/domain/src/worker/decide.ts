@@ -4,6 +4,7 @@ import { type Reason, reason } from '../reason.ts'
 import { bootDiffers, bootProgress, bootReached, withBoot } from './boot-stages.ts'
 import { factsOf, isEmpty } from './cml-endpoint.ts'
 import { decideAccess } from './decision/cml-access.ts'
+import { bootChanges, decideCertificate, decideService } from './decision/cml-service.ts'
 import {
   ageOf,
   announce,
@@ -25,7 +26,7 @@ import { decideLicense, decideRelease } from './decision/license-operation.ts'
 import { decideMetricsStale } from './decision/metrics-stale-condition.ts'
 import { isForeign, ownershipConditions } from './decision/ownership.ts'
 import { decideDying, decideGone, decideTermination, terminationReason } from './decision/termination.ts'
-import { decideCertificate, decideUnapproved } from './decision/unapproved.ts'
+import { decideUnapproved } from './decision/unapproved.ts'
 import { withNameTag } from './drift.ts'
 import { EC2_STATES } from './ec2-instance.ts'
 import { needsApproval } from './instance-trust.ts'
@@ -257,26 +258,6 @@ function decideBoot(seen: Seen): Decision {
   return wait(policy.probeIntervalMs, because, [streak])
 }
 
-function bootChanges({ worker, nowMs }: Seen, cml: NonNullable<Observation['cml']>): WorkerChanges {
-  const reached = bootReached(cml.stage)
-  const isShown = cml.certificate_sha256 !== null
-  const known = {
-    version: cml.version ?? worker.cml.version,
-    ready: cml.stage === 'READY',
-    certificate_sha256: worker.cml.certificate_sha256 ?? cml.certificate_sha256,
-    seen_certificate_sha256: isShown ? null : worker.cml.seen_certificate_sha256,
-  }
-  const cmlChanged = Object.entries(known).some(([name, value]) => worker.cml[name as keyof typeof known] !== value)
-  const isRestored = isShown && worker.conditions.some(({ type }) => type === CONDITION.certificateChanged)
-  const conditions = isRestored ? withoutCondition(worker.conditions, CONDITION.certificateChanged) : worker.conditions
-  return {
-    ...(isRestored || bootDiffers(conditions, reached)
-      ? { conditions: withBoot(conditions, reached, nowMs, cml.detail) }
-      : {}),
-    ...(cmlChanged ? { cml: known } : {}),
-  }
-}
-
 /** Sessions that are still on a draining worker need its address and its CML. */
 function decideDrain(seen: Seen): Decision {
   const { drain } = seen.worker
@@ -330,35 +311,6 @@ const decideSurvey = ({ isSurveyDue }: Seen): Decision =>
   isSurveyDue
     ? perform({ kind: 'survey' }, reason('activity_check_due'))
     : nothing(reason('at_desired_status', { status: 'RUNNING' }))
-
-/** CML itself: found running and not ready yet, or not answering. Null while it serves. */
-function decideService(seen: Seen): Decision | null {
-  const { worker, cml, policy } = seen
-  if (cml === null)
-    return worker.service_status === 'AVAILABLE' ? null : wait(policy.probeIntervalMs, reason('no_address_yet'))
-  const changes = bootChanges(seen, cml)
-  if (worker.service_status === 'AVAILABLE') {
-    if (cml.stage === 'READY')
-      return isEmpty(changes) ? null : announce(changes, reason('cml_ready', { version: cml.version }))
-    return write(
-      { ...changes, service_status: 'UNAVAILABLE' },
-      policy.probeIntervalMs,
-      reason('cml_silent', { detail: cml.detail }),
-    )
-  }
-  if (cml.ready_streak >= policy.readyAnswers)
-    return announce({ ...changes, service_status: 'AVAILABLE' }, reason('cml_ready', { version: cml.version }))
-  const because = bootProgress(bootReached(cml.stage), cml.detail)
-  if (!isEmpty(changes)) return write(changes, policy.probeIntervalMs, because)
-  return wait(cml.stage === 'READY' ? policy.probeIntervalMs : askSilent(seen), because)
-}
-
-/** A CML that has not answered for long, such as one with a changed certificate, is probed less often. */
-function askSilent({ worker, policy, nowMs }: Seen): number {
-  const since = worker.conditions.find(({ type }) => type === 'CmlReady')?.since
-  const silentMs = since === undefined ? 0 : nowMs - toMs(since)
-  return Math.min(policy.requeueMsMax, Math.max(policy.probeIntervalMs, silentMs / 4))
-}
 
 const unblocked = (worker: Worker): Condition[] =>
   withoutCondition(withoutCondition(worker.conditions, CONDITION.blocked), CONDITION.stopBlocked)

@@ -71,7 +71,7 @@ export const TAG = {
   endpoint: 'cml-endpoint',
 } as const
 
-/** Set by EC2. Nobody can set or change tags that begin with `aws:`. */
+/** EC2 sets it. Users can't set or change tags that begin with `aws:`. */
 export const LAUNCH_TEMPLATE_TAG = 'aws:ec2launchtemplate:id'
 
 export const MANAGED_BY = 'lablet-cloud-manager'

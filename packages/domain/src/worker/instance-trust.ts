@@ -46,7 +46,7 @@ export const shownCertificate = ({ cml }: Worker): string | null =>
 /** The setting whose list approves machines. */
 const AUTO_APPROVE = 'auto_approve'
 
-/** Approves a machine whose image or launch template is on the list. EC2 sets both; nobody can change them by a tag. */
+/** Approves a machine whose image or launch template is on the list. EC2 sets both, and no user can change them by a tag. */
 export function autoApproval(
   setting: string,
   { ami_id, launch_template_id }: { ami_id: string | null; launch_template_id: string | null },

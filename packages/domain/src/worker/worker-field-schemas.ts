@@ -125,7 +125,7 @@ export const Approval = z
         '`approved`: by `by`; `migrated`: it was in use before approvals existed.',
       example: 'not_needed',
     }),
-    by: z.string().nullable().meta({ description: 'Who or what approved it.', example: null }),
+    by: z.string().nullable().meta({ description: 'The caller, or the setting, that approved it.', example: null }),
     at: Instant.nullable().meta({ description: 'When it was approved.', example: null }),
     fingerprint: z.string().nullable().meta({
       description: 'The SHA-256 fingerprint of its certificate that was given with the approval.',

@@ -21,7 +21,10 @@ import { refuseTerminating } from './set-desired-status.ts'
 /** The audit entry itself says who approved it and when. */
 export const audited = ({ state: approval, fingerprint }: Approval) => ({ approval, fingerprint })
 
-/** Lets the instance get secrets, also to return its license before it is terminated. A repeated approval changes nothing; another certificate needs a repin. */
+/**
+ * Lets the instance get secrets, also to return its license before it is terminated. A repeated approval changes nothing; another
+ * certificate needs a repin.
+ */
 export const approveWorker = (api: Api, request: WorkerRequest<BodyOf<'approveWorker'>>): Promise<Worker> =>
   changeWorker(api, request, (worker, now) => {
     const { reason } = request.body

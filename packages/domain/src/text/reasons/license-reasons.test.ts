@@ -45,7 +45,8 @@ const ROWS: readonly MessageRow[] = [
   [reason('license_return_needs_boot'), 'the instance must boot once more to return its license'],
   [
     reason('license_return_needs_approval', { worker_id: 'w-1', hours: 2 }),
-    'LCM did not launch this machine, whose CML may hold a license that LCM can return once the machine is approved: run `lcm approve worker w-1`. ' +
+    'LCM did not launch this machine, whose CML may hold a license that LCM can return once the machine is approved: ' +
+      'run `lcm approve worker w-1`. ' +
       'Otherwise the instance is terminated after 2 h and the license is recorded as leaked',
   ],
   [

@@ -55,7 +55,8 @@ export const LICENSE_REASONS = {
   license_return_refused: ({ error }: { error: string }) => `CML refuses to return its license: ${error}`,
   license_return_needs_boot: () => 'the instance must boot once more to return its license',
   license_return_needs_approval: ({ worker_id, hours }: { worker_id: string; hours: number }) =>
-    `${NOT_LAUNCHED}, whose CML may hold a license that LCM can return once the machine is approved: run \`lcm approve worker ${worker_id}\`. ` +
+    `${NOT_LAUNCHED}, whose CML may hold a license that LCM can return once the machine is approved: ` +
+    `run \`lcm approve worker ${worker_id}\`. ` +
     `Otherwise the instance is terminated after ${hours} h and the license is recorded as leaked`,
 
   // Leaks.

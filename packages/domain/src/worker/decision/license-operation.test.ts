@@ -42,7 +42,12 @@ describe('an instance that LCM did not launch', () => {
     const policy = { ...WORKER_POLICY, licenseOnStop: 'release' as const }
     const stopping = found({ status: 'REGISTERED' }, { status: 'STOPPING', desired_status: 'STOPPED' })
     expect(decide(stopping, LICENSED, 20_000, policy).action.kind).toBe('stop')
-    expect(decide({ ...stopping, launch: onMachine().launch }, LICENSED, 20_000, policy).action.kind).toBe('write')
+    const approval = { state: 'approved', by: 'ann', at: STARTED, fingerprint: null } as const
+    expect(decide({ ...stopping, approval }, LICENSED, 20_000, policy).action.kind).toBe('stop')
+    const withToken = { ...stopping, approval, secret_refs: { license_token: 'ref' } }
+    expect(decide(withToken, LICENSED, 20_000, policy).action.kind).toBe('write')
+    const launched = { ...stopping, origin: 'USER', launch: onMachine().launch } as const
+    expect(decide(launched, LICENSED, 20_000, policy).action.kind).toBe('write')
   })
 })
 
