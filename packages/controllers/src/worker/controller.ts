@@ -71,6 +71,7 @@ export function workerController(parts: WorkerControllerParts): Controller {
       memory.current().observations.heardCml(id, answered)
       memory.current().cmlOutages.heard(id, answered)
     },
+    onOtherCertificate: ({ id }) => memory.current().observations.suspectCml(id),
     onMeasured: ({ id }) => memory.current().metrics.measured(id, clock.now()),
   })
   const discovery = discoveryLoop({ ...shared, wake: id => void wakes.wake(id, 'discovery') })

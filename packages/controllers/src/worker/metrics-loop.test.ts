@@ -47,6 +47,7 @@ let counting: ReturnType<typeof workerCounters>
 let log: ReturnType<typeof recordingLogger>
 let heard: [string, boolean][]
 let measured: string[]
+let suspected: string[]
 let asked: { region: string; ids: readonly string[] }[]
 let stop: AbortController
 
@@ -65,9 +66,9 @@ function begin(more: Partial<MetricsLoopParts> = {}): Promise<void> {
   const shared = { client, clock, logins, logger: log, counters: counting, intervalMs: INTERVAL_MS }
   const onCmlHeard = (of: Worker, answered: boolean) => void heard.push([of.id, answered])
   const onMeasured = (of: Worker) => void measured.push(of.id)
-  return metricsLoop({ ...shared, metrics: measuring, cml: serving(), onCmlHeard, onMeasured, ...more }).run(
-    stop.signal,
-  )
+  const onOtherCertificate = (of: Worker) => void suspected.push(of.id)
+  const callbacks = { onCmlHeard, onMeasured, onOtherCertificate }
+  return metricsLoop({ ...shared, metrics: measuring, cml: serving(), ...callbacks, ...more }).run(stop.signal)
 }
 
 async function oneCycle(more: Partial<MetricsLoopParts> = {}) {
@@ -82,6 +83,7 @@ beforeEach(async () => {
   log = recordingLogger()
   heard = []
   measured = []
+  suspected = []
   asked = []
   stop = new AbortController()
   const machine = await fleet.launch()
@@ -206,6 +208,15 @@ describe('workers', () => {
     ])
     expect(asked).toEqual([{ region: REGION, ids: [worker.ec2_instance_id] }])
     expect([heard, log.messages('warn')]).toEqual([[['w-2', true]], []])
+  })
+
+  it('whose CML shows another certificate are suspected', async () => {
+    await fleet.record(worker)
+    await oneCycle()
+    expect(suspected).toEqual([])
+    await fleet.plane.edit('workers', worker.id, { cml: { ...worker.cml, certificate_sha256: 'ab'.repeat(32) } })
+    await oneCycle()
+    expect(suspected).toEqual([worker.id])
   })
 
   it('that need an approval are measured by CloudWatch alone', async () => {

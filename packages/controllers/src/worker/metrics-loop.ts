@@ -30,6 +30,8 @@ export interface MetricsLoopParts {
   readonly intervalMs: number
   /** Whether CML answered; the reconciler probes one that stops answering. */
   onCmlHeard(worker: Worker, answered: boolean): void
+  /** CML showed another certificate than the pinned one. */
+  onOtherCertificate(worker: Worker): void
   /** A sample with at least one value was reported. */
   onMeasured(worker: Worker): void
 }
@@ -130,10 +132,11 @@ async function askCml(parts: MetricsLoopParts, worker: Worker, signal: AbortSign
   if (url === null || needsApproval(worker)) return { stats: null, health: null, version: null }
   const { certificate_sha256 } = worker.cml
   // Without a login only the public part of CML can be read.
-  const [{ stage, version }, inside] = await Promise.all([
+  const [{ stage, version, certificate_sha256: seen }, inside] = await Promise.all([
     parts.cml.probe({ url, certificate_sha256 }, signal),
     askInside(parts, worker, url, signal),
   ])
+  if (certificate_sha256 !== null && seen !== null && seen !== certificate_sha256) parts.onOtherCertificate(worker)
   if (inside === 'unasked') parts.onCmlHeard(worker, stage === 'READY')
   return inside === 'unasked' || inside === null ? { stats: null, health: null, version } : { ...inside, version }
 }

@@ -212,6 +212,8 @@ export interface ObservationMemory {
   forgetCml(workerId: string): void
   /** Notes whether CML answered another request. */
   heardCml(workerId: string, answered: boolean): void
+  /** CML is to be probed at once. */
+  suspectCml(workerId: string): void
   /** Whether CML has not answered for so long that it should be probed. */
   isSilent(workerId: string): boolean
   forget(workerId: string): void
@@ -248,6 +250,7 @@ export function observationMemory(policy: Pick<WorkerPolicy, 'probeIntervalMs' |
       if (answered) silences.delete(workerId)
       else silences.set(workerId, (silences.get(workerId) ?? 0) + 1)
     },
+    suspectCml: workerId => void silences.set(workerId, SILENCES),
     isSilent: workerId => (silences.get(workerId) ?? 0) >= SILENCES,
     forget(workerId) {
       absences.forget(workerId)

@@ -150,12 +150,14 @@ function adviceFor(worker: Worker): string[] {
 }
 
 /** With the certificate to compare. */
-function approvalAdvice({ cml: { seen_certificate_sha256: seen } }: Worker, name: string): string[] {
-  const command = `lcm approve worker ${name}`
-  if (seen === null) return aligned([[command, 'trust it, if you know who launched it']])
+function approvalAdvice({ cml, secret_refs }: Worker, name: string): string[] {
+  const seen = cml.seen_certificate_sha256
+  const pin = seen === null ? '' : ` --fingerprint ${seen}`
+  const trusting = seen === null ? 'you know who launched it' : 'this is the fingerprint of its certificate'
+  const login = aligned([[`lcm set credentials ${name}`, 'first, if its owner must not learn CML_DEFAULT_PASSWORD']])
   return [
-    ...aligned([[`${command} --fingerprint ${seen}`, 'trust it, if this is the fingerprint of its certificate']]),
-    ...aligned([[`lcm set credentials ${name}`, 'first, if its owner must not learn CML_DEFAULT_PASSWORD']]),
+    ...(secret_refs.cml_login === undefined ? login : []),
+    ...aligned([[`lcm approve worker ${name}${pin}`, `approve it, if ${trusting}`]]),
   ]
 }
 

@@ -1,3 +1,4 @@
+import { reason } from '../../reason.ts'
 import { bootDiffers, withBoot } from '../boot-stages.ts'
 import { factsOf, isEmpty } from '../cml-endpoint.ts'
 import { approvalRequired } from '../instance-trust.ts'
@@ -24,7 +25,8 @@ export function decideUnapproved(seen: Seen): Decision {
       : {}),
     ...publicFacts(worker, cml),
   }
-  if (!isEmpty(changes)) return write(changes, policy.requeueMs, because)
+  const moved = reason('ec2_reports', { state: instance.state })
+  if (!isEmpty(changes)) return write(changes, policy.requeueMs, changes.status === undefined ? because : moved)
   return nothing(because)
 }
 
