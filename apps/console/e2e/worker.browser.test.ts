@@ -158,6 +158,19 @@ describe('the page of a worker', () => {
     await own.until(worker.id, now => now.version > version)
   })
 
+  it('pins only the certificate that its CML showed', async () => {
+    const { cml } = await api().call('getWorker', { params: { id: worker.id } })
+    const { page } = await open({ at: `#/workers/${worker.id}` })
+    await pick(page, /^Pin new certificate/)
+    const send = (fingerprint: string) => dialogOf(page).getByLabel('Fingerprint').fill(fingerprint)
+    await send('ab'.repeat(32))
+    await dialogOf(page).getByRole('button', { name: 'Pin', exact: true }).click()
+    await dialogOf(page).getByText(`showed the certificate ${cml.certificate_sha256}`).waitFor()
+    await send(cml.certificate_sha256 ?? '')
+    await dialogOf(page).getByRole('button', { name: 'Pin', exact: true }).click()
+    await dialogOf(page).waitFor({ state: 'detached' })
+  })
+
   it('retries a failed worker', async () => {
     const template = await api().call('getTemplate', { params: { name: 'nested' } })
     const { ami_name_pattern, ami_owner, capacity, cost_per_hour_usd } = template
