@@ -17,9 +17,9 @@ const HIDDEN = '…'
 const redactEach = <T extends { readonly reason: Parameters<typeof redactReason>[0] }>(all: readonly T[]): T[] =>
   all.map(each => ({ ...each, reason: redactReason(each.reason) }))
 
-/** A worker without its launch, addresses, tags and license server, and with reasons that name none of them. */
+/** A worker without its launch, addresses, certificates, tags and license server, and with reasons that name none of them. */
 export function narrowWorker<W extends Worker>(worker: W): W {
-  const { cml, license, activity, pause } = worker
+  const { cml, license, activity, pause, approval } = worker
   return {
     ...worker,
     tags: {},
@@ -31,7 +31,8 @@ export function narrowWorker<W extends Worker>(worker: W): W {
     public_ip: null,
     private_ip: null,
     https_endpoint: null,
-    cml: { ...cml, certificate_sha256: null },
+    cml: { ...cml, certificate_sha256: null, seen_certificate_sha256: null },
+    approval: { ...approval, fingerprint: null },
     state_history: worker.state_history.map(each => ({ ...each, because: redactReason(each.because) })),
     license: { ...license, udi: null, hostname: null, last_error: null },
     activity: { ...activity, recent_events: [] },

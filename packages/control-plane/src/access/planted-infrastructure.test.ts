@@ -18,6 +18,8 @@ const OF_FLEET = {
   privateIp: '10.66.77.88',
   endpoint: 'https://198.51.100.78:8443',
   certificate: 'facade'.repeat(11).slice(0, 64),
+  seenCertificate: 'decade'.repeat(11).slice(0, 64),
+  approvedCertificate: 'efface'.repeat(11).slice(0, 64),
   tag: 'tag-value-planted',
   udi: 'PID:CML,SN:planted',
   licenseHost: 'license-host-planted',
@@ -80,7 +82,12 @@ async function plantWorker(): Promise<string> {
     private_ip: OF_FLEET.privateIp,
     https_endpoint: OF_FLEET.endpoint,
     tags: { planted: OF_FLEET.tag },
-    cml: { ...worker.cml, certificate_sha256: OF_FLEET.certificate },
+    cml: {
+      ...worker.cml,
+      certificate_sha256: OF_FLEET.certificate,
+      seen_certificate_sha256: OF_FLEET.seenCertificate,
+    },
+    approval: { state: 'approved', by: 'auto_approve', at: since, fingerprint: OF_FLEET.approvedCertificate },
     license: {
       ...worker.license,
       udi: OF_FLEET.udi,
