@@ -1,5 +1,5 @@
 import type { EventEnvelope, SseMessage } from '@lcm/contract/events'
-import { Problem } from '@lcm/contract/problem-schema'
+import { Problem } from '@lcm/contract/problems'
 import { type ApiResponse, type Dispatch, EPOCH_HEADER, toEtag } from '@lcm/contract/route-spec'
 import {
   type AnswerOf,

@@ -1,4 +1,4 @@
-import { Problem } from '@lcm/contract/problem-schema'
+import { Problem } from '@lcm/contract/problems'
 import type { Dispatch } from '@lcm/contract/route-spec'
 import { ApiError } from './client.ts'
 

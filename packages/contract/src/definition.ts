@@ -12,7 +12,7 @@ import { REFUSALS } from '@lcm/domain/session/placement'
 import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
 import { ActionReason, LARGE_BODY_BYTES_MAX, listOf, Page } from './common-schemas.ts'
-import type { ProblemCode } from './problems.ts'
+import type { ProblemCode } from './problem-codes.ts'
 import { AUTHORS, EVERYONE, LABLET_CONTROLLER, type RouteSpec } from './route-spec.ts'
 
 /** Lists omit the topology: it may be long. */

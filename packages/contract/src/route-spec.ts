@@ -1,6 +1,6 @@
 import { type Actor, ROLES, type Role, type ServiceName } from '@lcm/domain/actor'
 import type { z } from 'zod'
-import type { ProblemCode } from './problems.ts'
+import type { ProblemCode } from './problem-codes.ts'
 
 export const API_PREFIX = '/api/v1'
 

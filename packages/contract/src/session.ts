@@ -8,7 +8,7 @@ import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
 import { ActionReason, listOf, Page, TimePage } from './common-schemas.ts'
 import { DecisionList } from './decision.ts'
-import type { ProblemCode } from './problems.ts'
+import type { ProblemCode } from './problem-codes.ts'
 import {
   type Access,
   ANY_CONTROLLER,

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { ActionReason, TimePage } from './common-schemas.ts'
 import { DecisionList } from './decision.ts'
-import type { ProblemCode } from './problems.ts'
+import type { ProblemCode } from './problem-codes.ts'
 import { EVERYONE, OPERATORS, type RouteSpec } from './route-spec.ts'
 import {
   ApproveWorker,

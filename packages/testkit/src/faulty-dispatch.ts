@@ -1,5 +1,6 @@
 import { UnreachableError } from '@lcm/client/client'
-import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
+import type { ProblemCode } from '@lcm/contract/problem-codes'
+import { ProblemError } from '@lcm/contract/problems'
 import { type ApiRequest, type ApiResponse, type Dispatch, EPOCH_HEADER, fromEtag } from '@lcm/contract/route-spec'
 import type { RouteName } from '@lcm/contract/routes'
 import { findRoute } from '@lcm/control-plane/http/parse-request'

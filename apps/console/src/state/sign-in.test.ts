@@ -1,5 +1,5 @@
 import { UnreachableError } from '@lcm/client/client'
-import { PROBLEMS } from '@lcm/contract/problems'
+import { PROBLEMS } from '@lcm/contract/problem-codes'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
 import { describe, expect, it } from 'vitest'
 import { requestSignIn, signInFailureText } from './sign-in.ts'

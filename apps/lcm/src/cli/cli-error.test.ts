@@ -1,5 +1,6 @@
 import { ApiError, UnreachableError } from '@lcm/client/client'
-import { PROBLEMS, type ProblemCode, ProblemError } from '@lcm/contract/problems'
+import { PROBLEMS, type ProblemCode } from '@lcm/contract/problem-codes'
+import { ProblemError } from '@lcm/contract/problems'
 import { CommanderError } from 'commander'
 import { expect, it } from 'vitest'
 import { CliError, EXIT, exitCodeOf, isPassing } from './cli-error.ts'

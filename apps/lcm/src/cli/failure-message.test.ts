@@ -1,5 +1,6 @@
 import { ApiError, UnreachableError } from '@lcm/client/client'
-import { type ProblemCode, ProblemError } from '@lcm/contract/problems'
+import type { ProblemCode } from '@lcm/contract/problem-codes'
+import { ProblemError } from '@lcm/contract/problems'
 import { expect, it } from 'vitest'
 import { CliError } from './cli-error.ts'
 import { ConnectionError } from './connection.ts'

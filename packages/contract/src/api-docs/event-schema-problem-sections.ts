@@ -1,7 +1,7 @@
 import { writeSse } from '../events.ts'
 import type { JsonSchema, OpenApiDocument, Schemas } from '../openapi/document-types.ts'
 import { problemCodes } from '../openapi/problem-responses.ts'
-import { PROBLEMS } from '../problems.ts'
+import { PROBLEMS } from '../problem-codes.ts'
 import type { RouteSpec } from '../routes.ts'
 import { type Html, html, type Piece, prose, sample } from './safe-html.ts'
 import { fieldList, hasOwnSection, resolved, schemaId, typeOf } from './schema-fields.ts'

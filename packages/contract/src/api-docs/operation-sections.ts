@@ -1,7 +1,7 @@
 import type { Answer, MediaType, OpenApiDocument, Operation, Parameter, Reference } from '../openapi/document-types.ts'
 import { problemsOf } from '../openapi/problem-responses.ts'
 import { tagDescription, tagOf, tagsOf } from '../openapi/tags.ts'
-import { PROBLEMS, type ProblemCode } from '../problems.ts'
+import { PROBLEMS, type ProblemCode } from '../problem-codes.ts'
 import { type Access, EVERYONE } from '../route-spec.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 import { curlOf } from './curl-examples.ts'

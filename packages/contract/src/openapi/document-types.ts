@@ -1,5 +1,5 @@
 import type { Role, ServiceName } from '@lcm/domain/actor'
-import type { ProblemCode } from '../problems.ts'
+import type { ProblemCode } from '../problem-codes.ts'
 
 /** The subset of JSON Schema 2020-12 that the document uses. */
 export interface JsonSchema {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { PROBLEMS } from '../problems.ts'
+import { PROBLEMS } from '../problem-codes.ts'
 import { problemExample } from './problem-responses.ts'
 
 it('errors.md has the help of every problem', () => {

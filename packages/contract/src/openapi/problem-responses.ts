@@ -1,5 +1,6 @@
-import type { Problem } from '../problem-schema.ts'
-import { PROBLEM_MEDIA_TYPE, PROBLEMS, type ProblemCode } from '../problems.ts'
+import { PROBLEMS, type ProblemCode } from '../problem-codes.ts'
+import type { Problem } from '../problems.ts'
+import { PROBLEM_MEDIA_TYPE } from '../problems.ts'
 import { API_PREFIX, type RouteSpec } from '../routes.ts'
 import type { Answer, Example, Reference } from './document-types.ts'
 import { type HeaderName, headerReferences } from './parameters-and-headers.ts'

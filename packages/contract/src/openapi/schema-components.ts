@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { Problem } from '../problem-schema.ts'
+import { Problem } from '../problems.ts'
 import type { RouteSpec } from '../routes.ts'
 import type { JsonSchema, Schemas } from './document-types.ts'
 

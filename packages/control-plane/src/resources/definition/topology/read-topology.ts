@@ -1,4 +1,4 @@
-import type { Problem } from '@lcm/contract/problem-schema'
+import type { Problem } from '@lcm/contract/problems'
 import { TOPOLOGY_CHARS_MAX } from '@lcm/domain/definition/lablet-definition'
 import { judgeLabFile, type LabFileIssue } from '@lcm/domain/lab/lab-file'
 import type { Topology } from '@lcm/domain/lab/topology'
