@@ -8,7 +8,7 @@ interface Named {
   readonly line: number
 }
 
-const PROBLEMS = 'packages/contract/src/problems.ts'
+const PROBLEMS = 'packages/contract/src/problem-codes.ts'
 const PRODUCT = /^(packages|apps)\/[^/]+\/src\//
 const CONFIG = /^(packages|apps)\/[^/]+\/src\/([a-z]+\/)*(config|environment|read-environment)\.ts$/
 const ENV_NAME = /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/

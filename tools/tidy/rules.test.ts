@@ -227,15 +227,15 @@ describe('reference pages', () => {
   const config = 'const Env = z.object({ LCM_PORT: z.string(), HOST: z.string() })\nconst DEFAULT_PORT = 80\n'
 
   it('are not checked while they are missing', () => {
-    expect(violations(checkReference, { 'packages/contract/src/problems.ts': problems })).toEqual([])
+    expect(violations(checkReference, { 'packages/contract/src/problem-codes.ts': problems })).toEqual([])
   })
 
   it('name every problem code, and no other', () => {
     const page = '| code | meaning |\n|---|---|\n| `not_found` | `other` |\n| `gone` | no |\n'
     expect(
-      violations(checkReference, { 'packages/contract/src/problems.ts': problems, 'docs/reference/errors.md': page }),
+      violations(checkReference, { 'packages/contract/src/problem-codes.ts': problems, 'docs/reference/errors.md': page }),
     ).toEqual([
-      'packages/contract/src/problems.ts:3 too_big is undocumented -> a row in docs/reference/errors.md',
+      'packages/contract/src/problem-codes.ts:3 too_big is undocumented -> a row in docs/reference/errors.md',
       'docs/reference/errors.md:4 gone is not in the code -> deleting the row',
     ])
   })
