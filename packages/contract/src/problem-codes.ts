@@ -136,6 +136,13 @@ export const PROBLEMS = {
       'Everything of this person moves to another one, and the record is removed within minutes. Use the other ' +
       'person.',
   },
+  quota_exceeded: {
+    status: 409,
+    title: 'The quota is used up',
+    help:
+      'The booking would exceed your quota; `detail` says which limit, and `reason` has its values. Cancel a session, book ' +
+      'a nearer or shorter one, or ask an operator to raise the limit with `lcm set quota`.',
+  },
   scale_up_rejected: {
     status: 409,
     title: 'Scale-up refused',

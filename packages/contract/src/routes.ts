@@ -6,6 +6,7 @@ import { EVENT_ROUTES } from './events.ts'
 import { FLEET_CONTROLLER_ROUTES, FLEET_ROUTES } from './fleet.ts'
 import { LAB_CONTROLLER_ROUTES, LAB_ROUTES } from './lab.ts'
 import { PERSON_ROUTES } from './person.ts'
+import { QUOTA_ROUTES } from './quota.ts'
 import type { RouteSpec } from './route-spec.ts'
 import { SERVICE_CONTROLLER_ROUTES, SERVICE_ROUTES } from './service.ts'
 import { SESSION_CONTROLLER_ROUTES, SESSION_ROUTES } from './session.ts'
@@ -24,6 +25,7 @@ export const ROUTES = {
   ...SERVICE_ROUTES,
   ...DEFINITION_ROUTES,
   ...SESSION_ROUTES,
+  ...QUOTA_ROUTES,
   ...LAB_ROUTES,
   ...PERSON_ROUTES,
   ...TOKEN_ROUTES,

@@ -180,7 +180,7 @@ export const SESSION_ROUTES = {
     answer: LabletSession,
     location: '/lablet-sessions/{id}',
     idempotent: true,
-    problems: ['definition_not_found', 'definition_not_active', 'timeslot_invalid', 'already_exists'],
+    problems: ['definition_not_found', 'definition_not_active', 'timeslot_invalid', 'already_exists', 'quota_exceeded'],
   },
   getSession: {
     method: 'GET',
@@ -209,7 +209,7 @@ export const SESSION_ROUTES = {
     summary: 'Extend a session',
     description: 'Moves the end of a session, up to the longest duration of its definition.',
     body: ExtendSession,
-    problems: ['session_over', 'timeslot_invalid'],
+    problems: ['session_over', 'timeslot_invalid', 'quota_exceeded'],
   }),
   requeueSession: action('requeue', {
     summary: 'Requeue a session',

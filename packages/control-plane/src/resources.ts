@@ -8,6 +8,7 @@ import { Settings } from '@lcm/domain/fleet/settings'
 import type { Instant } from '@lcm/domain/instant'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Person } from '@lcm/domain/person'
+import { Quota } from '@lcm/domain/quota/quota'
 import type { ReasonCode } from '@lcm/domain/reason'
 import { ServiceInstance } from '@lcm/domain/service-instance'
 import { isFinal, LabletSession } from '@lcm/domain/session/lablet-session'
@@ -201,6 +202,8 @@ export const RESOURCES = {
       shownSince: 'lab_discovered',
     },
   }),
+  /** One document per person, with the ledger of the sessions that count. */
+  quotas: internal('quota', { schema: Quota }),
   settings: withEvents('settings', {
     schema: Settings,
     hint: () => ({}),

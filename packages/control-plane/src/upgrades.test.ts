@@ -62,6 +62,7 @@ async function pathsOf(name: RouteName, path: string): Promise<string[]> {
   const [resource] = /^\/[^/]+\/\{\w+\}/.exec(path) ?? []
   if (resource === undefined) return [`${path}${LISTS[name] ?? ''}`]
   const source = IDS[resource]
+  if (resource === '/quotas/{owner}') return ['/quotas/admin']
   if (source === undefined) throw new Error(`no ids for ${path}`)
   const { json } = await get(`${ROUTES[source.list].path}${LISTS[source.list] ?? ''}`, 'admin')
   return json.items.map((item: Record<string, string>) => path.replace(/\{\w+\}/, item[source.id] ?? ''))

@@ -8,6 +8,7 @@ import { type CollectionName, collectionOf, type DocumentOf, openCollections } f
 import { localCoordination } from '@lcm/coordination/local/coordination'
 import { type Actor, ROLES, type Role, SERVICES, type ServiceName } from '@lcm/domain/actor'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import type { GivenSettings } from '@lcm/domain/fleet/settings'
 import { textReason } from '@lcm/domain/reason'
 import { silentLogger } from '@lcm/runtime'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
@@ -27,6 +28,22 @@ export const METAL = {
   capacity: { cpu_cores: 48, memory_gb: 192, storage_gb: 200, max_nodes: 100 },
   cost_per_hour_usd: 4,
 }
+
+/** Tests that are not about quotas book as much as they need. */
+export const NO_QUOTAS: GivenSettings = {
+  quota_user_live_sessions: 'unlimited',
+  quota_user_future_sessions: 'unlimited',
+  quota_user_horizon_days: 'unlimited',
+  quota_user_core_hours_per_week: 'unlimited',
+}
+
+const CONFIG = {
+  version: '0.0.0',
+  profile: 'embedded',
+  cloud: 'sim',
+  regions: ['us-east-1', 'eu-west-1'],
+  settings: NO_QUOTAS,
+} as const
 
 /** A definition as the API stores it. */
 export const storedDefinition = (definition: LabletDefinition): StoredDefinition => StoredDefinition.parse(definition)
@@ -59,7 +76,7 @@ export function aControlPlane({ startMs, secretKey, ...setting }: ControlPlaneSe
     clock,
     randomBytes: size => random.bytes(size),
     secretKeys: storedKeys([secretKey ?? random.bytes(32)]),
-    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1', 'eu-west-1'], settings: {} },
+    config: CONFIG,
     log: silentLogger,
     process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '# metrics\n' },
     ...setting,

@@ -4,6 +4,7 @@ import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { Logger } from '@lcm/runtime'
 import type { Store } from '@lcm/store/store'
+import { NO_QUOTAS } from '@lcm/testkit/a-control-plane'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
 
 export const LEARNER_NAMES = ['ada', 'bob', 'eve'] as const
@@ -37,7 +38,7 @@ export async function openControlPlane(parts: ControlPlaneParts): Promise<Contro
     clock: time.clock,
     randomBytes: size => time.random.bytes(size),
     secretKeys,
-    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings: {} },
+    config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings: NO_QUOTAS },
     log,
     process: { health: () => ({ status: 'healthy' }), waitsFor: () => null, metrics: async () => '' },
   })

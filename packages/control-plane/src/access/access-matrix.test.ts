@@ -57,6 +57,7 @@ async function aPlane() {
   const leak = { worker_id: WORKER, worker_name: 'training-1', udi: null, hostname: null, product: null }
   const open = { at, reason: textReason('lost'), resolved_at: null, resolved_by: null }
   await plane.put('leaks', { ...stamps, id: 'll-5k1r2m3n8pq4t', ...leak, ...open })
+  await plane.put('quotas', { ...stamps, id: OWNER.id, name: OWNER.name, role: 'user', given: {}, ledger: {} })
   const bearer = { name: 'ci', role: 'user', person_id: null, service: null, expires_at: null, hash: 'none' } as const
   await plane.put('tokens', { ...stamps, id: 'tk-5k1r2m3n8pq4t', ...bearer })
   const profile = { name: 'Jane Doe', email: null, role: 'user', source: 'operator' } as const
@@ -73,7 +74,9 @@ async function* aFile(): AsyncGenerator<Uint8Array> {
 }
 
 /** Objects below these paths belong to an owner; other users don't learn that they exist. */
-const OWNED = /^\/(lablet-sessions|lab-records)\/\{id\}/
+const OWNED = /^\/(lablet-sessions\/\{id\}|lab-records\/\{id\}|quotas\/\{owner\})/
+/** A person may get limits before the first booking, so no quota is missing. */
+const UPSERT: RouteSpec = ROUTES.patchQuota
 /** Controllers write only for their own service, which the path names. */
 const OF_A_SERVICE = '/services/{service}/'
 
@@ -105,7 +108,7 @@ const { paths } = openApi('0.0.0')
 
 const pathOf = ({ path, params = {} }: RouteSpec, exists = true): string =>
   path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    const { example = '' } = params[name] ?? {}
+    const example = name === 'owner' ? OWNER.id : (params[name]?.example ?? '')
     return exists ? example : `${example.slice(0, -1)}${example.endsWith('0') ? '1' : '0'}`
   })
 
@@ -141,7 +144,8 @@ async function ask(plane: Awaited<ReturnType<typeof aPlane>>, spec: RouteSpec, a
   return { ...response, text: parts.join('') } satisfies Answer
 }
 
-const hasObject = ({ path }: RouteSpec): boolean => path.includes('{') && !path.startsWith(OF_A_SERVICE)
+const hasObject = (spec: RouteSpec): boolean =>
+  spec.path.includes('{') && !spec.path.startsWith(OF_A_SERVICE) && spec !== UPSERT
 const cells = routes.flatMap(([name, spec]) =>
   CALLERS.flatMap(actor => (hasObject(spec) ? [true, false] : [true]).map(exists => ({ name, spec, actor, exists }))),
 )

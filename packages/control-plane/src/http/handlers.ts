@@ -38,6 +38,8 @@ import { stopLabsOf } from '../resources/lab/stop-labs.ts'
 import { createPerson, invitedPerson, patchPerson, removePerson, revokePerson } from '../resources/person/commands.ts'
 import { mergePerson } from '../resources/person/merge-people.ts'
 import { getPerson, listPeople } from '../resources/person/queries.ts'
+import { patchQuota } from '../resources/quota/patch-quota.ts'
+import { getQuota, listQuotas } from '../resources/quota/queries.ts'
 import { secretReads } from '../resources/secret/secret-reads.ts'
 import {
   deregisterLicense,
@@ -230,6 +232,9 @@ const sessionHandlers = (api: Api) =>
     requeueSession: json(request => requeueSession(api, request)),
     retrySession: json(request => retrySession(api, request)),
     getSessionDecisions: json(request => sessionDecisions(api, request)),
+    listQuotas: json(request => listQuotas(api, request)),
+    getQuota: json(({ params, actor }) => getQuota(api, params.owner, actor)),
+    patchQuota: json(request => patchQuota(api, request)),
   }) satisfies Partial<HandlerMap>
 
 const labHandlers = (api: Api) =>

@@ -1,12 +1,14 @@
 import { apiClient } from '@lcm/client/client'
 import type { Dispatch } from '@lcm/contract/route-spec'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
-import { type AControlPlane, aControlPlane } from '@lcm/testkit/a-control-plane'
+import { type AControlPlane, aControlPlane, NO_QUOTAS } from '@lcm/testkit/a-control-plane'
 import type { ManualClock } from '@lcm/testkit/manual-clock'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type SettingsCache, settingsCache } from '../kit/settings-cache.ts'
 import { currentPolicy } from './reconciler.ts'
 import { aConfig, never } from './testing/simulated-cloud-and-api.ts'
+
+const SETTINGS = { ...SETTING_DEFAULTS, ...NO_QUOTAS }
 
 let clock: ManualClock
 let plane: AControlPlane
@@ -23,10 +25,10 @@ describe('the current settings', () => {
     await Promise.all([settings.read(never), settings.read(never), settings.read(never)])
     await plane.set({ orphan_action: 'terminate' })
     await clock.advance(9_999)
-    expect(await settings.read(never)).toEqual(SETTING_DEFAULTS)
+    expect(await settings.read(never)).toEqual(SETTINGS)
     expect(plane.requests).toHaveLength(1)
     await clock.advance(1)
-    expect(await settings.read(never)).toEqual({ ...SETTING_DEFAULTS, orphan_action: 'terminate' })
+    expect(await settings.read(never)).toEqual({ ...SETTINGS, orphan_action: 'terminate' })
     expect(plane.requests).toHaveLength(2)
   })
 
@@ -45,7 +47,7 @@ describe('the current settings', () => {
     plane.fail({ effect: 'unreachable' })
     await expect(settings.read(never)).rejects.toThrow('connection refused')
     plane.heal()
-    expect(await settings.read(never)).toEqual(SETTING_DEFAULTS)
+    expect(await settings.read(never)).toEqual(SETTINGS)
   })
 
   it('leave out fields that only a newer API knows', async () => {
@@ -56,7 +58,7 @@ describe('the current settings', () => {
       return { ...response, body: JSON.stringify(shown) }
     }
     const client = apiClient(newer, { token: 'worker-controller' })
-    expect(await settingsCache({ client, clock }).read(never)).toEqual(SETTING_DEFAULTS)
+    expect(await settingsCache({ client, clock }).read(never)).toEqual(SETTINGS)
   })
 })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { Instant } from '../instant.ts'
+import { CORE_HOURS_LIMIT, HORIZON_DAYS_LIMIT, SESSIONS_LIMIT, UNLIMITED } from '../quota/limit.ts'
 
 const seconds = z
   .int()
@@ -62,6 +63,30 @@ export const SettingValues = z.strictObject({
         'Images and launch templates whose discovered machines are approved at their import: `none`, or their ids with commas.',
       example: 'none',
     }),
+  quota_user_live_sessions: SESSIONS_LIMIT.meta({
+    description: 'The maximum number of sessions a user may have at a time.',
+  }),
+  quota_user_future_sessions: SESSIONS_LIMIT.meta({
+    description: 'The maximum number of sessions a user may have that have not started.',
+  }),
+  quota_user_horizon_days: HORIZON_DAYS_LIMIT.meta({
+    description: 'How many days ahead the sessions of a user may start.',
+  }),
+  quota_user_core_hours_per_week: CORE_HOURS_LIMIT.meta({
+    description: 'The maximum number of core-hours a user may book in a week.',
+  }),
+  quota_author_live_sessions: SESSIONS_LIMIT.meta({
+    description: 'The maximum number of sessions an author may have at a time.',
+  }),
+  quota_author_future_sessions: SESSIONS_LIMIT.meta({
+    description: 'The maximum number of sessions an author may have that have not started.',
+  }),
+  quota_author_horizon_days: HORIZON_DAYS_LIMIT.meta({
+    description: 'How many days ahead the sessions of an author may start.',
+  }),
+  quota_author_core_hours_per_week: CORE_HOURS_LIMIT.meta({
+    description: 'The maximum number of core-hours an author may book in a week.',
+  }),
   journal_retention_days: days.meta({ description: 'How long journal entries are kept.' }),
   terminated_retention_days: days.meta({ description: 'How long records of terminated workers are kept.' }),
 })
@@ -87,6 +112,14 @@ export const SETTING_DEFAULTS: SettingValues = {
   boot_lead_minutes: 20,
   schedule_ahead_minutes: 35,
   auto_approve: 'none',
+  quota_user_live_sessions: 2,
+  quota_user_future_sessions: 10,
+  quota_user_horizon_days: 60,
+  quota_user_core_hours_per_week: 1000,
+  quota_author_live_sessions: UNLIMITED,
+  quota_author_future_sessions: UNLIMITED,
+  quota_author_horizon_days: UNLIMITED,
+  quota_author_core_hours_per_week: UNLIMITED,
   journal_retention_days: 30,
   terminated_retention_days: 30,
 }
@@ -95,7 +128,8 @@ export const SETTING_DEFAULTS: SettingValues = {
 export const GivenSettings = SettingValues.partial()
 export type GivenSettings = z.infer<typeof GivenSettings>
 
-const resettable = <T extends z.ZodRawShape>(shape: T): { [K in keyof T]: z.ZodOptional<z.ZodNullable<T[K]>> } =>
+/** The fields of a patch, where null resets a value to its default. */
+export const resettable = <T extends z.ZodRawShape>(shape: T): { [K in keyof T]: z.ZodOptional<z.ZodNullable<T[K]>> } =>
   Object.fromEntries(
     Object.entries(shape).map(([name, schema]) => [
       name,

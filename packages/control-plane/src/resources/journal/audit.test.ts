@@ -347,6 +347,14 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     before: {},
     after: expect.objectContaining({ definition: expect.objectContaining({ name: 'bgp' }) }),
   },
+  patchQuota: {
+    arrange: async () => ({ owner: 'oidc:jane' }),
+    body: { live_sessions: 5 },
+    action: 'patch',
+    about: 'quota:oidc:jane',
+    before: {},
+    after: { live_sessions: 5 },
+  },
   cancelSession: {
     arrange: aSession,
     action: 'cancel',

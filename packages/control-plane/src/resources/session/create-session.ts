@@ -8,6 +8,7 @@ import { deprecateReplaced } from '../definition/deprecate-replaced-versions.ts'
 import { newestFirst, versionsOf } from '../definition/queries.ts'
 import { newId } from '../ids.ts'
 import { auditEntry, transitionEntry } from '../journal/entries.ts'
+import { type Admission, admitBooking, tookTooLong } from '../quota/admit-booking.ts'
 import { endAfter, invalidTimeslot, newSession } from './new-session-document.ts'
 import { cancelSession } from './session-lifecycle-commands.ts'
 
@@ -31,10 +32,12 @@ export async function createSession(api: Api, request: Request<object, unknown, 
     auditEntry(actor, 'create', now, { after: { definition: session.definition, timeslot, reservation_id } }),
     ...session.state_history.map(change => transitionEntry(change, actor.name)),
   ]
+  const admission = await admitBooking(api, actor, session)
   const result = await api.sessions.insert(session, entries)
-  if (result.ok) return stillBookable(api, session, request)
+  if (result.ok) return stillBookable(api, session, request, admission)
   const stored = once === null ? null : await api.sessions.get(id)
   if (stored !== null) return stored
+  await admission.release()
   throw new ProblemError('already_exists', `you have a session with reservation_id ${reservation_id} already`)
 }
 
@@ -57,13 +60,17 @@ async function stillBookable(
   api: Api,
   session: LabletSession,
   request: Request<object, unknown, Body>,
+  admission: Admission,
 ): Promise<LabletSession> {
   const definition = await api.definitions.get(session.definition.id)
-  if (definition?.status === 'ACTIVE') return session
+  const isActive = definition?.status === 'ACTIVE'
+  if (isActive && (await admission.isHeld())) return session
   const { ok } = await api.sessions.remove(session)
   // A concurrent writer may have placed it, so it is canceled like any other.
   if (!ok && (await api.sessions.get(session.id)) !== null)
     await cancelSession(api, { ...request, params: { id: session.id }, ifMatch: null, once: null })
+  await admission.release()
+  if (isActive) throw tookTooLong()
   throw new ProblemError('definition_not_active', `${session.definition.name} was deprecated at the same time`)
 }
 

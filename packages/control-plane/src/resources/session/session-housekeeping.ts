@@ -10,6 +10,7 @@ import { deprecateAllReplaced } from '../definition/deprecate-replaced-versions.
 import { deleteUnlessBookable, isReusable } from '../lab/lab-cleanup.ts'
 import { orphanLabs } from '../lab/mark-orphan-labs.ts'
 import { listAll, listCreatedBefore } from '../list-documents.ts'
+import { maintainQuotas } from '../quota/change-quota.ts'
 import { changeWorker } from '../worker/change-worker.ts'
 import { changeSession } from './change-session.ts'
 import { cleanUpSession, releaseReservation } from './session-cleanup.ts'
@@ -21,8 +22,15 @@ const ASSIGNMENT_MS_MAX = 60_000
 
 /** Finishes what crashes and silent controllers left of sessions. Any number of replicas may run it at once. */
 export async function maintainSessions(api: Api, signal: AbortSignal): Promise<void> {
-  for (const step of [expireOverdue, deprecateAllReplaced, releaseStaleReservations, cleanUpLabs, clearWantedBy])
-    if (!signal.aborted) await step(api)
+  const steps = [
+    expireOverdue,
+    deprecateAllReplaced,
+    releaseStaleReservations,
+    cleanUpLabs,
+    clearWantedBy,
+    maintainQuotas,
+  ]
+  for (const step of steps) if (!signal.aborted) await step(api)
 }
 
 const EXPIRING: ReadonlySet<LabletSession['status']> = new Set([

@@ -1,11 +1,13 @@
 import { ProblemError, refusedBy } from '@lcm/contract/problems'
 import type { BodyOf } from '@lcm/contract/routes'
-import { type Instant, toMs } from '@lcm/domain/instant'
+import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { retryOf } from '@lcm/domain/session/session-retry-request'
 import type { Api } from '../../api-context.ts'
+import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
+import { admitExtension } from '../quota/admit-booking.ts'
 import { changeSession, type SessionRequest } from './change-session.ts'
 import { endAfter, invalidTimeslot } from './new-session-document.ts'
 import { findSession, refuseStranger } from './queries.ts'
@@ -48,24 +50,40 @@ export async function extendSession(
   api: Api,
   request: SessionRequest<BodyOf<'extendSession'>>,
 ): Promise<LabletSession> {
-  const { actor, body } = request
-  const { definition } = await findSession(api, request.params.id)
-  const longest = (await api.definitions.get(definition.id))?.max_duration_minutes ?? 0
+  const { actor, body, once } = request
+  const before = await findSession(api, request.params.id)
+  refuseStranger(before, actor)
+  const longest = (await api.definitions.get(before.definition.id))?.max_duration_minutes ?? 0
+  const isApplied = once !== null && before.applied_keys.includes(once.key)
+  if (!isApplied) {
+    refuseStale(before, request.ifMatch)
+    extendedSlot(before, body.minutes, longest, toInstant(api.clock.now()))
+    await admitExtension(api, actor, before, body.minutes)
+  }
   return changeOwnSession(api, request, (session, now) => {
-    refuseOver(session, now)
-    const { start, end } = session.timeslot
-    const timeslot = { start, end: endAfter(end, body.minutes) }
-    const minutes = (toMs(timeslot.end) - toMs(start)) / MINUTE_MS
-    if (minutes > longest)
-      throw invalidTimeslot(
-        `it would last ${Math.ceil(minutes)} min, and ${definition.name} may last ${longest} min: ${leftOf(longest, session)}`,
-      )
-    const extended = { ...session, timeslot }
+    const extended = { ...session, timeslot: extendedSlot(session, body.minutes, longest, now) }
     return {
       session: extended,
       entries: [auditEntry(actor, 'extend', now, { before: auditFields(session), after: auditFields(extended) })],
     }
   })
+}
+
+function extendedSlot(
+  session: LabletSession,
+  minutes: number,
+  longest: number,
+  now: Instant,
+): LabletSession['timeslot'] {
+  refuseOver(session, now)
+  const { start, end } = session.timeslot
+  const timeslot = { start, end: endAfter(end, minutes) }
+  const lasts = (toMs(timeslot.end) - toMs(start)) / MINUTE_MS
+  if (lasts <= longest) return timeslot
+  const { name } = session.definition
+  throw invalidTimeslot(
+    `it would last ${Math.ceil(lasts)} min, and ${name} may last ${longest} min: ${leftOf(longest, session)}`,
+  )
 }
 
 function leftOf(longest: number, { timeslot }: LabletSession): string {

@@ -6,6 +6,7 @@ import { LAB_REASONS } from './lab-reasons.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
 import { NEXT_REASONS } from './next-step-reasons.ts'
 import { PLACEMENT_REASONS } from './placement-reasons.ts'
+import { QUOTA_REASONS } from './quota-reasons.ts'
 import { PROBLEM_REASONS } from './service-problem-reasons.ts'
 import { SESSION_REASONS } from './session-reasons.ts'
 import { LAUNCH_REASONS, WORKER_REASONS } from './worker-reasons.ts'
@@ -20,6 +21,7 @@ const PARTS = [
   LAB_REASONS,
   FLEET_REASONS,
   PROBLEM_REASONS,
+  QUOTA_REASONS,
 ]
 
 it('no code is defined twice: a later one would silently replace the earlier one', () => {

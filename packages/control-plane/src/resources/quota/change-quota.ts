@@ -1,0 +1,68 @@
+import type { Actor, Role } from '@lcm/domain/actor'
+import { type Instant, toInstant } from '@lcm/domain/instant'
+import { reconciled } from '@lcm/domain/quota/booking-ledger'
+import type { BookingLedger, Quota } from '@lcm/domain/quota/quota'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import type { Api } from '../../api-context.ts'
+import { changeDocument, type DocumentChange } from '../change-document.ts'
+import { listAll } from '../list-documents.ts'
+
+/** What a booking tells about a person. Before the first one an operator may set limits; `user` is the strictest role. */
+type Person = Pick<Quota, 'id' | 'name' | 'role'>
+
+export const personOf = ({ id, name, role }: Actor): Person => ({ id, name, role })
+export const unknownPerson = (id: string): Person => ({ id, name: '', role: 'user' satisfies Role })
+
+/** Changes the quota of a person by compare-and-set, and creates it first if needed. Null writes nothing. */
+export async function changeQuota(
+  api: Api,
+  person: Person,
+  ifMatch: number | null,
+  change: (quota: Quota, now: Instant) => DocumentChange<Quota> | null,
+): Promise<Quota> {
+  const { id } = person
+  if ((await api.quotas.get(id)) === null) {
+    const now = toInstant(api.clock.now())
+    // A concurrent writer may insert it first; either is empty.
+    await api.quotas.insert({ ...person, version: 1, created_at: now, updated_at: now, given: {}, ledger: {} })
+  }
+  return changeDocument({ collection: api.quotas, id, noun: 'quota' }, api.clock, ifMatch, change)
+}
+
+/** The open sessions of a person, and those of the ledger that are not over there: null where there is none. */
+export async function sessionsOf(
+  api: Api,
+  owner: string,
+  ledger: BookingLedger,
+): Promise<ReadonlyMap<string, LabletSession | null>> {
+  const open = await listAll(api.sessions, { where: { owner, is_over: 'no' } })
+  return withLedgerSessions(api, ledger, open)
+}
+
+async function withLedgerSessions(
+  api: Api,
+  ledger: BookingLedger,
+  open: readonly LabletSession[],
+): Promise<ReadonlyMap<string, LabletSession | null>> {
+  const sessions = new Map<string, LabletSession | null>(open.map(session => [session.id, session]))
+  for (const [id, { is_over }] of Object.entries(ledger))
+    if (!is_over && !sessions.has(id)) sessions.set(id, await api.sessions.get(id))
+  return sessions
+}
+
+/** Finishes what crashes left in ledgers, and closes the entries of ended sessions. */
+export async function maintainQuotas(api: Api): Promise<void> {
+  const quotas = await listAll(api.quotas)
+  if (quotas.length === 0) return
+  const open = await listAll(api.sessions, { where: { is_over: 'no' } })
+  for (const quota of quotas) {
+    const own = open.filter(({ owner }) => owner === quota.id)
+    const sessions = await withLedgerSessions(api, quota.ledger, own)
+    await changeQuota(api, quota, null, (current, now) => {
+      const ledger = reconciled(current.ledger, sessions, now)
+      return isSame(ledger, current.ledger) ? null : { document: { ...current, ledger }, entries: [] }
+    })
+  }
+}
+
+const isSame = (a: BookingLedger, b: BookingLedger): boolean => JSON.stringify(a) === JSON.stringify(b)
