@@ -21,6 +21,7 @@ export const FLEET_ACTS = {
   rename: 0,
   'rotate the secret key': 0,
   approve: 0,
+  'limit bookings': 0,
 } as const
 
 /** Acts of learners on the API and on CML servers. */
@@ -32,6 +33,8 @@ export const LEARNER_ACTS = {
   'retry a session': 1,
   'use a server': 5,
   'act on a foreign session': 2,
+  // Weight 0: only in stories, until all seeds are drawn again.
+  'book many at once': 0,
 } as const
 
 /** Manual changes in EC2 and CML, unknown to LCM. */

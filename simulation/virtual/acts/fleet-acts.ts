@@ -68,6 +68,7 @@ export const fleetActs: Readonly<Record<keyof typeof FLEET_ACTS, Perform>> = {
     return world.client.call('putTemplate', { params: { name }, body: { ...spec, instance_types, replace_lost } })
   },
   'edit a definition': ({ learner }, act) => learner.edit(act.target, act.amount),
+  'limit bookings': ({ operator }) => operator.set({ quota_user_live_sessions: 2, quota_user_future_sessions: 3 }),
   'change settings': ({ operator, size }, { target, amount }) =>
     operator.set({
       idle_timeout_seconds: 900 + Math.floor(amount * 3_600),

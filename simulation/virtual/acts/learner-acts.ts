@@ -21,6 +21,14 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
     const body = { duration_minutes, ...(isNow ? {} : { start }) }
     return learner.book(pick(LAB_NAMES, target), body, pick(LEARNER_NAMES, (target * 7) % 1))
   },
+  async 'book many at once'({ world, learner }, { target, amount }) {
+    const name = pick(LEARNER_NAMES, target)
+    const start = new Date(world.time.clock.now() + Math.ceil(amount * 90) * MINUTE_MS).toISOString()
+    const bookings = Array.from({ length: 12 }, (_, n) => learner.book('one', n % 2 === 0 ? {} : { start }, name))
+    // A refusal is expected; one accepted booking is enough.
+    await Promise.any(bookings)
+    await Promise.allSettled(bookings)
+  },
   cancel: (context, { target }) => context.learner.cancel(pick(open(context), target).id),
   extend: ({ world, ...context }, { target, amount }) =>
     world.client.call('extendSession', {

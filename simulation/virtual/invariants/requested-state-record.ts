@@ -11,7 +11,7 @@ export interface RequestedState {
   /** Accepted requests without effect; for a settled system. */
   lost(worker: Worker): readonly string[]
   lastTouchedMs(workerId: string): number
-  readonly settings: Pick<SettingsHistory, 'minimumAt'>
+  readonly settings: Omit<SettingsHistory, 'record'>
 }
 
 const DESIRED_BY_VERB: Readonly<Record<string, DesiredStatus>> = {

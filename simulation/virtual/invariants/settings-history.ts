@@ -4,6 +4,7 @@ import { MINUTE_MS } from '../world/durations.ts'
 /** Time until all controllers have read a changed setting. */
 export const UPDATE_MS = 2 * MINUTE_MS
 
+type QuotaSetting = 'quota_user_live_sessions' | 'quota_user_future_sessions'
 type NumericSetting = 'min_workers' | 'idle_timeout_seconds' | 'scale_down_cooldown_seconds'
 
 interface Period {
@@ -18,6 +19,8 @@ export interface SettingsHistory {
   record(patch: SettingsPatch): (outcome: 'accepted' | 'refused' | 'unknown') => void
   /** The smallest value that may have been in effect then or shortly before. */
   minimumAt(name: NumericSetting, atMs: number): number
+  /** The largest limit that may have been in effect since then. There is none until one is set. */
+  largestLimitSince(name: QuotaSetting, fromMs: number): number
 }
 
 export function settingsHistory(now: () => number): SettingsHistory {
@@ -40,6 +43,10 @@ export function settingsHistory(now: () => number): SettingsHistory {
     minimumAt(name, atMs) {
       const possible = periods.filter(({ fromMs, untilMs }) => fromMs <= atMs && untilMs + UPDATE_MS >= atMs)
       return Math.min(...possible.map(({ values }) => values[name] ?? SETTING_DEFAULTS[name]))
+    },
+    largestLimitSince(name, fromMs) {
+      const limits = periods.filter(({ untilMs }) => untilMs >= fromMs).map(({ values }) => values[name])
+      return Math.max(...limits.map(limit => (typeof limit === 'number' ? limit : Number.POSITIVE_INFINITY)))
     },
   }
 }

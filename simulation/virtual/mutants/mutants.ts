@@ -1,5 +1,6 @@
 import { apiMutants } from './api-mutants.ts'
 import type { Mutant } from './mutant.ts'
+import { quotaMutants } from './quota-mutants.ts'
 import { ruleMutants } from './report-and-record-mutants.ts'
 import { sessionMutants } from './session-mutants.ts'
 import { trustMutants } from './trust-mutants.ts'
@@ -12,4 +13,5 @@ export const MUTANTS: readonly Mutant[] = [
   ...sessionMutants,
   ...ruleMutants,
   ...trustMutants,
+  ...quotaMutants,
 ]

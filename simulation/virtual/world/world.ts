@@ -193,7 +193,8 @@ function openChecks(base: Base, labsCountedMs: number) {
     time.behavior(effect)
     time.history(`cloud of ${mutation.worker}`, mutation.act)
   }
-  const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs })
+  const { settings } = requested
+  const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs, settings })
   const parts = {
     cloud,
     fleet: FLEET,

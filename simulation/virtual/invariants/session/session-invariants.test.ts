@@ -1,12 +1,14 @@
 import { openSimModel } from '@lcm/cloud-sim/sim-model'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { textReason } from '@lcm/domain/reason'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { NOTHING_RESERVED } from '@lcm/domain/worker/worker-field-schemas'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { aLabRecord, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { eventFollower } from '../../world/event-follower.ts'
+import { settingsHistory } from '../settings-history.ts'
 import { sessionInvariants } from './session-invariants.ts'
 
 function openInvariants() {
@@ -15,7 +17,9 @@ function openInvariants() {
   const following = eventFollower()
   const cloud = openSimModel({ seed: 1, clock })
   const violated = (rule: string) => void found.push(rule)
-  return { found, following, clock, ...sessionInvariants({ cloud, following, clock, labsCountedMs: 1000, violated }) }
+  const settings = settingsHistory(clock.now)
+  const parts = { cloud, following, clock, labsCountedMs: 1000, settings, violated }
+  return { found, following, clock, settings, ...sessionInvariants(parts) }
 }
 
 const SHARE = { cpu_cores: 2, memory_gb: 4, storage_gb: 10, nodes: 2 }
@@ -49,6 +53,26 @@ it.each<[string, Worker, Worker | undefined, RegExp]>([
   const { handlers, found } = openInvariants()
   handlers.worker(worker, before)
   expect(found).toEqual(expect.arrayContaining([expect.stringMatching(rule)]))
+})
+
+it('a booking beyond the quota of its owner is found, and one within it is not', async () => {
+  const { handlers, following, settings, clock, found } = openInvariants()
+  const at = new Date(clock.now()).toISOString()
+  const end = new Date(clock.now() + 60_000).toISOString()
+  const book = (id: string, more: Partial<LabletSession> = {}) => {
+    const session = aSession({ id, owner: 'ada', created_at: at, timeslot: { start: at, end }, ...more })
+    following.sessions.set(id, session)
+    handlers.session(session, undefined)
+  }
+  for (const id of ['ls-1', 'ls-2', 'ls-3']) book(id)
+  following.sessions.clear()
+  settings.record({ quota_user_live_sessions: 2 })('accepted')
+  await clock.advance(1)
+  for (const id of ['ls-4', 'ls-5']) book(id, { created_at: new Date(clock.now()).toISOString() })
+  for (const id of ['ls-6', 'ls-7']) book(id, { owner: 'bob', desired_status: 'TERMINATED' })
+  expect(found).toEqual([])
+  book('ls-8', { created_at: new Date(clock.now()).toISOString() })
+  expect(found).toEqual(['ada has 3 sessions, and quota_user_live_sessions is 2'])
 })
 
 it('a worker within its limits violates nothing', () => {

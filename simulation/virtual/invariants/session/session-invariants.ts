@@ -12,9 +12,11 @@ import { illegalMovesOfSession } from '@lcm/testkit/transition-rules'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
 import type { EventFollower, EventHandlers } from '../../world/event-follower.ts'
+import type { SettingsHistory } from '../settings-history.ts'
 import { isStoppedAsIdle } from '../worker/idle-stop-predicate.ts'
 import { blamedOnPerson, restartedLabs } from './lab-after-machine-restart.ts'
 import { overbuying } from './overbuying.ts'
+import { overQuota } from './quota-limit.ts'
 import { startDeadline } from './start-deadline.ts'
 
 const STEP_MS = MINUTE_MS
@@ -35,6 +37,7 @@ export interface SessionInvariantParts {
   readonly following: EventFollower
   readonly clock: Pick<Clock, 'now'>
   readonly labsCountedMs: number
+  readonly settings: Pick<SettingsHistory, 'largestLimitSince'>
   violated(rule: string): void
 }
 
@@ -88,6 +91,8 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
         // Checks its whole history, because not every version has an event.
         for (const rule of illegalMovesOfSession(session)) violated(rule)
         for (const rule of blamedOnPerson(session, workers)) violated(rule)
+        if (before === undefined)
+          for (const rule of overQuota(session, sessions.values(), parts.settings, clock.now())) violated(rule)
         if (isNew && session.status === 'STOPPING') for (const rule of endedEarly(session, clock.now())) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of sharedAccess(session, sessions)) violated(rule)
         if (isNew && session.status === 'READY') for (const rule of notReady(session, parts)) violated(rule)
