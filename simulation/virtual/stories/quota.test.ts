@@ -1,8 +1,10 @@
 import { ApiError } from '@lcm/client/client'
 import { countsInQuota } from '@lcm/domain/quota/booking-ledger'
 import { expect, it } from 'vitest'
+import { learnersOf } from '../people/learner-requests.ts'
+import { operatorOf } from '../people/operator-requests.ts'
 import { MINUTE_MS } from '../world/durations.ts'
-import { aClass } from './class-fixture.ts'
+import { openWorld } from '../world/world.ts'
 
 const LIVE = 2
 const BOOKINGS = 5
@@ -10,8 +12,11 @@ const BOOKINGS = 5
 const CALLS = [1, 4, 9, 14, 19, 24, 31, 38, 45, 52, 60, 75]
 
 it('a learner who books in bursts while the API is killed never exceeds the quota and loses none of it', async () => {
-  const { world, operator, learner, done } = await aClass(940)
-  await operator.set({ quota_user_live_sessions: LIVE })
+  // No controller: the sessions stay PENDING.
+  const world = await openWorld(940)
+  const learner = learnersOf(world)
+  await learner.define()
+  await operatorOf(world).set({ quota_user_live_sessions: LIVE })
   const open = () => [...world.sessions.sessions.values()].filter(countsInQuota)
   const burst = () =>
     Promise.allSettled(Array.from({ length: BOOKINGS }, () => learner.book('one', { duration_minutes: 50 }, 'ada')))
@@ -36,5 +41,5 @@ it('a learner who books in bursts while the API is killed never exceeds the quot
     await cancelAll()
     await world.runFor(MINUTE_MS)
   }
-  await done()
+  await world.close()
 })

@@ -26,6 +26,8 @@ function aShell() {
   } as const
   captured.api.putToken({ ...token, name: NAME })
   captured.api.sessions.put(aSession({ owner_name: NAME, reservation_id: NAME }))
+  const quota = { id: 'oidc:ann', version, created_at, updated_at, role: 'user', given: {}, ledger: {} } as const
+  captured.api.seed(() => captured.api.plane.put('quotas', { ...quota, name: NAME }))
   return captured
 }
 
@@ -36,7 +38,7 @@ async function printed(...args: string[]): Promise<string> {
 }
 
 describe.each(['table', 'json', 'yaml', 'name'])('as %s', format => {
-  it.each([['workers'], ['worker', WORKER], ['sessions'], ['templates'], ['tokens']])(
+  it.each([['workers'], ['worker', WORKER], ['sessions'], ['templates'], ['tokens'], ['quotas']])(
     'get %s prints nothing that a terminal obeys',
     async (...what) => {
       const text = await printed('get', ...what, '-o', format)
@@ -55,6 +57,7 @@ it.each([
   [['start', 'worker', WORKER, '-o', 'yaml']],
   [['approve', 'worker', WORKER]],
   [['repin', 'worker', WORKER, '--fingerprint', 'ab'.repeat(32)]],
+  [['set', 'quota', 'oidc:ann', '--live', '3']],
   [['top']],
   [['cost']],
 ])('lcm %s prints nothing that a terminal obeys', async args => {

@@ -42,7 +42,8 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'get',
-    summary: 'List workers, templates, definitions, sessions, labs, services, leaks, people or tokens, or show one',
+    summary:
+      'List workers, templates, definitions, sessions, labs, services, leaks, people, quotas or tokens, or show one',
     load: async () => (await import('./verbs/get.ts')).defineGet,
   },
   {
@@ -147,8 +148,8 @@ const GROUPS: readonly Group[] = [
   },
   {
     name: 'set',
-    summary: 'Set the CML account that LCM uses to log in to a worker',
-    load: async () => (await import('./worker/set-credentials.ts')).defineSet,
+    summary: 'Set the CML account of a worker, or how much a person may book',
+    load: async () => (await import('./verbs/set.ts')).defineSet,
   },
   {
     name: 'resolve',

@@ -7,6 +7,7 @@ import { positionNow } from '../follow-events.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption } from '../option-parsers.ts'
 import { PEOPLE } from '../person/person-kind.ts'
+import { QUOTAS } from '../quota/quota-kind.ts'
 import { DEFINITIONS, type Kind, LABS, LEAKS, SERVICES, SESSIONS, TEMPLATES, WORKERS } from '../resource-kinds.ts'
 import { printList, printOne, type Resource } from '../resource-view.ts'
 import { whileRead } from '../terminal/output.ts'
@@ -48,6 +49,7 @@ export function defineGet(get: Command, shell: Shell): void {
   defineNoun(get, SERVICES, shell)
   defineNoun(get, LEAKS, shell)
   defineNoun(get, PEOPLE, shell)
+  defineNoun(get, QUOTAS, shell)
   defineNoun(get, TOKENS, shell)
   defineGetSettings(get, shell)
   get.addHelpText('afterAll', EXAMPLES)
@@ -66,6 +68,7 @@ Examples:
   lcm get services                   controllers with their leaders and health
   lcm get leaks                      licenses that were not deregistered before their machines were terminated
   lcm get people                     who may use this LCM, with roles and groups
+  lcm get quotas                     how much you may book, or everyone for operators and admins
   lcm get tokens                     API tokens, without secrets
   lcm get settings                   settings with their values and sources`
 

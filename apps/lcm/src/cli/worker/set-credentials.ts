@@ -10,7 +10,7 @@ interface CredentialsOptions {
   readonly passwordFile?: string
 }
 
-export function defineSet(set: Command, shell: Shell): void {
+export function defineSetCredentials(set: Command, shell: Shell): void {
   set
     .command('credentials <worker>')
     .description('Set the CML account that LCM uses to log in to a worker')
@@ -19,16 +19,7 @@ export function defineSet(set: Command, shell: Shell): void {
     .action(async (idOrName: string, options: CredentialsOptions, command: Command) =>
       setCredentials(idOrName, options, invocation(command, shell)),
     )
-  set.addHelpText('afterAll', EXAMPLES)
 }
-
-const EXAMPLES = `
-The password is not an option, because other users of the computer could read it. LCM checks the new account immediately.
-
-Examples:
-  lcm set credentials metal-3                                prompts for the password
-  lcm set credentials metal-3 --username lcm --password-file password.txt
-  pass show cml | lcm set credentials metal-3`
 
 async function setCredentials(idOrName: string, options: CredentialsOptions, invoked: Invocation): Promise<void> {
   const { shell, output } = invoked
