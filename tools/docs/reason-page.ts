@@ -4,6 +4,7 @@ import { LAB_REASONS } from '@lcm/domain/text/reasons/lab-reasons'
 import { LICENSE_REASONS } from '@lcm/domain/text/reasons/license-reasons'
 import { NEXT_REASONS } from '@lcm/domain/text/reasons/next-step-reasons'
 import { PLACEMENT_REASONS } from '@lcm/domain/text/reasons/placement-reasons'
+import { QUOTA_REASONS } from '@lcm/domain/text/reasons/quota-reasons'
 import { PROBLEM_REASONS } from '@lcm/domain/text/reasons/service-problem-reasons'
 import { SESSION_REASONS } from '@lcm/domain/text/reasons/session-reasons'
 import { LAUNCH_REASONS, WORKER_REASONS } from '@lcm/domain/text/reasons/worker-reasons'
@@ -31,6 +32,7 @@ const SECTIONS: readonly (readonly [string, Readonly<Record<string, Render>>])[]
   ['Fleet', FLEET_REASONS],
   ['Next step of a resource', NEXT_REASONS],
   ['Problems of services', PROBLEM_REASONS],
+  ['Quotas', QUOTA_REASONS],
   ['General', { text: REASONS.text, not_given: REASONS.not_given, nothing_to_do: REASONS.nothing_to_do }],
 ]
 

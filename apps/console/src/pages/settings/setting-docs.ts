@@ -1,6 +1,6 @@
 import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 
-export type Unit = 'seconds' | 'minutes' | 'days' | 'workers'
+export type Unit = 'seconds' | 'minutes' | 'days' | 'workers' | 'sessions' | 'core-hours'
 
 interface SettingDoc {
   /** Display name. */
@@ -92,6 +92,46 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
     text: 'Time before the start of a session at which the scheduler assigns a worker.',
     unit: 'minutes',
   },
+  quota_user_live_sessions: {
+    title: 'Open sessions of users',
+    text: 'Number of sessions that each may have at a time, or unlimited.',
+    unit: 'sessions',
+  },
+  quota_user_future_sessions: {
+    title: 'Future sessions of users',
+    text: 'Number of sessions that each may have that have not started, or unlimited.',
+    unit: 'sessions',
+  },
+  quota_user_horizon_days: {
+    title: 'Booking horizon of users',
+    text: 'How far ahead their sessions may start, or unlimited.',
+    unit: 'days',
+  },
+  quota_user_core_hours_per_week: {
+    title: 'Core-hours of users',
+    text: 'CPU cores multiplied by hours that each may book from Monday to Sunday in UTC, or unlimited.',
+    unit: 'core-hours',
+  },
+  quota_author_live_sessions: {
+    title: 'Open sessions of authors',
+    text: 'Number of sessions that each may have at a time, or unlimited.',
+    unit: 'sessions',
+  },
+  quota_author_future_sessions: {
+    title: 'Future sessions of authors',
+    text: 'Number of sessions that each may have that have not started, or unlimited.',
+    unit: 'sessions',
+  },
+  quota_author_horizon_days: {
+    title: 'Booking horizon of authors',
+    text: 'How far ahead their sessions may start, or unlimited.',
+    unit: 'days',
+  },
+  quota_author_core_hours_per_week: {
+    title: 'Core-hours of authors',
+    text: 'CPU cores multiplied by hours that each may book from Monday to Sunday in UTC, or unlimited.',
+    unit: 'core-hours',
+  },
   journal_retention_days: {
     title: 'Decision retention',
     text: 'Time for which the decisions of controllers are kept.',
@@ -136,14 +176,30 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     names: ['external_stop', 'orphan_action', 'auto_approve', 'license_on_stop', 'license_on_terminate'],
   },
   { title: 'Sessions', names: ['boot_lead_minutes', 'schedule_ahead_minutes'] },
+  {
+    title: 'Quotas',
+    names: [
+      'quota_user_live_sessions',
+      'quota_user_future_sessions',
+      'quota_user_horizon_days',
+      'quota_user_core_hours_per_week',
+      'quota_author_live_sessions',
+      'quota_author_future_sessions',
+      'quota_author_horizon_days',
+      'quota_author_core_hours_per_week',
+    ],
+  },
   { title: 'Housekeeping', names: ['journal_retention_days', 'terminated_retention_days'] },
 ]
 
-/** Allowed values; null for numbers and texts. */
+/** Allowed values; null for numbers, limits and texts. */
 export function choicesOf(name: SettingName): readonly string[] | null {
   const schema = SettingValues.shape[name]
   if (schema.type === 'boolean') return ['on', 'off']
-  return 'options' in schema ? schema.options : null
+  return schema.type === 'enum' ? schema.options : null
 }
 
-export const isNumber = (name: SettingName): boolean => SettingValues.shape[name].type === 'number'
+/** Whether the number may also be `unlimited`. */
+export const isLimit = (name: SettingName): boolean => SettingValues.shape[name].type === 'union'
+
+export const isText = (name: SettingName): boolean => SettingValues.shape[name].type === 'string'

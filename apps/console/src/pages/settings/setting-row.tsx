@@ -7,7 +7,7 @@ import { useConsole } from '../../parts/console-context.ts'
 import { Refusal } from '../../parts/dialog/modal.tsx'
 import { failureText } from '../../state/failure-text.ts'
 import { isAllowed } from '../../state/permission.ts'
-import { choicesOf, isNumber, SETTING_DOCS } from './setting-docs.ts'
+import { choicesOf, isLimit, isText, SETTING_DOCS } from './setting-docs.ts'
 import {
   changedText,
   draftOf,
@@ -125,12 +125,15 @@ function Editor({ name, setting, version, onSaved, onRefused, onClose }: RowProp
           </button>
         )}
       </div>
-      {typedValue(name, draft.value) === null && (
-        <p class="field-fault tone-red">Enter a {isNumber(name) ? 'number' : 'value'}.</p>
-      )}
+      {typedValue(name, draft.value) === null && <p class="field-fault tone-red">{expectedText(name)}</p>}
       {refusal.value !== null && <Refusal>{refusal.value}</Refusal>}
     </form>
   )
+}
+
+function expectedText(name: SettingName): string {
+  if (isText(name)) return 'Enter a value.'
+  return isLimit(name) ? 'Enter a number, or unlimited.' : 'Enter a number.'
 }
 
 /** Error of the value, without its path in the request. */
@@ -167,7 +170,7 @@ function ValueField({ name, draft, onTyped }: ValueFieldProps) {
       <input
         ref={field}
         type="text"
-        {...(isNumber(name) ? { inputMode: 'numeric' } : {})}
+        inputMode={isLimit(name) || isText(name) ? 'text' : 'numeric'}
         autocomplete="off"
         aria-labelledby={`setting-${name}`}
         value={draft}

@@ -1,6 +1,6 @@
 import { SETTING_DEFAULTS, SettingsPatch, SettingValues } from '@lcm/domain/fleet/settings'
 import { describe, expect, it } from 'vitest'
-import { choicesOf, SETTING_DOCS, SETTING_GROUPS } from './setting-docs.ts'
+import { choicesOf, isLimit, SETTING_DOCS, SETTING_GROUPS } from './setting-docs.ts'
 import { changedText, draftOf, patchOf, sameAs, typedValue, valueText } from './setting-values.ts'
 
 const NAMES = SettingValues.keyof().options
@@ -13,7 +13,7 @@ describe('every setting', () => {
 
   it('that is a number has a unit, and every other but a text has choices', () => {
     for (const name of NAMES) {
-      const isNumber = typeof SETTING_DEFAULTS[name] === 'number'
+      const isNumber = typeof SETTING_DEFAULTS[name] === 'number' || isLimit(name)
       expect([name, SETTING_DOCS[name].unit !== undefined]).toEqual([name, isNumber])
       expect([name, choicesOf(name) === null]).toEqual([name, isNumber || name === 'auto_approve'])
     }
@@ -36,6 +36,13 @@ describe('the input', () => {
     expect(typedValue('min_workers', '0')).toBe(0)
   })
 
+  it('may be unlimited in a quota only', () => {
+    expect(typedValue('quota_user_live_sessions', ' Unlimited ')).toBe('unlimited')
+    expect(typedValue('quota_user_live_sessions', '3')).toBe(3)
+    expect(typedValue('quota_user_live_sessions', 'many')).toBeNull()
+    expect(typedValue('min_workers', 'unlimited')).toBeNull()
+  })
+
   it('is shown in larger units too', () => {
     expect(sameAs('idle_timeout_seconds', '5400')).toBe('1h 30m')
     expect(sameAs('boot_lead_minutes', '20')).toBe('')
@@ -49,6 +56,8 @@ it('formats values as text', () => {
   expect(valueText('idle_detection_enabled', true)).toBe('on')
   expect(valueText('idle_timeout_seconds', 60)).toBe('60 seconds')
   expect(valueText('idle_action', 'pause')).toBe('pause')
+  expect(valueText('quota_user_live_sessions', 2)).toBe('2 sessions')
+  expect(valueText('quota_user_live_sessions', 'unlimited')).toBe('unlimited')
 })
 
 it('warns when another user changed the setting during an edit', () => {

@@ -7,6 +7,7 @@ import { pageHash } from '../../../state/router.ts'
 import { zoneText } from '../../../state/time-format.ts'
 import { bookingBody, bookingFault, localMinute } from './booking-draft.ts'
 import { MinutesField } from './minutes-field.tsx'
+import { QuotaLine } from './quota-line.tsx'
 
 type Definition = AnswerOf<'listDefinitions'>['items'][number]
 
@@ -42,6 +43,7 @@ export function BookDialog({ definitionId }: { definitionId?: string }) {
       <StartField start={start} />
       {definition && <MinutesField minutes={minutes} max={max} label="Minutes" />}
       {fault !== null && definition && <p class="field-fault tone-red">{fault}.</p>}
+      <QuotaLine isLater={start.value !== null} />
       {definition && <PlacementPreview definitionId={definition.id} isLater={start.value !== null} />}
     </FormDialog>
   )

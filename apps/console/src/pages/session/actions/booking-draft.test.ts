@@ -1,6 +1,6 @@
 import { toInstant } from '@lcm/domain/instant'
 import { expect, it } from 'vitest'
-import { bookingBody, bookingFault, localMinute } from './booking-draft.ts'
+import { bookingBody, bookingFault, localMinute, quotaText } from './booking-draft.ts'
 
 const NOW_MS = Date.parse('2026-01-02T03:00:00.000Z')
 const draft = { definitionId: 'ld-1', start: null, minutes: 60 }
@@ -21,4 +21,12 @@ it('reports missing fields', () => {
 it('sends local time as an instant, and nothing for now', () => {
   expect(bookingBody(draft)).toEqual({ definition: 'ld-1', duration_minutes: 60 })
   expect(bookingBody({ ...draft, start: localMinute(NOW_MS) })).toMatchObject({ start: toInstant(NOW_MS) })
+})
+
+it('shows how much of the quota is used, unless there is no limit', () => {
+  const used = { live_sessions: 1, future_sessions: 3, core_hours_this_week: 4 }
+  const limits = { live_sessions: 2, future_sessions: 10, horizon_days: 60, core_hours_per_week: 1000 }
+  expect(quotaText({ limits, used }, false)).toBe('1 of 2 sessions open')
+  expect(quotaText({ limits, used }, true)).toBe('3 of 10 future sessions booked')
+  expect(quotaText({ limits: { ...limits, live_sessions: 'unlimited' }, used }, false)).toBeNull()
 })

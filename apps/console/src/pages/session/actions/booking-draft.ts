@@ -1,5 +1,6 @@
-import type { BodyInput } from '@lcm/contract/routes'
+import type { AnswerOf, BodyInput } from '@lcm/contract/routes'
 import { toInstant } from '@lcm/domain/instant'
+import { UNLIMITED } from '@lcm/domain/quota/limit'
 
 export interface BookingDraft {
   readonly definitionId: string
@@ -30,6 +31,16 @@ export const bookingBody = ({ definitionId, start, minutes }: BookingDraft): Bod
   ...(start === null ? {} : { start: toInstant(Date.parse(start)) }),
   ...(minutes === null ? {} : { duration_minutes: minutes }),
 })
+
+type Quota = AnswerOf<'getQuota'>
+
+/** How much of the quota is used; null without a limit. */
+export function quotaText({ limits, used }: Pick<Quota, 'limits' | 'used'>, isLater: boolean): string | null {
+  const [count, limit, noun] = isLater
+    ? [used.future_sessions, limits.future_sessions, 'future sessions booked']
+    : [used.live_sessions, limits.live_sessions, 'sessions open']
+  return limit === UNLIMITED ? null : `${count} of ${limit} ${noun}`
+}
 
 const twoDigits = (value: number) => String(value).padStart(2, '0')
 
