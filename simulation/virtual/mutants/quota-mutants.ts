@@ -1,5 +1,5 @@
 import { RESOURCES } from '@lcm/control-plane/resources'
-import type { Quota } from '@lcm/domain/quota/quota'
+import { Quota } from '@lcm/domain/quota/quota'
 import type { Collection, Document, Kind, Store } from '@lcm/store/store'
 import { at, type Mutant } from './mutant.ts'
 
@@ -12,27 +12,29 @@ const BURSTS = [
 /** Shows only the bookings whose sessions are stored, and keeps the others when the ledger is written. */
 function withoutBookingsInProgress(store: Store): Store {
   const sessions = store.collection(RESOURCES.sessions)
-  const quotas = store.collection(RESOURCES.quotas)
   async function seen(quota: Quota): Promise<Quota> {
     const known: Quota['ledger'] = {}
     for (const [id, entry] of Object.entries(quota.ledger)) if ((await sessions.get(id)) !== null) known[id] = entry
     return { ...quota, ledger: known }
   }
-  const blind: Collection<Quota> = {
-    ...quotas,
-    async get(id) {
-      const quota = await quotas.get(id)
-      return quota && seen(quota)
-    },
-    async replace(quota, entries) {
-      const stored = await quotas.get(quota.id)
-      return quotas.replace({ ...quota, ledger: { ...stored?.ledger, ...quota.ledger } }, entries)
-    },
-  }
   return {
     ...store,
-    collection: <D extends Document>(kind: Kind<D>): Collection<D> =>
-      kind.name === RESOURCES.quotas.name ? (blind as unknown as Collection<D>) : store.collection(kind),
+    collection<D extends Document>(kind: Kind<D>): Collection<D> {
+      const documents = store.collection(kind)
+      if (kind.name !== RESOURCES.quotas.name) return documents
+      return {
+        ...documents,
+        async get(id) {
+          const stored = await documents.get(id)
+          return stored && kind.parse(await seen(Quota.parse(stored)))
+        },
+        async replace(document, entries) {
+          const { ledger } = Quota.parse(await documents.get(document.id))
+          const next = Quota.parse(document)
+          return documents.replace(kind.parse({ ...next, ledger: { ...ledger, ...next.ledger } }), entries)
+        },
+      }
+    },
   }
 }
 
