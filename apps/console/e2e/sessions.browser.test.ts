@@ -64,6 +64,24 @@ describe('sessions', () => {
     await page.locator('tbody tr.session-row').nth(before).waitFor()
   })
 
+  it('show a user how much of the quota is used, and why a booking is refused', async () => {
+    const { page } = await open({ at: `#/sessions?definition=${LAB}`, role: 'user' })
+    const dialog = page.getByRole('dialog')
+    const bookNow = async (quota: string) => {
+      await button(page, 'Book a session').click()
+      await dialog.getByLabel('Definition').selectOption({ label: `${LAB} 1.0.0 · 2 cpu, 1 GB` })
+      await dialog.getByText(quota).waitFor()
+      await dialog.getByLabel('Minutes', { exact: true }).fill('5')
+      await dialog.getByRole('button', { name: 'Book' }).click()
+    }
+    for (const count of [0, 1]) {
+      await bookNow(`${count} of 2 sessions open`)
+      await dialog.waitFor({ state: 'detached' })
+    }
+    await bookNow('2 of 2 sessions open')
+    await dialog.getByText('You have 2 of 2 sessions open; cancel one or ask an operator').waitFor()
+  })
+
   it('are extended, requeued and canceled', async () => {
     const { id } = await book(LAB, 30)
     const { page } = await open({ at: `#/sessions?q=${id}` })

@@ -93,6 +93,7 @@ describe('a booking', () => {
       code: 'quota_horizon',
       params: { days: 61, limit: 60 },
     })
+    expect(refusalOf({}, booking(90 * days + 5, 91 * days), LIMITS, NOW)).toMatchObject({ params: { days: 90 } })
     expect(refusalOf({}, booking(90 * days, 90 * days + 1), { ...LIMITS, horizon_days: 'unlimited' }, NOW)).toBeNull()
   })
 
