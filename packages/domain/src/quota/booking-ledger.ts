@@ -54,7 +54,7 @@ export function refusalOf(ledger: BookingLedger, booking: Booking, limits: Quota
 function beyondHorizon({ start }: Booking, limit: Limit, now: Instant): Reason | null {
   const days = (toMs(start) - toMs(now)) / DAY_MS
   if (limit === UNLIMITED || days <= limit) return null
-  return reason('quota_horizon', { days: Math.max(limit + 1, Math.floor(days)), limit })
+  return reason('quota_horizon', { days: Math.max(limit + 1, Math.round(days)), limit })
 }
 
 function tooManySessions(
