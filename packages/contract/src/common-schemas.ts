@@ -1,4 +1,5 @@
 import { Instant } from '@lcm/domain/instant'
+import { DecisionRecord } from '@lcm/domain/journal-records'
 import { z } from 'zod'
 
 export const LIST_LIMIT_DEFAULT = 100
@@ -47,3 +48,5 @@ export const reasonField = z.string().max(500).meta({ description: 'The reason, 
 export const ActionReason = z
   .strictObject({ reason: reasonField.optional().meta({ example: 'it seems stuck' }) })
   .meta({ id: 'ActionReason', description: 'The reason for an action.' })
+
+export const DecisionList = listOf(DecisionRecord).meta({ id: 'DecisionList', description: 'A page of decisions.' })

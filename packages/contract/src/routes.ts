@@ -1,6 +1,5 @@
 import type { z } from 'zod'
 import { ADMINISTRATION_ROUTES } from './administration.ts'
-import { DECISION_ROUTES } from './decision.ts'
 import { DEFINITION_ROUTES } from './definition.ts'
 import { EVENT_ROUTES } from './events.ts'
 import { FLEET_CONTROLLER_ROUTES, FLEET_ROUTES } from './fleet.ts'
@@ -34,7 +33,6 @@ export const ROUTES = {
   ...WORKER_CONTROLLER_ROUTES,
   ...FLEET_CONTROLLER_ROUTES,
   ...SERVICE_CONTROLLER_ROUTES,
-  ...DECISION_ROUTES,
   ...SESSION_CONTROLLER_ROUTES,
   ...LAB_CONTROLLER_ROUTES,
 } as const satisfies Record<string, RouteSpec>

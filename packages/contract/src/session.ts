@@ -6,8 +6,7 @@ import { Reason } from '@lcm/domain/reason'
 import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
-import { ActionReason, listOf, Page, TimePage } from './common-schemas.ts'
-import { DecisionList } from './decision.ts'
+import { ActionReason, DecisionList, listOf, Page, TimePage } from './common-schemas.ts'
 import type { ProblemCode } from './problem-codes.ts'
 import {
   type Access,

@@ -1,6 +1,5 @@
 import type { z } from 'zod'
-import { ActionReason, TimePage } from './common-schemas.ts'
-import { DecisionList } from './decision.ts'
+import { ActionReason, DecisionList, TimePage } from './common-schemas.ts'
 import type { ProblemCode } from './problem-codes.ts'
 import { EVERYONE, OPERATORS, type RouteSpec } from './route-spec.ts'
 import {
