@@ -51,8 +51,8 @@ describe('a session', () => {
     const { world, operator, learner, over } = await aClass(303)
     await operator.createAndRun('metal-1')
     // Five nodes run without a license: four labs of four need four workers, of which one is there.
-    const ids: string[] = []
-    for (let n = 0; n < 4; n += 1) ids.push((await learner.book('four', { duration_minutes: 60 })).id)
+    const booked = await Promise.all([1, 2, 3, 4].map(() => learner.book('four', { duration_minutes: 60 })))
+    const ids = booked.map(({ id }) => id)
     await world.runFor(5_000)
     const waiting = [...world.sessions.sessions.values()].filter(({ status }) => status === 'PENDING')
     expect(waiting).toHaveLength(3)
