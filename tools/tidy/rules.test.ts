@@ -233,7 +233,10 @@ describe('reference pages', () => {
   it('name every problem code, and no other', () => {
     const page = '| code | meaning |\n|---|---|\n| `not_found` | `other` |\n| `gone` | no |\n'
     expect(
-      violations(checkReference, { 'packages/contract/src/problem-codes.ts': problems, 'docs/reference/errors.md': page }),
+      violations(checkReference, {
+        'packages/contract/src/problem-codes.ts': problems,
+        'docs/reference/errors.md': page,
+      }),
     ).toEqual([
       'packages/contract/src/problem-codes.ts:3 too_big is undocumented -> a row in docs/reference/errors.md',
       'docs/reference/errors.md:4 gone is not in the code -> deleting the row',
