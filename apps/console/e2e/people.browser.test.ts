@@ -33,7 +33,7 @@ describe('people', () => {
     await link.getByRole('button', { name: 'Copy link' }).click()
     await link.getByText('Copied').waitFor()
     const url = await page.evaluate(() => navigator.clipboard.readText())
-    expect(url).toMatch(/^http:\/\/[^/]+\/login\?code=[\w-]{32}$/)
+    expect(url).toMatch(/^http:\/\/[^/]+\/#\/sign-in\?code=[\w-]{32}$/)
     await screenshot(page, 'people-invited-light')
     await page.setViewportSize(PHONE)
     await screenshot(page, 'people-invited-phone-light')

@@ -74,6 +74,8 @@ export const LoginCode = z.object({
   actor_id: z.string(),
   actor_name: z.string(),
   actor_role: z.enum(ROLES),
+  /** When the token that made it ends, and with it the sign-in. */
+  actor_expires_at: Instant.nullable().default(null),
 })
 export type LoginCode = z.infer<typeof LoginCode>
 

@@ -1,3 +1,5 @@
+import type { Instant } from './instant.ts'
+
 /** `admin` all but the controllers' routes; `operator` the fleet; `author` definitions; `user` own sessions, reads the fleet. */
 export const ROLES = ['admin', 'operator', 'author', 'user', 'controller'] as const
 export type Role = (typeof ROLES)[number]
@@ -12,4 +14,6 @@ export interface Actor {
   readonly name: string
   readonly role: Role
   readonly service: ServiceName | null
+  /** When the token of the caller ends; absent if it doesn't. Sign-ins with it end then too. */
+  readonly expires_at?: Instant
 }

@@ -140,6 +140,19 @@ describe('the event stream', () => {
     return cookieOf(await signIn(plane, { code: codeOf(url) }))
   }
 
+  it.each(['token', 'code'])('of a browser that signed in with an expiring token ends with it: by %s', async by => {
+    const plane = aControlPlane()
+    const expires_at = new Date(plane.clock.now() + 60_000).toISOString()
+    const { secret } = (await plane.send('POST', 'tokens', { json: { name: 'x', role: 'user', expires_at } })).json
+    const headers = { authorization: `Bearer ${secret}` }
+    const cookie = by === 'code' ? await sessionOf(plane, headers) : cookieOf(await signIn(plane, { token: secret }))
+    const stream = await events(plane, { cookie })
+    await plane.clock.advance(59_000)
+    expect([stream.hasEnded(), await whoIs(plane, cookie)]).toEqual([false, expect.objectContaining({ name: 'x' })])
+    await plane.clock.advance(5_000)
+    expect([stream.hasEnded(), await whoIs(plane, cookie)]).toEqual([true, 401])
+  })
+
   it('ends with the browser session', async () => {
     const plane = aControlPlane()
     const cookie = await sessionOf(plane)

@@ -111,7 +111,7 @@ export function browserSessions(parts: {
 const newSession = ({ actor, signed_in_by, credential, provider, lifeMs = SESSION_MS }: SignIn, nowMs: number) => ({
   version: 1,
   created_at: toInstant(nowMs),
-  expires_at: toInstant(nowMs + lifeMs),
+  expires_at: toInstant(Math.min(nowMs + lifeMs, actor.expires_at === undefined ? Infinity : toMs(actor.expires_at))),
   actor: { id: actor.id, name: actor.name, role: actor.role },
   signed_in_by,
   credential,

@@ -83,10 +83,11 @@ describe('a stored token', () => {
   })
 
   it('expires to the millisecond', async () => {
-    stored.set(SECRET, { ...TOKEN, expires_at: new Date(clock.now() + 500).toISOString() })
-    expect(await tokens.stored(SECRET)).toEqual(ACTOR)
+    const expires_at = new Date(clock.now() + 500).toISOString()
+    stored.set(SECRET, { ...TOKEN, expires_at })
+    expect(await tokens.stored(SECRET)).toEqual({ ...ACTOR, expires_at })
     await clock.advance(499)
-    expect(await tokens.stored(SECRET)).toEqual(ACTOR)
+    expect(await tokens.stored(SECRET)).toEqual({ ...ACTOR, expires_at })
     await clock.advance(1)
     expect(await tokens.stored(SECRET)).toBeNull()
   })

@@ -84,12 +84,14 @@ export function credentials(options: {
 const isExpired = ({ expires_at }: Token, nowMs: number): boolean => expires_at !== null && toMs(expires_at) <= nowMs
 
 async function actorOf(
-  { id, name, role, service, person_id }: Token,
+  { id, name, role, service, person_id, expires_at }: Token,
   findPerson: (id: string) => Promise<Person | null>,
 ): Promise<Actor | null> {
   if (role === 'controller') return { id: `token:${id}`, name, role, service }
   const person = person_id === null ? null : await findPerson(person_id)
-  return person && { id: person.id, name: person.name, role: commonRole(role, person.role), service: null }
+  if (person === null) return null
+  const actor: Actor = { id: person.id, name: person.name, role: commonRole(role, person.role), service: null }
+  return expires_at === null ? actor : { ...actor, expires_at }
 }
 
 interface Lookup<T> {

@@ -65,6 +65,7 @@ export function loginCodes(options: {
           actor_id: actor.id,
           actor_name: actor.name,
           actor_role: actor.role,
+          actor_expires_at: actor.expires_at ?? null,
         },
         isInvitation ? [] : [audit.entry(actor, 'login-link', { origin, facts: { expires_at } })],
       )
@@ -75,7 +76,8 @@ export function loginCodes(options: {
       const known = CODE.test(code) ? await codes.get(idOfSecret(code)) : null
       const isMine = known !== null && (await codes.remove(known)).ok
       if (known === null || !isMine || isExpired(known, clock.now())) throw invalidCode()
-      return { id: known.actor_id, name: known.actor_name, role: known.actor_role, service: null }
+      const actor: Actor = { id: known.actor_id, name: known.actor_name, role: known.actor_role, service: null }
+      return known.actor_expires_at === null ? actor : { ...actor, expires_at: known.actor_expires_at }
     },
   }
 }
