@@ -26,6 +26,8 @@ export async function executeOnce(
   const key = request.headers[IDEMPOTENCY_HEADER]
   if (key === undefined) return execute(null)
   refuseKey(key)
+  // Without the active key the request would be carried out and its answer lost.
+  await api.keys.state()
   const id = sha256(JSON.stringify([actor.id, request.method, path, key]))
   const stored = await begin(api, id, {
     body_sha256: sha256(request.body ?? ''),

@@ -208,7 +208,7 @@ describe('a write during a rotation', () => {
 describe('rotating the key of a cluster', () => {
   const store = () => openSqliteStore(':memory:')
   const replica = (shared: ReturnType<typeof store>, ...keys: number[]) =>
-    aFleet({ store: shared, secretKeys: givenKeys(keys.map(key)) })
+    aFleet({ store: shared, secretKeys: givenKeys(keys.map(key)), randomBytes })
 
   it('says what to do first', async () => {
     const fleet = replica(store(), 1)
@@ -261,6 +261,19 @@ describe('rotating the key of a cluster', () => {
     expect([status, json.code]).toEqual([503, 'secret_key_missing'])
     expect(await setLogin(behind, worker, 'lost')).toMatchObject({ status: 503 })
     expect(await loginOf(ahead, worker)).toBe('first')
+    await stop()
+  })
+
+  it('does nothing on a replica that could not store the answer', async () => {
+    const shared = store()
+    const ahead = replica(shared, 2, 1)
+    const stop = ahead.run()
+    await ahead.clock.advance(1)
+    await rotateUntilDone(ahead)
+    expect((await createToken(replica(shared, 1), 'ci')).json.code).toBe('secret_key_missing')
+    expect(await ahead.all('tokens')).toEqual([])
+    const { status, json } = await createToken(ahead, 'ci')
+    expect([status, json.secret]).toEqual([201, expect.any(String)])
     await stop()
   })
 })
