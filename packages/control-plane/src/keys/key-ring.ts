@@ -34,7 +34,7 @@ export interface KeyRing {
    * its key. `read` may be called again, because a rotation may seal the text with another key meanwhile.
    */
   openStored(read: () => Promise<string | null>, purpose: string): Promise<string | null>
-  /** The state in the store. */
+  /** The state in the store. Rejects when this replica lacks the active key. */
   state(): Promise<KeyRingState>
   /** Seals cookies. They end when their key is removed. */
   readonly cookies: Sealing
@@ -151,7 +151,8 @@ async function adopt(
     return
   }
   if (keys.file === null && replicasWith(stored, stored.active, clock).length > 0) throw missing(stored.active)
-  const { ok } = await rings.replace({ ...stored, version: stored.version + 1, active: newest })
+  const older = stored.older.filter(id => id !== newest)
+  const { ok } = await rings.replace({ ...stored, version: stored.version + 1, active: newest, older })
   // Otherwise a rotation has just removed that key.
   if (ok)
     log.error({ lost: stored.active, active: newest }, 'the secret key is lost: put it back, or set its secrets again')

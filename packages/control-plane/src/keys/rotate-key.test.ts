@@ -292,6 +292,21 @@ it('continues after its key was lost, and opens its secrets again when the key i
   expect([await loginOf(again, one), await loginOf(again, two)]).toEqual(['first', 'second'])
 })
 
+it('adds a key after the new one of a rotation was lost', async () => {
+  const store = openSqliteStore(':memory:')
+  const before = aFleet({ store, secretKeys: storedKeys([key(1)]) })
+  const { id: worker } = await before.running()
+  await setLogin(before, worker, 'first')
+  before.store.interrupt({ kind: 'secret', write: 'replace', when: 'before', run: crash })
+  expect((await rotate(before)).status).toBe(503)
+  // An older copy of the key file was put back.
+  const secretKeys = storedKeys([key(1)])
+  const again = aFleet({ store, secretKeys })
+  await rotateUntilDone(again)
+  expect(await loginOf(again, worker)).toBe('first')
+  expect(secretKeys.all().map(keyIdOf)).not.toContain(id(1))
+})
+
 it('ends cookies with their key', async () => {
   const fleet = aFleet()
   const keys = storedKeys([key(1)])
