@@ -184,7 +184,9 @@ export function keyReports(parts: KeyRingParts, ring: KeyRing): HostedService {
     const others = Object.fromEntries(live(state.replicas, clock).filter(([id]) => id !== replica))
     const mine = { key_ids: [...key_ids], seen_at: toInstant(clock.now()) }
     const replicas = key_ids.length === 0 ? others : { ...others, [replica]: mine }
-    await rings.replace({ ...state, version: state.version + 1, replicas })
+    const { ok } = await rings.replace({ ...state, version: state.version + 1, replicas })
+    // Replicas start together, and a rotation must not miss one that lost to another.
+    if (!ok) await report(key_ids)
   }
 
   return {

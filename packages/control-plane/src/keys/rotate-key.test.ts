@@ -276,6 +276,20 @@ describe('rotating the key of a cluster', () => {
     expect([status, json.secret]).toEqual([201, expect.any(String)])
     await stop()
   })
+
+  it('counts a replica whose report met a write of another one', async () => {
+    const shared = store()
+    const [one, two] = [replica(shared, 1), replica(shared, 2, 1)]
+    const stopTwo = two.run()
+    await two.clock.advance(1)
+    // The other one reports in between.
+    one.store.interrupt({ kind: 'key_ring', write: 'replace', when: 'before', run: () => two.clock.advance(30_000) })
+    const stopOne = one.run()
+    await one.clock.advance(1)
+    await expect.poll(async () => Object.keys((await one.all('keyRings'))[0]?.replicas ?? {})).toHaveLength(2)
+    expect((await rotate(two)).json).toMatchObject({ code: 'key_rotation_blocked' })
+    await Promise.all([stopOne(), stopTwo()])
+  })
 })
 
 it('continues after its key was lost, and opens its secrets again when the key is back', async () => {
