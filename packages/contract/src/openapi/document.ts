@@ -21,7 +21,7 @@ const DESCRIPTION =
 /** A URI as the specification requires. Each LCM serves the same page at `/api/docs`. */
 const DOCS_URL = 'http://localhost:8080/api/docs'
 
-/** Over plain http it has no prefix and ends with the port: `lcm_session_8080`. */
+/** Over plain http it has no prefix. With a port in the address it ends with the port: `lcm_session_8080`. */
 const SESSION_COOKIE = '__Host-lcm_session'
 
 /** The OpenAPI 3.1 document, made from the table that also routes and validates requests. */
@@ -55,8 +55,8 @@ export function openApi(version: string, routes: Readonly<Record<string, RouteSp
           in: 'cookie',
           name: SESSION_COOKIE,
           description:
-            'The cookie of a browser that signed in. It may write from the console only. Over plain http its name is ' +
-            '`lcm_session` with the port, such as `lcm_session_8080`.',
+            'The cookie of a browser that signed in. It may write from the console only. Over plain http its name has no ' +
+            'prefix, and a port in the address is part of it: `lcm_session_8080`.',
         },
       },
       parameters: HEADER_PARAMETERS,

@@ -18,7 +18,8 @@ export interface Cookies {
 /** Over https a cookie is Secure and has the prefix that keeps subdomains from setting it. */
 export function cookies(publicUrl: string | null): Cookies {
   const isSecure = isReachedByHttps(publicUrl)
-  const nameOf = (stem: string, request: ApiRequest) => (isSecure ? `__Host-${stem}` : nameByPort(stem, request))
+  const nameOf = (stem: string, { headers: { host = '' } }: ApiRequest) =>
+    isSecure ? `__Host-${nameByPort(stem, publicUrl ?? '')}` : nameByPort(stem, host)
   return {
     read(request, stem) {
       const name = nameOf(stem, request)
@@ -36,7 +37,7 @@ export function cookies(publicUrl: string | null): Cookies {
 }
 
 /** Browsers share cookies between the ports of a host. The port in the name keeps two installations on one host apart. */
-function nameByPort(stem: string, { headers: { host = '' } }: ApiRequest): string {
-  const port = /:(\d{1,5})$/.exec(host)?.[1]
+function nameByPort(stem: string, address: string): string {
+  const port = /:(\d{1,5})$/.exec(address)?.[1]
   return port === undefined ? stem : `${stem}_${port}`
 }

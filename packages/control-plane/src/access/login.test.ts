@@ -259,6 +259,14 @@ describe('the cookie', () => {
     expect(await whoIs(plane, cookieOf(answer))).toMatchObject({ name: 'admin' })
   })
 
+  it('has the port of its address in its name, which keeps two installations on one host apart', async () => {
+    const publicUrl = 'https://localhost:8080'
+    plane = aControlPlane({ publicUrl })
+    const answer = await open(await linkFor(), { origin: publicUrl })
+    expect(answer.headers['set-cookie']).toMatch(/^__Host-lcm_session_8080=/)
+    expect(await whoIs(plane, cookieOf(answer))).toMatchObject({ name: 'admin' })
+  })
+
   it.each(['http://lcm.example', null])('is not Secure without https: %s', async publicUrl => {
     plane = aControlPlane({ publicUrl })
     const answer = await open(await linkFor(), { 'x-forwarded-proto': 'https' })
