@@ -1,6 +1,7 @@
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
+import { givenKeys } from '../keys/secret-keys.ts'
 import { browse, cookieOf, whoIs } from './testing/a-browser.ts'
 import { aKey, fakeProvider, OIDC, type SigningKey } from './testing/fake-identity-provider.ts'
 
@@ -135,6 +136,22 @@ describe('a session of the provider', () => {
     for (const actor of await Promise.all(all)) expect(actor).toMatchObject({ name: 'ada' })
     expect(tokenRequests()).toBe(2)
   })
+})
+
+it('asks the provider from a replica that has the key of the refresh token', async () => {
+  const store = openSqliteStore(':memory:')
+  const shared = { store, oidc: OIDC, fetch: fake.fetch }
+  plane = aControlPlane({ ...shared, secretKeys: givenKeys([new Uint8Array(32).fill(3)]) })
+  const other = aControlPlane({
+    ...shared,
+    clock: plane.clock,
+    secretKeys: givenKeys([new Uint8Array(32).fill(4)]),
+  })
+  const cookie = await signIn({ refresh_token: 'first' })
+  await plane.clock.advance(5 * MINUTE_MS)
+  await rolesAre('user')
+  expect(await whoIs(other, cookie)).toMatchObject({ role: 'operator' })
+  expect(await whoIs(plane, cookie)).toMatchObject({ role: 'user' })
 })
 
 describe('a logout at the provider', () => {

@@ -39,16 +39,12 @@ export function providerSessions(parts: {
 
   /** Only one request asks the provider: a second use of a refresh token would end the session there. */
   async function claim(session: BrowserSession, grant: Grant): Promise<BrowserSession | null> {
-    if (clock.now() - toMs(grant.checked_at) < CHECK_MS) return null
     const claimed = { ...session, version: session.version + 1, provider: { ...grant, checked_at: now() } }
     return (await sessions.replace(claimed)).ok ? claimed : null
   }
 
-  async function ask(from: IdentityProvider, claimed: BrowserSession, grant: Grant) {
-    const { subject, sealed_refresh_token: sealed } = grant
-    const refreshToken = sealed === null ? null : sealing.open(sealed, PURPOSE)
-    if (refreshToken === null) return claimed
-    const answer = await from.refresh(refreshToken, subject)
+  async function ask(from: IdentityProvider, claimed: BrowserSession, { grant, refreshToken }: Question) {
+    const answer = await from.refresh(refreshToken, grant.subject)
     if (answer.kind === 'silent') return claimed
     if (answer.kind === 'ended') {
       await browserSessions.end(claimed.id, null, answer.because)
@@ -88,12 +84,20 @@ export function providerSessions(parts: {
     async current(session) {
       const { provider: grant } = session
       if (grant === null || provider === null || provider.issuer !== grant.issuer) return null
-      if (grant.sealed_refresh_token === null) return session
+      const { sealed_refresh_token: sealed, checked_at } = grant
+      if (sealed === null || clock.now() - toMs(checked_at) < CHECK_MS) return session
+      const refreshToken = sealing.open(sealed, PURPOSE)
+      // Another replica may have the key. If it was removed, the session ends within the hour.
+      if (refreshToken === null) return session
       const claimed = await claim(session, grant)
-      return claimed === null ? session : ask(provider, claimed, grant)
+      return claimed === null ? session : ask(provider, claimed, { grant, refreshToken })
     },
   }
 }
 
 type Grant = NonNullable<BrowserSession['provider']>
+interface Question {
+  readonly grant: Grant
+  readonly refreshToken: string
+}
 const PURPOSE = 'refresh token'
