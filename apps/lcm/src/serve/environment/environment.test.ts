@@ -90,6 +90,7 @@ describe('the environment of a service', () => {
     [{ LCM_BOOTSTRAP_ADMIN_TOKEN_FILE: undefined }, 'LCM_BOOTSTRAP_ADMIN_TOKEN_FILE must be set, or LCM_OIDC_ISSUER'],
     [{ ...OIDC, LCM_OIDC_AUDIENCE: undefined }, 'LCM_OIDC_AUDIENCE must be set'],
     [{ ...OIDC, LCM_OIDC_CLIENT_ID: '' }, 'LCM_OIDC_CLIENT_ID must be set'],
+    [{ ...OIDC, LCM_TLS_CERT_FILE: 'a', LCM_TLS_KEY_FILE: 'b' }, 'LCM_PUBLIC_URL must be set'],
     [{ ...OIDC, LCM_OIDC_ISSUER: 'http://id.example' }, 'LCM_OIDC_ISSUER=http://id.example: an https address'],
     [{ ...OIDC, LCM_OIDC_ISSUER: 'http://localhost.example' }, 'an https address'],
     [{ LCM_OIDC_SCOPES: 'offline_access' }, 'LCM_OIDC_SCOPES=offline_access: `openid` and further scopes'],

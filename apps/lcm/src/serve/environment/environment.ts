@@ -291,8 +291,10 @@ function halfGiven(given: Env): string[] {
 /** Errors if neither an admin token nor OIDC is configured, because no user could log in. */
 function missingAccess(given: Env): string[] {
   if (given.LCM_OIDC_ISSUER !== undefined) {
-    const others = { LCM_OIDC_AUDIENCE: given.LCM_OIDC_AUDIENCE, LCM_OIDC_CLIENT_ID: given.LCM_OIDC_CLIENT_ID }
-    return Object.entries(others).flatMap(([name, value]) => (value === undefined ? [`${name} must be set`] : []))
+    const others = ['LCM_OIDC_AUDIENCE', 'LCM_OIDC_CLIENT_ID']
+    // The provider sends browsers back to it. The address of the certificate's own server may be localhost.
+    if (given.LCM_TLS_CERT_FILE !== undefined) others.push('LCM_PUBLIC_URL')
+    return others.flatMap(name => (given[name] === undefined ? [`${name} must be set`] : []))
   }
   if (given.LCM_BOOTSTRAP_ADMIN_TOKEN_FILE !== undefined) return []
   return ['LCM_BOOTSTRAP_ADMIN_TOKEN_FILE must be set, or LCM_OIDC_ISSUER']
