@@ -36,6 +36,19 @@ it('keeps its secret keys, the newest first', () => {
   second.release()
 })
 
+it('reads keys as they are written in LCM_SECRET_KEY, and with the line breaks of any editor', () => {
+  const path = scratch()
+  openDataFolder(path, 'sim').release()
+  const [one, two] = [Buffer.alloc(32, 0xab), Buffer.alloc(32, 0xcd)]
+  for (const separator of ['\n', '\r\n', ', ']) {
+    const text = [one, two].map(key => key.toString('hex').toUpperCase()).join(separator)
+    writeFileSync(join(path, 'secret-key'), `${text}\r\n`)
+    const folder = openDataFolder(path, 'sim')
+    expect(folder.secretKeys.all().map(key => Buffer.from(key))).toEqual([one, two])
+    folder.release()
+  }
+})
+
 it('refuses a folder that other users can read, and says how to close it', () => {
   for (const mode of [0o755, 0o705, 0o750]) {
     const path = mkdtempSync(join(tmpdir(), 'lcm-data-'))

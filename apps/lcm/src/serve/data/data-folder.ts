@@ -15,7 +15,13 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { type SecretKeys, secretKeysOf, storedKeys, textOfSecretKeys } from '@lcm/control-plane/keys/secret-keys'
+import {
+  SECRET_KEYS,
+  type SecretKeys,
+  secretKeysOf,
+  storedKeys,
+  textOfSecretKeys,
+} from '@lcm/control-plane/keys/secret-keys'
 import { StartupError } from '../startup-error.ts'
 import { holdLock } from './lock.ts'
 import { FLEET_ID_HINT, refuseUnfinishedRestore, wasRestored } from './restore-marks.ts'
@@ -138,10 +144,9 @@ function makeFolders(path: string): void {
 const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message.replace(/^E\w+: /, '') : String(error)
 
-/** The keys are the lines of a file, the newest first. */
 function secretKeysIn(path: string): SecretKeys {
   const name = 'secret-key'
-  const text = secret(path, name, /^[0-9a-f]{64}(\n[0-9a-f]{64})*$/, () => randomBytes(32).toString('hex'))
+  const text = secret(path, name, SECRET_KEYS, () => randomBytes(32).toString('hex'))
   return storedKeys(secretKeysOf(text), keys => replaceFile(join(path, name), `${textOfSecretKeys(keys)}\n`))
 }
 
@@ -151,7 +156,7 @@ function secret(path: string, name: string, shape: RegExp, make: () => string): 
   if (!existsSync(file)) replaceFile(file, `${make()}\n`)
   const text = readFileSync(file, 'utf8').trim()
   if (!shape.test(text))
-    throw new StartupError(`${file} is damaged`, { advice: 'restore it, or delete it to create a new one' })
+    throw new StartupError(`${file} is damaged`, { advice: 'restore it; if it is lost, delete it to create a new one' })
   return text
 }
 
