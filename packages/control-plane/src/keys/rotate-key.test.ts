@@ -156,7 +156,7 @@ describe('a rotation that is killed', () => {
     const { id: worker } = await fleet.running()
     await setLogin(fleet, worker, 'first')
     isFull = true
-    expect((await rotate(fleet)).status).toBe(500)
+    expect((await rotate(fleet)).json).toMatchObject({ code: 'store_unavailable', detail: 'no space left' })
     expect(await loginOf(fleet, worker)).toBe('first')
     isFull = false
     await rotateUntilDone(fleet)

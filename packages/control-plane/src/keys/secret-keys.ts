@@ -1,3 +1,4 @@
+import { ProblemError } from '@lcm/contract/problems'
 import { keyIdOf } from '../crypto.ts'
 
 /** The secret keys of this installation. */
@@ -33,7 +34,11 @@ export function storedKeys(
 ): SecretKeys {
   let keys = first
   const set = (next: readonly Uint8Array[]) => {
-    write(next)
+    try {
+      write(next)
+    } catch (cause) {
+      throw new ProblemError('store_unavailable', cause instanceof Error ? cause.message : String(cause))
+    }
     keys = next
   }
   return {
