@@ -45,6 +45,8 @@ export interface AccessControl {
   createInvitation(person: Actor): Promise<string>
   /** Drops cached tokens and people after a change. */
   forgetCredentials(): void
+  /** Signs every browser out. */
+  endSessions(reason: string): Promise<void>
   readonly browser: BrowserLogin
   /** Sign-in with the identity provider. */
   readonly provider: ProviderLogin
@@ -95,6 +97,7 @@ export function accessControl(parts: AccessParts): AccessControl {
     grant: known.grant,
     builtInPeople: known.builtInPeople,
     forgetCredentials: known.forget,
+    endSessions: sessions.endAll,
     createLoginCode: (actor, origin) => codes.create(actor, origin ?? null),
     createInvitation: person => codes.create(person, null, true),
     recheck: ({ remote: _, ...request }) => callerOf(callers, request),

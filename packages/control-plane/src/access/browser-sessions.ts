@@ -40,6 +40,8 @@ export interface BrowserSessions {
   signOut(request: ApiRequest): Promise<string>
   /** Ends a session at once here, and within a second on other replicas. */
   end(id: string, request: ApiRequest | null, reason: string): Promise<void>
+  /** Ends the sessions of every browser. */
+  endAll(reason: string): Promise<void>
 }
 
 export function browserSessions(parts: {
@@ -86,6 +88,9 @@ export function browserSessions(parts: {
   return {
     secretOf,
     end,
+    async endAll(reason) {
+      for (const { id } of await listAll(sessions, {})) await end(id, null, reason)
+    },
     async begin(request, signIn) {
       await endOwn(request, 'another sign-in in this browser')
       await endOldest(signIn.actor.id)

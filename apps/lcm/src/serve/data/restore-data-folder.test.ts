@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { cookieOf, signIn, whoIs } from '@lcm/control-plane/access/testing/a-browser'
 import { keyIdOf } from '@lcm/control-plane/crypto'
 import { givenKeys } from '@lcm/control-plane/keys/secret-keys'
 import { RESOURCES } from '@lcm/control-plane/resources'
@@ -19,6 +20,7 @@ import { silentLogger } from '@lcm/runtime'
 import { systemClock } from '@lcm/runtime/clock'
 import { packBackup, sealedChunks } from '@lcm/store/sqlite/backup'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
+import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { oldStore } from '@lcm/testkit/old-stores/old-store'
 import { beforeAll, expect, it } from 'vitest'
 import { StartupError } from '../startup-error.ts'
@@ -197,12 +199,28 @@ it('holds the fleet once, and removes the marker only when the hold is stored', 
   const path = scratch()
   await restored(file, path)
   const held: string[] = []
-  const failing = { holdFleet: () => Promise.reject(new Error('the disk is full')) }
+  const access = { endSessions: async () => void held.push('signed out') }
+  const failing = { holdFleet: () => Promise.reject(new Error('the disk is full')), access }
   await expect(holdRestoredFleet(path, failing)).rejects.toThrow('the disk is full')
-  const plane = { holdFleet: async () => void held.push('held') }
+  const plane = { holdFleet: async () => void held.push('held'), access }
   await holdRestoredFleet(path, plane)
   await holdRestoredFleet(path, plane)
-  expect(held).toEqual(['held'])
+  expect(held).toEqual(['held', 'signed out'])
+})
+
+it('signs browsers out that the backup had signed in', async () => {
+  const path = scratch()
+  const plane = aControlPlane()
+  const { headers } = await signIn(plane, { token: 'admin' })
+  const session = cookieOf({ headers })
+  await restored(await backup({ store: plane.store }), path)
+  const store = openStore(join(path, 'lcm.sqlite'), silentLogger)
+  const again = aControlPlane({ store, clock: plane.clock })
+  await holdRestoredFleet(path, again)
+  expect(await whoIs(again, session)).toBe(401)
+  const [entry] = (await again.send('GET', 'audit')).json.items
+  expect(entry).toMatchObject({ action: 'logout', reason: 'the store was restored' })
+  await store.close()
 })
 
 it('restores a backup of 0.1.0, which the first start upgrades', async () => {

@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import type { AccessControl } from '@lcm/control-plane/access/access-control'
 import type { ControlPlane } from '@lcm/control-plane/control-plane'
 import { StartupError } from '../startup-error.ts'
 
@@ -22,10 +23,15 @@ export const wasRestored = (folder: string): boolean => existsSync(join(folder, 
 
 /**
  * Puts a restored fleet on hold: the cloud has changed since the backup, so automatic actions wait until every worker was
- * observed. The mark is removed after the hold is stored; repeating it after a crash is harmless.
+ * observed. Browsers that signed out since the backup would be signed in again, so all of them sign in once more. The mark is
+ * removed after both; repeating them after a crash is harmless.
  */
-export async function holdRestoredFleet(folder: string, plane: Pick<ControlPlane, 'holdFleet'>): Promise<void> {
+export async function holdRestoredFleet(
+  folder: string,
+  { holdFleet, access }: Pick<ControlPlane, 'holdFleet'> & { readonly access: Pick<AccessControl, 'endSessions'> },
+): Promise<void> {
   if (!wasRestored(folder)) return
-  await plane.holdFleet()
+  await holdFleet()
+  await access.endSessions('the store was restored')
   rmSync(join(folder, RESTORED))
 }
