@@ -277,6 +277,22 @@ describe('rotating the key of a cluster', () => {
     await stop()
   })
 
+  it('does not go back where a replica has its keys in another order', async () => {
+    const shared = store()
+    const [one, two] = [replica(shared, 2, 1), replica(shared, 1, 2)]
+    const { id: worker } = await one.running()
+    await setLogin(one, worker, 'first')
+    one.store.interrupt({ kind: 'secret', write: 'replace', when: 'before', run: crash })
+    expect((await rotate(one)).status).toBe(503)
+    const { json } = await rotate(two)
+    expect(json).toMatchObject({
+      code: 'key_rotation_blocked',
+      detail: `This replica has the older key ${id(1)} in front of ${id(2)}. Give every replica the same LCM_SECRET_KEY, restart it, and run this command again`,
+    })
+    await rotateUntilDone(one)
+    expect(await loginOf(two, worker)).toBe('first')
+  })
+
   it('counts a replica whose report met a write of another one', async () => {
     const shared = store()
     const [one, two] = [replica(shared, 1), replica(shared, 2, 1)]

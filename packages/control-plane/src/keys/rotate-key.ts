@@ -44,6 +44,7 @@ async function activateNewest(api: Api, actor: Actor): Promise<KeyRingState> {
     file.add(api.randomBytes(KEY_BYTES))
   }
   const [active = ''] = api.keys.ids()
+  if (ring.older.includes(active)) throw new ProblemError('key_rotation_blocked', wrongOrder(active, ring.active))
   const without = replicasWithout(ring, active, api.clock)
   if (without.length > 0) throw new ProblemError('key_rotation_blocked', notEverywhere(active, without))
   const next: KeyRingState = {
@@ -66,9 +67,14 @@ function noNewKey(api: Api, { active }: KeyRingState): string {
   )
 }
 
+const AGAIN = 'Give every replica the same LCM_SECRET_KEY, restart it, and run this command again'
+
+const wrongOrder = (first: string, active: string): string =>
+  `This replica has the older key ${first} in front of ${active}. ${AGAIN}`
+
 const notEverywhere = (key: string, replicas: readonly string[]): string =>
   `${replicas.length} API ${replicas.length === 1 ? 'replica does' : 'replicas do'} not have the key ${key} yet. ` +
-  'Give every replica the same LCM_SECRET_KEY, restart it, and run this command again. A replica that was killed counts for 90 s'
+  `${AGAIN}. A replica that was killed counts for 90 s`
 
 /**
  * Every answer that is stored from now on is sealed with the active key: a writer that sealed earlier fails on the version and
