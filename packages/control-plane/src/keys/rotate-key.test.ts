@@ -277,6 +277,19 @@ describe('rotating the key of a cluster', () => {
     await stop()
   })
 
+  it('seals texts of a lost key again that was put back, before it may be removed', async () => {
+    const shared = store()
+    const before = replica(shared, 1)
+    const { id: worker } = await before.running()
+    await setLogin(before, worker, 'first')
+    expect(await loginOf(replica(shared, 2), worker)).toBeNull()
+    const again = replica(shared, 2, 1)
+    expect(await loginOf(again, worker)).toBe('first')
+    expect((await rotate(again)).json).toMatchObject({ active_key: id(2), resealed: 1, removable_keys: [id(1)] })
+    expect((await rotate(again)).json.detail).toContain(`Keys that can be removed: ${id(1)}.`)
+    expect(await loginOf(replica(shared, 2), worker)).toBe('first')
+  })
+
   it('does not go back where a replica has its keys in another order', async () => {
     const shared = store()
     const [one, two] = [replica(shared, 2, 1), replica(shared, 1, 2)]

@@ -39,7 +39,8 @@ async function activateNewest(api: Api, actor: Actor): Promise<KeyRingState> {
   const ring = await api.keys.state()
   const { file } = api.keys.keys
   if (api.keys.ids()[0] === ring.active) {
-    if (ring.older.length > 0 || (file !== null && olderIds(api, ring).length > 0)) return ring
+    const older = olderIds(api, ring)
+    if (ring.older.length > 0 || (file === null ? await areNeeded(api, older) : older.length > 0)) return ring
     if (file === null) throw new ProblemError('key_rotation_blocked', noNewKey(api, ring))
     file.add(api.randomBytes(KEY_BYTES))
   }
@@ -56,6 +57,14 @@ async function activateNewest(api: Api, actor: Actor): Promise<KeyRingState> {
   const change = { before: { active_key: ring.active }, after: { active_key: active } }
   const entry = auditEntry(actor, 'rotate-key', toInstant(api.clock.now()), change)
   return (await api.keyRings.replace(next, [entry])).ok ? next : activateNewest(api, actor)
+}
+
+/** Whether texts are sealed with one of the keys. A lost key that was put back has some, and no rotation knows of it. */
+async function areNeeded({ secrets, idempotentRequests }: Api, keys: readonly string[]): Promise<boolean> {
+  for (const key of keys)
+    for (const collection of [secrets, idempotentRequests])
+      if ((await collection.list({ where: { key }, limit: 1 })).length > 0) return true
+  return false
 }
 
 function noNewKey(api: Api, { active }: KeyRingState): string {
