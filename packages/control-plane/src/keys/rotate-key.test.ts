@@ -9,6 +9,7 @@ import { crash } from '../testing/interruptible-store.ts'
 import { keyRing } from './key-ring.ts'
 import { givenKeys, storedKeys } from './secret-keys.ts'
 
+const NOW = '2026-01-01T00:00:00.000Z'
 const random = seededRandom(5)
 const randomBytes = (size: number) => random.bytes(size)
 const key = (byte: number) => Buffer.alloc(32, byte)
@@ -63,9 +64,13 @@ describe('rotating the key of a data folder', () => {
     const ids = Array.from({ length: 700 }, (_, n) => `worker:w-1:cml_login:${n}`)
     const secrets = ids.map(id => ({ id, version: 1, resource: 'worker:w-1', sealed: old.seal(id, id) }))
     await fleet.put('secrets', ...secrets)
+    const open = { id: 'open', version: 1, body_sha256: '', resource_id: 'w-1', started_at: NOW, answer: null }
+    await fleet.put('idempotentRequests', open)
     expect((await rotate(fleet)).json).toMatchObject({ resealed: 500, done: false })
     expect((await rotate(fleet)).json).toMatchObject({ resealed: 200, done: true })
     expect((await keysInUse(fleet)).size).toBe(1)
+    // Failed requests stay open for a day, so there may be many.
+    expect(await fleet.all('idempotentRequests')).toMatchObject([{ version: 2 }])
   })
 
   it('leaves texts that no key opens', async () => {

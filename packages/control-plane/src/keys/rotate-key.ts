@@ -23,9 +23,8 @@ export async function rotateKey(
   { actor }: Request<unknown, unknown, unknown>,
 ): Promise<AnswerOf<'rotateSecretKey'>> {
   const ring = await activateNewest(api, actor)
-  await rewriteOpenRequests(api)
   const older = olderIds(api, ring)
-  const { resealed, isComplete } = await resealSome(api, [...older, NO_KEY_ID])
+  const { resealed, isComplete } = await resealAll(api, [...older, NO_KEY_ID])
   const isDone = isComplete && (await retire(api, ring.active, older))
   const removable = isDone && api.keys.keys.file === null ? older : []
   return { active_key: ring.active, resealed, done: isDone, removable_keys: removable }
@@ -132,6 +131,15 @@ interface Resealed {
   readonly resealed: number
   /** Whether no text is left that is sealed with one of the keys. Texts that no key opens are lost and don't count. */
   readonly isComplete: boolean
+}
+
+/** Open requests are rewritten last, because there may be many; those that were answered before are found after it. */
+async function resealAll(api: Api, keys: readonly string[]): Promise<Resealed> {
+  const first = await resealSome(api, keys)
+  if (!first.isComplete) return first
+  await rewriteOpenRequests(api)
+  const { resealed, isComplete } = await resealSome(api, keys)
+  return { resealed: first.resealed + resealed, isComplete }
 }
 
 async function resealSome(api: Api, keys: readonly string[]): Promise<Resealed> {
