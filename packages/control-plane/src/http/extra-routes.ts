@@ -3,7 +3,7 @@ import { apiDocsPage } from '@lcm/contract/api-docs/page'
 import { openApi } from '@lcm/contract/openapi/document'
 import { PROBLEM_MEDIA_TYPE, ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest, ApiResponse } from '@lcm/contract/route-spec'
-import { Reason } from '@lcm/domain/reason'
+import type { Reason } from '@lcm/domain/reason'
 import { redactReason } from '@lcm/domain/redact-reason'
 import type { AccessControl } from '../access/access-control.ts'
 import { seesAll } from '../visibility.ts'
@@ -14,8 +14,7 @@ export type ExtraRoutes = (request: ApiRequest, url: URL) => Promise<ApiResponse
 
 /** State of the process that the API serves on its behalf. */
 export interface ProcessStatus {
-  /** `status: healthy | degraded | unhealthy`, with an explanation. */
-  health(): { readonly status: string }
+  health(): ProcessHealth
   /** Reason why the process is not ready, in a few words; null when it is. */
   waitsFor(): string | null
   /** Process metrics in Prometheus text format. */
@@ -24,6 +23,14 @@ export interface ProcessStatus {
   controller?(service: string, ask: ControllerRequest): Promise<{ status: number; body: object | string }> | null
   /** Control API of the simulated cloud; absent with a real cloud or a simulator in another process. */
   simulator?(request: SimulatorRequest): { readonly status: number; readonly body: object }
+}
+
+/** `status: healthy | degraded | unhealthy`, with an explanation. */
+interface ProcessHealth {
+  readonly status: string
+  readonly problems?: readonly Reason[]
+  /** Of the controllers in this process; their problems are among those of the process. */
+  readonly services?: readonly Pick<Required<ProcessHealth>, 'problems'>[]
 }
 
 export interface SimulatorRequest {
@@ -88,12 +95,19 @@ export function extraRoutes(parts: ExtraParts): ExtraRoutes {
 }
 
 /** Health is open, and never fails for a wrong token. Problems may name accounts and addresses, which operators may read. */
-async function healthFor({ access }: ExtraParts, request: ApiRequest, health: object): Promise<object> {
-  if (!('problems' in health) || !Array.isArray(health.problems) || health.problems.length === 0) return health
+async function healthFor({ access }: ExtraParts, request: ApiRequest, health: ProcessHealth): Promise<ProcessHealth> {
+  const { problems = [], services } = health
+  if (problems.length === 0) return health
   const actor = await access.identify(request).catch(() => null)
   if (actor !== null && seesAll(actor)) return health
-  return { ...health, problems: health.problems.map(each => redactReason(Reason.parse(each))) }
+  const redacted = { ...health, ...withoutDetails({ problems }) }
+  return services === undefined ? redacted : { ...redacted, services: services.map(withoutDetails) }
 }
+
+const withoutDetails = <T extends { readonly problems: readonly Reason[] }>(about: T): T => ({
+  ...about,
+  problems: about.problems.map(redactReason),
+})
 
 const pageOrLogin =
   ({ page, login }: AccessControl['browser']): ExtraRoute['answer'] =>
@@ -111,8 +125,7 @@ async function simulatorAnswer({ access, process }: ExtraParts, request: ApiRequ
 }
 
 /** `/services/<service>/health` and the like: routes of a controller, served on the product port. */
-async function controllerAnswer(parts: ExtraParts, request: ApiRequest, url: URL) {
-  const { access, process } = parts
+async function controllerAnswer({ access, process }: ExtraParts, request: ApiRequest, url: URL) {
   const [, service = '', path = ''] = /^\/services\/([\w-]+)(\/.+)$/.exec(url.pathname) ?? []
   const roleOf = async () => {
     try {
@@ -127,8 +140,7 @@ async function controllerAnswer(parts: ExtraParts, request: ApiRequest, url: URL
   const { status, body } = answer
   if (typeof body === 'string') return { status, headers: { 'content-type': 'text/plain; version=0.0.4' }, body }
   const type = status < 400 ? 'application/json' : PROBLEM_MEDIA_TYPE
-  const shown = path === '/health' ? await healthFor(parts, request, body) : body
-  return { status, headers: { 'content-type': type }, body: JSON.stringify(shown) }
+  return { status, headers: { 'content-type': type }, body: JSON.stringify(body) }
 }
 
 /** Response of `/ready`. */

@@ -1,4 +1,5 @@
 import type { Reason } from '@lcm/domain/reason'
+import { redactReason } from '@lcm/domain/redact-reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { LeaderStatus } from '@lcm/runtime'
 
@@ -40,15 +41,17 @@ type Access = 'public' | 'authenticated' | 'admin'
 
 interface AdminRoute {
   readonly access: Access
-  answer(api: AdminApi): AdminResponse | Promise<AdminResponse>
+  answer(api: AdminApi, roleOf: RoleOf): AdminResponse | Promise<AdminResponse>
 }
+/** The role of the caller, or null for an unknown one. */
+type RoleOf = () => Promise<string | null>
 
 /** Leader and standby are equally healthy: `/health` tells whether the process works, not whether it leads. */
 const ROUTES: Readonly<Record<string, AdminRoute>> = {
   'GET /health': {
     access: 'public',
-    answer(api) {
-      const body = api.health()
+    async answer(api, roleOf) {
+      const body = await healthFor(roleOf, api.health())
       return { status: body.status === 'unhealthy' ? 503 : 200, body }
     },
   },
@@ -82,20 +85,28 @@ const ROUTES: Readonly<Record<string, AdminRoute>> = {
   },
 }
 
-/** `roleOf` resolves to the role of the caller, or null for an unknown one. It is called only for routes that need a role. */
+const READ_DETAILS: readonly (string | null)[] = ['admin', 'operator', 'controller']
+
+/** Health never fails for a wrong token. Problems may name accounts and addresses, which operators may read. */
+async function healthFor(roleOf: RoleOf, health: ControllerHealth): Promise<ControllerHealth> {
+  if (health.problems.length === 0 || READ_DETAILS.includes(await roleOf().catch(() => null))) return health
+  return { ...health, problems: health.problems.map(redactReason) }
+}
+
+/** `roleOf` is called only where the role matters. */
 export async function answerAdminRequest(
   api: AdminApi,
   request: { method: string; path: string },
-  roleOf: () => Promise<string | null>,
+  roleOf: RoleOf,
 ): Promise<AdminResponse> {
   const route = ROUTES[`${request.method} ${request.path}`]
   if (route === undefined) return problem(404, 'not_found', `no route at ${request.path}`)
-  if (route.access === 'public') return route.answer(api)
+  if (route.access === 'public') return route.answer(api, roleOf)
   const role = await roleOf()
   if (role === null) return problem(401, 'unauthenticated', 'send a bearer token of this LCM')
   if (route.access === 'admin' && role !== 'admin')
     return problem(403, 'forbidden', `role ${role} is not allowed to do this`)
-  return route.answer(api)
+  return route.answer(api, roleOf)
 }
 
 export const problem = (status: number, code: string, detail: string): AdminResponse => ({

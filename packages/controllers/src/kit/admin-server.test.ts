@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls } from 'node:tls'
 import { makeCertificates } from '@lcm/coordination/testing/certificates'
-import { textReason } from '@lcm/domain/reason'
+import { type Reason, reason, textReason } from '@lcm/domain/reason'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { AdminApi } from './admin-api.ts'
 import { startAdminServer } from './admin-server.ts'
@@ -12,12 +12,13 @@ let done: string[]
 let leads: boolean
 let waitsFor: string | null
 let status: 'healthy' | 'unhealthy'
+let problems: readonly Reason[]
 let server: Awaited<ReturnType<typeof startAdminServer>>
 
 const api: AdminApi = {
   service: 'worker-controller',
   version: '1.2.3',
-  health: () => ({ status, is_leader: leads, instance_id: 'one', last_reconciliation: null, problems: [] }),
+  health: () => ({ status, is_leader: leads, instance_id: 'one', last_reconciliation: null, problems }),
   waitsFor: () => waitsFor,
   leader: () => ({ state: leads ? 'LEADER' : 'STANDBY', leader_id: 'one', term: 7, since: null }),
   metrics: async () => 'a_metric 1\n',
@@ -31,6 +32,7 @@ const api: AdminApi = {
 }
 const ROLES = new Map([
   ['root', 'admin'],
+  ['eve', 'operator'],
   ['joe', 'user'],
 ])
 const roleOf = async (token: string) => ROLES.get(token) ?? null
@@ -42,6 +44,7 @@ beforeEach(async () => {
   leads = true
   waitsFor = null
   status = 'healthy'
+  problems = []
   server = await startAdminServer({ api, roleOf, host: '127.0.0.1', port: 0 })
 })
 afterEach(() => server.close())
@@ -51,6 +54,17 @@ const ask = async (path: string, token?: string, method = 'GET') => {
   const response = await fetch(server.url + path, { method, headers })
   return [response.status, await response.text()] as const
 }
+
+it('shows the details of problems in /health to operators only', async () => {
+  const error = 'arn:aws:iam::123456789012:role/lcm is refused'
+  problems = [reason('dependency_outage', { dependency: 'EC2', since: '2026-01-01T00:00:00.000Z', error })]
+  for (const token of [undefined, 'joe', 'unknown']) {
+    const [code, body] = await ask('/health', token)
+    expect([code, JSON.parse(body).problems[0].code]).toEqual([200, 'dependency_outage'])
+    expect(body).not.toContain('arn:')
+  }
+  for (const token of ['eve', 'root']) expect(JSON.parse((await ask('/health', token))[1]).problems).toEqual(problems)
+})
 
 it('answers /health, /info and /ready without a token', async () => {
   expect(await ask('/health')).toEqual([
@@ -84,6 +98,9 @@ it('answers 503 to token holders while the API is down', async () => {
   const body = await answer.text()
   expect(body).toContain('"code":"api_unavailable"')
   expect(body).not.toContain('SECRET')
+  problems = [textReason('no etcd')]
+  const health = await fetch(`${alone.url}/health`, { headers: { authorization: 'Bearer root' } })
+  expect([health.status, await health.text()]).toEqual([200, expect.not.stringContaining('no etcd')])
   await alone.close()
 })
 
