@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer as createHttpServer, type RequestListener } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, LookupFunction, Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { selfSigned } from '@lcm/cloud-sim/cml/certificate'
 import { contentSources } from '@lcm/controllers/lablet/content/content-sources'
 import { systemClock as clock } from '@lcm/runtime/clock'
@@ -9,6 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { outboundFetch } from './outbound-fetch.ts'
 
 const never = new AbortController().signal
+const hasIpv6 = Object.values(networkInterfaces()).some(all => all?.some(({ address }) => address === '::1'))
 /** A public address that no test may contact: it is only ever part of an answer that is refused. */
 const PUBLIC = '192.0.1.1'
 
@@ -156,6 +158,17 @@ describe('a fetch', () => {
     const fetch = outboundFetch({ privateHosts: ['start.example'], lookup })
     for (const _ of [1, 2]) expect(await (await fetch(url, { headers: { connection: 'close' } })).text()).toBe('one')
     expect(lookups).toEqual(['start.example', 'start.example'])
+  })
+
+  it.runIf(hasIpv6)('reaches a listed IPv6 address, with and without its port', async () => {
+    const server = createHttpServer((_, response) => void response.end('one'))
+    servers.push(server)
+    server.listen(0, '::1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    for (const listed of ['[::1]', `[::1]:${port}`])
+      expect(await (await get(`http://[::1]:${port}/`, [listed])).text()).toBe('one')
+    await expect(get(`http://[::1]:${port}/`, ['[::1]:1'])).rejects.toMatchObject(refused)
   })
 
   it('sends the request as the platform does', async () => {

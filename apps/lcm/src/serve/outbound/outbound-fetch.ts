@@ -26,9 +26,11 @@ export function outboundFetch({ privateHosts, lookup = systemLookup }: OutboundO
   const checked = buildConnector({ lookup: publicOnly(lookup) })
   const dispatcher = new Agent({
     connect(options, callback) {
-      const { protocol, hostname, port } = options
+      const { protocol, port } = options
+      // undici removes the brackets of an IPv6 address.
+      const literal = options.hostname.replace(/^\[(.*)\]$/, '$1')
+      const hostname = isIP(literal) === 6 ? `[${literal}]` : literal
       if (isHostListed(privateHosts, { protocol, hostname, port })) return open(options, callback)
-      const literal = hostname.replace(/^\[(.*)\]$/, '$1')
       // A literal address is connected to without a lookup.
       if (isIP(literal) !== 0 && !isPublicAddress(literal)) return callback(refused(hostname), null)
       return checked(options, callback)
