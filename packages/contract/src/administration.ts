@@ -61,8 +61,14 @@ type SettingShapes = typeof SettingValues.shape
 type SettingView<T extends z.ZodType> = z.ZodObject<{ value: T; source: typeof settingSource }>
 type SettingViews = { [Name in keyof SettingShapes]: SettingView<SettingShapes[Name]> }
 
+const shownValues = {
+  ...SettingValues.shape,
+  auto_approve: z
+    .string()
+    .meta({ description: 'As it was set. Users and authors read `…` in place of ids.', example: 'none' }),
+}
 const settingViews = Object.fromEntries(
-  Object.entries(SettingValues.shape).map(([name, value]) => [
+  Object.entries(shownValues).map(([name, value]) => [
     name,
     z.object({ value, source: settingSource }).meta({ description: z.globalRegistry.get(value)?.description }),
   ]),

@@ -1,7 +1,9 @@
 import { AUTHORS, mayCall } from '@lcm/contract/route-spec'
+import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
+import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { redactReason } from '@lcm/domain/redact-reason'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
@@ -13,6 +15,8 @@ import type { Worker } from '@lcm/domain/worker/worker'
  */
 
 const HIDDEN = '…'
+
+type SettingsView = AnswerOf<'getSettings'>
 
 const redactEach = <T extends { readonly reason: Parameters<typeof redactReason>[0] }>(all: readonly T[]): T[] =>
   all.map(each => ({ ...each, reason: redactReason(each.reason) }))
@@ -51,6 +55,13 @@ export const narrowTemplate = (template: WorkerTemplate): WorkerTemplate => ({
   subnets: {},
   secret_refs: {},
 })
+
+/** The settings without the images whose machines get secrets. */
+export function narrowSettings(view: SettingsView): SettingsView {
+  const { auto_approve } = view.settings
+  if (auto_approve.value === SETTING_DEFAULTS.auto_approve) return view
+  return { ...view, settings: { ...view.settings, auto_approve: { ...auto_approve, value: HIDDEN } } }
+}
 
 export const narrowLeak = (leak: LicenseLeak): LicenseLeak => ({
   ...leak,

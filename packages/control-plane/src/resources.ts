@@ -28,7 +28,7 @@ import {
   StoredToken,
   WebhookState,
 } from './internal-documents.ts'
-import { definitionFor, narrowTemplate, withoutQuery } from './narrow-view.ts'
+import { definitionFor, narrowSettings, narrowTemplate, withoutQuery } from './narrow-view.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
@@ -38,7 +38,6 @@ import { type Ownership, redactLab, redactWorker, sessionsOfLab, sessionsOfWorke
 
 /** Which actors receive an event, and with which data. Actors that may see every session receive all of it. */
 export type EventVisibility<V> =
-  | { readonly kind: 'public' }
   /** Every actor, in the view of its role. */
   | { readonly kind: 'by_role'; narrow(view: V, actor: Actor): V }
   /** Only the owner. Its deletion goes to no owner, because the document that names the owner is gone. */
@@ -208,7 +207,7 @@ export const RESOURCES = {
     schema: Settings,
     hint: () => ({}),
     view: (parts, settings) => settingsView(parts, settings),
-    visibility: { kind: 'public' },
+    visibility: { kind: 'by_role', narrow: narrowSettings },
   }),
   /** One document per service: its newest term and the requests to its leader. */
   services: published('services', { schema: ServiceTerm, hint: () => ({}) }),

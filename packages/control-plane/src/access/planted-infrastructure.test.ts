@@ -38,6 +38,7 @@ const OF_FLEET = {
   secretRef: 'secret-ref-planted',
   leak: 'leak-udi-planted',
   leakHost: 'leak-host-planted',
+  autoApproved: 'ami-0faceb00c0ffee001',
 } as const
 /** What authors may read, and users may not. */
 const OF_AUTHORS = {
@@ -188,6 +189,7 @@ beforeAll(async () => {
   foreign = await plantForeignLab(serving.id)
   const worker = await plantWorker()
   await plantTemplate()
+  await course.send('PATCH', 'settings', { as: 'admin', json: { auto_approve: OF_FLEET.autoApproved } })
   await plantReports(worker)
   ids = {
     id: worker,
@@ -245,7 +247,7 @@ describe('what only operators may read', () => {
     )
     expect(found(user?.text ?? '', { ...OF_FLEET, ...OF_AUTHORS })).toEqual([])
     expect(found(operator?.text ?? '', OF_FLEET)).toEqual(
-      expect.arrayContaining(['instance', 'token', 'fact', 'profile']),
+      expect.arrayContaining(['instance', 'token', 'fact', 'profile', 'autoApproved']),
     )
     expect(user?.types).toEqual(
       new Set([
@@ -256,6 +258,7 @@ describe('what only operators may read', () => {
         'template.updated',
         'definition.created',
         'definition.updated',
+        'settings.created',
         'decision',
       ]),
     )

@@ -47,7 +47,6 @@ function narrowedText<N extends EventResourceName>(
 ): TextFor | null {
   const visibility: EventVisibility<EventData<N>> = EVENTS[name].visibility
   const data = changedData(name, event)
-  if (visibility.kind === 'public') return null
   if (visibility.kind === 'by_role')
     return data === null ? null : textPerRole(actor => write(withData(event, visibility.narrow(data, actor))))
   if (visibility.kind === 'owner')

@@ -200,7 +200,7 @@ const fleetHandlers = (api: Api) =>
     listServices: json(({ actor }) => listServices(api, actor)),
     triggerService: json(request => requestOfLeader(api, request, 'triggers')),
     resignService: json(request => requestOfLeader(api, request, 'resignations')),
-    getSettings: json(() => getSettings(api)),
+    getSettings: json(({ actor }) => getSettings(api, actor)),
     patchSettings: json(request => patchSettings(api, request)),
     listLicenseLeaks: json(request => listLicenseLeaks(api, request)),
     resolveLicenseLeak: json(request => resolveLicenseLeak(api, request)),
