@@ -1,6 +1,7 @@
 import { mayView } from '@lcm/contract/route-spec'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
+import { redactReason } from '@lcm/domain/redact-reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Collection } from '@lcm/store/store'
@@ -86,16 +87,19 @@ export const sessionsOfLab = ({ session_id, runs }: LabRecord): string[] => [
 
 /**
  * Null for a lab of another owner's session. An unowned lab may still run with the ports of its last session, so they are
- * hidden, and errors may name its machine.
+ * hidden, and errors may name its machine. So may the reasons of runs that were for no own session.
  */
 export function redactLab(lab: LabRecord, own: Ownership | null): LabRecord | null {
   if (own === null) return lab
   if (lab.session_id !== null && !own.sessions.has(lab.session_id)) return null
   const runs = lab.runs.map(run =>
-    run.session_id === null || own.sessions.has(run.session_id) ? run : { ...run, session_id: null },
+    run.session_id !== null && own.sessions.has(run.session_id)
+      ? run
+      : { ...run, session_id: null, reason: redactReason(run.reason) },
   )
+  const pending_action = lab.pending_action && { ...lab.pending_action, error: null }
   const isUnowned = lab.session_id === null
-  return redactSessionIds({ ...lab, runs, ...(isUnowned ? { ports: {}, last_error: null } : {}) }, own)
+  return redactSessionIds({ ...lab, runs, ...(isUnowned ? { ports: {}, last_error: null, pending_action } : {}) }, own)
 }
 
 /** Whether the lab had no owner before its session, and so every actor could see it. */

@@ -1,6 +1,6 @@
 import type { Role } from '@lcm/domain/actor'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
-import { textReason } from '@lcm/domain/reason'
+import { reason, textReason } from '@lcm/domain/reason'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { narrowWorker } from '../../narrow-view.ts'
 import { RESOURCES } from '../../resources.ts'
@@ -201,6 +201,21 @@ describe('the redacted view', () => {
     const lab = JSON.parse(await seenBy('author', `lab-records/${labId}`))
     expect(lab).toMatchObject({ ports: {}, last_error: null, title: 'two routers ls-…', runs: [{ session_id: null }] })
     expect(JSON.parse(await seenBy('user', `lab-records/${labId}`)).runs).toMatchObject([{ session_id: sessionId }])
+  })
+
+  it('a lab without an owner is shown without the errors of what was tried on it', async () => {
+    const [error, at] = ['no answer from 10.0.0.7', new Date(course.clock.now()).toISOString()]
+    const failed = reason('lab_action_failed', { action: 'start', attempt: 1, attempts_max: 3, error })
+    const runs = [null, sessionId].map(session_id => ({ started_at: at, stopped_at: at, session_id, reason: failed }))
+    const pending_action = { action: 'stop', by: 'eve', at, attempts: 1, error } as const
+    await edited(() => ({ session_id: null, pending_action, runs }))
+    for (const as of ['user', 'author'] as const) {
+      const lab = JSON.parse(await seenBy(as, `lab-records/${labId}`))
+      expect(lab).toMatchObject({ pending_action: { action: 'stop', error: null } })
+      expect(lab.runs[0].reason.message).toBe('attempt 1 of 3 failed: …')
+      expect(lab.runs[1].reason).toEqual(as === 'user' ? failed : lab.runs[0].reason)
+    }
+    expect(JSON.parse(await seenBy('operator', `lab-records/${labId}`))).toMatchObject({ pending_action, runs })
   })
 
   it('pages are full, also when entries are left out', async () => {
