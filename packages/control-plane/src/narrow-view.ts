@@ -70,11 +70,14 @@ export const narrowLeak = (leak: LicenseLeak): LicenseLeak => ({
   reason: redactReason(leak.reason),
 })
 
-/** A decision about the fleet, without the facts that were seen. */
+/** By these facts console and command line recognize the newest decision about a request. */
+const SHOWN_FACTS: readonly string[] = ['status', 'desired_status', 'ec2']
+
+/** A decision about the fleet, without the other facts that were seen. */
 export const narrowDecision = <D extends DecisionRecord>(decision: D): D => ({
   ...decision,
   because: redactReason(decision.because),
-  seen: {},
+  seen: Object.fromEntries(Object.entries(decision.seen).filter(([name]) => SHOWN_FACTS.includes(name))),
   guards: decision.guards.map(guard => ({ ...guard, value: numberOf(guard.value), limit: numberOf(guard.limit) })),
   outcome: '',
 })

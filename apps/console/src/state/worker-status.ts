@@ -1,4 +1,4 @@
-import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import {
   CONDITION,
   type DesiredStatus,
@@ -26,7 +26,7 @@ const SERVICE_TEXTS: Readonly<Record<ServiceStatus, string>> = {
 
 /** Activity of a worker that is not booting, in one line. */
 export function statusNote(worker: Worker): string {
-  if (needsApproval(worker)) return 'Approval required'
+  if (awaitsApproval(worker)) return 'Approval required'
   if (holds(worker.conditions, CONDITION.certificateChanged)) return 'CML shows another certificate'
   if (worker.status === 'RUNNING') return `CML ${worker.cml.version ?? ''} ${SERVICE_TEXTS[worker.service_status]}`
   const launchError = worker.status === 'PENDING' || worker.status === 'FAILED' ? worker.launch?.error : null

@@ -15,6 +15,11 @@ export const isTrusted = ({ launch, ec2_instance_id, approval }: Worker): boolea
 export const needsApproval = (worker: Worker): boolean =>
   worker.ec2_instance_id !== null && worker.status !== 'TERMINATED' && !isTrusted(worker)
 
+/** The same for readers whose view hides the instance: as the last report recorded it. */
+export const awaitsApproval = (worker: Worker): boolean =>
+  needsApproval(worker) ||
+  (worker.ec2_instance_id === null && worker.status !== 'TERMINATED' && worker.approval.state === 'required')
+
 /** What an instance without approval lacks, with the command that approves it. */
 export const approvalRequired = ({ id }: Worker): Reason => reason('approval_required', { worker_id: id })
 

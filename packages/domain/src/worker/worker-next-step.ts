@@ -14,7 +14,7 @@ import type { PlannedAction } from '../service-instance.ts'
 import { BOOT_CONDITIONS } from './boot-stages.ts'
 import { endOf, sessionsOn } from './decision/drain.ts'
 import { hasRun, retryDueMs } from './decision/failure.ts'
-import { approvalRequired, needsApproval } from './instance-trust.ts'
+import { approvalRequired, awaitsApproval } from './instance-trust.ts'
 import { WORKER_POLICY } from './observation.ts'
 import { CONDITION, holds, type Worker } from './worker.ts'
 
@@ -171,7 +171,7 @@ function conditionBlockage(types: readonly string[], { conditions }: Worker): Bl
 const NEEDS_TRUST: readonly WorkerNextCode[] = ['idle', 'boot', 'serve', 'license']
 
 function approvalBlockage(next: WorkerNextCode, worker: Worker): Blockage | null {
-  if (!NEEDS_TRUST.includes(next) || !isAbout(next, worker) || !needsApproval(worker)) return null
+  if (!NEEDS_TRUST.includes(next) || !isAbout(next, worker) || !awaitsApproval(worker)) return null
   return { kind: 'block', code: 'ApprovalRequired', reason: approvalRequired(worker), since: worker.created_at }
 }
 

@@ -4,7 +4,7 @@ import { type Instant, toMs } from '@lcm/domain/instant'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { isFinal, isLive, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { accessAdvice, CML_REASONS } from '@lcm/domain/worker/decision/cml-access'
-import { approvalRequired, needsApproval } from '@lcm/domain/worker/instance-trust'
+import { approvalRequired, awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { definitionHash, type ListPage, pageHash, sessionHash, workerHash } from '../../state/router.ts'
 
@@ -126,7 +126,7 @@ function ofWorker(worker: Worker, nowMs: number): Attention | null {
     return { ...about, urgency: 'alarm', what: 'Worker lost', text, since }
   }
   if (status === 'TERMINATED') return null
-  if (needsApproval(worker))
+  if (awaitsApproval(worker))
     return { ...about, urgency: 'watch', what: 'Approval required', text: approvalRequired(worker).message, since }
   if (status === 'FAILED') {
     const text = holding(worker, CONDITION.failed)?.reason.message ?? because()

@@ -1,4 +1,4 @@
-import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import type { Condition, LaunchAttempt, Worker } from '@lcm/domain/worker/worker'
 import { conditionLines, type Fact, factLines, historyLines, section } from '../terminal/description-sections.ts'
 import type { Colors } from '../terminal/output.ts'
@@ -56,7 +56,7 @@ const wantedBy = ({ desired_status, desired_by, desired_reason }: Worker): strin
 
 function approvalText(worker: Worker): string {
   const { state, by, at } = worker.approval
-  if (needsApproval(worker)) return `required: run \`lcm approve worker ${worker.id}\``
+  if (awaitsApproval(worker)) return `required: run \`lcm approve worker ${worker.id}\``
   if (state === 'migrated') return 'approved, as it was in use before approvals existed'
   return state === 'approved' ? `by ${by} at ${at}` : ''
 }

@@ -4,7 +4,7 @@ import type { Next } from '@lcm/domain/next-step'
 import { type Reason, type ReasonCode, sameReason } from '@lcm/domain/reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
-import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { POLICY } from '@lcm/domain/worker/lifecycle'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import { type WorkerNextCode, workerNextText } from '@lcm/domain/worker/worker-next-step'
@@ -134,7 +134,7 @@ function adviceFor(worker: Worker): string[] {
       ...aligned([[`lcm create worker --template ${template} --name ${name}`, 'replace it']]),
       `set replace_lost: true in template ${template} to replace lost workers automatically`,
     ]
-  const approval = needsApproval(worker) ? approvalAdvice(worker, name) : []
+  const approval = awaitsApproval(worker) ? approvalAdvice(worker, name) : []
   if (approval.length > 0 && status !== 'STOPPED') return approval
   const blocked = worker.conditions.find(({ type, status: isSo }) => type === CONDITION.blocked && isSo)
   if (blocked !== undefined) return unblockingAdvice(worker, blocked.reason, giveUp)

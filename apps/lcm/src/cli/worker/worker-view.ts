@@ -1,7 +1,7 @@
 import { toMs } from '@lcm/domain/instant'
 import { NOT_DECIDED_YET } from '@lcm/domain/next-step'
 import { BOOT_CONDITIONS } from '@lcm/domain/worker/boot-stages'
-import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, holds, type Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker } from '@lcm/domain/worker/worker-next-step'
 import { formatDuration } from '../terminal/duration.ts'
@@ -54,7 +54,7 @@ export function waitsFor(worker: Worker): string {
 
 /** A short form of the reason for waiting, for tables. */
 export function stageOf(worker: Worker): string {
-  if (needsApproval(worker)) return 'needs approval'
+  if (awaitsApproval(worker)) return 'needs approval'
   if (holds(worker.conditions, CONDITION.certificateChanged)) return CONDITION.certificateChanged
   switch (worker.status) {
     case 'PENDING':
