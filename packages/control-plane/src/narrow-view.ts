@@ -1,4 +1,4 @@
-import { AUTHORS, mayCall } from '@lcm/contract/route-spec'
+import { AUTHORS, LABLET_CONTROLLER, mayCall } from '@lcm/contract/route-spec'
 import type { AnswerOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
@@ -89,10 +89,13 @@ export const readsTopologies = ({ role }: Pick<Actor, 'role'>): boolean => role 
 
 const NOT_FETCHED = 'the source could not be fetched'
 
-/** A definition as this actor reads it: users without topology and details of its source, and only authors with its query. */
+/**
+ * A definition as this actor reads it: users without topology and details of its source. Only authors, and the controller that
+ * fetches it, read its query.
+ */
 export function definitionFor<D extends Omit<LabletDefinition, 'topology'>>(actor: Actor, definition: D): D {
   const { source, sync } = definition
-  if (actor.role === 'controller' || mayCall(actor, AUTHORS)) return definition
+  if (mayCall(actor, AUTHORS) || mayCall(actor, LABLET_CONTROLLER)) return definition
   if (readsTopologies(actor)) return { ...definition, source: withoutQuery(source) }
   return {
     ...definition,

@@ -288,6 +288,18 @@ describe('what only authors may read', () => {
     ])
   })
 
+  it('has a signature only for the controller that fetches sources', async () => {
+    for (const service of ['worker-controller', 'resource-scheduler', 'lablet-controller'] as const) {
+      const { body } = await course.send('GET', 'lablet-definitions?name=remote', {
+        headers: course.asService(service),
+      })
+      expect([service, found(String(body), OF_AUTHORS)]).toEqual([
+        service,
+        service === 'lablet-controller' ? ['signature', 'syncError'] : ['syncError'],
+      ])
+    }
+  })
+
   it('has no signature in an event or the audit, for any role', async () => {
     const audit = String((await course.send('GET', 'audit', { as: 'admin' })).body)
     expect(audit).toContain('https://labs.example/x.yaml')
