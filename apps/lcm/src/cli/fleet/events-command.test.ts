@@ -1,3 +1,5 @@
+import { DecisionRecord } from '@lcm/domain/journal-records'
+import { textReason } from '@lcm/domain/reason'
 import { expect, it } from 'vitest'
 import { RETRY_MS } from '../follow-events.ts'
 import { run } from '../program.ts'
@@ -44,6 +46,18 @@ it('prints a line for sessions, definitions and labs as well', async () => {
     'lab.created         lr-1  BGP basics  BOOTED',
     'lab.deleted         lr-1',
   ])
+})
+
+it('prints the reason of a decision', async () => {
+  const { api, clock, interrupt, done, outLines } = await following()
+  const because = textReason('EC2 has no capacity')
+  const entry = { id: 'd-1', at: '2026-01-01T00:00:00.000Z', resource: `worker:${ID}`, service: 'worker-controller' }
+  const data = DecisionRecord.parse({ ...entry, epoch: 1, action: 'wait', because })
+  api.tell({ type: 'decision', id: data.id, at: data.at, data })
+  await clock.advance(0)
+  interrupt()
+  expect(await done).toBe(0)
+  expect(outLines()).toEqual([`${data.at}  decision            ${data.resource}  wait: EC2 has no capacity`])
 })
 
 it('prints JSON lines for programs', async () => {

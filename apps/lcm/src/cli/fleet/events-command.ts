@@ -1,4 +1,5 @@
 import type { EventEnvelope } from '@lcm/contract/events'
+import { actionWords } from '@lcm/domain/text/action-words'
 import type { Command } from 'commander'
 import type { Shell } from '../command-dependencies.ts'
 import { follow, positionNow } from '../follow-events.ts'
@@ -62,7 +63,7 @@ function eventLine(event: EventEnvelope): string {
     case 'settings.updated':
       return `${head}  version ${event.version}`
     case 'decision':
-      return `${head}  ${event.data.resource}  ${event.data.action}: ${event.data.because}`
+      return `${head}  ${event.data.resource}  ${actionWords(event.data.action)}: ${event.data.because.message}`
     case 'metrics.batch':
       return `${head}  ${event.data.length} ${event.data.length === 1 ? 'worker' : 'workers'}`
     case 'definition.created':
