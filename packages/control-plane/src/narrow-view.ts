@@ -6,6 +6,7 @@ import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import { redactReason } from '@lcm/domain/redact-reason'
+import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 
@@ -76,11 +77,22 @@ const SHOWN_FACTS: readonly string[] = ['status', 'desired_status', 'ec2']
 /** A decision about the fleet, without the other facts that were seen. */
 export const narrowDecision = <D extends DecisionRecord>(decision: D): D => ({
   ...decision,
+  resource: narrowResource(decision.resource),
   because: redactReason(decision.because),
   seen: Object.fromEntries(Object.entries(decision.seen).filter(([name]) => SHOWN_FACTS.includes(name))),
   guards: decision.guards.map(guard => ({ ...guard, value: numberOf(guard.value), limit: numberOf(guard.limit) })),
   outcome: '',
 })
+
+/** An action that a controller plans for the fleet. */
+export const narrowPlanned = <P extends PlannedAction>(planned: P): P => ({
+  ...planned,
+  resource: narrowResource(planned.resource),
+  because: redactReason(planned.because),
+})
+
+/** A machine without a worker is named by its instance; a purchase by template and region. */
+const narrowResource = (resource: string): string => resource.replace(/^fleet:[^/]*$/, `fleet:${HIDDEN}`)
 
 const numberOf = <T>(value: T): T | typeof HIDDEN => (typeof value === 'string' ? HIDDEN : value)
 

@@ -38,6 +38,7 @@ const OF_FLEET = {
   secretRef: 'secret-ref-planted',
   leak: 'leak-udi-planted',
   leakHost: 'leak-host-planted',
+  orphan: 'i-0deadbeef0orphan0',
   autoApproved: 'ami-0faceb00c0ffee001',
 } as const
 /** What authors may read, and users may not. */
@@ -108,6 +109,7 @@ async function plantWorker(): Promise<string> {
 async function plantReports(workerId: string): Promise<void> {
   const headers = { ...course.asService('worker-controller'), 'lcm-epoch': '1' }
   const at = new Date(course.clock.now()).toISOString()
+  const orphan = { action: 'orphan_report', because: FREE, resource: `fleet:${OF_FLEET.orphan}` }
   const decision = {
     id: 'd-1',
     at,
@@ -118,13 +120,17 @@ async function plantReports(workerId: string): Promise<void> {
     guards: [{ name: 'image', value: OF_FLEET.guard, limit: 3, passed: true }],
     outcome: OF_FLEET.outcome,
   }
-  await course.send('POST', 'decisions', { headers, json: { epoch: 1, decisions: [decision] } })
+  await course.send('POST', 'decisions', {
+    headers,
+    json: { epoch: 1, decisions: [decision, { ...orphan, id: 'd-2', at }] },
+  })
   const { version } = await course.get(workerId)
   const changes = { status: 'STOPPING' }
   const write = { changes, decision: { action: 'stop', because: REFUSED, outcome: OF_FLEET.outcome } }
   const stopped = await course.fenced('PATCH', `workers/${workerId}/status`, write, { ifMatch: version })
   if (stopped.status !== 200) throw new Error(String(stopped.body))
-  const plan = [{ resource: `worker:${workerId}`, action: 'stop', because: textReason(OF_FLEET.plan), due_at: null }]
+  const stop = { resource: `worker:${workerId}`, action: 'stop', because: textReason(OF_FLEET.plan) }
+  const plan = [stop, orphan].map(each => ({ ...each, due_at: null }))
   const instance = {
     is_leader: true,
     epoch: 1,
@@ -247,7 +253,7 @@ describe('what only operators may read', () => {
     )
     expect(found(user?.text ?? '', { ...OF_FLEET, ...OF_AUTHORS })).toEqual([])
     expect(found(operator?.text ?? '', OF_FLEET)).toEqual(
-      expect.arrayContaining(['instance', 'token', 'fact', 'profile', 'autoApproved']),
+      expect.arrayContaining(['instance', 'token', 'fact', 'profile', 'orphan', 'autoApproved']),
     )
     expect(user?.types).toEqual(
       new Set([

@@ -5,6 +5,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { redactReason } from '@lcm/domain/redact-reason'
 import type { ServiceInstance } from '@lcm/domain/service-instance'
 import type { Api } from '../../api-context.ts'
+import { narrowPlanned } from '../../narrow-view.ts'
 import { redactSessionIds, seesAll, visibilityOf } from '../../visibility.ts'
 import { isSilent, newestOf } from './commands.ts'
 
@@ -51,7 +52,7 @@ export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFl
   const items: typeof all = []
   for (const item of all) {
     const { owner, own } = await visibilityOf(api, item.resource)
-    if (owner === null) items.push(redactSessionIds({ ...item, because: redactReason(item.because) }, own))
+    if (owner === null) items.push(redactSessionIds(narrowPlanned(item), own))
     else if (mayView(actor, owner)) items.push(redactSessionIds(item, own))
   }
   return { at, items }
