@@ -233,6 +233,10 @@ it('names a CML that does not respond, with its last observation', () => {
     conditions: [condition('Tls', false, 'no TLS')],
   })
   expect(brief(judgeCml([cut]))).toEqual(['failure: CML on metal-1 does not respond at https://10.0.0.1: no TLS'])
+  // The view of users hides the address.
+  expect(brief(judgeCml([{ ...cut, https_endpoint: null }]))).toEqual([
+    'failure: CML on metal-1 does not respond: no TLS',
+  ])
   expect(judgeCml([{ ...cut, service_status: 'STARTING' }])[0]?.severity).toBe('warning')
   const failed = running({ name: 'm', status: 'FAILED', conditions: [condition('Failed', true, 'no capacity')] })
   expect(brief(judgeCml([failed]))).toEqual(['failure: m is FAILED: no capacity'])

@@ -1,5 +1,5 @@
 import { accessAdvice, FAULT_REASONS } from '@lcm/domain/worker/decision/cml-access'
-import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Condition, type Worker } from '@lcm/domain/worker/worker'
 import { shellWord } from '../cli/terminal/shell-word.ts'
 import { type Finding, failure, firstOf, ok, warning } from './finding.ts'
@@ -27,7 +27,7 @@ function troubleOf(worker: Worker): Finding[] {
       ),
     ]
   }
-  if (status !== 'RUNNING' || https_endpoint === null || needsApproval(worker)) return []
+  if (status !== 'RUNNING' || awaitsApproval(worker)) return []
   const changed = messageOf(worker, CONDITION.certificateChanged)
   if (changed !== null)
     return [failure('cml', `${name}: ${changed}`, 'compare the fingerprint on the machine itself first')]
@@ -39,12 +39,14 @@ function troubleOf(worker: Worker): Finding[] {
     return stale === null ? [] : [warning('cml', `metrics of ${name} are stale: ${stale}`, next)]
   }
   const why = pendingStage(worker)
-  const message = `CML on ${name} does not respond at ${https_endpoint}${why === null ? '' : `: ${why}`}`
+  const place = https_endpoint === null ? '' : ` at ${https_endpoint}`
+  const message = `CML on ${name} does not respond${place}${why === null ? '' : `: ${why}`}`
   if (service_status === 'STARTING') return [warning('cml', message, 'wait until it has booted')]
+  const explain = `see \`lcm why worker ${shellWord(name)}\``
   const next =
     'open that address on the computer of the worker-controller. If it does not respond, check the security group (port 443) and ' +
-    `CML_ADDRESS. If it does, see \`lcm why worker ${shellWord(name)}\``
-  return [failure('cml', message, next)]
+    `CML_ADDRESS. If it does, ${explain}`
+  return [failure('cml', message, https_endpoint === null ? explain : next)]
 }
 
 function refusedCml({ name }: Worker, { reason }: Condition): Finding {

@@ -3,6 +3,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { textReason } from '@lcm/domain/reason'
 import { LAB_STOPPED } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { NOT_NEEDED } from '@lcm/domain/worker/worker-field-schemas'
 import { expect, it } from 'vitest'
 import { cliApi } from '../cli/testing/in-memory-api.ts'
 import {
@@ -57,6 +58,11 @@ it.each<[Partial<Worker>, string]>([
   [{ conditions: [condition('EndpointTagIgnored', 'the tag is ignored')] }, 'metal-1: the tag is ignored'],
   [
     { status: 'RUNNING', ec2_instance_id: 'i-1' },
+    'metal-1 needs an approval: LCM did not launch its machine, and sends it no password, license or session',
+  ],
+  [
+    // The view of users hides the instance.
+    { status: 'RUNNING', ec2_instance_id: null, approval: { ...NOT_NEEDED, state: 'required' } },
     'metal-1 needs an approval: LCM did not launch its machine, and sends it no password, license or session',
   ],
   [{ status: 'UNKNOWN' }, 'metal-1 is UNKNOWN: requested by admin'],

@@ -2,7 +2,7 @@ import { type Client, isProblem } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { isFinal, LAB_STOPPED, type LabletSession } from '@lcm/domain/session/lablet-session'
-import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
 import { CONDITION, type Worker } from '@lcm/domain/worker/worker'
 import type { DefinitionSummary } from '../cli/definition/definition-view.ts'
 import { shellWord } from '../cli/terminal/shell-word.ts'
@@ -63,10 +63,10 @@ function ofWorker(worker: Worker): Finding[] {
       `see \`lcm why worker ${id}\`, or delete its record with \`lcm delete worker ${id}\``,
     )
   if (status === 'TERMINATED' || status === 'FAILED') return []
-  if (needsApproval(worker))
+  if (awaitsApproval(worker))
     return attend(
       `${name} needs an approval: LCM did not launch its machine, and sends it no password, license or session`,
-      `run \`lcm approve worker ${shellWord(name)}\` if you know who launched ${worker.ec2_instance_id}; ${next}`,
+      `run \`lcm approve worker ${shellWord(name)}\` if you know who launched ${worker.ec2_instance_id ?? 'it'}; ${next}`,
     )
   const [stuck] = STUCK.flatMap(type => conditions.filter(each => each.type === type && each.status))
   if (stuck !== undefined) return attend(`${name} is ${status} and blocked: ${stuck.reason.message}`, next)
