@@ -13,8 +13,8 @@ const create = async (name: string, role = 'user'): Promise<string> =>
 const tokenOf = async (person_id: string): Promise<string> =>
   (await fleet.send('POST', 'tokens', { json: { name: 'laptop', role: 'user', person_id } })).json.secret
 const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
-const book = (secret: string) =>
-  fleet.send('POST', 'lablet-sessions', { headers: bearer(secret), json: { definition: 'bgp' } })
+const book = (secret: string, more: object = {}) =>
+  fleet.send('POST', 'lablet-sessions', { headers: bearer(secret), json: { definition: 'bgp', ...more } })
 const whoIs = async (secret: string) => (await fleet.send('GET', 'info', { headers: bearer(secret) })).json.actor?.id
 const merge = (from: string, into: string, as: 'admin' | 'operator' = 'admin') =>
   fleet.send('POST', `people/${from}/merge`, { as, json: { into } })
@@ -53,6 +53,22 @@ it('gives every session and token to the other person and removes the record', a
   expect((await merge(both.ann, both.bob)).status).toBe(200)
   await settle()
   await expectMerged(both)
+})
+
+it('of two people with the same reservation_id drops the one of the person that goes', async () => {
+  const both = await annAndBob()
+  const bobs = await book(await tokenOf(both.bob), { reservation_id: 'R-1' })
+  const anns = await book(both.secrets[0] ?? '', { reservation_id: 'R-1' })
+  await book(both.secrets[0] ?? '', { reservation_id: 'R-2' })
+  expect((await merge(both.ann, both.bob)).status).toBe(200)
+  await settle()
+  expect(await peopleNow()).toEqual(['Bob'])
+  const reserved = async (id: string) => (await fleet.session(id)).reservation_id
+  expect(await reserved(bobs.json.id)).toBe('R-1')
+  expect(await reserved(anns.json.id)).toBeNull()
+  const sessions = await fleet.all('sessions')
+  expect(sessions.map(({ reservation_id }) => reservation_id)).toContain('R-2')
+  expect(new Set(sessions.map(({ owner }) => owner))).toEqual(new Set([both.bob]))
 })
 
 describe('a crash', () => {

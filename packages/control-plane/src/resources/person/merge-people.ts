@@ -3,6 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Person } from '@lcm/domain/person'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../api-context.ts'
 import { nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
 import { changeDocument } from '../change-document.ts'
@@ -88,16 +89,32 @@ async function moveBelongings(api: Api, from: Person, into: Person, actor: Actor
       }),
     )
   const sessions = await listAll(api.sessions, { where: { owner: from.id } })
-  for (const { id } of sessions)
-    await nullOnConflict(
-      changeSession(api, id, { actor, ifMatch: null, once: null }, (session, now) => {
-        if (session.owner !== from.id) return null
-        const change = { before: { owner: from.id }, after: { owner: into.id } }
-        const entries = [auditEntry(actor, 'change-owner', now, change)]
-        return { session: { ...session, owner: into.id, owner_name: into.name }, entries }
-      }),
-    )
+  for (const { id } of sessions) await nullOnConflict(moveSession(api, id, { from, into }, actor))
   return tokens.length + sessions.length
+}
+
+/** A `reservation_id` that the new owner has too is dropped: it is unique per owner, and the merge must end. */
+async function moveSession(
+  api: Api,
+  id: string,
+  { from, into }: { from: Person; into: Person },
+  actor: Actor,
+): Promise<LabletSession> {
+  const moveAnd = (more: Partial<LabletSession>) =>
+    changeSession(api, id, { actor, ifMatch: null, once: null }, (session, now) => {
+      if (session.owner !== from.id) return null
+      const { owner, reservation_id } = session
+      const moved = { ...session, owner: into.id, owner_name: into.name, ...more }
+      const after = { owner: moved.owner, reservation_id: moved.reservation_id }
+      const entries = [auditEntry(actor, 'change-owner', now, { before: { owner, reservation_id }, after })]
+      return { session: moved, entries }
+    })
+  try {
+    return await moveAnd({})
+  } catch (error) {
+    if (!(error instanceof ProblemError && error.code === 'already_exists')) throw error
+    return moveAnd({ reservation_id: null })
+  }
 }
 
 /** Finishes every merge. Any number of replicas may run it at once. */
