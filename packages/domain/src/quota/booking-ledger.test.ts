@@ -81,6 +81,29 @@ describe('a booking', () => {
     expect(refusalOf(ledger, booking(0, 1), LIMITS, NOW)).toBeNull()
   })
 
+  it('is refused while as many sessions as the limit allows are booked at any moment of its slot', () => {
+    const refused = { code: 'quota_same_time', params: { used: 2, limit: 2, frees_at: inHours(4) } }
+    const two = { a: entry(2, 5), b: entry(3, 4) }
+    for (const [from, to] of [
+      [3, 4],
+      [0, 9],
+      [2.5, 3.5],
+      [3.5, 6],
+    ] as const)
+      expect(refusalOf(two, booking(from, to), LIMITS, NOW)).toMatchObject(refused)
+    for (const [from, to] of [
+      [0, 3],
+      [2, 3],
+      [4, 9],
+    ] as const)
+      expect(refusalOf(two, booking(from, to), LIMITS, NOW)).toBeNull()
+    expect(refusalOf({ ...two, 'ls-new': entry(3, 4) }, booking(4, 5), LIMITS, NOW)).toBeNull()
+    expect(refusalOf({}, booking(2, 3), { ...LIMITS, live_sessions: 0 }, NOW)).toMatchObject({
+      code: 'quota_live_sessions',
+      params: { used: 0, limit: 0 },
+    })
+  })
+
   it('is not refused for sessions that are over', () => {
     const ledger = { a: entry(-1, 1, { is_over: true }), b: entry(-3, -1), c: entry(-3, 0) }
     expect(refusalOf(ledger, booking(0, 1), { ...LIMITS, live_sessions: 1 }, NOW)).toBeNull()
@@ -234,6 +257,8 @@ describe('whatever is booked, one after the other', () => {
         }
         const used = usageOf(ledger, NOW)
         expect(used.live_sessions).toBeLessThanOrEqual(2)
+        for (const { start } of Object.values(ledger))
+          expect(usageOf(ledger, start).live_sessions).toBeLessThanOrEqual(2)
         expect(used.future_sessions).toBeLessThanOrEqual(3)
         for (let week = -1; week < 5; week += 1) {
           const at = toInstant(NOW_MS + week * 7 * 24 * HOUR_MS)

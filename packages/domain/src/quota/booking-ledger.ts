@@ -43,10 +43,10 @@ const future = (ledger: BookingLedger, now: Instant): LedgerEntry[] => open(ledg
 
 /** Why the booking exceeds the limits; null if it may be made. Its own entry of an earlier try doesn't count. */
 export function refusalOf(ledger: BookingLedger, booking: Booking, limits: QuotaLimits, now: Instant): Reason | null {
-  const others = without(ledger, booking.id)
   return (
     beyondHorizon(booking, limits.horizon_days, now) ??
-    tooManySessions(others, booking, limits, now) ??
+    tooManyInFuture(ledger, booking, limits.future_sessions, now) ??
+    tooManyAtOnce(ledger, booking, limits.live_sessions, now) ??
     tooManyCoreHours(ledger, booking, limits.core_hours_per_week)
   )
 }
@@ -57,22 +57,28 @@ function beyondHorizon({ start }: Booking, limit: Limit, now: Instant): Reason |
   return reason('quota_horizon', { days: Math.max(limit + 1, Math.round(days)), limit })
 }
 
-function tooManySessions(
-  others: BookingLedger,
-  { start }: Booking,
-  { live_sessions, future_sessions }: QuotaLimits,
-  now: Instant,
-): Reason | null {
-  if (start <= now) {
-    const used = live(others, now)
-    if (live_sessions === UNLIMITED || used.length < live_sessions) return null
-    const frees_at = earliest(used.map(({ end }) => end))
-    return reason('quota_live_sessions', { used: used.length, limit: live_sessions, frees_at })
-  }
-  const used = future(others, now)
-  if (future_sessions === UNLIMITED || used.length < future_sessions) return null
+function tooManyInFuture(ledger: BookingLedger, { id, start }: Booking, limit: Limit, now: Instant): Reason | null {
+  if (limit === UNLIMITED || start <= now) return null
+  const used = future(without(ledger, id), now)
+  if (used.length < limit) return null
   const frees_at = earliest(used.map(entry => entry.start))
-  return reason('quota_future_sessions', { used: used.length, limit: future_sessions, frees_at })
+  return reason('quota_future_sessions', { used: used.length, limit, frees_at })
+}
+
+/** Looks at every moment of the slot: sessions booked ahead would otherwise start beyond the limit. */
+export function tooManyAtOnce(ledger: BookingLedger, booking: Booking, limit: Limit, now: Instant): Reason | null {
+  if (limit === UNLIMITED) return null
+  const others = without(ledger, booking.id)
+  const from = booking.start <= now ? now : booking.start
+  const starts = future(others, from).map(({ start }) => start)
+  // The number of sessions grows only where one starts.
+  for (const at of [from, ...starts.filter(start => start < booking.end).toSorted()]) {
+    const used = live(others, at)
+    if (used.length < limit) continue
+    const code = at === now || limit === 0 ? 'quota_live_sessions' : 'quota_same_time'
+    return reason(code, { used: used.length, limit, frees_at: earliest(used.map(({ end }) => end)) })
+  }
+  return null
 }
 
 const earliest = (instants: readonly Instant[]): Instant | null => instants.toSorted()[0] ?? null

@@ -7,8 +7,8 @@ import type { SettingsHistory } from '../settings-history.ts'
 const LEARNERS: ReadonlySet<string> = new Set(LEARNER_NAMES)
 
 /**
- * A booking never leaves its owner with more sessions than the limit allowed. Sessions that started after the booking don't count:
- * future sessions may start while the limit is reached.
+ * A booking never leaves its owner with more sessions than the limit allowed. Sessions that started after the booking don't count,
+ * because an operator may have extended others meanwhile.
  */
 export function overQuota(
   booked: LabletSession,

@@ -6,6 +6,7 @@ import {
   isHolding,
   reconciled,
   refusalOf,
+  tooManyAtOnce,
   tooManyCoreHours,
   withBooking,
   withoutBooking,
@@ -58,6 +59,7 @@ export async function admitExtension(api: Api, actor: Actor, session: LabletSess
     // Concurrent extensions of one session add up.
     const from = ledger[session.id]?.end ?? booked.end
     const booking = { ...booked, end: toInstant(toMs(from) + minutes * MINUTE_MS) }
+    refuse(tooManyAtOnce(ledger, { ...booking, start: from }, limits.live_sessions, now))
     refuse(tooManyCoreHours(ledger, booking, limits.core_hours_per_week))
     return withBooking(ledger, booking, now)
   })

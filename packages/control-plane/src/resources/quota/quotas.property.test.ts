@@ -87,15 +87,16 @@ async function act(course: Course, now: Step, round: number): Promise<void> {
   }
 }
 
-/** Only a booking may add sessions, and never beyond a limit. */
+/** At no time more sessions than the limit, and no booking beyond that of future ones. */
 async function checkLimits(course: Course, before: ReadonlySet<string>): Promise<void> {
   const now = toInstant(course.clock.now())
   const sessions = await countingSessions(course)
-  const isNew = (isLive: boolean) =>
-    sessions.some(({ id, timeslot }) => !before.has(id) && timeslot.start <= now === isLive)
-  const live = sessions.filter(({ timeslot }) => timeslot.start <= now)
-  if (isNew(true)) expect(live.length).toBeLessThanOrEqual(LIMITS.live)
-  if (isNew(false)) expect(sessions.length - live.length).toBeLessThanOrEqual(LIMITS.future)
+  for (const { timeslot } of sessions) {
+    const atOnce = sessions.filter(each => each.timeslot.start <= timeslot.start && timeslot.start < each.timeslot.end)
+    expect(atOnce.length).toBeLessThanOrEqual(LIMITS.live)
+  }
+  const future = sessions.filter(({ timeslot }) => timeslot.start > now)
+  if (future.some(({ id }) => !before.has(id))) expect(future.length).toBeLessThanOrEqual(LIMITS.future)
 }
 
 async function checkLedger(course: Course): Promise<void> {

@@ -64,11 +64,24 @@ describe('a booking', () => {
   })
 
   it('in the future counts apart from the open sessions', async () => {
-    for (let nth = 0; nth < 10; nth += 1) expect((await book({ start: inMinutes(60) })).status).toBe(201)
-    expect((await book({ start: inMinutes(60) })).json).toMatchObject({
+    for (let nth = 1; nth <= 10; nth += 1) expect((await book({ start: inMinutes(60 * nth) })).status).toBe(201)
+    expect((await book({ start: inMinutes(660) })).json).toMatchObject({
       detail: 'You have 10 of 10 future sessions booked; cancel one or ask an operator',
     })
     expect((await book()).status).toBe(201)
+  })
+
+  it('ahead is refused beyond the sessions at a time, however often it is repeated', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      for (let nth = 0; nth < 2; nth += 1) await book({ start: inMinutes(1) })
+      expect((await book({ start: inMinutes(1) })).json.code).toBe('quota_exceeded')
+      await course.clock.advance(2 * MINUTE_MS)
+    }
+    expect((await quota()).used).toMatchObject({ live_sessions: 2, future_sessions: 0 })
+    expect((await book({ start: inMinutes(5) })).json).toMatchObject({
+      detail: 'You have 2 of 2 sessions at that time; choose another time, cancel one or ask an operator',
+      reason: { code: 'quota_same_time' },
+    })
   })
 
   it('beyond the horizon is refused', async () => {
@@ -169,6 +182,14 @@ describe('an extension', () => {
     expect((await extend(id, 90)).status).toBe(202)
     expect((await quota()).used.core_hours_this_week).toBe(5)
     expect((await extend(id, 10)).status).toBe(409)
+  })
+
+  it('is refused beyond the sessions at a time', async () => {
+    const { id } = (await book({ duration_minutes: 30 })).json
+    for (let nth = 0; nth < 2; nth += 1) await book({ start: inMinutes(40), duration_minutes: 30 })
+    expect((await extend(id, 11)).json).toMatchObject({ reason: { code: 'quota_same_time', params: { used: 2 } } })
+    expect((await extend(id, 10)).status).toBe(202)
+    expect((await extend(id, 20, 'operator')).status).toBe(202)
   })
 
   it('that is repeated counts once, and concurrent ones add up', async () => {

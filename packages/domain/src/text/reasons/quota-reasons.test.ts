@@ -11,6 +11,10 @@ const ROWS: readonly MessageRow[] = [
   ],
   [reason('quota_live_sessions', { used: 0, limit: 0, frees_at: null }), "You can't open sessions; ask an operator"],
   [
+    reason('quota_same_time', { used: 2, limit: 2, frees_at: '2026-11-19T10:00:00.000Z' }),
+    'You have 2 of 2 sessions at that time; choose another time, cancel one or ask an operator',
+  ],
+  [
     reason('quota_future_sessions', { used: 10, limit: 10, frees_at: '2026-11-20T10:00:00.000Z' }),
     'You have 10 of 10 future sessions booked; cancel one or ask an operator',
   ],

@@ -7,6 +7,8 @@ export const QUOTA_REASONS = {
     limit === 0
       ? "You can't open sessions; ask an operator"
       : `You have ${used} of ${limit} sessions open; cancel one or ask an operator`,
+  quota_same_time: ({ used, limit }: { used: number; limit: number; frees_at: FreesAt }) =>
+    `You have ${used} of ${limit} sessions at that time; choose another time, cancel one or ask an operator`,
   quota_future_sessions: ({ used, limit }: { used: number; limit: number; frees_at: FreesAt }) =>
     limit === 0
       ? "You can't book sessions in advance; ask an operator"
