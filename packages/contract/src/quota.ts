@@ -18,8 +18,10 @@ export const QuotaView = z
   .object({
     id: z.string().meta({ description: 'The id of the person: the `owner` of the sessions.', example: 'oidc:jane' }),
     version: z.int().meta({ description: 'Grows by one with every write; 0 before the first booking.', example: 4 }),
-    name: z.string().meta({ description: 'The name at the latest booking.', example: 'Jane' }),
-    role: z.enum(ROLES).meta({ description: 'The role at the latest booking.', example: 'user' }),
+    name: z.string().meta({ description: 'The name of the person; empty before the first sign-in.', example: 'Jane' }),
+    role: z
+      .enum(ROLES)
+      .meta({ description: 'The role of the person; `user` before the first sign-in.', example: 'user' }),
     limits: QuotaLimits.meta({ description: 'The limits that apply.' }),
     given: GivenLimits.meta({
       description: 'The limits that an operator set for this person. The others come from the role.',

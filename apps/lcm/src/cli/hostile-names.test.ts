@@ -26,8 +26,13 @@ function aShell() {
   } as const
   captured.api.putToken({ ...token, name: NAME })
   captured.api.sessions.put(aSession({ owner_name: NAME, reservation_id: NAME }))
-  const quota = { id: 'oidc:ann', version, created_at, updated_at, role: 'user', given: {}, ledger: {} } as const
-  captured.api.seed(() => captured.api.plane.put('quotas', { ...quota, name: NAME }))
+  const quota = { id: 'oidc:ann', version, created_at, updated_at, given: {}, ledger: {} } as const
+  const state = { groups: [], signed_out_at: null, merging_into: null }
+  const person = { name: NAME, email: null, role: 'user', source: 'provider', ...state } as const
+  captured.api.seed(async () => {
+    await captured.api.plane.put('quotas', quota)
+    await captured.api.plane.put('people', { id: quota.id, version, created_at, updated_at, ...person })
+  })
   return captured
 }
 

@@ -57,7 +57,7 @@ async function aPlane() {
   const leak = { worker_id: WORKER, worker_name: 'training-1', udi: null, hostname: null, product: null }
   const open = { at, reason: textReason('lost'), resolved_at: null, resolved_by: null }
   await plane.put('leaks', { ...stamps, id: 'll-5k1r2m3n8pq4t', ...leak, ...open })
-  await plane.put('quotas', { ...stamps, id: OWNER.id, name: OWNER.name, role: 'user', given: {}, ledger: {} })
+  await plane.put('quotas', { ...stamps, id: OWNER.id, given: {}, ledger: {} })
   const bearer = { name: 'ci', role: 'user', person_id: null, service: null, expires_at: null, hash: 'none' } as const
   await plane.put('tokens', { ...stamps, id: 'tk-5k1r2m3n8pq4t', ...bearer })
   const profile = { name: 'Jane Doe', email: null, role: 'user', source: 'operator' } as const

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ROLES, type Role } from '../actor.ts'
+import type { Role } from '../actor.ts'
 import { documentFields } from '../document-fields.ts'
 import { resettable, type SettingValues } from '../fleet/settings.ts'
 import { Instant } from '../instant.ts'
@@ -58,9 +58,6 @@ export type BookingLedger = z.infer<typeof BookingLedger>
 /** One document per person. Its id is the `owner` of the sessions. */
 export const Quota = z.object({
   ...documentFields('oidc:jane'),
-  /** Name and role at the latest booking. */
-  name: z.string(),
-  role: z.enum(ROLES),
   given: GivenLimits,
   ledger: BookingLedger,
 })
@@ -85,7 +82,7 @@ function limitsOfRole(role: Role, settings: SettingValues): QuotaLimits {
 }
 
 /** The limits of a person: the given ones, else those of the role. */
-export const limitsOf = ({ role, given }: Pick<Quota, 'role' | 'given'>, settings: SettingValues): QuotaLimits =>
+export const limitsOf = ({ role, given }: { role: Role; given: GivenLimits }, settings: SettingValues): QuotaLimits =>
   QuotaLimits.parse({ ...limitsOfRole(role, settings), ...given })
 
 /** The given limits with the patch applied. */

@@ -1,4 +1,4 @@
-import { type Client, unlessMissing } from '@lcm/client/client'
+import { unlessMissing } from '@lcm/client/client'
 import { readList } from '@lcm/client/list-pages'
 import type { QuotaView } from '@lcm/contract/quota'
 import { notThere, onlyOne } from '../find-resource.ts'
@@ -34,23 +34,16 @@ export const QUOTAS: Kind<QuotaView> = {
   hidden: null,
   isHidden: () => false,
   async find(client, idOrName, signal) {
-    const found = await findQuota(client, idOrName, signal)
-    if (found === null) throw notThere('quota', idOrName, 'lcm get quotas')
-    return found
+    const byId = await unlessMissing(client.call('getQuota', { params: { owner: idOrName }, signal }))
+    if (byId !== null) return byId
+    const { items } = await QUOTAS.list(client, true, signal)
+    const named = items.filter(({ name }) => name === idOrName)
+    if (named.length === 0) throw notThere('quota', idOrName, 'lcm get quotas')
+    const line = ({ id, role }: QuotaView) => `${id}  ${role}`
+    return onlyOne(named, { name: idOrName, singular: 'quota', plural: 'quotas', isOver: () => false, line })
   },
   list: (client, _, signal) => readList(query => client.call('listQuotas', { query, signal })),
   everyMs: READ_EVERY_MS,
   changed: () => null,
   deleted: () => null,
-}
-
-/** Null for a person without a quota. */
-export async function findQuota(client: Client, idOrName: string, signal: AbortSignal): Promise<QuotaView | null> {
-  const byId = await unlessMissing(client.call('getQuota', { params: { owner: idOrName }, signal }))
-  if (byId !== null) return byId
-  const { items } = await QUOTAS.list(client, true, signal)
-  const named = items.filter(({ name }) => name === idOrName)
-  if (named.length === 0) return null
-  const line = ({ id, role }: QuotaView) => `${id}  ${role}`
-  return onlyOne(named, { name: idOrName, singular: 'quota', plural: 'quotas', isOver: () => false, line })
 }

@@ -1,3 +1,4 @@
+import { type Client, unlessMissing } from '@lcm/client/client'
 import type { QuotaView } from '@lcm/contract/quota'
 import type { BodyInput } from '@lcm/contract/routes'
 import { QUOTA_LIMIT_NAMES } from '@lcm/domain/quota/quota'
@@ -6,10 +7,11 @@ import { CliError, EXIT } from '../cli-error.ts'
 import type { Shell } from '../command-dependencies.ts'
 import { type Invocation, invocation } from '../invocation.ts'
 import { type Format, formatOption, wholeNumber } from '../option-parsers.ts'
+import { PEOPLE } from '../person/person-kind.ts'
 import { printOne } from '../resource-view.ts'
 import { parseDuration } from '../terminal/duration.ts'
 import { printable } from '../terminal/table.ts'
-import { findQuota, horizonText, QUOTA_VIEW } from './quota-kind.ts'
+import { horizonText, QUOTA_VIEW } from './quota-kind.ts'
 
 type Limit = number | 'unlimited'
 
@@ -29,7 +31,7 @@ const HORIZON_DAYS_MAX = 3650
 
 export function defineSetQuota(set: Command, shell: Shell): void {
   set
-    .command('quota <owner>')
+    .command('quota <person>')
     .description('Set how much a person may book, instead of the limits of the role')
     .option('--live <count>', 'Sessions at a time, or unlimited', limit(wholeNumber(0, SESSIONS_MAX)))
     .option('--future <count>', 'Sessions that have not started, or unlimited', limit(wholeNumber(0, SESSIONS_MAX)))
@@ -60,7 +62,7 @@ async function setQuota(idOrName: string, options: QuotaOptions, invoked: Invoca
     throw new CliError(EXIT.usage, 'no limit given', 'use --live, --future, --horizon, --core-hours or --default')
   const { client } = await connect()
   const { signal } = shell
-  const owner = (await findQuota(client, idOrName, signal))?.id ?? newOwner(idOrName)
+  const owner = await ownerOf(client, idOrName, signal)
   const quota = await client.call('patchQuota', { params: { owner }, body, signal })
   const { output: format } = options
   if (format !== undefined) return printOne(QUOTA_VIEW, quota, { output, format, nowMs: shell.clock.now() })
@@ -74,13 +76,17 @@ function patchOf({ live, future, horizon, coreHours, default: isReset }: QuotaOp
   return { ...reset, ...set }
 }
 
-/** A person who has not booked is known by id only. Ids of people have a colon. */
-function newOwner(id: string): string {
-  if (id.includes(':')) return id
-  const advice = 'give the id of a person, such as oidc:jane; list known ones with `lcm get quotas`'
-  throw new CliError(EXIT.notFound, `quota ${id} not found`, advice)
+/** Limits may be set before the first sign-in, by the id that the person will have. Such ids have a colon. */
+async function ownerOf(client: Client, idOrName: string, signal: AbortSignal): Promise<string> {
+  if (idOrName.includes(':')) return idOrName
+  const known = await unlessMissing(client.call('getQuota', { params: { owner: idOrName }, signal }))
+  return known?.id ?? (await PEOPLE.find(client, idOrName, signal)).id
 }
 
-const limitsText = ({ id, name, limits }: QuotaView): string =>
-  `${printable(name === '' ? id : `${name} (${id})`)} may have ${limits.live_sessions} live and ${limits.future_sessions} future ` +
-  `sessions, book ${horizonText(limits.horizon_days)} ahead and use ${limits.core_hours_per_week} core-hours a week`
+function limitsText({ id, name, limits }: QuotaView): string {
+  const { live_sessions, future_sessions, horizon_days, core_hours_per_week } = limits
+  const person = printable(name === '' ? id : `${name} (${id})`)
+  const ahead = horizon_days === 'unlimited' ? 'any time' : horizonText(horizon_days)
+  const sessions = `${live_sessions} live and ${future_sessions} future sessions`
+  return `${person} may have ${sessions}, book ${ahead} ahead and use ${core_hours_per_week} core-hours a week`
+}

@@ -16,7 +16,7 @@ import type { Reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../api-context.ts'
 import { currentSettings } from '../settings/queries.ts'
-import { changeQuota, personOf, sessionsOf } from './change-quota.ts'
+import { changeQuota, sessionsOf } from './change-quota.ts'
 
 /** A booking in the ledger of its owner, made before its session. */
 export interface Admission {
@@ -80,16 +80,15 @@ async function changeLedger(
   actor: Actor,
   change: (ledger: Quota['ledger'], now: Instant) => Quota['ledger'],
 ): Promise<void> {
-  const person = personOf(actor)
   const sessions = await sessionsOf(api, actor.id, (await api.quotas.get(actor.id))?.ledger ?? {})
-  await changeQuota(api, person, null, (quota, now) => {
+  await changeQuota(api, actor.id, null, (quota, now) => {
     const ledger = change(reconciled(quota.ledger, sessions, now), now)
-    return { document: { ...quota, ...person, ledger }, entries: [] }
+    return { document: { ...quota, ledger }, entries: [] }
   })
 }
 
 const releaseBooking = (api: Api, actor: Actor, id: string): Promise<Quota> =>
-  changeQuota(api, personOf(actor), null, quota =>
+  changeQuota(api, actor.id, null, quota =>
     quota.ledger[id] === undefined
       ? null
       : { document: { ...quota, ledger: withoutBooking(quota.ledger, id) }, entries: [] },

@@ -1,4 +1,3 @@
-import type { Actor, Role } from '@lcm/domain/actor'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import { reconciled } from '@lcm/domain/quota/booking-ledger'
 import type { BookingLedger, Quota } from '@lcm/domain/quota/quota'
@@ -7,24 +6,17 @@ import type { Api } from '../../api-context.ts'
 import { changeDocument, type DocumentChange } from '../change-document.ts'
 import { listAll } from '../list-documents.ts'
 
-/** What a booking tells about a person. Before the first one an operator may set limits; `user` is the strictest role. */
-type Person = Pick<Quota, 'id' | 'name' | 'role'>
-
-export const personOf = ({ id, name, role }: Actor): Person => ({ id, name, role })
-export const unknownPerson = (id: string): Person => ({ id, name: '', role: 'user' satisfies Role })
-
 /** Changes the quota of a person by compare-and-set, and creates it first if needed. Null writes nothing. */
 export async function changeQuota(
   api: Api,
-  person: Person,
+  id: string,
   ifMatch: number | null,
   change: (quota: Quota, now: Instant) => DocumentChange<Quota> | null,
 ): Promise<Quota> {
-  const { id } = person
   if ((await api.quotas.get(id)) === null) {
     const now = toInstant(api.clock.now())
     // A concurrent writer may insert it first; either is empty.
-    await api.quotas.insert({ ...person, version: 1, created_at: now, updated_at: now, given: {}, ledger: {} })
+    await api.quotas.insert({ id, version: 1, created_at: now, updated_at: now, given: {}, ledger: {} })
   }
   return changeDocument({ collection: api.quotas, id, noun: 'quota' }, api.clock, ifMatch, change)
 }
@@ -58,7 +50,7 @@ export async function maintainQuotas(api: Api): Promise<void> {
   for (const quota of quotas) {
     const own = open.filter(({ owner }) => owner === quota.id)
     const sessions = await withLedgerSessions(api, quota.ledger, own)
-    await changeQuota(api, quota, null, (current, now) => {
+    await changeQuota(api, quota.id, null, (current, now) => {
       const ledger = reconciled(current.ledger, sessions, now)
       return isSame(ledger, current.ledger) ? null : { document: { ...current, ledger }, entries: [] }
     })

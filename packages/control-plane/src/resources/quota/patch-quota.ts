@@ -4,8 +4,8 @@ import { patchedLimits } from '@lcm/domain/quota/quota'
 import type { Api, Request } from '../../api-context.ts'
 import { refuseStale } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
-import { changeQuota, unknownPerson } from './change-quota.ts'
-import { currentQuota } from './queries.ts'
+import { changeQuota } from './change-quota.ts'
+import { currentQuota, holderOf } from './queries.ts'
 
 type PatchRequest = Request<{ owner: string }, unknown, BodyOf<'patchQuota'>>
 
@@ -14,11 +14,11 @@ export async function patchQuota(api: Api, { params, body, actor, ifMatch }: Pat
   const stored = await api.quotas.get(owner)
   if (stored === null) refuseStale({ id: owner, version: 0 }, ifMatch)
   const version = stored === null ? null : ifMatch
-  const changed = await changeQuota(api, unknownPerson(owner), version, (quota, now) => {
+  const changed = await changeQuota(api, owner, version, (quota, now) => {
     const given = patchedLimits(quota.given, body)
     if (JSON.stringify(given) === JSON.stringify(quota.given)) return null
     const entries = [auditEntry(actor, 'patch', now, { before: quota.given, after: given })]
     return { document: { ...quota, given }, entries }
   })
-  return currentQuota(api, changed)
+  return currentQuota(api, changed, await holderOf(api, owner, actor))
 }

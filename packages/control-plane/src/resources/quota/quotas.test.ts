@@ -295,6 +295,17 @@ describe('quotas', () => {
     expect((await book()).json.detail).toBe('You have 3 of 2 sessions open; cancel one or ask an operator')
   })
 
+  it('have the name and the role of the person record, before the first booking too', async () => {
+    const { id } = (await course.send('POST', 'people', { json: { name: 'Jane', role: 'user' } })).json
+    expect(await quota(id)).toMatchObject({ id, version: 0, name: 'Jane', limits: { live_sessions: 2 } })
+    await limit({ horizon_days: 90 }, id)
+    await course.send('PATCH', `people/${id}`, { json: { name: 'Jane Doe', role: 'operator' } })
+    const now = { name: 'Jane Doe', role: 'operator', limits: { live_sessions: 'unlimited', horizon_days: 90 } }
+    expect(await quota(id)).toMatchObject(now)
+    expect((await course.send('GET', 'quotas')).json.items).toMatchObject([now])
+    expect((await limit({ horizon_days: 60 }, id)).json).toMatchObject({ name: 'Jane Doe', role: 'operator' })
+  })
+
   it('honor If-Match', async () => {
     const patch = (version: number) =>
       course.send('PATCH', 'quotas/user', { headers: { 'if-match': `"${version}"` }, json: { live_sessions: 3 } })
