@@ -46,13 +46,20 @@ async function withLedgerSessions(
 export async function maintainQuotas(api: Api): Promise<void> {
   const quotas = await listAll(api.quotas)
   if (quotas.length === 0) return
-  const open = await listAll(api.sessions, { where: { is_over: 'no' } })
-  for (const quota of quotas) {
-    const own = open.filter(({ owner }) => owner === quota.id)
-    const sessions = await withLedgerSessions(api, quota.ledger, own)
-    await changeQuota(api, quota.id, null, (current, now) => {
-      const ledger = reconciled(current.ledger, sessions, now)
-      return isSame(ledger, current.ledger) ? null : { document: { ...current, ledger }, entries: [] }
+  const open = new Map<string, LabletSession[]>(quotas.map(({ id }) => [id, []]))
+  for (const session of await listAll(api.sessions, { where: { is_over: 'no' } }))
+    open.get(session.owner)?.push(session)
+  for (const { id, ledger } of quotas) {
+    const sessions = await withLedgerSessions(api, ledger, open.get(id) ?? [])
+    const corrected = (current: BookingLedger, now: Instant) => {
+      const next = reconciled(current, sessions, now)
+      return isSame(next, current) ? null : next
+    }
+    // Most ledgers are correct, and each change reads the document again.
+    if (corrected(ledger, toInstant(api.clock.now())) === null) continue
+    await changeQuota(api, id, null, (current, now) => {
+      const next = corrected(current.ledger, now)
+      return next === null ? null : { document: { ...current, ledger: next }, entries: [] }
     })
   }
 }
