@@ -1,4 +1,5 @@
-import { PERSON_ROLES, Person, PersonEmail, PersonGroups, PersonName } from '@lcm/domain/person'
+import { PERSON_GROUPS_MAX, PERSON_ROLES, Person, PersonEmail, PersonGroup, PersonName } from '@lcm/domain/person'
+import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
 import { listOf, Page } from './common-schemas.ts'
 import { OPERATORS, type RouteSpec } from './route-spec.ts'
@@ -7,10 +8,18 @@ import { LoginLink } from './token.ts'
 export const PersonList = listOf(Person).meta({ id: 'PersonList', description: 'A page of people.' })
 
 const fields = {
-  name: PersonName.meta({ description: 'The name; need not be unique.', example: 'Jane Doe' }),
-  email: PersonEmail.nullable().meta({ description: 'The email address; null for none.', example: 'jane@example.org' }),
+  name: onOneLine(PersonName).meta({ description: 'The name; need not be unique.', example: 'Jane Doe' }),
+  email: onOneLine(PersonEmail)
+    .nullable()
+    .meta({ description: 'The email address; null for none.', example: 'jane@example.org' }),
   role: z.enum(PERSON_ROLES).meta({ description: 'What the person may do.', example: 'user' }),
-  groups: PersonGroups.meta({ example: ['networking-101'] }),
+  groups: z
+    .array(onOneLine(PersonGroup))
+    .max(PERSON_GROUPS_MAX)
+    .meta({
+      description: 'Names of groups, such as classes or departments.',
+      example: ['networking-101'],
+    }),
 }
 const { name, email, role, groups } = fields
 

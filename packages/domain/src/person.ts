@@ -11,22 +11,15 @@ export type PersonRole = (typeof PERSON_ROLES)[number]
 export const PERSON_SOURCES = ['operator', 'token', 'provider', 'built-in'] as const
 
 export const PERSON_GROUPS_MAX = 100
-const visibleText = (charsMax: number) =>
-  z
-    .string()
-    .min(1)
-    .max(charsMax)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
-    .regex(/^[^\u0000-\u001f\u007f-\u009f]*$/, 'no control characters')
 /** Fits the longest subject of an identity provider, which is the name of a person without another. */
-export const PersonName = visibleText(255).meta({ id: 'PersonName', description: 'The name of a person.' })
+export const PersonName = z.string().min(1).max(255).meta({ id: 'PersonName', description: 'The name of a person.' })
 export const PersonEmail = z
   .string()
   .max(254)
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it refuses.
   .regex(/^[^\s@\u0000-\u001f\u007f]+@[^\s@\u0000-\u001f\u007f]+$/, 'an email address')
   .meta({ id: 'PersonEmail', description: 'An email address.' })
-export const PersonGroup = visibleText(128).meta({ id: 'PersonGroup', description: 'The name of a group.' })
+export const PersonGroup = z.string().min(1).max(128).meta({ id: 'PersonGroup', description: 'The name of a group.' })
 export const PersonGroups = z
   .array(PersonGroup)
   .max(PERSON_GROUPS_MAX)

@@ -36,7 +36,11 @@ describe('a token for the API', () => {
   })
 
   it('tells email, groups and its own age', async () => {
-    const claims = { email: 'ada@example.org', groups: ['bgp', 7, '', 'ospf\u0007', 'isis'], iat: fake.seconds() }
+    const claims = {
+      email: 'ada@example.org',
+      groups: ['bgp', 7, '', 'ospf\u0007', 'rip\u202e', 'isis'],
+      iat: fake.seconds(),
+    }
     expect(await personOf(claims)).toMatchObject({
       email: 'ada@example.org',
       groups: ['bgp', 'isis'],
@@ -46,6 +50,7 @@ describe('a token for the API', () => {
       email: null,
       groups: [],
     })
+    expect(await personOf({ email: 'ada\u202e@example.org' })).toMatchObject({ email: null })
     expect(await personOf({ email: 'ada' })).toMatchObject({ email: null })
     expect((await personOf({ groups: Array.from({ length: 150 }, (_, n) => `g${n}`) })).groups).toHaveLength(100)
   })
@@ -55,6 +60,7 @@ describe('a token for the API', () => {
     [{ preferred_username: undefined }, 'u-1'],
     [{ preferred_username: 7, email: '' }, 'u-1'],
     [{ preferred_username: 'a\u001b[2Jda' }, 'u-1'],
+    [{ preferred_username: 'ada\u202enimda' }, 'u-1'],
   ])('takes the name from the claims: %j', async (claims, name) => {
     expect(await personOf(claims)).toMatchObject({ id: 'oidc:u-1', name })
   })

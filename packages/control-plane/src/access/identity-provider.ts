@@ -10,6 +10,7 @@ import {
   type ProviderProfile,
   providerPersonId,
 } from '@lcm/domain/person'
+import { isOnOneLine, onOneLine } from '@lcm/domain/text/hidden-characters'
 import type { Logger } from '@lcm/runtime'
 import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { z } from 'zod'
@@ -242,16 +243,16 @@ function personIn(claims: JWTPayload, roleClaim: string): ProviderPerson {
 }
 
 const isName = (value: unknown): value is string =>
-  typeof value === 'string' && value.length <= NAME_LENGTH_MAX && /^[^\p{Cc}]+$/u.test(value)
+  typeof value === 'string' && value !== '' && value.length <= NAME_LENGTH_MAX && isOnOneLine(value)
 
 /** An address that the provider has not verified could be anyone's. */
 const emailIn = ({ email, email_verified }: JWTPayload): string | null =>
-  email_verified === false ? null : (PersonEmail.safeParse(email).data ?? null)
+  email_verified === false ? null : (onOneLine(PersonEmail).safeParse(email).data ?? null)
 
 /** The claim `groups`, if it is a list of names. */
 const groupsIn = ({ groups }: JWTPayload): string[] =>
   (Array.isArray(groups) ? groups : [])
-    .filter(group => PersonGroup.safeParse(group).success)
+    .filter(group => onOneLine(PersonGroup).safeParse(group).success)
     .slice(0, PERSON_GROUPS_MAX)
 
 /**

@@ -26,6 +26,14 @@ const FIELDS: readonly [path: string, method: string, url: string, body: (text: 
   ['body.tags.note', 'POST', 'workers', note => ({ template_name: 'metal', tags: { note } })],
   ['body.license.product', 'POST', 'workers', product => ({ template_name: 'metal', license: { product } })],
   ['body.name', 'POST', 'tokens', name => ({ name, role: 'user' })],
+  ['body.name', 'POST', 'people', name => ({ name, role: 'user' })],
+  [
+    'body.email',
+    'POST',
+    'people',
+    text => ({ name: 'Jane', role: 'user', email: `${text.replaceAll(' ', '')}@example.org` }),
+  ],
+  ['body.groups.0', 'POST', 'people', group => ({ name: 'Jane', role: 'user', groups: [group] })],
   ['body.reservation_id', 'POST', 'lablet-sessions', reservation_id => ({ definition: 'bgp', reservation_id })],
   ['body.title', 'POST', 'lablet-definitions', title => ({ name: 'ospf', topology: TOPOLOGY, title })],
 ]
