@@ -8,6 +8,7 @@ import { changeDocument, refuseStale } from '../change-document.ts'
 import { newId } from '../ids.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { listAll } from '../list-documents.ts'
+import { removeQuota } from '../quota/change-quota.ts'
 import { newPerson } from './new-person.ts'
 import {
   endSignIns,
@@ -96,6 +97,7 @@ export async function removePerson(api: Api, { params, actor, ifMatch }: PersonR
   if (!(await api.people.remove(person, [auditEntry(actor, 'delete', now, { before: { name, role } })])).ok)
     throw new ProblemError('version_mismatch', `${name} was changed meanwhile: read it again`)
   await removeLoginLinks(api, person.id)
+  await removeQuota(api, person.id)
   return null
 }
 

@@ -9,6 +9,7 @@ import { nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
 import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { listAll } from '../list-documents.ts'
+import { removeQuota } from '../quota/change-quota.ts'
 import { changeSession } from '../session/change-session.ts'
 import { personTarget, refuseMerging, refuseUnmanaged, removeLoginLinks } from './person-access.ts'
 import { getPerson } from './queries.ts'
@@ -136,4 +137,5 @@ async function finishMerge(api: Api, from: Person): Promise<void> {
   const after = { merged_into: into.id }
   const now = toInstant(api.clock.now())
   await api.people.remove(from, [auditEntry(SYSTEM_ACTOR, 'delete', now, { before: { name: from.name }, after })])
+  await removeQuota(api, from.id)
 }

@@ -3,8 +3,11 @@ import { reconciled } from '@lcm/domain/quota/booking-ledger'
 import type { BookingLedger, Quota } from '@lcm/domain/quota/quota'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../api-context.ts'
+import { nullOnConflict } from '../../system-actor.ts'
 import { changeDocument, type DocumentChange } from '../change-document.ts'
 import { listAll } from '../list-documents.ts'
+
+const quotaTarget = (api: Api, id: string) => ({ collection: api.quotas, id, noun: 'quota' })
 
 /** Changes the quota of a person by compare-and-set, and creates it first if needed. Null writes nothing. */
 export async function changeQuota(
@@ -18,7 +21,13 @@ export async function changeQuota(
     // A concurrent writer may insert it first; either is empty.
     await api.quotas.insert({ id, version: 1, created_at: now, updated_at: now, given: {}, ledger: {} })
   }
-  return changeDocument({ collection: api.quotas, id, noun: 'quota' }, api.clock, ifMatch, change)
+  return changeDocument(quotaTarget(api, id), api.clock, ifMatch, change)
+}
+
+/** For a person that was removed. A concurrent booking finds its entry gone and is not made. */
+export async function removeQuota(api: Api, owner: string): Promise<void> {
+  const quota = await api.quotas.get(owner)
+  if (quota !== null) await api.quotas.remove(quota)
 }
 
 /** The open sessions of a person, and those of the ledger that are not over there: null where there is none. */
@@ -57,10 +66,11 @@ export async function maintainQuotas(api: Api): Promise<void> {
     }
     // Most ledgers are correct, and each change reads the document again.
     if (corrected(ledger, toInstant(api.clock.now())) === null) continue
-    await changeQuota(api, id, null, (current, now) => {
+    const correct = (current: Quota, now: Instant) => {
       const next = corrected(current.ledger, now)
       return next === null ? null : { document: { ...current, ledger: next }, entries: [] }
-    })
+    }
+    await nullOnConflict(changeDocument(quotaTarget(api, id), api.clock, null, correct))
   }
 }
 
