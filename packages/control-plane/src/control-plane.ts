@@ -73,7 +73,7 @@ export function controlPlane(parts: ControlPlaneParts): ControlPlane {
     sealing: keys.cookies,
     findToken: secret => findToken(api, secret),
     getPerson: id => api.people.get(id),
-    recordSignIn: (id, profile) => recordSignIn(api, id, profile),
+    recordSignIn: (id, profile, since) => recordSignIn(api, id, profile, since),
   })
   const live = liveEvents(api, log)
   const events = limitStreams(eventStreams(api, live))

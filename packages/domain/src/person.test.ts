@@ -70,12 +70,16 @@ describe('a sign-in at the provider', () => {
   const { name, email, role, groups } = JANE
 
   it('changes nothing when the provider says the same', () => {
-    expect(afterSignIn(JANE, { name, email, role, groups: [...groups] })).toBe(JANE)
+    expect(afterSignIn(JANE, { name, email, role, groups: [...groups] }, JANE.updated_at)).toBe(JANE)
   })
 
   it('updates name, email, role and groups', () => {
     const profile = { name: 'Jane Doe', email: null, role: 'operator', groups: [] } as const
-    expect(afterSignIn(JANE, { ...profile, groups: [] })).toEqual({ ...JANE, ...profile })
+    expect(afterSignIn(JANE, { ...profile, groups: [] }, JANE.updated_at)).toEqual({ ...JANE, ...profile })
+  })
+
+  it('from before the last change of the record changes nothing', () => {
+    expect(afterSignIn(JANE, { name, email, role: 'admin', groups: [] }, '2025-12-31T23:59:59.999Z')).toBe(JANE)
   })
 
   it('before a sign-out must be repeated', () => {

@@ -79,9 +79,10 @@ export function refusalOfPatch(
 /** What an identity provider says about a person. */
 export type ProviderProfile = Pick<Person, 'name' | 'email' | 'role' | 'groups'>
 
-/** The record after a sign-in; the same object if nothing changed. */
-export function afterSignIn(person: Person, { name, email, role, groups }: ProviderProfile): Person {
+/** The record after the provider said this at `since`; the same object if nothing changed, or if it is older than the record. */
+export function afterSignIn(person: Person, { name, email, role, groups }: ProviderProfile, since: Instant): Person {
   const { source } = person
+  if (since < person.updated_at) return person
   const known = JSON.stringify([person.name, person.email, person.role, person.groups, source])
   if (known === JSON.stringify([name, email, role, groups, 'provider'])) return person
   return { ...person, name, email, role, groups, source: 'provider' }

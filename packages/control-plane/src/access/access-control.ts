@@ -18,7 +18,7 @@ import type { Fetch } from './fetch-json.ts'
 import { type IdentityProvider, identityProvider, type OidcConfig } from './identity-provider.ts'
 import { loginCodes } from './login-codes.ts'
 import { type ProviderLogin, providerLogin } from './provider-login.ts'
-import { type RecordSignIn, recordingProvider } from './provider-people.ts'
+import { type RecordedPerson, type RecordSignIn, recordingProvider } from './provider-people.ts'
 import { type ProviderSessions, providerSessions } from './provider-sessions.ts'
 import { refuseForeignOrigin } from './public-address.ts'
 import { ACCESS_LIMITS, type AccessLimits, rateLimiter } from './rate-limiter.ts'
@@ -113,7 +113,7 @@ export function accessControl(parts: AccessParts): AccessControl {
 
 interface Callers {
   readonly known: Credentials
-  readonly provider: IdentityProvider | null
+  readonly provider: IdentityProvider<RecordedPerson> | null
   readonly sessions: BrowserSessions
   readonly ofProvider: ProviderSessions
   readonly attempts: FailedAttempts
@@ -133,7 +133,7 @@ async function callerOf(callers: Callers, request: ApiRequest): Promise<Actor> {
   return actor
 }
 
-function signedOut(provider: IdentityProvider | null): ProblemError {
+function signedOut(provider: object | null): ProblemError {
   const [how, advice] = provider ? [`sign in at ${SIGN_IN}`, { signIn: SIGN_IN }] : ['open a login link: lcm open', {}]
   return new ProblemError('unauthenticated', `send a bearer token, or ${how}`, undefined, advice)
 }
@@ -142,12 +142,15 @@ function signedOut(provider: IdentityProvider | null): ProblemError {
 async function browserOf({ sessions, attempts, ...callers }: Callers, request: ApiRequest): Promise<Actor | null> {
   const secret = sessions.secretOf(request)
   const session = secret === null ? null : await attempts.find(request, secret, () => sessions.find(secret))
-  const confirmed = session?.provider ? await callers.ofProvider.current(session) : session
+  const actor = session && (await actorOfSession(session, callers.known))
+  // First, because a confirmation must not revive a session that was ended.
+  if (actor === null || session?.provider == null) return actor
+  const confirmed = await callers.ofProvider.current(session)
   return confirmed && actorOfSession(confirmed, callers.known)
 }
 
-const bearer = ({ known, provider }: Callers, token: string): Promise<Actor> =>
-  provider && JWT.test(token) ? provider.personOf(token) : tokenBearer(known, token)
+const bearer = async ({ known, provider }: Callers, token: string): Promise<Actor> =>
+  provider && JWT.test(token) ? (await provider.personOf(token)).actor : tokenBearer(known, token)
 
 async function tokenBearer(known: Credentials, token: string): Promise<Actor> {
   const actor = known.granted(token) ?? (await known.stored(token))

@@ -72,7 +72,7 @@ export function credentials(options: {
       const builtIn = byId.get(id)
       if (builtIn !== undefined) return `${builtIn.key} ${(await person(id))?.signed_out_at ?? ''}`
       const found = await usablePerson(id)
-      return found && `${found.role} ${found.signed_out_at ?? ''}`
+      return found && personKey(found)
     },
     forget() {
       tokens.clear()
@@ -80,6 +80,10 @@ export function credentials(options: {
     },
   }
 }
+
+/** Changes with the role and with every revocation; a person that was removed and comes back has another one. */
+export const personKey = ({ role, created_at, signed_out_at }: Person): string =>
+  `${role} ${created_at} ${signed_out_at ?? ''}`
 
 const isExpired = ({ expires_at }: Token, nowMs: number): boolean => expires_at !== null && toMs(expires_at) <= nowMs
 

@@ -1,5 +1,4 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { Actor } from '@lcm/domain/actor'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import {
   PERSON_GROUPS_MAX,
@@ -31,7 +30,7 @@ export interface OidcConfig {
 }
 
 /** A person who just signed in. */
-export interface SignedIn<P = Actor> {
+export interface SignedIn<P> {
   readonly person: P
   readonly issuer: string
   readonly subject: string
@@ -41,7 +40,7 @@ export interface SignedIn<P = Actor> {
   readonly refreshToken: string | null
 }
 
-export type Refreshed<P = Actor> =
+export type Refreshed<P> =
   /** Null: the provider confirms the person and says nothing about the role. */
   | { readonly kind: 'confirmed'; readonly person: P | null; readonly refreshToken: string | null }
   | { readonly kind: 'ended'; readonly because: string }
@@ -62,7 +61,7 @@ export interface ProviderPerson extends ProviderProfile {
   readonly issuedAt: Instant
 }
 
-export interface IdentityProvider<P = Actor> {
+export interface IdentityProvider<P> {
   readonly issuer: string
   /** Person of a token for the API. */
   personOf(token: string): Promise<P>

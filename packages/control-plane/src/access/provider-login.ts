@@ -14,6 +14,7 @@ import type { BrowserSessions } from './browser-sessions.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
 import type { IdentityProvider, ProviderLogout } from './identity-provider.ts'
 import { SIGN_IN_PAGE } from './login-codes.ts'
+import type { RecordedPerson } from './provider-people.ts'
 import type { ProviderSessions } from './provider-sessions.ts'
 import { ownUrl } from './public-address.ts'
 import type { SignInCookie } from './sign-in-cookie.ts'
@@ -31,7 +32,7 @@ export interface ProviderLoginParts {
   readonly clock: Clock
   readonly log: Logger
   readonly publicUrl: string | null
-  readonly provider: IdentityProvider | null
+  readonly provider: IdentityProvider<RecordedPerson> | null
   readonly signIns: SignInCookie
   readonly ofProvider: ProviderSessions
   readonly sessions: BrowserSessions
@@ -66,7 +67,11 @@ export function providerLogin(parts: ProviderLoginParts): ProviderLogin {
     }
   }
 
-  async function finish(from: IdentityProvider, request: ApiRequest, answer: URLSearchParams): Promise<ApiResponse> {
+  async function finish(
+    from: IdentityProvider<RecordedPerson>,
+    request: ApiRequest,
+    answer: URLSearchParams,
+  ): Promise<ApiResponse> {
     const { verifier, nonce } = signIns.resume(request, answer.get('state') ?? '')
     const code = answer.get('code')
     if (code === null)
@@ -114,7 +119,7 @@ const noProvider = () => new ProblemError('not_found', 'no identity provider is 
 /** The token is marked as used last: after a crash the provider sends it again. */
 async function endSessions(
   { clock, sessions, stored, used }: ProviderLoginParts,
-  { issuer }: IdentityProvider,
+  { issuer }: Pick<IdentityProvider<unknown>, 'issuer'>,
   { jti, sid, subject }: ProviderLogout,
   request: ApiRequest,
 ): Promise<void> {

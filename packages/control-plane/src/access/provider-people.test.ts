@@ -93,6 +93,15 @@ describe('a person of the identity provider', () => {
     expect(await ada()).toMatchObject({ role: 'user' })
   })
 
+  it('gets no older role back from an old token', async () => {
+    const old = await signed(role('admin'))
+    await askWith(old)
+    await plane.clock.advance(5_000)
+    await ask(role('user'))
+    expect((await askWith(old)).json.actor).toMatchObject({ role: 'user' })
+    expect(await ada()).toMatchObject({ role: 'user', version: 2 })
+  })
+
   it('is managed by the provider', async () => {
     await ask()
     const managed = { status: 409, json: { code: 'managed_by_provider' } }
@@ -112,8 +121,20 @@ describe('a person of the identity provider', () => {
   it('comes back after its removal with the next sign-in', async () => {
     const cookie = await signIn()
     expect((await plane.send('DELETE', `people/${ADA}`)).status).toBe(204)
+    await plane.clock.advance(1)
     expect(await statusOf(cookie)).toBe(401)
     expect(await statusOf(await signIn())).toBe(200)
+    expect(await statusOf(cookie)).toBe(401)
+  })
+
+  it('is not brought back by a token from before its removal', async () => {
+    const old = await signed()
+    await askWith(old)
+    await plane.clock.advance(5_000)
+    await plane.send('DELETE', `people/${ADA}`)
+    expect((await askWith(old)).status).toBe(401)
+    await plane.clock.advance(1_000)
+    expect((await ask()).status).toBe(200)
   })
 
   it('is refused while it is merged into another', async () => {

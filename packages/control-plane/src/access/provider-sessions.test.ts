@@ -2,6 +2,7 @@ import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { givenKeys } from '../keys/secret-keys.ts'
+import type { Fetch } from './fetch-json.ts'
 import { browse, cookieOf, whoIs } from './testing/a-browser.ts'
 import { aKey, fakeProvider, OIDC, type SigningKey } from './testing/fake-identity-provider.ts'
 
@@ -11,9 +12,16 @@ const HOUR_MS = 60 * MINUTE_MS
 let fake: ReturnType<typeof fakeProvider>
 let plane: ReturnType<typeof aControlPlane>
 let key: SigningKey
+/** Runs before the provider answers a token request. */
+let beforeTokens: () => Promise<unknown>
 beforeEach(async () => {
   fake = fakeProvider(() => plane.clock.now())
-  plane = aControlPlane({ oidc: OIDC, fetch: fake.fetch })
+  beforeTokens = async () => undefined
+  const fetch: Fetch = async (url, init) => {
+    if (url.endsWith('/token')) await beforeTokens()
+    return fake.fetch(url, init)
+  }
+  plane = aControlPlane({ oidc: OIDC, fetch })
   key = await aKey('k1')
   fake.state.keys = [key]
 })
@@ -90,6 +98,39 @@ describe('a session of the provider', () => {
     // Signatures are verified in real time.
     await expect.poll(hasEnded).toBe(true)
     expect(await whoIs(plane, cookie)).toMatchObject({ role: 'user' })
+  })
+
+  const access = (method: string, path: string) => plane.send(method, `people/oidc%3Au-1${path}`)
+
+  it.each([
+    ['revoked', () => access('POST', '/revoke')],
+    ['removed', () => access('DELETE', '')],
+  ])('does not come back with a confirmation after its person was %s', async (_, end) => {
+    const cookie = await signIn({ refresh_token: 'first' })
+    await plane.clock.advance(MINUTE_MS)
+    await end()
+    await rolesAre('operator')
+    for (let minute = 0; minute < 12; minute += 6) {
+      expect(await whoIs(plane, cookie)).toBe(401)
+      await plane.clock.advance(6 * MINUTE_MS)
+    }
+    const again = await signIn()
+    expect([await whoIs(plane, again), await whoIs(plane, cookie)]).toEqual([expect.anything(), 401])
+  })
+
+  it.each([
+    ['revoked', () => access('POST', '/revoke')],
+    ['removed', () => access('DELETE', '')],
+  ])('does not outlive its person that is %s during a confirmation', async (_, end) => {
+    const cookie = await signIn({ refresh_token: 'first' })
+    await plane.clock.advance(5 * MINUTE_MS)
+    await rolesAre('operator')
+    beforeTokens = async () => {
+      await plane.clock.advance(1)
+      await end()
+    }
+    expect(await whoIs(plane, cookie)).toBe(401)
+    expect(await whoIs(plane, cookie)).toBe(401)
   })
 
   it('stores no refresh token in clear', async () => {

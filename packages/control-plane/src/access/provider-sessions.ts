@@ -1,14 +1,12 @@
-import { ProblemError } from '@lcm/contract/problems'
 import type { ApiRequest } from '@lcm/contract/route-spec'
-import type { Actor } from '@lcm/domain/actor'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
 import type { Collection } from '@lcm/store/store'
 import type { Sealing } from '../crypto.ts'
 import type { BrowserSession } from '../internal-documents.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
-import type { Credentials } from './credentials.ts'
 import type { IdentityProvider, SignedIn } from './identity-provider.ts'
+import type { RecordedPerson } from './provider-people.ts'
 
 /** Time between two questions to the provider about a session. */
 const CHECK_MS = 5 * 60_000
@@ -18,7 +16,7 @@ const SESSION_MS = 12 * 60 * 60_000
 
 export interface ProviderSessions {
   /** Stores a session and returns the cookie of its browser. */
-  begin(request: ApiRequest, signedIn: SignedIn): Promise<string>
+  begin(request: ApiRequest, signedIn: SignedIn<RecordedPerson>): Promise<string>
   /** The session as the provider confirms it; null once it has ended. While the provider is silent it stays as it was. */
   current(session: BrowserSession): Promise<BrowserSession | null>
 }
@@ -26,13 +24,12 @@ export interface ProviderSessions {
 /** Keeps the sessions of the identity provider in step with it. */
 export function providerSessions(parts: {
   clock: Clock
-  provider: IdentityProvider | null
+  provider: IdentityProvider<RecordedPerson> | null
   browserSessions: BrowserSessions
   sessions: Collection<BrowserSession>
   sealing: Sealing
-  known: Credentials
 }): ProviderSessions {
-  const { clock, provider, browserSessions, sessions, sealing, known } = parts
+  const { clock, provider, browserSessions, sessions, sealing } = parts
   const now = () => toInstant(clock.now())
   const confirmedUntil = (createdAt: string) =>
     toInstant(Math.min(clock.now() + CONFIRMED_MS, toMs(createdAt) + SESSION_MS))
@@ -43,7 +40,11 @@ export function providerSessions(parts: {
     return (await sessions.replace(claimed)).ok ? claimed : null
   }
 
-  async function ask(from: IdentityProvider, claimed: BrowserSession, { grant, refreshToken }: Question) {
+  async function ask(
+    from: IdentityProvider<RecordedPerson>,
+    claimed: BrowserSession,
+    { grant, refreshToken }: Question,
+  ) {
     const answer = await from.refresh(refreshToken, grant.subject)
     if (answer.kind === 'silent') return claimed
     if (answer.kind === 'ended') {
@@ -54,7 +55,7 @@ export function providerSessions(parts: {
       ...claimed,
       version: claimed.version + 1,
       expires_at: confirmedUntil(claimed.created_at),
-      ...(answer.person === null ? {} : await signInOf(answer.person)),
+      ...(answer.person === null ? {} : signInOf(answer.person)),
       provider: { ...grant, checked_at: now(), sealed_refresh_token: seal(answer.refreshToken ?? refreshToken) },
     }
     // A person who signs out meanwhile stays signed out.
@@ -62,11 +63,10 @@ export function providerSessions(parts: {
   }
 
   /** A session goes on with a new role that the provider itself confirms. */
-  async function signInOf({ id, name, role }: Actor): Promise<Pick<BrowserSession, 'actor' | 'credential'>> {
-    const credential = await known.keyOf(id)
-    if (credential === null) throw new ProblemError('unauthenticated', `${name} was removed meanwhile; sign in again`)
-    return { actor: { id, name, role }, credential }
-  }
+  const signInOf = ({
+    actor: { id, name, role },
+    credential,
+  }: RecordedPerson): Pick<BrowserSession, 'actor' | 'credential'> => ({ actor: { id, name, role }, credential })
 
   const seal = (refreshToken: string): string => sealing.seal(refreshToken, PURPOSE)
 
@@ -74,8 +74,7 @@ export function providerSessions(parts: {
     async begin(request, { issuer, subject, sid, refreshToken, person }) {
       const sealed_refresh_token = refreshToken === null ? null : seal(refreshToken)
       return browserSessions.begin(request, {
-        actor: person,
-        credential: (await signInOf(person)).credential,
+        ...person,
         signed_in_by: 'provider',
         lifeMs: CONFIRMED_MS,
         provider: { issuer, subject, sid, sealed_refresh_token, checked_at: now() },
