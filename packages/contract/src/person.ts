@@ -140,8 +140,10 @@ export const PERSON_ROUTES = {
     params: PERSON_ID,
     summary: 'Merge a person into another',
     description:
-      'Gives all sessions and tokens of a person to another one and ends its sign-ins. The empty record is removed ' +
-      'within minutes. It can be repeated; housekeeping finishes what was interrupted. Returns the other person.',
+      'Gives all sessions, tokens and bookings of a person to another one and ends its sign-ins. Limits of its quota ' +
+      'move too, unless the other person has them. If both have sessions with the same `reservation_id`, that of the ' +
+      'other person keeps it. The empty record is removed within minutes. It can be repeated; housekeeping finishes ' +
+      'what was interrupted. Returns the other person.',
     access: OPERATORS,
     body: MergePerson,
     status: 200,

@@ -177,3 +177,51 @@ it('is refused for unknown, equal and stronger people', async () => {
   expect(await merge(admin, ann, 'operator')).toMatchObject({ status: 403 })
   expect(await merge(ann, bob, 'operator')).toMatchObject({ status: 200 })
 })
+
+describe('a reservation number of both people', () => {
+  it('stays with the other person, and other merges end too', async () => {
+    const [ann, bob, cy] = [await create('Ann'), await create('Bob'), await create('Cy')]
+    const json = { definition: 'bgp', reservation_id: 'r-1' }
+    for (const person of [ann, bob])
+      await fleet.send('POST', 'lablet-sessions', { headers: bearer(await tokenOf(person)), json })
+    expect((await merge(ann, bob)).status).toBe(200)
+    await merge(cy, bob)
+    await settle()
+    const sessions = await fleet.all('sessions')
+    expect(sessions.map(({ owner, reservation_id }) => [owner, reservation_id])).toEqual([
+      [bob, null],
+      [bob, 'r-1'],
+    ])
+    expect(await peopleNow()).toEqual(['Bob'])
+  })
+})
+
+describe('the quota', () => {
+  const quotaOf = async (id: string) => (await fleet.send('GET', `quotas/${id}`)).json
+  const limit = (id: string, json: object) => fleet.send('PATCH', `quotas/${id}`, { json })
+
+  it('follows the sessions, with the limits that were given', async () => {
+    const [ann, bob] = [await create('Ann'), await create('Bob')]
+    const [ofAnn, ofBob] = [await tokenOf(ann), await tokenOf(bob)]
+    await limit(ann, { live_sessions: 3, core_hours_per_week: 500 })
+    await limit(bob, { live_sessions: 2 })
+    for (const secret of [ofAnn, ofBob]) await book(secret)
+    expect((await quotaOf(ann)).used.live_sessions).toBe(1)
+    await merge(ann, bob)
+    await settle()
+    const used = { live_sessions: 2 }
+    expect(await quotaOf(bob)).toMatchObject({ given: { live_sessions: 2, core_hours_per_week: 500 }, used })
+    expect((await book(ofBob)).json).toMatchObject({ code: 'quota_exceeded' })
+    expect((await fleet.all('quotas')).map(({ id }) => id)).toEqual([bob])
+  })
+
+  it.each(['before', 'after'] as const)('survives a crash %s it was removed', async when => {
+    const [ann, bob] = [await create('Ann'), await create('Bob')]
+    await limit(ann, { live_sessions: 3 })
+    await book(await tokenOf(ann))
+    fleet.store.interrupt({ kind: 'quota', write: 'remove', when, run: crash })
+    expect((await merge(ann, bob)).status).toBe(503)
+    await settle()
+    expect((await fleet.all('quotas')).map(({ id, ledger }) => [id, Object.keys(ledger).length])).toEqual([[bob, 1]])
+  })
+})

@@ -9,7 +9,7 @@ import { nullOnConflict, SYSTEM_ACTOR } from '../../system-actor.ts'
 import { changeDocument } from '../change-document.ts'
 import { auditEntry } from '../journal/entries.ts'
 import { listAll } from '../list-documents.ts'
-import { removeQuota } from '../quota/change-quota.ts'
+import { moveQuota, removeQuota } from '../quota/change-quota.ts'
 import { changeSession } from '../session/change-session.ts'
 import { personTarget, refuseMerging, refuseUnmanaged, removeLoginLinks } from './person-access.ts'
 import { getPerson } from './queries.ts'
@@ -18,7 +18,7 @@ import { getPerson } from './queries.ts'
 const SETTLE_MS = 60_000
 
 /**
- * Marks the person, which ends its access, and moves its sessions and tokens. Housekeeping moves what a crash or a concurrent
+ * Marks the person, which ends its access, and moves its sessions, tokens and quota. Housekeeping moves what a crash or a concurrent
  * request left, and removes the record.
  */
 export async function mergePerson(
@@ -91,6 +91,7 @@ async function moveBelongings(api: Api, from: Person, into: Person, actor: Actor
     )
   const sessions = await listAll(api.sessions, { where: { owner: from.id } })
   for (const { id } of sessions) await nullOnConflict(moveSession(api, id, { from, into }, actor))
+  await moveQuota(api, from.id, into.id, actor)
   return tokens.length + sessions.length
 }
 

@@ -226,6 +226,13 @@ describe('removing a person', () => {
     expect((await fleet.send('GET', `lablet-sessions/${sessions[0]}`)).json).toMatchObject({ owner_name: 'Ann' })
   })
 
+  it('removes its quota, so that a person who comes back starts without one', async () => {
+    const { id } = await create()
+    await fleet.send('PATCH', `quotas/${id}`, { json: { live_sessions: 5 } })
+    await fleet.send('DELETE', `people/${id}`)
+    expect(await fleet.all('quotas')).toEqual([])
+  })
+
   it('never creates it again at the next start', async () => {
     const { id, person_id } = (await fleet.send('POST', 'tokens', { json: { name: 'ci', role: 'user' } })).json
     await fleet.send('DELETE', `people/${encodeURIComponent(person_id)}`)

@@ -1,3 +1,4 @@
+import type { Actor } from '@lcm/domain/actor'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import { reconciled } from '@lcm/domain/quota/booking-ledger'
 import type { BookingLedger, Quota } from '@lcm/domain/quota/quota'
@@ -5,6 +6,7 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api } from '../../api-context.ts'
 import { nullOnConflict } from '../../system-actor.ts'
 import { changeDocument, type DocumentChange } from '../change-document.ts'
+import { auditEntry } from '../journal/entries.ts'
 import { listAll } from '../list-documents.ts'
 
 const quotaTarget = (api: Api, id: string) => ({ collection: api.quotas, id, noun: 'quota' })
@@ -22,6 +24,20 @@ export async function changeQuota(
     await api.quotas.insert({ id, version: 1, created_at: now, updated_at: now, given: {}, ledger: {} })
   }
   return changeDocument(quotaTarget(api, id), api.clock, ifMatch, change)
+}
+
+/** Gives the limits and bookings of a person to another one, whose own limits win. After a crash it can be repeated. */
+export async function moveQuota(api: Api, from: string, into: string, actor: Actor): Promise<void> {
+  const moved = await api.quotas.get(from)
+  if (moved === null) return
+  await changeQuota(api, into, null, (quota, now) => {
+    const given = { ...moved.given, ...quota.given }
+    const isSame = JSON.stringify(given) === JSON.stringify(quota.given)
+    const entries = isSame ? [] : [auditEntry(actor, 'patch', now, { before: quota.given, after: given })]
+    return { document: { ...quota, given, ledger: { ...moved.ledger, ...quota.ledger } }, entries }
+  })
+  // After a booking at the same time it stays, for the next run.
+  await api.quotas.remove(moved)
 }
 
 /** For a person that was removed. A concurrent booking finds its entry gone and is not made. */
