@@ -115,7 +115,7 @@ export const PERSON_ROUTES = {
     params: PERSON_ID,
     summary: 'Revoke all access of a person',
     description:
-      'Deletes all tokens and login links of a person and ends all sign-ins within seconds. The person keeps its ' +
+      'Deletes all tokens of a person and ends all sign-ins and login links within seconds. The person keeps its ' +
       'sessions and can sign in again.',
     access: OPERATORS,
     status: 200,

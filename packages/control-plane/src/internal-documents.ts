@@ -76,6 +76,8 @@ export const LoginCode = z.object({
   actor_role: z.enum(ROLES),
   /** When the token that made it ends, and with it the sign-in. */
   actor_expires_at: Instant.nullable().default(null),
+  /** Key of the sign-ins of the actor: the code ends when it changes. */
+  credential: z.string().default(''),
 })
 export type LoginCode = z.infer<typeof LoginCode>
 
@@ -91,7 +93,7 @@ export const BrowserSession = z.object({
   /** The actor at the sign-in; for one of the provider, as of the last answer of the provider. */
   actor: z.object({ id: z.string(), name: z.string(), role: z.enum(ROLES) }),
   signed_in_by: z.enum(SIGN_IN_METHODS),
-  /** Token of the sign-in: the session ends when the actor gets another one. Empty for the provider. */
+  /** Key of the sign-ins of the actor: the session ends when it changes. */
   credential: z.string(),
   address: z.string(),
   user_agent: z.string(),

@@ -81,8 +81,8 @@ export function accessControl(parts: AccessParts): AccessControl {
   const audit = accessAudit({ ...parts, journal: store.journal })
   const attempts = failedAttempts({ clock, limits, onRefused: audit.refused })
   const rate = rateLimiter(clock, limits)
-  const codes = loginCodes({ ...parts, codes: store.collection(RESOURCES.loginCodes), audit })
   const known = credentials(parts)
+  const codes = loginCodes({ ...parts, codes: store.collection(RESOURCES.loginCodes), audit, known })
   const provider =
     oidc && recordingProvider(identityProvider(oidc, { ...parts, fetch: parts.fetch ?? fetch }), { ...parts, known })
   const shared = { ...parts, cookies: cookies(publicUrl), known }
@@ -98,15 +98,15 @@ export function accessControl(parts: AccessParts): AccessControl {
     builtInPeople: known.builtInPeople,
     forgetCredentials: known.forget,
     endSessions: sessions.endAll,
-    createLoginCode: (actor, origin) => codes.create(actor, origin ?? null),
-    createInvitation: person => codes.create(person, null, true),
+    createLoginCode: (actor, origin) => codes.create(actor, origin ?? null, 'token'),
+    createInvitation: person => codes.create(person, null, 'invitation'),
     recheck: ({ remote: _, ...request }) => callerOf(callers, request),
     async identify(request) {
       const actor = await callerOf(callers, request)
       if (request.remote !== undefined) rate.take(actor, Buffer.byteLength(request.body ?? ''))
       return actor
     },
-    browser: browserLogin({ ...callers, codes, actorOf: token => tokenBearer(known, token), keyOf: known.keyOf }),
+    browser: browserLogin({ ...callers, codes, actorOf: token => tokenBearer(known, token) }),
     provider: providerLogin({ ...parts, ...callers, stored, used, signIns: signInCookie(shared) }),
   }
 }

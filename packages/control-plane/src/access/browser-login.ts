@@ -4,8 +4,9 @@ import type { Actor } from '@lcm/domain/actor'
 import { z } from 'zod'
 import type { AccessAudit } from './access-audit.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
+import type { Credentials } from './credentials.ts'
 import type { FailedAttempts } from './failed-attempts.ts'
-import { type LoginCodes, loginLinkOf, SIGN_IN_PAGE } from './login-codes.ts'
+import { invalidCode, type LoginCodes, loginLinkOf, noLongerKnown, SIGN_IN_PAGE } from './login-codes.ts'
 import { refuseForeignOrigin } from './public-address.ts'
 
 export interface BrowserLogin {
@@ -24,32 +25,42 @@ export interface BrowserLoginParts {
   readonly audit: AccessAudit
   /** Actor of a token that LCM knows. */
   actorOf(token: string): Promise<Actor>
-  keyOf(actorId: string): Promise<string | null>
+  readonly known: Pick<Credentials, 'newKeyOf'>
 }
 
 export const redirect = (location: string): ApiResponse => ({ status: 303, headers: { location }, body: null })
 /** The sign-in page explains each of these codes. */
 export const signInFailed = (code: string): ApiResponse => redirect(`${SIGN_IN_PAGE}?failed=${code}`)
 
-const Credentials = z.union([
+const SignInBody = z.union([
   z.strictObject({ code: z.string().min(1).max(200) }),
   z.strictObject({ token: z.string().min(1).max(8_192) }),
 ])
 const CODE = /^[\w-]{1,200}$/
 
 export function browserLogin(parts: BrowserLoginParts): BrowserLogin {
-  const { sessions, attempts } = parts
+  const { sessions, attempts, known } = parts
 
-  async function signIn(request: ApiRequest, credentials: z.infer<typeof Credentials>): Promise<string> {
-    const actor =
-      'code' in credentials
-        ? await attempts.check(request, credentials.code, 'wrong_login_code', () => parts.codes.spend(credentials.code))
-        : await attempts.check(request, credentials.token, 'wrong_token', () => parts.actorOf(credentials.token))
+  async function signIn(request: ApiRequest, credentials: z.infer<typeof SignInBody>): Promise<string> {
+    if ('token' in credentials) return signInByToken(request, credentials.token)
+    const { code } = credentials
+    const { actor, credential } = await attempts.check(request, code, 'wrong_login_code', () => spend(code))
+    return sessions.begin(request, { actor, signed_in_by: 'login_link', credential, provider: null })
+  }
+
+  /** A link ends with the other sign-ins of its person. */
+  async function spend(code: string): ReturnType<LoginCodes['spend']> {
+    const spent = await parts.codes.spend(code)
+    if ((await known.newKeyOf(spent.actor.id, 'invitation')) !== spent.credential) throw invalidCode()
+    return spent
+  }
+
+  async function signInByToken(request: ApiRequest, token: string): Promise<string> {
+    const actor = await attempts.check(request, token, 'wrong_token', () => parts.actorOf(token))
     if (actor.role === 'controller') throw new ProblemError('forbidden', 'a controller has no use for a browser')
-    const credential = await parts.keyOf(actor.id)
-    if (credential === null) throw new ProblemError('unauthenticated', `${actor.name} is no longer known here`)
-    const signed_in_by = 'code' in credentials ? 'login_link' : 'token'
-    return sessions.begin(request, { actor, signed_in_by, credential, provider: null })
+    const credential = await known.newKeyOf(actor.id, 'token')
+    if (credential === null) throw noLongerKnown(actor)
+    return sessions.begin(request, { actor, signed_in_by: 'token', credential, provider: null })
   }
 
   return {
@@ -78,8 +89,8 @@ export function smallBody({ body }: ApiRequest): string {
   return body ?? ''
 }
 
-function credentialsIn(request: ApiRequest): z.infer<typeof Credentials> {
-  const given = Credentials.safeParse(jsonIn(request))
+function credentialsIn(request: ApiRequest): z.infer<typeof SignInBody> {
+  const given = SignInBody.safeParse(jsonIn(request))
   if (given.success) return given.data
   throw new ProblemError('validation_failed', 'send the code of a login link, or a token')
 }

@@ -1,6 +1,7 @@
+import { ProblemError } from '@lcm/contract/problems'
 import type { Actor } from '@lcm/domain/actor'
-import { toMs } from '@lcm/domain/instant'
-import { commonRole, type Person } from '@lcm/domain/person'
+import { toInstant, toMs } from '@lcm/domain/instant'
+import { commonRole, isSignedOut, type Person } from '@lcm/domain/person'
 import type { Token } from '@lcm/domain/token'
 import type { Clock } from '@lcm/runtime/clock'
 import { sha256 } from '../crypto.ts'
@@ -9,6 +10,8 @@ import { boundedMap } from './rate-limiter.ts'
 /** Longest time that a revoked token or an old role still works on other replicas. */
 const CACHE_MS = 1_000
 const CACHE_MAX = 1_000
+/** Longer than the cache of tokens. */
+const SETTLE_MS = 3 * CACHE_MS
 /** Format of `POST /tokens`; other secrets are refused without a store read. */
 const STORED_SECRET = /^lcm_[\w-]{43}$/
 
@@ -25,6 +28,11 @@ export interface Credentials {
   currentActor(actorId: string): Promise<Actor | null>
   /** Key of the sign-ins of an actor: they end when it changes. Null when the actor is unknown. */
   keyOf(actorId: string): Promise<string | null>
+  /**
+   * Key for a new sign-in, as the store has it. Null when the actor is unknown. Refuses the bearer of a token just after all
+   * sign-ins were ended: this replica may not know yet that the token was revoked.
+   */
+  newKeyOf(actorId: string, proof: 'token' | 'invitation'): Promise<string | null>
   /** Drops the caches after a token or person was changed in this process. */
   forget(): void
 }
@@ -43,9 +51,15 @@ export function credentials(options: {
 
   const person = (id: string) => people.get(id, () => options.getPerson(id))
   /** Someone who is being merged acts as the other person only. */
-  const usablePerson = async (id: string) => {
-    const found = await person(id)
-    return found?.merging_into === null ? found : null
+  const unlessMerging = (found: Person | null) => (found?.merging_into === null ? found : null)
+  const usablePerson = async (id: string) => unlessMerging(await person(id))
+  const findToken = (secret: string) => tokens.get(sha256(secret), () => options.findToken(secret))
+
+  function keyIn(id: string, found: Person | null): string | null {
+    const builtIn = byId.get(id)
+    if (builtIn !== undefined) return `${builtIn.key} ${found?.signed_out_at ?? ''}`
+    const usable = unlessMerging(found)
+    return usable && personKey(usable)
   }
 
   return {
@@ -59,7 +73,7 @@ export function credentials(options: {
     builtInPeople: () => [...byId.values()].flatMap(({ actor }) => (actor.service === null ? [actor] : [])),
     async stored(secret) {
       if (!STORED_SECRET.test(secret)) return null
-      const token = await tokens.get(sha256(secret), () => options.findToken(secret))
+      const token = await findToken(secret)
       return token === null || isExpired(token, clock.now()) ? null : actorOf(token, usablePerson)
     },
     async currentActor(id) {
@@ -68,11 +82,15 @@ export function credentials(options: {
       const found = await usablePerson(id)
       return found && { id, name: found.name, role: found.role, service: null }
     },
-    async keyOf(id) {
-      const builtIn = byId.get(id)
-      if (builtIn !== undefined) return `${builtIn.key} ${(await person(id))?.signed_out_at ?? ''}`
-      const found = await usablePerson(id)
-      return found && personKey(found)
+    keyOf: async id => keyIn(id, await person(id)),
+    async newKeyOf(id, proof) {
+      const found = await options.getPerson(id)
+      if (proof === 'token' && found !== null && isSignedOut(found, toInstant(clock.now() - SETTLE_MS)))
+        throw new ProblemError(
+          'unauthenticated',
+          `all sign-ins of ${found.name} were just ended; try again in a moment`,
+        )
+      return keyIn(id, found)
     },
     forget() {
       tokens.clear()

@@ -7,6 +7,7 @@ import { idOfSecret, randomText } from '../crypto.ts'
 import type { LoginCode } from '../internal-documents.ts'
 import { listAll } from '../resources/list-documents.ts'
 import type { AccessAudit } from './access-audit.ts'
+import type { Credentials } from './credentials.ts'
 import type { RequestOrigin } from './request-origin.ts'
 
 export const LOGIN_CODE_MS = 10 * 60_000
@@ -20,10 +21,10 @@ export const SIGN_IN_PAGE = '/#/sign-in'
 export const loginLinkOf = (code: string): string => `${SIGN_IN_PAGE}?code=${code}`
 
 export interface LoginCodes {
-  /** `isInvitation`: another actor made it, whose audit entry is written already. */
-  create(actor: Actor, origin: RequestOrigin | null, isInvitation?: boolean): Promise<string>
-  /** Actor of the code. Of any number of callers on any replica one succeeds; the others are refused. */
-  spend(code: string): Promise<Actor>
+  /** `invitation`: another actor made it, whose audit entry is written already. */
+  create(actor: Actor, origin: RequestOrigin | null, proof: 'token' | 'invitation'): Promise<string>
+  /** Actor of the code, and the key of its sign-ins when the code was made. Of any number of callers on any replica one succeeds; the others are refused. */
+  spend(code: string): Promise<{ readonly actor: Actor; readonly credential: string }>
 }
 
 export function loginCodes(options: {
@@ -31,6 +32,7 @@ export function loginCodes(options: {
   randomBytes: (size: number) => Uint8Array
   codes: Collection<LoginCode>
   audit: AccessAudit
+  known: Pick<Credentials, 'newKeyOf'>
 }): LoginCodes {
   const { clock, codes, audit } = options
 
@@ -46,7 +48,7 @@ export function loginCodes(options: {
   }
 
   return {
-    async create(actor, origin, isInvitation = false) {
+    async create(actor, origin, proof) {
       if (actor.role === 'controller') throw new ProblemError('forbidden', 'a controller has no use for a browser')
       // Login links would prolong a role that the provider has revoked.
       if (actor.id.startsWith('oidc:'))
@@ -54,6 +56,8 @@ export function loginCodes(options: {
           'forbidden',
           `${actor.name} is known by the identity provider; sign in in the browser instead`,
         )
+      const credential = await options.known.newKeyOf(actor.id, proof)
+      if (credential === null) throw noLongerKnown(actor)
       await removeOld(actor.id)
       const code = randomText(options.randomBytes, CODE_BYTES)
       const expires_at = toInstant(clock.now() + LOGIN_CODE_MS)
@@ -66,8 +70,9 @@ export function loginCodes(options: {
           actor_name: actor.name,
           actor_role: actor.role,
           actor_expires_at: actor.expires_at ?? null,
+          credential,
         },
-        isInvitation ? [] : [audit.entry(actor, 'login-link', { origin, facts: { expires_at } })],
+        proof === 'invitation' ? [] : [audit.entry(actor, 'login-link', { origin, facts: { expires_at } })],
       )
       if (!result.ok) throw new ProblemError('store_unavailable', 'the new code was taken; try again')
       return code
@@ -76,13 +81,17 @@ export function loginCodes(options: {
       const known = CODE.test(code) ? await codes.get(idOfSecret(code)) : null
       const isMine = known !== null && (await codes.remove(known)).ok
       if (known === null || !isMine || isExpired(known, clock.now())) throw invalidCode()
-      const actor: Actor = { id: known.actor_id, name: known.actor_name, role: known.actor_role, service: null }
-      return known.actor_expires_at === null ? actor : { ...actor, expires_at: known.actor_expires_at }
+      const { actor_id: id, actor_name: name, actor_role: role, actor_expires_at, credential } = known
+      const actor: Actor = { id, name, role, service: null }
+      return { actor: actor_expires_at === null ? actor : { ...actor, expires_at: actor_expires_at }, credential }
     },
   }
 }
 
 const isExpired = ({ expires_at }: LoginCode, nowMs: number): boolean => toMs(expires_at) < nowMs
 
-const invalidCode = () =>
+export const noLongerKnown = ({ name }: Actor): ProblemError =>
+  new ProblemError('unauthenticated', `${name} is no longer known here`)
+
+export const invalidCode = () =>
   new ProblemError('login_code_invalid', 'each link works once and for ten minutes; make a new one with: lcm open')

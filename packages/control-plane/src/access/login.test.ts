@@ -1,3 +1,4 @@
+import { toInstant } from '@lcm/domain/instant'
 import { openSqliteStore } from '@lcm/store/sqlite/store'
 import { aControlPlane } from '@lcm/testkit/a-control-plane'
 import { beforeEach, describe, expect, it } from 'vitest'
@@ -219,6 +220,31 @@ describe('a browser session', () => {
     await plane.send('DELETE', `tokens/${token.id}`)
     expect(await whoIs(plane, session)).toBe(401)
     expect((await open(unused)).status).toBe(401)
+  })
+
+  it('ends when its token expires', async () => {
+    const expires_at = toInstant(plane.clock.now() + HOUR_MS)
+    const { secret } = (await plane.send('POST', 'tokens', { json: { name: 'tmp', role: 'user', expires_at } })).json
+    const session = cookieOf(await signIn(plane, { token: secret }))
+    await plane.clock.advance(HOUR_MS - 1)
+    expect(await whoIs(plane, session)).toMatchObject({ name: 'tmp' })
+    await plane.clock.advance(1)
+    expect(await whoIs(plane, session)).toBe(401)
+  })
+
+  it('can’t begin by a link that another replica made for a token that was just revoked', async () => {
+    const other = aControlPlane({ store: plane.store, clock: plane.clock })
+    const { secret, person_id } = (await plane.send('POST', 'tokens', { json: { name: 'tmp', role: 'user' } })).json
+    const headers = { authorization: `Bearer ${secret}` }
+    await other.send('GET', 'info', { headers })
+    await plane.clock.advance(900)
+    await plane.send('POST', `people/${encodeURIComponent(person_id)}/revoke`)
+    await plane.clock.advance(99)
+    expect((await other.send('GET', 'info', { headers })).status).toBe(200)
+    const { url = '' } = (await other.send('POST', 'login-links', { headers })).json
+    await plane.clock.advance(4_000)
+    const session = cookieOf(await signIn(other, { code: codeOf(url) }))
+    expect([url, await whoIs(plane, session)]).toEqual(['', 401])
   })
 
   it('ends when the process gets another token for the same actor', async () => {

@@ -123,5 +123,7 @@ export const FROM_0_1_0: Upgrade = {
     ),
   }),
   license_leak: leak => ({ ...leak, reason: textOf(leak.reason) }),
+  /** Links of before end. */
+  login_code: code => ({ ...code, credential: '' }),
   token: token => ({ ...token, person_id: token.role === 'controller' ? null : `token:${token.id}` }),
 }

@@ -10,14 +10,7 @@ import { auditEntry } from '../journal/entries.ts'
 import { listAll } from '../list-documents.ts'
 import { removeQuota } from '../quota/change-quota.ts'
 import { newPerson } from './new-person.ts'
-import {
-  endSignIns,
-  personTarget,
-  refuseMerging,
-  refuseUnmanaged,
-  removeLoginLinks,
-  removeTokens,
-} from './person-access.ts'
+import { endSignIns, personTarget, refuseMerging, refuseUnmanaged, removeTokens } from './person-access.ts'
 import { getPerson } from './queries.ts'
 
 type PersonRequest<B = unknown> = Request<{ id: string }, unknown, B>
@@ -41,12 +34,11 @@ const REFUSED: Readonly<Record<NonNullable<ReturnType<typeof refusalOfPatch>>, (
   person_built_in: ({ name }) => `${name} owns the administrator token, so name and role stay`,
 }
 
-export async function patchPerson(
+export function patchPerson(
   api: Api,
   { params, body, actor, ifMatch }: PersonRequest<BodyOf<'patchPerson'>>,
 ): Promise<Person> {
-  let isOtherRole = false
-  const patched = await changeDocument(personTarget(api, params.id), api.clock, ifMatch, (person, now) => {
+  return changeDocument(personTarget(api, params.id), api.clock, ifMatch, (person, now) => {
     const { name = person.name, email = person.email, role = person.role, groups = person.groups } = body
     refuseUnmanaged(actor, [person.role, role])
     refuseMerging(person)
@@ -55,16 +47,12 @@ export async function patchPerson(
     const after = { name, email, role, groups }
     const before = { name: person.name, email: person.email, role: person.role, groups: person.groups }
     if (JSON.stringify(before) === JSON.stringify(after)) return null
-    isOtherRole = role !== person.role
-    const signed_out_at = isOtherRole ? now : person.signed_out_at
+    const signed_out_at = role === person.role ? person.signed_out_at : now
     return {
       document: { ...person, ...after, signed_out_at },
       entries: [auditEntry(actor, 'patch', now, { before, after })],
     }
   })
-  // A link would sign in with the role that the person had when it was made.
-  if (isOtherRole) await removeLoginLinks(api, params.id)
-  return patched
 }
 
 const NAMED_MAX = 3
@@ -96,7 +84,6 @@ export async function removePerson(api: Api, { params, actor, ifMatch }: PersonR
   const { name, role } = person
   if (!(await api.people.remove(person, [auditEntry(actor, 'delete', now, { before: { name, role } })])).ok)
     throw new ProblemError('version_mismatch', `${name} was changed meanwhile: read it again`)
-  await removeLoginLinks(api, person.id)
   await removeQuota(api, person.id)
   return null
 }

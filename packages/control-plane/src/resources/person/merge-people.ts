@@ -11,7 +11,7 @@ import { auditEntry } from '../journal/entries.ts'
 import { listAll } from '../list-documents.ts'
 import { moveQuota, removeQuota } from '../quota/change-quota.ts'
 import { changeSession } from '../session/change-session.ts'
-import { personTarget, refuseMerging, refuseUnmanaged, removeLoginLinks } from './person-access.ts'
+import { personTarget, refuseMerging, refuseUnmanaged } from './person-access.ts'
 import { getPerson } from './queries.ts'
 
 /** Longer than the cache of any replica and the longest request: afterwards the person owns nothing new. */
@@ -35,7 +35,6 @@ export async function mergePerson(
     throw new ProblemError('validation_failed', `body.into: ${message}`, [{ path: 'body.into', message }])
   }
   await mark(api, from, into, actor)
-  await removeLoginLinks(api, from.id)
   await moveBelongings(api, from, into, actor)
   return getPerson(api, into.id)
 }

@@ -137,6 +137,20 @@ describe('a sign-in', () => {
     }
   })
 
+  it('ends also when it began while its token was being revoked', async () => {
+    const { id } = await create()
+    const found = await tokenOf(id)
+    let cookie = ''
+    const run = async () => {
+      await fleet.clock.advance(5_000)
+      cookie = cookieOf(await signInBrowser(fleet, { token: found.secret }))
+      expect(await browserIs(cookie)).toMatchObject({ id })
+    }
+    fleet.store.interrupt({ kind: 'token', write: 'remove', when: 'before', run })
+    expect((await fleet.send('DELETE', `tokens/${found.id}`)).status).toBe(204)
+    expect(await browserIs(cookie)).toBe(401)
+  })
+
   it('stays when only the name changes', async () => {
     const { id } = await create()
     const cookie = await signIn(id)

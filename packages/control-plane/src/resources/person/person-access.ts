@@ -20,23 +20,15 @@ export function refuseMerging({ name, merging_into }: Person): void {
 }
 
 /** Ends every sign-in of a person, also those that an unused login link would start. */
-export async function endSignIns(
+export const endSignIns = (
   api: Api,
   id: string,
   entries: (before: Person, now: Instant) => NewEntry[] = () => [],
-): Promise<Person> {
-  const person = await changeDocument(personTarget(api, id), api.clock, null, (before, now) => ({
+): Promise<Person> =>
+  changeDocument(personTarget(api, id), api.clock, null, (before, now) => ({
     document: { ...before, signed_out_at: now },
     entries: entries(before, now),
   }))
-  await removeLoginLinks(api, id)
-  return person
-}
-
-export async function removeLoginLinks(api: Api, personId: string): Promise<void> {
-  const links = (await listAll(api.loginCodes)).filter(({ actor_id }) => actor_id === personId)
-  await Promise.all(links.map(link => api.loginCodes.remove(link)))
-}
 
 /** Returns how many there were. */
 export async function removeTokens(api: Api, personId: string, actor: Actor, now: Instant): Promise<number> {

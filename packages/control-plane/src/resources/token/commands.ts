@@ -86,10 +86,13 @@ export async function deleteToken(
   { params, actor }: Request<{ id: string }, unknown, unknown>,
 ): Promise<null> {
   const token = await api.tokens.get(params.id)
-  // First, because a person who found the token may have signed in with it.
-  if (typeof token?.person_id === 'string') await nullOnConflict(endSignIns(api, token.person_id))
+  // A person who found the token may have signed in with it. Before, so that a crash leaves no sign-in; after, because there may
+  // be another one meanwhile.
+  const endOwn = async () => token?.person_id != null && (await nullOnConflict(endSignIns(api, token.person_id)))
+  await endOwn()
   const entries = [auditEntry(actor, 'delete', toInstant(api.clock.now()), { before: { name: token?.name ?? '' } })]
   if (token === null || !(await api.tokens.remove(token, entries)).ok)
     throw new ProblemError('not_found', `there is no token ${params.id}`)
+  await endOwn()
   return null
 }
