@@ -89,7 +89,7 @@ export function accessControl(parts: AccessParts): AccessControl {
   const stored = store.collection(RESOURCES.browserSessions)
   const sessions = browserSessions({ ...shared, audit, sessions: stored })
   const used = store.collection(RESOURCES.idempotentRequests)
-  const ofProvider = providerSessions({ ...shared, provider, browserSessions: sessions, sessions: stored })
+  const ofProvider = providerSessions({ ...shared, provider, browserSessions: sessions })
   const callers = { known, provider, sessions, ofProvider, attempts, audit, publicUrl }
 
   return {

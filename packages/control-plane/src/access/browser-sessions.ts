@@ -36,6 +36,8 @@ export interface BrowserSessions {
   begin(request: ApiRequest, signIn: SignIn): Promise<string>
   /** The session with this secret, unless it has ended. */
   find(secret: string): Promise<BrowserSession | null>
+  /** Stores a changed session; false after a concurrent change or its end. */
+  replace(session: BrowserSession): Promise<boolean>
   /** Ends the session of this browser, and returns the cookie that deletes its own. */
   signOut(request: ApiRequest): Promise<string>
   /** Ends a session at once here, and within a second on other replicas. */
@@ -105,6 +107,11 @@ export function browserSessions(parts: {
     async find(secret) {
       const session = await cache.get(idOfSecret(secret))
       return session === null || toMs(session.expires_at) <= clock.now() ? null : session
+    },
+    async replace(session) {
+      const { ok } = await sessions.replace(session)
+      if (ok) cache.forget(session.id)
+      return ok
     },
     async signOut(request) {
       await endOwn(request, '')

@@ -1,7 +1,6 @@
 import type { ApiRequest } from '@lcm/contract/route-spec'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import type { Clock } from '@lcm/runtime/clock'
-import type { Collection } from '@lcm/store/store'
 import type { Sealing } from '../crypto.ts'
 import type { BrowserSession } from '../internal-documents.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
@@ -12,6 +11,8 @@ import type { RecordedPerson } from './provider-people.ts'
 const CHECK_MS = 5 * 60_000
 /** Life of a session since the provider last confirmed it. */
 const CONFIRMED_MS = 60 * 60_000
+/** Longest time that a request waits for the provider. An open stream whose access ends meanwhile must end within five seconds. */
+const WAIT_MS = 500
 const SESSION_MS = 12 * 60 * 60_000
 
 export interface ProviderSessions {
@@ -26,10 +27,9 @@ export function providerSessions(parts: {
   clock: Clock
   provider: IdentityProvider<RecordedPerson> | null
   browserSessions: BrowserSessions
-  sessions: Collection<BrowserSession>
   sealing: Sealing
 }): ProviderSessions {
-  const { clock, provider, browserSessions, sessions, sealing } = parts
+  const { clock, provider, browserSessions, sealing } = parts
   const now = () => toInstant(clock.now())
   const confirmedUntil = (createdAt: string) =>
     toInstant(Math.min(clock.now() + CONFIRMED_MS, toMs(createdAt) + SESSION_MS))
@@ -37,7 +37,7 @@ export function providerSessions(parts: {
   /** Only one request asks the provider: a second use of a refresh token would end the session there. */
   async function claim(session: BrowserSession, grant: Grant): Promise<BrowserSession | null> {
     const claimed = { ...session, version: session.version + 1, provider: { ...grant, checked_at: now() } }
-    return (await sessions.replace(claimed)).ok ? claimed : null
+    return (await browserSessions.replace(claimed)) ? claimed : null
   }
 
   async function ask(
@@ -59,7 +59,7 @@ export function providerSessions(parts: {
       provider: { ...grant, checked_at: now(), sealed_refresh_token: seal(answer.refreshToken ?? refreshToken) },
     }
     // A person who signs out meanwhile stays signed out.
-    return (await sessions.replace(confirmed)).ok ? confirmed : null
+    return (await browserSessions.replace(confirmed)) ? confirmed : null
   }
 
   /** A session goes on with a new role that the provider itself confirms. */
@@ -67,6 +67,15 @@ export function providerSessions(parts: {
     actor: { id, name, role },
     credential,
   }: RecordedPerson): Pick<BrowserSession, 'actor' | 'credential'> => ({ actor: { id, name, role }, credential })
+
+  /** The old session if the answer is late; the answer then counts for the next request. */
+  async function inTime(answer: Promise<BrowserSession | null>, old: BrowserSession): Promise<BrowserSession | null> {
+    let cancel = (): void => undefined
+    const late = new Promise<BrowserSession>(resolve => {
+      cancel = clock.after(WAIT_MS, () => resolve(old))
+    })
+    return Promise.race([answer, late]).finally(cancel)
+  }
 
   const seal = (refreshToken: string): string => sealing.seal(refreshToken, PURPOSE)
 
@@ -89,7 +98,7 @@ export function providerSessions(parts: {
       // Another replica may have the key. If it was removed, the session ends within the hour.
       if (refreshToken === null) return session
       const claimed = await claim(session, grant)
-      return claimed === null ? session : ask(provider, claimed, { grant, refreshToken })
+      return claimed === null ? session : inTime(ask(provider, claimed, { grant, refreshToken }), session)
     },
   }
 }
