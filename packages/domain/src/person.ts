@@ -79,7 +79,7 @@ export function refusalOfPatch(
 /** What an identity provider says about a person. */
 export type ProviderProfile = Pick<Person, 'name' | 'email' | 'role' | 'groups'>
 
-/** The record after the provider said this at `since`; the same object if nothing changed, or if it is older than the record. */
+/** The record after the provider described it so at `since`; the same object if nothing changed, or if it is older than the record. */
 export function afterSignIn(person: Person, { name, email, role, groups }: ProviderProfile, since: Instant): Person {
   const { source } = person
   if (since < person.updated_at) return person

@@ -23,7 +23,10 @@ export const loginLinkOf = (code: string): string => `${SIGN_IN_PAGE}?code=${cod
 export interface LoginCodes {
   /** `invitation`: another actor made it, whose audit entry is written already. */
   create(actor: Actor, origin: RequestOrigin | null, proof: 'token' | 'invitation'): Promise<string>
-  /** Actor of the code, and the key of its sign-ins when the code was made. Of any number of callers on any replica one succeeds; the others are refused. */
+  /**
+   * Actor of the code, and the key of its sign-ins when the code was made. Of any number of callers on any replica one succeeds;
+   * the others are refused.
+   */
   spend(code: string): Promise<{ readonly actor: Actor; readonly credential: string }>
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import { type Credentials, personKey } from './credentials.ts'
 import type { IdentityProvider, ProviderPerson } from './identity-provider.ts'
 
-/** Creates or updates the record of a person of whom the provider said this at `since`. */
+/** Creates or updates the record of a person as the provider described it at `since`. */
 export type RecordSignIn = (id: string, profile: ProviderProfile, since: Instant) => Promise<Person>
 
 /** A person of the provider who is recorded here. */
@@ -26,13 +26,13 @@ export function recordingProvider(
 
   /** The person of a token, from the cache if nothing is new. */
   async function personOf(token: string): Promise<RecordedPerson> {
-    const said = await provider.personOf(token)
-    const before = await known.person(said.id)
-    if (before === null) return recorded(said, said.issuedAt)
+    const reported = await provider.personOf(token)
+    const before = await known.person(reported.id)
+    if (before === null) return recorded(reported, reported.issuedAt)
     // First, because an old token may hold an old role.
-    refuseSignedOut(before, said.issuedAt)
-    const isSame = afterSignIn(before, said, said.issuedAt) === before
-    return isSame ? recordedPerson(before, said) : recorded(said, said.issuedAt)
+    refuseSignedOut(before, reported.issuedAt)
+    const isSame = afterSignIn(before, reported, reported.issuedAt) === before
+    return isSame ? recordedPerson(before, reported) : recorded(reported, reported.issuedAt)
   }
 
   async function recorded({ id, issuedAt: _, ...profile }: ProviderPerson, since: Instant): Promise<RecordedPerson> {

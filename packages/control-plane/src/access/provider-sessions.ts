@@ -68,15 +68,6 @@ export function providerSessions(parts: {
     credential,
   }: RecordedPerson): Pick<BrowserSession, 'actor' | 'credential'> => ({ actor: { id, name, role }, credential })
 
-  /** The old session if the answer is late; the answer then counts for the next request. */
-  async function inTime(answer: Promise<BrowserSession | null>, old: BrowserSession): Promise<BrowserSession | null> {
-    let cancel = (): void => undefined
-    const late = new Promise<BrowserSession>(resolve => {
-      cancel = clock.after(WAIT_MS, () => resolve(old))
-    })
-    return Promise.race([answer, late]).finally(cancel)
-  }
-
   const seal = (refreshToken: string): string => sealing.seal(refreshToken, PURPOSE)
 
   return {
@@ -98,7 +89,7 @@ export function providerSessions(parts: {
       // Another replica may have the key. If it was removed, the session ends within the hour.
       if (refreshToken === null) return session
       const claimed = await claim(session, grant)
-      return claimed === null ? session : inTime(ask(provider, claimed, { grant, refreshToken }), session)
+      return claimed === null ? session : inTime(clock, ask(provider, claimed, { grant, refreshToken }), session)
     },
   }
 }
@@ -109,3 +100,12 @@ interface Question {
   readonly refreshToken: string
 }
 const PURPOSE = 'refresh token'
+
+/** The old session if the answer is late; the answer then counts for the next request. */
+async function inTime(clock: Clock, answer: Promise<BrowserSession | null>, old: BrowserSession) {
+  let cancel = (): void => undefined
+  const late = new Promise<BrowserSession>(resolve => {
+    cancel = clock.after(WAIT_MS, () => resolve(old))
+  })
+  return Promise.race([answer, late]).finally(cancel)
+}

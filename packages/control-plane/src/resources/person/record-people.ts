@@ -14,7 +14,7 @@ import { personTarget } from './person-access.ts'
 const REMOVALS_MAX = 1_000
 
 /**
- * Creates or updates the record of someone of whom the identity provider said this at `since`. What it said before the record
+ * Creates or updates the record of someone as the identity provider described it at `since`. A description from before the record
  * was removed creates none.
  */
 export async function recordSignIn(api: Api, id: string, profile: ProviderProfile, since: Instant): Promise<Person> {
