@@ -116,7 +116,7 @@ export const PERSON_ROUTES = {
     summary: 'Revoke all access of a person',
     description:
       'Deletes all tokens of a person and ends all sign-ins and login links within seconds. The person keeps its ' +
-      'sessions and can sign in again.',
+      'sessions and can sign in again. The token that LCM starts with is not deleted: replace it and restart LCM.',
     access: OPERATORS,
     status: 200,
     answer: Person,

@@ -81,6 +81,14 @@ it('revokes all access of a person', async () => {
   expect(await api.plane.all('tokens')).toEqual([])
 })
 
+it('says that the administrator token outlives a revocation', async () => {
+  const { lcm, api, err, id } = await withJane()
+  const [jane] = await api.plane.all('people')
+  if (jane) await api.plane.put('people', { ...jane, source: 'built-in', version: jane.version + 1 })
+  expect(await lcm('revoke', id)).toBe(0)
+  expect(err()).toContain('The administrator token that LCM starts with still works.')
+})
+
 it('merges a person into another', async () => {
   const { lcm, api, people, outLines } = await withJane()
   await lcm('create', 'token', '--name', 'jane', '--role', 'user')

@@ -123,6 +123,10 @@ export function defineRevoke(revoke: Command, shell: Shell): void {
       await client.call('revokePerson', { params: { id: person.id }, signal: shell.signal })
       if (output.quiet) return
       output.out(`all tokens and sign-ins of ${label(person)} ended`)
+      if (person.source === 'built-in')
+        output.note(
+          'The administrator token that LCM starts with still works. If someone else knows it, replace it and restart LCM.',
+        )
       output.note(
         'Lab sessions continue, and the person can be invited again. End sessions with: lcm cancel session ID',
       )
