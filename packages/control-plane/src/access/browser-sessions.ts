@@ -58,10 +58,7 @@ export function browserSessions(parts: {
   const cookie = (request: ApiRequest, value: string, maxAgeMs: number) =>
     cookies.write(request, { stem: COOKIE, value, sameSite: 'Strict', maxAgeMs })
 
-  function secretOf(request: ApiRequest): string | null {
-    const value = cookies.read(request, COOKIE)
-    return value !== null && SECRET.test(value) ? value : null
-  }
+  const secretOf = (request: ApiRequest) => secretIn(cookies.read(request, COOKIE))
 
   /** The oldest sessions of an actor end when it has too many. */
   async function endOldest(actorId: string): Promise<void> {
@@ -119,6 +116,8 @@ export function browserSessions(parts: {
     },
   }
 }
+
+const secretIn = (cookie: string | null): string | null => (cookie !== null && SECRET.test(cookie) ? cookie : null)
 
 const newSession = ({ actor, signed_in_by, credential, provider, lifeMs = SESSION_MS }: SignIn, nowMs: number) => ({
   version: 1,
