@@ -25,7 +25,7 @@ export type ReadCmlSecrets = (
 
 export function cmlLoginResolver(readSecrets: ReadCmlSecrets, defaults: CmlCredentials | null): CmlLoginResolver {
   /** By worker: reference and content of its secret. A new secret has a new reference. */
-  const known = new Map<string, { readonly ref: string; readonly credentials: CmlCredentials | null }>()
+  const known = new Map<string, { readonly ref: string; readonly credentials: CmlCredentials }>()
 
   async function ownOf(worker: Worker, signal: AbortSignal): Promise<CmlCredentials | null> {
     const ref = worker.secret_refs.cml_login
@@ -33,8 +33,9 @@ export function cmlLoginResolver(readSecrets: ReadCmlSecrets, defaults: CmlCrede
     const last = known.get(worker.id)
     if (last?.ref === ref) return last.credentials
     const { cml_username, cml_password } = await readSecrets(worker.id, signal)
-    const credentials =
-      cml_username === null || cml_password === null ? null : { username: cml_username, password: cml_password }
+    // Credentials that were just replaced. The default password must not reach a machine that has its own.
+    if (cml_username === null || cml_password === null) throw lostCredentials(worker)
+    const credentials = { username: cml_username, password: cml_password }
     known.set(worker.id, { ref, credentials })
     return credentials
   }
@@ -43,7 +44,7 @@ export function cmlLoginResolver(readSecrets: ReadCmlSecrets, defaults: CmlCrede
     async resolve(worker, url, signal) {
       if (!isTrusted(worker)) throw notApproved(worker)
       // Without a pinned certificate the server may be an impostor, and must not get our password.
-      if (worker.cml.certificate_sha256 === null && !url.startsWith('http:')) throw notPinned(worker)
+      if (worker.cml.certificate_sha256 === null) throw notPinned(worker)
       const credentials = (await ownOf(worker, signal)) ?? defaults
       if (credentials === null) throw noCredentials(worker)
       return { url, certificate_sha256: worker.cml.certificate_sha256, ...credentials }
@@ -61,6 +62,13 @@ const noCredentials = (worker: Worker): CloudError =>
     code: NO_CREDENTIALS,
     action: FIND_CREDENTIALS,
     message: `no credentials for ${worker.name}; PUT its credentials, or set CML_DEFAULT_PASSWORD`,
+  })
+
+const lostCredentials = (worker: Worker): CloudError =>
+  new CloudError('auth', {
+    code: NO_CREDENTIALS,
+    action: FIND_CREDENTIALS,
+    message: `the credentials of ${worker.name} are missing: PUT them again`,
   })
 
 const notApproved = (worker: Worker): CloudError =>
