@@ -6,6 +6,7 @@ import { CloudError } from '@lcm/cloud/errors'
 import { simCmlSystem } from '@lcm/cloud-sim/in-process/cml-system'
 import { simCompute } from '@lcm/cloud-sim/in-process/compute'
 import { openSimModel } from '@lcm/cloud-sim/sim-model'
+import { assert } from '@lcm/domain/assert'
 import { reason, textReason } from '@lcm/domain/reason'
 import { factsOf } from '@lcm/domain/worker/cml-endpoint'
 import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
@@ -189,6 +190,27 @@ describe('reading EC2', () => {
     expect((await observing.observe(running(machine), POLICY, never)).ec2).toMatchObject({
       instance: { state: 'running' },
     })
+  })
+
+  it('never pins the certificate of the server at an address that the machine has already lost', async () => {
+    const model = openSimModel({ seed: 3, clock, speed: 600 })
+    compute = counted(simCompute(model))
+    observing = observerOn(compute, model)
+    const { instance_id } = await launchMachine()
+    await clock.advance(60_000)
+    const [machine] = (await compute.describe(REGION, [instance_id], never)).found
+    assert(machine, 'it was launched')
+    const approved = (more: Partial<Worker> = {}) => {
+      const worker = running(machine, { service_status: 'UNAVAILABLE', ...more })
+      return withChanges(worker, factsOf(aWorker(), machine, 'public'))
+    }
+    // A worker at rest has the region listed.
+    await observing.observe(approved(), POLICY, never)
+    await compute.power(REGION, 'stop', [instance_id], never)
+    await clock.advance(5_000)
+    const seen = await observing.observe(approved({ cml: aWorker().cml }), POLICY, never)
+    expect(seen.ec2).not.toMatchObject({ instance: { state: 'running' } })
+    expect(seen.cml).toBeNull()
   })
 
   it('reads the machine itself while something changes', async () => {

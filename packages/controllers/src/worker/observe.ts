@@ -9,7 +9,7 @@ import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import { type CmlAddress, endpointOf, factsOf, isDead, isEmpty } from '@lcm/domain/worker/cml-endpoint'
 import { holdsLicense } from '@lcm/domain/worker/decision/license-operation'
 import { type Instance, TAG } from '@lcm/domain/worker/ec2-instance'
-import { needsApproval } from '@lcm/domain/worker/instance-trust'
+import { isTrusted, needsApproval } from '@lcm/domain/worker/instance-trust'
 import { statusOfEc2State } from '@lcm/domain/worker/lifecycle'
 import type {
   CmlObservation,
@@ -135,7 +135,12 @@ async function findInstance(parts: ObserveParts, worker: Worker, signal: AbortSi
 const isAtRest = (worker: Worker): boolean =>
   worker.status === worker.desired_status &&
   worker.service_status !== 'STARTING' &&
-  worker.refresh_requested_at === null
+  worker.refresh_requested_at === null &&
+  !pinsNext(worker)
+
+/** LCM trusts the next certificate at its address, which a listing may show although the machine has lost it since. */
+const pinsNext = (worker: Worker): boolean =>
+  worker.status === 'RUNNING' && worker.cml.certificate_sha256 === null && isTrusted(worker)
 
 /** A listing may be older than our last action, so it is used only when it shows no change. */
 const isAsRecorded = (worker: Worker, listed: Instance, by: CmlAddress): boolean =>
