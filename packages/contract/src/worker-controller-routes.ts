@@ -226,7 +226,7 @@ export const WORKER_CONTROLLER_ROUTES = {
     access: CML_CONTROLLERS,
     status: 200,
     answer: WorkerSecrets,
-    problems: ['not_found'],
+    problems: ['not_found', 'worker_not_trusted'],
   },
   resumeWorker: {
     method: 'POST',

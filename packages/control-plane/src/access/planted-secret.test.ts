@@ -161,6 +161,7 @@ beforeAll(async () => {
   await fail(ids.id ?? '')
   await breakDown(ids.id ?? '')
   await fleet.moveTo(ids.id ?? '', 'PROVISIONING', 'STARTING', 'RUNNING')
+  await fleet.act(ids.id ?? '', 'approve')
   await fleet.clock.advance(5_000)
 })
 

@@ -265,6 +265,19 @@ describe('reading secrets', () => {
     expect(await read(await withSecrets(), service)).toEqual(READERS[service])
   })
 
+  it('of a machine without approval is refused, also to a controller of an older version', async () => {
+    const id = await withSecrets()
+    const { launch } = await fleet.get(id)
+    await fleet.edit(id, () => ({ launch: { ...Object(launch), state: 'adopted' } }))
+    const headers = fleet.asService('worker-controller')
+    const refused = await fleet.send('GET', `workers/${id}/secrets`, { headers })
+    expect(refused).toMatchObject({ status: 409, json: { code: 'worker_not_trusted' } })
+    expect(JSON.stringify(refused)).not.toMatch(/token-1|password-1/)
+    expect(await readsOf(`worker:${id}`)).toEqual([])
+    await fleet.act(id, 'approve')
+    expect((await fleet.send('GET', `workers/${id}/secrets`, { headers })).json.cml_password).toBe('password-1')
+  })
+
   it('is recorded once an hour, without values, and no further write follows', async () => {
     const id = await withSecrets()
     for (let n = 0; n < 20; n += 1) for (const service of SERVICES) await read(id, service)

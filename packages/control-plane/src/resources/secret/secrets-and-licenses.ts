@@ -165,13 +165,16 @@ export async function setCredentials(api: Api, request: WorkerRequest<BodyOf<'pu
   return null
 }
 
-/** For the controllers that talk to CML. License tokens are for the worker-controller alone. */
+/** For the controllers that talk to a trusted CML. License tokens are for the worker-controller alone. */
 export async function workerSecrets(
   api: Api,
   reads: SecretReads,
   { params, actor }: Request<{ id: string }, unknown, unknown>,
 ): Promise<AnswerOf<'getWorkerSecrets'>> {
-  const { id, secret_refs } = await findWorker(api, params.id)
+  const worker = await findWorker(api, params.id)
+  // Controllers check this too, but not the ones of versions before approvals.
+  refuseUnapproved(worker)
+  const { id, secret_refs } = worker
   const login = await openSecret(api, loginOf(id), secret_refs.cml_login)
   const { username = null, password = null } = login === null ? {} : JSON.parse(login)
   const mayLicense = actor.service === 'worker-controller'
