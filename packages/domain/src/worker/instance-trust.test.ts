@@ -2,7 +2,6 @@ import { onMachine } from '@lcm/testkit/observation-builders'
 import { anAttempt, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
 import {
-  approvalAfter,
   approved,
   autoApproval,
   isTrusted,
@@ -10,6 +9,7 @@ import {
   normalFingerprint,
   pinned,
   shownCertificate,
+  trustAfter,
 } from './instance-trust.ts'
 import { CONDITION, type Worker } from './worker.ts'
 import { type Approval, NOT_NEEDED } from './worker-field-schemas.ts'
@@ -63,8 +63,17 @@ describe('the approval after a report', () => {
       NOT_NEEDED,
     ],
   ])('%s', (_, before, after, approval) => {
-    expect(approvalAfter(before, after)).toEqual(approval)
+    expect(trustAfter(before, after).approval).toEqual(approval)
   })
+})
+
+it('neither the pin nor the certificate of a machine that is gone is taken for those of the next one', () => {
+  const cml = { ...found().cml, certificate_sha256: 'ab', seen_certificate_sha256: 'cd', version: '2.8' }
+  const before = found({ approval: BY_ANN, cml, launch: anAttempt({ state: 'adopted' }) })
+  const forgotten = { certificate_sha256: null, seen_certificate_sha256: null }
+  for (const ec2_instance_id of [null, 'i-2'])
+    expect(trustAfter(before, { ...before, ec2_instance_id }).cml).toEqual({ ...cml, ...forgotten })
+  expect(trustAfter(before, { ...before, status: 'STOPPED' }).cml).toEqual(cml)
 })
 
 describe('an approval', () => {

@@ -23,12 +23,20 @@ export const awaitsApproval = (worker: Worker): boolean =>
 /** What an instance without approval lacks, with the command that approves it. */
 export const approvalRequired = ({ id }: Worker): Reason => reason('approval_required', { worker_id: id })
 
-/** The approval after a report. It belongs to one instance: another one, or one that only its tags name, needs its own. */
-export function approvalAfter(before: Worker, after: Worker): Approval {
-  const isSame = before.ec2_instance_id === after.ec2_instance_id
-  const worker = isSame ? after : { ...after, approval: NOT_NEEDED }
-  if (!needsApproval(worker)) return worker.approval
-  return { ...NOT_NEEDED, state: 'required' }
+/**
+ * The worker after a report. Approval and certificates belong to one instance: another one, or one that only its tags name, needs its own
+ * approval.
+ */
+export function trustAfter(before: Worker, reported: Worker): Worker {
+  const worker = before.ec2_instance_id === reported.ec2_instance_id ? reported : distrusted(before, reported)
+  return needsApproval(worker) ? { ...worker, approval: { ...NOT_NEEDED, state: 'required' } } : worker
+}
+
+/** A certificate that was pinned before the first instance stays. */
+function distrusted(before: Worker, reported: Worker): Worker {
+  const worker = { ...reported, approval: NOT_NEEDED }
+  if (before.ec2_instance_id === null) return worker
+  return { ...worker, cml: { ...reported.cml, certificate_sha256: null, seen_certificate_sha256: null } }
 }
 
 /** The worker with its instance approved. With a fingerprint its CML is trusted only if it shows that certificate. */

@@ -1,4 +1,5 @@
 import { NOT_NEEDED } from '@lcm/domain/worker/worker-field-schemas'
+import { anAttempt } from '@lcm/testkit/test-data-builders'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFleet, type Fleet } from '../../testing/a-fleet.ts'
 
@@ -55,6 +56,16 @@ describe('approve', () => {
       status: 409,
       json: { code: 'certificate_mismatch' },
     })
+  })
+
+  it('ends with the machine, and so does its pin', async () => {
+    const { id } = await fleet.create()
+    await fleet.moveTo(id, 'PROVISIONING')
+    await fleet.edit(id, () => ({ launch: anAttempt({ state: 'adopted' }) }))
+    const { version } = (await fleet.act(id, 'approve', { fingerprint: ONE })).json
+    const lost = { status: 'PENDING', ec2_instance_id: null, launch: anAttempt({ state: 'spent' }) }
+    const { json } = await fleet.report(id, version, lost)
+    expect(json).toMatchObject({ approval: NOT_NEEDED, cml: { certificate_sha256: null } })
   })
 
   it('changes nothing where LCM launched the machine', async () => {

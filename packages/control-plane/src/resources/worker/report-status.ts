@@ -3,7 +3,7 @@ import type { BodyOf } from '@lcm/contract/routes'
 import type { SettingValues } from '@lcm/domain/fleet/settings'
 import { type Instant, toInstant } from '@lcm/domain/instant'
 import type { DecisionNote } from '@lcm/domain/journal-records'
-import { approvalAfter } from '@lcm/domain/worker/instance-trust'
+import { trustAfter } from '@lcm/domain/worker/instance-trust'
 import { type Consequence, consequenceOf } from '@lcm/domain/worker/lifecycle'
 import { type LaunchAttempt, type Worker, withChanges } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
@@ -63,9 +63,8 @@ export function applyReport(
 ): Report {
   const { changes, decision } = request.body
   refuseNewAttempt(worker, changes.launch)
-  const reported = withChanges(worker, changes)
-  const approval = approvalAfter(worker, reported)
-  const seen = { ...reported, approval, fence: raiseDocumentFence(worker, request) }
+  const reported = trustAfter(worker, withChanges(worker, changes))
+  const seen = { ...reported, fence: raiseDocumentFence(worker, request) }
   refuseForgetting(worker, seen)
   // With `license_on_stop: release` the token is needed again after the next start.
   const isRegistered = changes.license?.pending_operation === null && settings.license_on_stop === 'keep'
