@@ -66,11 +66,13 @@ async function hostileCml(host: string, port = 0) {
   })
   server.listen(port, host)
   await once(server, 'listening')
-  closers.push(async () => {
+  const close = async () => {
     for (const socket of sockets) socket.destroy()
+    if (!server.listening) return
     server.close()
     await once(server, 'close')
-  })
+  }
+  closers.push(close)
   const until = (isSo: () => boolean) =>
     new Promise<void>(resolve => {
       const check = () => {
@@ -80,7 +82,14 @@ async function hostileCml(host: string, port = 0) {
       check()
     })
   const address = server.address() as AddressInfo
-  return { url: `https://${host}:${address.port}`, port: address.port, fingerprint: identity.sha256, received, until }
+  return {
+    url: `https://${host}:${address.port}`,
+    port: address.port,
+    fingerprint: identity.sha256,
+    received,
+    until,
+    close,
+  }
 }
 
 type Hostile = Awaited<ReturnType<typeof hostileCml>>
@@ -237,4 +246,33 @@ it('sends no password, token or cookie to a machine at its own address before it
   await hostile.until(() => sent(OWN_PASSWORD).length > 0)
   expect(sent(PASSWORD)).toEqual([])
   expect(hostile.received.filter(({ headers }) => headers.includes(COOKIE))).toEqual([])
+})
+
+it('sends nothing to another server that takes over the address of an approved machine', {
+  timeout: 120_000,
+}, async () => {
+  const { client, simulator } = await startLcm()
+  const found = await foundMachine(simulator)
+  const own = await hostileCml(found.address)
+  await tag(simulator, found.id, own.url)
+  const { id } = await until(client, each => each.ec2_instance_id === found.id && each.https_endpoint === own.url)
+  const params = { id }
+  await client.call('approveWorker', { params, body: { fingerprint: own.fingerprint } })
+  await until(client, each => each.id === id && each.service_status === 'AVAILABLE')
+  // Both controllers hold sessions with it.
+  await client.call('refreshWorker', { params, body: {} })
+  const hasScanned = () => own.received.some(({ line }) => line === 'GET /api/v0/labs?show_all=true')
+  await own.until(hasScanned)
+  await own.close()
+  const stranger = await hostileCml(found.address, own.port)
+  expect(stranger.fingerprint).not.toBe(own.fingerprint)
+  await offerSecrets(client, id)
+  await until(
+    client,
+    each =>
+      each.id === id && each.conditions.some(({ type, status }) => type === CONDITION.certificateChanged && status),
+  )
+  await offerSecrets(client, id)
+  expect(taken(stranger)).toEqual([])
+  expect(stranger.received, 'not even the public part is asked under another certificate').toEqual([])
 })
