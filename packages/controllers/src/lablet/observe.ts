@@ -3,6 +3,7 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { bootLeadMs } from '@lcm/domain/session/boot-lead'
 import { canServeLabs, type SessionDecision, type SessionFacts } from '@lcm/domain/session/decide-session'
 import { isEndUnserved, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { recordedEndpoint } from '@lcm/domain/worker/cml-endpoint'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { fetchLab, fetchWorker, labsOnRecord } from './api-calls.ts'
 import type { LabletDependencies } from './dependencies.ts'
@@ -66,9 +67,11 @@ export function accessAtWorker(
   return access.map(door => ({ ...door, host }))
 }
 
-/** The address of a worker itself; null while it has none. */
-export const hostOf = (worker: Worker | null): string | null =>
-  worker === null || worker.https_endpoint === null ? null : new URL(worker.https_endpoint).hostname
+/** The own address of a worker; null while it has none. */
+export function hostOf(worker: Worker | null): string | null {
+  const url = worker && recordedEndpoint(worker)
+  return url === null ? null : new URL(url).hostname
+}
 
 /** Reads the worker, the boot lead time and the lab. A CML that does not answer leaves the lab unknown. */
 export async function observe(

@@ -17,7 +17,11 @@ it('sessions are reconciled at once when their worker stops running, and soon af
     await rig.clock.advance(1_000)
   }
   await becomes('STOPPED', { service_status: 'UNAVAILABLE' })
-  await becomes('RUNNING', { service_status: 'AVAILABLE', https_endpoint: 'https://192.0.2.9:8443' })
+  await becomes('RUNNING', {
+    service_status: 'AVAILABLE',
+    https_endpoint: 'https://192.0.2.9:8443',
+    public_ip: '192.0.2.9',
+  })
   await rig.clock.advance(5_000)
   expect(new Set((await session()).access.map(({ host }) => host))).toEqual(new Set(['192.0.2.9']))
 })
