@@ -24,12 +24,18 @@ export const awaitsApproval = (worker: Worker): boolean =>
 export const approvalRequired = ({ id }: Worker): Reason => reason('approval_required', { worker_id: id })
 
 /**
- * The worker after a report. Approval and certificates belong to one instance: another one, or one that only its tags name, needs its own
- * approval.
+ * The worker after a report. Approval and pin belong to one instance: another one, or one that only its tags name, needs its own approval.
+ * Before it a report pins no certificate, so that a controller of a version before approvals sends no password.
  */
 export function trustAfter(before: Worker, reported: Worker): Worker {
   const worker = before.ec2_instance_id === reported.ec2_instance_id ? reported : distrusted(before, reported)
-  return needsApproval(worker) ? { ...worker, approval: { ...NOT_NEEDED, state: 'required' } } : worker
+  if (!needsApproval(worker)) return worker
+  const pin = worker.cml.certificate_sha256 === null ? null : before.cml.certificate_sha256
+  return {
+    ...worker,
+    approval: { ...NOT_NEEDED, state: 'required' },
+    cml: { ...worker.cml, certificate_sha256: pin },
+  }
 }
 
 /** A certificate that was pinned before the first instance stays. */

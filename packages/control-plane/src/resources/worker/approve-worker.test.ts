@@ -58,6 +58,15 @@ describe('approve', () => {
     })
   })
 
+  it('is not made up for by a report: no controller, also of an older version, pins a certificate before it', async () => {
+    const id = await found()
+    const changes = { cml: { certificate_sha256: OTHER, version: '2.9' } }
+    const { json } = await fleet.report(id, (await fleet.get(id)).version, changes)
+    expect(json.cml).toMatchObject({ certificate_sha256: null, version: '2.9' })
+    const { version } = (await fleet.act(id, 'approve')).json
+    expect((await fleet.report(id, version, changes)).json.cml.certificate_sha256).toBe(OTHER)
+  })
+
   it('ends with the machine, and so does its pin', async () => {
     const { id } = await fleet.create()
     await fleet.moveTo(id, 'PROVISIONING')
