@@ -55,8 +55,22 @@ const changeWorkers = (change: (worker: Record<string, unknown>) => object) =>
     Array.isArray(body.items) ? { ...body, items: body.items.map(change) } : change(body),
   )
 
+/** Shows the certificate that CML showed as the pinned one, as an API does that takes pins before approvals. */
+function shownPinned<T extends Record<string, unknown>>(worker: T): T {
+  const { certificate_sha256: pin, seen_certificate_sha256: seen, ...cml } = Object(worker.cml)
+  return { ...worker, cml: { ...cml, certificate_sha256: pin ?? seen, seen_certificate_sha256: null } }
+}
+
+/** Keeps the certificate that was seen on record. */
+const keepSeen = changeRequests(/^PATCH \S*\/workers\/w-[^/]+\/status$/, ({ changes, ...report }) => {
+  const { seen_certificate_sha256: _, ...cml } = Object(Object(changes).cml)
+  return Object(changes).cml === undefined
+    ? { ...report, changes }
+    : { ...report, changes: { ...Object(changes), cml } }
+})
+
 /** Shows every machine as approved. */
-const shownApproved = (worker: Record<string, unknown>) => ({
+const shownApproved = (worker: Record<string, unknown>): Record<string, unknown> => ({
   ...worker,
   approval: { ...Object(worker.approval), state: 'approved' },
 })
@@ -70,7 +84,7 @@ function pinningAny({ changes, ...report }: Record<string, unknown>) {
 }
 
 /** Adds a launch attempt to discovered workers. */
-const launched = (worker: Record<string, unknown>) =>
+const launched = (worker: Record<string, unknown>): Record<string, unknown> =>
   worker.origin === 'DISCOVERY' ? { ...worker, launch: anAttempt() } : worker
 
 /** Lists no secret by its key. */
@@ -108,7 +122,7 @@ export const trustMutants: readonly Mutant[] = [
     caughtBy: CAUGHT,
     acts: [at(0, 'launch a machine to discover')],
     defects: () => ({
-      requests: changeWorkers(launched),
+      requests: dispatch => keepSeen(changeWorkers(worker => shownPinned(launched(worker)))(dispatch)),
     }),
   },
   {
@@ -116,7 +130,9 @@ export const trustMutants: readonly Mutant[] = [
     breaks: 'every machine counts as approved',
     caughtBy: CAUGHT,
     acts: [at(0, 'launch a foreign machine'), at(5, 'launch a hostile machine')],
-    defects: () => ({ requests: changeWorkers(shownApproved) }),
+    defects: () => ({
+      requests: dispatch => keepSeen(changeWorkers(worker => shownPinned(shownApproved(worker)))(dispatch)),
+    }),
   },
   {
     name: 'pin renewed on any certificate',
