@@ -203,4 +203,17 @@ describe('the event stream', () => {
     expect(stream.hasEnded()).toBe(true)
     expect(await whoIs(plane, cookie)).toBe(401)
   })
+
+  it('ends when its person is merged into another, whose sessions it does not show', async () => {
+    const plane = aControlPlane()
+    const [from, into] = await Promise.all(
+      ['from', 'into'].map(async name => (await plane.send('POST', 'tokens', { json: { name, role: 'user' } })).json),
+    )
+    const stream = await events(plane, { authorization: `Bearer ${from.secret}` })
+    await plane.clock.advance(30_000)
+    const json = { into: into.person_id }
+    expect((await plane.send('POST', `people/${encodeURIComponent(from.person_id)}/merge`, { json })).status).toBe(200)
+    await plane.clock.advance(4_000)
+    expect(stream.hasEnded()).toBe(true)
+  })
 })

@@ -77,7 +77,7 @@ export function dispatcher(parts: {
     if (spec.file !== undefined) return responseOf(spec, await handle(raw))
     if (!spec.stream) return responseOf(spec, await withDeadline(clock, ANSWER_MS_MAX, handle(raw)))
     const open = (signal: AbortSignal) => handle({ ...raw, signal }).then(eventsOf)
-    const check = async () => refuseOtherRole(actor, await parts.access.recheck(request))
+    const check = async () => refuseOtherActor(actor, await parts.access.recheck(request))
     const events = await revocableStream(open, { clock, signal: request.signal, check })
     return responseOf(spec, { kind: 'stream', events })
   }
@@ -148,9 +148,9 @@ function allowedOrRefused(actor: Actor, { access, bearerOnly }: RouteSpec, { hea
   throw new ProblemError('forbidden', 'a browser session may not do this; send a token')
 }
 
-/** The role decides what a stream shows, so another role needs another stream. */
-function refuseOtherRole(before: Actor, { name, role }: Actor): void {
-  if (role !== before.role) throw new ProblemError('forbidden', `${name} is ${role} now`)
+/** Person and role decide what a stream shows, so another one needs another stream. */
+function refuseOtherActor(before: Actor, { id, name, role }: Actor): void {
+  if (id !== before.id || role !== before.role) throw new ProblemError('forbidden', `it is ${name} with ${role} now`)
 }
 
 function eventsOf(reply: Reply): AsyncIterable<string> {
