@@ -2,6 +2,7 @@ import type { Worker } from '@lcm/domain/worker/worker'
 import { type Learners, learnersOf } from '../people/learner-requests.ts'
 import { type ManualChanges, manualChangesOf } from '../people/manual-changes.ts'
 import { type Operator, operatorOf } from '../people/operator-requests.ts'
+import { type SignIns, signInsOf } from '../people/sign-ins.ts'
 import { type ControllerReplicas, controllerReplicas } from '../world/controller-replicas.ts'
 import type { World } from '../world/world.ts'
 import type { Act } from './act.ts'
@@ -14,6 +15,7 @@ export interface ActContext {
   readonly operator: Operator
   readonly manual: ManualChanges
   readonly learner: Learners
+  readonly people: SignIns
   readonly replicas: ControllerReplicas
 }
 
@@ -26,6 +28,7 @@ export const actContext = (world: World, size: RunSize): ActContext => ({
   operator: operatorOf(world),
   manual: manualChangesOf(world),
   learner: learnersOf(world),
+  people: signInsOf(world),
   replicas: controllerReplicas(world),
 })
 

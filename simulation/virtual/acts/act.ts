@@ -37,6 +37,23 @@ export const LEARNER_ACTS = {
   'book many at once': 0,
 } as const
 
+/** What people and attackers do to get access, and operators to end it. Weight 0: only in stories. */
+export const ACCESS_ACTS = {
+  'add a person': 0,
+  'give a token': 0,
+  'sign in': 0,
+  'make a login link': 0,
+  'sign out': 0,
+  'use all access': 0,
+  'book as a person': 0,
+  'send wrong tokens': 0,
+  'replace a token': 0,
+  'revoke a person': 0,
+  'change a role': 0,
+  'remove a person': 0,
+  'merge people': 0,
+} as const
+
 /** Manual changes in EC2 and CML, unknown to LCM. */
 export const MANUAL_ACTS = {
   'stop a machine': 3,
@@ -89,7 +106,7 @@ export const FAULT_ACTS = {
   'deny changes of machines': 0,
 } as const
 
-export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...MANUAL_ACTS, ...FAULT_ACTS } as const
+export const ACTS = { ...FLEET_ACTS, ...LEARNER_ACTS, ...ACCESS_ACTS, ...MANUAL_ACTS, ...FAULT_ACTS } as const
 export type ActName = keyof typeof ACTS
 
 /**

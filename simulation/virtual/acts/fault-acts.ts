@@ -97,9 +97,9 @@ export const faultActs: Readonly<Record<keyof typeof FAULT_ACTS, Perform>> = {
   'disconnect CML': (context, act) => blockAccess(context, act, 'isCmlCut'),
   'lose CML responses': (context, act) => setFaultRate(context, act, 'cmlRate'),
   'lose requests': (context, act) => setFaultRate(context, act, 'apiRate'),
-  'kill the API': ({ world }, act) => world.api.kill(shareOf(act.amount, API_DOWN_MS_MAX)),
+  'kill the API': ({ world }, act) => pick(world.apis, act.target).kill(shareOf(act.amount, API_DOWN_MS_MAX)),
   'kill the API at a call': ({ world }, act) =>
-    world.api.killAt(
+    pick(world.apis, nextDigit(act.target)).killAt(
       shareOf(act.amount, STORE_CALLS_AHEAD_MAX),
       nextDigit(act.amount) < 0.5 ? 'before' : 'after',
       shareOf(act.target, API_DOWN_MS_MAX),

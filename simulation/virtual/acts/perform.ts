@@ -1,4 +1,5 @@
 import { ApiError } from '@lcm/client/client'
+import { accessActs } from './access-acts.ts'
 import type { Act, ActName } from './act.ts'
 import type { ActContext, Perform } from './act-context.ts'
 import { faultActs } from './fault-acts.ts'
@@ -6,7 +7,13 @@ import { fleetActs } from './fleet-acts.ts'
 import { learnerActs } from './learner-acts.ts'
 import { manualActs } from './manual-acts.ts'
 
-const PERFORMERS: Readonly<Record<ActName, Perform>> = { ...fleetActs, ...learnerActs, ...manualActs, ...faultActs }
+const PERFORMERS: Readonly<Record<ActName, Perform>> = {
+  ...fleetActs,
+  ...learnerActs,
+  ...accessActs,
+  ...manualActs,
+  ...faultActs,
+}
 
 /** Names that the behavior fingerprint was recorded with. */
 const RECORDED_AS: Partial<Record<ActName, string>> = {

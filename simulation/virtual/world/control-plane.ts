@@ -3,6 +3,7 @@ import type { SecretKeys } from '@lcm/control-plane/keys/secret-keys'
 import type { ChangeKeys } from '@lcm/coordination/change-keys'
 import { WorkerTemplateSpec } from '@lcm/domain/template/worker-template'
 import type { Logger } from '@lcm/runtime'
+import type { Clock } from '@lcm/runtime/clock'
 import type { Store } from '@lcm/store/store'
 import { NO_QUOTAS } from '@lcm/testkit/a-control-plane'
 import type { VirtualTime } from '@lcm/testkit/virtual-time'
@@ -22,6 +23,7 @@ export const METAL = WorkerTemplateSpec.parse({
 
 export interface ControlPlaneParts {
   readonly time: VirtualTime
+  readonly clock: Clock
   readonly store: Store
   readonly changeKeys: ChangeKeys
   readonly templates: readonly WorkerTemplateSpec[]
@@ -31,11 +33,11 @@ export interface ControlPlaneParts {
 
 /** The API without sockets, with a token for every user. */
 export async function openControlPlane(parts: ControlPlaneParts): Promise<ControlPlane> {
-  const { time, store, changeKeys, templates, secretKeys, log } = parts
+  const { time, clock, store, changeKeys, templates, secretKeys, log } = parts
   const plane = controlPlane({
     store,
     changeKeys,
-    clock: time.clock,
+    clock,
     randomBytes: size => time.random.bytes(size),
     secretKeys,
     config: { version: '0.0.0', profile: 'embedded', cloud: 'sim', regions: ['us-east-1'], settings: NO_QUOTAS },

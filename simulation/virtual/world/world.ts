@@ -65,6 +65,8 @@ export interface WorldOptions {
   readonly licensesOwned?: number
   /** Interval between two counts of labs. */
   readonly labsCountedMs?: number
+  /** API processes on the same store. Default: 1. */
+  readonly apiReplicas?: number
   /** Called for every line that a process logs. */
   onLog?(level: LogLevel, message: string): void
   /** Deliberate defects that the invariants must find. */
@@ -85,6 +87,8 @@ export interface Defects {
   requests?(dispatch: Dispatch, service: string): Dispatch
   /** Requests of all clients to the API. */
   api?(dispatch: Dispatch): Dispatch
+  /** The clock of the API. */
+  apiClock?(clock: Clock): Clock
   readonly settings?: Settings
 }
 
@@ -94,6 +98,10 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
   /** As an admin. */
   readonly client: Client
   readonly api: RestartingApi
+  /** All replicas of the API; `api` is the first one. */
+  readonly apis: readonly RestartingApi[]
+  /** Sends each request to one of the replicas, event streams included. */
+  readonly toAnyApi: Dispatch
   learner(name: LearnerName): Client
   /** As the service that asks for more workers. */
   readonly scheduler: Client
@@ -215,25 +223,29 @@ function openChecks(base: Base, labsCountedMs: number) {
 }
 
 /** Opens the API, which can be killed, with store and coordination. */
-async function openApi(base: Base, violated: (rule: string) => void, { templates = [METAL], onLog }: WorldOptions) {
-  const { time, clock, defects, faultParts, processes } = base
+async function openApi(base: Base, violated: (rule: string) => void, options: WorldOptions) {
+  const { templates = [METAL], onLog, apiReplicas = 1 } = options
+  const { time, clock, chance, defects, faultParts, processes } = base
   const logger = scanningLogger(violated, onLog)
   const local = localCoordination({ clock, firstEpoch: service => observer.nextEpoch(service) })
   const checkedStore = withCheckedWrites((defects.store ?? identity)(unreliableStore(base.store, faultParts)), violated)
-  const parts = { time, log: logger, secretKeys: base.keys, templates }
+  const parts = { time, clock, log: logger, secretKeys: base.keys, templates }
   // The follower must not miss changes while the API is down: events are checked against the store.
   const observer = await openControlPlane({ ...parts, store: base.store, changeKeys: local.changeKeys })
   const open = (ports: Killable) => {
     const store = ports.store(withConcurrentWrites(checkedStore, faultParts))
-    return openControlPlane({ ...parts, store, changeKeys: ports.changeKeys(local.changeKeys) })
+    const apiClock = (defects.apiClock ?? identity)(clock)
+    return openControlPlane({ ...parts, clock: apiClock, store, changeKeys: ports.changeKeys(local.changeKeys) })
   }
   const api = await restartingApi({ time, run: processes.run, open })
+  const apis = [api]
+  while (apis.length < apiReplicas) apis.push(await restartingApi({ time, run: processes.run, open }))
   const routed: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
-  const dispatch = withDateHeader(
-    withoutLeakedSecrets((defects.api ?? identity)(routed), { controllerTokens, violated }),
-    clock,
-  )
-  return { logger, local, api, dispatch }
+  const anyApi: Dispatch = request => (apis[chance.int(apis.length)] ?? api).dispatch(request)
+  const [dispatch, toAnyApi] = [routed, anyApi].map(each =>
+    withDateHeader(withoutLeakedSecrets((defects.api ?? identity)(each), { controllerTokens, violated }), clock),
+  ) as [Dispatch, Dispatch]
+  return { logger, local, api, apis, dispatch, toAnyApi: unreliable(toAnyApi, faultParts) }
 }
 
 export async function openWorld(seed: number, options: WorldOptions = {}): Promise<World> {
@@ -242,7 +254,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const monitors = openChecks(base, options.labsCountedMs ?? 1_000)
   const { checks, mutations, requested, trust, sessions, workerRules, cloudMonitor, guardSecrets } = monitors
   const { violated } = checks
-  const { logger, local, api, dispatch } = await openApi(base, violated, options)
+  const { logger, local, api, apis, dispatch, toAnyApi } = await openApi(base, violated, options)
   const coordination = { ...local, changeKeys: (defects.changeKeys ?? identity)(local.changeKeys) }
   const userDispatch = withClientRetries(requested.record(trust.record(unreliable(dispatch, faultParts))), clock)
   const client = apiClient(userDispatch, { token: TOKENS.admin })
@@ -264,7 +276,7 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const control = timeControl(time, checks, [checks.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
-    ...{ time, client, api, cloud, access: access, calls, coordination, mutations, ...control },
+    ...{ time, client, api, apis, toAnyApi, cloud, access: access, calls, coordination, mutations, ...control },
     ...{ store: base.store, chance: base.chance, faults: base.faults },
     learner: name => apiClient(userDispatch, { token: name }),
     scheduler: apiClient(dispatch, { token: TOKENS.scheduler }),
