@@ -160,6 +160,11 @@ export const PROBLEMS = {
     title: 'Not possible in this status',
     help: 'The status of the session in `detail` does not allow this operation. Wait until it changes.',
   },
+  sign_ins_just_ended: {
+    status: 409,
+    title: 'Sign-ins were just ended',
+    help: 'All sign-ins of the person were ended, so no new one begins with a token for three seconds. Try again after `Retry-After`.',
+  },
   source_inline: {
     status: 409,
     title: 'The topology has no source',

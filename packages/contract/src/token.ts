@@ -107,6 +107,6 @@ export const TOKEN_ROUTES = {
     bearerOnly: true,
     status: 201,
     answer: LoginLink,
-    problems: [],
+    problems: ['sign_ins_just_ended'],
   },
 } as const satisfies Record<string, RouteSpec>

@@ -86,10 +86,9 @@ export function credentials(options: {
     async newKeyOf(id, proof) {
       const found = await options.getPerson(id)
       if (proof === 'token' && found !== null && isSignedOut(found, toInstant(clock.now() - SETTLE_MS)))
-        throw new ProblemError(
-          'unauthenticated',
-          `all sign-ins of ${found.name} were just ended; try again in a moment`,
-        )
+        throw new ProblemError('sign_ins_just_ended', `all sign-ins of ${found.name} were just ended`, undefined, {
+          retryAfterSeconds: SETTLE_MS / 1_000,
+        })
       return keyIn(id, found)
     },
     forget() {
