@@ -109,13 +109,18 @@ describe('an etcd that is gone', { timeout: LIMIT_MS }, () => {
 
     await b.kill()
     await b.restart()
-    expect((await create(b, 'etcd-again')).version).toBe(1)
+    const again = await create(b, 'etcd-again')
+    expect(again.version).toBe(1)
     expect(await timed('a list without a revision', b.withoutTimeout.client.call('listWorkers', {}))).toMatchObject({
       came: 'store_unavailable',
     })
 
     await etcd.members[0]?.restart()
-    const all = [...made.map(({ id }) => [id, 1] as const), [labeled.id, 2] as const, [removed.id, 4] as const]
+    const all = [
+      ...[...made, again].map(({ id }) => [id, 1] as const),
+      [labeled.id, 2] as const,
+      [removed.id, 4] as const,
+    ]
     await Promise.all(logs.map(log => log.untilReceived(all)))
     expect(atA).toMatchObject({ resets: 0, breaks: 0 })
     expect(atB.resets).toBe(0)

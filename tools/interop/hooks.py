@@ -39,6 +39,9 @@ BETWEEN_FIELDS = {
 @schemathesis.hook
 def filter_failure(context, failure, case, response):
     """Drops refusals for reasons that no schema can state."""
+    # Large bodies use up the rate limit of the judge.
+    if response.status_code == 429:
+        return False
     if not isinstance(failure, RejectedPositiveData) or response.status_code != 400:
         return True
     errors = json.loads(response.content).get("errors", [])
@@ -52,10 +55,13 @@ def allowed_as_documented(ctx, response, case):
     definition = case.operation.definition.raw
     subject = (case.path_parameters or {}).get("service", SERVICE)
     is_own = ROLE != "controller" or subject == SERVICE
-    service = definition.get("x-lcm-service", "any")
-    allowed = ROLE in definition["x-lcm-roles"] and service in ("any", SERVICE) and is_own
+    services = definition.get("x-lcm-service", "any")
+    services = services if isinstance(services, list) else [services]
+    allowed = ROLE in definition["x-lcm-roles"] and ("any" in services or SERVICE in services) and is_own
     caller = SERVICE or ROLE
-    if response.status_code == 403 and allowed:
+    # Operators manage authors and users only, and nobody invites themselves: the path does not tell.
+    depends_on_person = case.operation.path.startswith("/people")
+    if response.status_code == 403 and allowed and not depends_on_person:
         raise AssertionError(f"{caller} may call {case.operation.label} and was refused")
     if response.status_code < 300 and not allowed:
         raise AssertionError(f"{caller} may not call {case.operation.label} and was let in")
