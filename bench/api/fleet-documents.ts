@@ -70,6 +70,8 @@ export function livedWorker(index: number, nowMs: number): Worker {
       certificate_sha256: hex(index, 64),
       seen_certificate_sha256: null,
       node_definitions: NODE_DEFINITIONS,
+      restarted_at: null,
+      up_until: null,
     },
     billing: { since: at(30), cause: 'idle', closed_usd: 12.345_678 + index / 1000 },
     state_history: HISTORY.map(([from, to, because], step) => ({

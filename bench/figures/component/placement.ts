@@ -54,6 +54,8 @@ function aFleet(count: number): Worker[] {
         certificate_sha256: null,
         seen_certificate_sha256: null,
         node_definitions: kinds,
+        restarted_at: null,
+        up_until: null,
       },
     })
     return Array.from({ length: 1 + random.int(5) }, (_, held) => held).reduce(

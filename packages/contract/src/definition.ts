@@ -104,6 +104,7 @@ export const PutDefinition = z
     max_duration_minutes: optionalField(spec.max_duration_minutes),
     boot_lead_minutes: optionalField(spec.boot_lead_minutes),
     lab_reuse: optionalField(spec.lab_reuse),
+    saves_enabled: optionalField(spec.saves_enabled),
     topology: topologyField,
   })
   .meta({

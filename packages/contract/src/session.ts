@@ -3,7 +3,7 @@ import { Instant } from '@lcm/domain/instant'
 import { DecisionNote } from '@lcm/domain/journal-records'
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Reason } from '@lcm/domain/reason'
-import { LabletSession, Pipeline, SessionStatus } from '@lcm/domain/session/lablet-session'
+import { LabletSession, Pipeline, SessionSave, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
 import { ActionReason, DecisionList, listOf, Page, TimePage } from './common-schemas.ts'
@@ -83,6 +83,7 @@ export const SessionChanges = z
     conditions: LabletSession.shape.conditions.exactOptional(),
     last_error: z.string().max(1000).nullable().exactOptional().meta({ description: 'The latest error.' }),
     waiting_reason: Reason.nullable().exactOptional().meta({ description: 'Why it is not placed yet.' }),
+    save: SessionSave.exactOptional().meta({ description: 'The state of saving its work.' }),
   })
   .meta({ id: 'SessionChanges', description: 'Changed fields; omitted fields stay as they are.' })
 

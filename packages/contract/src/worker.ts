@@ -1,3 +1,4 @@
+import { Health } from '@lcm/domain/health'
 import { Instant } from '@lcm/domain/instant'
 import { isOnOneLine, ON_ONE_LINE, onOneLine } from '@lcm/domain/text/hidden-characters'
 import { DesiredStatus, NewWorkerName, StateChange, TagValue, Worker, WorkerStatus } from '@lcm/domain/worker/worker'
@@ -49,6 +50,7 @@ export const WorkerSample = z
 export type WorkerSample = z.infer<typeof WorkerSample>
 
 export const WorkerView = Worker.extend({
+  health: Health.meta({ description: 'Whether it does what is requested of it, with the reason.' }),
   labs_count: z.int().nullable().meta({ description: 'The number of labs on it; null if unknown.', example: 2 }),
   nodes_count: z.int().nullable().meta({
     description: 'The number of running lab nodes; null if unknown.',

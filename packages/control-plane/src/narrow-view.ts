@@ -9,6 +9,7 @@ import { redactReason } from '@lcm/domain/redact-reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 
 /**
  * Views for people who use the fleet and don't run it. They have the fields that booking and connecting need, and keep their
@@ -24,6 +25,11 @@ const redactEach = <T extends { readonly reason: Parameters<typeof redactReason>
 
 /** A worker without its launch, addresses, certificates, tags and license server, and with reasons that name none of them. */
 export function narrowWorker<W extends Worker>(worker: W): W {
+  const narrow = narrowRecord(worker)
+  return 'health' in worker ? { ...narrow, health: workerHealth(narrow) } : narrow
+}
+
+function narrowRecord<W extends Worker>(worker: W): W {
   const { cml, license, activity, pause, approval } = worker
   return {
     ...worker,

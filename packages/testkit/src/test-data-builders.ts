@@ -1,11 +1,13 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { HEALTHY } from '@lcm/domain/health'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Topology, type TopologyNode } from '@lcm/domain/lab/topology'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { type LabletSession, NEVER_SAVED } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Instance, LaunchParameters } from '@lcm/domain/worker/ec2-instance'
 import { blankWorker, type LaunchAttempt, type Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 
 const THEN = '2026-01-02T03:04:05.000Z'
 
@@ -96,6 +98,7 @@ export const aTemplate = (more: Partial<WorkerTemplate> = {}): WorkerTemplate =>
 /** A worker as the API shows it, with nothing joined to it yet. */
 export const asView = (worker: Worker): WorkerView => ({
   ...worker,
+  health: workerHealth(worker),
   labs_count: null,
   nodes_count: null,
   utilization: null,
@@ -114,6 +117,8 @@ export const aServingWorker = (more: Partial<Worker> = {}): Worker =>
       certificate_sha256: null,
       seen_certificate_sha256: null,
       node_definitions: [],
+      restarted_at: null,
+      up_until: null,
     },
     license: { ...aWorker().license, product: 'CML_Enterprise', status: 'REGISTERED' },
     capacity: {
@@ -162,6 +167,7 @@ export const aDefinition = (more: Partial<LabletDefinition> = {}): LabletDefinit
   max_duration_minutes: 60,
   boot_lead_minutes: null,
   lab_reuse: false,
+  saves_enabled: true,
   sync: { status: 'none', error: null, at: null, package_sha256: null },
   ...more,
 })
@@ -190,6 +196,9 @@ export const aSession = (more: Partial<LabletSession> = {}): LabletSession => ({
   waiting_reason: null,
   last_error: null,
   conditions: [],
+  health: HEALTHY,
+  restore_from: null,
+  save: NEVER_SAVED,
   state_history: [],
   applied_keys: [],
   fence: {},

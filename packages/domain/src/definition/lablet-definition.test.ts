@@ -26,6 +26,7 @@ describe('the input of an author', () => {
       max_duration_minutes: 60,
       boot_lead_minutes: null,
       lab_reuse: false,
+      saves_enabled: true,
     })
   })
 

@@ -100,6 +100,7 @@ export const DefinitionSpec = z.strictObject({
     .boolean()
     .default(false)
     .meta({ description: 'Whether the lab of an ended session is wiped and kept for the next one.' }),
+  saves_enabled: z.boolean().default(true).meta({ description: 'Whether the work in its labs is saved.' }),
 })
 export type DefinitionSpec = z.infer<typeof DefinitionSpec>
 

@@ -51,6 +51,11 @@ export const SettingValues = z.strictObject({
     .meta({ description: 'Whether a worker keeps its license while it is stopped.' }),
   boot_lead_minutes: minutes.meta({ description: 'How long before its timeslot a lab is started.' }),
   schedule_ahead_minutes: minutes.meta({ description: 'How long before its timeslot a session is placed.' }),
+  save_interval_minutes: minutes.meta({
+    description: 'How often the work of a session is saved; 0 saves only on request and at the end.',
+  }),
+  saves_kept: z.int().min(1).max(100).meta({ description: 'How many saves of an open session are kept.' }),
+  save_retention_days: days.meta({ description: 'How long the last save of an ended session is kept.' }),
   auto_approve: z
     .string()
     .max(2000)
@@ -111,6 +116,9 @@ export const SETTING_DEFAULTS: SettingValues = {
   license_on_stop: 'keep',
   boot_lead_minutes: 20,
   schedule_ahead_minutes: 35,
+  save_interval_minutes: 10,
+  saves_kept: 3,
+  save_retention_days: 30,
   auto_approve: 'none',
   quota_user_live_sessions: 2,
   quota_user_future_sessions: 10,

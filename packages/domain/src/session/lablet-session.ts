@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { documentFields } from '../document-fields.ts'
 import { Fence } from '../fencing.ts'
+import { HEALTHY, Health } from '../health.ts'
 import { Instant } from '../instant.ts'
 import { LabNeeds } from '../lab/topology.ts'
 import { Reason } from '../reason.ts'
@@ -28,8 +29,8 @@ const MOVES: Readonly<Record<SessionStatus, readonly SessionStatus[]>> = {
   PENDING: ['SCHEDULED', 'EXPIRED', 'TERMINATED'],
   SCHEDULED: ['INSTANTIATING', 'PENDING', 'EXPIRED', 'TERMINATED'],
   INSTANTIATING: ['READY', 'PENDING', 'STOPPING', 'EXPIRED'],
-  READY: ['RUNNING', 'STOPPING', 'EXPIRED'],
-  RUNNING: ['STOPPING', 'EXPIRED'],
+  READY: ['RUNNING', 'PENDING', 'STOPPING', 'EXPIRED'],
+  RUNNING: ['PENDING', 'STOPPING', 'EXPIRED'],
   EXPIRED: ['STOPPING', 'TERMINATED'],
   STOPPING: ['STOPPED'],
   STOPPED: ['ARCHIVED', 'TERMINATED'],
@@ -114,6 +115,33 @@ export type Access = z.infer<typeof Access>
 export const SESSION_HISTORY_MAX = 50
 /** The condition of a lab that is stopped while its session is up. */
 export const LAB_STOPPED = 'LabStopped'
+/** The condition of a session that is up while its worker serves no labs. */
+export const WORKER_UNAVAILABLE = 'WorkerUnavailable'
+
+/** Saving the work of a session: the request that is not served yet, and the latest attempt. */
+export const SessionSave = z
+  .object({
+    requested_at: Instant.nullable().meta({
+      description: 'When a save was requested; null when no request waits.',
+      example: null,
+    }),
+    requested_by: z.string().nullable().meta({ description: 'The caller who requested it.', example: null }),
+    tried_at: Instant.nullable().meta({ description: 'When the latest attempt ended; null before the first.' }),
+    outcome: Reason.nullable().meta({ description: 'The outcome of the latest attempt.' }),
+    save_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The newest save of the session; null if there is none.', example: 'sv-5k1r2m3n8pq4t' }),
+  })
+  .meta({ id: 'SessionSave', description: 'The state of saving the work of a session.' })
+export type SessionSave = z.infer<typeof SessionSave>
+export const NEVER_SAVED: SessionSave = {
+  requested_at: null,
+  requested_by: null,
+  tried_at: null,
+  outcome: null,
+  save_id: null,
+}
 
 export const LabletSession = z
   .object({
@@ -185,6 +213,12 @@ export const LabletSession = z
       )
       .max(SESSION_HISTORY_MAX)
       .meta({ description: 'The latest status changes, oldest first.' }),
+    health: Health.default(HEALTHY).meta({ description: 'Whether its owner can use it, with the reason.' }),
+    restore_from: z.string().nullable().default(null).meta({
+      description: 'The save that its first lab is created from; null for the topology of the definition.',
+      example: null,
+    }),
+    save: SessionSave.default(NEVER_SAVED).meta({ description: 'The state of saving its work.' }),
     applied_keys: z
       .array(z.string())
       .max(20)

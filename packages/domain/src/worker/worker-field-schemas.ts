@@ -158,6 +158,15 @@ export const Cml = z
       .max(500)
       .default([])
       .meta({ description: 'Node definitions that the server supports.', example: ['iol-xe'] }),
+    /** A restart stops all labs. EC2 does not show every restart, such as a reboot from inside. */
+    restarted_at: Instant.nullable().default(null).meta({
+      description: 'When LCM found that the machine was restarted; null if it never was.',
+      example: null,
+    }),
+    up_until: Instant.nullable().default(null).meta({
+      description: 'When it was last seen up before that restart.',
+      example: null,
+    }),
   })
   .meta({ id: 'Cml', description: 'Facts about a CML server.' })
 export type Cml = z.infer<typeof Cml>
@@ -169,6 +178,8 @@ export const CmlChanges = z
       .nullable()
       .exactOptional()
       .meta({ description: 'Whether CML reported itself ready; null while it cannot be reached.' }),
+    restarted_at: Instant.exactOptional().meta({ description: 'When the machine was found to be restarted.' }),
+    up_until: Instant.exactOptional().meta({ description: 'When it was last seen up before that restart.' }),
     certificate_sha256: Cml.shape.certificate_sha256.exactOptional(),
     seen_certificate_sha256: z.string().max(64).nullable().exactOptional().meta({
       description: 'The certificate that the server showed and LCM does not trust.',

@@ -362,6 +362,8 @@ export const blankWorker = (id: string, now: Instant): Worker => ({
     certificate_sha256: null,
     seen_certificate_sha256: null,
     node_definitions: [],
+    restarted_at: null,
+    up_until: null,
   },
   cost_per_hour_usd: 0,
   billing: NOTHING_BILLED,

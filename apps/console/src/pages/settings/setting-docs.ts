@@ -1,6 +1,6 @@
 import { type SettingName, SettingValues } from '@lcm/domain/fleet/settings'
 
-export type Unit = 'seconds' | 'minutes' | 'days' | 'workers' | 'sessions' | 'core-hours'
+export type Unit = 'seconds' | 'minutes' | 'days' | 'workers' | 'sessions' | 'saves' | 'core-hours'
 
 interface SettingDoc {
   /** Display name. */
@@ -92,6 +92,21 @@ export const SETTING_DOCS: Readonly<Record<SettingName, SettingDoc>> = {
     text: 'Time before the start of a session at which the scheduler assigns a worker.',
     unit: 'minutes',
   },
+  save_interval_minutes: {
+    title: 'Save interval',
+    text: 'Time between two saves of the work in a session. 0 saves only on request and at the end.',
+    unit: 'minutes',
+  },
+  saves_kept: {
+    title: 'Saves per session',
+    text: 'Number of saves that are kept while a session is open.',
+    unit: 'saves',
+  },
+  save_retention_days: {
+    title: 'Save retention',
+    text: 'Time for which the last save of an ended session is kept.',
+    unit: 'days',
+  },
   quota_user_live_sessions: {
     title: 'Open sessions of users',
     text: 'Number of sessions that each may have at a time, or unlimited.',
@@ -176,6 +191,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
     names: ['external_stop', 'orphan_action', 'auto_approve', 'license_on_stop', 'license_on_terminate'],
   },
   { title: 'Sessions', names: ['boot_lead_minutes', 'schedule_ahead_minutes'] },
+  { title: 'Saves', names: ['save_interval_minutes', 'saves_kept', 'save_retention_days'] },
   {
     title: 'Quotas',
     names: [

@@ -86,6 +86,7 @@ function changedSpec(current: StoredDefinition, changes: BodyOf<'putDefinition'>
     max_duration_minutes: or(changes.max_duration_minutes, current.max_duration_minutes),
     boot_lead_minutes: or(changes.boot_lead_minutes, current.boot_lead_minutes),
     lab_reuse: or(changes.lab_reuse, current.lab_reuse),
+    saves_enabled: or(changes.saves_enabled, current.saves_enabled),
   }
 }
 

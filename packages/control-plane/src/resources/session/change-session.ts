@@ -1,5 +1,5 @@
 import { ProblemError } from '@lcm/contract/problems'
-import type { Instant } from '@lcm/domain/instant'
+import { type Instant, toMs } from '@lcm/domain/instant'
 import { type Reason, reason } from '@lcm/domain/reason'
 import {
   canMoveSession,
@@ -8,6 +8,7 @@ import {
   SESSION_HISTORY_MAX,
   sessionMovesFrom,
 } from '@lcm/domain/session/lablet-session'
+import { sessionHealth } from '@lcm/domain/session/session-health'
 import { APPLIED_KEYS_MAX } from '@lcm/domain/worker/worker'
 import type { NewEntry } from '@lcm/store/store'
 import type { Api, Request } from '../../api-context.ts'
@@ -54,7 +55,7 @@ function completed(
   const applied_keys =
     once === null ? session.applied_keys : [...session.applied_keys, once.key].slice(-APPLIED_KEYS_MAX)
   const kept = { ...session, applied_keys }
-  if (session.status === before.status) return { document: kept, entries }
+  if (session.status === before.status) return { document: withHealth(kept, now), entries }
   const move = { from: before.status, to: session.status, at: now, because }
   refuseMove(move)
   const document = {
@@ -62,8 +63,13 @@ function completed(
     entered_status_at: now,
     state_history: [...before.state_history, move].slice(-SESSION_HISTORY_MAX),
   }
-  return { document, entries: [...entries, transitionEntry(move, actor.name)] }
+  return { document: withHealth(document, now), entries: [...entries, transitionEntry(move, actor.name)] }
 }
+
+const withHealth = (session: LabletSession, now: Instant): LabletSession => ({
+  ...session,
+  health: sessionHealth(session, toMs(now)),
+})
 
 function refuseMove({ from, to }: { from: LabletSession['status']; to: LabletSession['status'] }): void {
   if (canMoveSession(from, to)) return

@@ -1,8 +1,9 @@
 import { ProblemError } from '@lcm/contract/problems'
 import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
+import { HEALTHY } from '@lcm/domain/health'
 import { Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
-import type { LabletSession } from '@lcm/domain/session/lablet-session'
+import { type LabletSession, NEVER_SAVED } from '@lcm/domain/session/lablet-session'
 
 export interface Booking {
   readonly timeslot: LabletSession['timeslot']
@@ -42,6 +43,9 @@ export function newSession(
     waiting_reason: null,
     last_error: null,
     conditions: [],
+    health: HEALTHY,
+    restore_from: null,
+    save: NEVER_SAVED,
     state_history: [{ from: null, to: 'PENDING', at: now, because: reason('booked_by', { by }) }],
     applied_keys: [],
     fence: {},

@@ -158,8 +158,20 @@ it('writes nothing in an idle fleet', async () => {
   const worker = await course.serving()
   const session = await course.placed(worker.id, 'INSTANTIATING')
   const lab = (await course.bind(session.id, { lab_id: 'cml-1' })).json
+  await course.reportSession(session.id, { status: 'READY' })
   const read = async () => [await course.get(worker.id), await course.session(session.id), await course.lab(lab.id)]
   const versions = (await read()).map(({ version }) => version)
   await course.tend(10 * MINUTE_MS)
   expect((await read()).map(({ version }) => version)).toEqual(versions)
+})
+
+it('marks a session that waits beyond its start as DOWN, once', async () => {
+  await course.serving()
+  const { id, version } = await course.book()
+  expect((await course.session(id)).health.status).toBe('OK')
+  await course.tend(5 * MINUTE_MS)
+  expect(await course.session(id)).toMatchObject({
+    version: version + 1,
+    health: { status: 'DOWN', reason: { code: 'waiting_for_placement' } },
+  })
 })

@@ -3,6 +3,7 @@ import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { reason } from '@lcm/domain/reason'
 import { canServeLabs } from '@lcm/domain/session/decide-session'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { sessionHealth } from '@lcm/domain/session/session-health'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { Api } from '../../api-context.ts'
 import { asSystem, nullOnConflict } from '../../system-actor.ts'
@@ -24,6 +25,7 @@ const ASSIGNMENT_MS_MAX = 60_000
 export async function maintainSessions(api: Api, signal: AbortSignal): Promise<void> {
   const steps = [
     expireOverdue,
+    refreshHealth,
     deprecateAllReplaced,
     releaseStaleReservations,
     cleanUpLabs,
@@ -52,6 +54,17 @@ async function expireOverdue(api: Api): Promise<void> {
         : null
     await nullOnConflict(changeSession(api, id, asSystem(id), change))
   }
+}
+
+/** A session that waits becomes late although nothing changes it. */
+async function refreshHealth(api: Api): Promise<void> {
+  const isOld = (session: LabletSession): boolean =>
+    sessionHealth(session, api.clock.now()).status !== session.health.status
+  for (const session of await listAll(api.sessions, { where: { is_over: 'no' } }))
+    if (isOld(session))
+      await nullOnConflict(
+        changeSession(api, session.id, asSystem(session.id), current => (isOld(current) ? { session: current } : null)),
+      )
 }
 
 /** Releases reservations without a session. A recent one may belong to an assignment in progress. */

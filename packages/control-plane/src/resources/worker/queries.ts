@@ -6,6 +6,7 @@ import { effectiveIdleAction } from '@lcm/domain/fleet/decide-idle'
 import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import type { Query, Sample } from '@lcm/store/store'
 import type { Api, Encoded, Request } from '../../api-context.ts'
 import { jsonPage, memoizePerObject } from '../../http/json-page.ts'
@@ -47,8 +48,9 @@ export async function listWorkers(
   return { kind: 'encoded', bytes: jsonPage(rows, page) }
 }
 
-/** JSON of a worker without its closing brace. */
-const openJson = (worker: Worker) => Buffer.from(JSON.stringify(worker).slice(0, -1))
+/** JSON of a worker with its health, without the closing brace. */
+const openJson = (worker: Worker) =>
+  Buffer.from(JSON.stringify({ ...worker, health: workerHealth(worker) }).slice(0, -1))
 const openJsonOf = memoizePerObject(openJson)
 /** Shared by all actors without a session on the worker. */
 const openJsonForOthers = memoizePerObject((worker: Worker) => openJson(redactWorker(worker, OWNS_NOTHING)))

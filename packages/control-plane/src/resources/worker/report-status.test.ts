@@ -134,6 +134,8 @@ describe('a report', () => {
       certificate_sha256: null,
       seen_certificate_sha256: null,
       node_definitions: ['iosv'],
+      restarted_at: null,
+      up_until: null,
     })
     expect(json.license).toMatchObject({ udi: 'udi-1', status: 'REGISTERED' })
   })

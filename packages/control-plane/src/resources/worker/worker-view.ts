@@ -2,6 +2,7 @@ import type { WorkerSample, WorkerView } from '@lcm/contract/worker'
 import { toInstant } from '@lcm/domain/instant'
 import { costOf } from '@lcm/domain/worker/cost'
 import type { Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 import type { Sample } from '@lcm/store/store'
 import type { ApiParts } from '../../api-dependencies.ts'
 
@@ -23,13 +24,16 @@ export async function workerView(
   const newest = await store.series.newest([`worker:${worker.id}`, labCountSeries(worker.id)])
   return {
     ...worker,
+    health: workerHealth(worker),
     ...metricsOf(newest.get(`worker:${worker.id}`)),
     labs_count: labCountOf(newest.get(labCountSeries(worker.id))),
     cost: costOf(worker, toInstant(clock.now())),
   }
 }
 
-export function metricsOf(newest: Sample | undefined): Omit<WorkerView, keyof Worker | 'cost' | 'labs_count'> {
+export function metricsOf(
+  newest: Sample | undefined,
+): Omit<WorkerView, keyof Worker | 'cost' | 'labs_count' | 'health'> {
   const sample = newest === undefined ? null : sampleOf(newest)
   return {
     nodes_count: sample?.nodes_count ?? null,

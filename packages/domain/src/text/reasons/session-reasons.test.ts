@@ -19,6 +19,18 @@ const ROWS: readonly MessageRow[] = [
   [reason('lab_ready'), 'the lab is ready'],
   [reason('session_in_use'), 'the session is in use'],
   [reason('session_placed_again', { cause: CAUSE }), 'there are no workers; the session will be placed again'],
+  [
+    reason('session_moved', { cause: CAUSE }),
+    'there are no workers; the session moves to another worker for the rest of its timeslot',
+  ],
+  [reason('session_moved_by', { by: 'ann', reason: '' }), 'ann moved the session to another worker'],
+  [
+    reason('session_moved_by', { by: 'ann', reason: 'its CML is silent' }),
+    'ann moved the session to another worker: its CML is silent',
+  ],
+  [reason('session_starts_elsewhere'), 'the lab is being started on another worker'],
+  [reason('lab_start_late', { step: null, error: null }), 'the timeslot has started and the lab is not ready'],
+  [reason('lab_start_late', FAILURE), 'the timeslot has started and the lab is not ready: step tags: no answer'],
   [reason('tearing_down_lab'), 'tearing down the lab'],
   [reason('lab_torn_down'), 'the lab was torn down'],
   [reason('session_completed'), 'the session ended as planned'],

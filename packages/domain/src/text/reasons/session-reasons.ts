@@ -24,6 +24,13 @@ const LIFECYCLE_REASONS = {
   lab_ready: () => 'the lab is ready',
   session_in_use: () => 'the session is in use',
   session_placed_again: ({ cause }: { cause: NestedReason }) => `${cause.message}; the session will be placed again`,
+  session_moved: ({ cause }: { cause: NestedReason }) =>
+    `${cause.message}; the session moves to another worker for the rest of its timeslot`,
+  session_moved_by: ({ by, reason }: { by: string; reason: string }) =>
+    `${by} moved the session to another worker${reason === '' ? '' : `: ${reason}`}`,
+  session_starts_elsewhere: () => 'the lab is being started on another worker',
+  lab_start_late: ({ step, error }: { step: string | null; error: string | null }) =>
+    `the timeslot has started and the lab is not ready${step === null ? '' : `: step ${step}`}${error === null ? '' : `: ${error}`}`,
   tearing_down_lab: () => 'tearing down the lab',
   lab_torn_down: () => 'the lab was torn down',
   session_completed: () => 'the session ended as planned',
