@@ -1,11 +1,9 @@
-import { aDefinition, aSession, aWorker } from '@lcm/testkit/test-data-builders'
+import { aDefinition, aSession, asView, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { liveState } from '../../state/live-state.ts'
 import { resolveRouteIds } from './resolve-route-id.ts'
 
-const view = { labs_count: 0, nodes_count: 0, utilization: null, system_health: null }
-const cost = { spent_usd: 0, per_hour_usd: 0, cause: null }
-const workerView = (...more: Parameters<typeof aWorker>) => ({ ...aWorker(...more), ...view, cost })
+const workerView = (...more: Parameters<typeof aWorker>) => asView(aWorker(...more))
 
 it('resolves a worker name to its id and prefers existing workers to terminated ones', () => {
   const { live } = liveState()
