@@ -66,7 +66,7 @@ interface PublishedDocument extends Document {
 
 interface PublishedRow<T> {
   /** Fields of the change key besides id, version and time. A hint is small and holds no secret. */
-  hint(document: T): Pick<ChangeHint, 'status' | 'desired_status'>
+  hint(document: T): Pick<ChangeHint, 'status' | 'desired_status' | 'service_status'>
 }
 
 interface EventRow<T, V> extends PublishedRow<T> {
@@ -129,7 +129,7 @@ export const RESOURCES = {
     // An instance that was given up and is found again gets a new record.
     unique: { ec2_instance_id: worker => (worker.status === 'TERMINATED' ? null : worker.ec2_instance_id) },
     facets: workerFacets,
-    hint: ({ status, desired_status }) => ({ status, desired_status }),
+    hint: ({ status, desired_status, service_status }) => ({ status, desired_status, service_status }),
     view: workerView,
     visibility: {
       kind: 'redacted',

@@ -7,6 +7,7 @@ export interface ChangeHint {
   readonly updated_at: string
   readonly status?: string
   readonly desired_status?: string
+  readonly service_status?: string
   /** The resource is removed, and `version` is that of the removal. The key itself expires some minutes later. */
   readonly deleted?: true
 }

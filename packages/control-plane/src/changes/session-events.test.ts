@@ -94,6 +94,7 @@ it('change keys carry id, version and status', async () => {
   const { entries } = await course.changeKeys.source('/lcm/').list(new AbortController().signal)
   const keys = new Map(entries.map(({ key, hint }) => [key, hint]))
   expect(keys.get(`/lcm/sessions/${session.id}`)).toMatchObject({ status: 'INSTANTIATING', desired_status: 'RUNNING' })
+  expect(keys.get(`/lcm/workers/${worker.id}`)).toMatchObject({ status: 'RUNNING', service_status: 'AVAILABLE' })
   expect(keys.get(`/lcm/lab-records/${lab.id}`)).toMatchObject({ status: 'DEFINED' })
   expect(keys.get(`/lcm/definitions/${session.definition.id}`)).toMatchObject({ status: 'ACTIVE' })
   await stop()

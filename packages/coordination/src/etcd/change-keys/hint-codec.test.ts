@@ -1,12 +1,19 @@
 import { expect, it } from 'vitest'
 import { decodeHint, encodeHint, placeholderHint } from './hint-codec.ts'
 
-const HINT = { id: 'w-1', version: 3, updated_at: '2026-01-01T00:00:00Z', status: 'RUNNING', desired_status: 'STOPPED' }
+const HINT = {
+  id: 'w-1',
+  version: 3,
+  updated_at: '2026-01-01T00:00:00Z',
+  status: 'RUNNING',
+  desired_status: 'STOPPED',
+  service_status: 'AVAILABLE',
+}
 
 it('decodes to what was encoded', () => {
   expect(decodeHint(encodeHint(HINT))).toEqual(HINT)
-  const { status, desired_status, ...bare } = HINT
-  expect([status, desired_status]).toEqual(['RUNNING', 'STOPPED'])
+  const { status, desired_status, service_status, ...bare } = HINT
+  expect([status, desired_status, service_status]).toEqual(['RUNNING', 'STOPPED', 'AVAILABLE'])
   expect(decodeHint(encodeHint(bare))).toEqual(bare)
   const gone = { ...bare, deleted: true } as const
   expect(decodeHint(encodeHint(gone))).toEqual(gone)

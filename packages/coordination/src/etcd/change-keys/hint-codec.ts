@@ -1,12 +1,14 @@
 import type { ChangeHint } from '../../change-keys.ts'
 
 /** Field by field, so that only hint fields are written to etcd. */
-export const encodeHint = ({ id, version, updated_at, status, desired_status, deleted }: ChangeHint): string =>
-  JSON.stringify({ id, status, desired_status, version, updated_at, deleted })
+export function encodeHint(hint: ChangeHint): string {
+  const { id, version, updated_at, status, desired_status, service_status, deleted } = hint
+  return JSON.stringify({ id, status, desired_status, service_status, version, updated_at, deleted })
+}
 
 /** Returns undefined when the text is not a hint. */
 export function decodeHint(text: string): ChangeHint | undefined {
-  const { id, version, updated_at, status, desired_status, deleted } = fieldsIn(text)
+  const { id, version, updated_at, status, desired_status, service_status, deleted } = fieldsIn(text)
   if (typeof id !== 'string' || typeof version !== 'number' || typeof updated_at !== 'string') return undefined
   return {
     id,
@@ -14,6 +16,7 @@ export function decodeHint(text: string): ChangeHint | undefined {
     updated_at,
     ...(typeof status === 'string' ? { status } : {}),
     ...(typeof desired_status === 'string' ? { desired_status } : {}),
+    ...(typeof service_status === 'string' ? { service_status } : {}),
     ...(deleted === true ? { deleted } : {}),
   }
 }
