@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { reason } from '../../reason.ts'
+import { ATTENTION_REASONS } from './attention-reasons.ts'
 import { REASONS } from './catalog.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
@@ -22,6 +23,7 @@ const PARTS = [
   FLEET_REASONS,
   PROBLEM_REASONS,
   QUOTA_REASONS,
+  ATTENTION_REASONS,
 ]
 
 it('no code is defined twice: a later one would silently replace the earlier one', () => {

@@ -1,3 +1,4 @@
+import { ATTENTION_REASONS } from './attention-reasons.ts'
 import { FLEET_REASONS } from './fleet-reasons.ts'
 import { LAB_REASONS } from './lab-reasons.ts'
 import { LICENSE_REASONS } from './license-reasons.ts'
@@ -24,4 +25,5 @@ export const REASONS = {
   ...FLEET_REASONS,
   ...PROBLEM_REASONS,
   ...QUOTA_REASONS,
+  ...ATTENTION_REASONS,
 }
