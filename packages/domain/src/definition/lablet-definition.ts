@@ -82,7 +82,11 @@ export const DefinitionSpec = z.strictObject({
     .meta({ description: 'Restricts placement to workers with one of these licenses; empty for any.' }),
   port_template: PortTemplate.nullable()
     .default(null)
-    .meta({ description: 'The ports to open to its nodes; by default those that the node tags request.' }),
+    .meta({
+      description:
+        'The ports to open to its nodes; null for those that the node tags request, or without such tags for the consoles of ' +
+        'all nodes. An empty list opens none.',
+    }),
   max_duration_minutes: z
     .int()
     .min(1)

@@ -44,3 +44,12 @@ export const NODE_NEEDS: ReadonlyMap<string, NodeNeeds> = new Map([
   ['ise', runs(16, 16_384, 3600)],
   ['catalyst_center', runs(32, 262_144, 86_400)],
 ])
+
+/** Node definitions whose users work on a screen, in addition to the serial line. */
+const GRAPHICAL: ReadonlySet<string> = new Set(['desktop'])
+
+/** How people reach a node. CML doesn't say so before a lab exists, so an unknown definition is expected to have a serial line. */
+export function consolesOf(nodeDefinition: string): readonly ('serial' | 'vnc')[] {
+  if (NODE_NEEDS.get(nodeDefinition)?.counts === false) return []
+  return GRAPHICAL.has(nodeDefinition) ? ['serial', 'vnc'] : ['serial']
+}

@@ -46,8 +46,8 @@ describe('tags', () => {
     'pat:tcp:8080:0',
     'ansible:ansible_port=22',
     ' serial:5000',
-  ])('%s requests no port', tag => {
-    expect(portsOf(tagged(tag))).toEqual([])
+  ])('%s requests no port, so that the console of the node is published', tag => {
+    expect(portsOf(tagged(tag))).toEqual([wish('R1_serial')])
   })
 
   it('that are repeated request one port', () => {
@@ -80,6 +80,28 @@ describe('tags', () => {
   it('name the outside ports that they use', () => {
     const tags = ['serial:2000', 'serial:2001:1', 'vnc:2002', 'pat:2003:22', 'pat:udp:2004:53', 'core', 'pat:x:1']
     expect(portsInTags(tags)).toEqual([2000, 2001, 2002, 2003, 2004])
+  })
+})
+
+describe('a lab without tags for ports', () => {
+  const lab = (...nodes: [label: string, node_definition: string, ...tags: string[]][]) =>
+    aTopology(nodes.map(([label, node_definition, ...tags]) => ({ label, node_definition, tags })))
+
+  it('publishes the consoles of all nodes that have one', () => {
+    const nodes = lab(['R1', 'iosv'], ['SW', 'unmanaged_switch'], ['Net', 'external_connector'], ['PC', 'desktop'])
+    expect(portsOf(nodes)).toEqual([
+      wish('R1_serial'),
+      wish('PC_serial', { node: 'PC' }),
+      wish('PC_vnc', { node: 'PC', protocol: 'vnc', inside: null }),
+    ])
+  })
+
+  it('expects a serial line from a node definition that it does not know', () => {
+    expect(portsOf(lab(['R1', 'our-own-router', 'core']))).toEqual([wish('R1_serial')])
+  })
+
+  it('publishes nothing else once one node has such a tag', () => {
+    expect(portsOf(lab(['R1', 'iosv'], ['R2', 'iosv', 'pat:8080:80'])).map(({ name }) => name)).toEqual(['R2_tcp_80'])
   })
 })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { consolesOf } from './node-needs.ts'
 import type { Topology } from './topology.ts'
 
 /** The outside ports of a CML server that lead to its nodes. */
@@ -55,9 +56,18 @@ function wishOf(node: string, tag: string): PortWish | null {
 /** Leaves space for a number after the name. */
 const NAME_CHARS_MAX = 90
 
-/** The ports that a lab's own tags request. Their numbers are ignored, since workers allocate others. */
-export function portsOf(topology: Topology): PortWish[] {
-  const wishes = topology.nodes.flatMap(node => (node.tags ?? []).flatMap(tag => wishOf(node.label, tag) ?? []))
+/**
+ * The ports that a lab's own tags request; without any, the consoles of all its nodes. The numbers in tags are ignored, since
+ * workers allocate others.
+ */
+export function portsOf({ nodes }: Topology): PortWish[] {
+  const tagged = nodes.flatMap(({ label, tags }) => (tags ?? []).flatMap(tag => wishOf(label, tag) ?? []))
+  const wishes =
+    tagged.length > 0
+      ? tagged
+      : nodes.flatMap(({ label, node_definition }) =>
+          consolesOf(node_definition).flatMap(console => wishOf(label, `${console}:0`) ?? []),
+        )
   const distinct = new Map(wishes.map(wish => [`${wish.node}\n${wish.protocol}\n${wish.inside}`, wish]))
   const used = new Set<string>()
   return [...distinct.values()].map(wish => {

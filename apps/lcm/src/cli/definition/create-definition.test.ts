@@ -37,7 +37,7 @@ describe('create definition', () => {
     expect(await create('definition', '--file', await file())).toBe(0)
     expect(api.bodies()).toEqual([{ name: 'bgp-basics', topology: LAB }])
     const [made] = await api.definitions.all()
-    expect(out()).toBe(`definition bgp-basics 1.0.0 (${made?.id}) is ACTIVE: 1 CPU, 0.5 GB, 1 node, 0 ports\n`)
+    expect(out()).toBe(`definition bgp-basics 1.0.0 (${made?.id}) is ACTIVE: 1 CPU, 0.5 GB, 1 node, 1 port\n`)
   })
 
   it('accepts a name, a title and a maximum duration', async () => {

@@ -42,6 +42,13 @@ describe('a definition with an inline topology', () => {
     expect(await course.define({ needs, port_template: [] })).toMatchObject({ needs, port_template: [] })
   })
 
+  it('publishes all consoles if its topology has no tags for ports, unless its author wants no ports', async () => {
+    const topology = TOPOLOGY.replaceAll(/tags: \[.*\]/g, 'tags: []')
+    const { id, port_template } = await course.define({ topology })
+    expect(port_template.map(({ name }: { name: string }) => name)).toEqual(['r1_serial', 'r2_serial'])
+    expect((await put(id, { port_template: [] })).json.port_template).toEqual([])
+  })
+
   it('is refused with the line of the error', async () => {
     const topology = TOPOLOGY.replace('label: r2', 'label: r1')
     const answer = await course.send('POST', 'lablet-definitions', { json: { name: 'bgp', topology } })

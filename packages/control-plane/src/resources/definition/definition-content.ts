@@ -159,6 +159,7 @@ const fingerprintOf = (content: Content): string =>
     content.max_duration_minutes,
     content.boot_lead_minutes,
     content.lab_reuse,
+    content.saves_enabled,
     content.topology_sha256,
     givenOf(content),
   ])
