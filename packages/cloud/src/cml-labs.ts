@@ -18,6 +18,13 @@ export interface CmlLabs {
   delete(login: CmlLogin, labId: string, signal: AbortSignal): Promise<void>
   isConverged(login: CmlLogin, labId: string, signal: AbortSignal): Promise<boolean>
   nodes(login: CmlLogin, labId: string, signal: AbortSignal): Promise<readonly CmlNode[]>
+  /**
+   * Copies the running configuration of a node into its lab, so that `download` returns it. May take a minute. `invalid` for a
+   * node that has not booted or has nothing to extract. Types on the first serial console of the node.
+   */
+  extractConfiguration(login: CmlLogin, node: CmlNodePath, signal: AbortSignal): Promise<void>
+  /** The last lines that the first serial console of a node showed; `invalid` for a node without one. */
+  consoleLog(login: CmlLogin, node: CmlNodePath, signal: AbortSignal): Promise<string>
   /** The topology as YAML, with configurations. */
   download(login: CmlLogin, labId: string, signal: AbortSignal): Promise<string>
   /** Nodes that the license allows to run (null: no limit), and running nodes. */
@@ -47,6 +54,11 @@ export interface LabImport {
 export interface ImportedLab {
   readonly lab_id: string
   readonly warnings: readonly string[]
+}
+
+export interface CmlNodePath {
+  readonly lab_id: string
+  readonly node_id: string
 }
 
 export interface CmlNode {

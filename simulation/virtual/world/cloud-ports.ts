@@ -53,7 +53,7 @@ export function cmlOver(cloud: SimModel, access: CloudAccess, faultParts: Random
 
 /** Labs of CML with random faults. */
 export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: RandomFaultParts): CmlLabs {
-  const labs = simCmlLabs(cloud)
+  const labs = simCmlLabs(cloud, faultParts.clock)
   const reaching = withCmlFaults(access, faultParts)
   return {
     list: reaching(labs.list),
@@ -65,6 +65,8 @@ export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: Rando
     delete: reaching(labs.delete),
     isConverged: reaching(labs.isConverged),
     nodes: reaching(labs.nodes),
+    extractConfiguration: reaching(labs.extractConfiguration),
+    consoleLog: reaching(labs.consoleLog),
     download: reaching(labs.download),
     nodeQuota: reaching(labs.nodeQuota),
   }

@@ -91,7 +91,7 @@ const READ_CALLS = [
   /^ec2\.(describe|list|newestImage|imageIds)/,
   /^cml\.(?!register|deregister)/,
   /^cloudwatch\./,
-  /^labs\.(get|list|nodes|isConverged)/,
+  /^labs\.(get|list|nodes|isConverged|consoleLog|download)/,
 ]
 
 export const isRead = (name: string): boolean => READ_CALLS.some(pattern => pattern.test(name))

@@ -193,6 +193,48 @@ describe('the nodes of a lab', () => {
   })
 })
 
+describe('the configuration of a node', () => {
+  const NODE = { lab_id: LAB, node_id: 'n1' }
+  const PATH = `/labs/${LAB}/nodes/n1`
+  const extract = async (answer: StubAnswer) => {
+    const { labs, login } = await server({ [`PUT ${PATH}/extract_configuration`]: answer })
+    return labs.extractConfiguration(login, NODE, never())
+  }
+
+  it('is extracted, whatever CML answers with', async () => {
+    for (const answer of [DONE, ok({}), ok('hostname R1'), { status: 200, text: 'hostname R1\n' }])
+      await extract(answer)
+  })
+
+  it.each([
+    ['the node has not booted', refused(400, 'Node n1 is not booted.'), 'invalid'],
+    ['the node is gone', refused(404, 'Node not found: n1'), 'not_found'],
+    ['the lab is gone', refused(404, `Lab not found: ${LAB}`), 'not_found'],
+    ['the path is unknown', refused(404, 'Not Found'), 'transient'],
+    ['CML is busy', refused(409, 'Another extraction is running'), 'state'],
+    ['CML fails', refused(500, 'Internal server error'), 'transient'],
+    ['a proxy answers', { status: 200, text: '<html>', headers: { 'content-type': 'text/html' } }, 'transient'],
+    ['the answer is too long', { status: 200, text: 'x'.repeat(20 * 1024 * 1024 + 1) }, 'transient'],
+  ])('is not extracted when %s', async (_name, answer, errorClass) => {
+    await expect(extract(answer)).rejects.toMatchObject({ name: 'CloudError', errorClass })
+  })
+
+  it('can not be asked of another path', async () => {
+    const { labs, login, asked } = await server({})
+    const call = labs.extractConfiguration(login, { lab_id: LAB, node_id: '../../licensing' }, never())
+    await expect(call).rejects.toMatchObject({ errorClass: 'invalid', code: 'InvalidId' })
+    expect(asked()).toEqual([])
+  })
+
+  it('is on its console, which is read as text or as a JSON string', async () => {
+    for (const answer of [ok('R1#\n'), { status: 200, text: 'R1#\n' }]) {
+      const { labs, login, requests } = await server({ [`GET ${PATH}/consoles/0/log`]: answer })
+      expect(await labs.consoleLog(login, NODE, never())).toBe('R1#\n')
+      expect(requests.at(-1)?.query).toBe('lines=50')
+    }
+  })
+})
+
 describe('downloading a lab', () => {
   const download = async (answer: StubAnswer) => {
     const { labs, login } = await server({ [`GET /labs/${LAB}/download`]: answer })
@@ -222,11 +264,17 @@ it('returns the node quota, which may be unlimited', async () => {
 it.each([
   ['import', 60_000, 'POST /import'],
   ['download', 60_000, `GET /labs/${LAB}/download`],
+  ['extractConfiguration', 60_000, `PUT /labs/${LAB}/nodes/n1/extract_configuration`],
   ['start', 15_000, `PUT /labs/${LAB}/start`],
 ] as const)('gives %s %i ms', async (act, deadlineMs, path) => {
   const { labs, login, clock, until, asked } = await server({ [path]: 'hang' })
-  const call =
-    act === 'import' ? labs.import(login, { title: 't', topology: 'x' }, never()) : labs[act](login, LAB, never())
+  const calls = {
+    import: () => labs.import(login, { title: 't', topology: 'x' }, never()),
+    extractConfiguration: () => labs.extractConfiguration(login, { lab_id: LAB, node_id: 'n1' }, never()),
+    download: () => labs.download(login, LAB, never()),
+    start: () => labs.start(login, LAB, never()),
+  }
+  const call: Promise<unknown> = calls[act]()
   let isOver = false
   const end = call.catch((error: unknown) => error).finally(() => (isOver = true))
   await until(() => asked().length === 1)

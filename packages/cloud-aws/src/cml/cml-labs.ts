@@ -1,4 +1,4 @@
-import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
+import type { CmlLab, CmlLabs, CmlNode, CmlNodePath } from '@lcm/cloud/cml-labs'
 import type { CmlLogin } from '@lcm/cloud/cml-login'
 import { CloudError } from '@lcm/cloud/errors'
 import { withinDeadline } from '../cloud-call.ts'
@@ -47,6 +47,8 @@ export function cmlLabsClient(options: CmlClientOptions): CmlLabs & { close(): P
     isConverged: (login, labId, signal) => isConverged({ api, login, labId, signal }),
     nodes: (login, labId, signal) =>
       within('GET /labs/{lab_id}/nodes', signal, inner => nodes({ api, login, labId, signal: inner })),
+    extractConfiguration: (login, node, signal) => extractConfiguration(api, login, { node, signal }),
+    consoleLog: (login, node, signal) => consoleLog(api, login, { node, signal }),
     download: (login, labId, signal) => download({ api, login, labId, signal }),
     async nodeQuota(login, signal) {
       const answer = jsonOf(await api.call(login, QUOTA, signal), QUOTA)
@@ -155,15 +157,44 @@ async function nodes(lab: OneLab): Promise<readonly CmlNode[]> {
   return each.map(one => one ?? throwMalformed(request, 'with a node that is not there any more'))
 }
 
+const aboutNode = (method: CmlRequest['method'], below: string, node: CmlNodePath): CmlRequest => ({
+  method,
+  path: `/labs/{lab_id}/nodes/{node_id}${below}`,
+  ids: { lab_id: node.lab_id, node_id: node.node_id },
+})
+
 async function node({ api, login, labId, signal }: OneLab, nodeId: string): Promise<CmlNode> {
-  const request: CmlRequest = {
-    method: 'GET',
-    path: '/labs/{lab_id}/nodes/{node_id}',
-    ids: { lab_id: labId, node_id: nodeId },
-    query: { exclude_configurations: 'true' },
-  }
+  const path = { lab_id: labId, node_id: nodeId }
+  const request = { ...aboutNode('GET', '', path), query: { exclude_configurations: 'true' } }
   const answer = jsonOf(await api.call(login, request, signal), request)
   return nodeIn(answer) ?? throwMalformed(request, 'with half a node')
+}
+
+interface OneNode {
+  readonly node: CmlNodePath
+  readonly signal: AbortSignal
+}
+
+/** The answer repeats the configuration, which `download` returns. */
+async function extractConfiguration(api: CmlApi, login: CmlLogin, { node, signal }: OneNode): Promise<void> {
+  const limits = { deadlineMs: LONG_DEADLINE_MS, bytesMax: LARGE_BYTES_MAX }
+  const request = { ...aboutNode('PUT', '/extract_configuration', node), ...limits }
+  refusePage(await api.call(login, request, signal), request)
+}
+
+/** A proxy may answer in place of CML. */
+function refusePage({ contentType }: HttpResponse, request: CmlRequest): void {
+  if (contentType === 'text/html') throwMalformed(request, 'not by CML')
+}
+
+const LOG_LINES = '50'
+
+async function consoleLog(api: CmlApi, login: CmlLogin, { node, signal }: OneNode): Promise<string> {
+  const request = { ...aboutNode('GET', '/consoles/0/log', node), query: { lines: LOG_LINES } }
+  const answer = await api.call(login, request, signal)
+  refusePage(answer, request)
+  const quoted = jsonIn(answer.text)
+  return typeof quoted === 'string' ? quoted : (answer.text ?? '')
 }
 
 /** YAML, although the API document promises a JSON string. */

@@ -2,13 +2,14 @@ import { manualClock } from '@lcm/testkit/manual-clock'
 import { describe, expect, it } from 'vitest'
 import { machineToProbe } from '../conformance/compute-and-metrics-fixtures.ts'
 import { openSimModel } from '../sim-model.ts'
+import { memorySimStore } from '../sim-store.ts'
 import { bootedCml } from '../testing/booted-cml.ts'
 import { cmlControl } from './cml-control-api.ts'
 import { NO_FAULTS } from './faults.ts'
 
-async function open() {
+async function open(store = memorySimStore()) {
   const clock = manualClock()
-  const model = openSimModel({ seed: 5, clock })
+  const model = openSimModel({ seed: 5, clock, store })
   const cml = await bootedCml(model, ms => clock.advance(ms))
   const control = cmlControl(model)
   const act = (method: string, name: string, body?: object) =>
@@ -64,6 +65,23 @@ describe('manual changes of a CML server', () => {
     expect(events).toContain(`"user_activity","timestamp":"2026-01-01T`)
     expect(events).toContain(Object(active?.body).user_id)
     expect(act('GET', '')?.body).toMatchObject({ stage: 'READY', nodes: { quota: 5, started: 1 } })
+  })
+
+  it('type on the console of a node that has booted', async () => {
+    const store = memorySimStore()
+    const { act, ask, settle, clock, ...cml } = await open(store)
+    const lab_id = Object(act('POST', '/start-lab', { username: 'ann' })?.body).lab_id
+    const typed = (more: object) => act('POST', '/type', { lab_id, node: 'alpine-0', line: 'hostname A', ...more })
+    expect(typed({})?.status).toBe(409)
+    await settle()
+    expect(typed({ node: 'R9' })?.status).toBe(404)
+    expect(typed({})?.status).toBe(200)
+    const [{ id }] = Object(ask('GET', `/labs/${lab_id}/nodes?data=true`).body)
+    const path = `/labs/${lab_id}/nodes/${id}/consoles/0/log`
+    expect(ask('GET', `${path}?lines=2`).body).toContain('#hostname A')
+    const reopened = openSimModel({ seed: 5, clock, store })
+    const request = { method: 'GET', path, query: new URLSearchParams(), token: cml.token, body: '' }
+    expect(reopened.cml.call(cml.id, request).body).toContain('#hostname A')
   })
 
   it('cut the network while labs keep running', async () => {

@@ -7,11 +7,12 @@ import { withUser } from './api/user-routes.ts'
 import { type CmlFaults, faultsPatch } from './faults.ts'
 import { type CmlAnswer, CmlRefusal, DONE, OK } from './http-messages.ts'
 import { flag, jsonBody, object, text } from './input-checks.ts'
-import { labStateAt } from './labs/lab-element-states.ts'
+import { labStateAt, nodeStateAt } from './labs/lab-element-states.ts'
 import { licensedUp, quotaOf, startNodes } from './labs/lab-power.ts'
-import { relaunched } from './labs/launch-queue.ts'
+import { relaunched, withNodes } from './labs/launch-queue.ts'
+import { withTyped } from './labs/node-configuration.ts'
 import { licensingStatus } from './license/licensing-answer.ts'
-import type { CmlChange, CmlServerContext, Outcome } from './server-context.ts'
+import { type CmlChange, type CmlServerContext, labOf, type Outcome } from './server-context.ts'
 import { type CmlUser, DEFAULT_CML_LOGIN, withPassword } from './server-state.ts'
 
 const CONTROL_PATH = '/sim/v1'
@@ -68,6 +69,7 @@ const ACTS: Readonly<Record<string, Act>> = {
   'POST telemetry': deciding(telemetrySet),
   'POST activity': deciding(personActed),
   'POST start-lab': deciding(personStartsLab),
+  'POST type': deciding(personTypes),
   'POST replace-certificate': (model, instanceId) => {
     model.cml.replaceCertificate(instanceId)
     return OK({ certificate_sha256: model.cml.fingerprintOf(instanceId) })
@@ -145,6 +147,22 @@ function personActed(before: CmlServerContext, body: string): Outcome {
   const active_ms = { ...context.server.active_ms, [self.id]: context.nowMs }
   const event = { category: 'user_activity', at_ms: context.nowMs, data: { user_id: self.id } }
   return { ...OK({ user_id: self.id }), change: { server: { ...context.server, active_ms }, events: [event] } }
+}
+
+const typing = object<{ lab_id: string; node: string; line: string }, object>(
+  { lab_id: text(36, 1), node: text(128, 1), line: text(250, 1) },
+  {},
+)
+
+/** A learner types a line on the console of a node, which has an effect only once it has booted. */
+function personTypes(context: CmlServerContext, body: string): Outcome {
+  const { lab_id, node: label, line } = jsonBody(body, typing)
+  const lab = labOf(context, lab_id)
+  const node = lab?.nodes.find(each => each.label === label)
+  if (!lab || !node) throw new CmlRefusal(404, `there is no node ${label} in lab ${lab_id}`)
+  if (nodeStateAt(node, context.nowMs) !== 'BOOTED') throw new CmlRefusal(409, `${label} has not booted`)
+  const changed = withNodes(lab, each => (each === node ? withTyped(node, line, context.nowMs) : each))
+  return { ...DONE, change: { labs: [changed] } }
 }
 
 const labOfPerson = object<{ username: string }, { topology: string; title: string }>(

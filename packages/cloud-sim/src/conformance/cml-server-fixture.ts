@@ -21,6 +21,7 @@ export function cmlServerFixture(model: SimModel, advance: (ms: number) => Promi
     setSmartAccountReachable: (isReachable: boolean) =>
       act('PATCH', 'faults', { license_server: isReachable ? 'reached' : 'not_reached' }),
     setTelemetry: (opt_in: boolean) => act('POST', 'telemetry', { opt_in }),
+    typeOn: (typed: object) => act('POST', 'type', typed),
     setRefusedPaths: (refused_paths: readonly string[]) => act('PATCH', 'faults', { refused_paths }),
   }
 }

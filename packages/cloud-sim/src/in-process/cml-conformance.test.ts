@@ -12,7 +12,7 @@ async function open(): Promise<CmlServerFixture> {
   const model = openSimModel({ seed: 7, clock })
   return {
     cml: simCmlSystem(model),
-    labs: simCmlLabs(model),
+    labs: simCmlLabs(model, clock),
     ...cmlServerFixture(model, ms => clock.advance(ms)),
     close: async () => model.close(),
   }

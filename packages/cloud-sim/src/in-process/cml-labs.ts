@@ -1,11 +1,12 @@
 import type { CmlLab, CmlLabs, CmlNode } from '@lcm/cloud/cml-labs'
 import type { CmlLogin } from '@lcm/cloud/cml-login'
+import type { Clock } from '@lcm/runtime/clock'
 import type { SimModel } from '../sim-model.ts'
 import { type CmlCall, cmlLogins } from './cml-calls.ts'
 import { instantIn, listIn, numberIn, recordIn, textIn } from './json-readers.ts'
 
-/** The CmlLabs port on the model, without sockets or timers: for the whole-system simulation. */
-export function simCmlLabs(model: SimModel): CmlLabs {
+/** The CmlLabs port on the model, without sockets: for the whole-system simulation. Without a clock nothing takes time. */
+export function simCmlLabs(model: SimModel, clock?: Pick<Clock, 'sleep'>): CmlLabs {
   const sessions = cmlLogins(model)
   const ask = async (login: CmlLogin, what: CmlCall, signal: AbortSignal) => sessions.ask(login, what, signal)
   const lab = async (login: CmlLogin, labId: string, signal: AbortSignal) =>
@@ -38,6 +39,15 @@ export function simCmlLabs(model: SimModel): CmlLabs {
       const query = { data: 'true', exclude_configurations: 'true' }
       const { body } = await ask(login, { method: 'GET', path: `/labs/${labId}/nodes`, query }, signal)
       return listIn(body).map(nodeIn)
+    },
+    async extractConfiguration(login, node, signal) {
+      const path = `/labs/${node.lab_id}/nodes/${node.node_id}/extract_configuration`
+      const { held_ms = 0 } = await ask(login, { method: 'PUT', path }, signal)
+      await clock?.sleep(held_ms, signal)
+    },
+    async consoleLog(login, node, signal) {
+      const path = `/labs/${node.lab_id}/nodes/${node.node_id}/consoles/0/log`
+      return String((await ask(login, { method: 'GET', path, query: { lines: '50' } }, signal)).body)
     },
     async download(login, labId, signal) {
       return (await ask(login, { method: 'GET', path: `/labs/${labId}/download` }, signal)).text ?? ''

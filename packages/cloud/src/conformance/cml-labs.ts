@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { CmlNodePath } from '../cml-labs.ts'
 import type { CmlLogin } from '../cml-login.ts'
 import {
   bootAndLogIn,
@@ -10,6 +11,7 @@ import {
   never,
   OTHER_PIN,
   topologyOf,
+  whileTimePasses,
 } from './cml-server-fixture.ts'
 
 /** Cases that every adapter of the CML Labs port must pass. */
@@ -18,6 +20,7 @@ export function cmlLabsConformance(name: string, open: () => Promise<CmlServerFi
     const server = cmlServerPerTest(open)
     describe('the life of a lab', () => life(server))
     describe('importing', () => importing(server))
+    describe('the work of a learner', () => work(server))
     describe('refusals', () => refusals(server))
     describe('sessions', () => sessions(server))
   })
@@ -126,6 +129,101 @@ function importing(server: GetCmlServer): void {
     const refusal = await expectRefusal(server().labs.import(login, { title: 'x', topology }, never()), 'invalid')
     expect(refusal.message.length).toBeGreaterThan(20)
     expect(await server().labs.list(login, never())).toEqual([])
+  })
+}
+
+const R1 = 'server-0'
+
+async function theNode({ labs }: CmlServerFixture, login: CmlLogin, lab_id: string): Promise<CmlNodePath> {
+  const node = (await labs.nodes(login, lab_id, never())).find(({ label }) => label === R1)
+  return { lab_id, node_id: node?.node_id ?? '' }
+}
+
+function work(server: GetCmlServer): void {
+  it('is in the topology once it is extracted, and another lab boots with it', async () => {
+    const login = await bootAndLogIn(server())
+    const { labs, typeOn } = server()
+    const lab_id = await imported(server(), login, 2)
+    await labs.start(login, lab_id, never())
+    await converged(server(), login, lab_id)
+    const node = await theNode(server(), login, lab_id)
+    await typeOn({ lab_id, node: R1, line: 'hostname Ümläut-1' })
+    expect(await labs.download(login, lab_id, never())).not.toContain('hostname')
+    await whileTimePasses(server(), labs.extractConfiguration(login, node, never()))
+    await whileTimePasses(server(), labs.extractConfiguration(login, node, never()))
+    const saved = await labs.download(login, lab_id, never())
+    expect(saved.split('hostname Ümläut-1')).toHaveLength(2)
+
+    const { lab_id: again } = await labs.import(login, { title: 'again', topology: saved }, never())
+    await labs.start(login, again, never())
+    await converged(server(), login, again)
+    await whileTimePasses(server(), labs.extractConfiguration(login, await theNode(server(), login, again), never()))
+    expect((await labs.download(login, again, never())).replace('title: again', 'title: My lab')).toBe(saved)
+  })
+
+  it('survives a stop of the lab, and a wipe only once it is extracted', async () => {
+    const login = await bootAndLogIn(server())
+    const { labs, typeOn } = server()
+    const lab_id = await imported(server(), login, 1)
+    const change = async (...acts: readonly ('start' | 'stop' | 'wipe')[]) => {
+      for (const act of acts) {
+        await labs[act](login, lab_id, never())
+        await converged(server(), login, lab_id)
+      }
+    }
+    const extracted = async () => {
+      const node = await theNode(server(), login, lab_id)
+      await whileTimePasses(server(), labs.extractConfiguration(login, node, never()))
+      return labs.download(login, lab_id, never())
+    }
+    await change('start')
+    await typeOn({ lab_id, node: R1, line: 'hostname one' })
+    await change('stop', 'start')
+    expect(await extracted()).toContain('hostname one')
+    await typeOn({ lab_id, node: R1, line: 'hostname two' })
+    await change('stop', 'wipe', 'start')
+    expect(await extracted()).toContain('hostname one')
+  })
+
+  it('shows on the console of its node', async () => {
+    const login = await bootAndLogIn(server())
+    const { labs, typeOn } = server()
+    const lab_id = await imported(server(), login, 1)
+    await labs.start(login, lab_id, never())
+    await converged(server(), login, lab_id)
+    const node = await theNode(server(), login, lab_id)
+    const before = await labs.consoleLog(login, node, never())
+    expect(await labs.consoleLog(login, node, never())).toBe(before)
+    await typeOn({ lab_id, node: R1, line: 'show version' })
+    expect(await labs.consoleLog(login, node, never())).toContain('show version')
+  })
+
+  it("can't be extracted before the node has booted, or from a node that is not there", async () => {
+    const login = await bootAndLogIn(server())
+    const { labs } = server()
+    const lab_id = await imported(server(), login, 1)
+    const node = await theNode(server(), login, lab_id)
+    await expectRefusal(labs.extractConfiguration(login, node, never()), 'invalid')
+    for (const gone of [
+      { ...node, node_id: NO_SUCH_LAB },
+      { ...node, lab_id: NO_SUCH_LAB },
+    ]) {
+      await expectRefusal(labs.extractConfiguration(login, gone, never()), 'not_found')
+      await expectRefusal(labs.consoleLog(login, gone, never()), 'not_found')
+    }
+  })
+
+  it("can't be extracted from a definition that does not support it", async () => {
+    const login = await bootAndLogIn(server())
+    const { labs } = server()
+    const topology = topologyOf(1).replace('"node_definition":"server"', '"node_definition":"unmanaged_switch"')
+    const { lab_id } = await labs.import(login, { title: 'x', topology }, never())
+    await labs.start(login, lab_id, never())
+    await converged(server(), login, lab_id)
+    const node = await theNode(server(), login, lab_id)
+    const refusal = await expectRefusal(labs.extractConfiguration(login, node, never()), 'invalid')
+    expect(refusal.message.length).toBeGreaterThan(20)
+    await expectRefusal(labs.consoleLog(login, node, never()), 'invalid')
   })
 }
 

@@ -27,6 +27,8 @@ export interface CmlServerFixture {
   setTelemetry(isOn: boolean): Promise<void>
   /** Paths that the server rejects for every user, such as `/telemetry`. */
   setRefusedPaths(paths: readonly string[]): Promise<void>
+  /** A learner types a line on the console of a booted node, given by its label. */
+  typeOn(typed: { readonly lab_id: string; readonly node: string; readonly line: string }): Promise<void>
   close(): Promise<void>
 }
 
@@ -84,6 +86,20 @@ export async function eventually<Seen>(
     await server.advance(STEP_MS)
   }
   throw new Error(`no value within ${(STEPS_MAX * STEP_MS) / 1000} s`)
+}
+
+/** Advances time until a call that the server delays has ended. */
+export async function whileTimePasses<Answer>(server: CmlServerFixture, call: Promise<Answer>): Promise<Answer> {
+  let isOver = false
+  const ended = Promise.allSettled([call]).then(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    await server.advance(100)
+    await new Promise(setImmediate)
+  }
+  await ended
+  return call
 }
 
 export async function expectRefusal(call: Promise<unknown>, errorClass: CloudErrorClass): Promise<CloudError> {

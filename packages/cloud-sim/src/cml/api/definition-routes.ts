@@ -32,7 +32,7 @@ const ICONS: Readonly<Record<NodeDefinition['nature'], string>> = {
   external_connector: 'cloud',
 }
 
-const ui = ({ id, label, nature, driver }: NodeDefinition) => ({
+const ui = ({ id, label, nature, driver, extracts }: NodeDefinition) => ({
   label_prefix: `${id}-`.slice(0, 32),
   icon: ICONS[nature],
   label: label.slice(0, 32),
@@ -45,7 +45,7 @@ const ui = ({ id, label, nature, driver }: NodeDefinition) => ({
   show_cpu_limit: driver !== 'none',
   show_data_volume: false,
   show_boot_disk_size: false,
-  has_config_extraction: driver !== 'none',
+  has_config_extraction: extracts,
 })
 
 function definitionView(definition: NodeDefinition) {

@@ -5,9 +5,10 @@ import type { CmlLab, LabNode } from '../labs/lab.ts'
 import { bootProgress, isNodeConverged, nodeStateAt } from '../labs/lab-element-states.ts'
 import { type PowerChange, startNodes, stopNodes, wipeNodes } from '../labs/lab-power.ts'
 import { nodeView } from '../labs/lab-views.ts'
+import { consoleText, withExtracted } from '../labs/node-configuration.ts'
 import { nodeDefinition } from '../labs/node-definitions.ts'
 import { NODE_MEMBERS, NODE_PLACE, type NodeMembers, type NodePlace } from '../labs/topology.ts'
-import type { CmlServerContext, Outcome, UserCall } from '../server-context.ts'
+import { type CmlServerContext, type Outcome, scaledMs, type UserCall } from '../server-context.ts'
 import { theLab, theNode } from './find-lab-elements.ts'
 import { powered } from './lab-routes.ts'
 import { type Route, user } from './route.ts'
@@ -128,6 +129,32 @@ const one =
     return { ...DONE, change: powered({ call, lab, category: null }, change) }
   }
 
+/** Seconds until the answer: CML logs in on the console and reads. */
+const EXTRACTION_S = [2, 6] as const
+
+function extracted(call: UserCall): Outcome {
+  const { lab, element: node } = theNode(call)
+  const { context } = call
+  if (nodeDefinition(node.node_definition)?.extracts !== true) {
+    throw new CmlRefusal(400, `Node definition ${node.node_definition} does not support configuration extraction.`)
+  }
+  if (nodeStateAt(node, context.nowMs) !== 'BOOTED') {
+    throw new CmlRefusal(400, `The configuration of node ${node.id} can't be extracted: it has not booted.`)
+  }
+  const [from, to] = EXTRACTION_S
+  const held_ms = scaledMs(context, from + (to - from) * context.fraction('extract', node.id))
+  return { ...OK({}), held_ms, change: { labs: [replaced(context, lab, withExtracted(node))] } }
+}
+
+function consoleLog(call: UserCall): Outcome {
+  const { element: node } = theNode(call)
+  const isKnown = call.params.console_id === '0' && nodeDefinition(node.node_definition)?.driver !== 'none'
+  if (!isKnown) throw new CmlRefusal(400, `Node ${node.id} has no serial console ${call.params.console_id}.`)
+  const lines = Number(call.request.query.get('lines') ?? CONSOLE_LINES)
+  return OK(consoleText(node).split('\n').slice(-lines).join('\n'))
+}
+const CONSOLE_LINES = 1_000
+
 function state(call: UserCall): Outcome {
   const now = nodeStateAt(theNode(call).element, call.context.nowMs)
   return OK({ state: now, progress: bootProgress(now) })
@@ -147,4 +174,6 @@ export const NODE_ROUTES: readonly Route[] = [
   user('PUT /labs/:lab_id/nodes/:node_id/state/start', one(startNodes)),
   user('PUT /labs/:lab_id/nodes/:node_id/state/stop', one(stopNodes)),
   user('PUT /labs/:lab_id/nodes/:node_id/wipe_disks', one(wipeNodes)),
+  user('PUT /labs/:lab_id/nodes/:node_id/extract_configuration', extracted),
+  user('GET /labs/:lab_id/nodes/:node_id/consoles/:console_id/log', consoleLog),
 ]

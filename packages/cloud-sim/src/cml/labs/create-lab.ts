@@ -2,6 +2,7 @@ import { CmlRefusal } from '../http-messages.ts'
 import type { CmlServerContext } from '../server-context.ts'
 import type { CmlUser } from '../server-state.ts'
 import type { CmlLab, ConfigurationFile, LabInterface, LabLink, LabNode } from './lab.ts'
+import { MAIN_FILE } from './node-configuration.ts'
 import { hasImage, imageOf, nodeDefinition } from './node-definitions.ts'
 import type { Configuration, NodeMembers, Topology, TopologyInterface, TopologyNode } from './topology.ts'
 
@@ -9,9 +10,6 @@ export interface ImportedTopology {
   readonly lab: CmlLab
   readonly warnings: readonly string[]
 }
-
-/** Name of a node's main configuration file. */
-const MAIN_FILE = 'Main'
 
 export function emptyLab(context: CmlServerContext, owner: CmlUser, title: string | null): CmlLab {
   return {
@@ -104,7 +102,10 @@ function nodeFrom(node: TopologyNode, names: Names, nowMs: number): LabNode {
 
 export const unknownDefinition = (id: string) => new CmlRefusal(400, `Node definition not found: ${id}`)
 
-type Sized = Omit<LabNode, 'id' | 'label' | 'node_definition' | 'x' | 'y' | 'interfaces' | 'launch_number' | 'timeline'>
+type Sized = Omit<
+  LabNode,
+  'id' | 'label' | 'node_definition' | 'x' | 'y' | 'interfaces' | 'launch_number' | 'timeline' | 'typed'
+>
 
 /** Fields that the request leaves out follow the definition. */
 export function membersOf(given: Partial<NodeMembers>): Sized {

@@ -4,6 +4,7 @@ import { type CmlServerContext, isReady, scaledMs } from '../server-context.ts'
 import type { CmlLab, LabNode } from './lab.ts'
 import { isStopping, isUp, moved, nodeStateAt } from './lab-element-states.ts'
 import { relaunched, withNodes } from './launch-queue.ts'
+import { withoutTyped } from './node-configuration.ts'
 import { needsLicense } from './node-definitions.ts'
 
 /** Labs that an act changed, and how many launches it made. */
@@ -52,7 +53,7 @@ export function wipeNodes(context: CmlServerContext, lab: CmlLab, chosen: Chosen
   const wiped = withNodes(lab, node => {
     if (!chosen(node) || node.timeline.at(-1)?.state !== 'STOPPED') return node
     const from_ms = nowMs + scaledMs(context, WIPING_S)
-    return moved(node, nowMs, [{ state: 'DEFINED_ON_CORE', from_ms }])
+    return withoutTyped(moved(node, nowMs, [{ state: 'DEFINED_ON_CORE', from_ms }]))
   })
   return { labs: wiped === lab ? [] : [wiped], launches: 0 }
 }

@@ -13,6 +13,12 @@ export interface ConfigurationFile {
   readonly content: string
 }
 
+/** What a person typed on a node's console since its disk was last wiped. */
+export interface TypedLine {
+  readonly at_ms: number
+  readonly line: string
+}
+
 export interface LabInterface {
   readonly id: string
   readonly label: string
@@ -43,6 +49,7 @@ export interface LabNode {
   /** Its place among all the starts on this server. */
   readonly launch_number: number
   readonly timeline: readonly NodeMoment[]
+  readonly typed?: readonly TypedLine[]
 }
 
 export interface LabLink {

@@ -12,6 +12,8 @@ export interface NodeDefinition {
   /** Prefix of interface names, followed by the slot. */
   readonly port: string
   readonly vnc: boolean
+  /** Whether CML can read its configuration from the console. */
+  readonly extracts: boolean
 }
 
 type Row = readonly [
@@ -59,6 +61,17 @@ const ROWS: readonly Row[] = [
 
 const IN_A_TERMINAL_TOO: readonly string[] = ['desktop', 'ubuntu', 'asav', 'ftdv', 'fmcv', 'ise']
 
+const WITHOUT_EXTRACTION: readonly string[] = [
+  'desktop',
+  'trex',
+  'wan_emulator',
+  'ubuntu',
+  'coreos',
+  'fmcv',
+  'ise',
+  'catalyst_center',
+]
+
 const definitionOf = ([id, nature, cpus, ram_mib, boot_timeout_s, driver = 'kvm']: Row): NodeDefinition => ({
   id,
   label: id,
@@ -69,6 +82,7 @@ const definitionOf = ([id, nature, cpus, ram_mib, boot_timeout_s, driver = 'kvm'
   driver,
   port: nature === 'router' ? 'GigabitEthernet0/' : nature === 'server' || nature === 'host' ? 'eth' : 'port',
   vnc: IN_A_TERMINAL_TOO.includes(id),
+  extracts: driver !== 'none' && !WITHOUT_EXTRACTION.includes(id),
 })
 
 /** Defaults read from live servers, sorted by id. */

@@ -29,6 +29,8 @@ beforeEach(() => {
     delete: send('delete'),
     isConverged: async () => true,
     nodes: async () => [],
+    extractConfiguration: send('extractConfiguration'),
+    consoleLog: async () => '',
     download: async () => '',
     nodeQuota: async () => ({ quota: null, started: 0 }),
   }

@@ -3,7 +3,7 @@ import type { CmlLabs } from '@lcm/cloud/cml-labs'
 
 /** Only changes count: a crash before a read is a crash after the change before it. The term is registered before any. */
 const isChange = (name: string): boolean =>
-  !/^(get|list|nodes|isConverged|download|nodeQuota|recordDecisions|registerTerm)/.test(name)
+  !/^(get|list|nodes|isConverged|consoleLog|download|nodeQuota|recordDecisions|registerTerm)/.test(name)
 
 export type AfterCrashPoint = 'dies' | 'goes on'
 
@@ -65,6 +65,9 @@ export function crashingProcess(
       delete: (login, id, signal) => pass('delete', () => labs.delete(login, id, signal)),
       isConverged: (login, id, signal) => pass('isConverged', () => labs.isConverged(login, id, signal)),
       nodes: (login, id, signal) => pass('nodes', () => labs.nodes(login, id, signal)),
+      extractConfiguration: (login, node, signal) =>
+        pass('extractConfiguration', () => labs.extractConfiguration(login, node, signal)),
+      consoleLog: (login, node, signal) => pass('consoleLog', () => labs.consoleLog(login, node, signal)),
       download: (login, id, signal) => pass('download', () => labs.download(login, id, signal)),
       nodeQuota: (login, signal) => pass('nodeQuota', () => labs.nodeQuota(login, signal)),
     },

@@ -75,7 +75,7 @@ export async function labRig({ timeslotMs = 30 * MINUTE_MS } = {}): Promise<LabR
   const plane = aControlPlane()
   const { clock, coordination } = plane
   const model = openSimModel({ seed: 11, clock })
-  const labs = simCmlLabs(model)
+  const labs = simCmlLabs(model, clock)
   const machine = machineToProbe(model, ms => clock.advance(ms))
   while (await machine.toNextChange());
   const now = () => toInstant(clock.now())
