@@ -33,7 +33,7 @@ describe('the audit', () => {
     const { page } = await open({ at: '#/audit' })
     await page.getByLabel('Search the audit log').fill('because of the audit')
     await page.locator('tbody tr', { hasText: 'because of the audit test' }).waitFor()
-    expect(await page.locator('tbody tr').count()).toBe(1)
+    await expect.poll(() => page.locator('tbody tr').count()).toBe(1)
     await page.getByRole('button', { name: 'Policies and controllers' }).click()
     await page.getByText('No loaded entry matches.').waitFor()
     expect(page.url()).toContain('by=system')
