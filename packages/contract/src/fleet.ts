@@ -62,10 +62,18 @@ export const FleetSummary = z
       .meta({ description: 'The number of workers.' }),
     capacity: z
       .object({
-        declared: amounts.meta({ description: 'The capacity of all running workers.' }),
+        declared: amounts.meta({ description: 'The size of the machines that run.' }),
+        usable: amounts.meta({
+          description:
+            'What sessions can have now: their reservations, and what is free on workers that accept sessions, within the ' +
+            'limits of licenses.',
+        }),
         reserved: amounts.meta({ description: 'The capacity that sessions reserve.' }),
+        closed_workers: z
+          .int()
+          .meta({ description: 'Workers whose machine runs and that accept no sessions now.', example: 0 }),
       })
-      .meta({ description: 'Declared and reserved capacity.' }),
+      .meta({ description: 'Declared, usable and reserved capacity.' }),
     cost: z
       .object({
         per_hour_usd: z.number().meta({ description: 'The current cost in USD per hour.', example: 11.9 }),

@@ -1,39 +1,48 @@
-import { aServingWorker, aWorker } from '@lcm/testkit/test-data-builders'
+import { fleetCapacity } from '@lcm/domain/fleet/fleet-capacity'
+import { NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
+import { aServingWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
-import { capacityOf, percentText, useText } from './capacity-card.tsx'
+import { limitText, percentText, usesOf, useText } from './capacity-card.tsx'
 
-const reserved = { cpu_cores: 12, memory_gb: 48, storage_gb: 0, nodes: 20 }
+const reserved = { cpu_cores: 12, memory_gb: 48, storage_gb: 0, nodes: 4 }
 const declared = { cpu_cores: 48, memory_gb: 192, storage_gb: 1000, max_nodes: 200 }
 
-it('adds up the capacity and the reservations of running workers', () => {
-  const uses = capacityOf([
-    aServingWorker({ capacity: { declared, reserved } }),
-    aServingWorker(),
-    aServingWorker({ capacity: { declared: null, reserved: { ...reserved, nodes: 0 } } }),
-    aWorker({ status: 'STOPPED', capacity: { declared, reserved } }),
-  ])
-  expect(uses.map(use => [use.name, use.reserved, use.declared, use.share])).toEqual([
-    ['CPU', 24, 96, 0.25],
-    ['Memory', 96, 384, 0.25],
+it('shows reservations as shares of what can be used', () => {
+  const uses = usesOf(fleetCapacity([aServingWorker({ capacity: { declared, reserved } }), aServingWorker()]))
+  expect(uses.map(use => [use.name, use.reserved, use.usable, use.share])).toEqual([
+    ['CPU', 12, 96, 0.125],
+    ['Memory', 48, 384, 0.125],
     ['Storage', 0, 2000, 0],
-    ['Nodes', 20, 400, 0.05],
+    ['Nodes', 4, 40, 0.1],
   ])
+  expect(usesOf(fleetCapacity([])).map(use => use.share)).toEqual([0, 0, 0, 0])
 })
 
-it('has no share without capacity, and never more than 100 %', () => {
-  expect(capacityOf([]).map(use => use.share)).toEqual([0, 0, 0, 0])
-  const full = aServingWorker({ capacity: { declared, reserved: { ...reserved, cpu_cores: 60 } } })
-  expect(capacityOf([full])[0]?.share).toBe(1)
+it('counts 5 nodes for a worker without a license (the trial found 35 of 940 where 55 was right)', () => {
+  const unlicensed = Array.from({ length: 11 }, () => aServingWorker({ license: NO_LICENSE }))
+  const capacity = fleetCapacity(unlicensed)
+  const nodes = usesOf(capacity)[3]
+  expect(nodes && useText(nodes)).toBe('0 of 55')
+  expect(limitText(capacity)).toBe('The machines could run 2,200 nodes.')
+})
+
+it('says how many workers accept no sessions', () => {
+  const cordoned = aServingWorker({ cordoned: true })
+  expect(limitText(fleetCapacity([cordoned]))).toBe(
+    '1 worker accepts no sessions now. The machines could run 200 nodes.',
+  )
+  expect(limitText(fleetCapacity([cordoned, cordoned]))).toMatch(/^2 workers accept no sessions now\./)
+  const whole = { declared: { ...declared, max_nodes: 20 }, reserved }
+  expect(limitText(fleetCapacity([aServingWorker({ capacity: whole })]))).toBe('')
 })
 
 it('formats it as text', () => {
-  const [cpu, , , nodes] = capacityOf([aServingWorker()])
+  const [cpu] = usesOf(fleetCapacity([aServingWorker()]))
   expect(cpu && useText(cpu)).toBe('0 of 48 cores')
-  expect(nodes && useText(nodes)).toBe('0 of 200')
 })
 
 it('never shows a small share as zero', () => {
-  const [use] = capacityOf([])
+  const [use] = usesOf(fleetCapacity([]))
   const text = (share: number) => use && percentText({ ...use, share })
   expect([0, 0.004, 0.126, 1].map(text)).toEqual(['0 %', '< 1 %', '13 %', '100 %'])
 })

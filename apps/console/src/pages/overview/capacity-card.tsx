@@ -1,15 +1,24 @@
+import {
+  CAPACITY_KINDS,
+  type CapacityAmounts,
+  type FleetCapacity,
+  fleetCapacity,
+} from '@lcm/domain/fleet/fleet-capacity'
 import type { Worker } from '@lcm/domain/worker/worker'
 
 export function CapacityCard({ workers }: { workers: readonly Worker[] }) {
+  const capacity = fleetCapacity(workers)
   return (
     <section class="card" aria-labelledby="capacity-title">
       <h2 id="capacity-title">Capacity</h2>
       <dl class="uses">
-        {capacityOf(workers).map(use => (
+        {usesOf(capacity).map(use => (
           <UseRow key={use.name} use={use} />
         ))}
       </dl>
-      <p class="muted small-print">Reserved by sessions, of the capacity of running workers.</p>
+      <p class="muted small-print">
+        Reserved by sessions, of what licenses and workers allow now. {limitText(capacity)}
+      </p>
     </section>
   )
 }
@@ -26,40 +35,41 @@ const UseRow = ({ use }: { use: Use }) => (
   </div>
 )
 
-const KINDS = [
-  { kind: 'cpu_cores', name: 'CPU', unit: 'cores' },
-  { kind: 'memory_gb', name: 'Memory', unit: 'GB' },
-  { kind: 'storage_gb', name: 'Storage', unit: 'GB' },
-  { kind: 'nodes', name: 'Nodes', unit: '' },
-] as const
+const NAMES: Readonly<Record<keyof CapacityAmounts, { readonly name: string; readonly unit: string }>> = {
+  cpu_cores: { name: 'CPU', unit: 'cores' },
+  memory_gb: { name: 'Memory', unit: 'GB' },
+  storage_gb: { name: 'Storage', unit: 'GB' },
+  nodes: { name: 'Nodes', unit: '' },
+}
 
 export interface Use {
   readonly name: string
   readonly unit: string
   readonly reserved: number
-  readonly declared: number
-  /** Between 0 and 1, even if more is reserved than declared. */
+  readonly usable: number
+  /** Between 0 and 1. */
   readonly share: number
 }
 
-/** Declared and reserved capacity of running workers. */
-export function capacityOf(workers: Iterable<Worker>): Use[] {
-  const sums = KINDS.map(({ name, unit }) => ({ name, unit, reserved: 0, declared: 0 }))
-  for (const { status, capacity } of workers) {
-    if (status !== 'RUNNING') continue
-    sums.forEach((sum, index) => {
-      const kind = KINDS[index]?.kind ?? 'nodes'
-      sum.reserved += capacity.reserved[kind]
-      sum.declared += capacity.declared?.[kind === 'nodes' ? 'max_nodes' : kind] ?? 0
-    })
-  }
-  return sums.map(sum => ({ ...sum, share: sum.declared === 0 ? 0 : Math.min(1, sum.reserved / sum.declared) }))
+export function usesOf({ usable, reserved }: FleetCapacity): Use[] {
+  return CAPACITY_KINDS.map(kind => {
+    const share = usable[kind] === 0 ? 0 : reserved[kind] / usable[kind]
+    return { ...NAMES[kind], reserved: reserved[kind], usable: usable[kind], share }
+  })
 }
+
+/** Why labs can use less than the machines have. */
+export function limitText({ declared, usable, closed_workers }: FleetCapacity): string {
+  const closed = closed_workers === 0 ? '' : ` ${workersText(closed_workers)} no sessions now.`
+  const isLimited = usable.nodes < declared.nodes
+  return isLimited ? `${closed} The machines could run ${amounts.format(declared.nodes)} nodes.`.trim() : closed.trim()
+}
+const workersText = (count: number): string => (count === 1 ? '1 worker accepts' : `${count} workers accept`)
 
 const amounts = new Intl.NumberFormat('en-US', { maximumFractionDigits: 1 })
 /** A small share is never shown as 0. */
 export const percentText = ({ share }: Use): string =>
   share > 0 && share < 0.01 ? '< 1 %' : `${Math.round(share * 100)} %`
 
-export const useText = ({ reserved, declared, unit }: Use): string =>
-  `${amounts.format(reserved)} of ${amounts.format(declared)} ${unit}`.trim()
+export const useText = ({ reserved, usable, unit }: Use): string =>
+  `${amounts.format(reserved)} of ${amounts.format(usable)} ${unit}`.trim()

@@ -1,6 +1,7 @@
 import type { Worker } from '@lcm/domain/worker/worker'
-import { NO_ACTIVITY } from '@lcm/domain/worker/worker-field-schemas'
+import { NO_ACTIVITY, NO_LICENSE } from '@lcm/domain/worker/worker-field-schemas'
 import { NO_METRICS } from '@lcm/testkit/observation-builders'
+import { aServingWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
 import { run } from '../program.ts'
 import { type CapturedOptions, capturedShell } from '../testing/captured-shell.ts'
@@ -52,6 +53,16 @@ it('prints one table without a terminal', async () => {
     'metal-10   RUNNING   20%      80%      2          1    $3.96   $4.96      -',
     'metal-3    STOPPED     -        -      -          0    $0.00   $0.00      -',
   ])
+})
+
+it('counts the nodes that can be used: 5 for a worker without a license, none on one that accepts no sessions', async () => {
+  const { api, lcm, outLines } = fleet()
+  const declared = { cpu_cores: 48, memory_gb: 184, storage_gb: 150, max_nodes: 200 }
+  const reserved = { cpu_cores: 2, memory_gb: 2, storage_gb: 2, nodes: 2 }
+  api.put(aServingWorker({ id: 'w-4', license: NO_LICENSE, capacity: { declared, reserved } }))
+  api.put(aServingWorker({ id: 'w-5', cordoned: true, capacity: { declared, reserved } }))
+  expect(await lcm()).toBe(0)
+  expect(outLines()[0]).toContain('  ·  4 of 7 nodes  ·  ')
 })
 
 const USER = { id: 'bob', name: 'bob', role: 'user' } as const

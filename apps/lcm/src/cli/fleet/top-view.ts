@@ -1,4 +1,5 @@
 import type { WorkerView } from '@lcm/contract/worker'
+import { type FleetCapacity, fleetCapacity } from '@lcm/domain/fleet/fleet-capacity'
 import { toInstant, toMs } from '@lcm/domain/instant'
 import { SESSION_STATUSES } from '@lcm/domain/session/lablet-session'
 import { usdText } from '@lcm/domain/text/format-amounts'
@@ -36,6 +37,7 @@ export interface Top {
   readonly sessions: Counts
   /** Whether all sessions are counted, or only the caller's own. */
   readonly sees_all: boolean
+  readonly capacity: FleetCapacity
   readonly per_hour_usd: number
   readonly items: readonly TopRow[]
 }
@@ -57,6 +59,7 @@ export function topOf(
     workers: countsOf(WORKER_STATUSES, items),
     sessions: countsOf(SESSION_STATUSES, [...sessions.values()]),
     sees_all: seesAll,
+    capacity: fleetCapacity(workers.values()),
     per_hour_usd: items.reduce((sum, { per_hour_usd }) => sum + per_hour_usd, 0),
     items: items.toSorted((a, b) => highestFirst(KEYS[sort](a), KEYS[sort](b)) || byName(a, b)),
   }
@@ -95,10 +98,12 @@ const names = new Intl.Collator('en', { numeric: true })
 const byName = (a: TopRow, b: TopRow): number => names.compare(a.name, b.name)
 
 /** Counts such as `3 workers: 2 RUNNING, 1 STARTING`, in one line if they fit. */
-export function headLines({ workers, sessions, sees_all, per_hour_usd }: Top, width: number): string[] {
+export function headLines({ workers, sessions, sees_all, capacity, per_hour_usd }: Top, width: number): string[] {
   const whose = sees_all ? '' : ' (yours)'
   const booked = countsText('session', sessions, whose)
-  const parts = [countsText('worker', workers), `${usdText(per_hour_usd)} per hour`, booked]
+  const { declared, usable, reserved } = capacity
+  const nodes = declared.nodes === 0 ? [] : [`${reserved.nodes} of ${usable.nodes} nodes`]
+  const parts = [countsText('worker', workers), ...nodes, `${usdText(per_hour_usd)} per hour`, booked]
   const line = parts.join(BETWEEN)
   return width > 0 && line.length > width ? parts : [line]
 }

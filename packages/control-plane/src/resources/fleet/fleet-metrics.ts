@@ -30,11 +30,14 @@ export async function fleetMetrics(api: Api, openStreams: number): Promise<strin
 const storeUp = (value: 0 | 1): string => gauge('control_plane_store_up', '1 when the store responds, else 0', value)
 
 async function fleetGauges(api: Api): Promise<string[]> {
-  const { workers, cost } = await fleetSummary(api, {})
+  const { workers, capacity, cost } = await fleetSummary(api, {})
   const leaks = await listAll(api.leaks)
   return [
     gauge('fleet_workers', 'workers by status', ['status', workers.by_status]),
     gauge('fleet_workers_idle', 'running workers without activity', workers.idle),
+    gauge('fleet_capacity_usable', 'capacity that sessions can have now, by resource', ['resource', capacity.usable]),
+    gauge('fleet_capacity_reserved', 'capacity that sessions reserve, by resource', ['resource', capacity.reserved]),
+    gauge('fleet_workers_closed', 'workers that run and accept no sessions', capacity.closed_workers),
     gauge('fleet_cost_per_hour_usd', 'current cost of the fleet per hour, by cause', ['cause', await costByCause(api)]),
     gauge('fleet_spent_week_usd', 'cost of the last 7 days, by cause', ['cause', cost.by_cause]),
     gauge('fleet_saved_week_usd', 'savings of the last 7 days by pausing', cost.saved_usd),

@@ -197,12 +197,17 @@ describe('numbers', () => {
   it('add up capacity and reservations of running workers', async () => {
     await fleet.create()
     const { id } = await fleet.running()
-    await fleet.running()
+    const other = await fleet.running()
+    for (const worker of [id, other.id]) await fleet.edit(worker, () => ({ service_status: 'AVAILABLE' }))
     const reserved = { cpu_cores: 4, memory_gb: 8, storage_gb: 10, nodes: 2 }
     await fleet.edit(id, ({ capacity }) => ({ capacity: { ...capacity, reserved } }))
     expect((await summary()).capacity).toEqual({
       declared: { cpu_cores: 96, memory_gb: 384, storage_gb: 400, nodes: 200 },
+      usable: { cpu_cores: 96, memory_gb: 384, storage_gb: 400, nodes: 10 },
       reserved,
+      closed_workers: 0,
     })
+    await fleet.edit(id, () => ({ cordoned: true }))
+    expect((await summary()).capacity).toMatchObject({ usable: { nodes: 5 + 2 }, closed_workers: 1 })
   })
 })

@@ -1,4 +1,5 @@
 import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
+import { fleetCapacity } from '@lcm/domain/fleet/fleet-capacity'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { type CostInterval, costOf } from '@lcm/domain/worker/cost'
 import { WORKER_STATUSES, type Worker } from '@lcm/domain/worker/worker'
@@ -16,7 +17,7 @@ export async function fleetSummary(api: Api, query: QueryOf<'getFleetSummary'>):
   return {
     at: now,
     workers: countsOf(workers),
-    capacity: capacityOf(workers),
+    capacity: fleetCapacity(workers),
     cost: {
       per_hour_usd: sum(workers, worker => costOf(worker, now).per_hour_usd),
       since,
@@ -33,27 +34,6 @@ function countsOf(workers: readonly Worker[]): Summary['workers'] {
     by_status: Object.fromEntries(WORKER_STATUSES.map(status => [status, count(worker => worker.status === status)])),
     idle: count(worker => worker.status === 'RUNNING' && worker.activity.idle_since !== null),
     needs_attention: count(worker => worker.status === 'FAILED' || worker.status === 'UNKNOWN'),
-  }
-}
-
-/** Capacity of RUNNING workers only. */
-function capacityOf(workers: readonly Worker[]): Summary['capacity'] {
-  const running = workers.filter(worker => worker.status === 'RUNNING')
-  const declared = running.flatMap(({ capacity }) => (capacity.declared === null ? [] : [capacity.declared]))
-  const reserved = running.map(({ capacity }) => capacity.reserved)
-  return {
-    declared: {
-      cpu_cores: sum(declared, each => each.cpu_cores),
-      memory_gb: sum(declared, each => each.memory_gb),
-      storage_gb: sum(declared, each => each.storage_gb),
-      nodes: sum(declared, each => each.max_nodes),
-    },
-    reserved: {
-      cpu_cores: sum(reserved, each => each.cpu_cores),
-      memory_gb: sum(reserved, each => each.memory_gb),
-      storage_gb: sum(reserved, each => each.storage_gb),
-      nodes: sum(reserved, each => each.nodes),
-    },
   }
 }
 
