@@ -1,6 +1,6 @@
 import { ApiError } from '@lcm/client/client'
 import { accessActs } from './access-acts.ts'
-import type { Act, ActName } from './act.ts'
+import { type Act, type ActName, isFault, MANUAL_ACTS } from './act.ts'
 import type { ActContext, Perform } from './act-context.ts'
 import { faultActs } from './fault-acts.ts'
 import { fleetActs } from './fleet-acts.ts'
@@ -36,11 +36,16 @@ const RECORDED_AS: Partial<Record<ActName, string>> = {
   'register a license': 'license',
 }
 
+/** The longest undo of an act comes after so many times its duration. */
+const LASTS_TIMES_MAX = 5
+
 /** Performs an act. A refusal, or a missing target, is no failure of the run. */
 export async function perform(context: ActContext, act: Act): Promise<void> {
   const { time } = context.world
   const recorded = RECORDED_AS[act.act] ?? act.act
   time.trace(`act: ${act.act}`)
+  const kind = isFault(act.act) ? 'fault' : act.act in MANUAL_ACTS ? 'manual' : null
+  if (kind !== null) context.world.disturbances.note(kind, LASTS_TIMES_MAX * act.forMs)
   try {
     await PERFORMERS[act.act](context, act)
     time.behavior(`${recorded} done`)

@@ -21,6 +21,7 @@ export interface RestartingApi {
 export interface ApiParts {
   readonly time: VirtualTime
   open(ports: Killable): Promise<ControlPlane>
+  onKill(downMs: number): void
   run(service: HostedService): () => void
 }
 
@@ -34,7 +35,7 @@ interface Incarnation {
 /** Delay until the supervisor restarts a process. */
 const RETRIED_MS = 1_000
 
-export async function restartingApi({ time, open, run }: ApiParts): Promise<RestartingApi> {
+export async function restartingApi({ time, open, onKill, run }: ApiParts): Promise<RestartingApi> {
   let incarnation: Incarnation | null = null
   let kills = 0
 
@@ -65,6 +66,7 @@ export async function restartingApi({ time, open, run }: ApiParts): Promise<Rest
   function kill(victim: Incarnation, downMs: number): void {
     if (incarnation !== victim) return
     kills += 1
+    onKill(downMs)
     time.trace('API killed')
     end(victim, downMs)
   }

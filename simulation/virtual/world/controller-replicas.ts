@@ -58,6 +58,7 @@ export function controllerReplicas(world: World): ControllerReplicas {
       const machine = machines.find(each => each.service === service && each.process === victim)
       if (victim === undefined || machine === undefined) return
       kills += 1
+      world.disturbances.note('fault', replacedAfterMs)
       victim.kill()
       machine.process = null
       world.time.clock.after(replacedAfterMs, () => fill(machine))
@@ -65,6 +66,7 @@ export function controllerReplicas(world: World): ControllerReplicas {
     freeze(victim, forMs) {
       if (frozen.has(victim)) return
       frozen.add(victim)
+      world.disturbances.note('fault', forMs)
       victim.freeze()
       world.time.clock.after(forMs, () => wake(victim))
     },

@@ -48,6 +48,7 @@ import { type LearnerName, METAL, openControlPlane, TOKENS } from './control-pla
 import type { ControllerProcess } from './controller-process.ts'
 import type { Settings } from './controller-settings.ts'
 import { withDateHeader } from './date-header.ts'
+import { type Disturbances, disturbances } from './disturbances.ts'
 import { type EventFollower, eventFollower, followAll, hashStatuses } from './event-follower.ts'
 import { hostedProcesses } from './hosted-processes.ts'
 import { CML_LOGIN } from './planted-secrets.ts'
@@ -112,6 +113,7 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
   /** The random stream of faults between the parts of LCM. */
   readonly chance: SeededRandom
   readonly calls: PortCalls
+  readonly disturbances: Disturbances
   readonly coordination: LocalCoordination
   readonly invariants: Invariants
   /** Every change of the cloud that a controller requested. */
@@ -120,6 +122,8 @@ export interface World extends Pick<TimeControl, 'runFor' | 'untilTrue' | 'failu
   readonly sessions: SessionProcesses & SessionInvariants & Pick<EventFollower, 'sessions' | 'labs'>
   /** Number of change events so far. */
   eventCount(): number
+  /** When the owner of a lab stopped it by hand, by lab id; LCM must not start it then. */
+  readonly ownerStops: Map<string, number>
   /** Records that the CML server on that machine is used. */
   noteUse(machine: string): void
   startWorkerController(instanceId: string, aheadMs?: number): ControllerProcess
@@ -159,6 +163,8 @@ function openBase(seed: number, options: WorldOptions) {
     }),
     access: cloudAccess(),
     calls: portCalls(time),
+    disturbances: disturbances(clock),
+    ownerStops: new Map<string, number>(),
     processes: hostedProcesses(),
     settings: mergedSettings(options.settings, defects.settings),
     faultParts: { faults, random: chance, clock },
@@ -174,7 +180,7 @@ const mergedSettings = (first: Settings = {}, second: Settings = {}): Settings =
 
 /** Opens the invariants and the monitors. */
 function openChecks(base: Base, labsCountedMs: number) {
-  const { time, cloud, store, access, following, clock, usedMs } = base
+  const { time, cloud, store, access, following, clock, usedMs, disturbances } = base
   const now = () => clock.now()
   const mutations: Mutation[] = []
   const latest = following.workers
@@ -202,7 +208,7 @@ function openChecks(base: Base, labsCountedMs: number) {
     time.history(`cloud of ${mutation.worker}`, mutation.act)
   }
   const { settings } = requested
-  const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs, settings })
+  const sessions = sessionInvariants({ cloud, following, clock, violated, labsCountedMs, settings, disturbances })
   const parts = {
     cloud,
     fleet: FLEET,
@@ -237,9 +243,11 @@ async function openApi(base: Base, violated: (rule: string) => void, options: Wo
     const apiClock = (defects.apiClock ?? identity)(clock)
     return openControlPlane({ ...parts, clock: apiClock, store, changeKeys: ports.changeKeys(local.changeKeys) })
   }
-  const api = await restartingApi({ time, run: processes.run, open })
+  const onKill = (downMs: number) => base.disturbances.note('fault', downMs)
+  const apiParts = { time, run: processes.run, open, onKill }
+  const api = await restartingApi(apiParts)
   const apis = [api]
-  while (apis.length < apiReplicas) apis.push(await restartingApi({ time, run: processes.run, open }))
+  while (apis.length < apiReplicas) apis.push(await restartingApi(apiParts))
   const routed: Dispatch = request => (/\/events(\?|$)/.test(request.url) ? observer : api).dispatch(request)
   const anyApi: Dispatch = request => (apis[chance.int(apis.length)] ?? api).dispatch(request)
   const [dispatch, toAnyApi] = [routed, anyApi].map(each =>
@@ -276,8 +284,9 @@ export async function openWorld(seed: number, options: WorldOptions = {}): Promi
   const control = timeControl(time, checks, [checks.step, sessions.step])
   const worker = (id: string) => client.call('getWorker', { params: { id } })
   return {
-    ...{ time, client, api, apis, toAnyApi, cloud, access: access, calls, coordination, mutations, ...control },
+    ...{ time, client, api, apis, toAnyApi, cloud, access, calls, coordination, mutations, ...control },
     ...{ store: base.store, chance: base.chance, faults: base.faults },
+    ...{ disturbances: base.disturbances, ownerStops: base.ownerStops },
     learner: name => apiClient(userDispatch, { token: name }),
     scheduler: apiClient(dispatch, { token: TOKENS.scheduler }),
     invariants: checks,

@@ -7,6 +7,7 @@ import { NOTHING_RESERVED } from '@lcm/domain/worker/worker-field-schemas'
 import { manualClock } from '@lcm/testkit/manual-clock'
 import { aLabRecord, aSession, aWorker } from '@lcm/testkit/test-data-builders'
 import { expect, it } from 'vitest'
+import { disturbances } from '../../world/disturbances.ts'
 import { eventFollower } from '../../world/event-follower.ts'
 import { settingsHistory } from '../settings-history.ts'
 import { sessionInvariants } from './session-invariants.ts'
@@ -18,7 +19,7 @@ function openInvariants() {
   const cloud = openSimModel({ seed: 1, clock })
   const violated = (rule: string) => void found.push(rule)
   const settings = settingsHistory(clock.now)
-  const parts = { cloud, following, clock, labsCountedMs: 1000, settings, violated }
+  const parts = { cloud, following, clock, labsCountedMs: 1000, settings, violated, disturbances: disturbances(clock) }
   return { found, following, clock, settings, ...sessionInvariants(parts) }
 }
 

@@ -10,6 +10,7 @@ import type { Clock } from '@lcm/runtime/clock'
 import { overbooked, sharedPorts } from '@lcm/testkit/reservation-rules'
 import { illegalMovesOfSession } from '@lcm/testkit/transition-rules'
 import { CLOCK_MS_MAX } from '../../world/controller-process.ts'
+import type { Disturbances } from '../../world/disturbances.ts'
 import { MINUTE_MS } from '../../world/durations.ts'
 import type { EventFollower, EventHandlers } from '../../world/event-follower.ts'
 import type { SettingsHistory } from '../settings-history.ts'
@@ -17,7 +18,7 @@ import { isStoppedAsIdle } from '../worker/idle-stop-predicate.ts'
 import { blamedOnPerson, restartedLabs } from './lab-after-machine-restart.ts'
 import { overbuying } from './overbuying.ts'
 import { overQuota } from './quota-limit.ts'
-import { startDeadline } from './start-deadline.ts'
+import { requestDeadlines } from './request-deadlines.ts'
 
 const STEP_MS = MINUTE_MS
 /** Time for the event of a write, and for a teardown that continues under a new leader. */
@@ -38,6 +39,7 @@ export interface SessionInvariantParts {
   readonly clock: Pick<Clock, 'now'>
   readonly labsCountedMs: number
   readonly settings: Pick<SettingsHistory, 'largestLimitSince'>
+  readonly disturbances: Disturbances
   violated(rule: string): void
 }
 
@@ -65,7 +67,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
   const { clock, following, violated } = parts
   const { workers, sessions } = following
   const since = new Map<string, number>()
-  const notBegun = startDeadline(following, clock)
+  const unserved = requestDeadlines(parts)
   const stoppedLabs = restartedLabs(parts)
   let steppedMs = Number.NEGATIVE_INFINITY
   let countedMs = Number.NEGATIVE_INFINITY
@@ -103,7 +105,7 @@ export function sessionInvariants(parts: SessionInvariantParts): SessionInvarian
       if (nowMs - steppedMs >= STEP_MS) {
         steppedMs = nowMs
         for (const session of sessions.values()) if (isLate(session, nowMs)) violated(`${session.id} does not end`)
-        for (const rule of notBegun()) violated(rule)
+        for (const rule of unserved()) violated(rule)
         for (const rule of stoppedLabs()) violated(rule)
       }
       if (nowMs - countedMs < parts.labsCountedMs) return
