@@ -3,7 +3,7 @@ import { type Cloudwatch, cloudwatchOf } from './cloudwatch/cloudwatch.ts'
 import { type CmlMachines, cmlMachinesOf } from './cml/cml-machines.ts'
 import { type Ec2, ec2Of } from './ec2/ec2.ts'
 import { hasFaded, instanceChangesAtMs, type MachineView, type SimInstance, viewOf } from './ec2/instance.ts'
-import { killInPending, retire } from './ec2/machine-interruptions.ts'
+import { killInPending, rebootInside, retire } from './ec2/machine-interruptions.ts'
 import { unknownInstances } from './ec2/refusal.ts'
 import type { FaultInjector } from './faults/fault-injector.ts'
 import type { PresetName } from './faults/fault-plan.ts'
@@ -51,6 +51,8 @@ export interface Incidents {
   /** EC2 announces a stop, and stops the machine after this many simulated seconds. */
   retire(instanceId: string, afterS: number): void
   killInPending(instanceId: string): void
+  /** A reboot that EC2 doesn't show, for this many simulated seconds; null: for a usual boot. */
+  rebootInside(instanceId: string, downS: number | null): void
 }
 
 export interface SimModelOptions {
@@ -89,6 +91,7 @@ export function openSimModel(options: SimModelOptions): SimModel {
     faults: sim.faults,
     incidents: {
       retire: (instanceId, afterS) => retire(sim, instanceNamed(sim, instanceId), afterS),
+      rebootInside: (instanceId, downS) => rebootInside(sim, instanceNamed(sim, instanceId), downS),
       killInPending: instanceId => killInPending(sim, instanceNamed(sim, instanceId)),
     },
     cml: cmlMachinesOf(sim),

@@ -35,6 +35,11 @@ export const LEARNER_ACTS = {
   'act on a foreign session': 2,
   // Weight 0: only in stories, until all seeds are drawn again.
   'book many at once': 0,
+  'stop a lab by hand': 0,
+  'start a lab by hand': 0,
+  'stop a node by hand': 0,
+  'start a node by hand': 0,
+  'change a configuration': 0,
 } as const
 
 /** What people and attackers do to get access, and operators to end it. Weight 0: only in stories. */
@@ -75,6 +80,10 @@ export const MANUAL_ACTS = {
   'tag a machine with a foreign endpoint': 0,
   'launch a hostile machine': 0,
   'use the next launch tokens': 0,
+  'reboot a machine': 0,
+  'reboot a machine from inside': 0,
+  'silence a CML server': 0,
+  'exhaust all zones': 0,
 } as const
 
 /** Faults of LCM processes and of the connections between them. */

@@ -1,7 +1,7 @@
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
 import { LAB_NAMES } from '../people/learner-requests.ts'
 import { LEARNER_NAMES } from '../world/control-plane.ts'
-import type { LEARNER_ACTS } from './act.ts'
+import type { Act, LEARNER_ACTS } from './act.ts'
 import { type ActContext, machineOf, type Perform, pick } from './act-context.ts'
 
 const MINUTE_MS = 60_000
@@ -11,6 +11,12 @@ const open = (
   isMeant: (session: LabletSession) => boolean = () => true,
 ): readonly LabletSession[] =>
   [...world.sessions.sessions.values()].filter(session => !isFinal(session.status) && isMeant(session))
+
+/** Changes the lab of an open session on its CML server. */
+function onLab({ world }: ActContext, { target }: Act, change: (machine: string, lab: string) => void): void {
+  const { machine, lab } = pick(world.sessions.existingLabs(), target)
+  change(machine, lab)
+}
 
 /** Performs acts of learners. */
 export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> = {
@@ -47,6 +53,14 @@ export const learnerActs: Readonly<Record<keyof typeof LEARNER_ACTS, Perform>> =
     }),
   'retry a session': ({ world, ...context }, { target }) =>
     world.client.call('retrySession', { params: { id: pick(open({ world, ...context }), target).id }, body: {} }),
+  'stop a lab by hand': (context, act) => onLab(context, act, context.manual.stopLab),
+  'start a lab by hand': (context, act) => onLab(context, act, context.manual.startLab),
+  'stop a node by hand': (context, act) =>
+    onLab(context, act, (machine, lab) => context.manual.setNode(machine, lab, act.amount, 'stop')),
+  'start a node by hand': (context, act) =>
+    onLab(context, act, (machine, lab) => context.manual.setNode(machine, lab, act.amount, 'start')),
+  'change a configuration': (context, act) =>
+    onLab(context, act, (machine, lab) => context.manual.type(machine, lab, act.amount, `description ${act.target}`)),
   'use a server': (context, act) => context.manual.useServer(machineOf(context, act)),
   async 'act on a foreign session'({ world, ...context }, { target, amount }) {
     const session = pick(open({ world, ...context }), target)

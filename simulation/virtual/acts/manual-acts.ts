@@ -1,4 +1,5 @@
 import { TAG } from '@lcm/domain/worker/ec2-instance'
+import { SILENCES } from '../world/cloud-ports.ts'
 import { CML_LOGIN } from '../world/planted-secrets.ts'
 import { FLEET } from '../world/worker-controller-process.ts'
 import type { MANUAL_ACTS } from './act.ts'
@@ -14,6 +15,11 @@ const BROKEN = [
 ] as const
 /** A broken server needs a manual repair, so it stays broken longer than a network. */
 const BROKEN_TIMES = 5
+
+/** Shorter than any interval between two probes. */
+const MISSED_REBOOT_S_MAX = 30
+/** CML may be silent for longer than LCM waits for a worker that is lost. */
+const SILENCE_MS_MAX = 30 * 60_000
 
 /** Performs manual changes in EC2 and CML. A lasting change is undone after its duration. */
 export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
@@ -57,6 +63,19 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
       ...(amount < 0.5 ? { [TAG.discovery]: 'true' } : { [TAG.fleet]: FLEET }),
     }),
   'retire a machine': (context, act) => context.world.cloud.incidents.retire(machineOf(context, act), act.forMs / 1000),
+  'reboot a machine': (context, act) => context.manual.reboot(machineOf(context, act)),
+  'reboot a machine from inside': (context, act) =>
+    context.manual.rebootInside(
+      machineOf(context, act),
+      act.amount < 0.5 ? act.amount * 2 * MISSED_REBOOT_S_MAX : null,
+    ),
+  'silence a CML server'(context, act) {
+    const machine = machineOf(context, act)
+    const forMs = 60_000 + Math.round(act.amount * (SILENCE_MS_MAX - 60_000))
+    context.world.disturbances.note('manual', forMs)
+    context.manual.silence(machine, pick(SILENCES, (act.amount * 10) % 1))
+    context.world.time.clock.after(forMs, () => context.manual.endSilence(machine))
+  },
   'tag a machine with a foreign endpoint'(context, act) {
     context.manual.tag(machineOf(context, act), { [TAG.endpoint]: strangerOf(context) })
   },
@@ -71,11 +90,15 @@ export const manualActs: Readonly<Record<keyof typeof MANUAL_ACTS, Perform>> = {
     for (const { id, status, launch } of world.workers())
       if (status === 'PENDING') for (const offering of OFFERINGS) manual.useToken(id, (launch?.n ?? 0) + 1, offering)
   },
-  'exhaust a zone'({ manual, world }, { target, forMs }) {
-    const { zone, type } = pick(OFFERINGS, target)
-    manual.setCapacity(zone, type, 0)
-    world.time.clock.after(forMs, () => ignoreMissing(() => manual.setCapacity(zone, type, null)))
-  },
+  'exhaust a zone': (context, act) => exhaust(context, [pick(OFFERINGS, act.target)], act.forMs),
+  // Workers that must be started, because their machine was stopped, are blocked.
+  'exhaust all zones': (context, act) => exhaust(context, OFFERINGS, BROKEN_TIMES * act.forMs),
+}
+
+function exhaust({ manual, world }: ActContext, offerings: typeof OFFERINGS, forMs: number): void {
+  for (const { zone, type } of offerings) manual.setCapacity(zone, type, 0)
+  const restore = () => offerings.forEach(({ zone, type }) => void manual.setCapacity(zone, type, null))
+  world.time.clock.after(forMs, () => ignoreMissing(restore))
 }
 
 /** The endpoint of a machine outside the fleet; empty while there is none. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
-import { cmlControl } from '@lcm/cloud-sim/cml/cml-control-api'
 import { plantMachines } from '@lcm/cloud-sim/conformance/compute-and-metrics-fixtures'
-import { CML_LOGIN, PLANTED_TAG } from '../world/planted-secrets.ts'
+import type { Silence } from '../world/cloud-ports.ts'
+import { PLANTED_TAG } from '../world/planted-secrets.ts'
 import type { World } from '../world/world.ts'
+import { asAdmin, controlOf, labChangesOf } from './lab-changes.ts'
 
 const REGION = 'us-east-1'
 const OTHER_IMAGES = {
@@ -26,7 +27,7 @@ function useToken({ ec2 }: World['cloud'], attempt: string, { zone, type }: Offe
 }
 
 /** Manual changes on EC2 and CML servers, unknown to LCM. */
-export function manualChangesOf({ cloud, worker, noteUse }: World) {
+export function manualChangesOf({ cloud, access, worker, noteUse, ownerStops }: World) {
   const named = (id: string) => ({ ids: [id] })
   const attributes = { disable_api_termination: null, disable_api_stop: null, instance_type: null }
 
@@ -36,20 +37,20 @@ export function manualChangesOf({ cloud, worker, noteUse }: World) {
     return machine
   }
 
-  /** `act` as the simulator's control API names it, such as `PATCH faults`. */
-  function onCml(machine: string, act: string, body: object = {}): object {
-    const [method = '', what = ''] = act.split(' ')
-    const url = `/sim/v1/instances/${machine}/cml/${what}`
-    const answer = cmlControl(cloud)({ method, url, body: JSON.stringify(body) })
-    if (answer === null || answer.status >= 300) throw new Error(`${act}: ${JSON.stringify(answer)}`)
-    return answer.body
-  }
+  const onCml = controlOf(cloud)
 
   return {
     machineOf,
     onCml,
+    ...labChangesOf({ cloud, ownerStops }, onCml),
     stop: (machine: string) => cloud.ec2.stopInstances(REGION, { ...named(machine), force: false }),
     start: (machine: string) => cloud.ec2.startInstances(REGION, named(machine)),
+    reboot: (machine: string) => cloud.ec2.rebootInstances(REGION, named(machine)),
+    /** From inside the guest, for this many simulated seconds or a usual boot; EC2 shows nothing. */
+    rebootInside: (machine: string, downS: number | null) => cloud.incidents.rebootInside(machine, downS),
+    /** LCM gets no response from that CML, while its labs run on. */
+    silence: (machine: string, how: Silence) => void access.silent.set(machine, how),
+    endSilence: (machine: string) => void access.silent.delete(machine),
     terminate: (machine: string) => cloud.ec2.terminateInstances(REGION, named(machine)),
     tag: (machine: string, tags: Readonly<Record<string, string>>) =>
       cloud.ec2.createTags(REGION, { ...named(machine), tags }),
@@ -83,7 +84,6 @@ export function manualChangesOf({ cloud, worker, noteUse }: World) {
       for (const { id } of cloud.cml.contextOf(machine)?.labs ?? [])
         cloud.cml.act(machine, () => ({ status: 204, body: null, change: { removed_lab_id: id } }))
     },
-    stopLab: (machine: string, lab: string) => asAdmin(cloud, machine, `PUT /labs/${lab}/stop`),
     /** Licenses that the Smart Account counts, by machine. */
     seats: () => cloud.cml.smartAccount().map(seat => seat.instance_id),
     setCapacity: (zone: string, type: string, available: number | null) =>
@@ -96,14 +96,3 @@ export type ManualChanges = ReturnType<typeof manualChangesOf>
 /** Registers a server on its own page, as an administrator would. */
 const registerByHand = (cloud: World['cloud'], machine: string): void =>
   asAdmin(cloud, machine, 'POST /licensing/registration', { token: 'by-hand' })
-
-/** Calls a server as its administrator, such as `PUT /labs/...`. */
-function asAdmin(cloud: World['cloud'], machine: string, route: string, json: object = {}): void {
-  const call = (route: string, token: string | null, body: object) => {
-    const [method = '', path = ''] = route.split(' ')
-    return cloud.cml.call(machine, { method, path, query: new URLSearchParams(), token, body: JSON.stringify(body) })
-  }
-  const session = call('POST /authenticate', null, CML_LOGIN)
-  const { status } = call(route, String(session.body), json)
-  if (status >= 300) throw new Error(`${route} was answered ${status}`)
-}

@@ -30,6 +30,7 @@ export async function stopFaults({ world, operator, manual, replicas }: ActConte
   faults.freezeStreams(false)
   world.access.isCmlCut = false
   world.access.isWrongAccount = false
+  world.access.silent.clear()
   Object.assign(world.faults, NO_FAULTS)
   await world.api.restore()
   world.cloud.faults.usePreset('plain')

@@ -1,4 +1,5 @@
 import type { CmlLabs } from '@lcm/cloud/cml-labs'
+import type { CmlEndpoint } from '@lcm/cloud/cml-login'
 import type { CmlSystem } from '@lcm/cloud/cml-system'
 import type { Compute } from '@lcm/cloud/compute'
 import { CloudError } from '@lcm/cloud/errors'
@@ -15,9 +16,19 @@ export interface CloudAccess {
   isWrongAccount: boolean
   /** No CML server can be reached. */
   isCmlCut: boolean
+  /** CML servers, by machine, that don't serve LCM while their labs run on. */
+  readonly silent: Map<string, Silence>
 }
 
-export const cloudAccess = (): CloudAccess => ({ isWrongAccount: false, isCmlCut: false })
+/** Every call is refused with 500, gets no response, or finds no connection. */
+export const SILENCES = ['fails', 'hangs', 'cut'] as const
+export type Silence = (typeof SILENCES)[number]
+
+export const cloudAccess = (): CloudAccess => ({
+  isWrongAccount: false,
+  isCmlCut: false,
+  silent: new Map(),
+})
 
 /** EC2 with lost calls and responses, as the fault plan says. */
 export function computeOver(cloud: SimModel, access: CloudAccess): Compute {
@@ -37,10 +48,10 @@ export function computeOver(cloud: SimModel, access: CloudAccess): Compute {
 /** CML with random faults. */
 export function cmlOver(cloud: SimModel, access: CloudAccess, faultParts: RandomFaultParts): CmlSystem {
   const cml = simCmlSystem(cloud)
-  const reaching = withCmlFaults(access, faultParts)
+  const reaching = withCmlFaults(cloud, access, faultParts)
   return {
     // A probe never rejects.
-    probe: (...args) => reaching(cml.probe)(...args).catch(() => REFUSED),
+    probe: (...args) => reaching(cml.probe, PROBE_DEADLINE_MS)(...args).catch(() => REFUSED),
     stats: reaching(cml.stats),
     health: reaching(cml.health),
     nodeDefinitions: reaching(cml.nodeDefinitions),
@@ -54,7 +65,7 @@ export function cmlOver(cloud: SimModel, access: CloudAccess, faultParts: Random
 /** Labs of CML with random faults. */
 export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: RandomFaultParts): CmlLabs {
   const labs = simCmlLabs(cloud, faultParts.clock)
-  const reaching = withCmlFaults(access, faultParts)
+  const reaching = withCmlFaults(cloud, access, faultParts)
   return {
     list: reaching(labs.list),
     get: reaching(labs.get),
@@ -73,13 +84,23 @@ export function labsOver(cloud: SimModel, access: CloudAccess, faultParts: Rando
 }
 
 const CML_DELAY_MS_MAX = 10_000
+/** Deadlines of the adapter that speaks HTTP. */
+const DEADLINE_MS = 15_000
+const PROBE_DEADLINE_MS = 3_000
 
 /** A call may be refused or late, and its response may be lost. */
 const withCmlFaults =
-  (access: CloudAccess, { faults, random, clock }: RandomFaultParts) =>
-  <A extends readonly unknown[], R>(call: (...args: A) => Promise<R>) =>
+  (cloud: SimModel, access: CloudAccess, { faults, random, clock }: RandomFaultParts) =>
+  <A extends readonly [CmlEndpoint, ...unknown[]], R>(call: (...args: A) => Promise<R>, deadlineMs = DEADLINE_MS) =>
   async (...args: A): Promise<R> => {
     if (access.isCmlCut) throw cut()
+    const silence = access.silent.size > 0 ? access.silent.get(cloud.cml.reachedAt(args[0].url) ?? '') : undefined
+    if (silence === 'cut') throw cut()
+    if (silence === 'fails') throw broken('HTTP500', 'internal server error')
+    if (silence === 'hangs') {
+      await clock.sleep(deadlineMs, args.find(isSignal))
+      throw broken('ETIMEDOUT', `no response within ${deadlineMs / 1000} s`)
+    }
     if (faults.cmlRate === 0 || random.float() >= faults.cmlRate) return call(...args)
     faults.injected += 1
     const outcome = random.int(4)

@@ -17,14 +17,31 @@ export function rebootInstances(sim: SimState, region: string, ids: readonly str
 
 function rebooted(sim: SimState, instance: SimInstance): SimInstance {
   const nowMs = sim.now()
-  const boot = bootPlan({
+  return { ...instance, rebooted_at_ms: nowMs, boot: replan(instance.boot, nowMs, restartBoot(sim, instance, nowMs)) }
+}
+
+const restartBoot = (sim: SimState, { instance_type, number }: SimInstance, nowMs: number): SimInstance['boot'] =>
+  bootPlan({
     running_from_ms: nowMs,
-    metal: isMetal(instance.instance_type),
+    metal: isMetal(instance_type),
     first: false,
     speed: sim.speed,
-    fraction: step => sim.chance.fraction('reboot', instance.number, nowMs, step),
+    fraction: step => sim.chance.fraction('reboot', number, nowMs, step),
   })
-  return { ...instance, rebooted_at_ms: nowMs, boot: replan(instance.boot, nowMs, boot) }
+
+/**
+ * A reboot from inside the guest: EC2 shows nothing, and the labs stop. CML is up again after this many simulated seconds; with
+ * null, after a usual boot.
+ */
+export function rebootInside(sim: SimState, instance: SimInstance, downS: number | null): void {
+  const nowMs = sim.now()
+  if (stateAt(instance, nowMs) !== 'running') throw wrongState(instance.instance_id, 'rebooted')
+  const quick: SimInstance['boot'] = [
+    { stage: 'NOTHING', from_ms: nowMs },
+    { stage: 'READY', from_ms: nowMs + Math.max(1, scaled(sim, downS ?? 0)) },
+  ]
+  const boot = downS === null ? restartBoot(sim, instance, nowMs) : quick
+  sim.commit({ instances: [{ ...instance, boot: replan(instance.boot, nowMs, boot) }] })
 }
 
 /** EC2 announces that it will stop the machine, and stops it after this many simulated seconds. */

@@ -1,0 +1,64 @@
+import { cmlControl } from '@lcm/cloud-sim/cml/cml-control-api'
+import { isUp } from '@lcm/cloud-sim/cml/labs/lab-element-states'
+import { CML_LOGIN } from '../world/planted-secrets.ts'
+import type { World } from '../world/world.ts'
+
+type Cloud = World['cloud']
+
+/** `act` as the simulator's control API names it, such as `PATCH faults`. */
+export type OnCml = (machine: string, act: string, body?: object) => object
+
+export const controlOf =
+  (cloud: Cloud): OnCml =>
+  (machine, act, body = {}) => {
+    const [method = '', what = ''] = act.split(' ')
+    const url = `/sim/v1/instances/${machine}/cml/${what}`
+    const answer = cmlControl(cloud)({ method, url, body: JSON.stringify(body) })
+    if (answer === null || answer.status >= 300) throw new Error(`${act}: ${JSON.stringify(answer)}`)
+    return answer.body
+  }
+
+/** Changes that the owner of a lab makes on its CML server. */
+export function labChangesOf({ cloud, ownerStops }: Pick<World, 'cloud' | 'ownerStops'>, onCml: OnCml) {
+  const nodesOf = (machine: string, lab: string) =>
+    cloud.cml.contextOf(machine)?.labs.find(({ id }) => id === lab)?.nodes ?? []
+
+  function nodeOf(machine: string, lab: string, share: number) {
+    const nodes = nodesOf(machine, lab)
+    const node = nodes[Math.floor(share * nodes.length)]
+    if (node === undefined) throw new Error(`the lab ${lab} has no nodes`)
+    return node
+  }
+
+  return {
+    stopLab(machine: string, lab: string): void {
+      asAdmin(cloud, machine, `PUT /labs/${lab}/stop`)
+      ownerStops.set(lab, cloud.now())
+    },
+    startLab(machine: string, lab: string): void {
+      ownerStops.delete(lab)
+      asAdmin(cloud, machine, `PUT /labs/${lab}/start`)
+    },
+    /** Stops or starts one node. The owner stopped the whole lab when no other node runs. */
+    setNode(machine: string, lab: string, share: number, state: 'start' | 'stop'): void {
+      asAdmin(cloud, machine, `PUT /labs/${lab}/nodes/${nodeOf(machine, lab, share).id}/state/${state}`)
+      const isStopped = nodesOf(machine, lab).every(({ timeline }) => !isUp(timeline.at(-1)?.state ?? 'STOPPED'))
+      if (!isStopped) ownerStops.delete(lab)
+      else if (!ownerStops.has(lab)) ownerStops.set(lab, cloud.now())
+    },
+    /** Types a line on the console of a node. */
+    type: (machine: string, lab: string, share: number, line: string) =>
+      onCml(machine, 'POST type', { lab_id: lab, node: nodeOf(machine, lab, share).label, line }),
+  }
+}
+
+/** Calls a server as its administrator, such as `PUT /labs/...`. */
+export function asAdmin(cloud: Cloud, machine: string, route: string, json: object = {}): void {
+  const call = (route: string, token: string | null, body: object) => {
+    const [method = '', path = ''] = route.split(' ')
+    return cloud.cml.call(machine, { method, path, query: new URLSearchParams(), token, body: JSON.stringify(body) })
+  }
+  const session = call('POST /authenticate', null, CML_LOGIN)
+  const { status } = call(route, String(session.body), json)
+  if (status >= 300) throw new Error(`${route} was answered ${status}`)
+}
