@@ -51,3 +51,57 @@ describe('a user reads the same as an operator', () => {
     expect(narrow.blocked_by?.reason.message).toBe('EC2 refuses to start …: …')
   })
 })
+
+describe('a session that waits', () => {
+  const because = reason('region_worker_limit', { region: 'us-east-1', limit: 10 })
+
+  /** Ann's session, for which the scheduler has no machine. */
+  async function waiting() {
+    const session = await course.book({ start: new Date(course.clock.now()).toISOString() })
+    const json = { changes: { waiting_reason: because }, decision: { action: 'wait', because } }
+    const sent = { by: 'resource-scheduler', ifMatch: session.version } as const
+    await course.fenced('PATCH', `lablet-sessions/${session.id}/status`, json, sent)
+    return session.id
+  }
+
+  it.each(['lablet-sessions/ID', 'lablet-sessions/ID/decisions', 'lablet-sessions', 'lablet-sessions/mine'])(
+    'is read by its owner without limits of the fleet: %s',
+    async path => {
+      const session = await waiting()
+      const [shown, whole] = await Promise.all(
+        (['user', 'operator'] as const).map(as => read(path.replace('ID', session), as)),
+      )
+      expect(JSON.stringify(shown)).toContain('no machine is free yet')
+      expect(JSON.stringify(shown)).not.toMatch(/us-east-1|limit of/)
+      if (!path.endsWith('mine')) expect(JSON.stringify(whole)).toContain(because.message)
+    },
+  )
+
+  it('is sent to its owner without limits of the fleet', async () => {
+    const stop = course.run()
+    const streams = [await course.follow('', 'user'), await course.follow('', 'operator')] as const
+    const session = await waiting()
+    await course.clock.advance(3_000)
+    const [own, all] = await Promise.all(
+      streams.map(async stream =>
+        JSON.stringify((await stream.seen()).filter(event => JSON.stringify(event).includes(session))),
+      ),
+    )
+    expect(own).toContain('no machine is free yet')
+    expect(own).not.toMatch(/limit of 10/)
+    expect(all).toContain('limit of 10')
+    for (const stream of streams) await stream.stop()
+    await stop()
+  })
+
+  it('stays down for its owner when it is late, for the same public reason', async () => {
+    const session = await waiting()
+    await course.clock.advance(5 * 60_000)
+    await course.tend(60_000)
+    const [shown, whole] = await Promise.all(
+      (['user', 'operator'] as const).map(as => read(`lablet-sessions/${session}`, as)),
+    )
+    expect([shown.health.status, shown.health.reason.code]).toEqual(['DOWN', 'no_machine_free'])
+    expect([whole.health.status, whole.health.reason.code]).toEqual(['DOWN', 'region_worker_limit'])
+  })
+})

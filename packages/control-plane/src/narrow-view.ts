@@ -5,8 +5,9 @@ import type { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import type { LicenseLeak } from '@lcm/domain/fleet/license-leak'
 import { SETTING_DEFAULTS } from '@lcm/domain/fleet/settings'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
-import { redactReason } from '@lcm/domain/redact-reason'
+import { redactReason, redactWaitingReason } from '@lcm/domain/redact-reason'
 import type { PlannedAction } from '@lcm/domain/service-instance'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { workerHealth } from '@lcm/domain/worker/worker-health'
@@ -125,3 +126,34 @@ export function definitionFor<D extends Omit<LabletDefinition, 'topology'>>(acto
 
 /** The query of an address may be a signature that grants access. */
 export const withoutQuery = (source: string): string => source.replace(/[?#].*$/s, '')
+
+/** Users learn that they wait, not how the scheduler decides. Authors and operators read the reason. */
+const readsScheduling = ({ role }: Pick<Actor, 'role'>): boolean => role !== 'user'
+
+/** A session as this actor reads it. */
+export function sessionFor(actor: Actor, session: LabletSession): LabletSession {
+  const { status, waiting_reason, health } = session
+  if (readsScheduling(actor) || status !== 'PENDING' || waiting_reason === null) return session
+  return {
+    ...session,
+    waiting_reason: redactWaitingReason(waiting_reason),
+    health: { ...health, reason: health.reason && redactWaitingReason(health.reason) },
+  }
+}
+
+type AboutSession = Pick<DecisionRecord, 'service' | 'action' | 'because'>
+
+const isScheduling = ({ service, action }: AboutSession): boolean =>
+  service === 'resource-scheduler' && (action === 'wait' || action === 'place')
+
+/** A decision about the session of the actor. */
+export const sessionDecisionFor = <D extends DecisionRecord>(actor: Actor, decision: D): D =>
+  readsScheduling(actor) || !isScheduling(decision)
+    ? decision
+    : { ...narrowDecision(decision), because: redactWaitingReason(decision.because) }
+
+/** A planned action for the session of the actor. */
+export const sessionPlanFor = <P extends PlannedAction & { readonly service: string }>(actor: Actor, planned: P): P =>
+  readsScheduling(actor) || !isScheduling(planned)
+    ? planned
+    : { ...planned, because: redactWaitingReason(planned.because) }

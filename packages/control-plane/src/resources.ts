@@ -28,7 +28,7 @@ import {
   StoredToken,
   WebhookState,
 } from './internal-documents.ts'
-import { definitionFor, narrowSettings, narrowTemplate, withoutQuery } from './narrow-view.ts'
+import { definitionFor, narrowSettings, narrowTemplate, sessionFor, withoutQuery } from './narrow-view.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
@@ -41,7 +41,7 @@ export type EventVisibility<V> =
   /** Every actor, in the view of its role. */
   | { readonly kind: 'by_role'; narrow(view: V, actor: Actor): V }
   /** Only the owner. Its deletion goes to no owner, because the document that names the owner is gone. */
-  | { readonly kind: 'owner'; owner(view: V): string }
+  | { readonly kind: 'owner'; owner(view: V): string; narrow(view: V, actor: Actor): V }
   /**
    * Every actor, without the parts that belong to sessions of others; null hides the resource. `wasShown`: whether every actor
    * could see it before, so that clients that know it are sent its deletion.
@@ -176,7 +176,7 @@ export const RESOURCES = {
     }),
     hint: ({ status, desired_status }) => ({ status, desired_status }),
     view: (_, session) => session,
-    visibility: { kind: 'owner', owner: session => session.owner },
+    visibility: { kind: 'owner', owner: session => session.owner, narrow: (view, actor) => sessionFor(actor, view) },
   }),
   labs: withEvents('labs', {
     schema: LabRecord,

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { type Reason, reason, textReason } from './reason.ts'
-import { redactReason } from './redact-reason.ts'
+import { redactReason, redactWaitingReason } from './redact-reason.ts'
+import { unschedulable } from './session/unschedulable-reason.ts'
 
 const NOT_LISTED = reason('ec2_refuses', {
   action: 'stop',
@@ -45,4 +46,15 @@ it.each<[Reason, string]>([
   expect(redacted).toMatchObject({ code: given.code, message })
   expect(JSON.stringify(redacted)).not.toMatch(/i-[0-9a-f]|subnet-|10\.0\.0|arn:/)
   expect(redactReason(redacted)).toEqual(redacted)
+})
+
+it.each<[Reason, Reason]>([
+  [reason('region_worker_limit', { region: 'us-east-1', limit: 10 }), reason('no_machine_free')],
+  [reason('waiting_for_placement'), reason('waiting_for_placement')],
+  [reason('session_starts_elsewhere'), reason('session_starts_elsewhere')],
+  [unschedulable(reason('no_workers')), unschedulable(reason('no_machine_fits'))],
+  [unschedulable(reason('definition_deleted')), unschedulable(reason('definition_deleted'))],
+])('a learner who waits for %o reads %o', (given, shown) => {
+  expect(redactWaitingReason(given)).toEqual(shown)
+  expect(redactWaitingReason(shown)).toEqual(shown)
 })

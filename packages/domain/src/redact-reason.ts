@@ -1,4 +1,5 @@
 import { Reason, type ReasonCode, reason, textReason } from './reason.ts'
+import { unschedulable, unschedulableBecause } from './session/unschedulable-reason.ts'
 import { REASONS } from './text/reasons/catalog.ts'
 
 const HIDDEN = '…'
@@ -37,4 +38,19 @@ function redactParam(name: string, value: unknown): unknown {
     return nested.success ? redactReason(nested.data) : HIDDEN
   }
   return typeof value !== 'string' || value === '' || SHOWN.has(name) ? value : HIDDEN
+}
+
+/** Waiting reasons that say nothing about machines, limits or other sessions. */
+const PUBLIC_WAITS: ReadonlySet<string> = new Set<ReasonCode>([
+  'waiting_for_placement',
+  'session_starts_elsewhere',
+  'no_machine_free',
+])
+const PUBLIC_REFUSALS: ReadonlySet<string> = new Set<ReasonCode>(['definition_deleted', 'no_machine_fits'])
+
+/** Why a session waits, for its owner: whether to wait or to ask for help, not how the scheduler decides. */
+export function redactWaitingReason(because: Reason): Reason {
+  const lasting = unschedulableBecause(because)
+  if (lasting === null) return PUBLIC_WAITS.has(because.code) ? because : reason('no_machine_free')
+  return PUBLIC_REFUSALS.has(lasting.code) ? because : unschedulable(reason('no_machine_fits'))
 }

@@ -58,6 +58,12 @@ const STATUS_SHAPES: Readonly<Record<StatusShape, Draw>> = {
       <path class="cut" d="M8 6.3v3.4m0 1.9v.2" />
     </>
   ),
+  warning: () => (
+    <>
+      <path d="M8 2.600 14 13.200H2Z" />
+      <path d="M8 6.600v3m0 1.700v.2" />
+    </>
+  ),
   question: () => (
     <>
       {ring()}

@@ -1,19 +1,22 @@
 import type { Client } from '@lcm/client/client'
+import type { AnswerOf } from '@lcm/contract/routes'
 import type { DecisionRecord } from '@lcm/domain/journal-records'
 import type { Next, ServiceState } from '@lcm/domain/next-step'
 import type { PlannedAction } from '@lcm/domain/service-instance'
 import { actionWords } from '@lcm/domain/text/action-words'
 import { durationText } from '@lcm/domain/text/format-amounts'
-import { useSignal } from '@preact/signals'
+import { type Signal, useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Age } from './age.tsx'
 import { useConsole } from './console-context.ts'
 import { NamedIcon } from './icons.tsx'
 import { Timestamp } from './timestamp.tsx'
-import { useRead } from './use-read.ts'
+import { type Read, useRead } from './use-read.ts'
 
 const PAGE = 8
 const LIMIT_MAX = 1000
+
+type FleetPlan = AnswerOf<'getFleetPlan'>
 
 interface DecisionPage {
   readonly items: readonly DecisionRecord[]
@@ -35,26 +38,60 @@ interface WhyProps {
   readonly read: (client: Client, query: { limit: number }, signal: AbortSignal) => Promise<DecisionPage>
 }
 
-/** Decisions about one resource, newest first, with their reasons, observations and guards. */
-export function WhyPanel({ resource, next, read }: WhyProps) {
+const READ_EVERY_MS = 10_000
+
+export interface Why extends Pick<WhyProps, 'resource' | 'next'> {
+  readonly decisions: Read<DecisionPage>
+  readonly services: Read<{ readonly items: readonly ServiceState[] }>
+  readonly plan: Read<FleetPlan>
+  readonly limit: Signal<number>
+}
+
+/** Reads the decisions about one resource, and what its next step depends on. */
+export function useWhy({ resource, next, read }: WhyProps): Why {
   const limit = useSignal(PAGE)
-  const why = useRead(resource, (client, signal) => read(client, { limit: limit.value }, signal), {
+  const decisions = useRead(resource, (client, signal) => read(client, { limit: limit.value }, signal), {
     updatesOf: resource,
   })
-  const items = why.value?.items ?? []
+  const every = { everyMs: READ_EVERY_MS }
+  const services = useRead('services', (client, signal) => client.call('listServices', { signal }), every)
+  const plan = useRead('plan', (client, signal) => client.call('getFleetPlan', { signal }), every)
+  return { resource, next, decisions, services, plan, limit }
+}
+
+/** The next step, or what blocks it. Renders every second, so that the page around it need not. */
+export function NextStep({ why: { resource, next, decisions, services, plan } }: { why: Why }) {
+  const { nowMs } = useConsole()
+  if (decisions.value === null || services.value === null || plan.value === null) return null
+  const { items } = plan.value
+  const planOf = (service: string) => items.find(item => item.service === service && item.resource === resource) ?? null
+  const known = { decisions: decisions.value.items, services: services.value.items, planOf, nowMs: nowMs.value }
+  const step = next(known)
+  const isBlocked = step.next.blocked_by?.kind === 'block'
+  return (
+    <p class={`why-next ${isBlocked ? 'callout tone-orange' : ''}`}>
+      <strong>Next</strong> {step.text}
+    </p>
+  )
+}
+
+/** Decisions about one resource, newest first, with their reasons, observations and guards. */
+export function WhyPanel({ why, hasNext }: { why: Why; hasNext: boolean }) {
+  const { decisions, limit } = why
+  const items = decisions.value?.items ?? []
   return (
     <section class="card why" aria-labelledby="why-title">
       <h2 id="why-title">Why</h2>
-      {why.value !== null && <NextLine resource={resource} decisions={items} next={next} />}
-      {why.error !== null && <WhyFailed error={why.error} onRetry={why.reload} />}
-      {why.value === null && why.error === null && <p class="muted">Loading decisions…</p>}
-      {why.value !== null && items.length === 0 && <p class="muted">No decisions yet.</p>}
+      {hasNext && <NextStep why={why} />}
+      {decisions.error !== null && <WhyFailed error={decisions.error} onRetry={decisions.reload} />}
+      {decisions.value === null && decisions.error === null && <p class="muted">Loading decisions…</p>}
+      {decisions.value !== null && items.length === 0 && <p class="muted">No decisions yet.</p>}
       <ol class="why-chain">
         {items.map((decision, index) => (
           <Decision key={decision.id} decision={decision} isNewest={index === 0} />
         ))}
       </ol>
-      {why.value?.next_cursor != null && limit.value < LIMIT_MAX && (
+      {decisions.value?.next_cursor != null && limit.value < LIMIT_MAX && (
         <button
           type="button"
           class="button small"
@@ -66,26 +103,6 @@ export function WhyPanel({ resource, next, read }: WhyProps) {
         </button>
       )}
     </section>
-  )
-}
-
-const READ_EVERY_MS = 10_000
-
-/** The next step, or what blocks it. Shown once services and plan are loaded. */
-function NextLine({ resource, decisions, next }: Pick<WhyProps, 'resource' | 'next'> & Pick<NextInputs, 'decisions'>) {
-  const { nowMs } = useConsole()
-  const every = { everyMs: READ_EVERY_MS }
-  const services = useRead('services', (client, signal) => client.call('listServices', { signal }), every)
-  const plan = useRead('plan', (client, signal) => client.call('getFleetPlan', { signal }), every)
-  if (services.value === null || plan.value === null) return null
-  const { items } = plan.value
-  const planOf = (service: string) => items.find(item => item.service === service && item.resource === resource) ?? null
-  const step = next({ decisions, services: services.value.items, planOf, nowMs: nowMs.value })
-  const isBlocked = step.next.blocked_by?.kind === 'block'
-  return (
-    <p class={`why-next ${isBlocked ? 'callout tone-orange' : ''}`}>
-      <strong>Next</strong> {step.text}
-    </p>
   )
 }
 

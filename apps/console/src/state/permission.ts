@@ -12,3 +12,6 @@ export const isAllowed = (info: Info | null, route: RouteName): boolean =>
  */
 export const canSeeAllSessions = (info: Info | null): boolean =>
   info !== null && mayView({ ...info.actor, service: null }, '')
+
+/** Users book and use labs, and don't read how LCM places and runs them. */
+export const isLearner = (info: Info | null): boolean => info?.actor.role === 'user'

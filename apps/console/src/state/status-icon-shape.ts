@@ -13,6 +13,7 @@ export type StatusShape =
   | 'crossed-ring'
   | 'cross'
   | 'alarm'
+  | 'warning'
   | 'question'
 
 const SHAPES: Readonly<Record<Status, StatusShape>> = {
@@ -42,6 +43,9 @@ const SHAPES: Readonly<Record<Status, StatusShape>> = {
   PENDING_SYNC: 'dashed-ring',
   ACTIVE: 'done',
   DEPRECATED: 'down',
+  OK: 'done',
+  DEGRADED: 'warning',
+  DOWN: 'alarm',
 }
 
 export const shapeOf = (status: Status): StatusShape => SHAPES[status]

@@ -1,7 +1,7 @@
 import { textReason } from '@lcm/domain/reason'
 import { anAttempt, aWorker } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
-import { desiredStatusOf, differsFromDesired, historyOf, statusNote } from './worker-status.ts'
+import { desiredStatusOf, differingDesired, historyOf, statusNote } from './worker-status.ts'
 
 const THEN = '2026-01-02T03:04:05.000Z'
 
@@ -10,9 +10,9 @@ describe('the desired status of a worker', () => {
     // biome-ignore lint/suspicious/noThenProperty: it is data and never awaited.
     const drain = { requested_at: THEN, by: 'ann', reason: '', then: 'STOPPED' as const, deadline: THEN }
     const draining = aWorker({ status: 'DRAINING', desired_status: 'RUNNING', drain })
-    expect([desiredStatusOf(draining), differsFromDesired(draining)]).toEqual(['STOPPED', true])
+    expect([desiredStatusOf(draining), differingDesired(draining)]).toEqual(['STOPPED', 'STOPPED'])
     const running = aWorker({ status: 'RUNNING', desired_status: 'RUNNING', drain })
-    expect([desiredStatusOf(running), differsFromDesired(running)]).toEqual(['RUNNING', false])
+    expect([desiredStatusOf(running), differingDesired(running)]).toEqual(['RUNNING', null])
   })
 })
 
@@ -38,6 +38,6 @@ describe('a worker in one line', () => {
 
   it('is its service while it runs', () => {
     const cml = { ...aWorker().cml, version: '2.8.1' }
-    expect(statusNote(aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', cml }))).toBe('CML 2.8.1 available')
+    expect(statusNote(aWorker({ status: 'RUNNING', service_status: 'AVAILABLE', cml }))).toBe('CML is available, 2.8.1')
   })
 })

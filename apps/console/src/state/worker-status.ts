@@ -1,34 +1,33 @@
 import { awaitsApproval } from '@lcm/domain/worker/instance-trust'
-import {
-  CONDITION,
-  type DesiredStatus,
-  holds,
-  type ServiceStatus,
-  type StateChange,
-  type Worker,
-} from '@lcm/domain/worker/worker'
+import type { DesiredStatus, ServiceStatus, StateChange, Worker } from '@lcm/domain/worker/worker'
+import { workerHealth } from '@lcm/domain/worker/worker-health'
 
 /** A draining worker continues to the status after the drain, which is not its desired status yet. */
 export const desiredStatusOf = ({ status, drain, desired_status }: Worker): DesiredStatus =>
   status === 'DRAINING' && drain !== null ? drain.then : desired_status
 
-export const differsFromDesired = (worker: Worker): boolean => worker.status !== desiredStatusOf(worker)
+/** Null while the status is as desired. */
+export const differingDesired = (worker: Worker): DesiredStatus | null =>
+  worker.status === desiredStatusOf(worker) ? null : desiredStatusOf(worker)
 
 /** Newest first. Stored in the order of the changes, so a clock that was set back can't reorder it. */
 export const historyOf = (worker: Worker): StateChange[] => worker.state_history.toReversed()
 
 const SERVICE_TEXTS: Readonly<Record<ServiceStatus, string>> = {
-  UNAVAILABLE: 'is not responding',
-  STARTING: 'is starting',
-  AVAILABLE: 'available',
-  ERROR: 'reports an error',
+  UNAVAILABLE: 'CML is not available',
+  STARTING: 'CML is starting',
+  AVAILABLE: 'CML is available',
+  ERROR: 'CML reports an error',
 }
 
-/** Activity of a worker that is not booting, in one line. */
+/** Activity of a worker that is not booting. What matters comes first, because narrow columns cut the end. */
 export function statusNote(worker: Worker): string {
   if (awaitsApproval(worker)) return 'Approval required'
-  if (holds(worker.conditions, CONDITION.certificateChanged)) return 'CML shows another certificate'
-  if (worker.status === 'RUNNING') return `CML ${worker.cml.version ?? ''} ${SERVICE_TEXTS[worker.service_status]}`
+  const { reason } = workerHealth(worker)
+  // The history says why it has its status.
+  if (reason !== null && reason.code !== 'worker_status') return reason.message
+  if (worker.status === 'RUNNING')
+    return [SERVICE_TEXTS[worker.service_status], worker.cml.version].filter(Boolean).join(', ')
   const launchError = worker.status === 'PENDING' || worker.status === 'FAILED' ? worker.launch?.error : null
   return launchError ?? historyOf(worker)[0]?.because.message ?? ''
 }

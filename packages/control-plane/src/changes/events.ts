@@ -8,7 +8,7 @@ import type { HostedService, Logger } from '@lcm/runtime'
 import { type Change, type JournalEntry, type PositionedChange, type Sample, StoreError } from '@lcm/store/store'
 import type { Api } from '../api-context.ts'
 import { memoizePerObject } from '../http/json-page.ts'
-import { narrowDecision } from '../narrow-view.ts'
+import { narrowDecision, sessionDecisionFor } from '../narrow-view.ts'
 import { STREAMS } from '../resources/journal/entries.ts'
 import { decisionOf } from '../resources/journal/queries.ts'
 import { sampleOf } from '../resources/worker/worker-view.ts'
@@ -58,7 +58,7 @@ export function eventStreams(api: Api, live: LiveEvents): EventStreams {
     if (event.type !== 'decision' || seesAll(actor)) return liveEventText(event)
     const { owner, own } = await visibility(event)
     if (owner !== null && !mayView(actor, owner)) return null
-    const data = owner === null ? narrowDecision(event.data) : event.data
+    const data = owner === null ? narrowDecision(event.data) : sessionDecisionFor(actor, event.data)
     return liveEventText({ ...event, data: redactSessionIds(data, own) })
   }
 

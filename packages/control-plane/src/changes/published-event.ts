@@ -50,7 +50,10 @@ function narrowedText<N extends EventResourceName>(
   if (visibility.kind === 'by_role')
     return data === null ? null : textPerRole(actor => write(withData(event, visibility.narrow(data, actor))))
   if (visibility.kind === 'owner')
-    return async actor => (data !== null && mayView(actor, visibility.owner(data)) ? write(event) : null)
+    return async actor =>
+      data !== null && mayView(actor, visibility.owner(data))
+        ? write(withData(event, visibility.narrow(data, actor)))
+        : null
   const { shownSince } = visibility
   if (data === null)
     return shownSince === null ? null : textIf(() => hadTransition(api, name, event, shownSince), write(event))

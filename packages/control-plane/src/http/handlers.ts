@@ -1,5 +1,7 @@
 import type { SIM_CONTROL_PATH } from '@lcm/contract/administration'
 import type { BodyOf, ParamsOf, QueryOf, RouteName } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
+import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Worker } from '@lcm/domain/worker/worker'
 import type { AccessControl } from '../access/access-control.ts'
 import { LOGIN_CODE_MS, loginLinkOf } from '../access/login-codes.ts'
@@ -8,6 +10,7 @@ import type { EventStreams } from '../changes/events.ts'
 import { createBackup, type MakeBackup } from '../create-backup.ts'
 import type { StoredDefinition } from '../internal-documents.ts'
 import { rotateKey } from '../keys/rotate-key.ts'
+import { sessionFor } from '../narrow-view.ts'
 import {
   createDefinition,
   deleteDefinition,
@@ -221,16 +224,22 @@ const definitionHandlers = (api: Api) => {
   } satisfies Partial<HandlerMap>
 }
 
+/** Learners don't read how the scheduler decides, whatever they request. */
+const asReadBy =
+  <R extends { readonly actor: Actor }>(handle: Handle<R, LabletSession>): Handle<R, LabletSession> =>
+  async request =>
+    sessionFor(request.actor, await handle(request))
+
 const sessionHandlers = (api: Api) =>
   ({
     listSessions: json(request => listSessions(api, request)),
     listMySessions: json(request => listMySessions(api, request)),
-    createSession: created(request => createSession(api, request)),
-    getSession: json(({ params, actor }) => getSession(api, params.id, actor)),
-    cancelSession: json(request => cancelSession(api, request)),
-    extendSession: json(request => extendSession(api, request)),
-    requeueSession: json(request => requeueSession(api, request)),
-    retrySession: json(request => retrySession(api, request)),
+    createSession: created(asReadBy(request => createSession(api, request))),
+    getSession: json(asReadBy(({ params, actor }) => getSession(api, params.id, actor))),
+    cancelSession: json(asReadBy(request => cancelSession(api, request))),
+    extendSession: json(asReadBy(request => extendSession(api, request))),
+    requeueSession: json(asReadBy(request => requeueSession(api, request))),
+    retrySession: json(asReadBy(request => retrySession(api, request))),
     getSessionDecisions: json(request => sessionDecisions(api, request)),
     listQuotas: json(request => listQuotas(api, request)),
     getQuota: json(({ params, actor }) => getQuota(api, params.owner, actor)),

@@ -1,10 +1,11 @@
 import type { LabletDefinition } from '../definition/lablet-definition.ts'
+import type { HealthStatus } from '../health.ts'
 import type { LabStatus } from '../lab/lab-record.ts'
 import type { SessionStatus } from '../session/lablet-session.ts'
 import type { WorkerStatus } from '../worker/worker.ts'
 
 export type Tone = 'green' | 'orange' | 'blue' | 'red' | 'gray' | 'violet'
-export type Status = WorkerStatus | SessionStatus | LabStatus | LabletDefinition['status']
+export type Status = WorkerStatus | SessionStatus | LabStatus | LabletDefinition['status'] | HealthStatus
 
 /** A status has the same color for every kind of resource, in the console and in the terminal. */
 const TONES: Readonly<Record<Status, Tone>> = {
@@ -34,6 +35,9 @@ const TONES: Readonly<Record<Status, Tone>> = {
   PENDING_SYNC: 'orange',
   ACTIVE: 'green',
   DEPRECATED: 'gray',
+  OK: 'green',
+  DEGRADED: 'orange',
+  DOWN: 'red',
 }
 
 export const toneOf = (status: Status): Tone => TONES[status]

@@ -6,7 +6,7 @@ import { Age } from '../../parts/age.tsx'
 import { useConsole } from '../../parts/console-context.ts'
 import { NamedIcon, ShapeIcon, StatusIcon } from '../../parts/icons.tsx'
 import { ScrollBox } from '../../parts/scroll-box.tsx'
-import { WorkerStatusBadge } from '../../parts/status-badge.tsx'
+import { WorkerBadge } from '../../parts/status/status-badge.tsx'
 import { useRead } from '../../parts/use-read.ts'
 import { workerHash } from '../../state/router.ts'
 import { WORKER_STATUS_OF } from './allowed-machine-actions.ts'
@@ -84,7 +84,7 @@ function MachineRow({ pair, sim }: { pair: Pair; sim: Sim }) {
         <Ec2State machine={machine} />
       </td>
       <td>
-        {worker === null ? <span class="muted">not managed by LCM</span> : <WorkerStatusBadge worker={worker} />}
+        {worker === null ? <span class="muted">not managed by LCM</span> : <WorkerBadge worker={worker} />}
         <SyncState pair={pair} />
       </td>
       <td class="col-actions">

@@ -1,7 +1,7 @@
 import { countText } from '@lcm/domain/text/format-amounts'
 import { useSignal } from '@preact/signals'
 import { NamedIcon } from '../../parts/icons.tsx'
-import { StatusBadge } from '../../parts/status-badge.tsx'
+import { StatusBadge } from '../../parts/status/status-badge.tsx'
 import { TableHead } from '../../parts/table/table-head.tsx'
 import { definitionHash } from '../../state/router.ts'
 import { DefinitionActions } from './action-buttons.tsx'

@@ -1,6 +1,6 @@
 import { toneOf } from '@lcm/domain/text/status-tone'
 import { WORKER_STATUSES } from '@lcm/domain/worker/worker'
-import { StatusCounts } from '../../parts/status-counts.tsx'
+import { StatusCounts } from '../../parts/status/status-counts.tsx'
 import type { FleetSummary } from '../../state/fleet-summary.ts'
 
 /** Terminated workers don't belong to the fleet. */

@@ -4,7 +4,8 @@ import { toneOf } from '@lcm/domain/text/status-tone'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../parts/console-context.ts'
 import { StatusIcon } from '../../parts/icons.tsx'
-import { StatusCounts } from '../../parts/status-counts.tsx'
+import { shownStatus } from '../../parts/status/status-badge.tsx'
+import { StatusCounts } from '../../parts/status/status-counts.tsx'
 import { canSeeAllSessions } from '../../state/permission.ts'
 import { pageHash, sessionHash } from '../../state/router.ts'
 import { minuteText } from '../../state/time-format.ts'
@@ -79,15 +80,27 @@ const Timeline = ({ bars, laneCount, day, nowMs }: TimelineProps) => (
 
 const percent = (share: number): string => `${share * 100}%`
 
-function TimelineBar({ bar: { session, lane, left, width } }: { bar: Bar }) {
+function TimelineBar({ bar: { session, lane, left, width, isLabelBefore } }: { bar: Bar }) {
   const { state } = useConsole()
-  const { status, definition, timeslot } = session
-  const text = `${definition.name}, ${status}, ${slotText(timeslot)}, ${ownerText(session, state.info.value?.actor)}`
+  const { status, health, definition, timeslot } = session
+  const info = state.info.value
+  const owner = ownerText(session, info?.actor)
+  const shown = shownStatus(status, health)
+  const stated = shown === status ? status : `${status}, ${shown}`
+  const text = `${definition.name}, ${stated}, ${slotText(timeslot)}, ${owner}`
   return (
     <li style={{ left: percent(left), width: percent(width), top: `${lane * LANE_PX}px` }}>
-      <a class={`today-bar tone-${toneOf(status)}`} href={sessionHash(session.id)} title={text} aria-label={text}>
-        <StatusIcon status={status} />
-        <span>{definition.name}</span>
+      <a
+        class={`today-bar tone-${toneOf(shown)} ${isLabelBefore ? 'label-before' : ''}`}
+        href={sessionHash(session.id)}
+        title={text}
+        aria-label={text}
+      >
+        <StatusIcon status={shown} />
+        <span>
+          {canSeeAllSessions(info) && <strong>{owner} </strong>}
+          {definition.name}
+        </span>
       </a>
     </li>
   )

@@ -1,5 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession, SESSION_STATUSES, type SessionStatus } from '@lcm/domain/session/lablet-session'
+import { labeledBar } from '../../parts/labeled-bar.ts'
 
 export interface Day {
   readonly startMs: number
@@ -34,6 +35,8 @@ export interface Bar {
   readonly lane: number
   readonly left: number
   readonly width: number
+  /** Whether its label stands before it. */
+  readonly isLabelBefore: boolean
 }
 
 export interface Today {
@@ -57,10 +60,11 @@ export function todayOf(sessions: Iterable<LabletSession>, day: Day): Today {
   const bars = found.map(({ session, startMs, endMs }) => {
     const left = Math.min(placeOf(startMs, day), 1 - WIDTH_MIN)
     const width = Math.max(WIDTH_MIN, placeOf(endMs, day) - left)
-    const free = laneEnds.findIndex(end => end <= left)
+    const { from, to, isBefore } = labeledBar(left, width)
+    const free = laneEnds.findIndex(end => end <= from)
     const lane = free === -1 ? laneEnds.length : free
-    laneEnds[lane] = left + width + GAP
-    return { session, lane, left, width }
+    laneEnds[lane] = to + GAP
+    return { session, lane, left, width, isLabelBefore: isBefore }
   })
   return { bars, laneCount: laneEnds.length, counts: countsOf(bars) }
 }

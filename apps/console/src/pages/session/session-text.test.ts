@@ -1,4 +1,5 @@
-import { textReason } from '@lcm/domain/reason'
+import { degraded } from '@lcm/domain/health'
+import { reason, textReason } from '@lcm/domain/reason'
 import type { Step } from '@lcm/domain/session/lablet-session'
 import { begun, concluded, newPipeline, PIPELINE_STEPS } from '@lcm/domain/session/pipeline'
 import { aSession } from '@lcm/testkit/test-data-builders'
@@ -8,6 +9,7 @@ import {
   countsText,
   inOrder,
   isCanceled,
+  learnersActivityText,
   notesOf,
   ownerText,
   shortened,
@@ -43,16 +45,24 @@ it('shows progress and attempt of the pipeline', () => {
   expect(activityText({ ...session, pipeline: failed })).toBe('1/7 Find or import the lab, attempt 2, CML answered 500')
 })
 
-it('shows why a lab is stopped', () => {
-  const stopped = {
-    type: 'LabStopped',
-    status: true,
-    reason: { code: 'stopped', message: 'it was stopped on CML', params: {} },
-    since: START,
-  }
+it('shows why its owner cannot use it, before all else', () => {
+  const because = reason('lab_state_unknown', { worker: 'metal-1', status: 'RUNNING' })
+  const health = degraded(because, START)
   for (const status of ['READY', 'RUNNING'] as const)
-    expect(activityText(aSession({ status, conditions: [stopped] }))).toBe('it was stopped on CML')
-  expect(activityText(aSession({ status: 'RUNNING', conditions: [{ ...stopped, status: false }] }))).toBe('lab in use')
+    expect(activityText(aSession({ status, health }))).toBe(because.message)
+  const pipeline = newPipeline('instantiate', 2)
+  expect(activityText(aSession({ status: 'RUNNING', health, pipeline }))).toBe(
+    `${because.message} · 1/7 Find or import the lab, attempt 2`,
+  )
+  expect(activityText(aSession({ status: 'RUNNING' }))).toBe('lab in use')
+})
+
+it('shows learners what they can do', () => {
+  const health = degraded(reason('lab_stopped_on_cml', { state: 'STOPPED' }), START)
+  expect(learnersActivityText(aSession({ status: 'RUNNING', health }), NOW_MS)).toBe(
+    'Your lab is stopped. To start it again, choose Retry.',
+  )
+  expect(learnersActivityText(aSession({ status: 'RUNNING' }), NOW_MS)).toBe('lab in use')
 })
 
 it('shows why a session ended', () => {

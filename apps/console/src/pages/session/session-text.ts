@@ -1,15 +1,10 @@
 import { type Instant, toMs } from '@lcm/domain/instant'
-import {
-  isFinal,
-  LAB_STOPPED,
-  type LabletSession,
-  type SessionStatus,
-  type Step,
-} from '@lcm/domain/session/lablet-session'
+import { isFinal, type LabletSession, type SessionStatus, type Step } from '@lcm/domain/session/lablet-session'
 import { type NamedStep, positionIn } from '@lcm/domain/session/pipeline-position'
 import { countText, durationText } from '@lcm/domain/text/format-amounts'
+import { learnerLine, learnerText } from '@lcm/domain/text/learner-text'
 import type { Info } from '../../state/live-state.ts'
-import { spanText } from '../../state/time-format.ts'
+import { minuteText, spanText } from '../../state/time-format.ts'
 
 /** `in 12m 03s`, or `3m 10s ago`. */
 export function distanceText(instant: Instant, nowMs: number): string {
@@ -94,23 +89,27 @@ export function stepMs({ status, started_at, ended_at }: Step, nowMs: number): n
   return (ended_at === null ? nowMs : toMs(ended_at)) - toMs(started_at)
 }
 
-/** Current activity, waiting reason or outcome of a session. */
+/** Current activity, what is wrong, waiting reason or outcome of a session. */
 export function activityText(session: LabletSession): string {
-  const { status, waiting_reason, last_error } = session
+  const { status, waiting_reason, last_error, health } = session
+  const step = stepText(session)
+  // A late start is explained by its step.
+  const known = [health.reason?.code === 'lab_start_late' ? null : health.reason?.message, step].filter(Boolean)
+  if (known.length > 0) return known.join(' · ')
   switch (status) {
     case 'PENDING':
       return waiting_reason?.message ?? 'waiting for a worker'
     case 'SCHEDULED':
       return waiting_reason?.message ?? 'placed, waiting for its start'
     case 'INSTANTIATING':
-      return stepText(session) ?? 'starting the lab'
+      return 'starting the lab'
     case 'READY':
-      return stepText(session) ?? stoppedText(session) ?? 'lab ready, waiting for its timeslot'
+      return 'lab ready, waiting for its timeslot'
     case 'RUNNING':
-      return stepText(session) ?? stoppedText(session) ?? 'lab in use'
+      return 'lab in use'
     case 'STOPPING':
     case 'STOPPED':
-      return stepText(session) ?? 'removing the lab'
+      return 'removing the lab'
     case 'EXPIRED':
       return 'timeslot ended'
     case 'ARCHIVED':
@@ -119,8 +118,14 @@ export function activityText(session: LabletSession): string {
   }
 }
 
-const stoppedText = ({ conditions }: LabletSession): string | null =>
-  conditions.find(({ type, status }) => type === LAB_STOPPED && status)?.reason.message ?? null
+export const learnerTextOf = (session: LabletSession, nowMs: number) =>
+  learnerText(session, { nowMs, time: at => minuteText(toMs(at)), retry: 'choose Retry' })
+
+/** The same for learners, who read what they can do. */
+export function learnersActivityText(session: LabletSession, nowMs: number): string {
+  const text = learnerTextOf(session, nowMs)
+  return text === null ? activityText(session) : learnerLine(text)
+}
 
 export const isWaiting = ({ status }: { status: SessionStatus }): boolean => status === 'PENDING'
 

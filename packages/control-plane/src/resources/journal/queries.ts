@@ -9,7 +9,7 @@ import { StateChange } from '@lcm/domain/worker/worker'
 import type { JournalEntry } from '@lcm/store/store'
 import { z } from 'zod'
 import type { Api, Request } from '../../api-context.ts'
-import { narrowDecision } from '../../narrow-view.ts'
+import { narrowDecision, sessionDecisionFor } from '../../narrow-view.ts'
 import { ownershipOf, redactSessionIds, seesAll } from '../../visibility.ts'
 import { getSession } from '../session/queries.ts'
 import { findWorker } from '../worker/queries.ts'
@@ -99,7 +99,8 @@ export async function sessionDecisions(
 ): Promise<AnswerOf<'getSessionDecisions'>> {
   const { id } = await getSession(api, params.id, actor)
   const which = { streams: [STREAMS.decision], subject: `session:${id}` }
-  return redactedFor(api, actor, journalPage(api, which, query, decisionOf))
+  const read = (entry: JournalEntry) => sessionDecisionFor(actor, decisionOf(entry))
+  return redactedFor(api, actor, journalPage(api, which, query, read))
 }
 
 /** Redacts the ids of other owners' sessions. */

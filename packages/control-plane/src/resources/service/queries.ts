@@ -5,7 +5,7 @@ import { toInstant } from '@lcm/domain/instant'
 import { redactReason } from '@lcm/domain/redact-reason'
 import type { ServiceInstance } from '@lcm/domain/service-instance'
 import type { Api } from '../../api-context.ts'
-import { narrowPlanned } from '../../narrow-view.ts'
+import { narrowPlanned, sessionPlanFor } from '../../narrow-view.ts'
 import { redactSessionIds, seesAll, visibilityOf } from '../../visibility.ts'
 import { isSilent, newestOf } from './commands.ts'
 
@@ -53,7 +53,7 @@ export async function fleetPlan(api: Api, actor: Actor): Promise<AnswerOf<'getFl
   for (const item of all) {
     const { owner, own } = await visibilityOf(api, item.resource)
     if (owner === null) items.push(redactSessionIds(narrowPlanned(item), own))
-    else if (mayView(actor, owner)) items.push(redactSessionIds(item, own))
+    else if (mayView(actor, owner)) items.push(redactSessionIds(sessionPlanFor(actor, item), own))
   }
   return { at, items }
 }

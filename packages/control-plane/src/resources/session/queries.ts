@@ -4,6 +4,7 @@ import type { AnswerOf, QueryOf } from '@lcm/contract/routes'
 import type { Actor } from '@lcm/domain/actor'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../api-context.ts'
+import { sessionFor } from '../../narrow-view.ts'
 import { listPage } from '../list-documents.ts'
 
 export async function findSession(api: Api, id: string): Promise<LabletSession> {
@@ -39,10 +40,20 @@ export async function listSessions(
   // A filter for another owner's sessions finds none.
   if (query.owner !== undefined && query.owner !== owner) where.owner = ''
   const isHidden = !include_finished && status === undefined
-  return listPage(api, api.sessions, query, { where, ...(isHidden ? { whereNot: { is_over: 'yes' } } : {}) })
+  const page = await listPage(api, api.sessions, query, {
+    where,
+    ...(isHidden ? { whereNot: { is_over: 'yes' } } : {}),
+  })
+  return pageFor(actor, page)
 }
 
-export const listMySessions = (
+export const listMySessions = async (
   api: Api,
   { query, actor }: Request<object, QueryOf<'listMySessions'>, unknown>,
-): Promise<AnswerOf<'listMySessions'>> => listPage(api, api.sessions, query, { where: { owner: actor.id } })
+): Promise<AnswerOf<'listMySessions'>> =>
+  pageFor(actor, await listPage(api, api.sessions, query, { where: { owner: actor.id } }))
+
+const pageFor = <P extends { readonly items: readonly LabletSession[] }>(actor: Actor, page: P) => ({
+  ...page,
+  items: page.items.map(session => sessionFor(actor, session)),
+})

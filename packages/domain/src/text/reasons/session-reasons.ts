@@ -12,6 +12,9 @@ const LIFECYCLE_REASONS = {
   session_needs_lab: () => 'the session needs its lab',
   session_over: () => 'the session is over',
   waiting_for_placement: () => 'waiting for resource-scheduler to place the session',
+  /** What owners without a view of the fleet read instead of the scheduler's reason. */
+  no_machine_free: () => 'no machine is free yet',
+  no_machine_fits: () => 'no machine can run this lab',
   status_is_final: ({ status }: { status: string }) => `${status} is final`,
   session_canceled: ({ by, reason }: { by: string; reason: string }) =>
     `${by} canceled the session${reason === '' ? '' : `: ${reason}`}`,

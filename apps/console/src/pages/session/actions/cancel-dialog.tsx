@@ -1,7 +1,7 @@
 import { isLive } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
-import { SessionBadge } from '../session-badge.tsx'
+import { SessionBadge } from '../../../parts/status/status-badge.tsx'
 import { slotText } from '../session-text.ts'
 import { isOver } from './session-actions.ts'
 import { SessionOverDialog } from './session-over-dialog.tsx'

@@ -42,7 +42,7 @@ it('offers in each status what the API would accept', () => {
   ])
   expect(Object.fromEntries(offered)).toEqual({
     PENDING: 'retry extend cancel',
-    SCHEDULED: 'retry requeue extend cancel',
+    SCHEDULED: 'retry extend requeue cancel',
     INSTANTIATING: 'extend cancel',
     READY: 'extend cancel',
     RUNNING: 'extend cancel',

@@ -5,7 +5,7 @@ import { retryOf } from '@lcm/domain/session/session-retry-request'
 import type { Info } from '../../../state/live-state.ts'
 import { isAllowed } from '../../../state/permission.ts'
 
-export const SESSION_ACTIONS = ['retry', 'requeue', 'extend', 'cancel'] as const
+export const SESSION_ACTIONS = ['retry', 'extend', 'requeue', 'cancel'] as const
 export type SessionAction = (typeof SESSION_ACTIONS)[number]
 
 const MINUTE_MS = 60_000

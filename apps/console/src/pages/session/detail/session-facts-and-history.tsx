@@ -3,7 +3,7 @@ import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { countText, durationText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { Fact } from '../../../parts/fact.tsx'
-import { StatusBadge } from '../../../parts/status-badge.tsx'
+import { StatusBadge } from '../../../parts/status/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
 import { Owner } from '../owner.tsx'
 

@@ -1,19 +1,22 @@
+import { affectedSessions } from '@lcm/domain/fleet/affected-sessions'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { nextOfSession, sessionNextText } from '@lcm/domain/session/session-next-step'
 import { durationText } from '@lcm/domain/text/format-amounts'
+import { toneOf } from '@lcm/domain/text/status-tone'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { Age } from '../../../parts/age.tsx'
-import { ConditionsCard } from '../../../parts/conditions-card.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { RawJson } from '../../../parts/raw-json.tsx'
 import { NotFound, PageState } from '../../../parts/shell/page-states.tsx'
-import { type NextInputs, WhyPanel } from '../../../parts/why-panel.tsx'
-import { canSeeAllSessions } from '../../../state/permission.ts'
+import { ConditionsCard } from '../../../parts/status/conditions-card.tsx'
+import { HealthCallout } from '../../../parts/status/health-callout.tsx'
+import { SessionBadge, shownStatus } from '../../../parts/status/status-badge.tsx'
+import { type NextInputs, NextStep, useWhy, WhyPanel } from '../../../parts/why-panel.tsx'
+import { canSeeAllSessions, isLearner } from '../../../state/permission.ts'
 import { definitionHash, pageHash, workerHash } from '../../../state/router.ts'
 import { SessionActions } from '../actions/action-buttons.tsx'
 import { Owner } from '../owner.tsx'
-import { SessionBadge } from '../session-badge.tsx'
-import { activityText, isWaiting } from '../session-text.ts'
+import { activityText, isWaiting, learnerTextOf } from '../session-text.ts'
 import { useSession } from '../use-sessions.ts'
 import { AccessCard } from './access-card.tsx'
 import { PipelineCard } from './pipeline-card.tsx'
@@ -25,10 +28,46 @@ export function SessionPage({ id }: { id: string }) {
   const { state } = useConsole()
   if (isMissing) return <NoSuchSession id={id} />
   if (session === null) return error === null ? <Reading /> : <LoadFailed id={id} error={error} onRetry={reload} />
-  const worker = session.worker_id === null ? null : (state.live.worker.get(session.worker_id) ?? null)
+  return isLearner(state.info.value) ? <LearnersSession session={session} /> : <OperatorsSession session={session} />
+}
+
+/** Learners read what concerns them, and not how LCM decides. */
+function LearnersSession({ session }: { session: LabletSession }) {
   return (
     <section class="page session">
       <SessionHead session={session} />
+      <LearnerCallout session={session} />
+      <SlotCard session={session} />
+      <div class="columns">
+        <div>
+          <AccessCard session={session} />
+          <PipelineCard session={session} />
+        </div>
+        <div>
+          <SessionFacts session={session} />
+          <SessionHistory session={session} />
+        </div>
+      </div>
+      <RawJson value={session} />
+    </section>
+  )
+}
+
+function OperatorsSession({ session }: { session: LabletSession }) {
+  const { state } = useConsole()
+  const { id, worker_id, health } = session
+  const worker = worker_id === null ? null : (state.live.worker.get(worker_id) ?? null)
+  const why = useWhy({
+    resource: `session:${id}`,
+    next: inputs => nextStep(session, worker, inputs),
+    read: (client, query, signal) => client.call('getSessionDecisions', { params: { id }, query, signal }),
+  })
+  return (
+    <section class="page session">
+      <SessionHead session={session} />
+      <HealthCallout health={health} fix={affectedSessions([session])[0]?.fix ?? null}>
+        <NextStep why={why} />
+      </HealthCallout>
       <Callouts session={session} />
       <SlotCard session={session} />
       <div class="columns">
@@ -40,11 +79,7 @@ export function SessionPage({ id }: { id: string }) {
         </div>
         <div>
           <SessionFacts session={session} />
-          <WhyPanel
-            resource={`session:${id}`}
-            next={inputs => nextStep(session, worker, inputs)}
-            read={(client, query, signal) => client.call('getSessionDecisions', { params: { id }, query, signal })}
-          />
+          <WhyPanel why={why} hasNext={health.status === 'OK'} />
         </div>
       </div>
       <RawJson value={session} />
@@ -130,12 +165,23 @@ function SessionHead({ session }: { session: LabletSession }) {
   )
 }
 
+function LearnerCallout({ session }: { session: LabletSession }) {
+  const text = learnerTextOf(session, useConsole().nowMs.value)
+  if (text === null) return null
+  const { status, health } = session
+  return (
+    <p class={`callout tone-${toneOf(shownStatus(status, health))}`} role="status">
+      <strong>{text.what}</strong> {text.advice}
+    </p>
+  )
+}
+
 /** The waiting reason and the last error, in full. */
 function Callouts({ session }: { session: LabletSession }) {
   const { last_error } = session
   return (
     <>
-      {isWaiting(session) && (
+      {isWaiting(session) && session.health.status === 'OK' && (
         <p class="callout tone-orange">
           <strong>Waiting</strong> {activityText(session)}
         </p>

@@ -1,13 +1,14 @@
 import { toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import { useConsole } from '../../../parts/console-context.ts'
+import { SessionBadge } from '../../../parts/status/status-badge.tsx'
 import { WindowedTable } from '../../../parts/table/windowed-table.tsx'
+import { isLearner } from '../../../state/permission.ts'
 import { sessionHash, workerHash } from '../../../state/router.ts'
 import { utcText } from '../../../state/time-format.ts'
 import { SessionActions } from '../actions/action-buttons.tsx'
 import { Owner } from '../owner.tsx'
-import { SessionBadge } from '../session-badge.tsx'
-import { activityText, isWaiting, slotNote, slotText } from '../session-text.ts'
+import { activityText, isWaiting, learnersActivityText, slotNote, slotText } from '../session-text.ts'
 
 const COLUMNS = ['Session', 'Status', 'Timeslot', 'Owner', 'Worker', 'Activity', 'Actions'] as const
 
@@ -24,7 +25,6 @@ export const SessionTable = ({ sessions }: { sessions: readonly LabletSession[] 
 function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: number }) {
   const { state } = useConsole()
   const { definition, worker_id } = session
-  const activity = activityText(session)
   return (
     <tr class="session-row" aria-rowindex={rowIndex} data-session={session.id} data-status={session.status}>
       <th scope="row" class="col-session">
@@ -52,14 +52,26 @@ function SessionRow({ session, rowIndex }: { session: LabletSession; rowIndex: n
         )}
       </td>
       <td class="col-activity">
-        <span class={`activity ${isWaiting(session) ? 'waits' : ''}`} title={activity}>
-          {activity}
-        </span>
+        <Activity session={session} />
       </td>
       <td class="col-actions">
         <SessionActions session={session} place="row" />
       </td>
     </tr>
+  )
+}
+
+/** What it does or waits for. Learners read what they can do instead. */
+function Activity({ session }: { session: LabletSession }) {
+  const { state, nowMs } = useConsole()
+  const forLearner = isLearner(state.info.value)
+  const activity = forLearner ? learnersActivityText(session, nowMs.value) : activityText(session)
+  const { status } = session.health
+  const isNotable = isWaiting(session) || status !== 'OK'
+  return (
+    <span class={`activity ${isNotable ? 'waits' : ''}`} title={activity}>
+      {activity}
+    </span>
   )
 }
 

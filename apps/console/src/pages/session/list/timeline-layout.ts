@@ -1,5 +1,6 @@
 import { toMs } from '@lcm/domain/instant'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { labeledBar } from '../../../parts/labeled-bar.ts'
 import { byStart, isCanceled } from '../session-text.ts'
 
 const MINUTE_MS = 60_000
@@ -70,6 +71,8 @@ export interface Bar {
   /** Shares of the width. */
   readonly left: number
   readonly width: number
+  /** Whether its label stands before it. */
+  readonly isLabelBefore: boolean
   /** Whether the bar continues beyond the edge. */
   readonly isCutLeft: boolean
   readonly isCutRight: boolean
@@ -86,8 +89,6 @@ export interface TimelineRow {
 
 /** Lanes per row at most; further sessions are in the table only. */
 const LANES_MAX = 10
-/** Minimum width of a bar, as a share of the timeline. */
-const SHARE_MIN = 1 / 50
 
 /** Visible sessions by worker. The row without a worker is always first. */
 export function timelineRows(sessions: Iterable<LabletSession>, span: Span): TimelineRow[] {
@@ -109,18 +110,19 @@ function rowOf(workerId: string | null, sessions: readonly LabletSession[], span
   let hidden = 0
   for (const session of sessions.toSorted(byStart)) {
     const place = placeOf(session, span)
-    const free = ends.findIndex(end => end <= place.left)
+    const { from, to, isBefore } = labeledBar(place.left, place.width)
+    const free = ends.findIndex(end => end <= from)
     const lane = free === -1 ? ends.length : free
     if (lane >= LANES_MAX) hidden++
     else {
-      ends[lane] = place.left + Math.max(place.width, SHARE_MIN)
-      bars.push({ session, lane, ...place })
+      ends[lane] = to
+      bars.push({ session, lane, ...place, isLabelBefore: isBefore })
     }
   }
   return { workerId, bars, lanes: Math.max(1, ends.length), hidden }
 }
 
-function placeOf(session: LabletSession, span: Span): Omit<Bar, 'session' | 'lane'> {
+function placeOf(session: LabletSession, span: Span): Omit<Bar, 'session' | 'lane' | 'isLabelBefore'> {
   const drawn = drawnSpan(session) ?? span
   const [left, right] = [Math.max(0, shareOf(drawn.fromMs, span)), Math.min(1, shareOf(drawn.toMs, span))]
   return { left, width: right - left, isCutLeft: drawn.fromMs < span.fromMs, isCutRight: drawn.toMs > span.toMs }

@@ -4,6 +4,8 @@ import { toneOf } from '@lcm/domain/text/status-tone'
 import { useMemo } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
 import { StatusIcon } from '../../../parts/icons.tsx'
+import { shownStatus } from '../../../parts/status/status-badge.tsx'
+import { canSeeAllSessions } from '../../../state/permission.ts'
 import { sessionHash, workerHash } from '../../../state/router.ts'
 import { activityText, ownerText, slotText } from '../session-text.ts'
 import type { Bar, Span, TimelineRow } from './timeline-layout.ts'
@@ -20,7 +22,7 @@ export function TimelineRowView({ row, span }: RowProps) {
   const { workerId, bars, lanes, hidden } = row
   const worker = workerId === null ? undefined : state.live.worker.get(workerId)
   const name = workerId === null ? 'Waiting' : (worker?.name ?? workerId)
-  const status = worker?.status
+  const status = worker && shownStatus(worker.status, worker.health)
   const signature = bars.map(({ session }) => `${session.id} ${session.version}`).join()
   // Memoized: with hundreds of rows, an unchanged row must not render.
   return useMemo(
@@ -58,32 +60,40 @@ export function TimelineRowView({ row, span }: RowProps) {
 function BarView({ bar, workerName }: { bar: Bar; workerName: string | null }) {
   const { state } = useConsole()
   const { session, lane, left, width } = bar
-  const owner = ownerText(session, state.info.value?.actor)
+  const info = state.info.value
+  const owner = ownerText(session, info?.actor)
+  const shown = shownStatus(session.status, session.health)
   const label = labelOf(session, owner, workerName)
-  const cut = `${bar.isCutLeft ? 'cut-left' : ''} ${bar.isCutRight ? 'cut-right' : ''}`
+  const cut = [bar.isCutLeft && 'cut-left', bar.isCutRight && 'cut-right', bar.isLabelBefore && 'label-before']
+    .filter(Boolean)
+    .join(' ')
   return (
     <li
       class="timeline-place"
       style={{ top: `${lane * LANE_PX + 4}px`, left: `${100 * left}%`, width: `${100 * width}%` }}
     >
       <a
-        class={`bar tone-${toneOf(session.status)} ${cut}`}
+        class={`bar tone-${toneOf(shown)} ${cut}`}
         href={sessionHash(session.id)}
         aria-label={label}
         title={label}
         data-status={session.status}
       >
-        <StatusIcon status={session.status} />
-        <span class="bar-name">{session.definition.name}</span>
+        <StatusIcon status={shown} />
+        <span class="bar-name">
+          {canSeeAllSessions(info) && <strong>{owner} </strong>}
+          {session.definition.name}
+        </span>
       </a>
     </li>
   )
 }
 
 function labelOf(session: LabletSession, owner: string, workerName: string | null): string {
-  const { definition, status, timeslot } = session
+  const { definition, status, health, timeslot } = session
   const location = workerName === null ? 'without a worker' : `on ${workerName}`
   const activity = activityText(session)
-  const head = `${definition.name} ${definition.version}, ${status}, ${slotText(timeslot)}, ${location}, owner ${owner}`
+  const state = health.status === 'OK' ? status : `${status}, ${health.status}`
+  const head = `${definition.name} ${definition.version}, ${state}, ${slotText(timeslot)}, ${location}, owner ${owner}`
   return activity === '' ? head : `${head}: ${activity}`
 }

@@ -2,7 +2,7 @@ import type { WorkerView } from '@lcm/contract/worker'
 import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
-import { StatusBadge } from '../../../parts/status-badge.tsx'
+import { SessionBadge } from '../../../parts/status/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
 import { sessionHash } from '../../../state/router.ts'
 import { Owner } from '../../session/owner.tsx'
@@ -58,7 +58,7 @@ function LostSessions({ worker }: { worker: WorkerView }) {
         return (
           <li key={id}>
             <a href={sessionHash(id)}>{session.definition.name}</a>
-            <StatusBadge status={session.status} />
+            <SessionBadge session={session} />
             <span class="muted">
               <Owner session={session} />, until <Timestamp at={session.timeslot.end} />
             </span>

@@ -1,7 +1,7 @@
 import { isProblem } from '@lcm/client/client'
 import { useConsole } from '../../../parts/console-context.ts'
 import { ConfirmDialog } from '../../../parts/dialog/confirm-dialog.tsx'
-import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
+import { WorkerBadge } from '../../../parts/status/status-badge.tsx'
 import { ForceDialog } from './force-dialog.tsx'
 import { LiveWorker } from './live-worker.tsx'
 import { requestWorkerAction } from './worker-requests.ts'
@@ -27,7 +27,7 @@ export function TerminateDialog({ id }: { id: string }) {
             the worker instead.
           </p>
           <p class="muted">
-            <WorkerStatusBadge worker={worker} /> in {worker.aws_region}
+            <WorkerBadge worker={worker} /> in {worker.aws_region}
           </p>
         </ConfirmDialog>
       )}

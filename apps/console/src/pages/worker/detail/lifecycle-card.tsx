@@ -5,7 +5,7 @@ import type { StateChange, Worker } from '@lcm/domain/worker/worker'
 import { useEffect, useRef } from 'preact/hooks'
 import { useConsole } from '../../../parts/console-context.ts'
 import { StatusIcon } from '../../../parts/icons.tsx'
-import { StatusBadge } from '../../../parts/status-badge.tsx'
+import { StatusBadge } from '../../../parts/status/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
 import { historyOf } from '../../../state/worker-status.ts'
 import {

@@ -1,7 +1,7 @@
 import type { WorkerView } from '@lcm/contract/worker'
 import { countText } from '@lcm/domain/text/format-amounts'
 import { useConsole } from '../../../parts/console-context.ts'
-import { StatusBadge } from '../../../parts/status-badge.tsx'
+import { SessionBadge } from '../../../parts/status/status-badge.tsx'
 import { Timestamp } from '../../../parts/timestamp.tsx'
 import { canSeeAllSessions } from '../../../state/permission.ts'
 import { sessionHash } from '../../../state/router.ts'
@@ -77,7 +77,7 @@ function Reservations({ worker }: { worker: WorkerView }) {
           <li key={id}>
             <span>
               <a href={sessionHash(id)}>{session?.definition.name ?? id}</a>
-              {session && <StatusBadge status={session.status} />}
+              {session && <SessionBadge session={session} />}
             </span>
             <span class="muted">
               {session && (

@@ -4,13 +4,14 @@ import { durationText, usdText } from '@lcm/domain/text/format-amounts'
 import type { Worker } from '@lcm/domain/worker/worker'
 import { nextOfWorker, workerNextText } from '@lcm/domain/worker/worker-next-step'
 import { Age } from '../../../parts/age.tsx'
-import { ConditionsCard } from '../../../parts/conditions-card.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { RawJson } from '../../../parts/raw-json.tsx'
 import { NotFound } from '../../../parts/shell/page-states.tsx'
-import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
-import { type NextInputs, WhyPanel } from '../../../parts/why-panel.tsx'
+import { ConditionsCard } from '../../../parts/status/conditions-card.tsx'
+import { HealthCallout } from '../../../parts/status/health-callout.tsx'
+import { WorkerBadge } from '../../../parts/status/status-badge.tsx'
+import { type NextInputs, NextStep, useWhy, WhyPanel } from '../../../parts/why-panel.tsx'
 import { WorkerCost } from '../../../parts/worker-cost.tsx'
 import { bootStages, otherConditions, type Stage } from '../../../state/boot-stages.ts'
 import { PageActions } from '../actions/action-buttons.tsx'
@@ -25,18 +26,27 @@ export function WorkerPage({ id }: { id: string }) {
   const { state } = useConsole()
   const worker = state.live.worker.get(id)
   if (!worker) return <NoSuchWorker id={id} />
+  return <Page worker={worker} />
+}
+
+function Page({ worker }: { worker: WorkerView }) {
+  const { id, health } = worker
+  const why = useWhy({
+    resource: `worker:${id}`,
+    next: inputs => nextStep(worker, inputs),
+    read: (client, query, signal) => client.call('getWorkerDecisions', { params: { id }, query, signal }),
+  })
   return (
     <section class="page worker">
       <WorkerHead worker={worker} />
+      <HealthCallout health={health} fix={null}>
+        <NextStep why={why} />
+      </HealthCallout>
       <div class="columns">
         <div>
           <LifecycleCard worker={worker} />
           <LoadCard id={id} />
-          <WhyPanel
-            resource={`worker:${id}`}
-            next={inputs => nextStep(worker, inputs)}
-            read={(client, query, signal) => client.call('getWorkerDecisions', { params: { id }, query, signal })}
-          />
+          <WhyPanel why={why} hasNext={health.status === 'OK'} />
         </div>
         <div>
           <Boot worker={worker} />
@@ -82,7 +92,7 @@ const WorkerHead = ({ worker }: { worker: WorkerView }) => (
     </h1>
     <PageActions worker={worker} />
     <p class="resource-line">
-      <WorkerStatusBadge worker={worker} />
+      <WorkerBadge worker={worker} />
       <span>
         for <Age since={worker.entered_status_at} />
       </span>

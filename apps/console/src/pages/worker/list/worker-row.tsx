@@ -7,7 +7,7 @@ import { Age } from '../../../parts/age.tsx'
 import { useConsole } from '../../../parts/console-context.ts'
 import { NamedIcon } from '../../../parts/icons.tsx'
 import { Sparkline } from '../../../parts/sparkline.tsx'
-import { WorkerStatusBadge } from '../../../parts/status-badge.tsx'
+import { WorkerBadge } from '../../../parts/status/status-badge.tsx'
 import { WorkerCost } from '../../../parts/worker-cost.tsx'
 import { isBooting } from '../../../state/boot-stages.ts'
 import { isSpending } from '../../../state/fleet-summary.ts'
@@ -46,6 +46,7 @@ export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
       class={`worker-row ${isFresh ? 'fresh' : ''} ${isTicked ? 'ticked' : ''}`}
       aria-rowindex={rowIndex}
       data-status={worker.status}
+      data-health={worker.health.status}
     >
       <td class="col-tick">
         {selection && (
@@ -65,9 +66,15 @@ export function WorkerRow({ worker, rowIndex, selection, onTick }: RowProps) {
         <span class="sub mono">{worker.id}</span>
       </th>
       <td class="col-status">
-        <WorkerStatusBadge worker={worker} />
+        <WorkerBadge worker={worker} />
       </td>
-      <td class="col-stage">{isBooting(worker) ? <BootProgress worker={worker} /> : <Note worker={worker} />}</td>
+      <td class="col-stage">
+        {isBooting(worker) && worker.health.status === 'OK' ? (
+          <BootProgress worker={worker} />
+        ) : (
+          <Note worker={worker} />
+        )}
+      </td>
       <td class="col-region">{worker.aws_region}</td>
       <td class="col-type">
         {worker.instance_type ?? <span class="muted">none yet</span>}
@@ -134,16 +141,25 @@ const UsageCell = ({ name, column, value, values }: UsageProps) => (
   </td>
 )
 
+/** Reasons of bad health get both lines. */
 function Note({ worker }: { worker: WorkerView }) {
   const text = statusNote(worker)
+  const { status, since } = worker.health
   return (
     <>
-      <span class="note" title={text}>
+      <span class={`note ${status === 'OK' ? '' : 'wrong'}`} title={text}>
         {text}
+        {status !== 'OK' && since !== null && (
+          <>
+            , for <Age since={since} />
+          </>
+        )}
       </span>
-      <span class="sub">
-        for <Age since={worker.entered_status_at} />
-      </span>
+      {status === 'OK' && (
+        <span class="sub">
+          for <Age since={worker.entered_status_at} />
+        </span>
+      )}
     </>
   )
 }

@@ -1,6 +1,6 @@
 import { type Status, toneOf } from '@lcm/domain/text/status-tone'
-import { type ListPage, pageHash } from '../state/router.ts'
-import { StatusIcon } from './icons.tsx'
+import { type ListPage, pageHash } from '../../state/router.ts'
+import { StatusIcon } from '../icons.tsx'
 
 interface StatusCountsProps {
   readonly class: string

@@ -1,7 +1,7 @@
 import type { Reason } from '@lcm/domain/reason'
 import { accessAdvice } from '@lcm/domain/worker/decision/cml-access'
 import type { Condition } from '@lcm/domain/worker/worker'
-import { Age } from './age.tsx'
+import { Age } from '../age.tsx'
 
 export const ConditionsCard = ({ conditions }: { conditions: readonly Condition[] }) =>
   conditions.length === 0 ? null : (
