@@ -87,6 +87,7 @@ const aCycle = (workers: readonly Worker[]): SchedulingInput => ({
   templates: [aTemplate({ license_product: 'CML_Enterprise' })],
   settings: { ...SETTING_DEFAULTS, max_workers_per_region: 10_000 },
   region: 'us-east-1',
+  leaving: new Map(),
   nowMs: start,
 })
 

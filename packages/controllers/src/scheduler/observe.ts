@@ -10,7 +10,7 @@ import { readSettings } from '../kit/settings-cache.ts'
 /** Input of every cycle. */
 export interface Demand {
   readonly sessions: readonly LabletSession[]
-  /** Includes all workers with SCHEDULED sessions, also TERMINATED ones. */
+  /** Includes all workers with placed sessions, also TERMINATED ones. */
   readonly workers: readonly Worker[]
   readonly settings: SettingValues
 }
@@ -27,11 +27,14 @@ const ASKED_ONE_BY_ONE_MAX = 25
 
 /** The scheduler handles sessions that have no lab yet. */
 export const isSchedulable = ({ status }: LabletSession): boolean => status === 'PENDING' || status === 'SCHEDULED'
+/** It moves those whose worker is lost. */
+const isMovable = ({ status }: LabletSession): boolean => status === 'READY' || status === 'RUNNING'
+const isConcern = (session: LabletSession): boolean => isSchedulable(session) || isMovable(session)
 
-/** Rejects rather than return a part. Null when no session waits for anything. */
+/** Rejects rather than return a part. Null when no session is waiting or placed. */
 export async function readDemand(client: Client, signal: AbortSignal): Promise<Demand | null> {
   const { items: sessions } = await readList(page => client.call('listSessions', { query: page, signal }))
-  if (!sessions.some(isSchedulable)) return null
+  if (!sessions.some(isConcern)) return null
   const [hosts, settings] = await Promise.all([hostsOf(client, sessions, signal), readSettings(client, signal)])
   return { sessions, workers: hosts, settings }
 }
@@ -59,7 +62,7 @@ async function hostsOf(
   sessions: readonly LabletSession[],
   signal: AbortSignal,
 ): Promise<readonly Worker[]> {
-  const hosts = sessions.filter(isSchedulable).flatMap(({ worker_id }) => (worker_id === null ? [] : [worker_id]))
+  const hosts = sessions.filter(isConcern).flatMap(({ worker_id }) => (worker_id === null ? [] : [worker_id]))
   const ids = [...new Set(hosts)]
   const listed = ids.length > ASKED_ONE_BY_ONE_MAX ? await allWorkers(client, signal) : []
   const known = new Set(listed.map(({ id }) => id))

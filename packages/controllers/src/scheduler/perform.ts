@@ -5,6 +5,7 @@ import { inParallel } from '../kit/in-parallel.ts'
 import type { Purchase, Purchases } from './purchases.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
 import type { SchedulerMemory } from './term-memory.ts'
+import { unassign } from './unassign-from-lost-workers.ts'
 import { isNewReason, reasonOf } from './waiting-reason.ts'
 
 const WRITES_AT_ONCE = 10
@@ -64,7 +65,9 @@ const byWorker = { atOnce: WRITES_AT_ONCE, laneOf: ({ worker_id }: StepOf<'assig
 
 /** Null when it was placed or needs no placement any more; else why it was not placed. */
 async function assign(parts: PerformParts, cycle: CycleReport, step: StepOf<'assign'>): Promise<Reason | null> {
-  const { session, worker_id } = step
+  const { leaves, worker_id } = step
+  const session = leaves === null ? step.session : await unassign(parts, cycle, step.session, leaves)
+  if (session === null) return null
   const seen = { version: session.version, start: session.timeslot.start, worker: worker_id }
   const body = { worker_id, decision: cycle.note({ action: 'assign', because: step.because, seen }) }
   const written = await cycle.write(

@@ -45,7 +45,7 @@ export async function cycle(parts: CycleParts, context: ReconcileContext): Promi
     if (bookings === null) {
       memory.cycleEnds(null)
       counters.add('cycles')
-      return success('no session waits for placement')
+      return success('no session is waiting or placed')
     }
     const { sessions, reasons, isToBeRepeated } = await carried(parts, cycle, bookings)
     memory.cycleEnds({ sessions, settings: bookings.settings, reasons, nowMs: clock.now() })
@@ -74,13 +74,13 @@ async function carried(parts: CycleParts, cycle: CycleReport, bookings: Demand):
   const held = parts.memory.heldWorkers
   const { settings } = bookings
   const nowMs = clock.now()
-  const sessions = await unassignLostWorkers(parts, cycle, bookings, nowMs)
-  if (!sessions.some(session => isDue(session, settings, nowMs)))
+  const { sessions, leaving } = await unassignLostWorkers(parts, cycle, bookings, nowMs)
+  if (leaving.size === 0 && !sessions.some(session => isDue(session, settings, nowMs)))
     return { sessions, reasons: new Map(), isToBeRepeated: false }
   const supply = await readSupply(client, definitions, { sessions, signal: cycle.signal })
   forgetChanged(held, supply.workers)
   const workers = supply.workers.filter(({ id }) => !held.has(id))
-  const steps = schedule({ ...supply, workers, sessions, settings, region: config.region, nowMs })
+  const steps = schedule({ ...supply, workers, sessions, settings, leaving, region: config.region, nowMs })
   const done = await performSteps(parts, cycle, steps)
   for (const { id, version } of supply.workers) if (done.held.includes(id)) held.set(id, version)
   return { sessions, reasons: done.reasons, isToBeRepeated: done.held.length > 0 }

@@ -50,7 +50,7 @@ describe('D-10: a worker that has been unavailable for ten minutes is lost', () 
 })
 
 describe('a session with a lab on a terminated worker', () => {
-  it.each(['INSTANTIATING', 'READY', 'RUNNING', 'STOPPING', 'EXPIRED'] as const)(
+  it.each(['INSTANTIATING', 'STOPPING', 'EXPIRED'] as const)(
     'is left to the lablet-controller when it is %s',
     async status => {
       await putOn({ status: 'TERMINATED' }, { status })

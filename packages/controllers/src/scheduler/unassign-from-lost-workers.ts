@@ -1,6 +1,6 @@
 import { type Reason, reason } from '@lcm/domain/reason'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
-import { placeAgainReason } from '@lcm/domain/session/place-again-reason'
+import { departureOf } from '@lcm/domain/session/place-again-reason'
 import type { Demand } from './observe.ts'
 import { type CycleReport, MOVED_ON, type ReportParts } from './report.ts'
 import type { SchedulerMemory } from './term-memory.ts'
@@ -9,59 +9,55 @@ export interface LostWorkersParts extends ReportParts {
   readonly memory: SchedulerMemory
 }
 
-/** Unassigns sessions from lost or leaving workers, so they are placed in the same cycle. Returns all sessions. */
+export interface Unassigned {
+  /** All sessions. */
+  readonly sessions: readonly LabletSession[]
+  /** By session id: why a session leaves its worker as soon as another has capacity. */
+  readonly leaving: ReadonlyMap<string, Reason>
+}
+
+/** Unassigns sessions from lost or leaving workers, so they are placed in the same cycle. */
 export async function unassignLostWorkers(
   parts: LostWorkersParts,
   cycle: CycleReport,
-  bookings: Demand,
+  { sessions, workers }: Demand,
   nowMs: number,
-): Promise<readonly LabletSession[]> {
+): Promise<Unassigned> {
+  const byId = new Map(workers.map(worker => [worker.id, worker]))
   const returned = new Map<string, LabletSession>()
-  for (const lost of lostSessions(bookings, nowMs)) {
-    const session = await takeOff(parts, cycle, lost)
-    if (session !== null) returned.set(session.id, session)
+  const leaving = new Map<string, Reason>()
+  for (const session of sessions) {
+    const departure = departureOf(session, byId.get(session.worker_id ?? '') ?? null, nowMs)
+    if (departure === null) continue
+    if (departure.needsCapacity) leaving.set(session.id, departure.because)
+    else returned.set(session.id, (await unassign(parts, cycle, session, departure.because)) ?? session)
   }
-  return bookings.sessions.map(each => returned.get(each.id) ?? each)
-}
-
-interface Lost {
-  readonly session: LabletSession
-  readonly because: Reason
-}
-
-/** Sessions without a lab on a worker that was lost or is leaving. */
-function lostSessions({ sessions, workers: hosts }: Demand, nowMs: number): Lost[] {
-  const byId = new Map(hosts.map(worker => [worker.id, worker]))
-  return sessions
-    .filter(({ status, desired_status }) => status === 'SCHEDULED' && desired_status === 'RUNNING')
-    .flatMap(session => {
-      const because = placeAgainReason(byId.get(session.worker_id ?? '') ?? null, nowMs)
-      return because === null ? [] : [{ session, because }]
-    })
+  return { sessions: sessions.map(each => returned.get(each.id) ?? each), leaving }
 }
 
 /**
  * The API releases its capacity with this write, unless a lab of the session may still run there; then it stays reserved
  * until a scan has seen it gone. Null when the session stays as it is.
  */
-async function takeOff(
+export async function unassign(
   { client, counters, memory }: LostWorkersParts,
   cycle: CycleReport,
-  { session, because }: Lost,
+  session: LabletSession,
+  cause: Reason,
 ): Promise<LabletSession | null> {
   const seen = { version: session.version, worker: session.worker_id }
-  const decision = cycle.note({
-    action: 'return_to_pending',
-    because: reason('session_placed_again', { cause: because }),
-    seen,
-  })
-  const body = { changes: { status: 'PENDING' as const, worker_id: null, waiting_reason: because }, decision }
+  const hadLab = session.status !== 'SCHEDULED'
+  const decision = hadLab
+    ? cycle.note({ action: 'move', because: reason('session_moved', { cause }), seen })
+    : cycle.note({ action: 'return_to_pending', because: reason('session_placed_again', { cause }), seen })
+  const waiting_reason = hadLab ? reason('moved_session_waits', { cause }) : cause
+  const body = { changes: { status: 'PENDING' as const, worker_id: null, waiting_reason }, decision }
   const written = await cycle.write(
     call => client.call('reportSession', { ...call, params: { id: session.id }, ifMatch: session.version, body }),
     MOVED_ON,
   )
   if (written?.kind !== 'taken') return null
-  counters.add('returned')
+  counters.add(hadLab ? 'moved' : 'returned')
   memory.wrote(written.answer)
   return written.answer
 }

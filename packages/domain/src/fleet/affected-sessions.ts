@@ -86,6 +86,7 @@ function rootOf(because: Reason): Reason {
     case 'scale_up_refused':
       return within('refusal')
     case 'unschedulable':
+    case 'moved_session_waits':
       return within('cause')
     case 'region_limit':
       return reason('region_worker_limit', { region: text('region'), limit: Number(params.limit) })

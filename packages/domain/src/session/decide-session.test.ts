@@ -387,6 +387,28 @@ describe('a session that is EXPIRED', () => {
   })
 })
 
+describe('a session that lost its worker and did not get its lab back', () => {
+  const state_history = [
+    { from: 'RUNNING', to: 'PENDING', at: '2026-01-02T03:20:00.000Z', because: reason('not_given') },
+  ] as const
+  const moved = (status: LabletSession['status'], pipeline: Pipeline | null = null) =>
+    decideSession(
+      on(status, { pipeline, state_history: [{ ...state_history[0], to: 'READY' }, ...state_history] }),
+      seeing({ nowMs: END }),
+    )
+  const because = reason('timeslot_over_after_move', { at: '2026-01-02T03:20:00.000Z' })
+
+  it('ends at the end of its timeslot with an error that says so', () => {
+    expect(moved('SCHEDULED').because).toEqual(because)
+    expect(changesOf(moved('EXPIRED'))).toEqual({ status: 'TERMINATED', last_error: because.message })
+    for (const status of ['INSTANTIATING', 'EXPIRED'] as const)
+      expect(changesOf(moved(status, newPipeline('instantiate', 1)))).toMatchObject({
+        status: 'STOPPING',
+        last_error: because.message,
+      })
+  })
+})
+
 describe('a teardown', () => {
   const decide = (pipeline: Pipeline | null, more: Partial<SessionFacts> = {}) =>
     decideSession(on('STOPPING', { pipeline }), seeing(more))

@@ -12,6 +12,7 @@ import {
 } from './lab-stop-cause.ts'
 import type { LabletSession, Pipeline, SessionStatus } from './lablet-session.ts'
 import { blocked, type NextStep, newPipeline, nextStep } from './pipeline.ts'
+import { movedAt } from './session-health.ts'
 
 const MINUTE_MS = 60_000
 /** A worker that is unavailable for longer than this counts as lost. */
@@ -144,7 +145,7 @@ const notServing = (worker: Worker | null): Reason => reason('worker_not_serving
 
 function decideScheduled(session: LabletSession, { worker, bootLeadMs, nowMs }: SessionFacts): SessionDecision {
   if (isUnwanted(session)) return write({ status: 'TERMINATED' }, canceled(session))
-  if (toMs(session.timeslot.end) <= nowMs) return write({ status: 'EXPIRED' }, reason('timeslot_over_before_lab_start'))
+  if (toMs(session.timeslot.end) <= nowMs) return write({ status: 'EXPIRED' }, neverStarted(session))
   const dueInMs = toMs(session.timeslot.start) - bootLeadMs - nowMs
   if (dueInMs > 0) return wait(dueInMs, reason('lab_start_scheduled'))
   if (!canStartLabs(worker)) return wait(REQUEUE_MS, workerLost(worker, nowMs) ?? notServing(worker))
@@ -152,10 +153,21 @@ function decideScheduled(session: LabletSession, { worker, bootLeadMs, nowMs }: 
 }
 
 const NEVER_READY = 'the timeslot ended before the lab was ready'
+const overAfterMove = (at: Instant): Reason => reason('timeslot_over_after_move', { at })
+
+function neverStarted(session: LabletSession): Reason {
+  const moved = movedAt(session)
+  return moved === null ? reason('timeslot_over_before_lab_start') : overAfterMove(moved)
+}
+
+function neverReady(session: LabletSession): string {
+  const moved = movedAt(session)
+  return moved === null ? NEVER_READY : overAfterMove(moved).message
+}
 
 function decideInstantiating(session: LabletSession, { worker, nowMs }: SessionFacts): SessionDecision {
   if (isUnwanted(session)) return stopping(session, canceled(session), null)
-  if (toMs(session.timeslot.end) <= nowMs) return stopping(session, reason('timeslot_over'), NEVER_READY)
+  if (toMs(session.timeslot.end) <= nowMs) return stopping(session, reason('timeslot_over'), neverReady(session))
   // No lab is started on a worker that is TERMINATING, which may take hours.
   const lost = worker?.status === 'TERMINATING' ? statusReason(worker) : workerLost(worker, nowMs)
   if (lost !== null)
@@ -291,12 +303,12 @@ function decideExpired(session: LabletSession, { nowMs }: SessionFacts): Session
   const { pipeline, lab_record_id, state_history } = session
   if (pipeline === null && lab_record_id === null) {
     if (isUnwanted(session)) return write({ status: 'TERMINATED' }, canceled(session))
-    const neverStarted = reason('timeslot_over_before_lab_start')
-    return write({ status: 'TERMINATED', last_error: neverStarted.message }, neverStarted)
+    const because = neverStarted(session)
+    return write({ status: 'TERMINATED', last_error: because.message }, because)
   }
-  const wasReady = state_history.some(({ to }) => to === 'READY')
+  const wasReady = state_history.some(({ to }) => to === 'READY') && movedAt(session) === null
   const wasUp = wasReady || (pipeline !== null && nextStep(pipeline, nowMs).kind === 'done')
-  return stopping(session, reason('timeslot_over'), wasUp ? null : NEVER_READY)
+  return stopping(session, reason('timeslot_over'), wasUp ? null : neverReady(session))
 }
 
 function decideTeardown({ pipeline }: LabletSession, { nowMs }: SessionFacts): SessionDecision {

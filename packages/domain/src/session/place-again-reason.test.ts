@@ -1,9 +1,10 @@
 import { aServingWorker, aSession } from '@lcm/testkit/test-data-builders'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { toInstant, toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
-import type { Worker } from '../worker/worker.ts'
-import { placeAgainReason } from './place-again-reason.ts'
+import { CONDITION, type Worker } from '../worker/worker.ts'
+import { type LabletSession, SESSION_STATUSES } from './lablet-session.ts'
+import { departureOf, placeAgainReason } from './place-again-reason.ts'
 
 const NOW = toMs(aSession().created_at)
 const at = (minutes: number) => toInstant(NOW + minutes * 60_000)
@@ -38,4 +39,73 @@ it.each<[string, Partial<Worker> | null, Reason | null]>([
   ],
 ])('a worker that %s', (_, more, because) => {
   expect(placeAgainReason(more === null ? null : aServingWorker(more), NOW)).toEqual(because)
+})
+
+type Answer = 'at once' | 'for capacity' | 'stays'
+const SLOT = { start: at(-30), end: at(30) }
+const EARLY = { start: at(15), end: at(75) }
+
+function answer(session: Partial<LabletSession>, worker: Partial<Worker> | null): Answer {
+  const departure = departureOf(
+    aSession({ status: 'RUNNING', worker_id: 'w-1', timeslot: SLOT, ...session }),
+    worker === null ? null : aServingWorker(worker),
+    NOW,
+  )
+  if (departure === null) return 'stays'
+  return departure.needsCapacity ? 'for capacity' : 'at once'
+}
+
+const condition = (type: string, minutes: number, status = true) => [
+  { type, status, reason: reason('no_reason_recorded'), since: at(minutes) },
+]
+const silent = (minutes: number): Partial<Worker> => ({
+  service_status: 'UNAVAILABLE',
+  conditions: condition('CmlReady', minutes, false),
+})
+const dead = (status: Worker['status'], minutes: number): Partial<Worker> => ({
+  status,
+  service_status: 'UNAVAILABLE',
+  entered_status_at: at(minutes),
+})
+const blocked = (minutes: number): Partial<Worker> => ({
+  ...dead('STARTING', minutes),
+  conditions: condition(CONDITION.blocked, minutes),
+})
+
+describe('a session with a lab', () => {
+  it.each<[string, Partial<Worker> | null, Answer, Answer]>([
+    ['serves', {}, 'stays', 'stays'],
+    ['has no record', null, 'at once', 'at once'],
+    ['is TERMINATED', dead('TERMINATED', 0), 'at once', 'at once'],
+    ['is TERMINATING', dead('TERMINATING', -60), 'stays', 'for capacity'],
+    ['has been STOPPED for 9 min', dead('STOPPED', -9), 'stays', 'stays'],
+    ['has been STOPPED for 10 min', dead('STOPPED', -10), 'for capacity', 'for capacity'],
+    ['has been FAILED for 9 min', dead('FAILED', -9), 'stays', 'stays'],
+    ['has been FAILED for 10 min', dead('FAILED', -10), 'for capacity', 'for capacity'],
+    ['has been UNKNOWN for an hour', dead('UNKNOWN', -60), 'stays', 'for capacity'],
+    ['has been starting for an hour', dead('STARTING', -60), 'stays', 'stays'],
+    ['EC2 could not start for 9 min', blocked(-9), 'stays', 'stays'],
+    ['EC2 could not start for 10 min', blocked(-10), 'for capacity', 'for capacity'],
+    ['runs with a CML that is silent for 9 min', silent(-9), 'stays', 'stays'],
+    ['runs with a CML that is silent for an hour', silent(-60), 'stays', 'for capacity'],
+    ['drains and serves', { status: 'DRAINING', drain }, 'stays', 'stays'],
+    ['drains with a silent CML', { ...silent(-60), status: 'DRAINING', drain }, 'stays', 'for capacity'],
+    ['is to be stopped', { desired_status: 'STOPPED' }, 'stays', 'for capacity'],
+  ])('whose worker %s', (_, worker, inUse, early) => {
+    expect(answer({}, worker)).toBe(inUse)
+    expect(answer({ status: 'READY' }, worker)).toBe(inUse)
+    expect(answer({ status: 'READY', timeslot: EARLY }, worker)).toBe(early)
+  })
+
+  it.each<[string, Partial<LabletSession>]>([
+    ['was canceled', { desired_status: 'TERMINATED' }],
+    ['has no time left', { timeslot: { start: at(-60), end: at(0) } }],
+  ])('stays when it %s', (_, more) => {
+    expect(answer(more, null)).toBe('stays')
+  })
+})
+
+it.each(SESSION_STATUSES)('decides about a %s session on a deleted worker', status => {
+  const isMoved = status === 'SCHEDULED' || status === 'READY' || status === 'RUNNING'
+  expect(answer({ status }, null)).toBe(isMoved ? 'at once' : 'stays')
 })

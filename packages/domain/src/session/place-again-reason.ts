@@ -1,6 +1,35 @@
+import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import type { Worker } from '../worker/worker.ts'
 import { statusReason, workerLost } from './decide-session.ts'
+import type { LabletSession } from './lablet-session.ts'
+
+/** Why a session leaves its worker, as the scheduler decides it. */
+export interface Departure {
+  readonly because: Reason
+  /** Whether it leaves only for a worker that has capacity right now, because its own may still come back. */
+  readonly needsCapacity: boolean
+}
+
+/**
+ * Why a session that is placed on this worker must leave it, or may; null if it stays. A session in use stays while its machine may
+ * run: a silent CML, or a machine that nothing is known of, may still serve its lab.
+ */
+export function departureOf(session: LabletSession, worker: Worker | null, nowMs: number): Departure | null {
+  const { status, desired_status, timeslot } = session
+  if (desired_status !== 'RUNNING') return null
+  if (status === 'SCHEDULED') return departure(placeAgainReason(worker, nowMs), false)
+  if ((status !== 'READY' && status !== 'RUNNING') || toMs(timeslot.end) <= nowMs) return null
+  if (worker === null || worker.status === 'TERMINATED') return departure(workerLost(worker, nowMs), false)
+  const isInUse = status === 'RUNNING' || toMs(timeslot.start) <= nowMs
+  if (!isInUse) return departure(placeAgainReason(worker, nowMs), true)
+  return MAY_RUN.has(worker.status) ? null : departure(workerLost(worker, nowMs), true)
+}
+
+const MAY_RUN: ReadonlySet<Worker['status']> = new Set(['RUNNING', 'DRAINING', 'TERMINATING', 'UNKNOWN'])
+
+const departure = (because: Reason | null, needsCapacity: boolean): Departure | null =>
+  because === null ? null : { because, needsCapacity }
 
 /**
  * Why a session that is placed on this worker, and has no lab there yet, must be placed again; null if it can stay. A worker that

@@ -17,11 +17,20 @@ export interface SchedulingInput {
   >
   /** Where new workers are bought. */
   readonly region: string
+  /** By session id: why a session that has a lab leaves its worker as soon as another has capacity. */
+  readonly leaving: ReadonlyMap<string, Reason>
   readonly nowMs: number
 }
 
 export type SchedulingStep =
-  | { readonly kind: 'assign'; readonly session: LabletSession; readonly worker_id: string; readonly because: Reason }
+  | {
+      readonly kind: 'assign'
+      readonly session: LabletSession
+      readonly worker_id: string
+      readonly because: Reason
+      /** Why it leaves the worker that it is on; null if it is PENDING. */
+      readonly leaves: Reason | null
+    }
   /** Why it is not placed; `forGood` if no machine that can be bought fits. */
   | { readonly kind: 'wait'; readonly session: LabletSession; readonly because: Reason; readonly forGood: boolean }
   | {

@@ -26,6 +26,7 @@ const anInput = (more: Partial<SchedulingInput>): SchedulingInput => ({
   templates: [template('metal', 100, 4)],
   settings: { ...SETTING_DEFAULTS, max_workers_per_region: 1000 },
   region: 'us-east-1',
+  leaving: new Map(),
   nowMs: NOW,
   ...more,
 })

@@ -43,6 +43,7 @@ const anInput = (more: Partial<SchedulingInput> = {}, definition: Partial<Lablet
   templates: [METAL],
   settings: { ...SETTING_DEFAULTS, max_workers_per_region: 1000 },
   region: 'us-east-1',
+  leaving: new Map(),
   nowMs: NOW,
   ...more,
 })
@@ -634,4 +635,80 @@ it('a repeated cycle has no steps for sessions that are assigned already', () =>
     [],
   )
   expect(withoutReservation(holding(machine('w', 10), ...sessions), 'a').reservations).toHaveProperty('b')
+})
+
+const historyOf = (...statuses: LabletSession['status'][]): LabletSession['state_history'] =>
+  statuses.map((to, n) => ({ from: statuses[n - 1] ?? null, to, at: at(-30 + n), because: textReason('') }))
+const moved = (id: string, more: Partial<LabletSession> = {}) =>
+  booked(id, 6, { state_history: historyOf('INSTANTIATING', 'READY', 'RUNNING', 'PENDING'), ...more })
+const GONE = reason('worker_status', { worker: 'w-1', status: 'STOPPED' })
+const onLostWorker = (id: string, more: Partial<LabletSession> = {}) =>
+  booked(id, 6, { status: 'RUNNING', worker_id: 'w-1', ...slot(-10, 60), ...more })
+const lost = (...sessions: LabletSession[]) => holding(machine('w-1', 100, { status: 'STOPPED' }), ...sessions)
+
+describe('a session that lost its lab', () => {
+  const early = booked('early', 6, slot(-20, 60))
+
+  it('is placed before sessions that began earlier', () => {
+    const sessions = [early, moved('moved')]
+    expect(placesOf(schedule(anInput({ sessions, workers: [machine('w-2', 10)] })))).toEqual([['moved', 'w-2']])
+  })
+
+  it('comes first in capacity waits and purchases too', () => {
+    const sessions = [early, moved('moved')]
+    const arriving = machine('w-2', 10, { status: 'PROVISIONING', service_status: 'UNAVAILABLE' })
+    const steps = schedule(anInput({ sessions, workers: [arriving] }))
+    expect(reasonsOf(steps)[0]).toEqual(['moved', waitingFor('w-2')])
+    expect(boughtBy(steps)).toEqual([['metal', 1, 'early']])
+    const limited = { ...SETTING_DEFAULTS, max_workers_per_region: 1 }
+    expect(boughtBy(schedule(anInput({ sessions, settings: limited })))).toEqual([['metal', 1, 'moved']])
+  })
+
+  it('comes in the order of its start when it has its lab again', () => {
+    const again = moved('again', { state_history: historyOf('READY', 'PENDING', 'INSTANTIATING', 'READY') })
+    const sessions = [again, early]
+    expect(placesOf(schedule(anInput({ sessions, workers: [machine('w-2', 10)] })))).toEqual([['early', 'w-2']])
+  })
+})
+
+describe('a session that leaves its worker for capacity', () => {
+  const leaving = new Map([['s', GONE]])
+
+  it('leaves and is placed in one step, before sessions that wait', () => {
+    const session = onLostWorker('s')
+    const sessions = [booked('early', 6, slot(-20, 60)), session]
+    const steps = schedule(anInput({ sessions, leaving, workers: [lost(session), machine('w-2', 10)] }))
+    expect(ofKind(steps, 'assign')).toMatchObject([{ session: { id: 's' }, worker_id: 'w-2', leaves: GONE }])
+  })
+
+  it('stays, waits for nothing and buys nothing while no worker has capacity', () => {
+    const session = onLostWorker('s')
+    const booting = machine('w-2', 10, { status: 'PROVISIONING', service_status: 'UNAVAILABLE' })
+    expect(schedule(anInput({ sessions: [session], leaving, workers: [lost(session), booting] }))).toEqual([])
+  })
+
+  it('stays when its own worker has just come back', () => {
+    const session = onLostWorker('s')
+    const back = holding(machine('w-1', 100), session)
+    expect(schedule(anInput({ sessions: [session], leaving, workers: [back] }))).toEqual([])
+  })
+
+  it('before its timeslot does not come before sessions whose timeslot has begun', () => {
+    const session = onLostWorker('s', { status: 'READY', ...slot(10, 60) })
+    const sessions = [session, booked('begun', 6, slot(-5, 60))]
+    const steps = schedule(anInput({ sessions, leaving, workers: [lost(session), machine('w-2', 10)] }))
+    expect(placesOf(steps)).toEqual([['begun', 'w-2']])
+  })
+})
+
+describe('a session that a person moved', () => {
+  const because = reason('session_moved_by', { by: 'ann', worker: 'w-1', worker_id: 'w-1', reason: '' })
+  const session = booked('s', 6, { state_history: [{ from: 'SCHEDULED', to: 'PENDING', at: at(-1), because }] })
+  const fuller = holding(machine('w-1', 20), booked('other', 6))
+
+  it('is placed on another worker if one has capacity', () => {
+    const sessions = [session]
+    expect(placesOf(schedule(anInput({ sessions, workers: [fuller, machine('w-2', 10)] })))).toEqual([['s', 'w-2']])
+    expect(placesOf(schedule(anInput({ sessions, workers: [fuller, machine('w-2', 5)] })))).toEqual([['s', 'w-1']])
+  })
 })

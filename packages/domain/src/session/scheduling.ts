@@ -8,6 +8,8 @@ import { type FreeCapacity, freeCapacityOf } from './free-capacity.ts'
 import type { LabletSession } from './lablet-session.ts'
 import { bestOf, demandOf } from './placement.ts'
 import type { SchedulingInput, SchedulingStep } from './scheduling-types.ts'
+import { movedAt } from './session-health.ts'
+import { movedAwayFrom } from './session-move-request.ts'
 import { type CapacityByWorker, capacitiesFor, take, type Waiting } from './waiting-session.ts'
 
 const MINUTE_MS = 60_000
@@ -23,11 +25,15 @@ export const isDue = (
 const isWaiting = ({ status, desired_status }: LabletSession): boolean =>
   status === 'PENDING' && desired_status === 'RUNNING'
 
-/** One cycle. Sessions are placed one after another against a copy that shrinks, so no two get the same capacity. */
+/**
+ * One cycle. Sessions are placed one after another against a copy that shrinks, so no two get the same capacity. Sessions whose
+ * lab was lost come first; a session that may leave its worker does so only for capacity that is there.
+ */
 export function schedule(input: SchedulingInput): SchedulingStep[] {
-  const { nowMs, settings } = input
+  const { nowMs, settings, leaving } = input
   const isOver = ({ timeslot }: LabletSession) => toMs(timeslot.end) <= nowMs
-  const due = input.sessions.filter(session => isDue(session, settings, nowMs) && !isOver(session)).sort(byStart)
+  const isToPlace = (session: LabletSession) => isDue(session, settings, nowMs) || leaving.has(session.id)
+  const due = input.sessions.filter(session => isToPlace(session) && !isOver(session)).sort(byUrgency(nowMs))
   const over = input.sessions.filter(session => isWaiting(session) && isOver(session))
   const steps: SchedulingStep[] = over.map(session => ({ kind: 'expire', session, because: reason('timeslot_over') }))
   const capacities: CapacityByWorker = new Map(input.workers.map(worker => [worker.id, freeCapacityOf(worker)]))
@@ -36,30 +42,48 @@ export function schedule(input: SchedulingInput): SchedulingStep[] {
   for (const session of due) {
     const definition = input.definitions.get(session.definition.id)
     const left = holders.get(session.id) ?? []
-    const holder = left.find(worker => isHalfDone(session, worker))
+    const leaves = leaving.get(session.id) ?? null
+    const holder = leaves === null ? left.find(worker => isHalfDone(session, worker)) : undefined
     if (holder !== undefined) {
       const because = reason('capacity_already_reserved', { worker: holder.name })
-      steps.push({ kind: 'assign', session, worker_id: holder.id, because })
+      steps.push({ kind: 'assign', session, worker_id: holder.id, because, leaves })
     } else if (definition === undefined) {
-      steps.push({ kind: 'wait', session, because: reason('definition_deleted'), forGood: true })
+      if (leaves === null) steps.push({ kind: 'wait', session, because: reason('definition_deleted'), forGood: true })
     } else {
       const demand = { ...demandOf(definition, session.id), needs: session.needs }
       const waiting = { session, definition, demand, leftBehindOn: new Set(left.map(({ id }) => id)) }
-      const capacity = bestOf(demand, capacitiesFor(waiting, capacities))
-      if (capacity === null) unplaced.push(waiting)
-      else {
+      const capacity = bestElsewhere(waiting, capacities)
+      if (capacity !== null) {
         take(capacities, capacity, waiting)
-        steps.push({ kind: 'assign', session, worker_id: capacity.worker.id, because: fullest(capacity) })
-      }
+        steps.push({ kind: 'assign', session, worker_id: capacity.worker.id, because: fullest(capacity), leaves })
+      } else if (leaves === null) unplaced.push(waiting)
     }
   }
   const { waits, left } = waitsForCapacity(unplaced, capacities, input)
   return [...steps, ...waits, ...purchases(left, capacities, input)]
 }
 
-const byStart = (a: LabletSession, b: LabletSession): number =>
-  compare(a.timeslot.start, b.timeslot.start) || compare(a.created_at, b.created_at) || compare(a.id, b.id)
+/** Sessions that lost their lab come first, then all by start. */
+const byUrgency =
+  (nowMs: number) =>
+  (a: LabletSession, b: LabletSession): number =>
+    Number(hasLostLab(b, nowMs)) - Number(hasLostLab(a, nowMs)) ||
+    compare(a.timeslot.start, b.timeslot.start) ||
+    compare(a.created_at, b.created_at) ||
+    compare(a.id, b.id)
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
+
+/** A session that is up and placed again has lost its lab, unless its timeslot has not begun. */
+const hasLostLab = (session: LabletSession, nowMs: number): boolean =>
+  session.status === 'PENDING' ? movedAt(session) !== null : toMs(session.timeslot.start) <= nowMs
+
+/** The worker that a person moved the session away from comes last. */
+function bestElsewhere(waiting: Waiting, capacities: CapacityByWorker): FreeCapacity | null {
+  const { session, demand, leftBehindOn } = waiting
+  const away = movedAwayFrom(session)
+  const elsewhere = { ...waiting, leftBehindOn: away === null ? leftBehindOn : new Set([...leftBehindOn, away]) }
+  return bestOf(demand, capacitiesFor(elsewhere, capacities)) ?? bestOf(demand, capacitiesFor(waiting, capacities))
+}
 
 const fullest = ({ worker, score }: FreeCapacity): Reason =>
   reason(score > 0 ? 'placed_on_fullest' : 'placed_on_empty', { worker: worker.name })

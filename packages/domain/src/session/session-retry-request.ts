@@ -2,7 +2,7 @@ import type { Instant } from '../instant.ts'
 import { toMs } from '../instant.ts'
 import { type Reason, reason } from '../reason.ts'
 import { startedAgain } from './lab-stop-cause.ts'
-import { LAB_STOPPED, type LabletSession, type Step } from './lablet-session.ts'
+import { isFinal, LAB_STOPPED, type LabletSession, type Step } from './lablet-session.ts'
 import { newPipeline, nextStep } from './pipeline.ts'
 
 /** The answer to a request to retry a session. */
@@ -17,29 +17,25 @@ const refused = (because: Reason): Retry => ({ kind: 'refused', because })
 
 /** Retries what failed: the placement, the start of the lab, or a lab that was stopped. */
 export function retryOf(session: LabletSession, now: Instant): Retry {
-  const { status, desired_status, timeslot } = session
-  switch (status) {
-    case 'EXPIRED':
-    case 'STOPPING':
-    case 'STOPPED':
-      return refused(reason('session_ending', { status }))
-    case 'ARCHIVED':
-    case 'TERMINATED':
-      return refused(reason('session_ended', { status }))
-    default:
-  }
-  if (desired_status === 'TERMINATED') return refused(reason('session_was_canceled'))
-  if (timeslot.end <= now) return refused(reason('timeslot_ended', { end: timeslot.end }))
-  switch (status) {
-    case 'PENDING':
-    case 'SCHEDULED':
-      return { kind: 'try', changes: {} }
-    case 'INSTANTIATING':
-      return retryStart(session)
+  const over = overBecause(session, now)
+  if (over !== null) return refused(over)
+  switch (session.status) {
     case 'READY':
     case 'RUNNING':
       return retryStopped(session, now)
+    case 'INSTANTIATING':
+      return retryStart(session)
+    default:
+      return { kind: 'try', changes: {} }
   }
+}
+
+/** Why the session ends or is over, so that its lab can't be started again; null while it can. */
+export function overBecause({ status, desired_status, timeslot }: LabletSession, now: Instant): Reason | null {
+  if (isFinal(status)) return reason('session_ended', { status })
+  if (status === 'EXPIRED' || status === 'STOPPING' || status === 'STOPPED') return reason('session_ending', { status })
+  if (desired_status === 'TERMINATED') return reason('session_was_canceled')
+  return timeslot.end <= now ? reason('timeslot_ended', { end: timeslot.end }) : null
 }
 
 /** Retries the whole start: its steps find what earlier attempts did. */

@@ -35,6 +35,7 @@ export async function previewPlacement(api: Api, id: string): Promise<Preview> {
     templates: await listAll(api.templates),
     settings: await currentSettings(api),
     region: api.config.regions[0],
+    leaving: new Map(),
     nowMs,
   })
   return { ...shown, ...outcomeOf(steps) }

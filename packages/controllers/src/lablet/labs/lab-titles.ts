@@ -22,19 +22,21 @@ const SESSION_IN_TITLE = / (ls-[0-9a-z-]+)$/
 /** The session id at the end of a lab title. */
 export const sessionInTitle = (title: string): string | null => SESSION_IN_TITLE.exec(title)?.[1] ?? null
 
-const enteredAt = ({ state_history }: LabletSession, status: SessionStatus): string | undefined =>
-  state_history.find(({ to }) => to === status)?.at
+const enteredAt = (history: LabletSession['state_history'], status: SessionStatus): string | undefined =>
+  history.find(({ to }) => to === status)?.at
 
-/** A lab with the title of a session is ours if it is older than READY: users can't copy it before. */
+/** A lab with the title of a session is ours if it is older than the last READY: users can't copy it before. */
 export function isOurs(lab: CmlLab, session: LabletSession, ourName: string): boolean {
   if (sessionInTitle(lab.title) !== session.id || lab.owner !== ourName) return false
-  const ready = enteredAt(session, 'READY')
+  const { state_history } = session
+  const lastStart = state_history.slice(state_history.findLastIndex(({ to }) => to === 'INSTANTIATING'))
+  const ready = enteredAt(lastStart, 'READY')
   return ready === undefined || lab.created === null || toMs(lab.created) <= toMs(ready)
 }
 
 /**
- * Whether a lab is left from an import whose response was lost, and appeared only after the teardown of its session. Labs that
- * ever ran don't count.
+ * Whether a lab is left from an import whose response was lost, and appeared only after the teardown of its session, or after it
+ * was moved. Labs that ever ran don't count.
  */
 export function isStray(
   lab: CmlLab,
@@ -42,8 +44,9 @@ export function isStray(
 ): boolean {
   if (!isOurs(lab, session, ourName) || lab.state !== 'DEFINED_ON_CORE' || lab.created === null) return false
   if (record.source !== 'DISCOVERY' || record.session_id !== null || record.pending_action !== null) return false
-  const began = enteredAt(session, 'INSTANTIATING')
-  if (!isFinal(session.status) || began === undefined) return false
+  const began = enteredAt(session.state_history, 'INSTANTIATING')
+  const hasLeft = isFinal(session.status) || session.worker_id !== record.worker_id
+  if (!hasLeft || began === undefined) return false
   const createdMs = toMs(lab.created)
   return createdMs >= toMs(began) - SKEW_MS && createdMs <= toMs(session.entered_status_at) + LATE_MS
 }

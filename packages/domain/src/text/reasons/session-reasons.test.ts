@@ -3,6 +3,7 @@ import { SESSION_REASONS } from './session-reasons.ts'
 import { checkMessages, type MessageRow } from './testing/check-messages.ts'
 
 const CAUSE = reason('no_workers')
+const BY_ANN = { by: 'ann', worker: 'nested-1', worker_id: 'w-1' }
 const FAILURE = { step: 'tags', error: 'no answer' }
 
 const ROWS: readonly MessageRow[] = [
@@ -23,11 +24,21 @@ const ROWS: readonly MessageRow[] = [
     reason('session_moved', { cause: CAUSE }),
     'there are no workers; the session moves to another worker for the rest of its timeslot',
   ],
-  [reason('session_moved_by', { by: 'ann', reason: '' }), 'ann moved the session to another worker'],
+  [reason('session_moved_by', { ...BY_ANN, reason: '' }), 'ann moved the session away from nested-1'],
   [
-    reason('session_moved_by', { by: 'ann', reason: 'its CML is silent' }),
-    'ann moved the session to another worker: its CML is silent',
+    reason('session_moved_by', { ...BY_ANN, reason: 'its CML is silent' }),
+    'ann moved the session away from nested-1: its CML is silent',
   ],
+  [
+    reason('moved_session_waits', { cause: CAUSE }),
+    'the session is first in line for another worker: there are no workers',
+  ],
+  [
+    reason('timeslot_over_after_move', { at: '2026-01-02T03:30:00.000Z' }),
+    'the session left its worker at 2026-01-02T03:30:00.000Z, and the timeslot ended before its lab was ready on another worker',
+  ],
+  [reason('move_in_progress'), 'the session already moves to another worker'],
+  [reason('session_works'), 'the session works; only operators can move a session that works'],
   [reason('session_starts_elsewhere'), 'the lab is being started on another worker'],
   [reason('lab_start_late', { step: null, error: null }), 'the timeslot has started and the lab is not ready'],
   [reason('lab_start_late', FAILURE), 'the timeslot has started and the lab is not ready: step tags: no answer'],

@@ -29,8 +29,12 @@ const LIFECYCLE_REASONS = {
   session_placed_again: ({ cause }: { cause: NestedReason }) => `${cause.message}; the session will be placed again`,
   session_moved: ({ cause }: { cause: NestedReason }) =>
     `${cause.message}; the session moves to another worker for the rest of its timeslot`,
-  session_moved_by: ({ by, reason }: { by: string; reason: string }) =>
-    `${by} moved the session to another worker${reason === '' ? '' : `: ${reason}`}`,
+  session_moved_by: ({ by, worker, reason }: { by: string; worker: string; worker_id: string; reason: string }) =>
+    `${by} moved the session away from ${worker}${reason === '' ? '' : `: ${reason}`}`,
+  moved_session_waits: ({ cause }: { cause: NestedReason }) =>
+    `the session is first in line for another worker: ${cause.message}`,
+  timeslot_over_after_move: ({ at }: { at: string }) =>
+    `the session left its worker at ${at}, and the timeslot ended before its lab was ready on another worker`,
   session_starts_elsewhere: () => 'the lab is being started on another worker',
   lab_start_late: ({ step, error }: { step: string | null; error: string | null }) =>
     `the timeslot has started and the lab is not ready${step === null ? '' : `: step ${step}`}${error === null ? '' : `: ${error}`}`,
@@ -105,10 +109,16 @@ const RETRY_REASONS = {
     'the lab is running, so there is nothing to retry; for a new lab, cancel this session and book another one',
 }
 
-/** Reasons about sessions: lifecycle, pipelines, hosts, retries. */
+const MOVE_REASONS = {
+  move_in_progress: () => 'the session already moves to another worker',
+  session_works: () => 'the session works; only operators can move a session that works',
+}
+
+/** Reasons about sessions: lifecycle, pipelines, hosts, retries, moves. */
 export const SESSION_REASONS = {
   ...LIFECYCLE_REASONS,
   ...PIPELINE_REASONS,
   ...HOST_REASONS,
   ...RETRY_REASONS,
+  ...MOVE_REASONS,
 }
