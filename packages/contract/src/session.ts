@@ -217,6 +217,15 @@ export const SESSION_ROUTES = {
     body: ActionReason,
     problems: ['session_wrong_state'],
   }),
+  moveSession: action('move', {
+    summary: 'Move a session to another worker',
+    description:
+      'Starts the lab again on another worker for the rest of the timeslot, from its last save if there is one, and ' +
+      'deletes the old lab. Operators may move any session that is placed; owners may move their own while its health ' +
+      'is not OK. The session waits first in line if no worker has capacity.',
+    body: ActionReason,
+    problems: ['session_wrong_state'],
+  }),
   retrySession: action('retry', {
     summary: 'Retry the lab of a session',
     description: 'Starts the pipeline of a failed session again.',

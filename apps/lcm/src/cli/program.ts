@@ -177,6 +177,11 @@ const GROUPS: readonly Group[] = [
     load: async () => (await import('./session/session-lifecycle-commands.ts')).defineRequeue,
   },
   {
+    name: 'move',
+    summary: 'Move a session to another worker, from its last save',
+    load: async () => (await import('./session/move-session.ts')).defineMove,
+  },
+  {
     name: 'wipe',
     summary: 'Erase the data that the nodes of a lab have stored',
     load: async () => (await import('./lab/lab-commands.ts')).defineWipe,

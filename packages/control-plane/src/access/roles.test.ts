@@ -61,6 +61,7 @@ const EXPECTED: Readonly<Record<RouteName, string>> = {
   cancelSession: 'aotu',
   extendSession: 'aotu',
   requeueSession: 'aotu',
+  moveSession: 'aotu',
   retrySession: 'aotu',
   getSessionDecisions: 'aotuwsl',
   listQuotas: 'aotu',

@@ -61,6 +61,7 @@ import { reportSession } from '../resources/session/report-session.ts'
 import {
   cancelSession,
   extendSession,
+  moveSession,
   requeueSession,
   retrySession,
 } from '../resources/session/session-lifecycle-commands.ts'
@@ -239,6 +240,7 @@ const sessionHandlers = (api: Api) =>
     cancelSession: json(asReadBy(request => cancelSession(api, request))),
     extendSession: json(asReadBy(request => extendSession(api, request))),
     requeueSession: json(asReadBy(request => requeueSession(api, request))),
+    moveSession: json(asReadBy(request => moveSession(api, request))),
     retrySession: json(asReadBy(request => retrySession(api, request))),
     getSessionDecisions: json(request => sessionDecisions(api, request)),
     listQuotas: json(request => listQuotas(api, request)),

@@ -29,7 +29,7 @@ export function moveWarning(session: LabletSession, savedAt: string | null): str
   return `The lab starts again on another worker, ${origin}. All changes in the lab are lost.`
 }
 
-/** The worker that a person moved a waiting session away from; null if nobody did. */
+/** The worker that a person moved a waiting session away from; null if no person did. */
 export function movedAwayFrom({ status, state_history }: LabletSession): string | null {
   const last = state_history.at(-1)
   if (status !== 'PENDING' || last?.because.code !== 'session_moved_by') return null

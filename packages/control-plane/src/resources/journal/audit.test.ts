@@ -379,6 +379,13 @@ const CHANGES: Partial<Record<RouteName, Change>> = {
     action: 'requeue',
     about: 'session:',
   },
+  moveSession: {
+    async arrange() {
+      return { id: (await fleet.placed((await fleet.serving()).id)).id }
+    },
+    action: 'move',
+    about: 'session:',
+  },
   retrySession: {
     async arrange() {
       const { id } = await fleet.placed((await fleet.serving()).id, 'INSTANTIATING')

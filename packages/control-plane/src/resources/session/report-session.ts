@@ -21,7 +21,7 @@ export async function reportSession(api: Api, request: ReportRequest): Promise<L
   refuseStale(before, request.ifMatch)
   raiseDocumentFence(before, request)
   refuseOthersMoves(before, changes)
-  if (changes.status === 'PENDING') await condemnLabs(api, before)
+  if (changes.status === 'PENDING' && !isUp(before)) await condemnLabs(api, before)
   const reported = await changeSession(api, before.id, request, (session, now) => {
     const seen = { ...session, ...changes }
     const changed = seen.status === 'PENDING' ? { ...unplaced(session), ...changes } : seen
@@ -40,12 +40,15 @@ const endOf = ({ status, access }: LabletSession): Pick<LabletSession, 'access'>
   access: isFinal(status) || status === 'STOPPED' ? [] : access,
 })
 
+/** The session without what belongs to its placement. What it was booked with and its saves stay. */
 export const unplaced = (session: LabletSession): LabletSession => ({
   ...session,
   worker_id: null,
   lab_record_id: null,
   access: [],
   pipeline: null,
+  conditions: [],
+  last_error: null,
 })
 
 function refuseOthersMoves(session: LabletSession, { status, worker_id }: ReportRequest['body']['changes']): void {
@@ -54,6 +57,9 @@ function refuseOthersMoves(session: LabletSession, { status, worker_id }: Report
   if (worker_id === null && (status ?? session.status) !== 'PENDING')
     throw new ProblemError('illegal_transition', 'a session leaves its worker only to be placed again')
 }
+
+/** A lab with work in it is deleted only after its session has left: a crash between the two must not cost the work. */
+const isUp = ({ status }: LabletSession): boolean => status === 'READY' || status === 'RUNNING'
 
 /** Requests deletion before the session leaves: its lab must not outlive it, even when the worker is unreachable now. */
 async function condemnLabs(api: Api, session: LabletSession): Promise<void> {

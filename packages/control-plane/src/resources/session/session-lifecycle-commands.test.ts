@@ -25,6 +25,7 @@ describe('the owner of a session', () => {
     ['extend', (id, as) => act(id, 'extend', { minutes: 1 }, as)],
     ['requeue', (id, as) => act(id, 'requeue', {}, as)],
     ['retry', (id, as) => act(id, 'retry', {}, as)],
+    ['move', (id, as) => act(id, 'move', {}, as)],
   ]
 
   it.each(verbs)('decides which actors may %s it', async (_, ask) => {
@@ -42,6 +43,7 @@ describe('the owner of a session', () => {
     ['POST', '/extend'],
     ['POST', '/requeue'],
     ['POST', '/retry'],
+    ['POST', '/move'],
   ])('hides from a stranger whether a version exists: %s %s', async (method, verb) => {
     const { id } = await course.book({ duration_minutes: 10 }, 'user')
     const more = {

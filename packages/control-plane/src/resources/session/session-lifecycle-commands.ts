@@ -1,8 +1,10 @@
 import { ProblemError, refusedBy } from '@lcm/contract/problems'
+import { mayModify } from '@lcm/contract/route-spec'
 import type { BodyOf } from '@lcm/contract/routes'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import { reason } from '@lcm/domain/reason'
 import { isFinal, type LabletSession } from '@lcm/domain/session/lablet-session'
+import { moveRefusal } from '@lcm/domain/session/session-move-request'
 import { retryOf } from '@lcm/domain/session/session-retry-request'
 import type { Api } from '../../api-context.ts'
 import { refuseStale } from '../change-document.ts'
@@ -116,6 +118,31 @@ export async function requeueSession(
   })
   await cleanUpSession(api, requeued.id)
   return requeued
+}
+
+/**
+ * Returns the session to PENDING, first in line for another worker if it had a lab. Its old lab is deleted, and its capacity stays
+ * reserved until then.
+ */
+export async function moveSession(api: Api, request: SessionRequest<BodyOf<'moveSession'>>): Promise<LabletSession> {
+  const { actor, body, params } = request
+  const before = await findSession(api, params.id)
+  refuseStranger(before, actor)
+  const worker = before.worker_id === null ? null : await api.workers.get(before.worker_id)
+  const moved = await changeOwnSession(api, request, (session, now) => {
+    const refusal = moveRefusal(session, now, mayModify(actor, ''))
+    if (refusal !== null) throw refusedBy('session_wrong_state', refusal)
+    const worker_id = session.worker_id ?? ''
+    const name = worker?.id === worker_id ? worker.name : worker_id
+    const because = reason('session_moved_by', { by: actor.name, worker: name, worker_id, reason: body.reason ?? '' })
+    return {
+      session: { ...unplaced(session), status: 'PENDING', waiting_reason: because },
+      entries: [auditEntry(actor, 'move', now, { reason: body.reason })],
+      because,
+    }
+  })
+  await cleanUpSession(api, moved.id)
+  return moved
 }
 
 function refuseUnwanted(session: LabletSession, needed: LabletSession['status']): void {
