@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { blobCases } from './conformance/blob-cases.ts'
 import { changeCases, feedCases } from './conformance/change-cases.ts'
 import { crashCases } from './conformance/crash-cases.ts'
 import { documentCases } from './conformance/document-cases.ts'
@@ -18,6 +19,7 @@ export function storeConformance(adapter: string, open: OpenStore, { feed }: { f
     if (feed) feedCases(fixture)
     else it('has no change feed', () => expect(fixture.store().changes).toBeNull())
     crashCases(fixture)
+    blobCases(fixture)
     upgradeCases(open)
 
     it('keeps everything over a restart', async () => {

@@ -133,6 +133,22 @@ export interface Series {
   drop(series: string): Promise<void>
 }
 
+/**
+ * Content that is written once, for data that is too large for documents. A blob is readable as soon as all of it is durable,
+ * and never in part. An id is never reused after its removal.
+ */
+export interface Blobs {
+  /** Can be repeated. False when the id has other content, which stays. */
+  write(id: string, content: Uint8Array): Promise<boolean>
+  /** Null for a blob that is missing or was not written to its end. */
+  read(id: string): Promise<Uint8Array | null>
+  remove(id: string): Promise<void>
+  /** Ids after this one in order, at most `limit`; none at the end. Includes blobs that a crash left unreadable. */
+  ids(query: { after?: string; limit: number }): Promise<readonly string[]>
+  /** The readable ones. */
+  total(): Promise<{ readonly count: number; readonly bytes: number }>
+}
+
 export interface Change {
   readonly kind: string
   readonly id: string
@@ -178,6 +194,7 @@ export interface Store {
   collection<T extends Document>(kind: Kind<T>): Collection<T>
   readonly journal: Journal
   readonly series: Series
+  readonly blobs: Blobs
   readonly announcements: Announcements
   /** The store's own feed; null where change keys order the commits instead. */
   readonly changes: ChangeFeed | null

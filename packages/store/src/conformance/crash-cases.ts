@@ -93,7 +93,7 @@ interface Attempt {
 }
 
 /** Repeats the attempt with a crash before and after each of its driver calls; returns the number of crashes. */
-async function eachCrash(fixture: StoreFixture, { prepare, act, check }: Attempt): Promise<number> {
+export async function eachCrash(fixture: StoreFixture, { prepare, act, check }: Attempt): Promise<number> {
   let crashes = 0
   for (const when of ['before', 'after'] as const) {
     for (let call = 1; call <= CALLS_MAX; call += 1) {
@@ -120,6 +120,7 @@ async function eachCrash(fixture: StoreFixture, { prepare, act, check }: Attempt
 async function wipe(fixture: StoreFixture): Promise<void> {
   for (const things of [fixture.things(), fixture.quiet()])
     for (const thing of await things.list({ limit: 100 })) await things.remove(thing)
+  for (const id of await fixture.store().blobs.ids({ limit: 100 })) await fixture.store().blobs.remove(id)
   await fixture.publishAndFlush()
   await fixture.store().journal.prune('audit', '~', 1000)
 }

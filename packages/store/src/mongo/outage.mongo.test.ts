@@ -22,6 +22,7 @@ describe('a server outage', () => {
     store.collection(THINGS).replace(next(aThing('a')), [entry('2')]),
     store.journal.query({ streams: ['audit'], limit: 1 }),
     store.series.newest(['a']),
+    store.blobs.read('a'),
     store.announcements.pending(1),
     store.flushOutbox(1),
   ]

@@ -11,11 +11,13 @@
  * arrays, and an array that is empty or absent has no element `0`.
  * - `$not` with a comparison matches documents without the field.
  * - Unordered inserts continue after a duplicate. Creating an index that exists changes nothing.
+ * - `$group` with `$sum` adds up the documents of a collection.
  * - Text is sorted by its bytes. Patterns support `(?is:…)`; case folding is up to the server.
  */
 import type { Db, MongoClient, MongoClientOptions } from 'mongodb'
 import { type Store, StoreError, type StoreSchema } from '../store.ts'
 import { NO_UPGRADES } from '../upgrade-one-document.ts'
+import { mongoBlobs } from './blobs.ts'
 import { mongoCollection } from './collection.ts'
 import { decodeOrKeep, type Guard, guardWith, secretsIn } from './error-guard.ts'
 import { outboxFlush } from './flush-outbox.ts'
@@ -97,6 +99,7 @@ export function mongoStore(
       },
     },
     series: mongoSeries(db, guard),
+    blobs: mongoBlobs(db, guard),
     announcements,
     changes: null,
     flushOutbox,

@@ -60,6 +60,8 @@ describe('a file with schema 1', () => {
 
 /** Undoes the migrations after schema 2. */
 const BACK_TO_THE_SECOND = `
+  DROP TABLE blob_chunks;
+  DROP TABLE blobs;
   DROP TABLE document_schema;
   CREATE TABLE faceted (kind TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
   ALTER TABLE documents RENAME TO later;

@@ -76,6 +76,13 @@ const STEPS: readonly string[] = [
   INSERT INTO document_schema (number) VALUES (0);
   DROP TABLE faceted;
 `,
+  `
+  CREATE TABLE blobs (id TEXT PRIMARY KEY, sha256 TEXT NOT NULL, bytes INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+  CREATE TABLE blob_chunks (
+    id TEXT NOT NULL, sha256 TEXT NOT NULL, n INTEGER NOT NULL, content BLOB NOT NULL,
+    PRIMARY KEY (id, sha256, n)
+  ) STRICT;
+`,
 ]
 /** Version of the tables. Documents have a schema number of their own. */
 export const SCHEMA_VERSION = STEPS.length

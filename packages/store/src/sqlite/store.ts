@@ -1,5 +1,6 @@
 import { backup, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import type { Store, StoreSchema } from '../store.ts'
+import { sqliteBlobs } from './blobs.ts'
 import { sqliteChanges } from './change-feed.ts'
 import { sqliteCollection, statementCache } from './collection.ts'
 import { openSqliteFile } from './database-file.ts'
@@ -29,6 +30,7 @@ export function sqliteStore(db: DatabaseSyncInstance, { gather = queueMicrotask 
     collection: kind => sqliteCollection(kind, { batch, hooks, prepared }),
     journal,
     series: sqliteSeries(db, batch),
+    blobs: sqliteBlobs(db, batch),
     announcements: changes.announcements,
     changes: changes.feed,
     flushOutbox: async () => 0,
