@@ -6,6 +6,7 @@ import { LICENSE_REASONS } from '@lcm/domain/text/reasons/license-reasons'
 import { NEXT_REASONS } from '@lcm/domain/text/reasons/next-step-reasons'
 import { PLACEMENT_REASONS } from '@lcm/domain/text/reasons/placement-reasons'
 import { QUOTA_REASONS } from '@lcm/domain/text/reasons/quota-reasons'
+import { SAVE_REASONS } from '@lcm/domain/text/reasons/save-reasons'
 import { PROBLEM_REASONS } from '@lcm/domain/text/reasons/service-problem-reasons'
 import { SESSION_REASONS } from '@lcm/domain/text/reasons/session-reasons'
 import { LAUNCH_REASONS, WORKER_REASONS } from '@lcm/domain/text/reasons/worker-reasons'
@@ -28,6 +29,7 @@ const SECTIONS: readonly (readonly [string, Readonly<Record<string, Render>>])[]
   ['Launches', LAUNCH_REASONS],
   ['Licenses', LICENSE_REASONS],
   ['Sessions', SESSION_REASONS],
+  ['Saves', SAVE_REASONS],
   ['Placement and scale-up', PLACEMENT_REASONS],
   ['Labs', LAB_REASONS],
   ['Fleet', FLEET_REASONS],

@@ -143,6 +143,23 @@ export const PROBLEMS = {
       'The booking would exceed your quota; `detail` says which limit, and `reason` has its values. Cancel a session, book ' +
       'a nearer or shorter one, or ask an operator to raise the limit with `lcm set quota`.',
   },
+  save_in_use: {
+    status: 409,
+    title: 'The save is in use',
+    help: 'A session that has not ended was booked from this save and may need it again. Cancel that session, or wait for its end.',
+  },
+  save_unreadable: {
+    status: 409,
+    title: 'The content of the save cannot be read',
+    help:
+      'The secret key that sealed it is lost, or its content was changed. Add the key to `LCM_SECRET_KEY` again, or delete ' +
+      'the save.',
+  },
+  saves_disabled: {
+    status: 409,
+    title: 'Saves are off for this definition',
+    help: 'The author of the definition switched saves off. Ask the author to set `saves_enabled`.',
+  },
   scale_up_rejected: {
     status: 409,
     title: 'Scale-up refused',
@@ -241,6 +258,11 @@ export const PROBLEMS = {
     title: 'The body is too large',
     help: '`detail` has the limit of the path: 64 KiB for most, 5 MiB for topologies. Send a smaller body.',
   },
+  save_too_large: {
+    status: 413,
+    title: 'The lab is too large to be saved',
+    help: 'A save holds at most 4 MiB compressed, from a topology of at most 16 MiB. Remove large configurations from the lab.',
+  },
   unsupported_media_type: {
     status: 415,
     title: 'Unsupported media type',
@@ -280,6 +302,11 @@ export const PROBLEMS = {
     status: 422,
     title: 'The role exceeds the role of the person',
     help: 'A token permits at most what its person may do. Choose another role, or change the role of the person.',
+  },
+  save_not_found: {
+    status: 422,
+    title: 'Unknown save',
+    help: 'You have no save with this id, or it was kept for its time and then deleted.',
   },
   template_disabled: {
     status: 422,

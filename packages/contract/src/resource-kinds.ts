@@ -1,5 +1,6 @@
 import { LabRecord } from '@lcm/domain/lab/lab-record'
 import { LabletSession } from '@lcm/domain/session/lablet-session'
+import { Save } from '@lcm/domain/session/save'
 import { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { z } from 'zod'
 import { SettingsView } from './administration.ts'
@@ -44,6 +45,11 @@ export const RESOURCE_KINDS = {
     kind: 'session',
     keyPrefix: '/lcm/sessions/',
     event: { name: 'session', view: LabletSession, isDeletable: true },
+  },
+  saves: {
+    kind: 'save',
+    keyPrefix: '/lcm/saves/',
+    event: { name: 'save', view: Save, isDeletable: true },
   },
   labs: {
     kind: 'lab_record',

@@ -46,15 +46,19 @@ export interface RouteSpec {
   readonly problems: readonly ProblemCode[]
 }
 
-/** The callers that a route accepts: everyone, some roles, the controllers of some services, or any controller. */
+/**
+ * The callers that a route accepts: everyone, some roles and perhaps one controller, the controllers of some services, or any
+ * controller.
+ */
 export type Access =
   | 'open'
-  | { readonly roles: readonly Role[] }
+  | { readonly roles: readonly Role[]; readonly controller?: ServiceName }
   | { readonly controllersOf: ServiceName | readonly ServiceName[] | 'any' }
 
 export const EVERYONE: Access = { roles: ROLES }
 /** Every role but `controller`: controllers neither book nor cancel sessions. */
-export const PEOPLE: Access = { roles: ['admin', 'operator', 'author', 'user'] }
+export const PEOPLE = { roles: ['admin', 'operator', 'author', 'user'] } as const satisfies Access
+export const PEOPLE_AND_LABLET_CONTROLLER: Access = { ...PEOPLE, controller: 'lablet-controller' }
 export const OPERATORS: Access = { roles: ['admin', 'operator'] }
 export const AUTHORS: Access = { roles: ['admin', 'author'] }
 export const ADMINS: Access = { roles: ['admin'] }
@@ -92,9 +96,9 @@ export const bodySizeText = (bytes: number): string => (bytes < MIB ? `${bytes /
 
 export function mayCall(actor: Actor, access: Access): boolean {
   if (access === 'open') return true
-  if ('roles' in access) return access.roles.includes(actor.role)
+  if ('roles' in access && access.roles.includes(actor.role)) return true
   if (actor.role !== 'controller') return false
-  const { controllersOf } = access
+  const controllersOf = 'roles' in access ? (access.controller ?? []) : access.controllersOf
   return controllersOf === 'any' || (actor.service !== null && [controllersOf].flat().includes(actor.service))
 }
 

@@ -8,7 +8,8 @@ import { PERSON_ROUTES } from './person.ts'
 import { QUOTA_ROUTES } from './quota.ts'
 import type { RouteSpec } from './route-spec.ts'
 import { SERVICE_CONTROLLER_ROUTES, SERVICE_ROUTES } from './service.ts'
-import { SESSION_CONTROLLER_ROUTES, SESSION_ROUTES } from './session.ts'
+import { SAVE_CONTROLLER_ROUTES, SAVE_ROUTES } from './session/save.ts'
+import { SESSION_CONTROLLER_ROUTES, SESSION_ROUTES } from './session/session.ts'
 import { TEMPLATE_ROUTES } from './template.ts'
 import { TOKEN_ROUTES } from './token.ts'
 import { WORKER_CONTROLLER_ROUTES } from './worker-controller-routes.ts'
@@ -24,6 +25,7 @@ export const ROUTES = {
   ...SERVICE_ROUTES,
   ...DEFINITION_ROUTES,
   ...SESSION_ROUTES,
+  ...SAVE_ROUTES,
   ...QUOTA_ROUTES,
   ...LAB_ROUTES,
   ...PERSON_ROUTES,
@@ -34,6 +36,7 @@ export const ROUTES = {
   ...FLEET_CONTROLLER_ROUTES,
   ...SERVICE_CONTROLLER_ROUTES,
   ...SESSION_CONTROLLER_ROUTES,
+  ...SAVE_CONTROLLER_ROUTES,
   ...LAB_CONTROLLER_ROUTES,
 } as const satisfies Record<string, RouteSpec>
 

@@ -45,32 +45,49 @@ export function sealing(
   const key = derived(secretKey, LABELS[use], KEY_BYTES)
   return {
     seal(text, purpose) {
-      const iv = randomBytes(IV_BYTES)
-      const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(purpose))
-      const hidden = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-      return `${FORMAT}_${id}_${Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url')}`
+      const hidden = encrypt(Buffer.from(text), { key, purpose, randomBytes })
+      return `${FORMAT}_${id}_${hidden.toString('base64url')}`
     },
     open(sealed, purpose) {
       const [, named, hidden] = NAMED.exec(sealed) ?? [null, id, sealed]
-      return named === id ? decrypted(key, Buffer.from(hidden ?? '', 'base64url'), purpose) : null
+      return named === id
+        ? (decrypt(Buffer.from(hidden ?? '', 'base64url'), { key, purpose })?.toString() ?? null)
+        : null
     },
   }
 }
 
-function decrypted(key: Buffer, bytes: Buffer, purpose: string): string | null {
+interface Lock {
+  readonly key: Uint8Array
+  /** What the bytes are for: they can't be used for anything else. */
+  readonly purpose: string
+}
+
+/** AES-256-GCM. */
+export function encrypt(
+  bytes: Uint8Array,
+  { key, purpose, randomBytes }: Lock & { randomBytes: (size: number) => Uint8Array },
+): Buffer {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(purpose))
+  const hidden = [cipher.update(bytes), cipher.final()]
+  return Buffer.concat([iv, cipher.getAuthTag(), ...hidden])
+}
+
+/** Null for another key or purpose, or after tampering. */
+export function decrypt(bytes: Uint8Array, { key, purpose }: Lock): Buffer | null {
   if (bytes.length < IV_BYTES + TAG_BYTES) return null
   const tag = bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, IV_BYTES), { authTagLength: TAG_BYTES })
   decipher.setAAD(Buffer.from(purpose)).setAuthTag(tag)
   try {
-    const shown = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
-    return shown.toString('utf8')
+    return Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
   } catch {
     return null
   }
 }
 
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const sha256 = (content: string | Uint8Array): string => createHash('sha256').update(content).digest('hex')
 
 /** Id of the document of a random secret: half a digest is as hard to invert, and fits into a table. */
 export const idOfSecret = (secret: string): string => sha256(secret).slice(0, 32)

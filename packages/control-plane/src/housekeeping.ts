@@ -21,6 +21,8 @@ const DAY_MS = 86_400_000
 /** Audit, transitions and cost are kept longer than decisions. */
 const HISTORY_DAYS = 400
 const SAMPLE_DAYS = 7
+/** Longer than any client takes to resume its event stream. */
+const REMOVAL_DAYS = 1
 
 /** Documents that end by themselves, such as browser sessions. */
 async function deleteExpired<T extends Document & { readonly expires_at: Instant }>(
@@ -45,6 +47,7 @@ export function housekeeping(api: Api, log: Logger, audit: Pick<AccessAudit, 'fl
     await untilDone(() => journal.prune(STREAMS.decision, daysAgo(journal_retention_days), BATCH), signal)
     for (const stream of [STREAMS.audit, STREAMS.transition, STREAMS.scaling, STREAMS.cost])
       await untilDone(() => journal.prune(stream, daysAgo(HISTORY_DAYS), BATCH), signal)
+    await untilDone(() => journal.prune(STREAMS.removal, daysAgo(REMOVAL_DAYS), BATCH), signal)
     await untilDone(() => series.prune(daysAgo(SAMPLE_DAYS), BATCH), signal)
     await deleteExpiredRequests(api, BATCH)
     await deleteExpired(api, api.browserSessions)

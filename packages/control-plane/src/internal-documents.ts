@@ -2,6 +2,7 @@ import { ROLES } from '@lcm/domain/actor'
 import { LabletDefinition } from '@lcm/domain/definition/lablet-definition'
 import { Fence } from '@lcm/domain/fencing'
 import { Instant } from '@lcm/domain/instant'
+import { Save } from '@lcm/domain/session/save'
 import { Token } from '@lcm/domain/token'
 import { z } from 'zod'
 
@@ -48,6 +49,14 @@ export const StoredDefinition = LabletDefinition.extend({
   fence: Fence.default({}),
 })
 export type StoredDefinition = z.infer<typeof StoredDefinition>
+
+/** A save with what its view leaves out. Its blob has the same id, and is encrypted with a key of its own. */
+export const StoredSave = Save.extend({
+  sealed_key: z.string(),
+  /** Sessions that were booked from it. */
+  needed_by: z.array(z.object({ session_id: z.string(), since: Instant })),
+})
+export type StoredSave = z.infer<typeof StoredSave>
 
 /** A request with an Idempotency-Key, which must not be executed twice. */
 export const IdempotentRequest = z.object({

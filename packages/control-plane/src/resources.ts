@@ -25,12 +25,14 @@ import {
   LoginCode,
   Secret,
   StoredDefinition,
+  StoredSave,
   StoredToken,
   WebhookState,
 } from './internal-documents.ts'
 import { definitionFor, narrowSettings, narrowTemplate, sessionFor, withoutQuery } from './narrow-view.ts'
 import { definitionSummary } from './resources/definition/definition-view.ts'
 import { isLabCurrent, isLabGone } from './resources/lab/is-lab-usable.ts'
+import { saveView } from './resources/save/save-view.ts'
 import { settingsView } from './resources/settings/settings-view.ts'
 import { workerView } from './resources/worker/worker-view.ts'
 import { UPGRADES } from './upgrades.ts'
@@ -40,7 +42,7 @@ import { type Ownership, redactLab, redactWorker, sessionsOfLab, sessionsOfWorke
 export type EventVisibility<V> =
   /** Every actor, in the view of its role. */
   | { readonly kind: 'by_role'; narrow(view: V, actor: Actor): V }
-  /** Only the owner. Its deletion goes to no owner, because the document that names the owner is gone. */
+  /** Only the owner. A deletion is sent to the owner that its `removalEntry` names; without one to no owner. */
   | { readonly kind: 'owner'; owner(view: V): string; narrow(view: V, actor: Actor): V }
   /**
    * Every actor, without the parts that belong to sessions of others; null hides the resource. `wasShown`: whether every actor
@@ -200,6 +202,21 @@ export const RESOURCES = {
       wasShown: wasUnowned,
       shownSince: 'lab_discovered',
     },
+  }),
+  saves: withEvents('saves', {
+    schema: StoredSave,
+    // Of two attempts at the same time, one finds the save of the other.
+    unique: { number: ({ session_id, number }) => `${session_id}/${number}` },
+    facets: ({ session_id, owner, definition, session_ended_at, sealed_key }) => ({
+      session_id,
+      owner,
+      definition: definition.name,
+      is_open: session_ended_at === null ? 'yes' : 'no',
+      key: keyFacet(sealed_key),
+    }),
+    hint: () => ({}),
+    view: (_, save) => saveView(save),
+    visibility: { kind: 'owner', owner: save => save.owner, narrow: save => save },
   }),
   /** One document per person, with the ledger of the sessions that count. */
   quotas: internal('quota', { schema: Quota }),

@@ -4,6 +4,7 @@ import { HEALTHY } from '@lcm/domain/health'
 import type { LabRecord } from '@lcm/domain/lab/lab-record'
 import { Topology, type TopologyNode } from '@lcm/domain/lab/topology'
 import { type LabletSession, NEVER_SAVED } from '@lcm/domain/session/lablet-session'
+import type { Save } from '@lcm/domain/session/save'
 import type { WorkerTemplate } from '@lcm/domain/template/worker-template'
 import type { Instance, LaunchParameters } from '@lcm/domain/worker/ec2-instance'
 import { blankWorker, type LaunchAttempt, type Worker } from '@lcm/domain/worker/worker'
@@ -173,6 +174,25 @@ export const aDefinition = (more: Partial<LabletDefinition> = {}): LabletDefinit
 })
 
 /** Booked at once for an hour, and not placed yet. */
+export const aSave = (more: Partial<Save> = {}): Save => ({
+  id: 'sv-1',
+  version: 1,
+  created_at: THEN,
+  updated_at: THEN,
+  session_id: 'ls-1',
+  number: 1,
+  owner: 'ann',
+  owner_name: 'Ann',
+  definition: { id: 'ld-1', name: 'two-routers', version: '1.0.0' },
+  cause: 'interval',
+  size_bytes: 1024,
+  content_sha256: 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  nodes: [{ label: 'r1', outcome: 'saved', reason: null }],
+  is_final: false,
+  session_ended_at: null,
+  ...more,
+})
+
 export const aSession = (more: Partial<LabletSession> = {}): LabletSession => ({
   id: 'ls-1',
   version: 1,

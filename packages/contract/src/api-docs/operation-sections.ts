@@ -70,7 +70,8 @@ export function allowedCallers(access: Access): string {
     return access.controllersOf === 'any'
       ? 'all controllers, each for its own service'
       : `the ${[access.controllersOf].flat().join(' and the ')}`
-  return access === EVERYONE ? 'all roles' : access.roles.join(', ')
+  if (access === EVERYONE) return 'all roles'
+  return [...access.roles, ...(access.controller === undefined ? [] : [`the ${access.controller}`])].join(', ')
 }
 
 function parametersPart(parameters: readonly Parameter[], { components }: OpenApiDocument): Piece {

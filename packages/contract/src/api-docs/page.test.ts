@@ -99,6 +99,7 @@ it.each<[RouteSpec['access'], string]>([
   ['open', 'everyone, without a token'],
   [EVERYONE, 'all roles'],
   [{ roles: ['admin', 'operator'] }, 'admin, operator'],
+  [{ roles: ['admin'], controller: 'lablet-controller' }, 'admin, the lablet-controller'],
   [{ controllersOf: 'worker-controller' }, 'the worker-controller'],
   [{ controllersOf: ['worker-controller', 'lablet-controller'] }, 'the worker-controller and the lablet-controller'],
   [{ controllersOf: 'any' }, 'all controllers, each for its own service'],

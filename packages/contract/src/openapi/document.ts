@@ -106,7 +106,8 @@ function operation(name: string, route: RouteSpec, schemas: SchemaComponents): O
 /** The roles that may call a route; every role may call an open one. */
 export function rolesOf(access: Access): readonly Role[] {
   if (access === 'open') return ROLES
-  return 'roles' in access ? access.roles : ['controller']
+  if (!('roles' in access)) return ['controller']
+  return access.controller === undefined ? access.roles : [...access.roles, 'controller']
 }
 
 /** Overrides the security of the document where a route differs. */

@@ -6,6 +6,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'worker-templates': 'Templates that workers are created from.',
   'lablet-definitions': 'Labs that can be booked, in versions.',
   'lablet-sessions': 'Booked labs: placed, started, reachable, torn down.',
+  saves: 'Saved work of sessions.',
   quotas: 'How much each person may book, and how much of it is used.',
   'lab-records': 'Labs on workers, created by LCM or found there.',
   fleet: 'All workers together: counts, cost and planned actions.',

@@ -6,8 +6,8 @@ import { Reason } from '@lcm/domain/reason'
 import { LabletSession, Pipeline, SessionSave, SessionStatus } from '@lcm/domain/session/lablet-session'
 import { onOneLine } from '@lcm/domain/text/hidden-characters'
 import { z } from 'zod'
-import { ActionReason, DecisionList, listOf, Page, TimePage } from './common-schemas.ts'
-import type { ProblemCode } from './problem-codes.ts'
+import { ActionReason, DecisionList, listOf, Page, TimePage } from '../common-schemas.ts'
+import type { ProblemCode } from '../problem-codes.ts'
 import {
   type Access,
   ANY_CONTROLLER,
@@ -16,7 +16,7 @@ import {
   PEOPLE,
   type RouteSpec,
   SCHEDULER,
-} from './route-spec.ts'
+} from '../route-spec.ts'
 
 export const SessionList = listOf(LabletSession).meta({ id: 'SessionList', description: 'A page of sessions.' })
 
@@ -42,9 +42,13 @@ const SessionQuery = Page.extend({
 
 export const CreateSession = z
   .strictObject({
-    definition: z.string().min(1).max(64).meta({
-      description: 'The id of a definition, or a name, which selects its newest ACTIVE version.',
+    definition: z.string().min(1).max(64).optional().meta({
+      description:
+        'The id of a definition, or a name, which selects its newest ACTIVE version. Omit it with `resume_save`.',
       example: 'bgp-basics',
+    }),
+    resume_save: z.string().min(1).max(64).optional().meta({
+      description: 'The save to continue from, with its version of the definition. The lab starts with the saved work.',
     }),
     start: Instant.optional().meta({ description: 'The start; by default now.' }),
     duration_minutes: z
@@ -180,7 +184,14 @@ export const SESSION_ROUTES = {
     answer: LabletSession,
     location: '/lablet-sessions/{id}',
     idempotent: true,
-    problems: ['definition_not_found', 'definition_not_active', 'timeslot_invalid', 'already_exists', 'quota_exceeded'],
+    problems: [
+      'definition_not_found',
+      'definition_not_active',
+      'save_not_found',
+      'timeslot_invalid',
+      'already_exists',
+      'quota_exceeded',
+    ],
   },
   getSession: {
     method: 'GET',

@@ -1,24 +1,29 @@
+import { gzipSync } from 'node:zlib'
 import { openApi } from '@lcm/contract/openapi/document'
 import { type ApiResponse, mayCall, mayModify, mayView } from '@lcm/contract/route-spec'
 import { API_PREFIX, ROUTES, type RouteSpec } from '@lcm/contract/routes'
 import { type Actor, SERVICES } from '@lcm/domain/actor'
 import { textReason } from '@lcm/domain/reason'
+import type { Store } from '@lcm/store/store'
 import { aControlPlane, storedDefinition } from '@lcm/testkit/a-control-plane'
 import {
   aDefinition,
   aLabRecord,
   anAttempt,
+  aSave,
   aServingWorker,
   aSession,
   aTemplate,
 } from '@lcm/testkit/test-data-builders'
 import { describe, expect, it } from 'vitest'
+import { encrypt, sealing } from '../crypto.ts'
 import { RESERVATION } from '../testing/a-fleet.ts'
 import { TOPOLOGY } from '../testing/bookable-fleet.ts'
 
 /** The ids of the contract's examples: paths and bodies made of examples name objects that exist. */
 const SESSION = 'ls-5k1r2m3n8pq4t'
 const LAB = 'lr-5k1r2m3n8pq4t'
+const SAVE = 'sv-5k1r2m3n8pq4t'
 const WORKER = 'w-5k1r2m3n8pq4t'
 const DEFINITION = 'ld-5k1r2m3n8pq4t'
 const EPOCH = 7
@@ -38,7 +43,7 @@ const CALLERS: readonly (Actor | null)[] = [
 
 /** One object of every kind, those with an owner of Ann. A new kind of resource needs a line here. */
 async function aPlane() {
-  const plane = aControlPlane({ backup: async () => aFile() })
+  const plane = aControlPlane({ secretKey: KEY, backup: async () => aFile() })
   for (const actor of CALLERS) if (actor !== null) plane.access.grant(actor.id, actor)
   for (const service of CONTROLLERS) await plane.registerTerm(service, EPOCH)
   const at = new Date(plane.clock.now()).toISOString()
@@ -54,6 +59,7 @@ async function aPlane() {
   const placed = { status: 'SCHEDULED', lab_record_id: LAB, timeslot: slotFrom(at) } as const
   await plane.put('sessions', { ...session, ...stamps, ...placed })
   await plane.put('labs', aLabRecord({ id: LAB, worker_id: WORKER, session_id: SESSION, definition_id: DEFINITION }))
+  await plane.put('saves', { ...aSave({ id: SAVE, session_id: SESSION, owner: OWNER.id }), ...(await content(plane)) })
   const leak = { worker_id: WORKER, worker_name: 'training-1', udi: null, hostname: null, product: null }
   const open = { at, reason: textReason('lost'), resolved_at: null, resolved_by: null }
   await plane.put('leaks', { ...stamps, id: 'll-5k1r2m3n8pq4t', ...leak, ...open })
@@ -67,6 +73,16 @@ async function aPlane() {
   return plane
 }
 
+const KEY = Buffer.alloc(32, 1)
+
+/** Saved work that can be read. */
+async function content({ store }: { store: Store }) {
+  const key = Buffer.alloc(32, 2)
+  const randomBytes = (size: number) => Buffer.alloc(size, 3)
+  await store.blobs.write(SAVE, encrypt(gzipSync(TOPOLOGY), { key, purpose: SAVE, randomBytes }))
+  return { sealed_key: sealing(KEY, 'secrets', randomBytes).seal(key.toString('base64url'), SAVE), needed_by: [] }
+}
+
 const slotFrom = (start: string) => ({ start, end: new Date(Date.parse(start) + 30 * 60_000).toISOString() })
 
 async function* aFile(): AsyncGenerator<Uint8Array> {
@@ -74,7 +90,7 @@ async function* aFile(): AsyncGenerator<Uint8Array> {
 }
 
 /** Objects below these paths belong to an owner; other users don't learn that they exist. */
-const OWNED = /^\/(lablet-sessions\/\{id\}|lab-records\/\{id\}|quotas\/\{owner\})/
+const OWNED = /^\/(lablet-sessions\/\{id\}|saves\/\{id\}|lab-records\/\{id\}|quotas\/\{owner\})/
 /** A person may get limits before the first booking, so no quota is missing. */
 const UPSERT: RouteSpec = ROUTES.patchQuota
 /** Controllers write only for their own service, which the path names. */

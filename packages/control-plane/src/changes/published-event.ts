@@ -50,10 +50,11 @@ function narrowedText<N extends EventResourceName>(
   if (visibility.kind === 'by_role')
     return data === null ? null : textPerRole(actor => write(withData(event, visibility.narrow(data, actor))))
   if (visibility.kind === 'owner')
-    return async actor =>
-      data !== null && mayView(actor, visibility.owner(data))
-        ? write(withData(event, visibility.narrow(data, actor)))
-        : null
+    return async actor => {
+      const owner = data === null ? await ownerOfRemoved(api, name, event) : visibility.owner(data)
+      if (owner === null || !mayView(actor, owner)) return null
+      return write(data === null ? event : withData(event, visibility.narrow(data, actor)))
+    }
   const { shownSince } = visibility
   if (data === null)
     return shownSince === null ? null : textIf(() => hadTransition(api, name, event, shownSince), write(event))
@@ -88,6 +89,15 @@ async function hadTransition(
   const subject = `${RESOURCE_KINDS[name].kind}:${event.id}`
   const moves = await store.journal.query({ streams: [STREAMS.transition], subject, limit: TRANSITIONS_MAX })
   return moves.some(({ body }) => storedReason(body).code === code)
+}
+
+/** From the journal, because the document is gone; null for kinds that don't write it there. */
+async function ownerOfRemoved({ store }: Api, name: EventResourceName, event: EventEnvelope): Promise<string | null> {
+  if (!('id' in event)) return null
+  const subject = `${RESOURCE_KINDS[name].kind}:${event.id}`
+  const [removal] = await store.journal.query({ streams: [STREAMS.removal], subject, limit: 1 })
+  const { owner } = Object(removal?.body)
+  return typeof owner === 'string' ? owner : null
 }
 
 /** One text for all actors, if the condition holds, which is checked at the first use. */

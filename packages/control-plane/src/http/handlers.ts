@@ -43,6 +43,10 @@ import { mergePerson } from '../resources/person/merge-people.ts'
 import { getPerson, listPeople } from '../resources/person/queries.ts'
 import { patchQuota } from '../resources/quota/patch-quota.ts'
 import { getQuota, listQuotas } from '../resources/quota/queries.ts'
+import { deleteSave } from '../resources/save/delete-save.ts'
+import { getSave, listSaves, saveTopology } from '../resources/save/queries.ts'
+import { saveSession } from '../resources/save/request-save.ts'
+import { storeSave } from '../resources/save/store-save.ts'
 import { secretReads } from '../resources/secret/secret-reads.ts'
 import {
   deregisterLicense,
@@ -243,6 +247,11 @@ const sessionHandlers = (api: Api) =>
     moveSession: json(asReadBy(request => moveSession(api, request))),
     retrySession: json(asReadBy(request => retrySession(api, request))),
     getSessionDecisions: json(request => sessionDecisions(api, request)),
+    saveSession: json(request => saveSession(api, request)),
+    listSaves: json(request => listSaves(api, request)),
+    getSave: json(({ params, actor }) => getSave(api, params.id, actor)),
+    getSaveTopology: json(({ params, actor }) => saveTopology(api, params.id, actor)),
+    deleteSave: empty(request => deleteSave(api, request)),
     listQuotas: json(request => listQuotas(api, request)),
     getQuota: json(({ params, actor }) => getQuota(api, params.owner, actor)),
     patchQuota: json(request => patchQuota(api, request)),
@@ -329,6 +338,7 @@ const labletControllerHandlers = (api: Api) =>
     reportSession: json(request => reportSession(api, request)),
     bindLab: json(request => bindLab(api, request)),
     releaseSession: json(request => releaseSession(api, request)),
+    storeSave: json(request => storeSave(api, request)),
     allocatePorts: json(request => allocatePorts(api, request)),
     reportLab: json(request => reportLab(api, request)),
     discoverLabs: json(request => discoverLabs(api, request)),

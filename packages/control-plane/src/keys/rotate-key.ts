@@ -4,7 +4,7 @@ import type { Actor } from '@lcm/domain/actor'
 import { toInstant } from '@lcm/domain/instant'
 import type { Collection, Document } from '@lcm/store/store'
 import type { Api, Request } from '../api-context.ts'
-import type { IdempotentRequest, KeyRingState, Secret } from '../internal-documents.ts'
+import type { IdempotentRequest, KeyRingState, Secret, StoredSave } from '../internal-documents.ts'
 import { auditEntry } from '../resources/journal/entries.ts'
 import { NO_KEY_ID, UNANSWERED } from '../resources.ts'
 import { replicasWithout } from './key-ring.ts'
@@ -59,9 +59,9 @@ async function activateNewest(api: Api, actor: Actor): Promise<KeyRingState> {
 }
 
 /** Whether texts are sealed with one of the keys. A lost key that was put back has some, and no rotation knows of it. */
-async function areNeeded({ secrets, idempotentRequests }: Api, keys: readonly string[]): Promise<boolean> {
+async function areNeeded({ secrets, saves, idempotentRequests }: Api, keys: readonly string[]): Promise<boolean> {
   for (const key of keys)
-    for (const collection of [secrets, idempotentRequests])
+    for (const collection of [secrets, saves, idempotentRequests])
       if ((await collection.list({ where: { key }, limit: 1 })).length > 0) return true
   return false
 }
@@ -118,6 +118,12 @@ const sealedCollections = (api: Api) =>
       collection: api.secrets,
       textOf: (secret: Secret) => secret.sealed,
       withText: (secret, sealed) => ({ ...secret, sealed }),
+    }),
+    // Their content stays as it is: only the keys of the saves are sealed again.
+    reseal(api, {
+      collection: api.saves,
+      textOf: (save: StoredSave) => save.sealed_key,
+      withText: (save, sealed_key) => ({ ...save, sealed_key }),
     }),
     reseal(api, {
       collection: api.idempotentRequests,

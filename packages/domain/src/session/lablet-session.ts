@@ -215,7 +215,7 @@ export const LabletSession = z
       .meta({ description: 'The latest status changes, oldest first.' }),
     health: Health.default(HEALTHY).meta({ description: 'Whether its owner can use it, with the reason.' }),
     restore_from: z.string().nullable().default(null).meta({
-      description: 'The save that its first lab is created from; null for the topology of the definition.',
+      description: 'The save that its lab is created from; null for the topology of the definition.',
       example: null,
     }),
     save: SessionSave.default(NEVER_SAVED).meta({ description: 'The state of saving its work.' }),

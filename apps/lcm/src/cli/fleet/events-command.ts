@@ -72,6 +72,9 @@ function eventLine(event: EventEnvelope): string {
     case 'session.created':
     case 'session.updated':
       return `${head}  ${event.id}  ${event.data.definition.name}  ${statusOfSession(event.data)}  ${sessionWaitsFor(event.data)}`
+    case 'save.created':
+    case 'save.updated':
+      return `${head}  ${event.id}  ${event.data.session_id}  save ${event.data.number}`
     case 'lab.created':
     case 'lab.updated':
       return `${head}  ${event.id}  ${event.data.title}  ${event.data.status}`
@@ -79,6 +82,7 @@ function eventLine(event: EventEnvelope): string {
     case 'template.deleted':
     case 'definition.deleted':
     case 'session.deleted':
+    case 'save.deleted':
     case 'lab.deleted':
       return `${head}  ${event.id}`
   }

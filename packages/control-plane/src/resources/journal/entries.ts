@@ -14,6 +14,8 @@ export const STREAMS = {
   decision: 'decision',
   scaling: 'scaling',
   cost: 'cost',
+  /** The owners of removed resources, so that they are sent the removal. */
+  removal: 'removal',
 } as const
 
 /** Audit entry: actor, action and the fields that differ. */
@@ -67,6 +69,12 @@ export const scalingEntry = (outcome: ScalingOutcome, at: Instant, body: object)
   stream: STREAMS.scaling,
   at,
   body: { outcome, ...body },
+})
+
+export const removalEntry = (owner: string, at: Instant): NewEntry => ({
+  stream: STREAMS.removal,
+  at,
+  body: { owner },
 })
 
 export const costEntry = (interval: CostInterval): NewEntry => ({

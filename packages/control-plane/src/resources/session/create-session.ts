@@ -1,9 +1,12 @@
 import { ProblemError } from '@lcm/contract/problems'
+import { mayModify } from '@lcm/contract/route-spec'
 import type { BodyOf } from '@lcm/contract/routes'
+import type { Actor } from '@lcm/domain/actor'
 import { type Instant, toInstant, toMs } from '@lcm/domain/instant'
 import type { LabletSession } from '@lcm/domain/session/lablet-session'
 import type { Api, Request } from '../../api-context.ts'
-import type { StoredDefinition } from '../../internal-documents.ts'
+import type { StoredDefinition, StoredSave } from '../../internal-documents.ts'
+import { changeDocument } from '../change-document.ts'
 import { deprecateReplaced } from '../definition/deprecate-replaced-versions.ts'
 import { newestFirst, versionsOf } from '../definition/queries.ts'
 import { newId } from '../ids.ts'
@@ -22,23 +25,70 @@ export async function createSession(api: Api, request: Request<object, unknown, 
   const { body, actor, once } = request
   const existing = once === null ? null : await api.sessions.get(once.resourceId)
   if (existing !== null) return existing
-  const definition = await bookable(api, body.definition)
+  const { definition, save } = await wanted(api, request)
   const now = toInstant(api.clock.now())
   const timeslot = timeslotOf(body, definition, now)
   const id = once?.resourceId ?? newId(api, 'ls')
   const { reservation_id = null } = body
-  const session = newSession(id, definition, { timeslot, owner: actor.id, by: actor.name, reservation_id }, now)
+  const restore_from = save?.id ?? null
+  const booking = { timeslot, owner: actor.id, by: actor.name, reservation_id, restore_from }
+  const session = newSession(id, definition, booking, now)
+  const after = { definition: session.definition, timeslot, reservation_id, restore_from }
   const entries = [
-    auditEntry(actor, 'create', now, { after: { definition: session.definition, timeslot, reservation_id } }),
+    auditEntry(actor, 'create', now, { after }),
     ...session.state_history.map(change => transitionEntry(change, actor.name)),
   ]
   const admission = await admitBooking(api, actor, session)
+  if (save !== null) await claimSave(api, save.id, id)
   const result = await api.sessions.insert(session, entries)
   if (result.ok) return stillBookable(api, session, request, admission)
   const stored = once === null ? null : await api.sessions.get(id)
   if (stored !== null) return stored
   await admission.release()
   throw new ProblemError('already_exists', `you have a session with reservation_id ${reservation_id} already`)
+}
+
+interface Wanted {
+  readonly definition: StoredDefinition
+  /** The save to continue from; null to start afresh. */
+  readonly save: StoredSave | null
+}
+
+async function wanted(api: Api, { body, actor }: Request<object, unknown, Body>): Promise<Wanted> {
+  const { definition, resume_save } = body
+  if (definition !== undefined && resume_save === undefined)
+    return { definition: await bookable(api, definition), save: null }
+  if (definition === undefined && resume_save !== undefined) return resumable(api, resume_save, actor)
+  const message = 'give definition or resume_save, not both'
+  throw new ProblemError('validation_failed', `body.definition: ${message}`, [{ path: 'body.definition', message }])
+}
+
+/** The save needs its own version of the definition, even when a newer one replaced it. */
+async function resumable(api: Api, saveId: string, actor: Actor): Promise<Wanted> {
+  const save = await api.saves.get(saveId)
+  if (save === null || !mayModify(actor, save.owner)) throw saveNotFound(saveId)
+  const { id, name, version } = save.definition
+  const definition = await api.definitions.get(id)
+  if (definition !== null) return { definition, save }
+  throw new ProblemError(
+    'definition_not_found',
+    `${saveId} needs ${name} ${version}, which was deleted. Download the save and create a definition from it`,
+  )
+}
+
+const saveNotFound = (id: string) => new ProblemError('save_not_found', `there is no save ${id}`)
+
+/** From now on the retention keeps the save for the session, which is inserted next. */
+async function claimSave(api: Api, saveId: string, sessionId: string): Promise<void> {
+  const target = { collection: api.saves, id: saveId, noun: 'save' }
+  try {
+    await changeDocument(target, api.clock, null, (save, now) => ({
+      document: { ...save, needed_by: [...save.needed_by, { session_id: sessionId, since: now }] },
+      entries: [],
+    }))
+  } catch (error) {
+    throw error instanceof ProblemError && error.code === 'not_found' ? saveNotFound(saveId) : error
+  }
 }
 
 /** By id, or the newest ACTIVE version of a name. */
@@ -63,7 +113,8 @@ async function stillBookable(
   admission: Admission,
 ): Promise<LabletSession> {
   const definition = await api.definitions.get(session.definition.id)
-  const isActive = definition?.status === 'ACTIVE'
+  const isActive =
+    definition !== null && (definition.status === 'ACTIVE' || (await isHeldFor(api, session, definition)))
   if (isActive && (await admission.isHeld())) return session
   const { ok } = await api.sessions.remove(session)
   // A concurrent writer may have placed it, so it is canceled like any other.
@@ -72,6 +123,14 @@ async function stillBookable(
   await admission.release()
   if (isActive) throw tookTooLong()
   throw new ProblemError('definition_not_active', `${session.definition.name} was deprecated at the same time`)
+}
+
+/** A save may need a deprecated version. Its new version makes a deletion at the same time fail. */
+async function isHeldFor(api: Api, session: LabletSession, definition: StoredDefinition): Promise<boolean> {
+  if (session.restore_from === null) return false
+  if ((await api.definitions.replace({ ...definition, version: definition.version + 1 })).ok) return true
+  const current = await api.definitions.get(definition.id)
+  return current !== null && isHeldFor(api, session, current)
 }
 
 function timeslotOf(body: Body, definition: StoredDefinition, now: Instant): LabletSession['timeslot'] {

@@ -11,13 +11,14 @@ export interface Booking {
   readonly owner: string
   readonly by: string
   readonly reservation_id: string | null
+  readonly restore_from?: string | null
 }
 
 /** A booked session. Its needs are pinned, so that what is released equals what was reserved. */
 export function newSession(
   id: string,
   definition: LabletDefinition,
-  { timeslot, owner, by, reservation_id }: Booking,
+  { timeslot, owner, by, reservation_id, restore_from = null }: Booking,
   now = timeslot.start,
 ): LabletSession {
   return {
@@ -44,7 +45,7 @@ export function newSession(
     last_error: null,
     conditions: [],
     health: HEALTHY,
-    restore_from: null,
+    restore_from,
     save: NEVER_SAVED,
     state_history: [{ from: null, to: 'PENDING', at: now, because: reason('booked_by', { by }) }],
     applied_keys: [],

@@ -95,7 +95,7 @@ function leftOf(longest: number, { timeslot }: LabletSession): string {
 
 const OVER: ReadonlySet<LabletSession['status']> = new Set(['STOPPING', 'STOPPED', 'EXPIRED', 'ARCHIVED', 'TERMINATED'])
 
-function refuseOver({ status, desired_status, timeslot }: LabletSession, now: Instant): void {
+export function refuseOver({ status, desired_status, timeslot }: LabletSession, now: Instant): void {
   if (OVER.has(status)) throw new ProblemError('session_over', `it is ${status}`)
   if (desired_status === 'TERMINATED') throw new ProblemError('session_over', 'it was canceled')
   if (timeslot.end <= now) throw new ProblemError('session_over', `its time was over at ${timeslot.end}`)

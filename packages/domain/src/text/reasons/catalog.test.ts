@@ -8,6 +8,7 @@ import { LICENSE_REASONS } from './license-reasons.ts'
 import { NEXT_REASONS } from './next-step-reasons.ts'
 import { PLACEMENT_REASONS } from './placement-reasons.ts'
 import { QUOTA_REASONS } from './quota-reasons.ts'
+import { SAVE_REASONS } from './save-reasons.ts'
 import { PROBLEM_REASONS } from './service-problem-reasons.ts'
 import { SESSION_REASONS } from './session-reasons.ts'
 import { LAUNCH_REASONS, WORKER_REASONS } from './worker-reasons.ts'
@@ -18,6 +19,7 @@ const PARTS = [
   LICENSE_REASONS,
   NEXT_REASONS,
   SESSION_REASONS,
+  SAVE_REASONS,
   PLACEMENT_REASONS,
   LAB_REASONS,
   FLEET_REASONS,
